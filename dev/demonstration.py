@@ -1,0 +1,82 @@
+"""The demo itself: submit two examples through jobmon, wait for both messages, show them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from jobmon.views.card import Look, card
+from jobmon_core.engine.setup import configure, open_inbox
+from jobmon_core.engine.wiring import Workshop
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+SCRIPTS = ("train.sbatch", "out_of_memory.sbatch")
+PATIENCE_S = 300.0
+
+
+def main(backend: str) -> int:
+    """Run the demo on one backend; return 0 if both messages came."""
+    folder = Path(tempfile.mkdtemp(prefix="jobmon-demo-"))
+    folder.chmod(0o755)
+    environment = {**os.environ, "JOBMON_HOME": str(folder / "home"), "EXAMPLES": str(EXAMPLES)}
+    try:
+        return _demonstrate(backend, folder, environment)
+    finally:
+        shutil.rmtree(folder)
+
+
+def _demonstrate(backend: str, folder: Path, environment: Mapping[str, str]) -> int:
+    shop = Workshop.open(environment)
+    with open_inbox(0) as inbox:
+        configure(shop, inbox.success_url, inbox.error_url)
+        _poll_often(shop.home.config)
+        for script in SCRIPTS:
+            _jobmon(["submit", "--backend", backend, str(EXAMPLES / script)], folder, environment)
+        _jobmon(["status"], folder, environment)
+        print("\nwaiting for both jobs to end: about half a minute ...", flush=True)
+        messages = inbox.wait_for(len(SCRIPTS), PATIENCE_S)
+        for message in messages:
+            look = Look(
+                message.at_s, width=min(100, shutil.get_terminal_size().columns), colour=sys.stdout.isatty()
+            )
+            print(f"\n--- the {message.route} channel ---\n{card(message.payload, look)}")
+        print()
+        _until_idle(folder)
+        _jobmon(["status"], folder, environment)
+    if len(messages) < len(SCRIPTS):
+        print(
+            f"demo: only {len(messages)} of {len(SCRIPTS)} messages came in {PATIENCE_S:.0f} s",
+            file=sys.stderr,
+        )
+        return 1
+    return 0
+
+
+def _poll_often(config: Path) -> None:
+    """Shorten the intervals to their floor: this is a demo, and this Slurm is nobody else's."""
+    text = config.read_text(encoding="utf-8").rstrip().removesuffix("}").rstrip()
+    config.write_text(f'{text},\n  "poll": {{"running_s": 5, "pending_s": 5}}\n}}\n', encoding="utf-8")
+
+
+def _jobmon(arguments: list[str], folder: Path, environment: Mapping[str, str]) -> None:
+    """Run jobmon as a user does, the command shown."""
+    shown = [Path(part).name if part.startswith("/") else part for part in arguments]
+    print(f"$ jobmon {' '.join(shown)}", flush=True)
+    subprocess.run([sys.executable, "-m", "jobmon", *arguments], cwd=folder, env=environment, check=True)
+
+
+def _until_idle(folder: Path) -> None:
+    """Wait until the monitors have ended: they leave by themselves when everything is told."""
+    deadline_s = time.monotonic() + 30
+    while time.monotonic() < deadline_s and any((folder / "home/state/monitors").glob("*.owner")):
+        time.sleep(0.1)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,1 @@
+"""The command line of jobmon: parse arguments, call the engine, draw the answer."""

@@ -1,0 +1,34 @@
+"""``jobmon cancel``: stop watching; the job itself is never touched."""
+
+from __future__ import annotations
+
+import argparse
+
+from jobmon.commands.shop import job_ref, open_shop
+from jobmon.errors import say
+from jobmon_core.domain.errors import JobmonError
+from jobmon_core.engine.recovery import cancel
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``cancel``."""
+    parser.description = "Stop watching jobs. The jobs themselves go on: scancel ends a job."
+    parser.epilog = "examples:\n  jobmon cancel 8123"
+    parser.add_argument("job", nargs="+", type=job_ref, help="job ids")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Stop each monitor; one that can't be stopped keeps none of the others from it."""
+    shop = open_shop()
+    worst = 0
+    for ref in options.job:
+        try:
+            job = cancel(shop, ref)
+        except JobmonError as error:
+            say(str(error))
+            worst = max(worst, error.exit_code)
+        else:
+            print(
+                f"{job.ref}: no longer watched; the job itself is untouched (scancel {job.ref} would end it)"
+            )
+    return worst

@@ -1,0 +1,42 @@
+"""``jobmon init``: write the configuration from two webhook URLs."""
+
+from __future__ import annotations
+
+import argparse
+import getpass
+import sys
+
+from jobmon.commands.shop import open_shop
+from jobmon.errors import say
+from jobmon_core.engine.setup import configure
+
+HOW = """\
+jobmon posts to two Discord channels: one for jobs that succeeded, one for the rest.
+For each channel, in Discord: Edit Channel > Integrations > Webhooks > New Webhook > Copy Webhook URL.
+Then run `jobmon init` again and paste both URLs (they may be the same one); or pipe them in, one a line.
+A webhook URL is a password: jobmon keeps it in a file that only you can read, and shows it nowhere."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``init``."""
+    parser.description = HOW
+    parser.epilog = "examples:\n  jobmon init\n  jobmon init < two-webhook-urls.txt"
+
+
+def run(options: argparse.Namespace) -> int:
+    """Ask for both webhooks, on the terminal or from stdin, and write the configuration."""
+    del options  # it has none: a URL among the arguments would be seen by everybody on this machine
+    shop = open_shop()
+    success, error = _ask("success"), _ask("error")
+    if not success or not error:
+        say(f"nothing was written: two webhook URLs are needed\n{HOW}")
+        return 1
+    configure(shop, success, error)
+    print(f"wrote {shop.home.config}; `jobmon test-discord` tries both channels")
+    return 0
+
+
+def _ask(route: str) -> str:
+    if sys.stdin.isatty():
+        return getpass.getpass(f"webhook URL for {route} messages (not shown): ").strip()
+    return sys.stdin.readline().strip()

@@ -1,0 +1,29 @@
+"""``jobmon test-discord``: prove that both channels take even the largest message."""
+
+from __future__ import annotations
+
+import argparse
+
+from jobmon.commands.shop import open_shop
+from jobmon_core.engine.setup import try_channels
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``test-discord``."""
+    parser.description = (
+        "Post a message of the worst allowed size to both channels, and say what Discord answered."
+    )
+    parser.epilog = "examples:\n  jobmon test-discord"
+
+
+def run(options: argparse.Namespace) -> int:
+    """Try both channels; succeed only if both took the message."""
+    del options  # it has none
+    failed = 0
+    for trial in try_channels(open_shop()):
+        print(f"{trial.route}: {'works' if trial.worked else 'FAILED'} ({trial.channel})")
+        for line in (trial.answer, trial.advice):
+            if line and not trial.worked:
+                print(f"  {line}")
+        failed += not trial.worked
+    return 1 if failed else 0

@@ -1,0 +1,52 @@
+"""``jobmon watch``: attach a monitor to a job that was submitted otherwise."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from jobmon.commands.shop import job_ref, open_shop
+from jobmon.errors import say
+from jobmon_core.domain.config import BACKENDS
+from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.job import LogPaths
+from jobmon_core.engine.detach import Launcher
+from jobmon_core.engine.intake import Intake
+
+DESCRIPTION = """\
+Watch jobs that were not submitted through jobmon: waiting, running, or over (then the job is
+analysed and told at once). 12 is a job or a whole array, 12_3 one task, 12+1 a het component."""
+EPILOG = """\
+examples:
+  jobmon watch 8123
+  jobmon watch 8123_7 --error /scratch/me/run-7.err"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``watch``."""
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument("job", nargs="+", type=job_ref, help="job ids")
+    parser.add_argument("--error", type=Path, metavar="FILE", help="the job's stderr, if Slurm can't tell")
+    parser.add_argument("--output", type=Path, metavar="FILE", help="the job's stdout, if Slurm can't tell")
+    parser.add_argument("--backend", choices=BACKENDS, help="the scheduler that has the job")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Watch each job; one that can't be watched keeps none of the others from it."""
+    shop = open_shop()
+    intake = Intake(shop, Launcher(shop.home), say)
+    logs = LogPaths(_absolute(options.output or options.error), _absolute(options.error or options.output))
+    worst = 0
+    for ref in options.job:
+        try:
+            intake.watch(ref, options.backend, logs)
+        except JobmonError as error:
+            say(str(error))
+            worst = max(worst, error.exit_code)
+        else:
+            say(f"watching job {ref}; `jobmon show {ref}` tells what is known")
+    return worst
+
+
+def _absolute(path: Path | None) -> str:
+    return str(path.absolute()) if path else ""

@@ -1,0 +1,1 @@
+"""From snapshots to what the user sees."""

@@ -1,0 +1,153 @@
+"""From a snapshot to words and figures, free of any medium."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from jobmon_core.domain.exits import describe_exit
+from jobmon_core.domain.job import Task, WatchedJob
+from jobmon_core.domain.jobref import IndexSet, ref_of
+from jobmon_core.domain.states import JobState, Outcome
+from jobmon_core.domain.words import duration
+from jobmon_core.engine.census import Health, Snapshot
+
+RECENT_S = 7 * 86_400
+
+
+def is_recent(snapshot: Snapshot, now_s: float) -> bool:
+    """Whether a job belongs into the short list: it lives, owes a message, or ended within a week."""
+    job = snapshot.job
+    if snapshot.health is not Health.DONE or job.undelivered:
+        return True
+    return now_s - (job.concluded_s or job.dropped_s or job.taken_s) < RECENT_S
+
+
+def state(job: WatchedJob) -> str:
+    """Return Slurm's word for the job's state; for an array, how many tasks are in which."""
+    words = [task.end.state if task.end else task.word or JobState.UNKNOWN for task in job.tasks.values()]
+    waiting = len(IndexSet.parse(job.waiting))
+    if len(words) == 1 and not waiting:
+        return words[0]
+    if not words:
+        return JobState.PENDING if waiting else JobState.UNKNOWN
+    counted = {word: words.count(word) for word in sorted(set(words))}
+    if waiting:
+        counted[JobState.PENDING] = counted.get(JobState.PENDING, 0) + waiting
+    return (
+        next(iter(counted)) if len(counted) == 1 else " ".join(f"{word}:{n}" for word, n in counted.items())
+    )
+
+
+def leading(job: WatchedJob) -> Task | None:
+    """Return the part that stands for the job: the first with the job's own outcome, else the first."""
+    tasks = list(job.tasks.values())
+    outcome = job.outcome
+    return next(
+        (task for task in tasks if task.end and task.end.outcome is outcome), tasks[0] if tasks else None
+    )
+
+
+def cause(job: WatchedJob) -> str:
+    """Return why the job did not succeed, in a few words; empty where it did or nobody knows."""
+    task = leading(job)
+    if task is None or task.end is None or task.end.outcome is Outcome.SUCCESS:
+        return ""
+    if task.diagnosis and task.diagnosis.cause:
+        return task.diagnosis.title
+    if task.end.exit_code or task.end.signal:
+        return f"exit code {describe_exit(task.end.exit_code, task.end.signal)}"
+    return task.end.why
+
+
+def elapsed(job: WatchedJob, now_s: float) -> str:
+    """Return how long the job ran, of how long it may: ``3m 05s / 2h 00m``."""
+    task = leading(job)
+    if task is None:
+        return ""
+    seconds = task.end.elapsed_s if task.end else (now_s - task.start_s if task.start_s else None)
+    if seconds is None or (not task.end and seconds < 0):
+        return ""
+    return duration(seconds) + (f" / {duration(task.limit_s)}" if task.limit_s else "")
+
+
+def clock(at_s: float, now_s: float) -> str:
+    """Return a moment in local time; with its date where that is not today's."""
+    today = time.localtime(at_s)[:3] == time.localtime(now_s)[:3]
+    return time.strftime("%H:%M" if today else "%Y-%m-%d %H:%M", time.localtime(at_s))
+
+
+def as_json(snapshot: Snapshot) -> dict[str, Any]:
+    """Return the documented object of ``jobmon status --json``."""
+    job = snapshot.job
+    task = leading(job)
+    end = task.end if task else None
+    return {
+        "job_id": str(job.ref),
+        "name": job.name,
+        "state": state(job),
+        "outcome": job.outcome,
+        "exit_code": end.exit_code if end else None,
+        "signal": (end.signal or None) if end else None,
+        "cause": (task.diagnosis.cause if task and task.diagnosis else None),
+        "monitor": snapshot.health,
+        "undelivered": job.undelivered,
+        "backend": job.backend,
+        "cluster": job.cluster,
+        "partition": job.partition,
+        "elapsed_s": end.elapsed_s if end else None,
+        "limit_s": task.limit_s if task else None,
+        "restarts": task.restarts if task else 0,
+        "as_of": job.answered_s,
+        "stale_since": job.stale_since_s,
+    }
+
+
+def details_json(snapshot: Snapshot) -> dict[str, Any]:
+    """Return the documented object of ``jobmon show --json``: that of ``status``, and what proves it."""
+    job = snapshot.job
+    return {
+        **as_json(snapshot),
+        "workdir": job.workdir,
+        "command": job.command,
+        "stdout": job.logs.stdout,
+        "stderr": job.logs.stderr,
+        "tasks": [_task_json(job, task) for task in job.tasks.values()],
+        "messages": [
+            {
+                "title": owed.message.title,
+                "route": owed.message.route,
+                "attempts": owed.attempts,
+                "delivered_at": owed.delivered_s,
+                "given_up": owed.given_up or None,
+                "maybe_repeated": owed.maybe_delivered,
+            }
+            for owed in job.outbox
+        ],
+    }
+
+
+def _task_json(job: WatchedJob, task: Task) -> dict[str, Any]:
+    end, found = task.end, task.diagnosis
+    return {
+        "job_id": str(ref_of(job.job_id, task.key)),
+        "state": task.word,
+        "outcome": end.outcome if end else None,
+        "witness": end.witness if end else None,
+        "exit_code": end.exit_code if end else None,
+        "signal": (end.signal or None) if end else None,
+        "why": end.why if end else "",
+        "nodes": (end.nodes if end else "") or task.nodes,
+        "started_at": end.started_s if end else task.start_s,
+        "ended_at": end.ended_s if end else None,
+        "max_rss_bytes": end.usage.max_rss_bytes if end else None,
+        "restarts": task.restarts,
+        "cause": found.cause if found else None,
+        "title": found.title if found else "",
+        "advice": found.advice if found else "",
+        "log": found.log_path if found else "",
+        "evidence": [{"file": x.file, "line": x.number, "text": x.text} for x in found.evidence]
+        if found
+        else [],
+        "history": [{"state": m.state, "at": m.at_s, "reason": m.reason} for m in task.history],
+    }

@@ -1,0 +1,160 @@
+"""Drawing on a terminal: the status table, and all that is known of one job."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+
+from tabulate import tabulate
+
+from jobmon.views.model import cause, clock, elapsed, state
+from jobmon_core.domain.exits import describe_exit
+from jobmon_core.domain.job import End, Task, WatchedJob
+from jobmon_core.domain.jobref import ref_of
+from jobmon_core.domain.words import duration, size
+from jobmon_core.engine.census import Health, Snapshot
+
+_HEADERS = ("JOB", "NAME", "STATE", "ELAPSED / LIMIT", "MONITOR", "OUTCOME", "CAUSE", "UNDELIVERED")
+_NAME_WIDTH = 28
+_HISTORY_SHOWN = 20
+
+
+def status_table(snapshots: Sequence[Snapshot], now_s: float) -> str:
+    """Draw the table of ``jobmon status``."""
+    if not snapshots:
+        return "no job is watched; `jobmon submit SCRIPT` or `jobmon watch JOBID` begins"
+    return tabulate([_row(each, now_s) for each in snapshots], _HEADERS, "simple", disable_numparse=True)
+
+
+def _row(snapshot: Snapshot, now_s: float) -> tuple[str, ...]:
+    job = snapshot.job
+    return (
+        str(job.ref),
+        _cut(_one_line(job.name)),
+        _state(job, now_s),
+        elapsed(job, now_s),
+        _health(snapshot),
+        job.outcome or ("no longer watched" if job.dropped_s else ""),
+        cause(job),
+        str(job.undelivered or ""),
+    )
+
+
+def _state(job: WatchedJob, now_s: float) -> str:
+    """Return the state; how old the knowledge is where the scheduler does not answer."""
+    if job.answered_s is None and not job.closed:
+        return "submitted" if job.stale_since_s is None else "not known yet (Slurm does not answer)"
+    if job.stale_since_s is None or job.answered_s is None or job.closed:
+        return state(job)
+    return f"{state(job)} (as of {clock(job.answered_s, now_s)})"
+
+
+def _health(snapshot: Snapshot) -> str:
+    match snapshot.health:
+        case Health.DEAD:
+            return "DEAD"
+        case Health.STALE | Health.ELSEWHERE if snapshot.owner:
+            return f"{snapshot.health} ({snapshot.owner.host})"
+        case _:
+            return snapshot.health
+
+
+def _one_line(text: str) -> str:
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _NAME_WIDTH else text[: _NAME_WIDTH - 1] + "…"
+
+
+def details(snapshot: Snapshot, key: str, now_s: float) -> str:
+    """Draw everything known of one job, or of the one part that ``key`` names."""
+    job = snapshot.job
+    tasks = [task for task in job.tasks.values() if not key or task.key == key]
+    lines = [*_heading(snapshot, now_s)]
+    for task in tasks:
+        lines += ["", *_part(job, task, now_s)]
+    return "\n".join([*lines, *_messages(job, now_s)])
+
+
+def _heading(snapshot: Snapshot, now_s: float) -> Iterator[str]:
+    job = snapshot.job
+    yield f"{job.ref} {_one_line(job.name)}".rstrip()
+    where = " / ".join(part for part in (job.cluster or job.backend, job.partition) if part)
+    yield _pair("where", where)
+    yield _pair("state", _state(job, now_s) + (f", outcome {job.outcome}" if job.outcome else ""))
+    monitor = f", process {snapshot.owner.pid} on {snapshot.owner.host}" if snapshot.owner else ""
+    yield _pair("monitor", _health(snapshot) + (monitor if snapshot.health is not Health.DONE else ""))
+    if job.stale_why:
+        yield _pair("", f"the scheduler does not answer: {job.stale_why}")
+    for name, value in (("folder", job.workdir), ("script", job.command)):
+        if value:
+            yield _pair(name, value)
+
+
+def _pair(name: str, value: str) -> str:
+    return f"  {name:<9} {value}"
+
+
+def _part(job: WatchedJob, task: Task, now_s: float) -> Iterator[str]:
+    yield f"{ref_of(job.job_id, task.key)}: {task.word or 'not listed'}"
+    if task.reason and task.reason != "None":
+        yield _pair("reason", task.reason)
+    if task.end:
+        yield from _end(task, task.end, now_s)
+    if task.diagnosis:
+        yield from _diagnosis(task)
+    for moment in task.history[-_HISTORY_SHOWN:]:
+        reason = f" ({moment.reason})" if moment.reason not in ("", "None") else ""
+        yield _pair(
+            "seen",
+            f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(moment.at_s))} {moment.state}{reason}",
+        )
+
+
+def _end(task: Task, end: End, now_s: float) -> Iterator[str]:
+    yield _pair("outcome", f"{end.outcome}, on the word of {end.witness}")
+    if end.exit_code is not None or end.signal:
+        yield _pair("exit code", describe_exit(end.exit_code, end.signal))
+    if end.elapsed_s is not None:
+        limit = f" of {duration(end.limit_s)}" if end.limit_s else ""
+        ended = f", ended {clock(end.ended_s, now_s)}" if end.ended_s else ""
+        yield _pair("ran", duration(end.elapsed_s) + limit + ended)
+    if end.usage.max_rss_bytes:
+        requested = f" of {size(end.usage.requested_bytes)}" if end.usage.requested_bytes else ""
+        yield _pair("memory", size(end.usage.max_rss_bytes) + requested)
+    if end.nodes:
+        yield _pair("nodes", end.nodes)
+    if task.restarts:
+        yield _pair("restarts", str(task.restarts))
+    if end.why:
+        yield _pair("note", end.why)
+
+
+def _diagnosis(task: Task) -> Iterator[str]:
+    found = task.diagnosis
+    if found is None:
+        return
+    for name, value in (
+        ("cause", found.title),
+        ("", found.explanation),
+        ("to do", found.advice),
+        ("log", found.log_path),
+        ("note", found.note),
+    ):
+        if value:
+            yield _pair(name, value)
+    for line in found.evidence:
+        number = f"{line.number}: " if line.number else ""
+        yield _pair("", f"| {number}{_one_line(line.text)}")
+
+
+def _messages(job: WatchedJob, now_s: float) -> Iterator[str]:
+    for owed in job.outbox:
+        if owed.delivered_s is not None:
+            fate = f"delivered {clock(owed.delivered_s, now_s)}"
+        elif owed.given_up:
+            fate = f"GIVEN UP: {owed.given_up}"
+        else:
+            fate = f"still to be delivered, {owed.attempts} attempts so far"
+        yield _pair("message", f"{_one_line(owed.message.title)}: {fate}")

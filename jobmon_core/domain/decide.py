@@ -1,0 +1,160 @@
+"""The one function that decides: a job and the time in, the job and what to do next out.
+
+It is asked again after every action, until it wants nothing more now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from jobmon_core.domain.delivery import Message, Owed, in_order
+from jobmon_core.domain.job import Task, WatchedJob
+from jobmon_core.domain.messages import attention, final
+from jobmon_core.domain.policy import Policy
+from jobmon_core.domain.states import Outcome, Phase
+from jobmon_core.domain.verdict import judge
+
+
+@dataclass(frozen=True, slots=True)
+class AskRecord:
+    """Ask slurmctld for the job's record."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskAccounting:
+    """Ask accounting for the job's runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """Read the logs of these parts and say why they ended as they did."""
+
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Deliver:
+    """Send this message."""
+
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """Nothing is left to do: end the monitor."""
+
+
+Action = AskRecord | AskAccounting | Explain | Deliver | Finish
+
+EXPLAINED_AT_MOST = 50  # failed tasks of one array whose logs are read: the digest groups by cause
+
+
+def decide(job: WatchedJob, policy: Policy, now_s: float) -> tuple[WatchedJob, tuple[Action, ...]]:
+    """Return what is known after judging, and what to do now; times in Unix seconds."""
+    if job.dropped_s is not None:
+        return job, (Finish(),)
+    if job.closed:
+        return job, _deliveries(job, now_s) or _finish(job)
+    job = _notice(_judged(job, policy, now_s), now_s)
+    actions: list[Action] = []
+    if _wants_record(job):
+        actions.append(AskRecord())
+    if _wants_accounting(job, now_s):
+        actions.append(AskAccounting())
+    if job.ended:
+        unexplained = _unexplained(job)
+        if unexplained:
+            actions.append(Explain(unexplained))
+        else:
+            job = _concluded(job, policy, now_s)
+    actions.extend(_deliveries(job, now_s) or (_finish(job) if job.closed else ()))
+    return job, tuple(actions)
+
+
+def wake_s(job: WatchedJob, policy: Policy, looked_s: float) -> float:
+    """Return when something is to be done next; ``looked_s`` is when the queue was looked at last."""
+    retries = [owed.next_try_s for owed in _heads(job)]
+    if job.closed:
+        return min(retries, default=looked_s)
+    inquiries = [task.inquiry.next_ask_s for task in job.tasks.values() if task.inquiry and not task.end]
+    return min([looked_s + interval_s(job, policy), *inquiries, *retries])
+
+
+def interval_s(job: WatchedJob, policy: Policy) -> float:
+    """Return how old a queue reply may be for this job."""
+    waits = all(task.state.phase is Phase.WAITING and not task.inquiry for task in job.tasks.values())
+    return policy.pending_s if waits and (job.tasks or job.waiting) else policy.running_s
+
+
+def _judged(job: WatchedJob, policy: Policy, now_s: float) -> WatchedJob:
+    ends = {
+        key: replace(task, end=end, state=end.state, word=end.word)
+        for key, task in job.tasks.items()
+        if task.end is None and (end := judge(task, policy, now_s)) is not None
+    }
+    return replace(job, tasks={**job.tasks, **ends}) if ends else job
+
+
+def _wants_record(job: WatchedJob) -> bool:
+    """Whether slurmctld should be asked: at first sight, at a start, and while an end is looked into."""
+    if job.answered_s is None or job.record_asked_s >= job.answered_s:
+        return False
+    if not job.workdir:
+        return True
+    return any(_wants_own_record(task, job.record_asked_s) for task in job.tasks.values() if not task.end)
+
+
+def _wants_own_record(task: Task, asked_s: float) -> bool:
+    if task.inquiry is not None:
+        record = task.inquiry.record
+        return not task.inquiry.record_gone and (record is None or record.state.is_alive)
+    # log paths may change until the start, and the node is known only then
+    return task.state.phase is Phase.ACTIVE and bool(task.history) and asked_s < task.history[-1].at_s
+
+
+def _wants_accounting(job: WatchedJob, now_s: float) -> bool:
+    return any(
+        task.inquiry is not None and task.inquiry.next_ask_s <= now_s
+        for task in job.tasks.values()
+        if not task.end
+    )
+
+
+def _unexplained(job: WatchedJob) -> tuple[str, ...]:
+    """Return the parts whose end asks for an explanation and has none yet."""
+    failed = [task for task in job.tasks.values() if task.end and task.end.outcome is not Outcome.SUCCESS]
+    return tuple(task.key for task in failed[:EXPLAINED_AT_MOST] if task.diagnosis is None)
+
+
+def _notice(job: WatchedJob, now_s: float) -> WatchedJob:
+    """Owe one message for each thing that keeps the job from ever starting."""
+    for subject, message in attention(job, now_s):
+        if subject not in job.noticed:
+            job = replace(job, noticed=(*job.noticed, subject), outbox=(*job.outbox, Owed(message)))
+    return job
+
+
+def _concluded(job: WatchedJob, policy: Policy, now_s: float) -> WatchedJob:
+    messages = final(job, now_s, each=policy.array_messages == "each")
+    return replace(job, concluded_s=now_s, outbox=job.outbox + tuple(_owed(messages)))
+
+
+def _owed(messages: tuple[Message, ...]) -> Iterator[Owed]:
+    return (Owed(message) for message in messages)
+
+
+def _heads(job: WatchedJob) -> tuple[Owed, ...]:
+    """Return the oldest open message of each channel: none may overtake another."""
+    heads: dict[str, Owed] = {}
+    for owed in in_order(job.outbox):
+        heads.setdefault(owed.message.route, owed)
+    return tuple(heads.values())
+
+
+def _deliveries(job: WatchedJob, now_s: float) -> tuple[Action, ...]:
+    return tuple(Deliver(owed.message.id) for owed in _heads(job) if owed.next_try_s <= now_s)
+
+
+def _finish(job: WatchedJob) -> tuple[Action, ...]:
+    return () if in_order(job.outbox) else (Finish(),)

@@ -1,0 +1,151 @@
+"""What is told to whom: messages, and what became of each attempt to deliver one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+
+class Route(StrEnum):
+    """Which of the user's two channels a message belongs to."""
+
+    SUCCESS = "success"
+    ERROR = "error"
+
+
+class Tone(StrEnum):
+    """How a message is to look: its colour and its mark."""
+
+    SUCCESS = "success"  # green
+    FAILURE = "failure"  # red
+    CANCELLED = "cancelled"  # grey
+    ATTENTION = "attention"  # amber: nothing ended, but somebody should look
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One named fact of a message, e.g. ``Exit code`` / ``1 (general error)``; plain text, no markup.
+
+    A time is given as ``at_s`` (Unix seconds) with an empty ``value``: the channel shows it in the
+    reader's own time zone.
+    """
+
+    name: str
+    value: str = ""
+    at_s: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What to tell, free of any channel's markup; every text may hold anything a log or a user can."""
+
+    id: str
+    route: Route
+    tone: Tone
+    title: str
+    summary: str = ""
+    facts: tuple[Fact, ...] = ()
+    cause: str = ""
+    evidence: tuple[str, ...] = ()  # the lines that prove the cause, oldest first
+    advice: str = ""
+    log_path: str = ""
+    made_s: int = 0  # when it was made, Unix seconds
+
+
+class Verdict(StrEnum):
+    """What an attempt to deliver a message came to."""
+
+    DELIVERED = "delivered"
+    TRY_AGAIN = "try again"
+    MAYBE_DELIVERED = "maybe delivered"  # sent, but the answer was lost: a repeat is possible
+    REFUSED_BODY = "refused body"  # this message as it is will never be taken; a plainer one may
+    CHANNEL_DEAD = "channel dead"  # nothing sent to this webhook will ever arrive
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The verdict on one attempt, why, and how long to wait before the next (seconds)."""
+
+    verdict: Verdict
+    why: str = ""
+    retry_after_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Owed:
+    """A message that is owed until it is delivered or given up.
+
+    ``attempt_since_s`` is written before an attempt and removed after it: where a restarted monitor
+    finds it, the attempt was cut off and may have succeeded, and the next one is marked a possible repeat.
+    """
+
+    message: Message
+    attempts: int = 0
+    next_try_s: float = 0.0
+    attempt_since_s: float | None = None
+    maybe_delivered: bool = False
+    plain: bool = False  # send the minimal safe form: the full one was refused
+    delivered_s: float | None = None
+    given_up: str = ""  # why; empty while there is hope
+    channel: str = ""  # the redacted name of the webhook that was tried last
+
+    @property
+    def is_open(self) -> bool:
+        """Whether this message has still to be sent."""
+        return self.delivered_s is None and not self.given_up
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """How long to wait after the n-th failed attempt: doubling, with a ceiling (seconds)."""
+
+    first_s: float = 2.0
+    most_s: float = 300.0
+
+    def wait_s(self, attempts: int) -> float:
+        """Return the wait after ``attempts`` failed attempts (at least 1)."""
+        return min(self.most_s, self.first_s * 2.0 ** min(attempts - 1, 16))
+
+
+def begun(owed: Owed, now_s: float) -> Owed:
+    """Note that an attempt begins, so that one that is cut off can be told from one that never was."""
+    cut_off = owed.attempt_since_s is not None
+    return replace(
+        owed,
+        attempts=owed.attempts + 1,
+        attempt_since_s=now_s,
+        maybe_delivered=owed.maybe_delivered or cut_off,
+    )
+
+
+_DEFAULT_RETRY = RetryPolicy()
+
+
+def settled(owed: Owed, receipt: Receipt, now_s: float, policy: RetryPolicy = _DEFAULT_RETRY) -> Owed:
+    """Apply the ``receipt`` of the attempt that just ended."""
+    ended = replace(owed, attempt_since_s=None)
+    wait_s = max(receipt.retry_after_s or 0.0, policy.wait_s(owed.attempts))
+    match receipt.verdict:
+        case Verdict.DELIVERED:
+            return replace(ended, delivered_s=now_s)
+        case Verdict.TRY_AGAIN:
+            return replace(ended, next_try_s=now_s + (receipt.retry_after_s or wait_s))
+        case Verdict.MAYBE_DELIVERED:
+            return replace(ended, next_try_s=now_s + wait_s, maybe_delivered=True)
+        case Verdict.REFUSED_BODY if not owed.plain:
+            return replace(ended, next_try_s=now_s, plain=True)
+        case Verdict.REFUSED_BODY | Verdict.CHANNEL_DEAD:
+            return replace(ended, given_up=receipt.why)
+
+
+def in_order(outbox: tuple[Owed, ...]) -> tuple[Owed, ...]:
+    """Return the open messages of an outbox, oldest first: no later one may overtake an earlier one."""
+    return tuple(owed for owed in outbox if owed.is_open)
+
+
+@dataclass(frozen=True, slots=True)
+class Ping:
+    """Whom a failure may wake, as the user configured it: Discord's numeric user and role ids."""
+
+    users: tuple[str, ...] = field(default=())
+    roles: tuple[str, ...] = field(default=())

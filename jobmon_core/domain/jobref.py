@@ -1,0 +1,119 @@
+"""How Slurm names jobs: ``12``, ``12_3``, ``12_[1-9:2,12%4]``, ``12+1``.
+
+Source: the man pages of squeue and sacct, "JOB ARRAY SUPPORT" and "HETEROGENEOUS JOBS".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_REF = re.compile(r"(\d+)(?:_(\d+)|\+(\d+)|_\[([^\]]*)\]?)?(?:\.\w+)?")
+_SPAN = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSet:
+    """The indices of an array, as spans; a hundred thousand tasks take no more room than one."""
+
+    spans: tuple[range, ...]
+
+    @classmethod
+    def parse(cls, expression: str) -> IndexSet:
+        """Read ``1-9:2,12%4``; the throttle behind ``%`` is no index, and what is no span is skipped."""
+        spans = (_SPAN.fullmatch(part) for part in expression.split("%", 1)[0].split(","))
+        return cls(tuple(_span(match) for match in spans if match))
+
+    def __contains__(self, index: object) -> bool:
+        return any(index in span for span in self.spans)
+
+    def __iter__(self) -> Iterator[int]:
+        for span in self.spans:
+            yield from span
+
+    def __len__(self) -> int:
+        return sum(len(span) for span in self.spans)
+
+    def __str__(self) -> str:
+        return ",".join(_expression(span) for span in self.spans)
+
+
+def _span(match: re.Match[str]) -> range:
+    first, last, step = match.groups()
+    return range(int(first), int(last or first) + 1, max(1, int(step or 1)))
+
+
+def _expression(span: range) -> str:
+    if len(span) == 1:
+        return str(span[0])
+    return f"{span[0]}-{span[-1]}" + (f":{span.step}" if span.step > 1 else "")
+
+
+def compact(indices: list[int]) -> str:
+    """Write indices as short as Slurm does: ``1-3,7``."""
+    spans: list[range] = []
+    for index in sorted(set(indices)):
+        if spans and spans[-1].stop == index:
+            spans[-1] = range(spans[-1].start, index + 1)
+        else:
+            spans.append(range(index, index + 1))
+    return str(IndexSet(tuple(spans)))
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class JobRef:
+    """One job, one task of an array, or one component of a heterogeneous job."""
+
+    job_id: int
+    task: int | None = None
+    component: int | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> JobRef:
+        """Read a single job id as users and Slurm write it; a step suffix is dropped.
+
+        Raises:
+            ValueError: this is no job id, or it names many tasks at once.
+        """
+        match = _REF.fullmatch(text.strip())
+        if match is None or match[4] is not None:
+            raise ValueError(f"{text!r} is no Slurm job id; expected 12, 12_3 (array task) or 12+1 (het job)")
+        return cls(
+            int(match[1]),
+            int(match[2]) if match[2] else None,
+            int(match[3]) if match[3] else None,
+        )
+
+    @property
+    def key(self) -> str:
+        """What tells this part from the others of its job: ``""``, ``"3"`` or ``"+1"``."""
+        if self.task is not None:
+            return str(self.task)
+        return "" if self.component is None else f"+{self.component}"
+
+    def __str__(self) -> str:
+        if self.task is not None:
+            return f"{self.job_id}_{self.task}"
+        return f"{self.job_id}{self.key}"
+
+
+def parse_listed(text: str) -> tuple[JobRef, IndexSet | None]:
+    """Read a job id of a listing, where one entry may stand for many waiting tasks of an array.
+
+    Raises:
+        ValueError: this is no job id.
+    """
+    match = _REF.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is no Slurm job id")
+    if match[4] is None:
+        return JobRef.parse(text), None
+    return JobRef(int(match[1])), IndexSet.parse(match[4])
+
+
+def ref_of(job_id: int, key: str) -> JobRef:
+    """Return the part of ``job_id`` that ``key`` names (see `JobRef.key`)."""
+    if key.startswith("+"):
+        return JobRef(job_id, component=int(key))
+    return JobRef(job_id, task=int(key) if key else None)

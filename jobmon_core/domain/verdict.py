@@ -1,0 +1,128 @@
+"""When an end is proved, and what it was: the one place where verdicts are made.
+
+A verdict rests on what a witness said, never on silence. Where all witnesses stay silent the
+outcome is unknown, and says why.
+"""
+
+from __future__ import annotations
+
+from jobmon_core.domain.job import End, Inquiry, Ledger, Task, Witness
+from jobmon_core.domain.observation import Usage
+from jobmon_core.domain.policy import Policy
+from jobmon_core.domain.states import JobState, Outcome
+
+
+def judge(task: Task, policy: Policy, now_s: float) -> End | None:
+    """Return how the part ended, or None while that is not proved."""
+    inquiry = task.inquiry
+    if inquiry is None:
+        return None
+    said = _said(inquiry)
+    if said is None:
+        return _without_witness(task, inquiry, policy, now_s)
+    state, word, witness = said
+    if state.may_return and inquiry.last_queue_s - inquiry.since_s < policy.recheck_s:
+        return None
+    if not _is_complete(inquiry, policy, now_s):
+        return None
+    return _end(task, inquiry, state, word, witness)
+
+
+def _said(inquiry: Inquiry) -> tuple[JobState, str, Witness] | None:
+    """Return the end that the first witness tells, in the order in which they are trusted."""
+    if inquiry.shown is not None:
+        return inquiry.shown, inquiry.shown_word, Witness.QUEUE
+    if inquiry.row is not None and not inquiry.row.state.is_alive:
+        return inquiry.row.state, inquiry.row.word, Witness.ACCOUNTING
+    if inquiry.record is not None and not inquiry.record.state.is_alive:
+        return inquiry.record.state, inquiry.record.word, Witness.RECORD
+    return None
+
+
+def _is_complete(inquiry: Inquiry, policy: Policy, now_s: float) -> bool:
+    """Whether everything that can still be learnt is there, or was waited for long enough."""
+    record_settled = inquiry.record is not None or inquiry.record_gone
+    ledger_settled = inquiry.ledger in (Ledger.TOLD, Ledger.DISABLED)
+    return (record_settled and ledger_settled) or now_s - inquiry.since_s >= policy.accounting_grace_s
+
+
+def _end(task: Task, inquiry: Inquiry, state: JobState, word: str, witness: Witness) -> End:
+    record, row = inquiry.record, inquiry.row
+    told = record if record is not None and not record.state.is_alive else None
+    exit_code = told.exit_code if told else (row.exit_code if row else None)
+    ran = told or row
+    return End(
+        state=state,
+        word=row.word if row and row.state is state else word,
+        outcome=_outcome(state, exit_code),
+        witness=witness,
+        exit_code=exit_code,
+        exit_code_exact=told is not None,
+        signal=told.signal if told else (row.signal if row else None),
+        derived_exit_code=row.derived_exit_code if row else None,
+        cancelled_by=row.cancelled_by if row else None,
+        started_s=(row.start_s if row else None) or (ran.start_s if ran else None) or task.start_s,
+        ended_s=(row.end_s if row else None) or (ran.end_s if ran else None),
+        limit_s=(ran.limit_s if ran else None) or task.limit_s,
+        nodes=(ran.nodes if ran else "") or task.nodes,
+        reason=(told.reason if told else "") or (row.reason if row else "") or task.reason,
+        usage=row.usage if row else Usage(),
+        why="" if row or inquiry.ledger is Ledger.DISABLED else "accounting had nothing on this job yet",
+    )
+
+
+def _outcome(state: JobState, exit_code: int | None) -> Outcome:
+    """Translate an end that a witness stated; only COMPLETED without a bad exit code is a success."""
+    if state is JobState.COMPLETED:
+        return Outcome.FAILURE if exit_code else Outcome.SUCCESS
+    if state is JobState.CANCELLED:
+        return Outcome.CANCELLED
+    if state is JobState.REVOKED:
+        return Outcome.UNKNOWN  # a sibling in another cluster of the federation runs on
+    return Outcome.FAILURE
+
+
+def _without_witness(task: Task, inquiry: Inquiry, policy: Policy, now_s: float) -> End | None:
+    waited_s = now_s - inquiry.since_s
+    if inquiry.last_queue_s - inquiry.since_s < policy.recheck_s or not inquiry.record_gone:
+        return None
+    if not task.was_seen and inquiry.siblings_told and waited_s >= policy.vanished_s:
+        return _never_started()
+    deadline_s = {
+        Ledger.DISABLED: 0.0,
+        Ledger.UNREACHABLE: policy.unreachable_deadline_s,
+    }.get(inquiry.ledger, policy.deadline_s)
+    if inquiry.ledger is Ledger.UNASKED or waited_s < deadline_s:
+        return None
+    return End(
+        state=JobState.UNKNOWN,
+        word=JobState.UNKNOWN,
+        outcome=Outcome.UNKNOWN,
+        witness=Witness.NOBODY,
+        started_s=task.start_s,
+        limit_s=task.limit_s,
+        nodes=task.nodes,
+        reason=task.reason,
+        why=_silence(inquiry),
+    )
+
+
+def _never_started() -> End:
+    """Slurm keeps no record of a single array task that is cancelled before it starts."""
+    return End(
+        state=JobState.CANCELLED,
+        word=JobState.CANCELLED,
+        outcome=Outcome.CANCELLED,
+        witness=Witness.ARRAY,
+        why="the task never started: it left its array's waiting list and Slurm keeps no record of it",
+    )
+
+
+def _silence(inquiry: Inquiry) -> str:
+    accounting = {
+        Ledger.DISABLED: "this cluster keeps no accounting",
+        Ledger.UNREACHABLE: "accounting (sacct) did not answer",
+        Ledger.SILENT: "accounting (sacct) has no end for it"
+        + (f" and still calls it {inquiry.row.word}" if inquiry.row else ""),
+    }.get(inquiry.ledger, "")
+    return f"squeue no longer lists the job, scontrol does not know it, and {accounting}"

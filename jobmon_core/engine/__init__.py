@@ -1,0 +1,1 @@
+"""When to look, what to remember, whom to tell."""

@@ -1,0 +1,59 @@
+"""What is known of every watched job and of its monitor, from disk alone: it works with Slurm down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from jobmon_core.domain.delivery import in_order
+from jobmon_core.domain.job import WatchedJob
+from jobmon_core.engine.wiring import Workshop
+from jobmon_core.store.jobs import Unreadable
+from jobmon_core.store.owner import Life, Owner
+
+STALE_AFTER_S = 900.0  # several heartbeats, and clocks of two hosts may differ
+
+
+class Health(StrEnum):
+    """What can be said of the monitor of a job."""
+
+    ALIVE = "alive"
+    DEAD = "dead"  # provably gone, with work left: `jobmon recover` restarts it
+    STALE = "stale"  # on another host, and silent
+    ELSEWHERE = "elsewhere"  # on another host, and lively
+    DONE = "done"  # nothing is left to do
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One watched job as it stands."""
+
+    job: WatchedJob
+    health: Health
+    owner: Owner | None = None
+
+
+def census(shop: Workshop) -> Iterator[Snapshot | Unreadable]:
+    """Yield every state file that can't be read, then every watched job, oldest first."""
+    for job in shop.store.all():
+        yield job if isinstance(job, Unreadable) else snapshot(shop, job)
+
+
+def snapshot(shop: Workshop, job: WatchedJob) -> Snapshot:
+    """Return one job with what can be said of its monitor."""
+    found = shop.owner_record(job.id).read()
+    owner = found[0] if found else None
+    if job.dropped_s is not None or (job.closed and not in_order(job.outbox)):
+        return Snapshot(job, Health.DONE, owner)
+    if found is None:
+        return Snapshot(job, Health.DEAD)
+    return Snapshot(job, _HEALTH[found[0].life(found[1], STALE_AFTER_S)], owner)
+
+
+_HEALTH = {
+    Life.ALIVE: Health.ALIVE,
+    Life.DEAD: Health.DEAD,
+    Life.STALE: Health.STALE,
+    Life.ELSEWHERE: Health.ELSEWHERE,
+}

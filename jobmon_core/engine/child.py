@@ -1,0 +1,97 @@
+"""Work done in a short-lived copy of this process.
+
+What needs heavy libraries (HTTP, the pattern matcher) or reads what others wrote (logs) must neither
+make a monitor heavy for the days it lives nor bring it down: a child takes both with it when it ends.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from jobmon_core.store.codec import Mismatch, from_json, to_json
+
+T = TypeVar("T")
+
+
+class ChildFailed(Exception):
+    """The child ended without a result: killed, out of time, or a fault of ours that it describes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Children:
+    """How this process makes children; ``closing`` are descriptors that they must not keep open."""
+
+    closing: tuple[int, ...] = ()
+
+    def run(self, kind: type[T], work: Callable[[], T], timeout_s: float) -> T:
+        """Return what ``work`` returns, a record of ``kind``, having run it in a child.
+
+        Raises:
+            ChildFailed: there is no result.
+        """
+        reading, writing = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(reading)
+            self._be_child(work, writing)
+        os.close(writing)
+        try:
+            data = _read(reading, timeout_s)
+        finally:
+            os.close(reading)
+            _end(pid)
+        return _result(kind, data)
+
+    def _be_child(self, work: Callable[[], object], writing: int) -> None:
+        """Do the work and leave at once: nothing of the parent may run on in its copy."""
+        try:
+            for descriptor in self.closing:
+                os.close(descriptor)
+            signal.pthread_sigmask(signal.SIG_SETMASK, ())
+            content = json.dumps({"result": to_json(work())})
+        except BaseException:  # noqa: BLE001 - whatever it was, the parent hears of it
+            content = json.dumps({"failure": traceback.format_exc(limit=-3)})
+        with open(writing, "w", encoding="utf-8") as pipe:
+            pipe.write(content)
+        os._exit(0)
+
+
+def _read(reading: int, timeout_s: float) -> bytes:
+    deadline_s = time.monotonic() + timeout_s
+    chunks: list[bytes] = []
+    while (left_s := deadline_s - time.monotonic()) > 0:
+        if not select.select([reading], [], [], left_s)[0]:
+            break
+        chunk = os.read(reading, 65536)
+        if not chunk:
+            return b"".join(chunks)
+        chunks.append(chunk)
+    raise ChildFailed(f"no result within {timeout_s:g} s")
+
+
+def _end(pid: int) -> None:
+    """Reap the child; one that ran out of time is killed first."""
+    if os.waitpid(pid, os.WNOHANG) == (0, 0):
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+
+
+def _result(kind: type[T], data: bytes) -> T:
+    try:
+        answer = json.loads(data)
+    except ValueError as error:
+        raise ChildFailed("it ended without a word") from error
+    if "failure" in answer:
+        raise ChildFailed(answer["failure"])
+    try:
+        return from_json(kind, answer["result"])
+    except Mismatch as error:
+        raise ChildFailed(str(error)) from error

@@ -1,0 +1,97 @@
+"""Where a job's logs are: told by Slurm, then by the script, then by sbatch's defaults."""
+
+from __future__ import annotations
+
+import glob
+from dataclasses import replace
+from pathlib import Path
+
+from jobmon_core.domain.directives import script_directives
+from jobmon_core.domain.job import LogPaths, Task, WatchedJob
+from jobmon_core.domain.logpaths import PathContext, expand, templates_from_record
+from jobmon_core.domain.observation import Record
+from jobmon_core.scheduler.contract import Scheduler
+
+BY_USER = "the user"
+BY_SLURM = "Slurm"
+BY_SCRIPT = "the script"
+
+
+def learn_logs(job: WatchedJob, records: tuple[Record, ...], scheduler: Scheduler) -> WatchedJob:
+    """Take the log templates from what the scheduler says; what the user said stands."""
+    if job.logs.told_by == BY_USER or not records:
+        return job
+    first = records[0]
+    stdout, stderr = first.stdout, first.stderr
+    found = None
+    if _has_tasks(job) or "%" in stdout + stderr:
+        found = scheduler.ask_log_templates(job.job_id)
+    if found is None and not stdout:
+        return job
+    if found is None:
+        workdir = first.workdir or job.workdir
+        found = templates_from_record(stdout, stderr, workdir, is_array=_has_tasks(job), job_id=job.job_id)
+    return replace(job, logs=LogPaths(found.stdout, found.stderr, BY_SLURM))
+
+
+def with_script_logs(job: WatchedJob, scheduler: Scheduler) -> WatchedJob:
+    """Fall back on the directives of the job's script where Slurm forgot the job before it was asked."""
+    if job.logs.told_by:
+        return job
+    directives = script_directives(scheduler.script_of(job.job_id) or _own_copy(job.command))
+    found = templates_from_record(
+        directives.output or "",
+        directives.error or "",
+        directives.chdir or job.workdir,
+        is_array=_has_tasks(job),
+        job_id=job.job_id,
+    )
+    return replace(job, logs=LogPaths(found.stdout, found.stderr, BY_SCRIPT))
+
+
+def log_files(job: WatchedJob, task: Task) -> tuple[str, str]:
+    """Return the paths of one part's stdout and stderr."""
+    return _found(job, task, job.logs.stdout), _found(job, task, job.logs.stderr)
+
+
+def _has_tasks(job: WatchedJob) -> bool:
+    return bool(job.expected) or job.scope.isdigit()
+
+
+def _own_copy(command: str) -> str:
+    try:
+        return Path(command).read_text(encoding="utf-8", errors="replace") if command.startswith("/") else ""
+    except OSError:
+        return ""  # edited away since: sbatch's defaults are the next best guess
+
+
+def _found(job: WatchedJob, task: Task, template: str) -> str:
+    """Expand one template; ``%N`` is the host's own name, which a cluster may call otherwise."""
+    path = expand(template, _context(job, task, _first_node(task.nodes) or job.batch_host))
+    if "%N" not in template or Path(path).exists():
+        return path
+    pattern = expand(glob.escape(template), _context(job, task, "*"))
+    matches = glob.glob(pattern)  # noqa: PTH207 - pathlib can not glob from the root
+    return matches[0] if len(matches) == 1 else path
+
+
+def _context(job: WatchedJob, task: Task, node: str) -> PathContext:
+    return PathContext(
+        job_id=task.own_id or job.job_id,
+        array_job_id=job.job_id if task.key.isdigit() else None,
+        array_task=int(task.key) if task.key.isdigit() else None,
+        user=job.user,
+        job_name=job.name,
+        node=node.split(".", 1)[0],
+        restart=task.restarts,
+    )
+
+
+def _first_node(nodes: str) -> str:
+    """Return the first name of a host list, e.g. ``n1`` of ``n[1-3,7]``, with its leading zeros."""
+    head, bracket, rest = nodes.partition("[")
+    if not bracket:
+        return nodes.split(",", 1)[0]
+    if "," in head:
+        return head.split(",", 1)[0]
+    return head + rest.split("]", 1)[0].split(",", 1)[0].split("-", 1)[0]

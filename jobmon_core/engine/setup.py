@@ -1,0 +1,91 @@
+"""Setting jobmon up: the configuration file, and the proof that both channels work."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from jobmon_core import __version__
+from jobmon_core.domain.config import parse_config
+from jobmon_core.domain.delivery import Owed, Route, Verdict
+from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
+from jobmon_core.engine.wiring import Workshop
+from jobmon_core.notify.discord import DiscordChannel
+from jobmon_core.notify.http import post
+from jobmon_core.notify.inbox import Inbox
+from jobmon_core.notify.sample import worst_case_message
+from jobmon_core.notify.verdict import advice_for
+from jobmon_core.store.configfile import write_config
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What a channel answered to a test message."""
+
+    route: Route
+    channel: str  # redacted
+    worked: bool
+    answer: str
+    advice: str
+
+
+def configure(shop: Workshop, success_webhook: str, error_webhook: str) -> None:
+    """Write the two webhooks into the configuration; what else it holds stays.
+
+    Raises:
+        ConfigInvalid: a webhook, or the file that is there, has faults; nothing was written.
+        StorageFailed: the disk refused.
+    """
+    data = _present(shop)
+    discord = data.get("discord", {})
+    webhooks = {"success_webhook": success_webhook.strip(), "error_webhook": error_webhook.strip()}
+    data["discord"] = {**(discord if isinstance(discord, dict) else {}), **webhooks}
+    parse_config(data, str(shop.home.config), {}, lambda _: success_webhook)
+    write_config(shop.home.config, data)
+
+
+def _present(shop: Workshop) -> dict[str, object]:
+    path = shop.home.config
+    try:
+        data = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    except (OSError, ValueError) as error:
+        raise ConfigInvalid(str(path), [f"it can't be read, so nothing was written: {error}"]) from error
+    if not isinstance(data, dict):
+        raise ConfigInvalid(str(path), ["it is no object, so nothing was written"])
+    return data
+
+
+def try_channels(shop: Workshop) -> Iterator[Trial]:
+    """Post a message of the worst allowed size to both channels.
+
+    Raises:
+        ConfigInvalid: the configuration has faults.
+    """
+    config = shop.configuration()
+    for route in Route:
+        webhook = config.webhook(route)
+        if webhook is None:
+            yield Trial(
+                route, "none", worked=False, answer="no webhook is configured", advice="run `jobmon init`"
+            )
+            continue
+        channel = DiscordChannel(webhook, post, __version__, config.ping)
+        answer = channel.post(channel.payload(Owed(worst_case_message(route, int(shop.clock.now())))))
+        receipt = channel.verdict(answer)
+        worked = receipt.verdict is Verdict.DELIVERED
+        yield Trial(route, channel.name, worked=worked, answer=receipt.why, advice=advice_for(answer))
+
+
+def open_inbox(port: int) -> Inbox:
+    """Return a stand-in for Discord on this machine, to be used in a ``with``; port 0 takes a free one.
+
+    Raises:
+        StorageFailed: the port can't be had.
+    """
+    try:
+        return Inbox(port)
+    except OSError as error:
+        raise StorageFailed(
+            f"port {port} can't be had: {error.strerror}; --port 0 takes a free one"
+        ) from error

@@ -1,0 +1,173 @@
+"""Following one job: observe, decide, save what is owed, act, save. It has no opinions of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from jobmon_core.domain.decide import (
+    Action,
+    AskAccounting,
+    AskRecord,
+    Deliver,
+    Explain,
+    Finish,
+    decide,
+    interval_s,
+    wake_s,
+)
+from jobmon_core.domain.delivery import Owed
+from jobmon_core.domain.diagnosis import Diagnosis
+from jobmon_core.domain.follow import fold_accounting, fold_queue, fold_record, unreachable
+from jobmon_core.domain.job import WatchedJob
+from jobmon_core.domain.jobref import ref_of
+from jobmon_core.domain.observation import NotListed, Unreachable
+from jobmon_core.domain.policy import Policy
+from jobmon_core.engine.clock import Clock
+from jobmon_core.engine.logs import learn_logs, with_script_logs
+from jobmon_core.engine.poll import SharedAccounting, SharedQueue
+from jobmon_core.scheduler.contract import Scheduler
+from jobmon_core.store.jobs import JobStore
+
+FIRST_LOOK_S = 5.0  # how old the very first queue reply may be: the user has just typed the command
+_NO_NEWS_S = 1.0  # before looking again where another monitor is just asking
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """Everything outside that following a job needs; each is a seam."""
+
+    scheduler: Scheduler
+    queue: SharedQueue
+    accounting: SharedAccounting
+    store: JobStore
+    clock: Clock
+    policy: Policy
+    explain: Callable[[WatchedJob, tuple[str, ...]], Mapping[str, Diagnosis]]
+    deliver: Callable[[Owed, Callable[[Owed], None]], Owed]
+    dropped: Callable[[str], bool]  # whether the user asked to stop watching this job
+    log: Callable[[str], None]
+
+
+class Supervisor:
+    """One watched job and what is being done about it."""
+
+    def __init__(self, job: WatchedJob, tools: Tools) -> None:
+        """Take up ``job`` where its state file left off."""
+        self.job = job
+        self._tools = tools
+        self._news_late = False
+
+    def round(self) -> float | None:
+        """Do everything that is due now; return when to come again (Unix seconds), None when all is done.
+
+        Raises:
+            StorageFailed: the state can't be saved; nothing was done that it would have noted.
+        """
+        if self._tools.dropped(self.job.id):
+            self._keep(replace(self.job, dropped_s=self._tools.clock.now()))
+        self._look()
+        performed: set[Action] = set()
+        while True:
+            now_s = self._tools.clock.now()
+            job, actions = decide(self.job, self._tools.policy, now_s)
+            self._keep(job)
+            if Finish() in actions:
+                return None
+            fresh = [action for action in actions if action not in performed]
+            if not fresh:
+                return self._wake_s(now_s)
+            for action in fresh:
+                performed.add(action)
+                self._perform(action)
+
+    def _wake_s(self, now_s: float) -> float:
+        if self._news_late:
+            return now_s + _NO_NEWS_S
+        looked_s = self.job.answered_s if self.job.stale_since_s is None else now_s
+        return max(now_s + _NO_NEWS_S, wake_s(self.job, self._tools.policy, looked_s or now_s))
+
+    def _keep(self, job: WatchedJob) -> None:
+        if job != self.job:
+            self._tell_changes(job)
+            self._tools.store.save(job)
+            self.job = job
+
+    def _tell_changes(self, job: WatchedJob) -> None:
+        """Write what is worth reading later into the monitor's log."""
+        for key, task in job.tasks.items():
+            before = self.job.tasks.get(key)
+            if before is None or before.word != task.word:
+                reason = f" ({task.reason})" if task.reason not in ("", "None") else ""
+                self._tools.log(f"{ref_of(job.job_id, key)}: {task.word or 'not listed'}{reason}")
+            if task.end and (before is None or not before.end):
+                self._tools.log(f"{ref_of(job.job_id, key)}: {task.end.outcome}, says {task.end.witness}")
+        if job.stale_why and job.stale_why != self.job.stale_why:
+            self._tools.log(f"{job.job_id}: the scheduler does not answer: {job.stale_why}")
+
+    def _look(self) -> None:
+        """Take in a queue reply, if there is a new one that can know this job."""
+        self._news_late = False
+        if self.job.closed:
+            return
+        max_age_s = interval_s(self.job, self._tools.policy)
+        if self.job.answered_s is None:
+            max_age_s = min(FIRST_LOOK_S, max_age_s)
+        view = self._tools.queue.look(self.job.user, self.job.job_id, max_age_s)
+        if view is None or view.asked_s <= self.job.taken_s:
+            self._news_late = True
+        elif isinstance(view.answer, Unreachable):
+            self._keep(unreachable(self.job, view.answer.why, view.asked_s))
+        elif self.job.answered_s is None or view.asked_s > self.job.answered_s:
+            self._keep(fold_queue(self.job, view.answer, view.asked_s, self._tools.policy))
+
+    def _perform(self, action: Action) -> None:
+        match action:
+            case AskRecord():
+                self._ask_record()
+            case AskAccounting():
+                self._ask_accounting()
+            case Explain(keys):
+                self._explain(keys)
+            case Deliver(message_id):
+                self._deliver(message_id)
+            case Finish():
+                return
+            case _:
+                assert_never(action)
+
+    def _ask_record(self) -> None:
+        answer = self._tools.scheduler.ask_record(self.job.job_id)
+        job = fold_record(self.job, answer, self._tools.clock.now())
+        if not isinstance(answer, Unreachable | NotListed):
+            job = learn_logs(job, answer, self._tools.scheduler)
+        self._keep(job)
+
+    def _ask_accounting(self) -> None:
+        since_s = min(
+            task.inquiry.next_ask_s for task in self.job.tasks.values() if task.inquiry and not task.end
+        )
+        answer = self._tools.accounting.ask(self.job.job_id, since_s)
+        if answer is not None:
+            self._keep(fold_accounting(self.job, answer, self._tools.policy, self._tools.clock.now()))
+
+    def _explain(self, keys: tuple[str, ...]) -> None:
+        self._keep(with_script_logs(self.job, self._tools.scheduler))
+        diagnoses = self._tools.explain(self.job, keys)
+        tasks = {
+            key: replace(self.job.tasks[key], diagnosis=diagnosis) for key, diagnosis in diagnoses.items()
+        }
+        self._keep(replace(self.job, tasks={**self.job.tasks, **tasks}))
+
+    def _deliver(self, message_id: str) -> None:
+        owed = next(owed for owed in self.job.outbox if owed.message.id == message_id)
+        settled = self._tools.deliver(owed, self._note)
+        self._note(settled)
+        fate = "delivered" if settled.delivered_s else settled.given_up or "to be tried again"
+        self._tools.log(f"{self.job.job_id}: message {message_id} {fate}")
+
+    def _note(self, owed: Owed) -> None:
+        """Save what became of a message, before and after every attempt."""
+        outbox = tuple(owed if each.message.id == owed.message.id else each for each in self.job.outbox)
+        self._keep(replace(self.job, outbox=outbox))

@@ -1,0 +1,1 @@
+"""Telling people: channels, and the one place that does outbound HTTP."""

@@ -1,0 +1,1 @@
+"""Looking at logs, without changing or locking them."""

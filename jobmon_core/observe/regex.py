@@ -1,0 +1,35 @@
+"""The expressions of pattern files: RE2, which matches in linear time, whoever wrote the expression."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+
+class Regex(Protocol):
+    """A compiled expression; it searches UTF-8."""
+
+    def search(self, text: bytes) -> object | None:
+        """Return a match, or None."""
+
+
+def compile_regex(regex: str) -> Regex:
+    """Compile ``regex``.
+
+    Raises:
+        ValueError: RE2 refuses it; the text of the error is RE2's reason.
+    """
+    import re2  # only for the moment that needs it: a daemon that waits for days stays small
+
+    options = re2.Options()
+    options.log_errors = False  # faults are reported by us, not printed by the library
+    try:
+        compiled: Regex = re2.compile(to_bytes(regex), options)
+    except re2.error as error:
+        reason = error.args[0] if error.args else "not understood"
+        raise ValueError(reason.decode(errors="replace") if isinstance(reason, bytes) else reason) from error
+    return compiled
+
+
+def to_bytes(text: str) -> bytes:
+    """Encode for matching. Total: what UTF-8 has no form for becomes a question mark."""
+    return text.encode("utf-8", errors="replace")

@@ -1,0 +1,1 @@
+"""A scheduler for machines without one: jobs as detached processes on this machine."""

@@ -1,0 +1,1 @@
+"""Slurm: commands and parsers (pure), and the client that joins them to the runner."""

@@ -1,0 +1,66 @@
+"""Where jobmon keeps what it keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from jobmon_core.store.files import private_folder
+
+HOME_VARIABLE = "JOBMON_HOME"
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The folder of one user's jobmon; it may be shared by several login nodes."""
+
+    root: Path
+
+    @classmethod
+    def find(cls, environment: Mapping[str, str]) -> Home:
+        """Return ``$JOBMON_HOME``, else the checkout that this code is in, else the user's data folder."""
+        named = environment.get(HOME_VARIABLE, "").strip()
+        if named:
+            return cls(Path(named).expanduser().absolute())
+        checkout = Path(__file__).resolve().parents[2]
+        if (checkout / "config.json.example").is_file():
+            return cls(checkout)
+        from platformdirs import user_data_path
+
+        return cls(user_data_path("jobmon", appauthor=False))
+
+    @property
+    def config(self) -> Path:
+        """The configuration, which holds the webhooks."""
+        return self.root / "config.json"
+
+    @property
+    def patterns(self) -> Path:
+        """The user's own failure patterns, laid over those that jobmon ships."""
+        return self.root / "patterns.json"
+
+    @property
+    def state(self) -> Path:
+        """One JSON file per submission."""
+        return private_folder(self.root / "state")
+
+    @property
+    def monitors(self) -> Path:
+        """Locks and owner records: who watches what."""
+        return private_folder(self.state / "monitors")
+
+    @property
+    def replies(self) -> Path:
+        """The scheduler's latest answers, shared by all monitors of a host."""
+        return private_folder(self.state / "replies")
+
+    @property
+    def local_jobs(self) -> Path:
+        """The jobs of the local scheduler."""
+        return private_folder(self.state / "local")
+
+    @property
+    def logs(self) -> Path:
+        """One log per monitor."""
+        return private_folder(self.root / "logs")

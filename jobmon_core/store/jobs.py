@@ -1,0 +1,108 @@
+"""The state files: one JSON per submission, replaced atomically, never by an empty one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from jobmon_core.domain.errors import StateUnreadable
+from jobmon_core.domain.job import WatchedJob
+from jobmon_core.domain.jobref import JobRef
+from jobmon_core.store.codec import Mismatch, from_json, to_json
+from jobmon_core.store.files import read_own, write_atomically
+
+SCHEMA = 1
+_AT_MOST = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A state file that can't be read; it stays where it is, and is reported."""
+
+    path: Path
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class JobStore:
+    """The state files in one folder."""
+
+    folder: Path
+
+    def path(self, job_id: str) -> Path:
+        """Return the file of the submission with this state id."""
+        return self.folder / f"{job_id}.json"
+
+    def save(self, job: WatchedJob) -> None:
+        """Write a job durably.
+
+        Raises:
+            StorageFailed: the disk refused; the former state is still there.
+        """
+        content = json.dumps({"schema": SCHEMA, **to_json(job)}, ensure_ascii=False, indent=1)
+        write_atomically(self.path(job.id), content.encode("utf-8", "surrogateescape"))
+
+    def load(self, job_id: str) -> WatchedJob:
+        """Read one job.
+
+        Raises:
+            StateUnreadable: it is missing, damaged, or from a newer jobmon.
+        """
+        path = self.path(job_id)
+        try:
+            data = json.loads(read_own(path, _AT_MOST).decode("utf-8", "surrogateescape"))
+        except OSError as error:
+            raise StateUnreadable(f"{path} can't be read: {error.strerror}") from error
+        except ValueError as error:
+            raise StateUnreadable(f"{path} is damaged: {error}") from error
+        return _job(path, data)
+
+    def all(self) -> Iterator[WatchedJob | Unreadable]:
+        """Yield every file that can't be read, then every job, oldest first."""
+        jobs = []
+        for path in sorted(self.folder.glob("*.json")):
+            try:
+                jobs.append(self.load(path.stem))
+            except StateUnreadable as error:
+                yield Unreadable(path, str(error))
+        yield from sorted(jobs, key=lambda job: job.taken_s)
+
+    def find(self, ref: JobRef) -> list[WatchedJob]:
+        """Return the watched jobs that ``ref`` belongs to, newest last."""
+        candidates = (
+            self._readable(path.stem) for path in self.folder.glob("*.json") if f"-{ref.job_id}-" in path.name
+        )
+        found = [job for job in candidates if job is not None and covers(job, ref)]
+        return sorted(found, key=lambda job: job.taken_s)
+
+    def _readable(self, job_id: str) -> WatchedJob | None:
+        try:
+            return self.load(job_id)
+        except StateUnreadable:
+            return None  # reported by all(), which every listing goes through
+
+
+def covers(job: WatchedJob, ref: JobRef) -> bool:
+    """Whether ``ref`` names this job, or a part of it."""
+    if job.job_id == ref.job_id:
+        return not job.scope or not ref.key or job.scope == ref.key
+    return not ref.key and any(task.own_id == ref.job_id for task in job.tasks.values())
+
+
+def _job(path: Path, data: object) -> WatchedJob:
+    if not isinstance(data, dict) or not isinstance(data.get("schema"), int):
+        raise StateUnreadable(f"{path} is damaged: it is no state file")
+    if data["schema"] > SCHEMA:
+        raise StateUnreadable(
+            f"{path} was written by a newer jobmon (schema {data['schema']}, this one knows {SCHEMA}); "
+            "use that jobmon, or update this one"
+        )
+    try:
+        job = from_json(WatchedJob, data)
+    except Mismatch as error:
+        raise StateUnreadable(f"{path} is damaged: {error}") from error
+    if job.id != path.stem:
+        raise StateUnreadable(f"{path} holds the state of {job.id}: it was renamed or copied")
+    return job

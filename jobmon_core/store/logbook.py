@@ -1,0 +1,42 @@
+"""A monitor's own log: one line an event, bounded to two files of a megabyte."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from jobmon_core.store.files import PRIVATE_FILE
+
+_SECRET = re.compile(r"(/webhooks/\d+/)[\w.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Logbook:
+    """One append-only log."""
+
+    path: Path
+    most_bytes: int = 1_000_000
+
+    def write(self, event: str) -> None:
+        """Append one event, stamped with the local time; a webhook in it is masked."""
+        stamp = time.strftime("%Y-%m-%d %H:%M:%S%z")
+        line = _SECRET.sub(r"\1***", " ".join(event.split()))
+        try:
+            self._rotate()
+            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE_FILE)
+            with open(descriptor, "a", encoding="utf-8", errors="surrogateescape") as file:
+                file.write(f"{stamp} {line}\n")
+        except OSError:
+            return  # a full disk must not end the monitoring; state and outbox report it themselves
+
+    def read(self) -> str:
+        """Return everything that is kept, oldest first; empty where nothing is."""
+        files = (self.path.with_suffix(".log.1"), self.path)
+        return "".join(file.read_text("utf-8", errors="replace") for file in files if file.is_file())
+
+    def _rotate(self) -> None:
+        if self.path.exists() and self.path.stat().st_size >= self.most_bytes:
+            self.path.replace(self.path.with_suffix(".log.1"))

@@ -1,0 +1,59 @@
+"""The scheduler's latest answers, shared by all monitors of a user on a host."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import quote
+
+from jobmon_core.store.codec import Mismatch, from_json, to_json
+from jobmon_core.store.files import read_own, write_atomically
+
+_AT_MOST = 256 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class SharedReply:
+    """One answer, or the lack of one, and what is to be asked next."""
+
+    asked_s: float = 0.0
+    text: str = ""
+    problem: str = ""  # why there was no answer; empty where there was one
+    disabled: bool = False
+    about: tuple[int, ...] = ()  # the jobs that were asked about, where not all of a user's
+    wanted: dict[str, float] = field(default_factory=dict)  # job id -> since when its answer is wanted
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyFile:
+    """Where one kind of answer is kept; every host has its own, whatever the file system is shared with."""
+
+    path: Path
+
+    @classmethod
+    def named(cls, folder: Path, *names: str) -> ReplyFile:
+        """Return the file for a kind of answer, e.g. ("queue", "slurm", cluster, user)."""
+        parts = (*names, os.uname().nodename)
+        return cls(folder / ("-".join(quote(part, safe="") for part in parts if part) + ".reply"))
+
+    @property
+    def lock_path(self) -> Path:
+        """The lock that whoever asks the scheduler holds meanwhile."""
+        return self.path.with_suffix(".lock")
+
+    def read(self) -> SharedReply:
+        """Return the latest answer; an empty one where there is none that can be read."""
+        try:
+            return from_json(SharedReply, json.loads(read_own(self.path, _AT_MOST)))
+        except (OSError, ValueError, Mismatch):
+            return SharedReply()  # worth no more than the question that replaces it
+
+    def write(self, reply: SharedReply) -> None:
+        """Replace the answer; it is not made durable, since the scheduler can be asked again.
+
+        Raises:
+            StorageFailed: the disk refused.
+        """
+        write_atomically(self.path, json.dumps(to_json(reply)).encode(), durable=False)

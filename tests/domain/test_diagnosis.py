@@ -1,0 +1,255 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobmon_core.domain.diagnosis import Diagnosis, diagnose
+from jobmon_core.domain.evidence import SlurmEvidence
+from jobmon_core.domain.rules import Finding, Line, Role, Rule, Severity
+from jobmon_core.domain.states import JobState
+
+FAILED = SlurmEvidence(state=JobState.FAILED, exit_code=1)
+GIB = 1024**3
+
+
+def rule(
+    name: str, precedence: int = 50, role: Role = Role.ROOT, severity: Severity = Severity.ERROR
+) -> Rule:
+    return Rule(
+        name, f"title of {name}", severity, role, name, f"Cause of {name}.", "Do this.", precedence, (), ()
+    )
+
+
+RULES = {
+    "wrapper.launcher": rule("wrapper.launcher", 0, Role.SYMPTOM),
+    "noticed": rule("noticed", 0, Role.CONTEXT, Severity.WARNING),
+    "cuda_oom": rule("cuda_oom", 78),
+    "python": rule("python", 44),
+    "python.variant": rule("python.variant", 44),
+    "nccl_timeout": rule("nccl_timeout", 20),
+    "slurm_timeout": rule("slurm_timeout", 12),
+    "noise": rule("noise", 15),
+}
+
+
+def judge(evidence: SlurmEvidence, *texts: str) -> Diagnosis:
+    """Diagnose a log in which each line shows the failures that it names, separated by blanks."""
+    lines = [Line("job.err", number, text) for number, text in enumerate(texts, start=1)]
+    found = [
+        Finding(RULES[word], line, position)
+        for position, line in enumerate(lines)
+        for word in line.text.split()
+        if word in RULES
+    ]
+    return diagnose(evidence, found, lines)
+
+
+def test_the_highest_precedence_wins_wherever_it_stands() -> None:
+    found = judge(FAILED, "nccl_timeout", "python", "cuda_oom")
+    assert found.cause == "cuda_oom"
+    assert found.symptoms == ("nccl_timeout", "python")
+
+
+def test_of_equal_precedence_the_earliest_wins() -> None:
+    assert judge(FAILED, "x", "python first", "python.variant").evidence[-1].text == "python first"
+
+
+def test_a_collective_timeout_is_the_cause_only_where_nothing_else_failed() -> None:
+    assert judge(FAILED, "nccl_timeout").cause == "nccl_timeout"
+    assert judge(FAILED, "python", "nccl_timeout").cause == "python"
+
+
+def test_a_wrapper_is_never_the_cause() -> None:
+    found = judge(FAILED, "wrapper.launcher")
+    assert found.cause is None
+    assert found.symptoms == ("wrapper",)
+
+
+def test_a_line_belongs_to_the_first_rule_that_matches_it() -> None:
+    assert judge(FAILED, "wrapper.launcher python").cause is None
+
+
+def test_a_variant_reports_the_class_of_its_failure() -> None:
+    assert judge(FAILED, "python.variant").cause == "python"
+
+
+def test_a_python_error_beats_the_later_line_of_the_time_limit() -> None:
+    found = judge(FAILED, "python", "slurm_timeout")
+    assert found.cause == "python"
+    assert found.symptoms == ("slurm_timeout",)
+
+
+def test_a_job_that_completed_has_no_cause_and_lists_only_warnings() -> None:
+    found = judge(
+        SlurmEvidence(state=JobState.COMPLETED, exit_code=0), "python", "noticed", "wrapper.launcher"
+    )
+    assert (found.cause, found.symptoms, found.evidence) == (None, ("noticed",), ())
+
+
+@pytest.mark.parametrize(
+    ("state", "cause"),
+    [
+        (JobState.OUT_OF_MEMORY, "host_oom_kill"),
+        (JobState.TIMEOUT, "slurm_timeout"),
+        (JobState.CANCELLED, "slurm_cancelled"),
+        (JobState.NODE_FAIL, "node_fail"),
+        (JobState.BOOT_FAIL, "node_fail"),
+        (JobState.PREEMPTED, "slurm_preempted"),
+        (JobState.DEADLINE, "slurm_deadline"),
+    ],
+)
+def test_slurms_plain_verdict_is_the_cause(state: JobState, cause: str) -> None:
+    found = judge(SlurmEvidence(state=state), "epoch 1")
+    assert found.cause == cause
+    assert found.advice
+
+
+@pytest.mark.parametrize("state", [JobState.OUT_OF_MEMORY, JobState.NODE_FAIL, JobState.PREEMPTED])
+def test_what_the_system_did_to_a_job_is_not_explained_by_its_log(state: JobState) -> None:
+    assert judge(SlurmEvidence(state=state), "python").cause != "python"
+
+
+@pytest.mark.parametrize("state", [JobState.TIMEOUT, JobState.CANCELLED])
+def test_an_earlier_failure_explains_a_job_that_then_hung(state: JobState) -> None:
+    found = judge(SlurmEvidence(state=state), "python", "  indented", "slurm_timeout")
+    assert found.cause == "python"
+    assert "The job" in found.explanation
+
+
+def test_a_failure_that_the_job_survived_does_not_explain_its_time_limit() -> None:
+    progress = [f"epoch {n}" for n in range(100)]
+    assert judge(SlurmEvidence(state=JobState.TIMEOUT), "python", *progress).cause == "slurm_timeout"
+
+
+def test_noise_does_not_explain_a_time_limit() -> None:
+    assert judge(SlurmEvidence(state=JobState.TIMEOUT), "noise").cause == "slurm_timeout"
+
+
+def test_a_time_limit_with_hardly_any_cpu_time_is_called_a_hang() -> None:
+    hung = SlurmEvidence(state=JobState.TIMEOUT, cpu_s=4, elapsed_s=7200, limit_s=7200)
+    worked = SlurmEvidence(state=JobState.TIMEOUT, cpu_s=7000, elapsed_s=7200, limit_s=7200)
+    assert "it hung" in judge(hung).explanation
+    assert "02:00:00" in judge(hung).explanation
+    assert "hung" not in judge(worked).explanation
+
+
+def test_out_of_memory_tells_the_peak_and_the_request() -> None:
+    evidence = SlurmEvidence(state=JobState.OUT_OF_MEMORY, max_rss_bytes=31 * GIB, requested_bytes=32 * GIB)
+    assert "31.0 GiB of the 32.0 GiB" in judge(evidence).explanation
+
+
+def test_a_node_failure_names_the_nodes() -> None:
+    assert "n[1-2]" in judge(SlurmEvidence(state=JobState.NODE_FAIL, nodes="n[1-2]")).explanation
+
+
+def test_a_launch_that_failed_for_want_of_the_output_folder_says_so() -> None:
+    found = judge(SlurmEvidence(state=JobState.FAILED, exit_code=0, signal=53))
+    assert found.cause == "output_folder_missing"
+    assert "mkdir" in found.advice
+
+
+@pytest.mark.parametrize(
+    ("code", "signal", "cause"),
+    [
+        (126, 0, "permission_denied"),
+        (127, 0, "module_env"),
+        (134, 0, "aborted"),
+        (0, 6, "aborted"),
+        (0, 7, "bus_error_shm"),
+        (0, 8, "arithmetic_error"),
+        (0, 9, "killed"),
+        (137, 0, "killed"),
+        (139, 0, "segfault"),
+        (0, 15, "terminated"),
+        (143, None, "terminated"),
+        (0, 125, "host_oom_kill"),
+    ],
+)
+def test_an_exit_status_speaks_where_the_log_is_silent(code: int, signal: int | None, cause: str) -> None:
+    silent = SlurmEvidence(state=JobState.FAILED, exit_code=code, signal=signal)
+    assert judge(silent, "epoch 1").cause == cause
+    assert judge(silent, "cuda_oom").cause == ("cuda_oom" if signal != 125 else "host_oom_kill")
+
+
+def test_a_kill_near_the_memory_limit_is_an_out_of_memory_kill() -> None:
+    evidence = SlurmEvidence(
+        state=JobState.FAILED, signal=9, max_rss_bytes=30 * GIB, requested_bytes=32 * GIB
+    )
+    assert judge(evidence).cause == "host_oom_kill"
+
+
+def test_where_nothing_is_certain_nothing_is_claimed_and_the_last_lines_are_shown() -> None:
+    found = judge(FAILED, *(f"line {n}" for n in range(20)), "", "the end")
+    assert found.cause is None
+    assert "exit code 1 (general error), and nothing in the log explains it" in found.explanation
+    assert found.evidence[-1].text == "the end"
+    assert found.log_path == "job.err"
+
+
+def test_without_any_log_the_explanation_does_not_promise_lines() -> None:
+    found = judge(FAILED)
+    assert "there is no log" in found.explanation
+    assert found.evidence == ()
+
+
+TRACEBACK = (
+    "Traceback (most recent call last):",
+    '  File "/home/u/train.py", line 12, in <module>',
+    "    main()",
+    '  File "/home/u/model.py", line 7, in main',
+    "    x = layer(y)",
+    "        ^^^^^^^^",
+    '  File "/env/lib/python3.11/site-packages/torch/nn/modules/module.py", line 1553, in _call',
+    "    return forward_call(*args)",
+    "python",
+)
+
+
+def texts(found: Sequence[Line]) -> list[str]:
+    return [line.text.strip() for line in found]
+
+
+def test_the_evidence_of_a_traceback_is_the_users_own_line_and_the_exception() -> None:
+    assert texts(judge(FAILED, *TRACEBACK).evidence) == [
+        'File "/home/u/model.py", line 7, in main',
+        "x = layer(y)",
+        "python",
+    ]
+
+
+def test_a_traceback_through_libraries_alone_shows_its_last_frame() -> None:
+    found = judge(FAILED, TRACEBACK[0], *TRACEBACK[6:])
+    assert texts(found.evidence)[1:] == ["return forward_call(*args)", "python"]
+
+
+def test_the_tracebacks_of_ranks_that_print_at_once_are_not_mixed() -> None:
+    ranks = [f"{rank}: {line.replace('u/', f'u{rank}/')}" for line in TRACEBACK for rank in (0, 1)]
+    assert texts(judge(FAILED, *ranks).evidence)[0] == '0:   File "/home/u0/model.py", line 7, in main'
+
+
+def test_an_exception_without_a_traceback_stands_alone() -> None:
+    assert texts(judge(FAILED, "hello", "python").evidence) == ["python"]
+
+
+@given(
+    st.builds(
+        SlurmEvidence,
+        state=st.sampled_from(JobState),
+        exit_code=st.none() | st.integers(0, 255),
+        signal=st.none() | st.integers(0, 255),
+        cpu_s=st.none() | st.floats(0, 1e9),
+        elapsed_s=st.none() | st.floats(0, 1e9),
+        limit_s=st.none() | st.floats(0, 1e9),
+        max_rss_bytes=st.none() | st.integers(0, 2**50),
+        requested_bytes=st.none() | st.integers(0, 2**50),
+    ),
+    st.lists(st.sampled_from([*RULES, *TRACEBACK, ""])),
+)
+def test_every_end_gets_a_title_and_an_explanation(evidence: SlurmEvidence, log: list[str]) -> None:
+    found = judge(evidence, *log)
+    assert found.title
+    assert found.explanation
+    assert found.cause != "wrapper"

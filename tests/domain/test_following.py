@@ -1,0 +1,311 @@
+"""From what Slurm said to a verdict: each test is a small play."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobmon_core.domain.decide import Deliver, Finish
+from jobmon_core.domain.delivery import Route, Tone
+from jobmon_core.domain.job import Witness
+from jobmon_core.domain.policy import Policy
+from jobmon_core.domain.states import JobState, Outcome
+from tests.support.play import Play, ledger, record, row
+
+
+def test_a_completed_job_is_told_once_on_the_success_channel() -> None:
+    play = Play().queue(row("12", "RUNNING")).later(30).queue(row("12", "COMPLETED"))
+    assert play.asks_record()
+    play.record(record("12", "COMPLETED")).later(3)
+    assert play.asks_accounting()
+    play.accounting(ledger("12", "COMPLETED"))
+    assert play.job.outcome is Outcome.SUCCESS
+    (owed,) = play.job.outbox
+    assert owed.message.route is Route.SUCCESS
+    assert play.actions == (Deliver(owed.message.id),)
+    assert len(play.later(60).job.outbox) == 1
+
+
+def test_an_unreachable_queue_ends_nothing() -> None:
+    play = Play().queue(row("12", "RUNNING"))
+    for _ in range(500):
+        play.later(60).queue_down()
+    assert not play.job.ended
+    assert play.job.stale_since_s is not None
+    assert play.job.tasks[""].state is JobState.RUNNING
+
+
+def test_a_reply_ends_the_staleness() -> None:
+    play = Play().queue(row("12", "RUNNING")).later(60).queue_down().later(60).queue(row("12", "RUNNING"))
+    assert play.job.stale_since_s is None
+
+
+def test_leaving_the_queue_alone_is_no_end() -> None:
+    play = Play().queue(row("12", "RUNNING")).later(30).queue()
+    assert not play.job.ended
+    assert play.asks_record()
+
+
+def test_a_job_that_left_the_queue_is_judged_by_accounting() -> None:
+    play = Play().queue(row("12", "RUNNING")).later(30).queue().record().later(3)
+    play.accounting(ledger("12", "FAILED", exit_code=3))
+    end = play.end()
+    assert (end.outcome, end.witness, end.exit_code) == (Outcome.FAILURE, Witness.ACCOUNTING, 3)
+    assert not end.exit_code_exact
+
+
+def test_the_true_exit_code_comes_from_slurmctld() -> None:
+    play = Play().queue(row("12", "FAILED")).record(record("12", "FAILED", exit_code=137)).later(3)
+    play.accounting(ledger("12", "FAILED", exit_code=9))
+    assert play.end().exit_code == 137
+    assert play.end().exit_code_exact
+
+
+def test_accounting_that_lags_is_asked_again_with_growing_waits() -> None:
+    play = Play().queue(row("12", "RUNNING")).later(30).queue().record()
+    waits = []
+    for _ in range(5):
+        before = play.now_s
+        while not play.asks_accounting():
+            play.later(1)
+        waits.append(play.now_s - before)
+        play.accounting(ledger("12", "RUNNING"))
+    assert not play.job.ended
+    assert waits == sorted(waits)
+    assert waits[0] < waits[-1]
+
+
+def test_an_accounting_row_that_still_runs_is_no_end() -> None:
+    play = Play().queue(row("12", "RUNNING")).later(30).queue().record().later(3)
+    play.accounting(ledger("12", "RUNNING"))
+    assert not play.job.ended
+
+
+def test_when_all_witnesses_stay_silent_the_outcome_is_unknown_and_says_why() -> None:
+    play = Play(Policy(deadline_s=600)).queue(row("12", "RUNNING")).later(30).queue().record()
+    for _ in range(30):
+        play.later(30).queue().accounting()
+    assert play.end().outcome is Outcome.UNKNOWN
+    assert "sacct" in play.end().why
+    assert play.job.outbox[0].message.route is Route.ERROR
+
+
+def test_an_accounting_that_is_down_for_an_hour_makes_no_unknown_outcome() -> None:
+    play = Play().queue(row("12", "RUNNING")).later(30).queue().record()
+    for _ in range(120):
+        play.later(30).queue().accounting_down()
+    assert not play.job.ended
+    play.later(5).accounting(ledger("12", "COMPLETED"))
+    assert play.job.outcome is Outcome.SUCCESS
+
+
+def test_without_accounting_the_end_that_squeue_shows_is_enough() -> None:
+    play = Play().queue(row("12", "FAILED")).record(record("12", "FAILED", exit_code=2)).later(3).no_accounting()
+    assert (play.end().outcome, play.end().exit_code) == (Outcome.FAILURE, 2)
+
+
+def test_without_accounting_and_record_the_outcome_is_unknown_never_success() -> None:
+    play = Play().queue(row("12", "RUNNING")).later(30).queue().record().later(3).no_accounting()
+    play.later(30).queue()
+    assert play.end().outcome is Outcome.UNKNOWN
+
+
+def test_an_end_that_squeue_shows_waits_for_accounting_only_for_its_grace() -> None:
+    play = Play(Policy(accounting_grace_s=30)).queue(row("12", "TIMEOUT")).record(record("12", "TIMEOUT"))
+    play.later(3).accounting()
+    assert not play.job.ended
+    play.later(28)
+    assert play.end().state is JobState.TIMEOUT
+
+
+def test_who_cancelled_is_learnt_from_accounting() -> None:
+    play = Play().queue(row("12", "CANCELLED")).record(record("12", "CANCELLED")).later(3)
+    play.accounting(ledger("12", "CANCELLED by 1000"))
+    assert play.end().cancelled_by == 1000
+    assert play.job.outbox[0].message.tone is Tone.CANCELLED
+
+
+def test_a_node_failure_that_requeues_the_job_is_no_end() -> None:
+    play = Play().queue(row("12", "RUNNING")).later(30).queue(row("12", "NODE_FAIL"))
+    play.record(record("12", "NODE_FAIL")).later(3).accounting(ledger("12", "NODE_FAIL"))
+    assert not play.job.ended
+    play.later(27).queue(row("12", "PENDING", "BeginTime", submit_s=1_000_050))
+    assert not play.job.ended
+    assert play.job.tasks[""].restarts == 1
+    play.later(30).queue(row("12", "COMPLETED", submit_s=1_000_050)).record(record("12", "COMPLETED")).later(3)
+    play.accounting(ledger("12", "NODE_FAIL"), ledger("12", "COMPLETED", submit_s=1_000_050))
+    assert play.job.outcome is Outcome.SUCCESS
+    assert len(play.job.outbox) == 1
+
+
+def test_a_node_failure_that_lasts_is_an_end() -> None:
+    play = Play().queue(row("12", "NODE_FAIL")).record(record("12", "NODE_FAIL")).later(3)
+    play.accounting(ledger("12", "NODE_FAIL")).later(27).queue(row("12", "NODE_FAIL"))
+    assert play.end().outcome is Outcome.FAILURE
+
+
+def test_an_older_run_in_accounting_proves_nothing_about_the_present_one() -> None:
+    play = Play().queue(row("12", "RUNNING", submit_s=1_000_050)).later(30).queue().record().later(3)
+    play.accounting(ledger("12", "COMPLETED", submit_s=1_000_000))
+    assert not play.job.ended
+
+
+def test_requeued_in_accounting_is_no_end() -> None:
+    play = Play().queue(row("12", "RUNNING")).later(30).queue().record().later(3)
+    play.accounting(ledger("12", "REQUEUED", exit_code=77))
+    assert not play.job.ended
+
+
+def test_an_unknown_state_is_alive_and_no_success() -> None:
+    play = Play().queue(row("12", "HIBERNATING"))
+    play.later(3000).queue(row("12", "HIBERNATING"))
+    assert not play.job.ended
+    assert play.job.tasks[""].word == "HIBERNATING"
+
+
+def test_completing_hides_the_end_and_is_none() -> None:
+    assert not Play().queue(row("12", "COMPLETING")).later(600).queue(row("12", "COMPLETING")).job.ended
+
+
+def test_completed_with_a_bad_exit_code_is_no_success() -> None:
+    play = Play().queue(row("12", "COMPLETED")).record(record("12", "COMPLETED", exit_code=1)).later(3)
+    play.accounting(ledger("12", "COMPLETED", exit_code=1))
+    assert play.job.outcome is Outcome.FAILURE
+
+
+def test_an_array_is_told_in_one_digest() -> None:
+    play = Play().queue(row("12_[2-3%1]", "PENDING"), row("12_1", "RUNNING")).later(30)
+    assert play.job.expected == "1-3"
+    play.queue(row("12_1", "COMPLETED"), row("12_2", "FAILED"), row("12_3", "FAILED"))
+    play.record(record("12_1", "COMPLETED"), record("12_2", "FAILED", 2), record("12_3", "FAILED", 2)).later(3)
+    play.accounting(ledger("12_1", "COMPLETED"), ledger("12_2", "FAILED", 2), ledger("12_3", "FAILED", 2))
+    (owed,) = play.job.outbox
+    assert owed.message.route is Route.ERROR
+    assert "2 failed" in owed.message.title
+    assert any("2-3" in fact.value for fact in owed.message.facts)
+
+
+def test_an_array_can_be_told_task_by_task() -> None:
+    play = Play(Policy(array_messages="each")).queue(row("12_1", "FAILED"), row("12_2", "COMPLETED"))
+    play.record(record("12_1", "FAILED", 1), record("12_2", "COMPLETED")).later(3)
+    play.accounting(ledger("12_1", "FAILED", 1), ledger("12_2", "COMPLETED"))
+    assert sorted(owed.message.route for owed in play.job.outbox) == [Route.ERROR, Route.SUCCESS]
+
+
+def test_an_array_with_waiting_tasks_has_not_ended() -> None:
+    play = Play().queue(row("12_[2]", "PENDING"), row("12_1", "COMPLETED")).record(record("12_1", "COMPLETED"))
+    play.later(3).accounting(ledger("12_1", "COMPLETED"))
+    assert play.job.tasks["1"].end is not None
+    assert not play.job.ended
+    assert not play.job.outbox
+
+
+def test_an_array_cancelled_before_any_start_is_cancelled() -> None:
+    play = Play().queue(row("12_[1-3%1]", "PENDING")).later(30).queue(row("12", "CANCELLED"))
+    play.record(record("12", "CANCELLED")).later(3).accounting(ledger("12_[1-3%1]", "CANCELLED by 0"))
+    assert {key: play.end(key).outcome for key in "123"} == dict.fromkeys("123", Outcome.CANCELLED)
+    assert len(play.job.outbox) == 1
+
+
+def test_a_task_that_its_array_lost_before_its_start_counts_as_cancelled() -> None:
+    play = Play(Policy(vanished_s=120)).queue(row("12_[2-3]", "PENDING"), row("12_1", "RUNNING")).later(30)
+    for _ in range(8):
+        play.queue(row("12_1", "RUNNING"), row("12_2", "RUNNING")).record(record("12_1", "RUNNING"))
+        play.accounting(ledger("12_1", "RUNNING"), ledger("12_2", "RUNNING")).later(30)
+    assert play.end("3").outcome is Outcome.CANCELLED
+    assert play.end("3").witness is Witness.ARRAY
+    assert play.job.tasks["1"].end is None
+
+
+def test_only_the_watched_task_of_an_array_counts() -> None:
+    play = Play(scope="2").queue(row("12_[2-3]", "PENDING"), row("12_1", "RUNNING"))
+    assert not play.job.ended
+    play.later(30).queue(row("12_1", "FAILED"), row("12_2", "COMPLETED"))
+    play.record(record("12_1", "FAILED"), record("12_2", "COMPLETED")).later(3).accounting(ledger("12_2", "COMPLETED"))
+    assert play.job.outcome is Outcome.SUCCESS
+    assert list(play.job.tasks) == ["2"]
+
+
+def test_both_components_of_a_het_job_must_succeed() -> None:
+    play = Play().queue(row("12+0", "COMPLETED"), row("12+1", "FAILED"))
+    play.record(record("12+0", "COMPLETED"), record("12+1", "FAILED", 4)).later(3)
+    play.accounting(ledger("12+0", "COMPLETED"), ledger("12+1", "FAILED", 4))
+    assert play.job.outcome is Outcome.FAILURE
+    assert len(play.job.outbox) == 1
+
+
+def test_a_job_that_was_over_before_it_was_watched_is_judged_by_accounting() -> None:
+    play = Play().queue().record().later(3).accounting(ledger("12", "COMPLETED"))
+    assert play.job.outcome is Outcome.SUCCESS
+
+
+def test_an_array_that_was_over_before_it_was_watched_is_split_into_its_tasks() -> None:
+    play = Play().queue().record().later(3).accounting(ledger("12_1", "COMPLETED"), ledger("12_2", "FAILED", 1))
+    play.later(3).accounting(ledger("12_1", "COMPLETED"), ledger("12_2", "FAILED", 1))
+    assert play.end("2").outcome is Outcome.FAILURE
+    assert play.job.expected == "1-2"
+
+
+def test_a_dependency_that_can_never_be_satisfied_is_told_once_while_the_job_lives() -> None:
+    play = Play().queue(row("12", "PENDING", "DependencyNeverSatisfied"))
+    play.later(60).queue(row("12", "PENDING", "DependencyNeverSatisfied"))
+    (owed,) = play.job.outbox
+    assert owed.message.tone is Tone.ATTENTION
+    assert play.job.outcome is None
+
+
+def test_a_held_job_is_watched_in_silence() -> None:
+    play = Play().queue(row("12", "PENDING", "JobHeldUser")).later(60).queue(row("12", "PENDING", "JobHeldUser"))
+    assert not play.job.outbox
+    assert not play.job.ended
+
+
+def test_a_suspended_job_is_alive() -> None:
+    assert not Play().queue(row("12", "SUSPENDED")).later(9000).queue(row("12", "SUSPENDED")).job.ended
+
+
+def test_the_monitor_finishes_only_when_nothing_is_owed() -> None:
+    play = Play().queue(row("12", "COMPLETED")).record(record("12", "COMPLETED")).later(3)
+    play.accounting(ledger("12", "COMPLETED"))
+    assert Finish() not in play.actions
+
+
+_WORDS = st.sampled_from(["RUNNING", "PENDING", "COMPLETING", "SUSPENDED", "NODE_FAIL", "REQUEUED", "WHAT"])
+_STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("queue"), _WORDS),
+        st.sampled_from(
+            [("gone", ""), ("down", ""), ("record", ""), ("record_gone", ""), ("ledger_down", ""), ("silent", "")]
+        ),
+        st.tuples(st.just("ledger"), st.sampled_from(["RUNNING", "REQUEUED", "FAILED", "PENDING"])),
+        st.tuples(st.just("later"), st.sampled_from(["1", "30", "700", "90000"])),
+    ),
+    max_size=25,
+)
+
+
+@given(_STEPS)
+def test_no_sequence_of_answers_without_a_completed_makes_a_success(steps: list[tuple[str, str]]) -> None:
+    play = Play()
+    for what, word in steps:
+        match what:
+            case "queue":
+                play.queue(row("12", word))
+            case "gone":
+                play.queue()
+            case "down":
+                play.queue_down()
+            case "record":
+                play.record(record("12", "RUNNING"))
+            case "record_gone":
+                play.record()
+            case "ledger":
+                play.accounting(ledger("12", word))
+            case "ledger_down":
+                play.accounting_down()
+            case "silent":
+                play.accounting()
+            case _:
+                play.later(float(word))
+    assert play.job.outcome is not Outcome.SUCCESS
+    assert all(owed.message.route is Route.ERROR for owed in play.job.outbox)

@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jobmon_core.domain.diagnosis import claim, diagnose
+from jobmon_core.domain.errors import PatternsInvalid
+from jobmon_core.domain.evidence import SlurmEvidence
+from jobmon_core.domain.rules import Line, Role, Rule
+from jobmon_core.domain.states import JobState
+from jobmon_core.observe.matcher import Matcher
+from jobmon_core.observe.patterns import load_rules, overlay, parse_rules, read_rules, shipped_patterns_path
+
+RULES = load_rules()
+MATCHER = Matcher(RULES)
+CASES = [
+    pytest.param(rule, text, id=f"{rule.id}-{i}") for rule in RULES for i, text in enumerate(rule.examples)
+]
+COUNTERS = [
+    pytest.param(rule, text, id=f"{rule.id}-{i}")
+    for rule in RULES
+    for i, text in enumerate(rule.counter_examples)
+]
+REQUIRED = {
+    "cuda_oom", "host_oom_kill", "python_memory_error", "slurm_timeout", "slurm_cancelled",
+    "slurm_preempted", "node_fail", "nccl_timeout", "nccl_error", "cuda_error", "cuda_device_assert",
+    "cuda_illegal_access", "cuda_driver_mismatch", "gpu_hardware", "import_error", "file_not_found",
+    "permission_denied", "disk_full", "segfault", "bus_error_shm", "dataloader_worker_killed",
+    "rendezvous_error", "port_in_use", "network_error", "assertion_error", "module_env",
+    "python_exception_other",
+}  # fmt: skip
+
+
+def line(text: str) -> Line:
+    return Line("job.err", 1, text)
+
+
+def entry(**changes: object) -> dict[str, object]:
+    return {
+        "id": "mine", "title": "Mine", "severity": "error", "role": "root", "regex": "^boom$",
+        "cause": "A boom.", "advice": "Duck.", "precedence": 99, "examples": ["boom"],
+        "counter_examples": ["boomerang"], **changes,
+    }  # fmt: skip
+
+
+def document(*entries: object, **changes: object) -> str:
+    return json.dumps({"schema_version": 1, "rules": list(entries), **changes})
+
+
+def faults(text: str) -> tuple[str, ...]:
+    with pytest.raises(PatternsInvalid) as raised:
+        parse_rules(text, "own.json")
+    assert raised.value.source == "own.json"
+    return raised.value.faults
+
+
+@pytest.mark.parametrize(("rule", "example"), CASES)
+def test_every_rule_wins_on_each_of_its_examples_alone(rule: Rule, example: str) -> None:
+    assert [found.rule.id for found in claim(MATCHER.findings([line(example)]))] == [rule.id]
+
+
+@pytest.mark.parametrize(("rule", "example"), CASES)
+def test_a_root_becomes_the_cause_and_no_other_role_does(rule: Rule, example: str) -> None:
+    lines = [line(example)]
+    failed = SlurmEvidence(state=JobState.FAILED, exit_code=1)
+    cause = diagnose(failed, MATCHER.findings(lines), lines).cause
+    assert cause == (rule.failure_class if rule.role is Role.ROOT else None)
+
+
+@pytest.mark.parametrize(("rule", "example"), COUNTERS)
+def test_no_rule_matches_its_counter_examples(rule: Rule, example: str) -> None:
+    assert rule.id not in {found.rule.id for found in MATCHER.findings([line(example)])}
+
+
+def test_the_named_classes_of_failures_are_all_known() -> None:
+    assert {rule.failure_class for rule in RULES} >= REQUIRED
+
+
+def test_every_shipped_rule_tells_its_cause_in_a_sentence_and_what_to_do() -> None:
+    for rule in RULES:
+        assert rule.cause.endswith(".")
+        assert len(rule.advice) > 20
+
+
+def test_a_checkout_uses_its_own_patterns_folder() -> None:
+    assert shipped_patterns_path() == Path(__file__).parents[2] / "patterns" / "error_patterns.json"
+
+
+def test_a_rule_of_ones_own_with_a_known_id_replaces_the_shipped_one_in_place() -> None:
+    own = parse_rules(document(entry(id="segfault")), "own.json")
+    merged = overlay(RULES, own)
+    assert [rule.id for rule in merged] == [rule.id for rule in RULES]
+    assert next(rule for rule in merged if rule.id == "segfault").title == "Mine"
+
+
+def test_a_new_rule_of_ones_own_comes_before_the_shipped_ones(tmp_path: Path) -> None:
+    own = tmp_path / "own.json"
+    own.write_text(document(entry(regex="^ValueError: boom", examples=["ValueError: boom"])))
+    lines = [line("ValueError: boom")]
+    assert claim(Matcher(load_rules(own)).findings(lines))[0].rule.id == "mine"
+
+
+def test_every_fault_of_a_file_is_named_at_once_by_index_and_key() -> None:
+    text = document(
+        entry(title="", severity="bad", role=3, precedence=True, surplus=1),
+        "no object",
+        entry(id="b", examples=[], counter_examples=["ok", ""]),
+        {key: value for key, value in entry(id="c").items() if key not in ("advice", "regex")},
+        schema_version=2,
+        comment="x",
+    )
+    assert faults(text) == (
+        "comment: unknown key",
+        "schema_version: must be 1, is 2",
+        "rules[1]: must be an object",
+        "rules[0].surplus: unknown key",
+        "rules[0].title: must be a text that is not empty",
+        "rules[0].severity: must be one of error, warning, is 'bad'",
+        "rules[0].role: must be one of root, symptom, context, is 3",
+        "rules[0].precedence: must be a whole number, is True",
+        "rules[2].examples: must be a list of at least one line",
+        "rules[2].counter_examples[1]: must be a text that is not empty",
+        "rules[3].advice: missing",
+        "rules[3].regex: missing",
+    )
+
+
+def test_a_regex_that_re2_refuses_is_named_with_its_reason(capfd: pytest.CaptureFixture[str]) -> None:
+    (fault,) = faults(document(entry(regex="(boom")))
+    assert fault.startswith("rules[0].regex: missing )")
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize("regex", [r"(a)\1", "(?=boom)"])
+def test_what_cannot_be_matched_in_linear_time_is_refused(regex: str) -> None:
+    assert faults(document(entry(regex=regex)))[0].startswith("rules[0].regex: ")
+
+
+def test_a_regex_that_matches_every_line_is_refused() -> None:
+    assert faults(document(entry(regex="x*"))) == (
+        "rules[0].regex: matches the empty line, and so every line",
+    )
+
+
+def test_examples_that_do_not_prove_the_rule_are_faults() -> None:
+    text = document(entry(examples=["boom", "bang"], counter_examples=["boom"]))
+    assert faults(text) == (
+        "rules[0].examples[1]: the regex does not match it",
+        "rules[0].counter_examples[0]: the regex matches it",
+    )
+
+
+def test_an_id_may_be_used_once() -> None:
+    assert faults(document(entry(), entry())) == ("rules[1].id: 'mine' is also the id of rules[0]",)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '"x"', '{"rules": {}}', "[" * 100_000])
+def test_what_is_no_pattern_file_at_all_is_a_fault_too(text: str) -> None:
+    assert faults(text)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(PatternsInvalid, match="cannot be read"):
+        read_rules(tmp_path / "missing.json")
+    (tmp_path / "latin.json").write_bytes(b'{"a": "\xe9"}')
+    with pytest.raises(PatternsInvalid, match="cannot be read"):
+        read_rules(tmp_path / "latin.json")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: (
+        st.lists(inner) | st.dictionaries(st.sampled_from([*entry(), "rules", "schema_version"]), inner)
+    ),
+)
+
+
+@settings(deadline=None)  # a busy machine is no fault
+@given(JSON)
+def test_no_json_makes_the_check_raise_anything_but_its_list_of_faults(value: object) -> None:
+    for text in (
+        json.dumps(value),
+        document(value),
+        document(entry(regex=value)),
+        document(entry(examples=value)),
+    ):
+        with contextlib.suppress(PatternsInvalid):
+            parse_rules(text, "own.json")
+
+
+def test_case_counts_unless_the_regex_says_otherwise() -> None:
+    for regex, count in (("^boom", 1), ("(?i)^boom", 2)):
+        rules = parse_rules(document(entry(regex=regex, counter_examples=["no"])), "own.json")
+        assert len(Matcher(rules).findings([line("boom"), line("BOOM")])) == count
+
+
+def test_the_edges_of_the_text_are_those_of_the_line() -> None:
+    rules = parse_rules(document(entry(regex=r"\Aboom\z")), "own.json")
+    found = Matcher(rules).findings([line("a"), line("boom"), line("b boom")])
+    assert [finding.position for finding in found] == [1]
+
+
+def test_a_regex_that_slows_backtracking_matchers_slows_nothing() -> None:
+    rules = parse_rules(document(entry(regex="(a+)+$", examples=["aa"], counter_examples=["b"])), "own.json")
+    started = time.perf_counter()
+    assert Matcher(rules).findings([line("a" * 4000 + "b")] * 500) == ()
+    assert time.perf_counter() - started < 5
+
+
+@settings(deadline=None)  # a busy machine is no fault
+@given(st.lists(st.text()))
+def test_no_line_makes_the_matcher_raise(log: list[str]) -> None:
+    MATCHER.findings([line(text) for text in log])

@@ -1,0 +1,205 @@
+"""Record what a real Slurm answers: `dev/with-slurm python3 tests/recordings/record.py`.
+
+Writes one JSON file for each answer to tests/recordings/slurm-VERSION/. Nothing in there is typed by hand.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from jobmon_core.scheduler.runner import Programs, Ran
+from jobmon_core.scheduler.slurm import commands
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+HERE = Path(__file__).parent
+WORK = Path("/tmp/jobmon-recording")  # a fixed path, so that two recordings differ little
+AWKWARD_NAME = "we|ird \"q\" 's' %j =x=y \\ ü\nJobState=FAKE JobId=3 UserId=me(7) "
+STEPS = "srun -n2 sleep 3; srun -n1 sh -c 'exit 5'; exit 0"
+PATIENCE_S = 60.0
+
+programs = Programs()
+
+
+def run(*argv: str) -> Ran:
+    answer = programs.ask(argv, PATIENCE_S)
+    assert isinstance(answer, Ran), answer.words
+    return answer
+
+
+class Recorder:
+    """Where the answers of one version go."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+
+    def answer(self, name: str, argv: Sequence[str]) -> None:
+        ran = run(*argv)
+        told = {"argv": [*argv], "exit_code": ran.exit_code, "stdout": ran.stdout, "stderr": ran.stderr}
+        self.write(name, told)
+
+    def write(self, name: str, told: object) -> None:
+        text = json.dumps(told, indent=1, ensure_ascii=True) + "\n"
+        (self._folder / f"{name}.json").write_text(text)
+        print(f"recorded {name}")
+
+
+def submit(*arguments: str) -> int:
+    ran = run("sbatch", "--parsable", "-D", str(WORK), *arguments)
+    assert ran.exit_code == 0, ran.words
+    return int(ran.stdout)
+
+
+def states(job_id: int) -> set[str]:
+    ran = run("squeue", "--local", "-h", "-a", "-t", "all", "-j", str(job_id), "-o", "%T")
+    return set(ran.stdout.split())
+
+
+def until(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline, f"this never came true: {what}"
+        time.sleep(0.2)
+
+
+def becomes(job_id: int, *words: str) -> None:
+    until(lambda: states(job_id) == set(words), f"job {job_id} is {words}, not {states(job_id)}")
+
+
+def begin() -> dict[str, int]:
+    """Submit jobs, one for each thing that an answer may hold."""
+    long = ("--wrap", "sleep 600")
+    later = ("--begin", "now+1hour")
+    return {
+        "running": submit("-J", AWKWARD_NAME, "--mem=64M", *long),
+        "held": submit("-H", "-t", "2", "--mem=1G", "-N2", "--wrap", "true"),
+        "array": submit("-a", "1-6%2", "-o", "%A.%3a", "--wrap", "sleep 600"),
+        "waiting_array": submit("-a", "1-300:3,500%20", *later, *long),
+        "array_default": submit("-a", "7-8", *later, *long),
+        "requeued": submit("-o", "o %x-%j %%", *long),
+        "het": submit("-n1", ":", "-n1", *long),
+    }
+
+
+def go_on(jobs: dict[str, int]) -> None:
+    """Bring the jobs to where they are to be recorded; what has ended is forgotten some seconds later."""
+    becomes(jobs["het"], "RUNNING")
+    becomes(jobs["requeued"], "RUNNING")
+    becomes(jobs["array"], "RUNNING", "PENDING")
+    run("scontrol", "requeue", str(jobs["requeued"]))
+    jobs["steps"] = submit("--wrap", STEPS, "-n2", "--comment", "a StdOut=/evil UserId=me(7) GroupId=me(7) b")
+    becomes(jobs["steps"], "COMPLETED")
+    jobs["leftover"] = submit("-a", "1-3%1", "--wrap", "sleep 600")
+    becomes(jobs["leftover"], "RUNNING", "PENDING")
+    run("scancel", str(jobs["leftover"]))
+    jobs["killed"] = submit("--wrap", "kill -9 $$")
+    jobs["exit_137"] = submit("--wrap", "exit 137")
+    jobs["cancelled_array"] = submit("-a", "1-4", "--begin", "now+1hour", "--wrap", "true")
+    run("scancel", str(jobs["cancelled_array"]))
+    becomes(jobs["exit_137"], "FAILED")
+    becomes(jobs["leftover"], "CANCELLED")
+    becomes(jobs["requeued"], "PENDING")
+
+
+def record_jobs(recorder: Recorder, jobs: dict[str, int]) -> None:
+    ids = [*jobs.values()]
+
+    def is_accounted() -> bool:
+        text = run(*commands.accounting([jobs["exit_137"], jobs["killed"]], ["JobID", "State"], "")).stdout
+        return text.count("FAILED") >= len(("job", "batch step")) * 2 - 1
+
+    recorder.write("jobs", jobs)
+    recorder.answer("queue", commands.queue(str(os.getuid()), ""))
+    recorder.answer("sessions", commands.sessions(str(os.getuid()), ""))
+    for name, job_id in jobs.items():
+        recorder.answer(f"record-{name}", commands.record(job_id, ""))
+        recorder.answer(f"templates-{name}", commands.templates(job_id, ""))
+    recorder.answer("script", commands.script(jobs["running"], ""))
+    until(is_accounted, "accounting knows the last jobs")
+    recorder.answer("accounting", commands.accounting(ids, commands.ACCOUNTING_FIELDS, ""))
+
+
+def record_sbatch(recorder: Recorder, cluster: str) -> None:
+    job = ("-H", "-o", "/dev/null", "--wrap", "true")
+    recorder.answer("sbatch", commands.submit(job))
+    recorder.answer("sbatch-parsable", commands.submit(("--parsable", *job)))
+    recorder.answer("sbatch-cluster", commands.submit(("-M", cluster, *job)))
+    recorder.answer("sbatch-cluster-parsable", commands.submit(("-M", cluster, "--parsable", *job)))
+    recorder.answer("sbatch-quiet", commands.submit(("-Q", *job)))
+    recorder.answer("sbatch-test-only", commands.submit(("--test-only", "--wrap", "true")))
+    recorder.answer("sbatch-version", commands.submit(("--version",)))
+    recorder.answer("sbatch-bad-option", commands.submit(("--badopt",)))
+    recorder.answer("sbatch-bad-partition", commands.submit(("-p", "nowhere", "--wrap", "true")))
+
+
+def record_refusals(recorder: Recorder) -> None:
+    fields = commands.ACCOUNTING_FIELDS
+    recorder.answer("queue-invalid-user", commands.queue("no-such-user", ""))
+    recorder.answer("queue-invalid-cluster", commands.queue("root", "nowhere"))
+    recorder.answer("record-unknown", commands.record(4_000_000, ""))
+    recorder.answer("templates-unknown", commands.templates(4_000_000, ""))
+    recorder.answer("script-unknown", commands.script(4_000_000, ""))
+    recorder.answer("accounting-unknown", commands.accounting([4_000_000], fields, ""))
+    recorder.answer("accounting-invalid-field", commands.accounting([1], (*fields, "Futurity"), ""))
+    recorder.answer("accounting-fields", commands.accounting_fields())
+    recorder.answer("configuration", commands.configuration())
+
+
+@contextmanager
+def changed(pattern: str, replacement: str) -> Iterator[None]:
+    """Talk to a Slurm whose configuration differs in some lines."""
+    conf = Path(os.environ["SLURM_CONF"])
+    copy = conf.with_name("changed.conf")
+    copy.write_text(re.sub(pattern, replacement, conf.read_text(), flags=re.MULTILINE))
+    os.environ["SLURM_CONF"] = str(copy)
+    try:
+        yield
+    finally:
+        os.environ["SLURM_CONF"] = str(conf)
+        copy.unlink()
+
+
+def record_outages(recorder: Recorder) -> None:
+    accounting = commands.accounting([1], commands.ACCOUNTING_FIELDS, "")
+    with changed("^SlurmctldPort=.*", "SlurmctldPort=1"):
+        recorder.answer("queue-no-slurmctld", commands.queue("root", ""))
+        recorder.answer("record-no-slurmctld", commands.record(1, ""))
+        recorder.answer("sbatch-no-slurmctld", commands.submit(("--wrap", "true")))
+    with changed("^AccountingStoragePort=.*", "AccountingStoragePort=1"):
+        recorder.answer("accounting-no-slurmdbd", accounting)
+    with changed("^AccountingStorage.*", ""):
+        recorder.answer("accounting-disabled", accounting)
+
+
+def main() -> None:
+    assert "SLURM_CONF" in os.environ, "run me as: dev/with-slurm python3 tests/recordings/record.py"
+    version = re.findall(r"\d+", run("sbatch", "--version").stdout)
+    recorder = Recorder(HERE / f"slurm-{version[0]}.{version[1]}")
+    WORK.mkdir(exist_ok=True)
+    cluster = re.findall(r"^ClusterName *= *(\S+)", run(*commands.configuration()).stdout, re.MULTILINE)[0]
+    jobs = begin()
+    go_on(jobs)
+    record_jobs(recorder, jobs)
+    run("scancel", "-u", str(os.getuid()))
+    record_sbatch(recorder, cluster)
+    record_refusals(recorder)
+    record_outages(recorder)
+    shutil.rmtree(WORK)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""A job's life as a play: what the scheduler says goes in, what jobmon concludes comes out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from jobmon_core.domain.decide import Action, AskAccounting, AskRecord, Explain, decide
+from jobmon_core.domain.diagnosis import Diagnosis
+from jobmon_core.domain.follow import fold_accounting, fold_queue, fold_record, unreachable
+from jobmon_core.domain.job import End, WatchedJob
+from jobmon_core.domain.jobref import parse_listed
+from jobmon_core.domain.observation import (
+    AccountingRow,
+    Disabled,
+    NotListed,
+    QueueRow,
+    Record,
+    Unreachable,
+)
+from jobmon_core.domain.policy import Policy
+from jobmon_core.domain.states import JobState
+
+JOB = 12
+START_S = 1_000_000.0
+
+
+def row(listed: str, word: str, reason: str = "", submit_s: int = 1_000_000) -> QueueRow:
+    """A row of squeue."""
+    ref, waiting = parse_listed(listed)
+    return QueueRow(ref, JobState.from_slurm(word), word, reason, waiting, submit_s=submit_s, nodes="n1")
+
+
+def record(listed: str, word: str, exit_code: int = 0, signal: int = 0) -> Record:
+    """A record of scontrol."""
+    ref, waiting = parse_listed(listed)
+    state = JobState.from_slurm(word)
+    return Record(ref, state, word, waiting=waiting, name="train", workdir="/w", exit_code=exit_code, signal=signal)
+
+
+def ledger(listed: str, words: str, exit_code: int = 0, submit_s: int = 1_000_000) -> AccountingRow:
+    """A row of sacct."""
+    ref, waiting = parse_listed(listed)
+    by = int(words.rpartition(" by ")[2]) if " by " in words else None
+    return AccountingRow(
+        ref,
+        JobState.from_slurm(words),
+        words,
+        waiting=waiting,
+        cancelled_by=by,
+        exit_code=exit_code,
+        submit_s=submit_s,
+        start_s=submit_s + 1,
+        end_s=submit_s + 61,
+    )
+
+
+class Play:
+    """One watched job on a stage without I/O and with a clock that only the script moves."""
+
+    def __init__(self, policy: Policy | None = None, scope: str = "") -> None:
+        self.policy = policy or Policy()
+        self.now_s = START_S
+        self.job = WatchedJob("t-12", JOB, START_S - 1, scope=scope, user="me")
+        self.actions: tuple[Action, ...] = ()
+
+    def later(self, seconds: float) -> Play:
+        """Let time pass."""
+        self.now_s += seconds
+        return self._decide()
+
+    def queue(self, *rows: QueueRow) -> Play:
+        """squeue answers."""
+        self.job = fold_queue(self.job, rows, self.now_s, self.policy)
+        return self._decide()
+
+    def queue_down(self) -> Play:
+        """squeue does not answer."""
+        self.job = unreachable(self.job, "connect failure", self.now_s)
+        return self._decide()
+
+    def record(self, *records: Record) -> Play:
+        """scontrol answers; with nothing, that it does not know the job."""
+        self.job = fold_record(self.job, records or NotListed(), self.now_s)
+        return self._decide()
+
+    def record_down(self) -> Play:
+        """scontrol does not answer."""
+        self.job = fold_record(self.job, Unreachable("connect failure"), self.now_s)
+        return self._decide()
+
+    def accounting(self, *rows: AccountingRow) -> Play:
+        """sacct answers."""
+        self.job = fold_accounting(self.job, rows, self.policy, self.now_s)
+        return self._decide()
+
+    def accounting_down(self) -> Play:
+        """sacct does not answer."""
+        self.job = fold_accounting(self.job, Unreachable("no database"), self.policy, self.now_s)
+        return self._decide()
+
+    def no_accounting(self) -> Play:
+        """This cluster keeps none."""
+        self.job = fold_accounting(self.job, Disabled(), self.policy, self.now_s)
+        return self._decide()
+
+    def asks_accounting(self) -> bool:
+        """Whether accounting is to be asked now."""
+        return AskAccounting() in self.actions
+
+    def asks_record(self) -> bool:
+        """Whether slurmctld is to be asked for the record now."""
+        return AskRecord() in self.actions
+
+    def end(self, key: str = "") -> End:
+        """How a part ended; fails where it has not."""
+        end = self.job.tasks[key].end
+        assert end is not None, self.job.tasks[key]
+        return end
+
+    def _decide(self) -> Play:
+        self.job, self.actions = decide(self.job, self.policy, self.now_s)
+        explained = [action for action in self.actions if isinstance(action, Explain)]
+        if explained:
+            tasks = {
+                key: replace(self.job.tasks[key], diagnosis=Diagnosis(None, "", "", ""))
+                for key in explained[0].keys
+            }
+            self.job = replace(self.job, tasks={**self.job.tasks, **tasks})
+            return self._decide()
+        return self
