@@ -13,9 +13,10 @@ OutOfMemoryError.__module__ = "torch"
 def attention(batch: int) -> None:
     """Fail as a large batch does."""
     raise OutOfMemoryError(
-        f"CUDA out of memory. Tried to allocate {batch / 16:.2f} GiB. GPU 0 has a total capacity of 79.15 GiB of "
-        "which 1.06 GiB is free. Process 20471 has 78.08 GiB memory in use. Of the allocated memory 76.31 GiB is "
-        "allocated by PyTorch, and 1.02 GiB is reserved by PyTorch but unallocated. If reserved but unallocated "
+        f"CUDA out of memory. Tried to allocate {batch / 16:.2f} GiB. GPU 0 has a total capacity of "
+        "79.15 GiB of which 1.06 GiB is free. Process 20471 has 78.08 GiB memory in use. Of the allocated "
+        "memory 76.31 GiB is allocated by PyTorch, and 1.02 GiB is reserved by PyTorch but unallocated. If "
+        "reserved but unallocated "
         "memory is large try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid fragmentation."
     )
 

@@ -19,9 +19,9 @@ def spirals(count: int, noise: float) -> list[Sample]:
         angle, label = 3 * math.pi * i / count, float(i % 2)
         radius = angle / (3 * math.pi) + 0.05
         turn = angle + math.pi * label
-        points.append(
-            (radius * math.cos(turn) + random.gauss(0, noise), radius * math.sin(turn) + random.gauss(0, noise), label)
-        )
+        x = radius * math.cos(turn) + random.gauss(0, noise)
+        y = radius * math.sin(turn) + random.gauss(0, noise)
+        points.append((x, y, label))
     return points
 
 

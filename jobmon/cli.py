@@ -1,26 +1,15 @@
-"""The command line: one parser, one table from verbs to commands."""
+"""The command line: one table from verbs to commands."""
 
 from __future__ import annotations
 
-import argparse
-import importlib
 import sys
-from collections.abc import Sequence
-from typing import Protocol, cast
+from typing import TYPE_CHECKING
 
-from jobmon.errors import guarded
+from jobmon import streams
+from jobmon.errors import UsageError, guarded
 
-DESCRIPTION = "Submit Slurm jobs and be told, once and correctly, how each one ended and why."
-EPILOG = """\
-examples:
-  jobmon submit train.sbatch            submit as with sbatch, and be told how it ended
-  jobmon submit --gres=gpu:4 train.sbatch --epochs 3
-  jobmon watch 8123                     watch a job that was submitted otherwise
-  jobmon status                         every watched job
-  jobmon show 8123                      everything known of one job
-  jobmon recover                        after a reboot: bring every monitor back
-
-`jobmon VERB --help` tells more of each verb."""
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 # Verb -> what it does, in a few words. Each is the module of the same name in jobmon.commands.
 VERBS = {
@@ -37,63 +26,33 @@ VERBS = {
 }
 
 
-class Command(Protocol):
-    """What each module in jobmon.commands offers."""
-
-    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the verb's arguments, its description and its examples."""
-
-    def run(self, options: argparse.Namespace) -> int:
-        """Do it; return the exit code."""
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run jobmon with ``arguments``, by default the process's own; return the exit code."""
+    streams.prepare()
     given = list(sys.argv[1:] if arguments is None else arguments)
     return guarded(lambda: _run(given))
 
 
 def _run(given: list[str]) -> int:
-    if given[:1] == ["submit"]:
+    verb = given[0] if given else ""
+    if verb == "submit":
         from jobmon.commands import submit
 
         return submit.run(given[1:])
-    options = _parser(given[0] if given else "").parse_args(given)
-    return _command(options.verb).run(options)
+    if not verb.startswith("-") and verb not in VERBS:
+        raise UsageError(_no_verb(verb))
+    from jobmon.parser import command, parser  # only submit, whose arguments are sbatch's, needs no parser
+
+    options = parser(verb, VERBS).parse_args(given)
+    return command(options.verb).run(options)
 
 
-def _parser(wanted: str) -> argparse.ArgumentParser:
-    """Build the parser; only the verb that is wanted is loaded, since each may need its own libraries."""
-    parser = argparse.ArgumentParser(
-        prog="jobmon",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
-    parser.add_argument("--version", action=_Version)
-    verbs = parser.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for verb, summary in VERBS.items():
-        sub = verbs.add_parser(
-            verb, help=summary, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter
-        )
-        if verb == wanted:
-            _command(verb).add_arguments(sub)
-    return parser
+def _no_verb(given: str) -> str:
+    """Say that this is no verb, and which one may be meant."""
+    if not given:
+        return f"what is to be done? One of: {', '.join(VERBS)}; `jobmon --help` tells more"
+    from difflib import get_close_matches
 
-
-def _command(verb: str) -> Command:
-    return cast("Command", importlib.import_module(f"jobmon.commands.{verb.replace('-', '_')}"))
-
-
-class _Version(argparse.Action):
-    """Print the version and leave; it is looked up only then."""
-
-    def __init__(self, option_strings: list[str], dest: str) -> None:
-        super().__init__(option_strings, dest, nargs=0, help="show the version and exit")
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from jobmon_core import __version__
-
-        print(f"jobmon {__version__}")
-        parser.exit()
+    meant = get_close_matches(given, VERBS, n=1, cutoff=0.7)
+    guess = f"did you mean `jobmon {meant[0]}`?" if meant else f"there are: {', '.join(VERBS)}"
+    return f"there is no verb {given!r}; {guess}"

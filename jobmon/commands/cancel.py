@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING
 
-from jobmon.commands.shop import job_ref, open_shop
+from jobmon.commands.jobs import job_ref
+from jobmon.commands.shop import open_shop
 from jobmon.errors import say
+from jobmon.views.cells import one_line
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.engine.recovery import cancel
+
+if TYPE_CHECKING:
+    import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,12 +28,10 @@ def run(options: argparse.Namespace) -> int:
     worst = 0
     for ref in options.job:
         try:
-            job = cancel(shop, ref)
+            finding = cancel(shop, ref)
         except JobmonError as error:
             say(str(error))
             worst = max(worst, error.exit_code)
         else:
-            print(
-                f"{job.ref}: no longer watched; the job itself is untouched (scancel {job.ref} would end it)"
-            )
+            print(one_line(f"{finding.subject}: {finding.deed}"))
     return worst

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import sys
+from typing import TYPE_CHECKING
 
 from jobmon.errors import say
 from jobmon.views.card import Look, card
 from jobmon_core.engine.setup import open_inbox
+
+if TYPE_CHECKING:
+    import argparse
 
 DESCRIPTION = """\
 Receive messages on this machine and print them as Discord would show them, until Ctrl-C.

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import getpass
 import sys
+from typing import TYPE_CHECKING
 
 from jobmon.commands.shop import open_shop
 from jobmon.errors import say
 from jobmon_core.engine.setup import configure
+
+if TYPE_CHECKING:
+    import argparse
 
 HOW = """\
 jobmon posts to two Discord channels: one for jobs that succeeded, one for the rest.

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from typing import TYPE_CHECKING
 
-from jobmon.commands.shop import job_ref, newest, open_shop
+from jobmon.commands.jobs import job_ref, newest
+from jobmon.commands.shop import open_shop
 from jobmon.errors import say
+
+if TYPE_CHECKING:
+    import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

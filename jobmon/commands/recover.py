@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
+from typing import TYPE_CHECKING
 
 from jobmon.commands.shop import open_shop
-from jobmon_core.engine.detach import Launcher
+from jobmon.views.cells import one_line
+from jobmon_core.engine.launcher import Launcher
 from jobmon_core.engine.recovery import Recovery
+
+if TYPE_CHECKING:
+    import argparse
 
 DESCRIPTION = """\
 Restart the monitors that are provably gone. A job that ended meanwhile is analysed and told.
@@ -25,7 +29,7 @@ def run(options: argparse.Namespace) -> int:
     shop = open_shop()
     done = 0
     for finding in Recovery(shop, Launcher(shop.home)).recover():
-        print(f"{finding.subject}: {finding.deed}")
+        print(one_line(f"{finding.subject}: {finding.deed}"))
         done += 1
     if not done:
         print("nothing to do: no job is being watched")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 
 from jobmon.errors import say
-from jobmon_core.domain.errors import UnknownJob
-from jobmon_core.domain.jobref import JobRef
 from jobmon_core.engine.wiring import Workshop
 
 
@@ -17,23 +14,3 @@ def open_shop() -> Workshop:
     if shop.tighten_configuration():
         say(f"{shop.home.config} could be read by others, and it holds passwords: its mode is 0600 now")
     return shop
-
-
-def job_ref(text: str) -> JobRef:
-    """Read a job id from the command line."""
-    try:
-        return JobRef.parse(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def newest(shop: Workshop, ref: JobRef) -> str:
-    """Return the state id of the newest watched job that ``ref`` belongs to.
-
-    Raises:
-        UnknownJob: there is none.
-    """
-    found = shop.store.find(ref)
-    if not found:
-        raise UnknownJob(f"job {ref} was never watched; `jobmon status --all` lists what was")
-    return found[-1].id

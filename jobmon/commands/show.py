@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import json
+from typing import TYPE_CHECKING
 
-from jobmon.commands.shop import job_ref, newest, open_shop
+from jobmon.commands.jobs import job_ref, newest
+from jobmon.commands.shop import open_shop
 from jobmon.views.model import details_json
 from jobmon.views.terminal import details
 from jobmon_core.engine.census import snapshot
+
+if TYPE_CHECKING:
+    import argparse
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-import argparse
 import json
+from typing import TYPE_CHECKING
 
 from jobmon.commands.shop import open_shop
 from jobmon.errors import say
 from jobmon.views.model import as_json, is_recent
 from jobmon_core.engine.census import Health, Snapshot, census
+
+if TYPE_CHECKING:
+    import argparse
 
 EPILOG = """\
 monitor: alive, DEAD (`jobmon recover` restarts it), stale or elsewhere (on another host), done

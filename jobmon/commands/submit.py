@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from jobmon.commands.shop import open_shop
-from jobmon.errors import say
-from jobmon_core.domain.config import BACKENDS
-from jobmon_core.domain.errors import JobmonError
+from jobmon.errors import UsageError, say
+from jobmon_core.domain.errors import SchedulerMissing
+from jobmon_core.domain.newjob import BACKENDS
+from jobmon_core.engine.standby import Standby
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobmon_core.engine.intake import Intake
 
 HELP = """\
 usage: jobmon submit [--backend slurm|local] SBATCH-ARGUMENTS...
@@ -32,14 +37,30 @@ What follows is sbatch's own help."""
 
 def run(arguments: Sequence[str]) -> int:
     """Submit and watch; return sbatch's exit code."""
-    from jobmon_core.engine.detach import Launcher
-    from jobmon_core.engine.intake import Intake
-
     backend, rest = _own_options(list(arguments))
-    if rest[:1] in (["--help"], ["-h"]):
-        print(HELP, file=sys.stderr, flush=True)
-    shop = open_shop()
-    return _as_exit_code(Intake(shop, Launcher(shop.home), say).submit(backend, rest))
+    standby = Standby()  # before the other imports, which it makes its own side by side
+    try:
+        from jobmon.commands.shop import open_shop
+        from jobmon_core.engine.intake import Intake
+        from jobmon_core.engine.launcher import Launcher
+
+        shop = open_shop()
+        intake = Intake(shop, Launcher(shop.home, standby), say)
+        if rest[:1] in (["--help"], ["-h"]):
+            return _help(intake, backend, rest)
+        return _as_exit_code(intake.submit(backend, rest))
+    finally:
+        standby.dismiss()
+
+
+def _help(intake: Intake, backend: str | None, rest: list[str]) -> int:
+    """Show our own help on stderr, then sbatch's; where there is no sbatch, ours is all there is."""
+    print(HELP, file=sys.stderr, flush=True)
+    try:
+        return _as_exit_code(intake.submit(backend or "slurm", rest))
+    except SchedulerMissing:
+        say("sbatch is not on this machine, so it can't show its own help")
+        return 0
 
 
 def _own_options(arguments: list[str]) -> tuple[str | None, list[str]]:
@@ -49,7 +70,7 @@ def _own_options(arguments: list[str]) -> tuple[str | None, list[str]]:
         _, equals, value = arguments.pop(0).partition("=")
         backend = value if equals else (arguments.pop(0) if arguments else "")
         if backend not in BACKENDS:
-            raise JobmonError(
+            raise UsageError(
                 f"--backend takes one of {', '.join(BACKENDS)}, not {backend!r}; nothing was submitted"
             )
     return backend, arguments

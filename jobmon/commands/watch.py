@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from jobmon.commands.shop import job_ref, open_shop
+from jobmon.commands.jobs import job_ref
+from jobmon.commands.shop import open_shop
 from jobmon.errors import say
-from jobmon_core.domain.config import BACKENDS
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job import LogPaths
-from jobmon_core.engine.detach import Launcher
+from jobmon_core.domain.newjob import BACKENDS
+from jobmon_core.engine.attach import Attachment
 from jobmon_core.engine.intake import Intake
+from jobmon_core.engine.launcher import Launcher
+
+if TYPE_CHECKING:
+    import argparse
 
 DESCRIPTION = """\
 Watch jobs that were not submitted through jobmon: waiting, running, or over (then the job is
@@ -34,12 +39,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Watch each job; one that can't be watched keeps none of the others from it."""
     shop = open_shop()
-    intake = Intake(shop, Launcher(shop.home), say)
+    attachment = Attachment(Intake(shop, Launcher(shop.home), say))
     logs = LogPaths(_absolute(options.output or options.error), _absolute(options.error or options.output))
     worst = 0
     for ref in options.job:
         try:
-            intake.watch(ref, options.backend, logs)
+            attachment.watch(ref, options.backend, logs)
         except JobmonError as error:
             say(str(error))
             worst = max(worst, error.exit_code)

@@ -10,6 +10,11 @@ def cell_width(text: str) -> int:
     return sum(map(_letter_width, text))
 
 
+def one_line(text: str) -> str:
+    """Return ``text`` with a space for all that is no visible letter: it may hold terminal codes."""
+    return "".join(letter if letter.isprintable() else " " for letter in text)
+
+
 def pad(text: str, width: int) -> str:
     """Return ``text`` filled with spaces to ``width`` cells."""
     return text + " " * (width - cell_width(text))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from jobmon_core.domain.exits import describe_exit
-from jobmon_core.domain.job import Task, WatchedJob
 from jobmon_core.domain.jobref import IndexSet, ref_of
 from jobmon_core.domain.states import JobState, Outcome
 from jobmon_core.domain.words import duration
 from jobmon_core.engine.census import Health, Snapshot
+
+if TYPE_CHECKING:
+    from jobmon_core.domain.job import Task, WatchedJob
 
 RECENT_S = 7 * 86_400
 

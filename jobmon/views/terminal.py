@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
+from jobmon.views.cells import one_line
 from jobmon.views.model import cause, clock, elapsed, state
 from jobmon_core.domain.exits import describe_exit
-from jobmon_core.domain.job import End, Task, WatchedJob
 from jobmon_core.domain.jobref import ref_of
 from jobmon_core.domain.words import duration, size
 from jobmon_core.engine.census import Health, Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobmon_core.domain.job import End, Task, WatchedJob
 
 _HEADERS = ("JOB", "NAME", "STATE", "ELAPSED / LIMIT", "MONITOR", "OUTCOME", "CAUSE", "UNDELIVERED")
 _NAME_WIDTH = 28
@@ -30,12 +35,12 @@ def _row(snapshot: Snapshot, now_s: float) -> tuple[str, ...]:
     job = snapshot.job
     return (
         str(job.ref),
-        _cut(_one_line(job.name)),
+        _cut(one_line(job.name)),
         _state(job, now_s),
         elapsed(job, now_s),
         _health(snapshot),
         job.outcome or ("no longer watched" if job.dropped_s else ""),
-        cause(job),
+        one_line(cause(job)),
         str(job.undelivered or ""),
     )
 
@@ -59,10 +64,6 @@ def _health(snapshot: Snapshot) -> str:
             return snapshot.health
 
 
-def _one_line(text: str) -> str:
-    return "".join(letter if letter.isprintable() else " " for letter in text)
-
-
 def _cut(text: str) -> str:
     return text if len(text) <= _NAME_WIDTH else text[: _NAME_WIDTH - 1] + "…"
 
@@ -79,7 +80,7 @@ def details(snapshot: Snapshot, key: str, now_s: float) -> str:
 
 def _heading(snapshot: Snapshot, now_s: float) -> Iterator[str]:
     job = snapshot.job
-    yield f"{job.ref} {_one_line(job.name)}".rstrip()
+    yield f"{job.ref} {one_line(job.name)}".rstrip()
     where = " / ".join(part for part in (job.cluster or job.backend, job.partition) if part)
     yield _pair("where", where)
     yield _pair("state", _state(job, now_s) + (f", outcome {job.outcome}" if job.outcome else ""))
@@ -93,7 +94,7 @@ def _heading(snapshot: Snapshot, now_s: float) -> Iterator[str]:
 
 
 def _pair(name: str, value: str) -> str:
-    return f"  {name:<9} {value}"
+    return f"  {name:<9} {one_line(value)}"
 
 
 def _part(job: WatchedJob, task: Task, now_s: float) -> Iterator[str]:
@@ -146,7 +147,7 @@ def _diagnosis(task: Task) -> Iterator[str]:
             yield _pair(name, value)
     for line in found.evidence:
         number = f"{line.number}: " if line.number else ""
-        yield _pair("", f"| {number}{_one_line(line.text)}")
+        yield _pair("", f"| {number}{line.text}")
 
 
 def _messages(job: WatchedJob, now_s: float) -> Iterator[str]:
@@ -157,4 +158,4 @@ def _messages(job: WatchedJob, now_s: float) -> Iterator[str]:
             fate = f"GIVEN UP: {owed.given_up}"
         else:
             fate = f"still to be delivered, {owed.attempts} attempts so far"
-        yield _pair("message", f"{_one_line(owed.message.title)}: {fate}")
+        yield _pair("message", f"{owed.message.title}: {fate}")

@@ -10,11 +10,12 @@ from dataclasses import dataclass, replace
 from jobmon_core.domain.evidence import SlurmEvidence
 from jobmon_core.domain.exits import LAUNCH_IO_FAILED, SLURM_OOM, describe_exit, effective_signal
 from jobmon_core.domain.states import JobState
+from jobmon_core.domain.words import size
 
 _IDLE_SHARE = 0.01  # of one core: who uses less than this waits
 _IDLE_LEAST_S = 60.0  # shorter runs say nothing about waiting
 _NEAR_LIMIT = 0.8  # of the requested memory: sampling misses the last peak
-_GIB = 1024**3
+CANCELLED = "slurm_cancelled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +60,10 @@ _STATED: dict[JobState, Cause] = {
         "checkpoints and continue from the last one.",
     ),
     JobState.CANCELLED: Cause(
-        "slurm_cancelled",
+        CANCELLED,
         "Cancelled",
         "Somebody cancelled the job: its owner, an administrator, or a script (scancel).",
-        "Nothing, if you did it; otherwise sacct -j JOBID -o State%30 shows by whom (CANCELLED by UID).",
+        "Nothing, if it was meant; otherwise sacct -j JOBID -o State%30 shows by whom (CANCELLED by UID).",
     ),
     JobState.PREEMPTED: Cause(
         "slurm_preempted",
@@ -146,7 +147,18 @@ def stated_cause(evidence: SlurmEvidence) -> Cause | None:
     if evidence.signal in (LAUNCH_IO_FAILED, SLURM_OOM):
         return _with_figures(_BY_SIGNAL[evidence.signal], evidence)
     cause = _STATED.get(evidence.state)
+    if cause is not None and cause.id == CANCELLED and evidence.canceller:
+        return _cancelled_by(evidence.canceller)
     return None if cause is None else _with_figures(cause, evidence)
+
+
+def _cancelled_by(somebody: str) -> Cause:
+    return Cause(
+        CANCELLED,
+        f"Cancelled by {somebody}",
+        f"The job was cancelled by {somebody} (scancel, by hand or from a script).",
+        f"Nothing, if it was meant; otherwise ask {somebody} why.",
+    )
 
 
 def implied_cause(evidence: SlurmEvidence) -> Cause | None:
@@ -174,9 +186,11 @@ def _with_figures(cause: Cause, evidence: SlurmEvidence) -> Cause:
 
 def _memory_words(evidence: SlurmEvidence) -> str:
     used, asked = evidence.max_rss_bytes, evidence.requested_bytes
-    if not used or not asked:
+    if not asked:
         return ""
-    return f"Its peak was {used / _GIB:.1f} GiB of the {asked / _GIB:.1f} GiB asked for."
+    if not used or not _memory_was_short(evidence):
+        return f"It had asked for {size(asked)}."  # a smaller peak only means that sampling missed the last
+    return f"Its peak was {size(used)} of the {size(asked)} asked for."
 
 
 def _time_words(evidence: SlurmEvidence) -> str:

@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from jobmon_core.domain.delivery import Ping, Route
+from jobmon_core.domain.channels import Ping, Route
 from jobmon_core.domain.errors import ConfigInvalid
+from jobmon_core.domain.newjob import BACKENDS
 from jobmon_core.domain.policy import Policy
-from jobmon_core.domain.webhook import Webhook
+from jobmon_core.domain.webhook import Webhook, mask_webhooks
 
 POLL_FLOOR_S = 5
-BACKENDS = ("slurm", "local")
+_CEILING = 1e9  # of any number; what is above it, or no number at all (NaN), is a slip
 ARRAY_MESSAGES = ("digest", "each")
 WEBHOOK_VARIABLES = {Route.SUCCESS: "JOBMON_SUCCESS_WEBHOOK", Route.ERROR: "JOBMON_ERROR_WEBHOOK"}
 _MENTION = re.compile(r"<@(&?)(\d{1,20})>")
@@ -47,7 +48,8 @@ class _Section:
 
     def fault(self, key: str, what: str) -> None:
         where = ".".join(part for part in (self._path, key) if part)
-        self._faults.append(f"{where}: {what}" if where else what)
+        # what stands in the wrong place may be a webhook
+        self._faults.append(mask_webhooks(f"{where}: {what}" if where else what))
 
     def section(self, key: str) -> _Section:
         path = f"{self._path}.{key}" if self._path else key
@@ -58,7 +60,9 @@ class _Section:
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.fault(key, f"expected a number, found {_kind(value)}")
         elif value < at_least:
-            self.fault(key, f"{value:g} is less than the floor of {at_least:g}")
+            self.fault(key, f"{value} is less than the floor of {at_least:g}")
+        elif not value <= _CEILING:
+            self.fault(key, f"{value} is no number to work with")
         else:
             return value
         return default
@@ -133,16 +137,16 @@ def _webhook(
     key = f"{route.value}_webhook"
     text, path = discord.text(key).strip(), discord.text(f"{key}_file").strip()
     where = key
-    if path:
+    variable = WEBHOOK_VARIABLES[route]
+    if environment.get(variable, "").strip():
+        where, text = f"{key} (from ${variable})", environment[variable].strip()
+    elif path:
         where = f"{key}_file"
         try:
             text = read_secret(path).strip()
         except OSError as error:
             discord.fault(where, f"{path} can't be read: {error.strerror}")
             return None
-    variable = WEBHOOK_VARIABLES[route]
-    if environment.get(variable, "").strip():
-        where, text = f"{key} (from ${variable})", environment[variable].strip()
     if not text:
         return None
     try:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from jobmon_core.domain.attention import attention
 from jobmon_core.domain.delivery import Message, Owed, in_order
 from jobmon_core.domain.job import Task, WatchedJob
-from jobmon_core.domain.messages import attention, final
+from jobmon_core.domain.messages import final
 from jobmon_core.domain.policy import Policy
 from jobmon_core.domain.states import Outcome, Phase
 from jobmon_core.domain.verdict import judge
@@ -56,10 +57,12 @@ def decide(job: WatchedJob, policy: Policy, now_s: float) -> tuple[WatchedJob, t
         return job, (Finish(),)
     if job.closed:
         return job, _deliveries(job, now_s) or _finish(job)
-    job = _notice(_judged(job, policy, now_s), now_s)
+    job = _judged(job, policy, now_s)
     actions: list[Action] = []
     if _wants_record(job):
         actions.append(AskRecord())
+    else:
+        job = _notice(job, now_s)  # by its name, which the record tells
     if _wants_accounting(job, now_s):
         actions.append(AskAccounting())
     if job.ended:
@@ -124,6 +127,7 @@ def _wants_accounting(job: WatchedJob, now_s: float) -> bool:
 def _unexplained(job: WatchedJob) -> tuple[str, ...]:
     """Return the parts whose end asks for an explanation and has none yet."""
     failed = [task for task in job.tasks.values() if task.end and task.end.outcome is not Outcome.SUCCESS]
+    failed.sort(key=lambda task: task.end is not None and task.end.outcome is not Outcome.FAILURE)
     return tuple(task.key for task in failed[:EXPLAINED_AT_MOST] if task.diagnosis is None)
 
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-
-class Route(StrEnum):
-    """Which of the user's two channels a message belongs to."""
-
-    SUCCESS = "success"
-    ERROR = "error"
+from jobmon_core.domain.channels import Route
 
 
 class Tone(StrEnum):
@@ -87,7 +82,7 @@ class Owed:
     plain: bool = False  # send the minimal safe form: the full one was refused
     delivered_s: float | None = None
     given_up: str = ""  # why; empty while there is hope
-    channel: str = ""  # the redacted name of the webhook that was tried last
+    channel: str = ""  # a mark of the webhook that was tried last; gives nothing of it away
 
     @property
     def is_open(self) -> bool:
@@ -141,11 +136,3 @@ def settled(owed: Owed, receipt: Receipt, now_s: float, policy: RetryPolicy = _D
 def in_order(outbox: tuple[Owed, ...]) -> tuple[Owed, ...]:
     """Return the open messages of an outbox, oldest first: no later one may overtake an earlier one."""
     return tuple(owed for owed in outbox if owed.is_open)
-
-
-@dataclass(frozen=True, slots=True)
-class Ping:
-    """Whom a failure may wake, as the user configured it: Discord's numeric user and role ids."""
-
-    users: tuple[str, ...] = field(default=())
-    roles: tuple[str, ...] = field(default=())

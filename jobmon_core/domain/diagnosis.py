@@ -162,13 +162,13 @@ def _unexplained(
     evidence: SlurmEvidence, claimed: Sequence[Finding], lines: Sequence[Line], note: str
 ) -> Diagnosis:
     shown = _last_lines(lines)
-    where = (
-        "nothing in the log explains it: its last lines follow" if shown else "there is no log to explain it"
-    )
+    where = ", and there is no log to explain it" if not note else ""  # else the note says what is with it
+    if shown:
+        where = ", and nothing in the log explains it: its last lines follow"
     return Diagnosis(
         cause=None,
         title="Cause unknown",
-        explanation=f"{_status(evidence)}, and {where}.",
+        explanation=f"{_status(evidence)}{where}.",
         advice="Read the log from its end upwards." if shown else "",
         evidence=shown,
         symptoms=_classes(claimed),

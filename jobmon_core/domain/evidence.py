@@ -22,3 +22,4 @@ class SlurmEvidence:
     elapsed_s: float | None = None
     limit_s: float | None = None
     nodes: str = ""
+    canceller: str = ""  # who cancelled it: a name, or the uid where it has none

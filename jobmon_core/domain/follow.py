@@ -9,17 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from jobmon_core.domain.answers import Disabled, NotListed, Unreachable
 from jobmon_core.domain.job import Inquiry, Ledger, Moment, Task, WatchedJob
 from jobmon_core.domain.jobref import IndexSet, compact
-from jobmon_core.domain.observation import (
-    AccountingRow,
-    Disabled,
-    NotListed,
-    QueueRow,
-    Record,
-    RecordAnswer,
-    Unreachable,
-)
+from jobmon_core.domain.observation import AccountingRow, QueueRow, Record, RecordAnswer
 from jobmon_core.domain.policy import Policy
 from jobmon_core.domain.states import JobState
 
@@ -30,20 +23,27 @@ _HISTORY_LIMIT = 200  # moments kept a part: a job that is requeued for weeks mu
 def fold_queue(job: WatchedJob, rows: Sequence[QueueRow], asked_s: float, policy: Policy) -> WatchedJob:
     """Take in one queue reply that was asked for at ``asked_s``."""
     ours = [row for row in rows if _in_scope(job, row)]
-    waiting = _waiting(job, ours)
-    job = replace(job, answered_s=asked_s, stale_since_s=None, stale_why="", waiting=str(waiting))
-    job = _learn_shape(job, ours, waiting)
-    rest = _leftover(job, ours)
+    waiting = _waiting(job, [row for row in ours if row.state.is_alive])
+    job = replace(
+        job,
+        answered_s=asked_s,
+        stale_since_s=None,
+        stale_why="",
+        waiting=str(waiting),
+        waiting_reason=next((row.reason for row in ours if row.waiting), ""),
+    )
+    job = _learn_shape(job, ours)
+    rest = _leftovers(job, ours)
     tasks = dict(job.tasks)
     if job.scope and waiting.spans:
         tasks.setdefault(job.scope, Task(job.scope))
     listed: set[str] = set()
     for row in ours:
-        if row.waiting is None and row is not rest:
+        if row.waiting is None and row not in rest:
             listed.add(row.ref.key)
             tasks[row.ref.key] = _seen(tasks.get(row.ref.key, Task(row.ref.key)), row, asked_s, policy)
     for row in ours:
-        if row.waiting is not None:
+        if row.waiting is not None and row.state.is_alive:
             listed |= _seen_waiting(tasks, row, asked_s)
     for key in _unlisted(job, tasks, listed, waiting):
         tasks[key] = _missing(tasks.get(key, Task(key)), rest, asked_s, policy)
@@ -71,20 +71,21 @@ def unreachable(job: WatchedJob, why: str, now_s: float) -> WatchedJob:
     return replace(job, stale_since_s=since_s, stale_why=why)
 
 
-def _learn_shape(job: WatchedJob, rows: Sequence[QueueRow], waiting: IndexSet) -> WatchedJob:
+def _learn_shape(job: WatchedJob, rows: Sequence[QueueRow]) -> WatchedJob:
     """Widen the known index set of an array by what this reply lists."""
     if job.scope:
         return job
     known = set(IndexSet.parse(job.expected))
-    listed = {row.ref.task for row in rows if row.ref.task is not None} | set(waiting)
+    listed = {row.ref.task for row in rows if row.ref.task is not None}
+    listed |= {index for row in rows if row.waiting for index in row.waiting}
     return job if listed <= known else replace(job, expected=compact(list(known | listed)))
 
 
-def _leftover(job: WatchedJob, rows: Sequence[QueueRow]) -> QueueRow | None:
-    """Return the row without index that squeue keeps of an array whose waiting tasks were cancelled."""
+def _leftovers(job: WatchedJob, rows: Sequence[QueueRow]) -> list[QueueRow]:
+    """Return what squeue keeps of an array whose waiting tasks were cancelled, by their indices or not."""
     if not job.expected:
-        return None
-    return next((row for row in rows if not row.ref.key and row.waiting is None), None)
+        return []
+    return [row for row in rows if not row.ref.key and (row.waiting is None or not row.state.is_alive)]
 
 
 def _unlisted(job: WatchedJob, tasks: dict[str, Task], listed: set[str], waiting: IndexSet) -> list[str]:
@@ -148,14 +149,22 @@ def _remember(task: Task, state: JobState, word: str, reason: str, at_s: float) 
     return replace(task, state=state, word=word, reason=reason, history=history)
 
 
-def _missing(task: Task, rest: QueueRow | None, asked_s: float, policy: Policy) -> Task:
+def _missing(task: Task, rest: Sequence[QueueRow], asked_s: float, policy: Policy) -> Task:
     """Look into a part that the reply does not list; what the rest of its array met, it met too."""
     if task.end is not None:
         return task
     inquiry = replace(task.inquiry or _inquiry(asked_s, policy), last_queue_s=asked_s)
-    if rest is not None and not task.was_seen and not rest.state.is_alive:
-        inquiry = replace(inquiry, shown=rest.state, shown_word=rest.word)
+    for row in rest:
+        if not row.state.is_alive and _stands_for(row.waiting, task):
+            inquiry = replace(inquiry, shown=row.state, shown_word=row.word)
     return replace(task, inquiry=inquiry)
+
+
+def _stands_for(indices: IndexSet | None, task: Task) -> bool:
+    """Whether what is said of many tasks is said of this one: by its index, or as it never started."""
+    if indices is None:
+        return not task.was_seen
+    return task.key.isdigit() and int(task.key) in indices
 
 
 def _inquiry(asked_s: float, policy: Policy) -> Inquiry:
@@ -172,7 +181,8 @@ def fold_record(job: WatchedJob, answer: RecordAnswer, now_s: float) -> WatchedJ
             return _each_inquiry(job, lambda _, inquiry: replace(inquiry, record_gone=True))
         case records:
             return _each_inquiry(
-                _described(job, records), lambda task, inquiry: _recorded(task, inquiry, records)
+                _counted(_described(job, records), records),
+                lambda task, inquiry: _recorded(task, inquiry, records),
             )
 
 
@@ -193,8 +203,21 @@ def _described(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
     )
 
 
+def _counted(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
+    """Learn of restarts that happened between two looks, or before the first."""
+    counts = {record.ref.key: record.restarts or 0 for record in records if record.waiting is None}
+    tasks = {
+        key: replace(task, restarts=max(task.restarts, counts.get(key, 0))) for key, task in job.tasks.items()
+    }
+    return replace(job, tasks=tasks)
+
+
 def _recorded(task: Task, inquiry: Inquiry, records: Sequence[Record]) -> Inquiry:
-    mine = [record for record in records if record.ref.key == task.key and record.waiting is None]
+    mine = [
+        record
+        for record in records
+        if (record.ref.key == task.key if record.waiting is None else _stands_for(record.waiting, task))
+    ]
     return replace(inquiry, record=mine[-1]) if mine else replace(inquiry, record_gone=True)
 
 

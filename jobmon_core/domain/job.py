@@ -147,6 +147,7 @@ class WatchedJob:
     logs: LogPaths = LogPaths()
     expected: str = ""  # the indices of an array, as Slurm announced them
     waiting: str = ""  # those of them that have not started
+    waiting_reason: str = ""  # why not, in Slurm's word
     tasks: dict[str, Task] = field(default_factory=dict)
     record_asked_s: float = 0.0  # when slurmctld was last asked for the job's record
     answered_s: float | None = None  # when the scheduler last answered about this job
@@ -194,9 +195,9 @@ class WatchedJob:
         return replace(self, tasks={**self.tasks, task.key: task})
 
 
-_FROM_WORST = (Outcome.FAILURE, Outcome.UNKNOWN, Outcome.CANCELLED, Outcome.SUCCESS)
+FROM_WORST = (Outcome.FAILURE, Outcome.UNKNOWN, Outcome.CANCELLED, Outcome.SUCCESS)
 
 
 def worst(outcomes: Iterable[Outcome]) -> Outcome:
     """Return the outcome that decides for the whole; unknown for none at all."""
-    return min(outcomes, key=_FROM_WORST.index, default=Outcome.UNKNOWN)
+    return min(outcomes, key=FROM_WORST.index, default=Outcome.UNKNOWN)

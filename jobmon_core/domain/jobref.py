@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_REF = re.compile(r"(\d+)(?:_(\d+)|\+(\d+)|_\[([^\]]*)\]?)?(?:\.\w+)?")
-_SPAN = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
+_NUMBER = r"([0-9]{1,10})"  # Slurm's are of 32 bits
+_REF = re.compile(rf"{_NUMBER}(?:_{_NUMBER}|\+{_NUMBER}|_\[([^\]]*)\]?)?(?:\.\w+)?")
+_SPAN = re.compile(rf"{_NUMBER}(?:-{_NUMBER}(?::{_NUMBER})?)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +23,9 @@ class IndexSet:
     @classmethod
     def parse(cls, expression: str) -> IndexSet:
         """Read ``1-9:2,12%4``; the throttle behind ``%`` is no index, and what is no span is skipped."""
-        spans = (_SPAN.fullmatch(part) for part in expression.split("%", 1)[0].split(","))
-        return cls(tuple(_span(match) for match in spans if match))
+        matches = (_SPAN.fullmatch(part) for part in expression.split("%", 1)[0].split(","))
+        spans = (_span(match) for match in matches if match)
+        return cls(tuple(span for span in spans if span))
 
     def __contains__(self, index: object) -> bool:
         return any(index in span for span in self.spans)
@@ -61,7 +63,7 @@ def compact(indices: list[int]) -> str:
     return str(IndexSet(tuple(spans)))
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class JobRef:
     """One job, one task of an array, or one component of a heterogeneous job."""
 

@@ -1,13 +1,15 @@
-"""What is told when: the final message of a job, the digest of an array, and the calls for attention."""
+"""What is told of an end: the final message of a job, the digest of an array."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jobmon_core.domain.delivery import Fact, Message, Route, Tone
+from jobmon_core.domain.causes import CANCELLED
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.delivery import Fact, Message, Tone
 from jobmon_core.domain.diagnosis import Diagnosis
 from jobmon_core.domain.exits import describe_exit
-from jobmon_core.domain.job import End, Task, WatchedJob, Witness
+from jobmon_core.domain.job import FROM_WORST, End, Task, WatchedJob, Witness
 from jobmon_core.domain.jobref import compact, ref_of
 from jobmon_core.domain.states import JobState, Outcome
 from jobmon_core.domain.words import count, duration, size
@@ -24,20 +26,11 @@ _WORDS = {
     Outcome.CANCELLED: "was cancelled",
     Outcome.UNKNOWN: "ended, outcome unknown",
 }
+_COUNTED = {**_WORDS, Outcome.CANCELLED: "cancelled", Outcome.UNKNOWN: "of unknown outcome"}
 _GROUPS_SHOWN = 8
-
-_LAUNCH_FAILED = "its launch failed and it is held; look at its log, then scontrol release it"
-# Reasons to wait that never go away by themselves, and what to do. Source: Slurm's job_reason_codes.
-_HOPELESS = {
-    "DependencyNeverSatisfied": "the job it depends on did not end as required; cancel it with scancel, "
-    "or change its dependency with scontrol update",
-    "BadConstraints": "no node can ever satisfy its constraints; change the request and submit again",
-    "InvalidAccount": "its account is not valid here; set another with scontrol update or submit again",
-    "InvalidQOS": "its QOS is not valid here; set another with scontrol update or submit again",
-    "JobHoldMaxRequeue": "it was requeued too often and is held; look at its log, then scontrol release it",
-    "launch failed requeued held": _LAUNCH_FAILED,
-    "launch_failed_requeued_held": _LAUNCH_FAILED,
-}
+_NAME_IN_TITLE = 80  # so that what happened has its room there
+# reasons that the state or the exit code tells as well
+_SAYS_NOTHING = ("", "None", "NonZeroExitCode", "TimeLimit", "OutOfMemory", "Cancelled")
 
 
 def final(job: WatchedJob, now_s: float, *, each: bool) -> tuple[Message, ...]:
@@ -48,62 +41,33 @@ def final(job: WatchedJob, now_s: float, *, each: bool) -> tuple[Message, ...]:
     return (_digest(job, parts, now_s),)
 
 
-def attention(job: WatchedJob, now_s: float) -> Iterator[tuple[str, Message]]:
-    """Yield (subject, message) for what keeps the job from ever starting, while it lives."""
-    for task in job.tasks.values():
-        reason = task.reason.strip("()")
-        if task.end is None and reason in _HOPELESS:
-            yield f"{task.key}:{reason}", _hopeless(job, task, reason, now_s)
-        elif task.end is None and task.state is JobState.SPECIAL_EXIT:
-            advice = "look at its log; scontrol release starts it again, scancel ends it"
-            yield (
-                f"{task.key}:{task.state}",
-                _attention(job, task, "is held after a special exit", advice, now_s),
-            )
+def title_of(job: WatchedJob, key: str) -> str:
+    """Return what a message about a job, or a part of it, begins with."""
+    name = job.name if len(job.name) <= _NAME_IN_TITLE else f"{job.name[: _NAME_IN_TITLE - 1]}…"
+    return f"{name or 'job'} ({ref_of(job.job_id, key)})"
 
 
-def _hopeless(job: WatchedJob, task: Task, reason: str, now_s: float) -> Message:
-    return _attention(job, task, f"will never start: {reason}", _HOPELESS[reason], now_s)
-
-
-def _attention(job: WatchedJob, task: Task, what: str, advice: str, now_s: float) -> Message:
-    return Message(
-        id=f"{ref_of(job.job_id, task.key)}/{task.reason or task.state}",
-        route=Route.ERROR,
-        tone=Tone.ATTENTION,
-        title=f"{_title(job, task.key)} {what}",
-        summary="The job has not ended; jobmon goes on watching it.",
-        facts=tuple(_identity(job, task.key)),
-        advice=advice,
-        made_s=int(now_s),
-    )
-
-
-def _title(job: WatchedJob, key: str) -> str:
-    return f"{job.name or 'job'} ({ref_of(job.job_id, key)})"
-
-
-def _identity(job: WatchedJob, key: str) -> Iterator[Fact]:
+def identity_of(job: WatchedJob, key: str) -> Iterator[Fact]:
+    """Yield what tells this job from all others."""
     yield Fact("Job", f"{ref_of(job.job_id, key)} {job.name}".rstrip())
     where = " / ".join(part for part in (job.cluster, job.partition) if part)
     if where:
-        yield Fact("Cluster / partition" if job.partition else "Cluster", where)
+        both = job.cluster and job.partition
+        yield Fact("Cluster / partition" if both else "Cluster" if job.cluster else "Partition", where)
 
 
 def _of_part(job: WatchedJob, task: Task, end: End, now_s: float) -> Message:
     diagnosis = task.diagnosis
-    cause = diagnosis.title if diagnosis and diagnosis.cause else ""
-    headline = f"{_title(job, task.key)} {_WORDS[end.outcome]}"
     return Message(
         id=f"{ref_of(job.job_id, task.key)}/end",
         route=_route(end.outcome),
         tone=_TONES[end.outcome],
-        title=f"{headline}: {cause}" if cause else headline,
-        summary=_summary(end, diagnosis),
+        title=f"{title_of(job, task.key)} {_what_happened(end, diagnosis)}",
+        summary=_summary(end),
         facts=tuple(_facts(job, task, end)),
-        cause=diagnosis.explanation if diagnosis else "",
+        cause=_cause(end, diagnosis),
         evidence=_proof(diagnosis),
-        advice=diagnosis.advice if diagnosis else "",
+        advice=_advice(job, task.key, diagnosis),
         log_path=diagnosis.log_path if diagnosis else "",
         made_s=int(now_s),
     )
@@ -113,16 +77,49 @@ def _route(outcome: Outcome) -> Route:
     return Route.SUCCESS if outcome is Outcome.SUCCESS else Route.ERROR
 
 
-def _summary(end: End, diagnosis: Diagnosis | None) -> str:
-    return "\n".join(part for part in (end.why, diagnosis.note if diagnosis else "") if part)
+def _what_happened(end: End, diagnosis: Diagnosis | None) -> str:
+    """Say in a few words how a part ended and why, as the rest of a sentence about it."""
+    title = diagnosis.title if diagnosis and diagnosis.cause else ""
+    if diagnosis and diagnosis.cause == CANCELLED:
+        return f"was {title[:1].lower()}{title[1:]}"
+    return f"{_WORDS[end.outcome]}: {title}" if title else _WORDS[end.outcome]
+
+
+def _never_started(end: End) -> bool:
+    return end.state is JobState.CANCELLED and end.started_s is None
+
+
+def _summary(end: End) -> str:
+    return end.why or ("It never started." if _never_started(end) else "")
+
+
+def _cause(end: End, diagnosis: Diagnosis | None) -> str:
+    """Return the cause in words, and what kept the log from telling more."""
+    if diagnosis is None or end.witness is Witness.ARRAY:
+        return ""
+    hindered = "" if _never_started(end) else diagnosis.note
+    note = f"{hindered[0].upper()}{hindered[1:]}." if hindered else ""
+    return f"{diagnosis.explanation} {note}".strip()
+
+
+def _advice(job: WatchedJob, key: str, diagnosis: Diagnosis | None) -> str:
+    """Return what to do, with the job's id in the commands."""
+    if diagnosis is None or _is_lost(job.tasks[key]):
+        return ""
+    return diagnosis.advice.replace("JOBID", str(ref_of(job.job_id, key)))
+
+
+def _is_lost(task: Task) -> bool:
+    """Whether Slurm keeps no trace of the part, so that there is nothing to look up."""
+    return task.end is not None and task.end.witness is Witness.ARRAY
 
 
 def _facts(job: WatchedJob, task: Task, end: End) -> Iterator[Fact]:
-    yield from _identity(job, task.key)
+    yield from identity_of(job, task.key)
     if end.nodes:
         yield Fact("Node", end.nodes)
     yield Fact("State", _state_words(end))
-    if end.exit_code is not None or end.signal:
+    if end.exit_code or end.signal or (end.exit_code == 0 and end.state is JobState.COMPLETED):
         yield Fact("Exit code", _exit_words(end))
     if end.elapsed_s is not None:
         limit = f" of {duration(end.limit_s)}" if end.limit_s else ""
@@ -137,8 +134,11 @@ def _facts(job: WatchedJob, task: Task, end: End) -> Iterator[Fact]:
 
 
 def _state_words(end: End) -> str:
-    reason = end.reason if end.reason not in ("", "None", "NonZeroExitCode") else ""
-    return f"{end.word} ({reason})" if reason else end.word
+    if end.reason in _SAYS_NOTHING or end.reason.startswith("RaisedSignal"):
+        return end.word
+    if end.reason == "JobLaunchFailure" and end.signal:  # up to 22.05 any death by a signal is called so
+        return end.word
+    return f"{end.word} ({end.reason})"
 
 
 def _exit_words(end: End) -> str:
@@ -153,7 +153,9 @@ def _exit_words(end: End) -> str:
 def _memory(end: End) -> Iterator[Fact]:
     used, requested = end.usage.max_rss_bytes, end.usage.requested_bytes
     if used:
-        yield Fact("Peak memory", size(used) + (f" of {size(requested)}" if requested else ""))
+        of = f" of {size(requested)}" if requested else ""
+        missed = requested and used < requested and end.state is JobState.OUT_OF_MEMORY
+        yield Fact("Peak memory", size(used) + of + (" as sampled, before the last peak" if missed else ""))
 
 
 def _proof(diagnosis: Diagnosis | None) -> tuple[str, ...]:
@@ -161,26 +163,39 @@ def _proof(diagnosis: Diagnosis | None) -> tuple[str, ...]:
 
 
 def _digest(job: WatchedJob, parts: list[Task], now_s: float) -> Message:
-    outcomes = {outcome: [task for task in parts if _ended_as(task, outcome)] for outcome in Outcome}
+    outcomes = {outcome: [task for task in parts if _ended_as(task, outcome)] for outcome in FROM_WORST}
     outcome = job.outcome or Outcome.UNKNOWN
     groups = _groups(parts)
-    worst = max(groups, key=lambda group: len(group[1]))[1][0] if groups else None
+    worst = _example(groups, outcome)
     diagnosis = worst.diagnosis if worst else None
     noun = "task" if job.is_array else "component"
-    told = [f"{len(tasks)} {_WORDS[each]}" for each, tasks in outcomes.items() if tasks]
+    told = [f"{len(tasks)} {_COUNTED[each]}" for each, tasks in outcomes.items() if tasks]
     return Message(
         id=f"{job.ref}/end",
         route=_route(outcome),
         tone=_TONES[outcome],
-        title=f"{_title(job, '')}: {', '.join(told)}",
+        title=f"{title_of(job, '')}: {', '.join(told)}",
         summary=f"{count(len(parts), noun)} in all.",
-        facts=(*_identity(job, ""), *_group_facts(groups), *_span(parts)),
-        cause=diagnosis.explanation if diagnosis else "",
+        facts=(*identity_of(job, ""), *_group_facts(groups, noun), *_span(parts), *_peak(job, parts)),
+        cause=_cause_of_example(job, worst) if worst else "",
         evidence=_proof(diagnosis),
-        advice=diagnosis.advice if diagnosis else "",
+        advice=_advice(job, worst.key, diagnosis) if worst else "",
         log_path=diagnosis.log_path if diagnosis else "",
         made_s=int(now_s),
     )
+
+
+def _example(groups: list[tuple[str, list[Task]]], outcome: Outcome) -> Task | None:
+    """Return the part whose log is shown: of the largest group that decided the outcome of the whole."""
+    decisive = (task for _, tasks in groups for task in tasks if _ended_as(task, outcome))
+    return next(decisive, None)
+
+
+def _cause_of_example(job: WatchedJob, example: Task) -> str:
+    if example.end is None:
+        return ""
+    cause = _cause(example.end, example.diagnosis) or example.end.why
+    return f"{ref_of(job.job_id, example.key)}: {cause}" if cause else ""
 
 
 def _ended_as(task: Task, outcome: Outcome) -> bool:
@@ -193,24 +208,23 @@ def _groups(parts: list[Task]) -> list[tuple[str, list[Task]]]:
     for task in parts:
         if task.end and task.end.outcome is not Outcome.SUCCESS:
             cause = task.diagnosis.title if task.diagnosis and task.diagnosis.cause else ""
-            groups.setdefault(cause or _ending(task.end), []).append(task)
+            before = " before the start" if _never_started(task.end) else ""
+            groups.setdefault(f"{cause or _ending(task.end)}{before}", []).append(task)
     return sorted(groups.items(), key=lambda group: -len(group[1]))
 
 
 def _ending(end: End) -> str:
-    if end.witness is Witness.ARRAY:
-        return f"{end.word}, never started"
     if end.exit_code or end.signal:
         return f"{end.word}, exit code {describe_exit(end.exit_code, end.signal)}"
     return end.word
 
 
-def _group_facts(groups: list[tuple[str, list[Task]]]) -> Iterator[Fact]:
+def _group_facts(groups: list[tuple[str, list[Task]]], noun: str) -> Iterator[Fact]:
     for label, tasks in groups[:_GROUPS_SHOWN]:
-        yield Fact(label, f"{_keys(tasks)} ({len(tasks)})")
+        yield Fact(label, f"{count(len(tasks), noun)}: {_keys(tasks)}")
     if len(groups) > _GROUPS_SHOWN:
         rest = sum(len(tasks) for _, tasks in groups[_GROUPS_SHOWN:])
-        yield Fact("Other", f"{count(rest, 'task')} in {len(groups) - _GROUPS_SHOWN} more groups")
+        yield Fact("Other", f"{count(rest, noun)} in {len(groups) - _GROUPS_SHOWN} more groups")
 
 
 def _keys(tasks: list[Task]) -> str:
@@ -225,3 +239,12 @@ def _span(parts: list[Task]) -> Iterator[Fact]:
         yield Fact("Wall time", duration(max(ends) - min(starts)))
         yield Fact("Started", at_s=min(starts))
         yield Fact("Ended", at_s=max(ends))
+
+
+def _peak(job: WatchedJob, parts: list[Task]) -> Iterator[Fact]:
+    """Tell which part came nearest to what memory it had."""
+    used = [task for task in parts if task.end and task.end.usage.max_rss_bytes]
+    if used:
+        most = max(used, key=lambda task: (task.end and task.end.usage.max_rss_bytes) or 0)
+        for fact in _memory(most.end) if most.end else ():
+            yield Fact(fact.name, f"{fact.value} ({ref_of(job.job_id, most.key)})")

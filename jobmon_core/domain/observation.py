@@ -1,6 +1,5 @@
-"""What the scheduler said: answers as values that can't be mistaken for each other.
+"""What the scheduler said of jobs, as values; see `answers` for the kinds of answers.
 
-Silence is no answer: `Unreachable` changes nothing but how old our knowledge is.
 Times are Unix seconds, durations seconds, sizes bytes; None is "not told".
 """
 
@@ -8,33 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from jobmon_core.domain.answers import Disabled, NotListed, Unreachable
 from jobmon_core.domain.jobref import IndexSet, JobRef
 from jobmon_core.domain.states import JobState
-
-
-@dataclass(frozen=True, slots=True)
-class Unreachable:
-    """The scheduler did not answer, or not intelligibly. Nothing follows from it."""
-
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
-class NotListed:
-    """The scheduler answered, and the job was not there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Disabled:
-    """This cluster keeps no accounting: there is no such witness."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """The scheduler's own words, not yet read; many monitors share one."""
-
-    text: str
-    asked_s: float  # when the question was put: what the reply can know
 
 
 @dataclass(frozen=True, slots=True)

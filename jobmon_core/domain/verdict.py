@@ -51,6 +51,9 @@ def _end(task: Task, inquiry: Inquiry, state: JobState, word: str, witness: Witn
     told = record if record is not None and not record.state.is_alive else None
     exit_code = told.exit_code if told else (row.exit_code if row else None)
     ran = told or row
+    nodes = (ran.nodes if ran else "") or task.nodes
+    started_s = (row.start_s if row else None) or (ran.start_s if ran else None) or task.start_s
+    ended_s = (row.end_s if row else None) or (ran.end_s if ran else None)
     return End(
         state=state,
         word=row.word if row and row.state is state else word,
@@ -61,10 +64,11 @@ def _end(task: Task, inquiry: Inquiry, state: JobState, word: str, witness: Witn
         signal=told.signal if told else (row.signal if row else None),
         derived_exit_code=row.derived_exit_code if row else None,
         cancelled_by=row.cancelled_by if row else None,
-        started_s=(row.start_s if row else None) or (ran.start_s if ran else None) or task.start_s,
-        ended_s=(row.end_s if row else None) or (ran.end_s if ran else None),
+        # Slurm gives what never had a node the moment of its end as its start
+        started_s=started_s if nodes or started_s != ended_s else None,
+        ended_s=ended_s,
         limit_s=(ran.limit_s if ran else None) or task.limit_s,
-        nodes=(ran.nodes if ran else "") or task.nodes,
+        nodes=nodes,
         reason=(told.reason if told else "") or (row.reason if row else "") or task.reason,
         usage=row.usage if row else Usage(),
         why="" if row or inquiry.ledger is Ledger.DISABLED else "accounting had nothing on this job yet",
@@ -86,7 +90,8 @@ def _without_witness(task: Task, inquiry: Inquiry, policy: Policy, now_s: float)
     waited_s = now_s - inquiry.since_s
     if inquiry.last_queue_s - inquiry.since_s < policy.recheck_s or not inquiry.record_gone:
         return None
-    if not task.was_seen and inquiry.siblings_told and waited_s >= policy.vanished_s:
+    vanished_s = min(policy.vanished_s, policy.deadline_s)
+    if not task.was_seen and inquiry.siblings_told and waited_s >= vanished_s:
         return _never_started()
     deadline_s = {
         Ledger.DISABLED: 0.0,

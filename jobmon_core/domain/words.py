@@ -22,7 +22,7 @@ def size(count_bytes: float) -> str:
     """Write a size given in bytes: ``512 B``, ``1.5 GiB``."""
     value, unit = float(count_bytes), _UNITS[0]
     for larger in _UNITS[1:]:
-        if value < 1024:  # noqa: PLR2004 - the base of binary units
+        if round(value, 1) < 1024:  # noqa: PLR2004 - the base of binary units
             break
         value, unit = value / 1024, larger
     return f"{value:.0f} {unit}" if unit == _UNITS[0] else f"{value:.1f} {unit}"

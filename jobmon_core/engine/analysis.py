@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pwd
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,4 +67,13 @@ def evidence_of(end: End) -> SlurmEvidence:
         elapsed_s=end.elapsed_s,
         limit_s=end.limit_s,
         nodes=end.nodes,
+        canceller=_user_name(end.cancelled_by),
     )
+
+
+def _user_name(uid: int | None) -> str:
+    """Return the name behind a uid; the number where this machine knows none, nothing for nobody."""
+    try:
+        return "" if uid is None else pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"the user with the number {uid}"

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.delivery import in_order
-from jobmon_core.domain.job import WatchedJob
-from jobmon_core.engine.wiring import Workshop
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.store.owner import Life, Owner
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobmon_core.domain.job import WatchedJob
+    from jobmon_core.engine.wiring import Workshop
 
 STALE_AFTER_S = 900.0  # several heartbeats, and clocks of two hosts may differ
 

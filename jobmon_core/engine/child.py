@@ -12,13 +12,18 @@ import select
 import signal
 import time
 import traceback
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from jobmon_core.store.codec import Mismatch, from_json, to_json
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 T = TypeVar("T")
+
+_REAP_S = 2.0
+_REAP_STEP_S = 0.01
 
 
 class ChildFailed(Exception):
@@ -38,7 +43,12 @@ class Children:
             ChildFailed: there is no result.
         """
         reading, writing = os.pipe()
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            os.close(reading)
+            os.close(writing)
+            raise ChildFailed(f"it could not be started: {error.strerror}") from error
         if pid == 0:
             os.close(reading)
             self._be_child(work, writing)
@@ -51,24 +61,34 @@ class Children:
         return _result(kind, data)
 
     def _be_child(self, work: Callable[[], object], writing: int) -> None:
-        """Do the work and leave at once: nothing of the parent may run on in its copy."""
+        """Do the work and leave at once: nothing of the parent may run on in its copy.
+
+        That holds too where the parent was killed meanwhile, so that nobody reads the result: the copy
+        would go on as a second monitor, without the lock.
+        """
+        try:
+            with open(writing, "w", encoding="utf-8") as pipe:
+                pipe.write(self._answer(work))
+        finally:
+            os._exit(0)
+
+    def _answer(self, work: Callable[[], object]) -> str:
         try:
             for descriptor in self.closing:
                 os.close(descriptor)
             signal.pthread_sigmask(signal.SIG_SETMASK, ())
-            content = json.dumps({"result": to_json(work())})
+            return json.dumps({"result": to_json(work())})
         except BaseException:  # noqa: BLE001 - whatever it was, the parent hears of it
-            content = json.dumps({"failure": traceback.format_exc(limit=-3)})
-        with open(writing, "w", encoding="utf-8") as pipe:
-            pipe.write(content)
-        os._exit(0)
+            return json.dumps({"failure": traceback.format_exc(limit=-3)})
 
 
 def _read(reading: int, timeout_s: float) -> bytes:
     deadline_s = time.monotonic() + timeout_s
     chunks: list[bytes] = []
+    poll = select.poll()  # unlike select it knows descriptors above 1023, which a monitor of many jobs has
+    poll.register(reading, select.POLLIN)
     while (left_s := deadline_s - time.monotonic()) > 0:
-        if not select.select([reading], [], [], left_s)[0]:
+        if not poll.poll(left_s * 1000):
             break
         chunk = os.read(reading, 65536)
         if not chunk:
@@ -78,10 +98,16 @@ def _read(reading: int, timeout_s: float) -> bytes:
 
 
 def _end(pid: int) -> None:
-    """Reap the child; one that ran out of time is killed first."""
-    if os.waitpid(pid, os.WNOHANG) == (0, 0):
+    """Kill the child if it still runs, and reap it; one that a dead file system holds is left behind."""
+    deadline_s = time.monotonic() + _REAP_S
+    try:
+        if os.waitpid(pid, os.WNOHANG)[0]:
+            return
         os.kill(pid, signal.SIGKILL)
-        os.waitpid(pid, 0)
+        while not os.waitpid(pid, os.WNOHANG)[0] and time.monotonic() < deadline_s:
+            time.sleep(_REAP_STEP_S)
+    except (ChildProcessError, ProcessLookupError):
+        return  # whoever started this process ignores SIGCHLD: the kernel reaps
 
 
 def _result(kind: type[T], data: bytes) -> T:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.diagnosis import SURE, Diagnosis, claim, diagnose, find_root
 from jobmon_core.domain.errors import PatternsInvalid
-from jobmon_core.domain.evidence import SlurmEvidence
-from jobmon_core.domain.rules import Finding, Line, Rule
 from jobmon_core.observe.logtail import LogTail, read_tail
 from jobmon_core.observe.matcher import Matcher
 from jobmon_core.observe.patterns import load_rules
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from jobmon_core.domain.evidence import SlurmEvidence
+    from jobmon_core.domain.rules import Finding, Line, Rule
 
 _NAMELESS = "the path of the log is not known"
 

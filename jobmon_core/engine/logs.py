@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import glob
+import os
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.directives import script_directives
 from jobmon_core.domain.job import LogPaths, Task, WatchedJob
 from jobmon_core.domain.logpaths import PathContext, expand, templates_from_record
-from jobmon_core.domain.observation import Record
-from jobmon_core.scheduler.contract import Scheduler
+
+if TYPE_CHECKING:
+    from jobmon_core.domain.observation import Record
+    from jobmon_core.scheduler.contract import Scheduler
 
 BY_USER = "the user"
 BY_SLURM = "Slurm"
 BY_SCRIPT = "the script"
+_SCRIPT_AT_MOST = 4 * 1024 * 1024  # bytes; sbatch takes no longer one
+_ANY_NODE = "\0"  # which no path can hold
 
 
 def learn_logs(job: WatchedJob, records: tuple[Record, ...], scheduler: Scheduler) -> WatchedJob:
@@ -59,8 +65,12 @@ def _has_tasks(job: WatchedJob) -> bool:
 
 
 def _own_copy(command: str) -> str:
+    script = Path(command)
     try:
-        return Path(command).read_text(encoding="utf-8", errors="replace") if command.startswith("/") else ""
+        if not (command.startswith("/") and script.is_file()):  # `sbatch <(generate)` left a pipe's name
+            return ""
+        with script.open("rb") as file:
+            return file.read(_SCRIPT_AT_MOST).decode(errors="replace")
     except OSError:
         return ""  # edited away since: sbatch's defaults are the next best guess
 
@@ -68,9 +78,10 @@ def _own_copy(command: str) -> str:
 def _found(job: WatchedJob, task: Task, template: str) -> str:
     """Expand one template; ``%N`` is the host's own name, which a cluster may call otherwise."""
     path = expand(template, _context(job, task, _first_node(task.nodes) or job.batch_host))
-    if "%N" not in template or Path(path).exists():
+    anywhere = expand(template, _context(job, task, _ANY_NODE))
+    if _ANY_NODE not in anywhere or os.path.exists(path):  # noqa: PTH110 - Path's raises for a closed folder
         return path
-    pattern = expand(glob.escape(template), _context(job, task, "*"))
+    pattern = glob.escape(anywhere).replace(_ANY_NODE, "*")
     matches = glob.glob(pattern)  # noqa: PTH207 - pathlib can not glob from the root
     return matches[0] if len(matches) == 1 else path
 

@@ -10,15 +10,20 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import JobmonError
+from jobmon_core.engine import toolbox
 from jobmon_core.engine.clock import Clock, SystemClock, Wake
-from jobmon_core.engine.supervisor import Supervisor
 from jobmon_core.engine.wiring import Workshop
 from jobmon_core.store.home import Home
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jobmon_core.engine.supervisor import Supervisor
 
 _AFTER_TROUBLE_S = 30.0  # before a job whose state could not be saved is taken up again
 _HEARTBEAT_S = 60.0
@@ -82,7 +87,7 @@ def run(shop: Workshop, job_ids: list[str], log: Callable[[str, str], None]) -> 
     supervisors = {}
     for job_id in job_ids:
         try:
-            supervisors[job_id] = shop.supervisor(job_id, partial(log, job_id))
+            supervisors[job_id] = toolbox.supervisor(shop, job_id, partial(log, job_id))
             log(job_id, f"monitor {os.getpid()} watches")
         except JobmonError as error:
             log(job_id, f"not watched: {error}")

@@ -7,12 +7,16 @@ interval for a user on a host, one ``sacct`` for a batch of endings.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from jobmon_core.domain.observation import AccountingAnswer, Disabled, QueueRow, Reply, Unreachable
-from jobmon_core.engine.clock import Clock
-from jobmon_core.scheduler.contract import Scheduler
+from jobmon_core.domain.answers import Disabled, Reply, Unreachable
 from jobmon_core.store.lock import turn
 from jobmon_core.store.replies import ReplyFile, SharedReply
+
+if TYPE_CHECKING:
+    from jobmon_core.domain.observation import AccountingAnswer, QueueRow
+    from jobmon_core.engine.clock import Clock
+    from jobmon_core.scheduler.contract import Scheduler
 
 COALESCE_S = 1.0  # how long endings are collected before accounting is asked for all of them
 
@@ -76,7 +80,7 @@ class SharedAccounting:
                 return self._answer(reply, job_id)
             wanted = {**reply.wanted}
             wanted.setdefault(str(job_id), self.clock.now())
-            if self.clock.now() - min(wanted.values()) < COALESCE_S:
+            if 0 <= self.clock.now() - min(wanted.values()) < COALESCE_S:
                 self.file.write(replace(reply, wanted=wanted))
                 return None
             return self._answer(self._ask(wanted), job_id)

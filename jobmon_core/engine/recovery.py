@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.config import Config
 from jobmon_core.domain.errors import AlreadyWatched, ConfigInvalid, UnknownJob
-from jobmon_core.domain.job import WatchedJob
-from jobmon_core.domain.jobref import JobRef
 from jobmon_core.engine.census import Health, Snapshot, census, snapshot
-from jobmon_core.engine.detach import Launcher
 from jobmon_core.engine.outbox import reopened
-from jobmon_core.engine.wiring import Workshop
 from jobmon_core.store.jobs import Unreadable
+from jobmon_core.store.lock import turn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobmon_core.domain.job import WatchedJob
+    from jobmon_core.domain.jobref import JobRef
+    from jobmon_core.engine.launcher import Launcher
+    from jobmon_core.engine.wiring import Workshop
 
 _PATIENCE_S = 5.0  # how long a monitor may take to heed a request
 _STEP_S = 0.05
@@ -37,14 +43,24 @@ class Recovery:
     launcher: Launcher
 
     def recover(self) -> Iterator[Finding]:
-        """Restart what died, leave alone what lives; yield what was done, job by job."""
-        config = self._configuration()
-        orphans: list[WatchedJob] = []
+        """Restart what died, leave alone what lives; yield what was done, job by job.
+
+        Raises:
+            AlreadyWatched: another one is doing just that.
+            StorageFailed: the disk refused, or the new monitor did not start.
+        """
+        with turn(self.shop.home.monitors / "recover.lock") as mine:
+            if not mine:
+                raise AlreadyWatched("another `jobmon recover` is at work; this one did nothing")
+            yield from self._recover(self._configuration())
+
+    def _recover(self, config: Config) -> Iterator[Finding]:
+        orphans: dict[str, Finding] = {}
         for found in census(self.shop):
             if isinstance(found, Unreadable):
                 yield Finding(found.path.name, f"left alone: {found.why}")
-            elif self._is_orphan(found, config):
-                orphans.append(found.job)
+            elif why := self._why_orphaned(found, config):
+                orphans[found.job.id] = Finding(_name(found.job), why)
             elif found.health is not Health.DONE:
                 yield Finding(_name(found.job), _left_alone(found))
         if orphans:
@@ -56,10 +72,17 @@ class Recovery:
         except ConfigInvalid:
             return Config()  # no channel is configured as far as one can tell: nothing is reopened
 
-    def _is_orphan(self, found: Snapshot, config: Config) -> bool:
-        if found.health is Health.DONE:
-            return self._reopen(found.job, config)
-        return found.health in (Health.DEAD, Health.STALE)
+    def _why_orphaned(self, found: Snapshot, config: Config) -> str:
+        """Return why a job needs a monitor, as what is then done about it; empty where it needs none."""
+        match found.health:
+            case Health.DEAD:
+                return "its monitor was gone; watched again"
+            case Health.STALE:
+                return f"its monitor on {_host(found)} gave no sign for long; watched again, from here"
+            case Health.DONE if self._reopen(found.job, config):
+                return "its message was given up; sent to the webhook that is configured now"
+            case _:
+                return ""
 
     def _reopen(self, job: WatchedJob, config: Config) -> bool:
         """Owe again what a dead channel refused, where another one is configured now."""
@@ -69,21 +92,25 @@ class Recovery:
         self.shop.store.save(replace(job, outbox=outbox))
         return True
 
-    def _adopt(self, orphans: list[WatchedJob]) -> Iterator[Finding]:
+    def _adopt(self, orphans: dict[str, Finding]) -> Iterator[Finding]:
         """Hand all orphans to one new monitor."""
         try:
-            held = self.launcher.start([job.id for job in orphans])
+            held = self.launcher.start(list(orphans))
         except AlreadyWatched:
             held = ()
-        for job in orphans:
-            if job.id in held:
-                yield Finding(_name(job), "its monitor was gone; watched again")
+        for job_id, finding in orphans.items():
+            if job_id in held:
+                yield finding
             else:
-                yield Finding(_name(job), "left alone: another monitor took it up meanwhile")
+                yield Finding(finding.subject, "left alone: another monitor took it up meanwhile")
 
 
 def _name(job: WatchedJob) -> str:
     return f"{job.ref} {job.name}".rstrip()
+
+
+def _host(found: Snapshot) -> str:
+    return found.owner.host if found.owner else "another host"
 
 
 def _left_alone(found: Snapshot) -> str:
@@ -91,11 +118,12 @@ def _left_alone(found: Snapshot) -> str:
     return f"left alone: {where} is {'alive' if found.health is Health.ALIVE else 'alive elsewhere'}"
 
 
-def cancel(shop: Workshop, ref: JobRef) -> WatchedJob:
+def cancel(shop: Workshop, ref: JobRef) -> Finding:
     """Stop watching a job; the job itself is not touched.
 
     Raises:
         UnknownJob: it is not watched, or only as a part of something larger.
+        StorageFailed: the disk refused.
     """
     found = [job for job in shop.store.find(ref) if snapshot(shop, job).health is not Health.DONE]
     if not found:
@@ -105,19 +133,27 @@ def cancel(shop: Workshop, ref: JobRef) -> WatchedJob:
         raise UnknownJob(
             f"job {ref} is watched as part of {found[-1].ref}; `jobmon cancel {found[-1].ref}` stops that"
         )
-    _drop(shop, whole)
-    return whole
+    return Finding(_name(whole), _drop(shop, whole))
 
 
-def _drop(shop: Workshop, job: WatchedJob) -> None:
+def _drop(shop: Workshop, job: WatchedJob) -> str:
     """Leave a request, wake the monitor, and wait for it to go; do its part where it is gone."""
     shop.request_drop(job.id)
     now = snapshot(shop, job)
     if now.health is Health.ALIVE and now.owner:
-        os.kill(now.owner.pid, signal.SIGUSR1)
+        _wake(now.owner.pid)
         deadline_s = shop.clock.now() + _PATIENCE_S
-        while snapshot(shop, job).health is Health.ALIVE and shop.clock.now() < deadline_s:
+        while (now := snapshot(shop, job)).health is Health.ALIVE and shop.clock.now() < deadline_s:
             shop.clock.wait(_STEP_S)
     elif now.health is Health.DEAD:
         shop.store.save(replace(shop.store.load(job.id), dropped_s=shop.clock.now()))
         shop.withdraw_request(job.id)
+    if now.owner and now.health not in (Health.DEAD, Health.DONE):
+        where = f"monitor {now.owner.pid} on {now.owner.host}"
+        return f"{where} was asked to stop, and will as soon as it can; the job itself is untouched"
+    return f"no longer watched; the job itself is untouched (scancel {job.ref} would end it)"
+
+
+def _wake(pid: int) -> None:
+    with suppress(ProcessLookupError):  # it ended by itself just now
+        os.kill(pid, signal.SIGUSR1)

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from jobmon_core import __version__
+from jobmon_core.domain.channels import Route
 from jobmon_core.domain.config import parse_config
-from jobmon_core.domain.delivery import Owed, Route, Verdict
+from jobmon_core.domain.delivery import Owed, Verdict
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
-from jobmon_core.engine.wiring import Workshop
 from jobmon_core.notify.discord import DiscordChannel
 from jobmon_core.notify.http import post
 from jobmon_core.notify.inbox import Inbox
 from jobmon_core.notify.sample import worst_case_message
 from jobmon_core.notify.verdict import advice_for
 from jobmon_core.store.configfile import write_config
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobmon_core.engine.wiring import Workshop
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
+from jobmon_core.domain.answers import Disabled, NotListed, Unreachable
 from jobmon_core.domain.decide import (
     Action,
     AskAccounting,
@@ -17,18 +17,21 @@ from jobmon_core.domain.decide import (
     interval_s,
     wake_s,
 )
-from jobmon_core.domain.delivery import Owed
-from jobmon_core.domain.diagnosis import Diagnosis
 from jobmon_core.domain.follow import fold_accounting, fold_queue, fold_record, unreachable
-from jobmon_core.domain.job import WatchedJob
 from jobmon_core.domain.jobref import ref_of
-from jobmon_core.domain.observation import NotListed, Unreachable
-from jobmon_core.domain.policy import Policy
-from jobmon_core.engine.clock import Clock
 from jobmon_core.engine.logs import learn_logs, with_script_logs
-from jobmon_core.engine.poll import SharedAccounting, SharedQueue
-from jobmon_core.scheduler.contract import Scheduler
-from jobmon_core.store.jobs import JobStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from jobmon_core.domain.delivery import Owed
+    from jobmon_core.domain.diagnosis import Diagnosis
+    from jobmon_core.domain.job import WatchedJob
+    from jobmon_core.domain.policy import Policy
+    from jobmon_core.engine.clock import Clock
+    from jobmon_core.engine.poll import SharedAccounting, SharedQueue
+    from jobmon_core.scheduler.contract import Scheduler
+    from jobmon_core.store.jobs import JobStore
 
 FIRST_LOOK_S = 5.0  # how old the very first queue reply may be: the user has just typed the command
 _NO_NEWS_S = 1.0  # before looking again where another monitor is just asking
@@ -149,6 +152,8 @@ class Supervisor:
             task.inquiry.next_ask_s for task in self.job.tasks.values() if task.inquiry and not task.end
         )
         answer = self._tools.accounting.ask(self.job.job_id, since_s)
+        if isinstance(answer, Disabled) and not self.job.cluster:  # else accounting tells it
+            self._keep(replace(self.job, cluster=self._tools.scheduler.cluster_name()))
         if answer is not None:
             self._keep(fold_accounting(self.job, answer, self._tools.policy, self._tools.clock.now()))
 

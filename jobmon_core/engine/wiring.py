@@ -1,29 +1,25 @@
-"""Picks the real adapters and joins them: the only place that knows all of them."""
+"""Where everything of one user's jobmon is, and which scheduler it talks to."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from jobmon_core import __version__
-from jobmon_core.domain.config import Config
-from jobmon_core.domain.delivery import Owed, Receipt
-from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.domain.job import WatchedJob
-from jobmon_core.engine.analysis import Explainer
-from jobmon_core.engine.child import Children
 from jobmon_core.engine.clock import Clock, SystemClock
-from jobmon_core.engine.outbox import Outbox
-from jobmon_core.engine.poll import SharedAccounting, SharedQueue
-from jobmon_core.engine.supervisor import Supervisor, Tools
-from jobmon_core.scheduler.contract import Scheduler
 from jobmon_core.store.configfile import read_config, tighten
 from jobmon_core.store.home import Home
 from jobmon_core.store.jobs import JobStore
+from jobmon_core.store.lock import alone
 from jobmon_core.store.logbook import Logbook
 from jobmon_core.store.owner import OwnerRecord
-from jobmon_core.store.replies import ReplyFile
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from jobmon_core.domain.config import Config
+    from jobmon_core.scheduler.contract import Scheduler, Submitter
+    from jobmon_core.scheduler.slurm.search import Sessions
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +57,26 @@ class Workshop:
         """
         return read_config(self.home.config, self.environment)
 
+    def submitter(self, backend: str) -> Submitter:
+        """Return what submits to a backend: as little code as possible, since the user waits for it."""
+        if backend == "local":
+            from jobmon_core.scheduler.local.client import LocalScheduler
+
+            return LocalScheduler(self.home.local_jobs)
+        from jobmon_core.scheduler.runner import Programs
+        from jobmon_core.scheduler.slurm.submitting import Search, SlurmSubmitter
+
+        def sessions() -> Sessions:
+            from jobmon_core.scheduler.slurm.client import SlurmScheduler
+
+            return SlurmScheduler(Programs()).sessions()
+
+        search = Search(
+            already_known=lambda ref: bool(self.store.find(ref)),
+            alone=lambda: alone(self.home.monitors / "search.lock"),
+        )
+        return SlurmSubmitter(Programs(), "", sessions, search)
+
     def scheduler(self, backend: str, cluster: str = "") -> Scheduler:
         """Return a backend by its name; ``cluster`` where another than the default one is meant."""
         if backend == "local":
@@ -69,48 +85,8 @@ class Workshop:
             return LocalScheduler(self.home.local_jobs)
         from jobmon_core.scheduler.runner import Programs
         from jobmon_core.scheduler.slurm.client import SlurmScheduler
-        from jobmon_core.scheduler.slurm.submitting import Search
 
-        search = Search(already_known=lambda ref: bool(self.store.find(ref)))
-        return SlurmScheduler(Programs(), cluster, search=search)
-
-    def supervisor(self, job_id: str, log: Callable[[str], None]) -> Supervisor:
-        """Return what follows one job, by its state file.
-
-        Raises:
-            StateUnreadable: the state can't be read.
-        """
-        job = self.store.load(job_id)
-        return Supervisor(job, self._tools(job, log))
-
-    def _tools(self, job: WatchedJob, log: Callable[[str], None]) -> Tools:
-        cluster = job.cluster if job.remote else ""
-        scheduler = self.scheduler(job.backend, cluster)
-        names = (job.backend, cluster, job.user)
-        children = Children(self.locks)
-        config = self._sound_configuration(log)
-        return Tools(
-            scheduler=scheduler,
-            queue=SharedQueue(scheduler, ReplyFile.named(self.home.replies, "queue", *names), self.clock),
-            accounting=SharedAccounting(
-                scheduler, ReplyFile.named(self.home.replies, "accounting", *names), self.clock
-            ),
-            store=self.store,
-            clock=self.clock,
-            policy=config.policy,
-            explain=Explainer(children, self.home.patterns, log).explain,
-            deliver=Outbox(self.configuration, send, children, self.clock).deliver,
-            dropped=lambda job_id: self._request(job_id).exists(),
-            log=log,
-        )
-
-    def _sound_configuration(self, log: Callable[[str], None]) -> Config:
-        """Return the configuration; a faulty one must not keep a job from being watched."""
-        try:
-            return self.configuration()
-        except ConfigInvalid as error:
-            log(f"the defaults are used: {error}")
-            return Config()
+        return SlurmScheduler(Programs(), cluster)
 
     def owner_record(self, job_id: str) -> OwnerRecord:
         """Return the record of who watches a job."""
@@ -124,17 +100,9 @@ class Workshop:
         """Forget such a request."""
         self._request(job_id).unlink(missing_ok=True)
 
+    def is_dropped(self, job_id: str) -> bool:
+        """Whether somebody asked to stop watching a job."""
+        return self._request(job_id).exists()
+
     def _request(self, job_id: str) -> Path:
         return self.home.monitors / f"{job_id}.drop"
-
-
-def send(config: Config, owed: Owed) -> Receipt:
-    """Make one attempt to deliver; run in a child, since the HTTP library is heavy."""
-    from jobmon_core.notify.channel import deliver
-    from jobmon_core.notify.discord import DiscordChannel
-    from jobmon_core.notify.http import post
-
-    webhook = config.webhook(owed.message.route)
-    if webhook is None:
-        raise ConfigInvalid("the configuration", [f"no {owed.message.route} webhook"])
-    return deliver(DiscordChannel(webhook, post, __version__, config.ping), owed)

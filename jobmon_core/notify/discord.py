@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.delivery import Ping
+from jobmon_core.domain.channels import Ping
 from jobmon_core.notify import embed
 from jobmon_core.notify.channel import Outgoing
 from jobmon_core.notify.verdict import verdict

@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.domain.delivery import Fact, Ping, Tone
+from jobmon_core.domain.channels import Ping
+from jobmon_core.domain.delivery import Fact, Tone
 from jobmon_core.notify import wire
 from jobmon_core.notify.markdown import EMPTY, code_block, code_span, cut_middle, one_line, prose
 

@@ -130,8 +130,9 @@ def _reason(error: Exception, timeout_s: float) -> str:
         name = type(cause).__name__
         if name in _TIMEOUTS:
             return f"no answer within {timeout_s:g} s"
-        if "Tunnel connection failed" in str(cause.args[:1]) and isinstance(cause, OSError):
-            return f"the proxy of this site refused it: {mask_webhooks(str(cause.args[0]))}"
+        said = cause.args[0] if cause.args else None
+        if isinstance(said, str) and said.startswith("Tunnel connection failed"):  # http.client's own words
+            return f"the proxy of this site refused it: {mask_webhooks(said)}"
         if isinstance(cause, OSError) and cause.strerror:
             return mask_webhooks(cause.strerror)
     return f"the connection failed ({type(error).__name__})"

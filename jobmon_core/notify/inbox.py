@@ -12,7 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Self
 from urllib.parse import parse_qs, urlsplit
 
-from jobmon_core.domain.delivery import Route
+from jobmon_core.domain.channels import Route
 from jobmon_core.domain.webhook import Webhook
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.text import clean_line
 from jobmon_core.domain.webhook import mask_webhooks
 
 if TYPE_CHECKING:
@@ -17,8 +16,16 @@ FENCE_COST = 2 * len(_FENCE) + 2
 _GAP = " … "
 _LINE_GAP = "\n…\n"
 
-# What turns or hides the text around it: bidirectional controls, byte order mark, tag characters.
-_UNSEEN = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]")
+# ECMA-48: CSI sequences, strings (titles, links) that end on their line, two-character escapes. Unlike in
+# domain.text nothing is shortened here before tokens are hidden: half a token would not be known as one.
+_ANSI = re.compile(
+    r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]"
+)
+# Control characters but for tab and newline; what turns or hides the text around it: bidirectional
+# controls, byte order mark, tag characters.
+_UNSEEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
+)
 _SEPARATORS = re.compile("[\u2028\u2029]")
 _SURROGATES = re.compile("[\ud800-\udfff]")  # bytes of a log that were no UTF-8
 _MARKUP = re.compile(r"[\\*_~|>\[\]()#\-<`]")
@@ -29,10 +36,9 @@ _ADJACENT = re.compile("(?<=`)(?=`)")
 def clean(text: str) -> str:
     """Return ``text`` as a reader of the terminal would have seen it at last, without webhook tokens.
 
-    Tokens are hidden first, before a long line is cut through one, and again when the invisible
-    characters are gone, for those may have split one.
+    Tokens are hidden when the invisible characters are gone: those may have split one.
     """
-    settled = "\n".join(clean_line(line) for line in mask_webhooks(text).split("\n"))
+    settled = "\n".join(_last_state(line) for line in _ANSI.sub("", text).split("\n"))
     settled = _SEPARATORS.sub("\n", _UNSEEN.sub("", settled))
     return mask_webhooks(_SURROGATES.sub("\ufffd", settled))
 
@@ -79,6 +85,11 @@ def code_span(text: str, limit: int) -> str:
 def one_line(text: str) -> str:
     """Return ``text`` cleaned and on one line, neither cut nor escaped."""
     return " ".join(clean(text).split())
+
+
+def _last_state(line: str) -> str:
+    """Reduce a progress bar, which rewrites its line, to the last state that holds anything."""
+    return next((state for state in reversed(line.split("\r")) if not state.isspace() and state), "")
 
 
 def _without_fences(text: str) -> str:

@@ -5,7 +5,8 @@ A small one proves little: the message that fails is the one about a failure, fo
 
 from __future__ import annotations
 
-from jobmon_core.domain.delivery import Fact, Message, Route, Tone
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.delivery import Fact, Message, Tone
 
 _LONG = "This text is long on purpose: it has to be cut to fit. "
 _NASTY = "*bold* _line_ `code` [link](x) <@1> <t:1:R> @everyone \x1b[31mred\x1b[0m"
@@ -30,9 +31,7 @@ def worst_case_message(route: Route, now_s: int = 0) -> Message:
         summary=f"If you can read this, real messages will arrive too. {_NASTY} {_LONG * 50}",
         facts=(Fact("Sent", at_s=now_s), *named),
         cause=f"No job failed: this is a test. {_LONG * 50}",
-        evidence=tuple(
-            f"line {number}: 10%\rline {number}: 100% ```{_NASTY}``` {_LONG}" for number in range(_LINES)
-        ),
+        evidence=tuple(f"10%\rline {number}: ```{_NASTY}``` {_LONG}" for number in range(1, _LINES)),
         advice=f"Nothing. {_LONG * 50}",
         log_path="/" + "a-long-folder/" * 100 + "job.log",
         made_s=now_s,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.rules import Finding, Line, Rule
 from jobmon_core.domain.text import without_label
 from jobmon_core.observe.regex import Regex, compile_regex, to_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _WHOLE_TEXT_ONLY = ("\\A", "\\z", "(?-")  # what means something else in a text of many lines
 

@@ -7,14 +7,16 @@ others are put first. The order matters, as the first rule that matches a line c
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.rules import Role, Rule, Severity
 from jobmon_core.domain.text import without_label
 from jobmon_core.observe.regex import compile_regex, to_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
 
 SCHEMA_VERSION = 1
 FILE_NAME = "error_patterns.json"

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from jobmon_core.domain.jobref import JobRef
-from jobmon_core.domain.logpaths import Templates
-from jobmon_core.domain.observation import (
-    AccountingRow,
-    Disabled,
-    QueueRow,
-    RecordAnswer,
-    Reply,
-    Unreachable,
-)
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from jobmon_core.domain.answers import Disabled, Reply, Unreachable
+    from jobmon_core.domain.jobref import JobRef
+    from jobmon_core.domain.logpaths import Templates
+    from jobmon_core.domain.observation import AccountingRow, QueueRow, RecordAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +31,8 @@ class Submission:
     note: str = ""  # what the user should know, e.g. that the job was found although sbatch gave up
 
 
-class Scheduler(Protocol):
-    """A scheduler as jobmon sees it. Asking never raises: no answer is an answer of its own kind."""
-
-    name: str
+class Submitter(Protocol):
+    """What submits jobs in the user's name."""
 
     def submit(self, arguments: Sequence[str], on_job: Callable[[Submitted], None]) -> Submission:
         """Submit as the scheduler's own command would, its output passing through untouched.
@@ -49,6 +43,12 @@ class Scheduler(Protocol):
             SchedulerMissing: the scheduler's commands are not on this machine.
         """
         ...
+
+
+class Scheduler(Protocol):
+    """A scheduler as jobmon sees it. Asking never raises: no answer is an answer of its own kind."""
+
+    name: str
 
     def ask_queue(self, user: str) -> Reply | Unreachable:
         """Ask once for all jobs of a user, those that ended a moment ago included."""

@@ -7,7 +7,10 @@ sections of squeue(1), sacct(1), sinfo(1), scontrol(1), Slurm 20.11 to 25.11.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _OF_SLURM = ("SLURM", "SQUEUE_", "SACCT_", "SINFO_", "SCONTROL_", "SBATCH_")
 # which cluster to talk to, and as whom: without these another cluster would answer, or none

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import select
 import selectors
-import subprocess
-from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Callable
 
 _CHUNK = 65536  # bytes; a pipe holds no more
 _KEPT = 65536  # bytes of each stream that stay readable afterwards

@@ -11,13 +11,15 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from types import FrameType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from jobmon_core.scheduler import environment
 from jobmon_core.scheduler.relay import Relay
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from types import FrameType
 
 _REAP_S = 2.0  # a killed program ends at once, unless it hangs in the kernel (a dead file system)
 _WORDS_LIMIT = 400  # characters of a program's complaint that fit in a message
@@ -152,6 +154,42 @@ class Programs:
                 finally:  # whatever befell on_line, the program goes on and the user reads it
                     relay.copy(lambda _line: None)
         return Ran(tuple(argv), process.returncode, relay.stdout, relay.stderr, time.monotonic() - began)
+
+
+def start_detached(
+    argv: Sequence[str],
+    environ: Mapping[str, str],
+    streams: tuple[int, int, int],
+    *,
+    folder: str | None = None,
+) -> subprocess.Popen[bytes]:
+    """Start a program in a session of its own, with our umask; the caller reaps it.
+
+    Args:
+        argv: the program and its arguments.
+        environ: its whole environment.
+        streams: descriptors for its stdin, stdout and stderr.
+        folder: where it starts; None for where we are.
+
+    For programs with one thread: it undoes, in the child, that the caller holds signals back.
+
+    Raises:
+        OSError: it can't be started.
+    """
+    return subprocess.Popen(
+        argv,
+        stdin=streams[0],
+        stdout=streams[1],
+        stderr=streams[2],
+        cwd=folder,
+        env=environ,
+        start_new_session=True,
+        preexec_fn=_release_signals,  # noqa: PLW1509 - no other thread holds a lock at the fork
+    )
+
+
+def _release_signals() -> None:
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 @contextlib.contextmanager

@@ -33,6 +33,8 @@ def to_json(value: object) -> Any:
         return [to_json(item) for item in value]
     if isinstance(value, dict):
         return {str(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, range):
+        return [value.start, value.stop, value.step]
     return value.value if isinstance(value, Enum) else value
 
 
@@ -57,6 +59,8 @@ def _build(kind: Any, data: Any, path: str) -> Any:
         return {key: _build(item, each, f"{path}.{key}") for key, each in _of(dict, data, path).items()}
     if dataclasses.is_dataclass(kind):
         return _build_record(kind, _of(dict, data, path), path)
+    if kind is range:
+        return _build_range(data, path)
     return _build_scalar(kind, data, path)
 
 
@@ -78,6 +82,13 @@ def _build_record(kind: Any, data: dict[str, Any], path: str) -> Any:
         raise Mismatch(f"{path}: {error}") from error
 
 
+def _build_range(data: Any, path: str) -> range:
+    try:
+        return range(*_build(tuple[int, ...], data, path))
+    except (TypeError, ValueError) as error:
+        raise Mismatch(f"{path}: {error}") from error
+
+
 def _build_scalar(kind: Any, data: Any, path: str) -> Any:
     if issubclass(kind, Enum):
         try:
@@ -85,7 +96,10 @@ def _build_scalar(kind: Any, data: Any, path: str) -> Any:
         except ValueError as error:
             raise Mismatch(f"{path}: {error}") from error
     if kind is float and type(data) is int:
-        return float(data)
+        try:
+            return float(data)
+        except OverflowError as error:
+            raise Mismatch(f"{path}: {error}") from error
     return _of(kind, data, path)
 
 

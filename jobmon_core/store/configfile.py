@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import stat
-from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.config import Config, parse_config
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.store.files import PRIVATE_FILE, private_folder, write_atomically
+from jobmon_core.store.files import PRIVATE_FILE, made_folder, write_atomically
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 def read_config(path: Path, environment: Mapping[str, str]) -> Config:
@@ -30,7 +33,7 @@ def _json(path: Path) -> object:
         raise ConfigInvalid(str(path), [f"it can't be read: {error}"]) from error
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigInvalid(str(path), [f"it is no JSON: {error}"]) from error
 
 
@@ -46,8 +49,17 @@ def tighten(path: Path) -> bool:
 
 
 def _secret(folder: Path, name: str) -> str:
-    """Read a webhook out of a file of its own; a relative name counts from the configuration's folder."""
-    return (folder / Path(name).expanduser()).read_text(encoding="utf-8")
+    """Read a webhook out of a file of its own; a relative name counts from the configuration's folder.
+
+    Raises:
+        OSError: it can't be read, or its name names no file.
+    """
+    try:
+        return (folder / Path(name).expanduser()).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise OSError(0, "it is no text") from error
+    except (ValueError, RuntimeError) as error:  # a zero in the name; the home of an unknown user
+        raise OSError(0, str(error)) from error
 
 
 def write_config(path: Path, data: dict[str, object]) -> None:
@@ -56,5 +68,5 @@ def write_config(path: Path, data: dict[str, object]) -> None:
     Raises:
         StorageFailed: the disk refused.
     """
-    private_folder(path.parent)
+    made_folder(path.parent)  # one that is there may be a checkout that others read
     write_atomically(path, (json.dumps(data, indent=2) + "\n").encode())

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
@@ -18,13 +22,41 @@ def private_folder(path: Path) -> Path:
     Raises:
         StorageFailed: it can't be made, or is no folder.
     """
+    made_folder(path)
     try:
-        path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
         if stat.S_IMODE(path.stat().st_mode) & 0o077:
             path.chmod(PRIVATE_FOLDER)
     except OSError as error:
         raise StorageFailed(f"{path} can't be used: {error.strerror}") from error
     return path
+
+
+def made_folder(path: Path) -> Path:
+    """Return ``path`` as a folder: private where it had to be made, left as it is where it is there.
+
+    Raises:
+        StorageFailed: it can't be made, or is no folder.
+    """
+    try:
+        _make(path)
+    except OSError as error:
+        raise StorageFailed(f"{path} can't be used: {error.strerror}") from error
+    return path
+
+
+def _make(path: Path) -> None:
+    """Make a folder and those above it, all private whatever the umask; one that is there stays as it is."""
+    if path.is_dir():
+        return
+    if not path.parent.is_dir():
+        _make(path.parent)
+    try:
+        path.mkdir()
+    except FileExistsError:
+        if not path.is_dir():
+            raise
+    else:
+        path.chmod(PRIVATE_FOLDER)
 
 
 def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> None:
@@ -40,7 +72,8 @@ def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> Non
         if durable:
             _sync_folder(path.parent)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # where even that is refused (a read-only disk), nothing was made
+            temporary.unlink(missing_ok=True)
         raise StorageFailed(f"{path} can't be written: {error.strerror}") from error
 
 
@@ -48,6 +81,7 @@ def _write(path: Path, content: bytes, *, durable: bool) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
     descriptor = os.open(path, flags, PRIVATE_FILE)
     with open(descriptor, "wb") as file:
+        os.fchmod(descriptor, PRIVATE_FILE)  # whatever the umask took away
         file.write(content)
         file.flush()
         if durable:
@@ -68,8 +102,11 @@ def read_own(path: Path, at_most: int) -> bytes:
     Raises:
         OSError: it is missing, unreadable, a link or no regular file.
     """
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+    with open(path, "rb", opener=_follow_no_link) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise OSError(0, "not a regular file")
         return file.read(at_most)
+
+
+def _follow_no_link(name: str, flags: int) -> int:
+    return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jobmon_core.store.files import private_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 HOME_VARIABLE = "JOBMON_HOME"
 

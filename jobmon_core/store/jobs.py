@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StateUnreadable
-from jobmon_core.domain.job import WatchedJob
-from jobmon_core.domain.jobref import JobRef
 from jobmon_core.store.codec import Mismatch, from_json, to_json
 from jobmon_core.store.files import read_own, write_atomically
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from jobmon_core.domain.job import WatchedJob
+    from jobmon_core.domain.jobref import JobRef
+    from jobmon_core.domain.newjob import NewJob
 
 SCHEMA = 1
 _AT_MOST = 256 * 1024 * 1024
@@ -35,14 +40,15 @@ class JobStore:
         """Return the file of the submission with this state id."""
         return self.folder / f"{job_id}.json"
 
-    def save(self, job: WatchedJob) -> None:
+    def save(self, job: WatchedJob | NewJob) -> None:
         """Write a job durably.
 
         Raises:
             StorageFailed: the disk refused; the former state is still there.
         """
-        content = json.dumps({"schema": SCHEMA, **to_json(job)}, ensure_ascii=False, indent=1)
-        write_atomically(self.path(job.id), content.encode("utf-8", "surrogateescape"))
+        # in ASCII: what has no UTF-8, such as half a character of a file name, is kept as an escape
+        content = json.dumps({"schema": SCHEMA, **to_json(job)}, indent=1)
+        write_atomically(self.path(job.id), content.encode("ascii"))
 
     def load(self, job_id: str) -> WatchedJob:
         """Read one job.
@@ -52,36 +58,36 @@ class JobStore:
         """
         path = self.path(job_id)
         try:
-            data = json.loads(read_own(path, _AT_MOST).decode("utf-8", "surrogateescape"))
+            data = json.loads(read_own(path, _AT_MOST))
         except OSError as error:
             raise StateUnreadable(f"{path} can't be read: {error.strerror}") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise StateUnreadable(f"{path} is damaged: {error}") from error
         return _job(path, data)
 
     def all(self) -> Iterator[WatchedJob | Unreadable]:
         """Yield every file that can't be read, then every job, oldest first."""
-        jobs = []
-        for path in sorted(self.folder.glob("*.json")):
-            try:
-                jobs.append(self.load(path.stem))
-            except StateUnreadable as error:
-                yield Unreadable(path, str(error))
-        yield from sorted(jobs, key=lambda job: job.taken_s)
+        found = [self._found(path) for path in sorted(self.folder.glob("*.json"))]
+        yield from (file for file in found if isinstance(file, Unreadable))
+        yield from sorted((job for job in found if not isinstance(job, Unreadable)), key=_age)
+
+    def _found(self, path: Path) -> WatchedJob | Unreadable:
+        try:
+            return self.load(path.stem)
+        except StateUnreadable as error:
+            return Unreadable(path, str(error))
 
     def find(self, ref: JobRef) -> list[WatchedJob]:
         """Return the watched jobs that ``ref`` belongs to, newest last."""
-        candidates = (
-            self._readable(path.stem) for path in self.folder.glob("*.json") if f"-{ref.job_id}-" in path.name
-        )
-        found = [job for job in candidates if job is not None and covers(job, ref)]
-        return sorted(found, key=lambda job: job.taken_s)
+        # an array task's own id stands in no name: every file is read only where no name fits
+        return self._covering(ref, f"*-{ref.job_id}-*.json") or self._covering(ref, "*.json")
 
-    def _readable(self, job_id: str) -> WatchedJob | None:
-        try:
-            return self.load(job_id)
-        except StateUnreadable:
-            return None  # reported by all(), which every listing goes through
+    def _covering(self, ref: JobRef, pattern: str) -> list[WatchedJob]:
+        found = (self._found(path) for path in self.folder.glob(pattern))
+        # what can't be read is reported by all(), which every listing goes through
+        return sorted(
+            (job for job in found if not isinstance(job, Unreadable) and covers(job, ref)), key=_age
+        )
 
 
 def covers(job: WatchedJob, ref: JobRef) -> bool:
@@ -89,6 +95,10 @@ def covers(job: WatchedJob, ref: JobRef) -> bool:
     if job.job_id == ref.job_id:
         return not job.scope or not ref.key or job.scope == ref.key
     return not ref.key and any(task.own_id == ref.job_id for task in job.tasks.values())
+
+
+def _age(job: WatchedJob) -> float:
+    return job.taken_s
 
 
 def _job(path: Path, data: object) -> WatchedJob:
@@ -99,8 +109,10 @@ def _job(path: Path, data: object) -> WatchedJob:
             f"{path} was written by a newer jobmon (schema {data['schema']}, this one knows {SCHEMA}); "
             "use that jobmon, or update this one"
         )
+    from jobmon_core.domain import job as domain  # only reading needs it: submitting stays quick
+
     try:
-        job = from_json(WatchedJob, data)
+        job = from_json(domain.WatchedJob, data)
     except Mismatch as error:
         raise StateUnreadable(f"{path} is damaged: {error}") from error
     if job.id != path.stem:

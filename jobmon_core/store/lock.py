@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
-from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from jobmon_core.domain.errors import AlreadyWatched
+from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
 from jobmon_core.store.files import PRIVATE_FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+_NO_LOCKS_HERE = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # e.g. Lustre mounted without flock
 
 
 def own_for_life(path: Path) -> int:
@@ -20,6 +26,7 @@ def own_for_life(path: Path) -> int:
 
     Raises:
         AlreadyWatched: another process holds it.
+        StorageFailed: the file system refused it.
     """
     from filelock import FileLock, Timeout
 
@@ -28,9 +35,11 @@ def own_for_life(path: Path) -> int:
         lock.acquire(timeout=0)
     except Timeout as error:
         raise AlreadyWatched(f"{path.stem} is watched already") from error
+    except (OSError, NotImplementedError) as error:
+        raise StorageFailed(f"{path} can't be locked: {error}") from error
     descriptor = lock._context.lock_file_fd  # noqa: SLF001 - filelock can hand a lock on in no other way
     if descriptor is None:
-        raise AlreadyWatched(f"{path.stem}: the file system gave no lock")
+        raise StorageFailed(f"{path} can't be locked: the file system gave no lock")
     os.set_inheritable(descriptor, True)
     _KEPT.append(lock)
     return descriptor
@@ -44,15 +53,47 @@ def turn(path: Path) -> Iterator[bool]:
     """Hold a short lock among the monitors of this host; yield False where another holds it.
 
     This is the kernel's own lock and not filelock's: it is taken every few seconds by a process that
-    must stay small, and the file is never shared between hosts.
+    must stay small, and the file is never shared between hosts. Where the file system has no locks,
+    everybody gets a turn: more questions are asked than need be, and none is left unasked.
+
+    Raises:
+        StorageFailed: the lock's file can't be made or locked.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+    descriptor = _opened(path)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
+        yield _got(descriptor, path, fcntl.LOCK_EX | fcntl.LOCK_NB)
     finally:
         os.close(descriptor)
+
+
+@contextmanager
+def alone(path: Path) -> Iterator[None]:
+    """Hold a short lock, having waited for it.
+
+    Raises:
+        StorageFailed: the lock's file can't be made or locked.
+    """
+    descriptor = _opened(path)
+    try:
+        _got(descriptor, path, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _opened(path: Path) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+    except OSError as error:
+        raise StorageFailed(f"{path} can't be used: {error.strerror}") from error
+
+
+def _got(descriptor: int, path: Path, how: int) -> bool:
+    try:
+        fcntl.flock(descriptor, how)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if error.errno not in _NO_LOCKS_HERE:
+            raise StorageFailed(f"{path} can't be locked: {error.strerror}") from error
+    return True

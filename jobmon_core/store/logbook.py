@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 import time
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
+from jobmon_core.domain.webhook import mask_webhooks
 from jobmon_core.store.files import PRIVATE_FILE
 
-_SECRET = re.compile(r"(/webhooks/\d+/)[\w.-]+")
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_LONGEST = 10_000  # characters of one event that are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,11 +26,11 @@ class Logbook:
     def write(self, event: str) -> None:
         """Append one event, stamped with the local time; a webhook in it is masked."""
         stamp = time.strftime("%Y-%m-%d %H:%M:%S%z")
-        line = _SECRET.sub(r"\1***", " ".join(event.split()))
+        line = mask_webhooks(" ".join(event.split()))[:_LONGEST]
         try:
             self._rotate()
             descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE_FILE)
-            with open(descriptor, "a", encoding="utf-8", errors="surrogateescape") as file:
+            with open(descriptor, "a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(f"{stamp} {line}\n")
         except OSError:
             return  # a full disk must not end the monitoring; state and outbox report it themselves

@@ -68,7 +68,7 @@ class OwnerRecord:
         try:
             owner = from_json(Owner, json.loads(read_own(self.path, _AT_MOST)))
             return owner, self.path.stat().st_mtime
-        except (OSError, ValueError, Mismatch):
+        except (OSError, ValueError, RecursionError, Mismatch):
             return None  # nobody, or nobody who can be told: the lock decides who may run
 
     def beat(self) -> None:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import dataclass, field
-from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from jobmon_core.store.codec import Mismatch, from_json, to_json
 from jobmon_core.store.files import read_own, write_atomically
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 _AT_MOST = 256 * 1024 * 1024
 
@@ -36,7 +39,8 @@ class ReplyFile:
     def named(cls, folder: Path, *names: str) -> ReplyFile:
         """Return the file for a kind of answer, e.g. ("queue", "slurm", cluster, user)."""
         parts = (*names, os.uname().nodename)
-        return cls(folder / ("-".join(quote(part, safe="") for part in parts if part) + ".reply"))
+        # the comma is what no quoted part holds: no two kinds share a file
+        return cls(folder / (",".join(quote(part, safe="") for part in parts) + ".reply"))
 
     @property
     def lock_path(self) -> Path:
@@ -47,7 +51,7 @@ class ReplyFile:
         """Return the latest answer; an empty one where there is none that can be read."""
         try:
             return from_json(SharedReply, json.loads(read_own(self.path, _AT_MOST)))
-        except (OSError, ValueError, Mismatch):
+        except (OSError, ValueError, RecursionError, Mismatch):
             return SharedReply()  # worth no more than the question that replaces it
 
     def write(self, reply: SharedReply) -> None:

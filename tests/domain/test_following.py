@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobmon_core.domain.channels import Route
 from jobmon_core.domain.decide import Deliver, Finish
-from jobmon_core.domain.delivery import Route, Tone
+from jobmon_core.domain.delivery import Tone
 from jobmon_core.domain.job import Witness
 from jobmon_core.domain.policy import Policy
 from jobmon_core.domain.states import JobState, Outcome
@@ -100,7 +103,9 @@ def test_an_accounting_that_is_down_for_an_hour_makes_no_unknown_outcome() -> No
 
 
 def test_without_accounting_the_end_that_squeue_shows_is_enough() -> None:
-    play = Play().queue(row("12", "FAILED")).record(record("12", "FAILED", exit_code=2)).later(3).no_accounting()
+    play = (
+        Play().queue(row("12", "FAILED")).record(record("12", "FAILED", exit_code=2)).later(3).no_accounting()
+    )
     assert (play.end().outcome, play.end().exit_code) == (Outcome.FAILURE, 2)
 
 
@@ -132,7 +137,9 @@ def test_a_node_failure_that_requeues_the_job_is_no_end() -> None:
     play.later(27).queue(row("12", "PENDING", "BeginTime", submit_s=1_000_050))
     assert not play.job.ended
     assert play.job.tasks[""].restarts == 1
-    play.later(30).queue(row("12", "COMPLETED", submit_s=1_000_050)).record(record("12", "COMPLETED")).later(3)
+    play.later(30).queue(row("12", "COMPLETED", submit_s=1_000_050)).record(record("12", "COMPLETED")).later(
+        3
+    )
     play.accounting(ledger("12", "NODE_FAIL"), ledger("12", "COMPLETED", submit_s=1_000_050))
     assert play.job.outcome is Outcome.SUCCESS
     assert len(play.job.outbox) == 1
@@ -177,7 +184,9 @@ def test_an_array_is_told_in_one_digest() -> None:
     play = Play().queue(row("12_[2-3%1]", "PENDING"), row("12_1", "RUNNING")).later(30)
     assert play.job.expected == "1-3"
     play.queue(row("12_1", "COMPLETED"), row("12_2", "FAILED"), row("12_3", "FAILED"))
-    play.record(record("12_1", "COMPLETED"), record("12_2", "FAILED", 2), record("12_3", "FAILED", 2)).later(3)
+    play.record(record("12_1", "COMPLETED"), record("12_2", "FAILED", 2), record("12_3", "FAILED", 2)).later(
+        3
+    )
     play.accounting(ledger("12_1", "COMPLETED"), ledger("12_2", "FAILED", 2), ledger("12_3", "FAILED", 2))
     (owed,) = play.job.outbox
     assert owed.message.route is Route.ERROR
@@ -193,7 +202,9 @@ def test_an_array_can_be_told_task_by_task() -> None:
 
 
 def test_an_array_with_waiting_tasks_has_not_ended() -> None:
-    play = Play().queue(row("12_[2]", "PENDING"), row("12_1", "COMPLETED")).record(record("12_1", "COMPLETED"))
+    play = (
+        Play().queue(row("12_[2]", "PENDING"), row("12_1", "COMPLETED")).record(record("12_1", "COMPLETED"))
+    )
     play.later(3).accounting(ledger("12_1", "COMPLETED"))
     assert play.job.tasks["1"].end is not None
     assert not play.job.ended
@@ -207,6 +218,31 @@ def test_an_array_cancelled_before_any_start_is_cancelled() -> None:
     assert len(play.job.outbox) == 1
 
 
+def test_an_array_that_squeue_lists_as_cancelled_by_its_indices_is_cancelled() -> None:
+    play = Play().queue(row("12_[1-3%1]", "PENDING")).later(30).queue(row("12_[1-3%1]", "CANCELLED"))
+    assert not play.job.waiting
+    play.record(record("12_[1-3%1]", "CANCELLED")).later(3).no_accounting()
+    assert {key: play.end(key).witness for key in "123"} == dict.fromkeys("123", Witness.QUEUE)
+    assert play.job.outcome is Outcome.CANCELLED
+
+
+def test_of_a_throttled_array_cancelled_half_way_the_rest_never_started() -> None:
+    play = Play().queue(row("12_[2,4%1]", "PENDING"), row("12_1", "RUNNING")).later(30)
+    play.queue(row("12_[2,4%1]", "CANCELLED"), row("12_1", "CANCELLED"))
+    play.record(record("12_[2,4%1]", "CANCELLED"), record("12_1", "CANCELLED", signal=15)).later(3)
+    play.accounting(ledger("12_1", "CANCELLED by 0"), ledger("12_[2,4%1]", "CANCELLED by 0"))
+    assert sorted(play.job.tasks) == ["1", "2", "4"]
+    (owed,) = play.job.outbox
+    assert "3 cancelled" in owed.message.title
+
+
+def test_the_watched_task_of_an_array_cancelled_before_any_start_is_cancelled() -> None:
+    play = Play(scope="2").queue(row("12_[1-3]", "PENDING")).later(30).queue(row("12_[1-3]", "CANCELLED"))
+    play.record(record("12_[1-3]", "CANCELLED")).later(3).accounting(ledger("12_[1-3]", "CANCELLED by 0"))
+    assert list(play.job.tasks) == ["2"]
+    assert play.end("2").outcome is Outcome.CANCELLED
+
+
 def test_a_task_that_its_array_lost_before_its_start_counts_as_cancelled() -> None:
     play = Play(Policy(vanished_s=120)).queue(row("12_[2-3]", "PENDING"), row("12_1", "RUNNING")).later(30)
     for _ in range(8):
@@ -217,11 +253,24 @@ def test_a_task_that_its_array_lost_before_its_start_counts_as_cancelled() -> No
     assert play.job.tasks["1"].end is None
 
 
+def test_a_deadline_shorter_than_the_wait_for_a_lost_task_does_not_make_its_outcome_unknown() -> None:
+    play = Play(Policy(vanished_s=120, deadline_s=10)).queue(
+        row("12_[2-3]", "PENDING"), row("12_1", "RUNNING")
+    )
+    play.later(30)
+    for _ in range(3):
+        play.queue(row("12_[2]", "PENDING"), row("12_1", "RUNNING")).record(record("12_1", "RUNNING"))
+        play.accounting(ledger("12_1", "RUNNING")).later(30)
+    assert play.end("3").outcome is Outcome.CANCELLED
+
+
 def test_only_the_watched_task_of_an_array_counts() -> None:
     play = Play(scope="2").queue(row("12_[2-3]", "PENDING"), row("12_1", "RUNNING"))
     assert not play.job.ended
     play.later(30).queue(row("12_1", "FAILED"), row("12_2", "COMPLETED"))
-    play.record(record("12_1", "FAILED"), record("12_2", "COMPLETED")).later(3).accounting(ledger("12_2", "COMPLETED"))
+    play.record(record("12_1", "FAILED"), record("12_2", "COMPLETED")).later(3).accounting(
+        ledger("12_2", "COMPLETED")
+    )
     assert play.job.outcome is Outcome.SUCCESS
     assert list(play.job.tasks) == ["2"]
 
@@ -240,7 +289,9 @@ def test_a_job_that_was_over_before_it_was_watched_is_judged_by_accounting() -> 
 
 
 def test_an_array_that_was_over_before_it_was_watched_is_split_into_its_tasks() -> None:
-    play = Play().queue().record().later(3).accounting(ledger("12_1", "COMPLETED"), ledger("12_2", "FAILED", 1))
+    play = (
+        Play().queue().record().later(3).accounting(ledger("12_1", "COMPLETED"), ledger("12_2", "FAILED", 1))
+    )
     play.later(3).accounting(ledger("12_1", "COMPLETED"), ledger("12_2", "FAILED", 1))
     assert play.end("2").outcome is Outcome.FAILURE
     assert play.job.expected == "1-2"
@@ -248,14 +299,52 @@ def test_an_array_that_was_over_before_it_was_watched_is_split_into_its_tasks() 
 
 def test_a_dependency_that_can_never_be_satisfied_is_told_once_while_the_job_lives() -> None:
     play = Play().queue(row("12", "PENDING", "DependencyNeverSatisfied"))
+    play.record(record("12", "PENDING"))
     play.later(60).queue(row("12", "PENDING", "DependencyNeverSatisfied"))
     (owed,) = play.job.outbox
     assert owed.message.tone is Tone.ATTENTION
     assert play.job.outcome is None
 
 
+def test_a_call_for_attention_waits_for_the_name_that_the_record_tells() -> None:
+    play = Play().queue(row("12", "PENDING", "DependencyNeverSatisfied"))
+    assert not play.job.outbox
+    play.record(record("12", "PENDING"))
+    (owed,) = play.job.outbox
+    assert owed.message.title.startswith("train (12)")
+
+
+def test_an_array_that_can_never_start_is_told_once_while_it_lives() -> None:
+    play = (
+        Play()
+        .queue(row("12_[1-9]", "PENDING", "DependencyNeverSatisfied"))
+        .record(record("12_[1-9]", "PENDING"))
+    )
+    play.later(60).queue(row("12_[1-9]", "PENDING", "DependencyNeverSatisfied"))
+    (owed,) = play.job.outbox
+    assert owed.message.tone is Tone.ATTENTION
+
+
+def test_a_restart_that_no_look_at_the_queue_saw_is_learnt_from_the_record() -> None:
+    play = (
+        Play().queue(row("12", "COMPLETED")).record(replace(record("12", "COMPLETED"), restarts=2)).later(3)
+    )
+    play.accounting(ledger("12", "COMPLETED"))
+    assert any(fact.name == "Restarts" for fact in play.job.outbox[0].message.facts)
+
+
+def test_a_job_cancelled_before_its_start_never_ran() -> None:
+    play = Play().queue(replace(row("12", "PENDING"), nodes="")).later(30)
+    play.queue(replace(row("12", "CANCELLED"), nodes="")).record(record("12", "CANCELLED")).later(3)
+    play.accounting(replace(ledger("12", "CANCELLED by 0"), start_s=1_000_009, end_s=1_000_009))
+    assert (play.end().started_s, play.end().elapsed_s) == (None, None)
+    assert play.job.outbox[0].message.summary == "It never started."
+
+
 def test_a_held_job_is_watched_in_silence() -> None:
-    play = Play().queue(row("12", "PENDING", "JobHeldUser")).later(60).queue(row("12", "PENDING", "JobHeldUser"))
+    play = (
+        Play().queue(row("12", "PENDING", "JobHeldUser")).later(60).queue(row("12", "PENDING", "JobHeldUser"))
+    )
     assert not play.job.outbox
     assert not play.job.ended
 
@@ -275,7 +364,14 @@ _STEPS = st.lists(
     st.one_of(
         st.tuples(st.just("queue"), _WORDS),
         st.sampled_from(
-            [("gone", ""), ("down", ""), ("record", ""), ("record_gone", ""), ("ledger_down", ""), ("silent", "")]
+            [
+                ("gone", ""),
+                ("down", ""),
+                ("record", ""),
+                ("record_gone", ""),
+                ("ledger_down", ""),
+                ("silent", ""),
+            ]
         ),
         st.tuples(st.just("ledger"), st.sampled_from(["RUNNING", "REQUEUED", "FAILED", "PENDING"])),
         st.tuples(st.just("later"), st.sampled_from(["1", "30", "700", "90000"])),

@@ -133,6 +133,21 @@ def record_jobs(recorder: Recorder, jobs: dict[str, int]) -> None:
     recorder.answer("accounting", commands.accounting(ids, commands.ACCOUNTING_FIELDS, ""))
 
 
+def record_stub(recorder: Recorder) -> None:
+    """Accounting hears of an end at once and of a start some seconds later: ask in between."""
+
+    def is_stub() -> bool:
+        jobs["stub"] = submit("-a", "1-3", "--wrap", "exit $SLURM_ARRAY_TASK_ID")
+        becomes(jobs["stub"], "FAILED")
+        recorder.answer("accounting-stub", ask := commands.accounting([jobs["stub"]], fields, ""))
+        return "allocation" in run(*ask).stdout
+
+    fields = commands.ACCOUNTING_FIELDS
+    jobs: dict[str, int] = {}
+    until(is_stub, "an array ended before accounting knew of its start")
+    recorder.write("jobs-stub", jobs)
+
+
 def record_sbatch(recorder: Recorder, cluster: str) -> None:
     job = ("-H", "-o", "/dev/null", "--wrap", "true")
     recorder.answer("sbatch", commands.submit(job))
@@ -191,6 +206,7 @@ def main() -> None:
     recorder = Recorder(HERE / f"slurm-{version[0]}.{version[1]}")
     WORK.mkdir(exist_ok=True)
     cluster = re.findall(r"^ClusterName *= *(\S+)", run(*commands.configuration()).stdout, re.MULTILINE)[0]
+    record_stub(recorder)
     jobs = begin()
     go_on(jobs)
     record_jobs(recorder, jobs)

@@ -17,17 +17,10 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.scheduler.runner import NotStarted, Programs, Ran, TimedOut
+from tests.support.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 10.0
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for a condition, which must come true."""
-    deadline = time.monotonic() + PATIENCE_S
-    while not condition():
-        assert time.monotonic() < deadline, "this never came true"
-        time.sleep(0.01)
 
 
 def sh(script: str) -> list[str]:
@@ -103,7 +96,7 @@ class TestAsking:
         assert answer == TimedOut(answer.argv, 0.5, "half\n", "why\n")
         assert answer.words == "sh: no answer within 0.5 s; why"
         child = int((tmp_path / "pid").read_text())
-        until(lambda: not is_running(child))
+        eventually(lambda: not is_running(child))
 
     def test_an_answer_larger_than_a_pipe_arrives_whole(self) -> None:
         answer = ask("head -c 3000000 /dev/zero | tr '\\0' x; head -c 300000 /dev/zero >&2")
@@ -278,8 +271,8 @@ class Wrapped:
         return out.decode().splitlines()[-1]
 
 
-def wrap(script: str, tmp_path: Path, before: str = "") -> Wrapped:
-    """Start ``script`` (which writes its pid, then waits) under a runner in another process."""
+def wrap(script: str, tmp_path: Path, *, before: str = "", trap: str = "") -> Wrapped:
+    """Start ``script`` (sets its trap, writes its pid, waits) under a runner in another process."""
     pid_file = tmp_path / "pid"
     program = textwrap.dedent(f"""
         import signal, sys
@@ -288,7 +281,7 @@ def wrap(script: str, tmp_path: Path, before: str = "") -> Wrapped:
         ran = Programs().pass_through(["sh", "-c", sys.argv[1]], lambda line: None)
         print("exit", ran.exit_code)
     """)
-    full = f"echo $$ >{pid_file}.new; mv {pid_file}.new {pid_file}; {script}"
+    full = f"{trap}\necho $$ >{pid_file}.new; mv {pid_file}.new {pid_file}; {script}"
     process = subprocess.Popen(
         [sys.executable, "-c", program, full],
         stdin=subprocess.PIPE,
@@ -296,7 +289,7 @@ def wrap(script: str, tmp_path: Path, before: str = "") -> Wrapped:
         cwd=ROOT,
         process_group=0,
     )
-    until(pid_file.exists)
+    eventually(pid_file.exists)
     return Wrapped(process, int(pid_file.read_text()))
 
 
@@ -307,7 +300,7 @@ class TestSignals:
         assert wrapped.ended() == f"exit {-signal.SIGINT}"
 
     def test_after_ctrl_c_the_programs_own_end_is_awaited(self, tmp_path: Path) -> None:
-        wrapped = wrap("trap 'sleep 0.3; exit 9' INT; while :; do sleep 0.05; done", tmp_path)
+        wrapped = wrap("while :; do sleep 0.05; done", tmp_path, trap="trap 'sleep 0.3; exit 9' INT")
         os.killpg(wrapped.process.pid, signal.SIGINT)
         assert wrapped.ended() == "exit 9"
 
@@ -347,9 +340,9 @@ class TestSignals:
         with subprocess.Popen(
             [sys.executable, "-c", program], stdout=subprocess.PIPE, cwd=ROOT, process_group=0
         ) as process:
-            until(pid_file.exists)
+            eventually(pid_file.exists)
             os.killpg(process.pid, signal.SIGINT)
             out, _ = process.communicate(timeout=PATIENCE_S)
         assert out == b"interrupted\n"
         child = int(pid_file.read_text())
-        until(lambda: not is_running(child))
+        eventually(lambda: not is_running(child))

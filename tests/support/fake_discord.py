@@ -19,7 +19,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Self
 
-from jobmon_core.domain.delivery import Route
+from jobmon_core.domain.channels import Route
 from jobmon_core.domain.webhook import Webhook
 from tests.support.discord_answers import Act, Scripted, bad_token, ok, unknown_webhook
 from tests.support.discord_rules import SCHEMA_FILE, Fault, faults, schema_faults

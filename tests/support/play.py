@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from jobmon_core.domain.answers import Disabled, NotListed, Unreachable
 from jobmon_core.domain.decide import Action, AskAccounting, AskRecord, Explain, decide
 from jobmon_core.domain.diagnosis import Diagnosis
 from jobmon_core.domain.follow import fold_accounting, fold_queue, fold_record, unreachable
 from jobmon_core.domain.job import End, WatchedJob
 from jobmon_core.domain.jobref import parse_listed
-from jobmon_core.domain.observation import (
-    AccountingRow,
-    Disabled,
-    NotListed,
-    QueueRow,
-    Record,
-    Unreachable,
-)
+from jobmon_core.domain.observation import AccountingRow, QueueRow, Record
 from jobmon_core.domain.policy import Policy
 from jobmon_core.domain.states import JobState
 
@@ -34,7 +28,9 @@ def record(listed: str, word: str, exit_code: int = 0, signal: int = 0) -> Recor
     """A record of scontrol."""
     ref, waiting = parse_listed(listed)
     state = JobState.from_slurm(word)
-    return Record(ref, state, word, waiting=waiting, name="train", workdir="/w", exit_code=exit_code, signal=signal)
+    return Record(
+        ref, state, word, waiting=waiting, name="train", workdir="/w", exit_code=exit_code, signal=signal
+    )
 
 
 def ledger(listed: str, words: str, exit_code: int = 0, submit_s: int = 1_000_000) -> AccountingRow:

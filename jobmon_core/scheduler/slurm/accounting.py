@@ -1,18 +1,25 @@
 """Read what sacct answers. Pure and total: a row that makes no sense is left out.
 
 The first line names the columns. A job's row is followed by those of its steps, which are folded into it.
+
+slurmctld tells of starts every few seconds and of ends at once. Until it has told of the start of a job that
+ended before, sacct shows but a stub: no partition, no name of the job's, and the last task of an array as if
+the whole array were a plain job (seen on 22.05). A stub is left out; the full row follows.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.observation import AccountingRow, Usage
 from jobmon_core.domain.states import JobState
 from jobmon_core.scheduler.slurm import ids, units
 from jobmon_core.scheduler.slurm.commands import SEP
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 _UID = re.compile(r"by (\d{1,10})", re.ASCII)
 _OWN_ID = "JobIDRaw"
@@ -77,7 +84,7 @@ def _row(run: _Run) -> AccountingRow | None:
     main = run.main
     job = ids.listed(main.get("JobID", ""))
     word = main.get("State", "")
-    if job is None or not word.strip():
+    if job is None or not word.strip() or _is_stub(main):
         return None
     ref, waiting = job
     by = _UID.search(word)
@@ -106,6 +113,11 @@ def _row(run: _Run) -> AccountingRow | None:
         workdir=main.get("WorkDir", ""),
         usage=_usage(run),
     )
+
+
+def _is_stub(main: Fields) -> bool:
+    """Whether accounting knows of this job's end alone: every job that was submitted has a partition."""
+    return main.get("Partition") == ""
 
 
 def _text(row: Fields, name: str) -> str:

@@ -5,23 +5,19 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
+from jobmon_core.domain.answers import Disabled, NotListed, Reply, Unreachable
 from jobmon_core.domain.logpaths import Templates, templates_from_record
-from jobmon_core.domain.observation import (
-    AccountingRow,
-    Disabled,
-    NotListed,
-    QueueRow,
-    RecordAnswer,
-    Reply,
-    Unreachable,
-)
-from jobmon_core.scheduler.contract import Submission, Submitted
 from jobmon_core.scheduler.runner import NotStarted, Ran, Runner, TimedOut
 from jobmon_core.scheduler.slurm import accounting, commands, listing, records, units
 from jobmon_core.scheduler.slurm.search import Sessions, read_sessions
-from jobmon_core.scheduler.slurm.submitting import Search, Submitter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from jobmon_core.domain.observation import AccountingRow, QueueRow, RecordAnswer
+
 
 # a slurmctld that limits its users' rate lets them wait, without a word and without an end
 TIMEOUT_S = 120.0
@@ -44,7 +40,6 @@ class SlurmScheduler:
         cluster: str = "",
         *,
         timeout_s: float = TIMEOUT_S,
-        search: Search | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         """Set up without asking anything.
@@ -53,19 +48,13 @@ class SlurmScheduler:
             runner: what starts programs.
             cluster: another cluster's name (as for ``-M``); empty for the one of this machine.
             timeout_s: how long a question may take, in seconds.
-            search: how to find a job whose id sbatch did not tell.
             clock: the time in Unix seconds.
         """
         self._runner = runner
         self._cluster = cluster
         self._timeout_s = timeout_s
         self._clock = clock
-        self._submitter = Submitter(runner, cluster, self._sessions, search or Search())
         self._fields: tuple[str, ...] = commands.ACCOUNTING_FIELDS
-
-    def submit(self, arguments: Sequence[str], on_job: Callable[[Submitted], None]) -> Submission:
-        """Run sbatch; see `Scheduler`. Where it tells no id the job is looked for in the queue."""
-        return self._submitter.submit(arguments, on_job)
 
     def ask_queue(self, user: str) -> Reply | Unreachable:
         """Ask for all jobs of ``user``, a name or a number; see `Scheduler`."""
@@ -125,7 +114,8 @@ class SlurmScheduler:
             return Unreachable(f"sacct: its answer makes no sense: {sound.stdout[:80]!r}")
         return Reply(sound.stdout, asked_s)
 
-    def _sessions(self) -> Sessions:
+    def sessions(self) -> Sessions:
+        """Ask which jobs of this user are in the queue, and from which login session each came."""
         argv = commands.sessions(str(os.getuid()), self._cluster)
         answer = _sound(self._runner.ask(argv, min(self._timeout_s, _SEARCH_TIMEOUT_S)))
         return answer if isinstance(answer, Unreachable) else read_sessions(answer.stdout)

@@ -6,7 +6,10 @@ one user or one job is filtered by slurmctld: its cost does not grow with the cl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 SEP = "\x1f"  # ASCII "unit separator"
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.observation import QueueRow
 from jobmon_core.domain.states import JobState, Phase
 from jobmon_core.scheduler.slurm import commands, ids, units
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _BEHIND_AN_ID = ("|", "_", "+")
 _STARTED = frozenset(Phase) - {Phase.WAITING}  # else squeue's start is but an estimate

@@ -8,12 +8,17 @@ Source: ``slurm_sprint_job_info`` of 20.11 to 25.11.
 from __future__ import annotations
 
 import re
+from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.jobref import IndexSet, JobRef
 from jobmon_core.domain.observation import Record
 from jobmon_core.domain.states import JobState
 from jobmon_core.scheduler.slurm import ids, units
 from jobmon_core.scheduler.slurm.listing import estimates_removed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _START = re.compile(
     r"^JobId=(?P<own>\d{1,10}) "
@@ -22,8 +27,11 @@ _START = re.compile(
     r"JobName=",
     re.MULTILINE | re.ASCII,
 )
+# what follows the name, long enough for no name or comment to hold it by chance
 _USER = re.compile(
-    r" (?:HetJobIdSet=\S+ )?UserId=(?P<user>\S+)\((?P<uid>\d{1,10})\) GroupId=\S+\(\d+\) ", re.ASCII
+    r" (?:HetJobIdSet=\S+ )?UserId=(?P<user>\S+)\((?P<uid>\d{1,10})\) GroupId=\S+\(\d+\)"
+    r"(?= MCS_label=\S+ Priority=\d+ Nice=)",
+    re.ASCII,
 )
 
 # in front of Command stands no text of the user's: there the first of two equal keys is the true one
@@ -50,18 +58,21 @@ _NOTHING = ("(null)", "N/A")
 
 def read_records(text: str) -> tuple[Record, ...]:
     """Read every record of an answer."""
-    starts = [*_START.finditer(text)]
-    ends = [*(start.start() for start in starts[1:]), len(text)]
-    records = (_record(start, text[start.end() : end]) for start, end in zip(starts, ends, strict=True))
+    records = (_record(start, rest) for start, rest in _cut(text, _START))
     return tuple(record for record in records if record is not None)
 
 
+def _cut(text: str, marks: re.Pattern[str]) -> Iterator[tuple[re.Match[str], str]]:
+    """Cut a text at its marks: each mark, and what follows it up to the next."""
+    found = [*marks.finditer(text)]
+    for mark, following in zip_longest(found, found[1:]):
+        yield mark, text[mark.end() : following.start() if following else None]
+
+
 def _record(start: re.Match[str], rest: str) -> Record | None:
-    users = [*_USER.finditer(rest)]
-    if not users:
+    user = _USER.search(rest)
+    if user is None:
         return None
-    # a name may hold " UserId=..." as well; the true one stands behind it
-    user = users[-1]
     fields = _fields(rest[user.end() :].rstrip("\n"))
     word = fields.get("JobState", "")
     if not word:
@@ -107,12 +118,10 @@ def _identity(start: re.Match[str]) -> tuple[JobRef, IndexSet | None]:
 
 
 def _fields(text: str) -> dict[str, str]:
-    keys = [*_KEY.finditer(text)]
-    ends = [*(key.start() for key in keys[1:]), len(text)]
     fields: dict[str, str] = {}
-    for key, end in zip(keys, ends, strict=True):
+    for key, value in _cut(text, _KEY):
         if key[1] in _TAIL or key[1] not in fields:
-            fields[key[1]] = text[key.end() : end].rstrip(" ")
+            fields[key[1]] = value.rstrip(" ")
     return fields
 
 

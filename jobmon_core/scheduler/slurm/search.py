@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from jobmon_core.domain.answers import NotListed, Unreachable
 from jobmon_core.domain.jobref import JobRef
-from jobmon_core.domain.observation import NotListed, Unreachable
 from jobmon_core.scheduler.slurm import commands, units
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 # how long to wait before each look: a slurmctld that hung answers when it comes back
 _WAITS_S = (0, 2, 5, 10, 15, 25)

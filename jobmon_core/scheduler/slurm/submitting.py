@@ -6,11 +6,12 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 
+from jobmon_core.domain.answers import NotListed, Unreachable
 from jobmon_core.domain.errors import SchedulerMissing
 from jobmon_core.domain.jobref import JobRef
-from jobmon_core.domain.observation import NotListed, Unreachable
 from jobmon_core.scheduler.contract import Submission, Submitted
 from jobmon_core.scheduler.runner import NotStarted, Ran, Runner
 from jobmon_core.scheduler.slurm import commands, output
@@ -36,15 +37,17 @@ class Search:
         tell: says to the user what takes so long.
         sleep: waits so many seconds.
         clock: the time in Unix seconds.
+        alone: holds off other submissions, so that no two of them take the same job for theirs.
     """
 
     already_known: Callable[[JobRef], bool] = _nobody_knows
     tell: Callable[[str], None] = _print
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.time
+    alone: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
-class Submitter:
+class SlurmSubmitter:
     """Runs sbatch, and finds the job where sbatch does not name it."""
 
     def __init__(
@@ -78,28 +81,29 @@ class Submitter:
             )
         if jobs:
             return Submission(ran.exit_code, jobs[0])
-        found, note = self._found_later(ran, origin)
-        if found is None:
-            return Submission(ran.exit_code, None, note)
-        job = Submitted(found, self._cluster)
-        on_job(job)
+        found, note = self._found_later(ran, lambda: self._search(origin, on_job))
+        job = Submitted(found, self._cluster) if found else None
         return Submission(ran.exit_code, job, note)
 
-    def _found_later(self, ran: Ran, origin: Origin) -> tuple[JobRef | None, str]:
+    def _found_later(self, ran: Ran, look: Callable[[], Found]) -> tuple[JobRef | None, str]:
         """Look for a job that sbatch did not name, if there may be one; and say what came of it."""
         if output.perhaps_taken(ran.exit_code, ran.stderr):
             self._how.tell(
                 "sbatch failed, but Slurm may have taken the job; looking for it (a minute at most)"
             )
-            return _after_a_failure(self._search(origin))
+            return _after_a_failure(look())
         if output.told_nothing(ran.exit_code, ran.stdout, ran.stderr):
             self._how.tell("sbatch printed no job id (--quiet?); looking for the job in the queue")
-            return _after_silence(self._search(origin))
+            return _after_silence(look())
         return None, ""
 
-    def _search(self, origin: Origin) -> Found:
+    def _search(self, origin: Origin, on_job: OnJob) -> Found:
         def choose(candidates: tuple[Candidate, ...]) -> JobRef | None:
-            return newest(candidates, origin, self._how.already_known)
+            with self._how.alone():
+                found = newest(candidates, origin, self._how.already_known)
+                if found:
+                    on_job(Submitted(found, self._cluster))
+                return found
 
         return search(self._list_sessions, choose, self._how.sleep, self._how.clock)
 

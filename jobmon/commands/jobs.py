@@ -1,0 +1,32 @@
+"""Job ids on the command line, and the watched jobs that they name."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.errors import UnknownJob
+from jobmon_core.domain.jobref import JobRef
+
+if TYPE_CHECKING:
+    from jobmon_core.engine.wiring import Workshop
+
+
+def job_ref(text: str) -> JobRef:
+    """Read a job id from the command line."""
+    try:
+        return JobRef.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
+def newest(shop: Workshop, ref: JobRef) -> str:
+    """Return the state id of the newest watched job that ``ref`` belongs to.
+
+    Raises:
+        UnknownJob: there is none.
+    """
+    found = shop.store.find(ref)
+    if not found:
+        raise UnknownJob(f"job {ref} was never watched; `jobmon status --all` lists what was")
+    return found[-1].id

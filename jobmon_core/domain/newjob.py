@@ -1,0 +1,23 @@
+"""A job at the moment that jobmon takes it on, before anything else is known of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+BACKENDS = ("slurm", "local")  # the first is the default
+
+
+@dataclass(frozen=True, slots=True)
+class NewJob:
+    """The first content of a state file: those fields of `WatchedJob` that a submission tells.
+
+    A module of its own, because `jobmon submit` must add little to sbatch's own time.
+    """
+
+    id: str
+    job_id: int
+    taken_s: float  # Unix seconds
+    backend: str
+    cluster: str = ""
+    remote: bool = False
+    user: str = ""

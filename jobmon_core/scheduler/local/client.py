@@ -1,0 +1,167 @@
+"""The local scheduler as a `Scheduler`: batch scripts on this machine, without Slurm."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.answers import NotListed, Reply, Unreachable
+from jobmon_core.domain.errors import SlurmRefused, StateUnreadable
+from jobmon_core.domain.jobref import JobRef
+from jobmon_core.domain.logpaths import Templates
+from jobmon_core.scheduler.contract import Submission, Submitted
+from jobmon_core.scheduler.local import jobs
+from jobmon_core.scheduler.local.errand import CLUSTER
+from jobmon_core.scheduler.local.lines import Line, from_reply, to_reply
+from jobmon_core.scheduler.local.machine import Machine
+from jobmon_core.scheduler.local.records import KILL_WAIT_S
+from jobmon_core.scheduler.local.submitting import Request, launch, read_request
+from jobmon_core.scheduler.local.survey import survey
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from jobmon_core.domain.observation import AccountingRow, QueueRow, RecordAnswer
+    from jobmon_core.scheduler.local.jobs import JobFolder
+
+_REMEMBERED_S = 300.0  # how long the queue shows what ended: slurmctld's default MinJobAge
+
+
+class LocalScheduler:
+    """Jobs as detached processes of this machine, each tended by a process of its own."""
+
+    name = "local"
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        machine: Callable[[], Machine] = Machine.here,
+        clock: Callable[[], float] = time.time,
+        kill_wait_s: float = KILL_WAIT_S,
+    ) -> None:
+        """Set up without touching anything.
+
+        Args:
+            folder: where the jobs are kept; it exists.
+            machine: which machine this is.
+            clock: the time in Unix seconds.
+            kill_wait_s: seconds between SIGTERM and SIGKILL for a job that is to end.
+        """
+        self._folder = folder
+        self._machine = machine
+        self._clock = clock
+        self._kill_wait_s = kill_wait_s
+
+    def submit(self, arguments: Sequence[str], on_job: Callable[[Submitted], None]) -> Submission:
+        """Start a job; see `Scheduler`. What it prints is what sbatch prints."""
+        try:
+            request = read_request(arguments, self._clock(), self._kill_wait_s)
+        except SlurmRefused as error:
+            _say(str(error))
+            return Submission(1, None)
+        if request.wishes.ignored and not request.wishes.quiet:
+            _say(f"no meaning on a single machine, ignored: {' '.join(request.wishes.ignored)}")
+        try:
+            folder = self._start(request)
+        except (OSError, subprocess.TimeoutExpired, SlurmRefused) as error:
+            _say(f"the job could not be started: {error}")
+            return Submission(1, None)
+        job = Submitted(JobRef(folder.id))
+        try:
+            on_job(job)
+        finally:  # the job runs, whatever befell who wants to watch it
+            _announce(request, folder.id)
+        return Submission(0, job)
+
+    def _start(self, request: Request) -> JobFolder:
+        folder = jobs.new_folder(self._folder)
+        try:
+            folder.create(request.spec, request.script.content)
+            launch(folder)
+        except BaseException:
+            folder.remove()
+            raise
+        return folder
+
+    def ask_queue(self, user: str) -> Reply | Unreachable:  # noqa: ARG002 - all jobs of a home are one user's
+        """Look at all jobs that have not ended, or ended a moment ago; see `Scheduler`."""
+        asked_s = self._clock()
+        try:
+            return Reply(to_reply(self._recent(asked_s)), asked_s)
+        except OSError as error:
+            return _unreadable(error)
+
+    def _recent(self, now_s: float) -> Iterator[Line]:
+        here = self._machine()
+        for folder in jobs.all_folders(self._folder):
+            ended_s = folder.ended_s()
+            if ended_s is None or now_s - ended_s < _REMEMBERED_S:
+                lines = survey(folder, here)
+                yield from (line for line in lines if now_s - (line.end_s or now_s) < _REMEMBERED_S)
+
+    def read_queue(self, text: str, job_id: int) -> tuple[QueueRow, ...]:
+        """Read the rows of one job; see `Scheduler`."""
+        return tuple(line.as_queue_row() for line in from_reply(text, job_id))
+
+    def ask_accounting(self, job_ids: Sequence[int]) -> Reply | Unreachable:
+        """Look at everything that is known of those jobs; see `Scheduler`."""
+        asked_s = self._clock()
+        try:
+            here = self._machine()
+            folders = [folder for job_id in job_ids if (folder := jobs.find(self._folder, job_id))]
+            return Reply(to_reply(line for folder in folders for line in survey(folder, here)), asked_s)
+        except OSError as error:
+            return _unreadable(error)
+
+    def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:
+        """Read the rows of one job; see `Scheduler`."""
+        return tuple(line.as_accounting_row(CLUSTER) for line in from_reply(text, job_id))
+
+    def ask_record(self, job_id: int) -> RecordAnswer:
+        """Look at everything that is known of one job; see `Scheduler`."""
+        try:
+            folder = jobs.find(self._folder, job_id)
+            lines = [] if folder is None else survey(folder, self._machine())
+        except OSError as error:
+            return _unreadable(error)
+        return tuple(line.as_record() for line in lines) or NotListed()
+
+    def ask_log_templates(self, job_id: int) -> Templates | None:
+        """Return the patterns of the job's log files; see `Scheduler`."""
+        try:
+            folder = jobs.find(self._folder, job_id)
+            spec = None if folder is None else folder.spec()
+        except (OSError, StateUnreadable):
+            return None  # the answer for what can't be told now
+        return None if spec is None else Templates(spec.stdout, spec.stderr)
+
+    def script_of(self, job_id: int) -> str:
+        """Return the script as it was submitted; see `Scheduler`."""
+        try:
+            folder = jobs.find(self._folder, job_id)
+            return "" if folder is None else folder.script.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return ""  # the answer for what can't be told now
+
+    def cluster_name(self) -> str:
+        """Return the name by which jobs of this machine are known."""
+        return CLUSTER
+
+
+def _unreadable(error: OSError) -> Unreachable:
+    return Unreachable(f"the local jobs can't be read: {error}")
+
+
+def _say(words: str) -> None:
+    for line in words.splitlines():
+        print(f"jobmon: local: {line}", file=sys.stderr, flush=True)
+
+
+def _announce(request: Request, job_id: int) -> None:
+    if request.wishes.quiet:
+        return
+    print(job_id if request.wishes.parsable else f"Submitted batch job {job_id}", flush=True)

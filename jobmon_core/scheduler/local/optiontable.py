@@ -1,0 +1,80 @@
+"""Every option that sbatch 20.11 to 25.05 knows, and what the local scheduler does with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Argument(StrEnum):
+    """Whether an option takes an argument; the values are the marks of the tables below."""
+
+    NONE = ""
+    REQUIRED = "="
+    OPTIONAL = "?"  # only as --name=value
+
+
+class Treatment(StrEnum):
+    """What is done with an option."""
+
+    HONOURED = "honoured"
+    IGNORED = "ignored"  # it chooses among machines, shares or accounts, of which there are none
+    REFUSED = "refused"  # without it the job would be another one than was asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of sbatch."""
+
+    name: str
+    letter: str
+    argument: Argument
+    treatment: Treatment
+
+
+_HONOURED = """
+    array:a= chdir:D= error:e= export:= input:i= job-name:J= open-mode:= output:o= parsable: quiet:Q
+    time:t= wrap:=
+"""
+
+_IGNORED = """
+    account:A= acctg-freq:= comment:= constraint:C= contiguous: core-spec:S= cores-per-socket:=
+    cpu-freq:= cpus-per-gpu:= cpus-per-task:c= delay-boot:= distribution:m= exclude:x= exclusive:?
+    extra:= extra-node-info:B= get-user-env:? gpu-bind:= gpu-freq:= gpus:G= gpus-per-node:=
+    gpus-per-socket:= gpus-per-task:= gres:= gres-flags:= hint:= ignore-pbs: licenses:L= mail-type:=
+    mail-user:= mcs-label:= mem:= mem-bind:= mem-per-cpu:= mem-per-gpu:= mincpus:= network:= nice:?
+    no-kill:k? no-requeue: nodefile:F= nodelist:w= nodes:N= ntasks:n= ntasks-per-core:=
+    ntasks-per-gpu:= ntasks-per-node:= ntasks-per-socket:= overcommit:O oversubscribe:s partition:p=
+    power:= prefer:= priority:= profile:= propagate:? qos:q= reboot: requeue: reservation:=
+    resv-ports:? segment:= sockets-per-node:= spread-job: switches:= thread-spec:=
+    threads-per-core:= time-min:= tmp:= tres-bind:= tres-per-task:= use-min-nodes: verbose:v
+    wait-all-nodes:= wckey:=
+"""
+
+_REFUSED = """
+    bb:= bbf:= begin:b= cluster-constraint:= clusters:M= container:= container-id:= deadline:=
+    dependency:d= export-file:= gid:= help:h hold:H kill-on-invalid-dep:= oom-kill-step:? signal:=
+    test-only: uid:= usage: version:V wait:W
+"""
+
+
+def _table(entries: str, treatment: Treatment) -> Iterator[Option]:
+    for entry in entries.split():
+        name, _, short = entry.partition(":")
+        mark = short[-1:] if short.endswith(("=", "?")) else ""
+        yield Option(name, short.removesuffix(mark), Argument(mark), treatment)
+
+
+OPTIONS: dict[str, Option] = {
+    option.name: option
+    for option in (
+        *_table(_HONOURED, Treatment.HONOURED),
+        *_table(_IGNORED, Treatment.IGNORED),
+        *_table(_REFUSED, Treatment.REFUSED),
+    )
+}
+LETTERS: dict[str, Option] = {option.letter: option for option in OPTIONS.values() if option.letter}

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobmon_core.domain.channels import Ping, Route
+from jobmon_core.domain.config import Config, parse_config
+from jobmon_core.domain.errors import ConfigInvalid
+from jobmon_core.domain.policy import Policy
+
+TOKEN = "tOkEn-that-nobody-may-see_0123456789"
+URL = f"https://discord.com/api/webhooks/123456789012345678/{TOKEN}"
+EXAMPLE = Path(__file__).parents[2] / "config.json.example"
+
+
+def no_file(path: str) -> str:
+    raise FileNotFoundError(2, "No such file or directory", path)
+
+
+def parsed(data: object, **environment: str) -> Config:
+    return parse_config(data, "config.json", environment, no_file)
+
+
+def faults(data: object, **environment: str) -> list[str]:
+    with pytest.raises(ConfigInvalid) as caught:
+        parsed(data, **environment)
+    return list(caught.value.faults)
+
+
+def test_no_configuration_is_a_configuration() -> None:
+    assert parsed({}) == Config()
+
+
+def test_the_example_is_valid_and_holds_the_defaults() -> None:
+    example = parsed(json.loads(EXAMPLE.read_text(encoding="utf-8")))
+    assert example.policy == Policy()
+    assert (example.backend, example.ping) == ("slurm", Ping())
+
+
+def test_every_fault_is_named_at_once_by_its_place() -> None:
+    data = {
+        "discord": {
+            "success_webhook": 5,
+            "error_webhook": "http://example.org/x",
+            "mention_on_failure": ["@me"],
+        },
+        "poll": {"running_s": 1, "pending_s": "often", "eagerly": True},
+        "accounting": [],
+        "messages": {"array": "none"},
+        "backend": "pbs",
+        "typo": {},
+    }
+    places = [fault.split(":", 1)[0] for fault in faults(data)]
+    assert sorted(places) == [
+        "accounting",
+        "backend",
+        "discord.error_webhook",
+        "discord.mention_on_failure",
+        "discord.success_webhook",
+        "messages.array",
+        "poll.eagerly",
+        "poll.pending_s",
+        "poll.running_s",
+        "typo",
+    ]
+
+
+@pytest.mark.parametrize("data", [None, [], "x", 3, True])
+def test_what_is_no_object_is_refused(data: object) -> None:
+    assert len(faults(data)) == 1
+
+
+@pytest.mark.parametrize(
+    ("section", "key", "value"),
+    [
+        ("poll", "running_s", 4.9),
+        ("poll", "pending_s", 0),
+        ("poll", "pending_s", -(10**400)),
+        ("accounting", "grace_s", -1),
+        ("accounting", "deadline_s", -0.1),
+    ],
+)
+def test_a_number_below_its_floor_is_refused(section: str, key: str, value: float) -> None:
+    (fault,) = faults({section: {key: value}})
+    assert fault.startswith(f"{section}.{key}: ")
+    assert "floor" in fault
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 10**400])
+def test_what_no_clock_can_count_is_refused(value: float) -> None:
+    (fault,) = faults({"poll": {"running_s": value}})
+    assert "no number to work with" in fault
+
+
+@pytest.mark.parametrize("value", [None, "30", True, [30], {}])
+def test_what_is_no_number_is_refused(value: object) -> None:
+    (fault,) = faults({"poll": {"running_s": value}})
+    assert "expected a number" in fault
+
+
+def test_the_floors_themselves_are_allowed() -> None:
+    policy = parsed(
+        {"poll": {"running_s": 5, "pending_s": 5}, "accounting": {"grace_s": 0, "deadline_s": 0}}
+    ).policy
+    assert (policy.running_s, policy.pending_s, policy.accounting_grace_s, policy.deadline_s) == (5, 5, 0, 0)
+
+
+def test_each_channel_has_its_own_webhook() -> None:
+    config = parsed({"discord": {"error_webhook": URL}})
+    assert config.webhook(Route.SUCCESS) is None
+    assert TOKEN in getattr(config.webhook(Route.ERROR), "url", "")
+
+
+def test_a_webhook_may_stand_in_a_file_of_its_own() -> None:
+    asked = []
+
+    def read(path: str) -> str:
+        asked.append(path)
+        return f"  {URL}\n"
+
+    config = parse_config({"discord": {"error_webhook_file": "secret"}}, "config.json", {}, read)
+    assert asked == ["secret"]
+    assert TOKEN in getattr(config.webhook(Route.ERROR), "url", "")
+
+
+def test_the_environment_wins_over_a_file_even_one_that_cannot_be_read() -> None:
+    data = {"discord": {"error_webhook": "nonsense", "error_webhook_file": "missing"}}
+    config = parsed(data, JOBMON_ERROR_WEBHOOK=URL)
+    assert TOKEN in getattr(config.webhook(Route.ERROR), "url", "")
+
+
+def test_a_file_that_cannot_be_read_is_a_fault() -> None:
+    (fault,) = faults({"discord": {"error_webhook_file": "missing"}})
+    assert fault == "discord.error_webhook_file: missing can't be read: No such file or directory"
+
+
+def test_a_faulty_variable_is_named() -> None:
+    (fault,) = faults({}, JOBMON_SUCCESS_WEBHOOK="nonsense")
+    assert "JOBMON_SUCCESS_WEBHOOK" in fault
+    assert "nonsense" not in fault
+
+
+def test_whom_a_failure_wakes_is_told_apart_into_users_and_roles() -> None:
+    assert parsed({"discord": {"mention_on_failure": ["<@12>", " <@&34> "]}}).ping == Ping(("12",), ("34",))
+
+
+@pytest.mark.parametrize("mention", ["@everyone", "<@!12>", "12", "<@12> <@13>", "<#12>"])
+def test_nobody_else_can_be_mentioned(mention: str) -> None:
+    (fault,) = faults({"discord": {"mention_on_failure": [mention]}})
+    assert fault.startswith("discord.mention_on_failure: ")
+
+
+PLACES = [
+    {"discord": {"error_webhook": f"{URL}/slack"}},
+    {"discord": {"error_webhook_file": URL}},
+    {"discord": {"mention_on_failure": [URL]}},
+    {"discord": {URL: "error_webhook"}},
+    {"discord": URL},
+    {"backend": URL},
+    {"messages": {"array": URL}},
+    {"poll": {"running_s": URL}},
+    {URL: 1},
+]
+
+
+@pytest.mark.parametrize("data", PLACES)
+def test_a_webhook_in_the_wrong_place_is_in_no_fault(data: object) -> None:
+    assert TOKEN not in str(faults(data))
+
+
+Json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+KEYS = ["discord", "poll", "accounting", "messages", "backend"]
+INNER = ["success_webhook", "error_webhook_file", "mention_on_failure", "running_s", "array"]
+
+
+@given(st.dictionaries(st.sampled_from(KEYS), Json | st.dictionaries(st.sampled_from(INNER), Json)))
+def test_no_json_makes_checking_fail_otherwise_than_by_naming_faults(data: dict[str, object]) -> None:
+    try:
+        parsed(data)
+    except ConfigInvalid as error:
+        assert error.faults  # noqa: PT017 - both ends are fine, a third is not

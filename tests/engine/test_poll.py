@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.domain.answers import Disabled, Unreachable
+from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.engine.poll import COALESCE_S, SharedAccounting, SharedQueue
+from jobmon_core.store.lock import turn
+from jobmon_core.store.replies import ReplyFile
+from tests.support.clock import FakeClock
+from tests.support.play import ledger, row
+from tests.support.scheduler import FakeScheduler
+
+DOWN = Unreachable("squeue: connection refused")
+
+
+@pytest.fixture
+def slurm() -> FakeScheduler:
+    return FakeScheduler()
+
+
+@pytest.fixture
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> ReplyFile:
+    return ReplyFile.named(tmp_path, "answers")
+
+
+@pytest.fixture
+def queue(slurm: FakeScheduler, clock: FakeClock, file: ReplyFile) -> SharedQueue:
+    return SharedQueue(slurm, file, clock)
+
+
+@pytest.fixture
+def accounting(slurm: FakeScheduler, clock: FakeClock, file: ReplyFile) -> SharedAccounting:
+    return SharedAccounting(slurm, file, clock)
+
+
+def collected(accounting: SharedAccounting, clock: FakeClock, *job_ids: int) -> None:
+    """Want answers, and let the time pass in which endings are collected."""
+    for job_id in job_ids:
+        assert accounting.ask(job_id, clock.now()) is None
+    clock.now_s += COALESCE_S
+
+
+def test_two_hundred_monitors_ask_the_queue_once_an_interval(
+    slurm: FakeScheduler, clock: FakeClock, file: ReplyFile
+) -> None:
+    slurm.queue = [tuple(row(str(job_id), "RUNNING") for job_id in range(200))]
+    for interval in (1, 2, 3):
+        for job_id in range(200):
+            clock.now_s += 0.1
+            view = SharedQueue(slurm, file, clock).look("me", job_id, 30.0)
+            assert view is not None
+            assert view.answer == (row(str(job_id), "RUNNING"),)
+        assert slurm.asked["queue"] == interval
+        clock.now_s += 30.0
+
+
+def test_an_answer_is_as_old_as_its_question(queue: SharedQueue, clock: FakeClock) -> None:
+    began_s = clock.now()
+    clock.now_s += 0.0
+    first = queue.look("me", 12, 30.0)
+    clock.now_s += 29.0
+    assert first is not None
+    assert queue.look("me", 12, 30.0) == first
+    assert first.asked_s == began_s
+
+
+def test_an_answer_that_is_too_old_for_one_monitor_may_do_for_another(
+    slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock
+) -> None:
+    queue.look("me", 12, 30.0)
+    clock.now_s += 31.0
+    queue.look("me", 12, 60.0)
+    assert slurm.asked["queue"] == 1
+    queue.look("me", 12, 30.0)
+    assert slurm.asked["queue"] == 2
+
+
+def test_a_job_that_a_good_answer_does_not_list_is_not_unreachable(queue: SharedQueue) -> None:
+    view = queue.look("me", 12, 30.0)
+    assert view is not None
+    assert view.answer == ()
+
+
+def test_a_failure_is_shared_and_asked_about_again(
+    slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock
+) -> None:
+    slurm.queue = [DOWN, (row("12", "RUNNING"),)]
+    for job_id in range(50):
+        view = queue.look("me", job_id, 30.0)
+        assert view is not None
+        assert view.answer == DOWN
+    assert slurm.asked["queue"] == 1
+    clock.now_s += 30.0
+    view = queue.look("me", 12, 30.0)
+    assert view is not None
+    assert view.answer == (row("12", "RUNNING"),)
+
+
+def test_a_failure_without_a_reason_is_a_failure(slurm: FakeScheduler, queue: SharedQueue) -> None:
+    slurm.queue = [Unreachable("")]
+    view = queue.look("me", 12, 30.0)
+    assert view is not None
+    assert view.answer == Unreachable("no answer")
+
+
+def test_a_clock_that_was_set_back_makes_the_queue_be_asked_again(
+    slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock
+) -> None:
+    queue.look("me", 12, 30.0)
+    clock.now_s -= 3600.0
+    view = queue.look("me", 12, 30.0)
+    assert slurm.asked["queue"] == 2
+    assert view is not None
+    assert view.asked_s == clock.now()
+
+
+def test_nobody_waits_for_the_one_who_asks(slurm: FakeScheduler, queue: SharedQueue) -> None:
+    with turn(queue.file.lock_path):
+        assert queue.look("me", 12, 30.0) is None
+    assert not slurm.asked
+
+
+def test_a_damaged_answer_costs_one_question(slurm: FakeScheduler, queue: SharedQueue) -> None:
+    queue.look("me", 12, 30.0)
+    queue.file.path.write_text("{", encoding="ascii")
+    queue.look("me", 12, 30.0)
+    queue.look("me", 13, 30.0)
+    assert slurm.asked["queue"] == 2
+
+
+def test_an_answer_that_cannot_be_shared_is_told_in_words(slurm: FakeScheduler, clock: FakeClock) -> None:
+    nowhere = ReplyFile(Path("/proc/nowhere/queue.reply"))
+    with pytest.raises(StorageFailed):
+        SharedQueue(slurm, nowhere, clock).look("me", 12, 30.0)
+
+
+def test_forty_jobs_that_end_at_once_cost_one_question(
+    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
+) -> None:
+    slurm.accounting = [tuple(ledger(str(job_id), "COMPLETED") for job_id in range(40))]
+    began_s = clock.now()
+    collected(accounting, clock, *range(40))
+    for job_id in range(40):
+        assert accounting.ask(job_id, began_s) == (ledger(str(job_id), "COMPLETED"),)
+    assert slurm.asked_about == [tuple(range(40))]
+
+
+def test_an_answer_from_before_the_question_is_not_used(
+    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
+) -> None:
+    began_s = clock.now()
+    collected(accounting, clock, 12)
+    assert accounting.ask(12, began_s) == ()
+    clock.now_s += 5.0
+    slurm.accounting = [(ledger("12", "FAILED"),)]
+    since_s = clock.now()
+    collected(accounting, clock, 12)
+    assert accounting.ask(12, since_s) == (ledger("12", "FAILED"),)
+    assert slurm.asked_about == [(12,), (12,)]
+
+
+def test_an_answer_about_other_jobs_is_no_answer(
+    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
+) -> None:
+    began_s = clock.now()
+    collected(accounting, clock, 12)
+    accounting.ask(12, began_s)
+    collected(accounting, clock, 13)
+    accounting.ask(13, began_s)
+    assert slurm.asked_about == [(12,), (13,)]
+
+
+def test_a_job_whose_monitor_died_is_asked_about_once_more_and_then_forgotten(
+    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
+) -> None:
+    began_s = clock.now()
+    collected(accounting, clock, 12, 13)
+    accounting.ask(13, began_s)
+    clock.now_s += 100.0
+    collected(accounting, clock, 13)
+    accounting.ask(13, clock.now())
+    assert slurm.asked_about == [(12, 13), (13,)]
+
+
+@pytest.mark.parametrize("answer", [Disabled(), Unreachable("sacct: no answer within 30 s")])
+def test_what_accounting_cannot_tell_is_passed_on_to_every_job(
+    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock, answer: Disabled | Unreachable
+) -> None:
+    slurm.accounting = [answer]
+    began_s = clock.now()
+    collected(accounting, clock, 12, 13)
+    assert accounting.ask(12, began_s) == answer
+    assert accounting.ask(13, began_s) == answer
+    assert slurm.asked["accounting"] == 1
+
+
+def test_a_clock_that_was_set_back_does_not_silence_accounting(
+    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
+) -> None:
+    assert accounting.ask(12, clock.now()) is None
+    clock.now_s -= 3600.0
+    assert accounting.ask(12, clock.now()) == ()
+    clock.now_s -= 3600.0
+    collected(accounting, clock, 12)
+    assert accounting.ask(12, clock.now()) == ()
+    assert slurm.asked["accounting"] == 2
+
+
+def test_nobody_waits_for_the_one_who_asks_accounting(accounting: SharedAccounting, clock: FakeClock) -> None:
+    with turn(accounting.file.lock_path):
+        assert accounting.ask(12, clock.now()) is None
+    assert accounting.file.read().wanted == {}

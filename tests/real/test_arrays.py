@@ -1,0 +1,107 @@
+"""Arrays and heterogeneous jobs on the real Slurm: many parts, one message."""
+
+from __future__ import annotations
+
+import pytest
+
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.job import WatchedJob, Witness
+from jobmon_core.domain.states import JobState, Outcome
+from tests.support.told import end_of, facts, only, read, title
+from tests.support.user import User
+
+_HET_S = 90.0  # backfill starts them
+
+
+def _outcomes(job: WatchedJob) -> dict[str, Outcome]:
+    return {key: end_of(job, key).outcome for key in job.tasks}
+
+
+def test_an_array_with_mixed_results_is_one_digest_by_causes(user: User) -> None:
+    script = user.script(
+        'case $SLURM_ARRAY_TASK_ID in\n  2|4) python3 -c "1 / 0";;\n  5) python3 -c "import nowhere";;\nesac'
+    )
+    job = user.told(user.submit("--array=1-6", "-J", "sweep", script))
+    failed = {"2", "4", "5"}
+    assert _outcomes(job) == {
+        str(index): Outcome.FAILURE if str(index) in failed else Outcome.SUCCESS for index in range(1, 7)
+    }
+    payload = only(user, Route.ERROR)
+    assert title(payload) == f"❌ sweep ({job.job_id}): 3 failed, 3 completed"
+    by_cause = {value: name for name, value in facts(payload).items()}
+    assert "import" in by_cause["1 task: 5"]
+    assert "2 tasks: 2,4" in by_cause
+    assert f"{job.job_id}_2: " in read(payload)
+    assert "ZeroDivisionError" in read(payload)
+    assert f"slurm-{job.job_id}_2.out" in read(payload)
+    assert user.status(job.job_id)["state"] == "COMPLETED:3 FAILED:3"
+
+
+def test_an_array_whose_tasks_all_complete_is_one_success(user: User) -> None:
+    job = user.told(user.submit("--array=0-9:3", "--wrap", "true"))
+    assert _outcomes(job) == dict.fromkeys("0369", Outcome.SUCCESS)
+    assert "4 completed" in title(only(user, Route.SUCCESS))
+
+
+def test_a_throttled_array_is_followed_to_its_last_task(user: User) -> None:
+    job = user.told(user.submit("--array=1-3%1", "--wrap", "exit $((SLURM_ARRAY_TASK_ID == 3))"))
+    assert _outcomes(job) == {"1": Outcome.SUCCESS, "2": Outcome.SUCCESS, "3": Outcome.FAILURE}
+    assert "1 failed, 2 completed" in title(only(user, Route.ERROR))
+
+
+def test_an_array_cancelled_before_its_start_is_one_cancellation(user: User) -> None:
+    job_id = user.submit("--hold", "--array=1-3", "-J", "idle", "--wrap", "true")
+    user.watched_as_waiting(job_id, "1-3")
+    user.slurm("scancel", str(job_id))
+    job = user.told(job_id)
+    assert _outcomes(job) == dict.fromkeys("123", Outcome.CANCELLED)
+    payload = only(user, Route.ERROR)
+    assert title(payload) == f"⏹ idle ({job_id}): 3 cancelled"
+    assert facts(payload)["Cancelled by root before the start"] == "3 tasks: 1-3"
+
+
+def test_a_throttled_array_cancelled_half_way_counts_those_that_never_started(user: User) -> None:
+    job_id = user.submit("--array=1-5%2", "--wrap", "[ $SLURM_ARRAY_TASK_ID = 1 ] || exec sleep 300")
+    user.watched_as(job_id, "COMPLETED")
+    user.slurm("scancel", str(job_id))
+    job = user.told(job_id)
+    assert _outcomes(job) == {"1": Outcome.SUCCESS} | dict.fromkeys("2345", Outcome.CANCELLED)
+    assert "4 cancelled, 1 completed" in title(only(user, Route.ERROR))
+
+
+def test_a_task_cancelled_alone_before_its_start_counts_as_cancelled(user: User) -> None:
+    user.configure(accounting={"deadline_s": 5})
+    job_id = user.submit("--array=1-3%1", "--wrap", "until [ -e go ]; do sleep 0.2; done")
+    user.watched_as(job_id, "RUNNING")
+    user.slurm("scancel", f"{job_id}_2")
+    (user.work / "go").touch()
+    job = user.told(job_id, timeout_s=90)
+    assert _outcomes(job) == {"1": Outcome.SUCCESS, "2": Outcome.CANCELLED, "3": Outcome.SUCCESS}
+    assert end_of(job, "2").witness is Witness.ARRAY
+    payload = only(user, Route.ERROR)
+    assert "1 cancelled, 2 completed" in title(payload)
+    assert facts(payload)["Cancelled before the start"] == "1 task: 2"
+
+
+def test_an_array_can_be_told_task_by_task(user: User) -> None:
+    user.configure(messages={"array": "each"})
+    job = user.told(user.submit("--array=1-3", "-J", "each", "--wrap", "exit $((SLURM_ARRAY_TASK_ID == 2))"))
+    assert job.outcome is Outcome.FAILURE
+    (failure,) = user.discord.received(Route.ERROR)
+    assert title(failure).startswith(f"❌ each ({job.job_id}_2) failed")
+    assert sorted(title(each) for each in user.discord.received(Route.SUCCESS)) == [
+        f"✅ each ({job.job_id}_{index}) completed" for index in (1, 3)
+    ]
+
+
+@pytest.mark.parametrize(("code", "route"), [(0, Route.SUCCESS), (6, Route.ERROR)])
+def test_a_het_job_is_one_job_in_two_components(user: User, code: int, route: Route) -> None:
+    script = user.script(f"exit {code}", "--ntasks=1", "-J duo")
+    job = user.told(user.submit("-n1", ":", "-n1", script), _HET_S)
+    assert list(job.tasks) == ["+0", "+1"]
+    payload = only(user, route)
+    state = JobState.FAILED if code else JobState.COMPLETED
+    assert {end_of(job, key).state for key in job.tasks} == {state}
+    assert {end_of(job, key).exit_code for key in job.tasks} == {code}
+    assert "2 failed" in title(payload) if code else "2 completed" in title(payload)
+    assert "2 components in all" in read(payload)

@@ -1,0 +1,152 @@
+"""Every way a single run can end, on the real Slurm: the state, the outcome and the delivered message."""
+
+from __future__ import annotations
+
+import os
+import pwd
+
+import pytest
+from private_slurm import Cluster
+
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.job import Witness
+from jobmon_core.domain.states import JobState, Outcome
+from tests.support.told import end_of, facts, only, read, title
+from tests.support.user import User
+
+_SLEEP = "sleep 300"
+
+
+def test_a_completed_job_is_a_success_on_the_success_channel(user: User) -> None:
+    job = user.told(user.submit("--wrap", "echo hello", "-J", "greeting"))
+    end = end_of(job)
+    assert (end.state, end.outcome, end.exit_code) == (JobState.COMPLETED, Outcome.SUCCESS, 0)
+    assert end.witness is not Witness.NOBODY
+    payload = only(user, Route.SUCCESS)
+    assert title(payload) == f"✅ greeting ({job.job_id}) completed"
+    assert facts(payload)["State"] == "COMPLETED"
+    assert facts(payload)["Exit code"] == "0 (success)"
+
+
+def test_a_job_that_is_over_at_once_is_a_success_all_the_same(user: User) -> None:
+    job = user.told(user.submit("--wrap", "true"))
+    assert (job.outcome, end_of(job).exit_code) == (Outcome.SUCCESS, 0)
+    assert "completed" in title(only(user, Route.SUCCESS))
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (3, "3"),
+        (127, "127 (command not found)"),
+        (137, "137 (128 + 9: killed by SIGKILL)"),
+        (255, "255"),
+    ],
+)
+def test_a_failed_job_shows_its_true_exit_code(user: User, code: int, words: str) -> None:
+    job = user.told(user.submit("--wrap", f"exit {code}"))
+    end = end_of(job)
+    assert (end.state, end.outcome, end.exit_code) == (JobState.FAILED, Outcome.FAILURE, code)
+    assert end.exit_code_exact
+    payload = only(user, Route.ERROR)
+    assert facts(payload)["Exit code"] == words
+    assert facts(payload)["State"] == "FAILED"
+    assert user.status(job.job_id)["exit_code"] == code
+
+
+def test_a_traceback_in_the_log_is_the_cause(user: User) -> None:
+    job = user.told(user.submit("--wrap", "python3 -c 'import no_such_module_anywhere'"))
+    assert (job.outcome, end_of(job).exit_code) == (Outcome.FAILURE, 1)
+    payload = only(user, Route.ERROR)
+    assert "no_such_module_anywhere" in read(payload)
+    assert user.status(job.job_id)["cause"] == "import_error"
+
+
+@pytest.mark.parametrize(
+    ("name", "number", "cause"), [("KILL", 9, "killed"), ("SEGV", 11, "segfault"), ("ABRT", 6, "aborted")]
+)
+def test_a_job_that_a_signal_killed_names_the_signal(user: User, name: str, number: int, cause: str) -> None:
+    job = user.told(user.submit("--wrap", f"kill -{name} $$"))
+    end = end_of(job)
+    assert (end.state, end.outcome, end.signal) == (JobState.FAILED, Outcome.FAILURE, number)
+    payload = only(user, Route.ERROR)
+    assert f"killed by signal {number} (SIG{name}" in facts(payload)["Exit code"]
+    status = user.status(job.job_id)
+    assert (status["signal"], status["cause"]) == (number, cause)
+
+
+def test_the_time_limit_is_the_cause_of_a_timeout(user: User) -> None:
+    job_id = user.submit("-t", "1", "--wrap", _SLEEP)
+    user.watched_as(job_id, "RUNNING")
+    user.slurm("scontrol", "update", f"jobid={job_id}", "endtime=now")
+    job = user.told(job_id, timeout_s=90)
+    end = end_of(job)
+    assert (end.state, end.outcome) == (JobState.TIMEOUT, Outcome.FAILURE)
+    payload = only(user, Route.ERROR)
+    assert "Time limit reached" in title(payload)
+    assert "of 1m" in facts(payload)["Wall time"]
+    assert user.status(job_id)["cause"] == "slurm_timeout"
+
+
+def test_too_much_memory_is_the_cause_of_an_out_of_memory(user: User, slurm: Cluster) -> None:
+    if not slurm.has_cgroup_memory:
+        pytest.skip("the kernel lets nobody limit memory here, so Slurm can't end a job OUT_OF_MEMORY")
+    grow = "x = bytearray(200 << 20); print(len(x))"
+    job = user.told(user.submit("--mem=40M", "--wrap", f'python3 -c "{grow}"'))
+    end = end_of(job)
+    assert (end.state, end.outcome) == (JobState.OUT_OF_MEMORY, Outcome.FAILURE)
+    payload = only(user, Route.ERROR)
+    assert "Out of memory" in title(payload)
+    assert "OUT_OF_MEMORY" in read(payload)
+    assert "--mem" in read(payload)
+    assert user.status(job.job_id)["cause"] == "host_oom_kill"
+
+
+def test_a_job_cancelled_before_its_start_never_ran(user: User) -> None:
+    job_id = user.submit("--hold", "--wrap", "true")
+    user.watched_as(job_id, "PENDING")
+    user.slurm("scancel", str(job_id))
+    job = user.told(job_id)
+    end = end_of(job)
+    assert (end.state, end.outcome, end.cancelled_by) == (JobState.CANCELLED, Outcome.CANCELLED, os.getuid())
+    payload = only(user, Route.ERROR)
+    assert "was cancelled" in title(payload)
+    assert "never started" in read(payload)
+    assert "Wall time" not in facts(payload)
+    assert payload["embeds"][0]["color"] == 0x95A5A6
+
+
+def test_a_job_cancelled_while_it_runs_says_by_whom(user: User) -> None:
+    job_id = user.submit("--wrap", _SLEEP)
+    user.watched_as(job_id, "RUNNING")
+    user.slurm("scancel", str(job_id))
+    job = user.told(job_id)
+    end = end_of(job)
+    assert (end.state, end.outcome, end.cancelled_by) == (JobState.CANCELLED, Outcome.CANCELLED, os.getuid())
+    payload = only(user, Route.ERROR)
+    assert f"cancelled by {pwd.getpwuid(os.getuid()).pw_name}" in read(payload)
+    assert user.status(job_id)["outcome"] == "cancelled"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can cancel as somebody else")
+def test_a_job_that_somebody_else_cancelled_names_them(user: User) -> None:
+    somebody = pwd.getpwnam("www-data")
+    user.run("sacctmgr", "-i", "add", "user", somebody.pw_name, "account=root", "adminlevel=operator")
+    job_id = user.submit("--wrap", _SLEEP)
+    user.watched_as(job_id, "RUNNING")
+    user.slurm("setpriv", f"--reuid={somebody.pw_uid}", "--clear-groups", "scancel", str(job_id))
+    job = user.told(job_id)
+    assert (job.outcome, end_of(job).cancelled_by) == (Outcome.CANCELLED, somebody.pw_uid)
+    payload = only(user, Route.ERROR)
+    assert f"CANCELLED by {somebody.pw_uid}" in facts(payload)["State"]
+    assert f"cancelled by {somebody.pw_name}" in read(payload)
+
+
+def test_a_missing_log_folder_is_the_cause_where_slurm_does_not_make_it(user: User) -> None:
+    job = user.told(user.submit("-o", "nowhere/log.txt", "--wrap", "echo never printed"))
+    end = end_of(job)
+    assert (end.state, end.outcome, end.signal) == (JobState.FAILED, Outcome.FAILURE, 53)
+    payload = only(user, Route.ERROR)
+    assert "no folder for its output" in title(payload)
+    assert str(user.work / "nowhere/log.txt") in read(payload)
+    assert user.status(job.job_id)["cause"] == "output_folder_missing"

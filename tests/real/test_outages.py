@@ -1,0 +1,108 @@
+"""Slurm's daemons away, frozen or late: no false end, and the right message afterwards."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from private_slurm import Cluster
+
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.job import Ledger, Witness
+from jobmon_core.domain.states import JobState
+from tests.support.told import end_of, only, title
+from tests.support.user import User
+from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.xdist_group("outages")
+
+_OUTAGE_S = 120.0  # refused connections are tried for seconds; accounting is asked with growing waits
+_UNTIL_GO = "until [ -e go ]; do sleep 0.2; done"
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[Cluster]:
+    """A cluster that no other test needs."""
+    with Cluster(min_job_age=2) as cluster:
+        yield cluster
+
+
+def _is_forgotten(user: User, job_id: int) -> bool:
+    return "Invalid job id" in user.run("scontrol", "show", "job", str(job_id)).stderr
+
+
+def test_accounting_that_comes_late_is_waited_for(user: User, slurm: Cluster) -> None:
+    user.configure(poll={"running_s": 12, "pending_s": 5})
+    job_id = user.submit("-J", "late", "--wrap", f"{_UNTIL_GO}; exit 3")
+    user.watched_as(job_id, "RUNNING")
+    slurm.stop_accounting()
+    try:
+        (user.work / "go").touch()
+        eventually(lambda: _is_forgotten(user, job_id), 30)
+        eventually(lambda: _ledger(user, job_id) is Ledger.UNREACHABLE, 60)
+        assert user.status(job_id)["outcome"] is None
+        assert not user.discord.received()
+    finally:
+        slurm.start_accounting()
+    end = end_of(user.told(job_id, _OUTAGE_S))
+    assert (end.state, end.exit_code, end.witness) == (JobState.FAILED, 3, Witness.ACCOUNTING)
+    assert title(only(user, Route.ERROR)) == f"❌ late ({job_id}) failed"
+
+
+def _ledger(user: User, job_id: int) -> Ledger | None:
+    inquiry = user.job(job_id).tasks[""].inquiry
+    return inquiry.ledger if inquiry else None
+
+
+def test_a_controller_that_is_away_ends_nothing(user: User, slurm: Cluster) -> None:
+    job_id = user.submit("-J", "through", "--wrap", f"{_UNTIL_GO}; exit 5")
+    user.watched_as(job_id, "RUNNING")
+    slurm.stop_controller()
+    try:
+        (user.work / "go").touch()
+        eventually(lambda: user.job(job_id).stale_since_s is not None, 60)
+        status = user.status(job_id)
+        assert (status["state"], status["outcome"]) == ("RUNNING", None)
+        assert status["stale_since"] is not None
+        assert "as of" in user.jobmon("status").stdout
+        assert not user.discord.received()
+    finally:
+        slurm.start_controller()
+    end = end_of(user.told(job_id, _OUTAGE_S))
+    assert (end.state, end.exit_code) == (JobState.FAILED, 5)
+    assert title(only(user, Route.ERROR)) == f"❌ through ({job_id}) failed"
+
+
+def test_a_job_that_slurm_took_although_sbatch_gave_up_is_found_and_watched(
+    user: User, slurm: Cluster
+) -> None:
+    slurm.freeze_controller()
+    try:
+        submission = subprocess.Popen(
+            [sys.executable, "-m", "jobmon", "submit", "-J", "doubt", "--wrap", "exit 7"],
+            cwd=user.work,
+            env=user.environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        with submission:
+            assert submission.stderr is not None
+            heard = ""
+            while "looking for it" not in heard:
+                line = submission.stderr.readline()
+                assert line, heard
+                heard += line
+            slurm.thaw_controller()
+            stdout, rest = submission.communicate(timeout=90)
+    finally:
+        slurm.thaw_controller()
+    assert "Socket timed out" in heard
+    assert (submission.returncode, stdout) == (1, "")
+    assert "do not submit it again" in rest
+    (state,) = (user.home / "state").glob("*.json")
+    job_id = int(state.name.split("-")[1])
+    assert end_of(user.told(job_id, _OUTAGE_S)).exit_code == 7
+    assert title(only(user, Route.ERROR)) == f"❌ doubt ({job_id}) failed"

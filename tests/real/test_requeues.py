@@ -1,0 +1,147 @@
+"""Jobs whose id goes on living after an end, and jobs that wait, on the real Slurm: one message each."""
+
+from __future__ import annotations
+
+import pytest
+from private_slurm import Cluster
+
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.states import JobState, Outcome
+from tests.support.told import end_of, facts, only, read, title
+from tests.support.user import User
+from tests.support.waiting import eventually
+
+_FIRST_RUN_WAITS = '[ "${SLURM_RESTART_COUNT:-0}" -gt 0 ] || exec sleep 300'
+_REQUEUED_S = 90.0  # a requeued job is eligible again after 11 s here, and seen by two looks
+
+
+def _requeue_and_end(user: User, last_words: str) -> int:
+    job_id = user.submit("--wrap", f"{_FIRST_RUN_WAITS}; {last_words}")
+    user.watched_as(job_id, "RUNNING")
+    user.slurm("scontrol", "requeue", str(job_id))
+    return job_id
+
+
+def test_a_requeued_job_that_completes_is_one_success(user: User) -> None:
+    job = user.told(_requeue_and_end(user, "true"), _REQUEUED_S)
+    assert (end_of(job).state, job.outcome) == (JobState.COMPLETED, Outcome.SUCCESS)
+    assert job.tasks[""].restarts == 1
+    assert facts(only(user, Route.SUCCESS))["Restarts"].startswith("1")
+
+
+def test_a_requeued_job_that_fails_is_one_failure_of_its_last_run(user: User) -> None:
+    job = user.told(_requeue_and_end(user, "echo in vain >&2; exit 5"), _REQUEUED_S)
+    assert (end_of(job).state, end_of(job).exit_code) == (JobState.FAILED, 5)
+    assert job.tasks[""].restarts == 1
+    assert "in vain" in read(only(user, Route.ERROR))
+
+
+def test_an_exit_code_that_requeues_is_no_end(user: User) -> None:
+    job_id = user.submit("--wrap", "exit $(( ${SLURM_RESTART_COUNT:-0} ? 0 : 77 ))")
+    job = user.told(job_id, _REQUEUED_S)
+    assert (end_of(job).exit_code, job.outcome) == (0, Outcome.SUCCESS)
+    assert job.tasks[""].restarts == 1
+    only(user, Route.SUCCESS)
+
+
+def test_a_special_exit_asks_for_attention_and_ends_nothing(user: User) -> None:
+    job_id = user.submit("--wrap", "echo odd; exit 78", "-J", "special")
+    (payload,) = user.discord.wait_for(1, 60)
+    assert title(payload) == f"⚠ special ({job_id}) is held after a special exit"
+    assert "scontrol release" in read(payload)
+    assert user.status(job_id)["outcome"] is None
+    assert user.status(job_id)["state"] == "SPECIAL_EXIT"
+    user.slurm("scancel", str(job_id))
+    job = user.told(job_id)
+    assert job.outcome is Outcome.CANCELLED
+    assert [title(each) for each in user.discord.received(Route.ERROR)] == [
+        title(payload),
+        f"⏹ special ({job_id}) was cancelled by root",
+    ]
+    assert not user.discord.received(Route.SUCCESS)
+
+
+@pytest.mark.xdist_group("n5")
+def test_a_preempted_job_that_returns_to_the_queue_has_not_ended(user: User) -> None:
+    whole_node = ("--exclusive", "--mem=0")
+    job_id = user.submit("-p", "low", *whole_node, "--wrap", f"{_FIRST_RUN_WAITS}; true")
+    user.watched_as(job_id, "RUNNING")
+    user.slurm("sbatch", "-p", "high", *whole_node, "-o", "/dev/null", "--wrap", "sleep 1")
+    job = user.told(job_id, _REQUEUED_S)
+    assert (job.outcome, job.tasks[""].restarts) == (Outcome.SUCCESS, 1)
+    assert facts(only(user, Route.SUCCESS))["Restarts"].startswith("1")
+
+
+@pytest.mark.xdist_group("n5")
+def test_a_preempted_job_that_is_not_requeued_has_failed(user: User) -> None:
+    whole_node = ("--exclusive", "--mem=0")
+    job_id = user.submit("-p", "lowcancel", *whole_node, "--wrap", "sleep 300")
+    user.watched_as(job_id, "RUNNING")
+    user.slurm("sbatch", "-p", "high", *whole_node, "-o", "/dev/null", "--wrap", "sleep 1")
+    job = user.told(job_id)
+    assert (end_of(job).state, job.outcome) == (JobState.PREEMPTED, Outcome.FAILURE)
+    assert "Preempted" in title(only(user, Route.ERROR))
+    assert user.status(job_id)["cause"] == "slurm_preempted"
+
+
+@pytest.mark.xdist_group("doomed")
+def test_a_dead_node_ends_only_the_job_that_may_not_be_requeued(user: User, slurm: Cluster) -> None:
+    mortal = user.submit("-p", "doomed", "--no-requeue", "-J", "mortal", "--wrap", "sleep 300")
+    reborn = user.submit("-p", "doomed", "-J", "reborn", "--wrap", f"{_FIRST_RUN_WAITS}; true")
+    user.watched_as(mortal, "RUNNING")
+    user.watched_as(reborn, "RUNNING")
+    slurm.kill_node("n4")
+    try:
+        lost = user.told(mortal)
+        user.watched_as(reborn, "PENDING")
+    finally:
+        slurm.revive_node("n4")
+    back = user.told(reborn, _REQUEUED_S)
+    assert (end_of(lost).state, lost.outcome) == (JobState.NODE_FAIL, Outcome.FAILURE)
+    assert (end_of(back).state, back.outcome) == (JobState.COMPLETED, Outcome.SUCCESS)
+    assert back.tasks[""].restarts == 1
+    (failure,), (success,) = user.discord.received(Route.ERROR), user.discord.received(Route.SUCCESS)
+    assert title(failure) == f"❌ mortal ({mortal}) failed: A node failed"
+    assert "n4" in facts(failure)["Node"]
+    assert title(success) == f"✅ reborn ({reborn}) completed"
+    assert user.status(mortal)["cause"] == "node_fail"
+
+
+def test_a_suspended_job_is_alive_until_it_ends(user: User) -> None:
+    job_id = user.submit("--wrap", "until [ -e go ]; do sleep 0.2; done")
+    user.watched_as(job_id, "RUNNING")
+    user.slurm("scontrol", "suspend", str(job_id))
+    user.watched_as(job_id, "SUSPENDED")
+    assert user.status(job_id)["outcome"] is None
+    (user.work / "go").touch()
+    user.slurm("scontrol", "resume", str(job_id))
+    job = user.told(job_id)
+    assert job.outcome is Outcome.SUCCESS
+    only(user, Route.SUCCESS)
+
+
+def test_a_held_job_is_watched_in_silence_until_it_is_released(user: User) -> None:
+    job_id = user.submit("--hold", "--wrap", "true")
+    user.watched_as(job_id, "PENDING")
+    assert user.job(job_id).tasks[""].reason == "JobHeldUser"
+    user.slurm("scontrol", "release", str(job_id))
+    assert user.told(job_id).outcome is Outcome.SUCCESS
+    only(user, Route.SUCCESS)
+
+
+@pytest.mark.parametrize("array", [(), ("--array=1-3",)], ids=["job", "array"])
+def test_a_dependency_that_can_never_be_met_asks_for_attention_once(
+    user: User, array: tuple[str, ...]
+) -> None:
+    first = user.slurm("sbatch", "--parsable", "-o", "/dev/null", "--wrap", "exit 1").strip()
+    job_id = user.submit(f"--dependency=afterok:{first}", *array, "-J", "heir", "--wrap", "true")
+    (payload,) = user.discord.wait_for(1, 60)
+    assert title(payload) == f"⚠ heir ({job_id}) will never start: DependencyNeverSatisfied"
+    assert "scancel" in read(payload)
+    assert user.status(job_id)["outcome"] is None
+    looked_s = user.job(job_id).answered_s or 0.0
+    eventually(lambda: (user.job(job_id).answered_s or 0.0) > looked_s, 30)
+    user.slurm("scancel", str(job_id))
+    assert user.told(job_id).outcome is Outcome.CANCELLED
+    assert [title(each)[0] for each in user.discord.received(Route.ERROR)] == ["⚠", "⏹"]
+    assert not user.discord.received(Route.SUCCESS)

@@ -1,0 +1,260 @@
+"""The Slurm client, on the real Slurm."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from private_slurm import Cluster
+
+from jobmon_core.domain.answers import Disabled, NotListed, Reply, Unreachable
+from jobmon_core.domain.jobref import JobRef
+from jobmon_core.domain.logpaths import Templates
+from jobmon_core.domain.observation import AccountingRow, QueueRow, Record
+from jobmon_core.domain.states import JobState
+from jobmon_core.scheduler.contract import Submission, Submitted
+from jobmon_core.scheduler.runner import Programs
+from jobmon_core.scheduler.slurm.client import SlurmScheduler
+from jobmon_core.scheduler.slurm.submitting import Search, SlurmSubmitter
+from tests.recordings.record import AWKWARD_NAME
+from tests.support.waiting import eventually
+
+PATIENCE_S = 60.0
+NAMES = [AWKWARD_NAME, "a\nb", "a|b=c 'd' %j %% \\ ü", "JobState=COMPLETED ExitCode=0:0"]
+
+
+@dataclass
+class Desk:
+    """A client, and what it said."""
+
+    slurm: SlurmScheduler
+    submitter: SlurmSubmitter
+    work: Path
+    out: Path
+    jobs: list[Submitted] = field(default_factory=list)
+
+    def submit(self, *arguments: str) -> Submission:
+        return self.submitter.submit(["-D", str(self.work), *arguments], self.jobs.append)
+
+    def job(self, *arguments: str) -> int:
+        submission = self.submit(*arguments)
+        assert submission.job is not None, self.out.read_text()
+        return submission.job.ref.job_id
+
+    def rows(self, job_id: int) -> tuple[QueueRow, ...]:
+        reply = self.slurm.ask_queue(str(os.getuid()))
+        assert isinstance(reply, Reply), reply
+        return self.slurm.read_queue(reply.text, job_id)
+
+    def records(self, job_id: int) -> tuple[Record, ...]:
+        answer = self.slurm.ask_record(job_id)
+        assert isinstance(answer, tuple), answer
+        return answer
+
+    def ledger(self, job_id: int) -> tuple[AccountingRow, ...]:
+        reply = self.slurm.ask_accounting([job_id])
+        assert isinstance(reply, Reply), reply
+        return self.slurm.read_accounting(reply.text, job_id)
+
+    def becomes(self, job_id: int, *states: JobState) -> tuple[QueueRow, ...]:
+        eventually(lambda: {row.state for row in self.rows(job_id)} == set(states), PATIENCE_S)
+        return self.rows(job_id)
+
+
+def desk_of(tmp_path: Path, search: Search | None = None) -> Iterator[Desk]:
+    out = tmp_path / "out"
+    with out.open("wb") as file:
+        programs = Programs(stdout_fd=file.fileno(), stderr_fd=file.fileno())
+        slurm = SlurmScheduler(programs)
+        submitter = SlurmSubmitter(programs, "", slurm.sessions, search or Search())
+        yield Desk(slurm, submitter, tmp_path, out)
+
+
+@pytest.fixture(autouse=True)
+def _on_the_cluster(slurm: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in slurm.env.items():
+        monkeypatch.setenv(name, value)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    yield from desk_of(tmp_path)
+
+
+def accounted(desk: Desk, job_id: int, state: JobState) -> AccountingRow:
+    eventually(lambda: {row.state for row in desk.ledger(job_id)} == {state}, PATIENCE_S)
+    return desk.ledger(job_id)[-1]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_witnesses_agree_on_a_job_of_any_name(desk: Desk, name: str) -> None:
+    job_id = desk.job("-J", name, "--wrap", "exit 137", "--mem=70M")
+    (row,) = desk.becomes(job_id, JobState.FAILED)
+    (record,) = desk.records(job_id)
+    entry = accounted(desk, job_id, JobState.FAILED)
+    assert record.name == name
+    assert entry.name == name.replace('"', "`")
+    assert (record.exit_code, entry.exit_code) == (137, 9)
+    assert row.submit_s == record.submit_s == entry.submit_s
+    assert row.end_s == record.end_s == entry.end_s
+    assert record.requested_bytes == entry.usage.requested_bytes == 70 << 20
+    assert record.stdout == str(desk.work / f"slurm-{job_id}.out")
+
+
+def test_the_queue_may_be_asked_by_the_users_name_too(desk: Desk) -> None:
+    job_id = desk.job("-H", "--wrap", "true")
+    reply = desk.slurm.ask_queue("root" if os.getuid() == 0 else os.environ["USER"])
+    assert isinstance(reply, Reply)
+    assert desk.slurm.read_queue(reply.text, job_id)
+
+
+def test_the_users_settings_for_slurms_commands_change_no_answer(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job_id = desk.job("-H", "--wrap", "true")
+    before = desk.rows(job_id), desk.records(job_id)
+    for name, value in {
+        "SQUEUE_USERS": "nobody",
+        "SQUEUE_STATES": "RUNNING",
+        "SQUEUE_ARRAY": "1",
+        "SQUEUE_FORMAT": "%j",
+        "SLURM_CLUSTERS": "nowhere",
+        "SLURM_TIME_FORMAT": "relative",
+        "LC_ALL": "de_DE.UTF-8",
+    }.items():
+        monkeypatch.setenv(name, value)
+    assert (desk.rows(job_id), desk.records(job_id)) == before
+
+
+def test_an_array_from_waiting_to_the_last_task(desk: Desk) -> None:
+    job_id = desk.job("-a", "1-3", "--begin", "now+1hour", "--wrap", "exit $SLURM_ARRAY_TASK_ID")
+    (waiting,) = desk.rows(job_id)
+    assert waiting.waiting is not None
+    assert [*waiting.waiting] == [1, 2, 3]
+    subprocess.run(["scontrol", "update", f"jobid={job_id}", "starttime=now"], check=True)  # noqa: S607
+    ended = desk.becomes(job_id, JobState.FAILED)
+    assert {row.ref for row in ended} == {JobRef(job_id, task) for task in (1, 2, 3)}
+    assert job_id in {row.own_id for row in ended}, "the last task has the array's own id"
+    assert {record.ref.task: record.exit_code for record in desk.records(job_id)} == {1: 1, 2: 2, 3: 3}
+    accounted(desk, job_id, JobState.FAILED)
+    assert {row.ref.task: row.exit_code for row in desk.ledger(job_id)} == {1: 1, 2: 2, 3: 3}
+    log = str(desk.work / "slurm-%A_%a.out")
+    assert desk.slurm.ask_log_templates(job_id) == Templates(log, log)
+
+
+def test_a_requeued_job_has_two_runs(desk: Desk) -> None:
+    job_id = desk.job("--wrap", "sleep 300")
+    desk.becomes(job_id, JobState.RUNNING)
+    subprocess.run(["scontrol", "requeue", str(job_id)], check=True)  # noqa: S607
+    desk.becomes(job_id, JobState.PENDING)
+    eventually(lambda: len(desk.ledger(job_id)) == 2, PATIENCE_S)
+    assert [row.state for row in desk.ledger(job_id)] == [JobState.REQUEUED, JobState.PENDING]
+    assert [record.restarts for record in desk.records(job_id)] == [1]
+    subprocess.run(["scancel", str(job_id)], check=True)  # noqa: S607
+    eventually(lambda: desk.ledger(job_id)[-1].cancelled_by == os.getuid(), PATIENCE_S)
+
+
+def test_a_quiet_job_is_found_whatever_it_is(tmp_path: Path) -> None:
+    known: set[JobRef] = set()
+    for desk in desk_of(tmp_path, Search(lambda ref: ref in known, lambda _text: None)):
+        for arguments in ((), ("--parsable",), ("-a", "1-2"), ("-n1", ":", "-n1")):
+            submission = desk.submit("-Q", "-H", *arguments, "--wrap", "true")
+            assert submission.job is not None, arguments
+            assert desk.rows(submission.job.ref.job_id), arguments
+            assert submission.job.ref not in known
+            known.add(submission.job.ref)
+        assert len(known) == 4
+        assert desk.out.read_bytes() == b""
+
+
+def test_a_waiting_sbatch_tells_its_job_at_once_and_its_exit_code_in_the_end(desk: Desk) -> None:
+    seen: list[JobState] = []
+
+    def on_job(job: Submitted) -> None:
+        seen.extend(row.state for row in desk.rows(job.ref.job_id))
+
+    script = ["-D", str(desk.work), "--wait", "--wrap", "sleep 2; exit 3"]
+    submission = desk.submitter.submit(script, on_job)
+    assert submission.exit_code == 3
+    assert seen
+    assert seen[0] in (JobState.PENDING, JobState.RUNNING)
+
+
+def test_a_job_knows_nothing_of_the_webhook(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JOBMON_ERROR_WEBHOOK", "https://secret.example")
+    job_id = desk.job("--wrap", "echo [$JOBMON_ERROR_WEBHOOK]")
+    desk.becomes(job_id, JobState.COMPLETED)
+    assert (desk.work / f"slurm-{job_id}.out").read_text() == "[]\n"
+
+
+def test_a_test_only_submission_is_no_job(desk: Desk) -> None:
+    assert desk.submit("--test-only", "--wrap", "true") == Submission(0, None)
+    assert "to start at" in desk.out.read_text()
+
+
+def test_what_slurm_does_not_know_is_not_listed(desk: Desk) -> None:
+    assert desk.slurm.ask_record(179_999) == NotListed()
+    assert desk.slurm.script_of(179_999) == ""
+    assert desk.ledger(179_999) == ()
+
+
+def test_a_jobs_script_and_the_clusters_name_are_told(desk: Desk, slurm: Cluster) -> None:
+    job_id = desk.job("-H", "--wrap", "echo hello from here")
+    assert "echo hello from here" in desk.slurm.script_of(job_id)
+    assert desk.slurm.cluster_name() == slurm.name
+
+
+def test_another_cluster_is_asked_by_its_name(desk: Desk, slurm: Cluster) -> None:
+    named = SlurmScheduler(Programs(), slurm.name)
+    submission = desk.submit("-M", slurm.name, "-H", "--wrap", "true")
+    assert submission.job is not None
+    assert submission.job.cluster == slurm.name
+    job_id = submission.job.ref.job_id
+    reply, ledger = named.ask_queue(str(os.getuid())), named.ask_accounting([job_id])
+    assert isinstance(reply, Reply)
+    assert isinstance(ledger, Reply)
+    assert named.read_queue(reply.text, job_id) == desk.rows(job_id)
+    assert named.ask_record(job_id) == desk.slurm.ask_record(job_id)
+    unknown = SlurmScheduler(Programs(), "nowhere").ask_queue(str(os.getuid()))
+    assert isinstance(unknown, Unreachable)
+
+
+@pytest.fixture
+def frozen(slurm: Cluster) -> Iterator[Callable[[], None]]:
+    """A controller that takes connections and does not answer, until the test thaws it."""
+    slurm.freeze_controller()
+    yield slurm.thaw_controller
+    slurm.thaw_controller()
+
+
+def test_a_job_taken_by_a_controller_that_hung_is_found(tmp_path: Path, frozen: Callable[[], None]) -> None:
+    # it answers again just when sbatch has given up, and serves the request that lay there
+    for desk in desk_of(tmp_path, Search(tell=lambda _text: frozen())):
+        submission = desk.submit("-H", "--wrap", "true")
+        assert submission.exit_code == 1
+        assert "Socket timed out" in desk.out.read_text()
+        assert submission.job is not None, submission.note
+        assert "do not submit it again" in submission.note
+        assert [job.ref for job in desk.jobs] == [submission.job.ref]
+        assert desk.rows(submission.job.ref.job_id)[0].reason == "JobHeldUser"
+
+
+@pytest.mark.usefixtures("frozen")
+def test_a_controller_that_hangs_is_unreachable(desk: Desk) -> None:
+    for answer in (desk.slurm.ask_queue(str(os.getuid())), desk.slurm.ask_record(1)):
+        assert isinstance(answer, Unreachable)
+        assert "timed out" in answer.why
+
+
+def test_a_cluster_without_accounting_says_so(
+    desk: Desk, slurm: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = Path(slurm.env["SLURM_CONF"]).read_text().splitlines(keepends=True)
+    conf = tmp_path / "slurm.conf"
+    conf.write_text("".join(line for line in lines if not line.startswith("AccountingStorage")))
+    monkeypatch.setenv("SLURM_CONF", str(conf))
+    assert desk.slurm.ask_accounting([1]) == Disabled()

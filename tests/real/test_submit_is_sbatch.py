@@ -1,0 +1,306 @@
+"""`jobmon submit ARGS` is `sbatch ARGS`: the same words, exit code and job; and the job is watched."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pytest
+from private_slurm import Cluster
+
+from jobmon_core.domain.states import Outcome
+from jobmon_core.engine.census import Health
+from tests.support.user import User
+from tests.support.waiting import eventually
+
+_SCRIPT = '#!/bin/bash\nprintf "<%s>" "$@"\n'
+_FILES = {
+    "job.sh": _SCRIPT,
+    "train.sbatch": f"{_SCRIPT}exit 3\n",
+    "directives.sh": "#!/bin/bash\n#SBATCH --output=said-%j.txt -t 5 --comment='a b'\ntrue\n",
+    "het.sh": "#!/bin/bash\n#SBATCH -n1\n#SBATCH hetjob\n#SBATCH -n1\ntrue\n",
+    "waits.sh": "#!/bin/bash\n#SBATCH --wait\nexit 6\n",
+    "no-shebang.sh": "true\n",
+    "dos.sh": "#!/bin/bash\r\ntrue\r\n",
+    "empty.sh": "",
+}
+# what Slurm keeps of a job and neither time nor chance changes
+_KEPT = (
+    *("JobName", "UserId", "Account", "QOS", "Requeue", "Dependency", "TimeLimit", "Partition", "Command"),
+    *("CPUs/Task", "MinMemoryCPU", "Features", "OverSubscribe", "WorkDir", "StdErr", "StdIn", "StdOut"),
+    *("TresPerNode", "Comment", "ArrayTaskThrottle", "MailUser", "Power", "Licenses", "Reservation"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One way to call sbatch; ``CLUSTER`` stands for the cluster's name."""
+
+    arguments: tuple[str, ...]
+    stdin: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    def on(self, cluster: str) -> Form:
+        """Return this form with the name of the cluster filled in."""
+        return Form(
+            tuple(word.replace("CLUSTER", cluster) for word in self.arguments),
+            self.stdin,
+            {name: value.replace("CLUSTER", cluster) for name, value in self.environment.items()},
+        )
+
+
+_ACCEPTED = {
+    "a script": Form(("job.sh",)),
+    "arguments of the script that look like options": Form(
+        ("train.sbatch", "--epochs", "3", "--backend", "nccl", "-h")
+    ),
+    "options": Form(("--gres=gpu:2", "-p", "main", "-t", "02:00:00", "job.sh")),
+    "abbreviated options": Form(("--part=main", "--job-n=short", "job.sh")),
+    "directives in the script": Form(("directives.sh",)),
+    "wrap": Form(("--wrap", "echo 'a  b'", "-J", 'odd name % | "é"')),
+    "a script on stdin": Form(("-J", "piped"), _SCRIPT),
+    "a script on stdin and nothing else": Form((), _SCRIPT),
+    "an array": Form(("--array=1-3%2", "job.sh")),
+    "a heterogeneous job": Form(("-n1", ":", "-n1", "job.sh", ":", "x")),
+    "a heterogeneous job by its script": Form(("het.sh",)),
+    "a cluster": Form(("-M", "CLUSTER", "job.sh")),
+    "a cluster by $SLURM_CLUSTERS": Form(("job.sh",), environment={"SLURM_CLUSTERS": "CLUSTER"}),
+    "a cluster by $SBATCH_CLUSTERS": Form(("job.sh",), environment={"SBATCH_CLUSTERS": "CLUSTER"}),
+    "parsable": Form(("--parsable", "job.sh")),
+    "a cluster and parsable": Form(("-M", "CLUSTER", "--parsable", "job.sh")),
+    "sbatch's variables": Form(
+        ("job.sh",),
+        environment={
+            "SBATCH_OUTPUT": "from-env.out",
+            "SBATCH_JOB_NAME": "from env",
+            "SBATCH_TIMELIMIT": "7",
+            "SBATCH_PARTITION": "main",
+            "SBATCH_REQUEUE": "1",
+        },
+    ),
+    "wait for a success": Form(("--wait", "job.sh")),
+    "wait for a failure": Form(("--wait", "train.sbatch")),
+    "wait, as a directive": Form(("waits.sh",)),
+    "no export, no requeue, mail": Form(("--export=NONE", "--no-requeue", "--mail-type=END", "job.sh")),
+}
+_REFUSED = {
+    "an unknown option": Form(("--no-such-option", "job.sh")),
+    "an option without its value": Form(("-p",)),
+    "an unknown partition": Form(("-p", "nowhere", "job.sh")),
+    "a missing script": Form(("missing.sh",)),
+    "a script without a shebang": Form(("no-shebang.sh",)),
+    "a script with DOS line breaks": Form(("dos.sh",)),
+    "an empty script": Form(("empty.sh",)),
+    "an empty script on stdin": Form(()),
+    "a bad time": Form(("-t", "tomorrow", "job.sh")),
+    "a bad array": Form(("--array=x-y", "job.sh")),
+    "a bad dependency": Form(("--dependency=afterwards:1", "job.sh")),
+    "more than a node has": Form(("--gres=gpu:99", "job.sh")),
+    "an unknown cluster": Form(("-M", "nowhere", "job.sh")),
+    "quiet, and refused": Form(("-Q", "-p", "nowhere", "job.sh")),
+    "wait, and refused": Form(("--wait", "-p", "nowhere", "job.sh")),
+    "the error of one component": Form(("-n1", ":", "-p", "nowhere", "job.sh")),
+}
+_INNOCENT = {
+    "test-only": Form(("--test-only", "job.sh")),
+    "version": Form(("--version",)),
+    "V": Form(("-V",)),
+    "usage": Form(("--usage",)),
+    "help after an option": Form(("-p", "main", "--help")),
+}
+_SILENT = {
+    "quiet": Form(("-Q", "job.sh")),
+    "quiet and parsable": Form(("--quiet", "--parsable", "job.sh")),
+    "quiet, an array": Form(("-Q", "--array=1-2", "job.sh")),
+    "quiet, a cluster": Form(("-Q", "-M", "CLUSTER", "job.sh")),
+    "quiet, wait for a failure": Form(("-Q", "--wait", "train.sbatch")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a command said, with job ids and times made alike, and without what is jobmon's own."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def typist(user: User) -> User:
+    """A user who has the scripts that the forms name."""
+    for name, content in _FILES.items():
+        (user.work / name).write_bytes(content.encode())
+    return user
+
+
+def _sbatch(user: User, form: Form) -> tuple[Said, list[int]]:
+    return _said(user.run("sbatch", *form.arguments, stdin=form.stdin, **form.environment))
+
+
+def _jobmon(user: User, form: Form) -> tuple[Said, list[int]]:
+    # in a session of its own, as a user's terminal is: a job that is not named is looked for by it
+    argv = ("setsid", "--wait", sys.executable, "-m", "jobmon", "submit", *form.arguments)
+    return _said(user.run(*argv, stdin=form.stdin, **form.environment))
+
+
+def _said(done: subprocess.CompletedProcess[str]) -> tuple[Said, list[int]]:
+    """Return what was said, and the ids of the jobs that were submitted."""
+    stderr = "".join(line for line in done.stderr.splitlines(True) if not line.startswith("jobmon: "))
+    ids = re.findall(r"^(?:Submitted batch job )?(\d+)\b", done.stdout, re.MULTILINE)
+    return Said(done.returncode, _alike(done.stdout), _alike(stderr)), [int(each) for each in ids]
+
+
+def _alike(text: str) -> str:
+    text = re.sub(r"\d{4}-\d\d-\d\dT[\d:]+", "TIME", text)
+    return re.sub(r"\b\d{4,}\b", "N", text)
+
+
+def _record(user: User, job_id: int) -> dict[str, str]:
+    """Return what Slurm keeps of a job, as far as two alike submissions must agree."""
+    first = user.slurm("scontrol", "-o", "show", "job", str(job_id)).splitlines()[0]
+    first = first.replace("TimeLimit=365-00:00:00", "TimeLimit=UNLIMITED")  # as it is shown before the start
+    pairs = re.findall(r"(?:^| )([A-Z][A-Za-z/]+)=(.*?)(?= [A-Z][A-Za-z/:]+=|$)", first)
+    return {key: re.sub(r"\d+", "N", value) for key, value in pairs if key in _KEPT}
+
+
+def _states(user: User) -> list[str]:
+    return [path.name for path in user.home.rglob("*") if path.suffix in (".json", ".owner", ".log")]
+
+
+@pytest.mark.parametrize("form", _ACCEPTED.values(), ids=_ACCEPTED)
+def test_what_sbatch_accepts_is_the_same_job_and_the_same_words_and_is_watched(
+    typist: User, slurm: Cluster, form: Form
+) -> None:
+    form = form.on(slurm.name)
+    by_sbatch, (bare_id,) = _sbatch(typist, form)
+    by_jobmon, (job_id,) = _jobmon(typist, form)
+    assert by_jobmon == by_sbatch
+    assert _record(typist, job_id) == _record(typist, bare_id)
+    assert typist.snapshot(job_id).health in (Health.ALIVE, Health.DONE)
+    assert typist.job(job_id).job_id == job_id
+
+
+@pytest.mark.parametrize("form", _REFUSED.values(), ids=_REFUSED)
+def test_what_sbatch_refuses_is_refused_in_its_words_and_leaves_nothing(
+    typist: User, slurm: Cluster, form: Form
+) -> None:
+    form = form.on(slurm.name)
+    by_sbatch, _ = _sbatch(typist, form)
+    by_jobmon, _ = _jobmon(typist, form)
+    assert by_sbatch.exit_code != 0
+    assert by_jobmon == by_sbatch
+    assert _states(typist) == ["config.json"]
+
+
+@pytest.mark.parametrize("form", _INNOCENT.values(), ids=_INNOCENT)
+def test_what_submits_nothing_leaves_nothing(typist: User, slurm: Cluster, form: Form) -> None:
+    form = form.on(slurm.name)
+    by_sbatch, _ = _sbatch(typist, form)
+    by_jobmon, _ = _jobmon(typist, form)
+    assert by_sbatch.exit_code == 0
+    assert by_jobmon == by_sbatch
+    assert _states(typist) == ["config.json"]
+
+
+@pytest.mark.parametrize("form", _SILENT.values(), ids=_SILENT)
+def test_a_job_that_sbatch_does_not_name_is_found_and_watched(
+    typist: User, slurm: Cluster, form: Form
+) -> None:
+    form = form.on(slurm.name)
+    by_sbatch, _ = _sbatch(typist, form)
+    by_jobmon, _ = _jobmon(typist, form)
+    assert by_jobmon == by_sbatch
+    assert by_sbatch.stdout == ""
+    (status,) = json.loads(typist.jobmon("status", "--json").stdout)
+    job_id = status["job_id"]
+    ours = typist.slurm("squeue", "-h", "-t", "all", "-a", "-j", job_id, "-O", "WorkDir:200")
+    assert ours.split()[0] == str(typist.work)
+    # the newest of the two is ours
+    theirs = typist.slurm("squeue", "-h", "-t", "all", "-a", "-u", "root", "-O", "ArrayJobId:20,WorkDir:200")
+    assert job_id == max(line.split()[0] for line in theirs.splitlines() if str(typist.work) in line)
+    assert status["monitor"] in ("alive", "done")
+
+
+def test_a_job_on_a_named_cluster_is_followed_there_to_its_end(typist: User, slurm: Cluster) -> None:
+    job = typist.told(typist.submit("-M", slurm.name, "-J", "far", "job.sh"))
+    assert (job.name, job.cluster, job.outcome) == ("far", slurm.name, Outcome.SUCCESS)
+
+
+def test_the_arguments_of_the_script_reach_it_as_they_are(typist: User) -> None:
+    words = ("--epochs", "3", "-h", "", "a  b", "*", "$HOME", "--backend", "local", "é")
+    typist.submit("--wait", "--output=said", "job.sh", *words)
+    assert (typist.work / "said").read_text(encoding="utf-8") == "".join(f"<{word}>" for word in words)
+
+
+def test_the_monitor_is_there_while_sbatch_still_waits(typist: User) -> None:
+    typist.script("until [ -e go ]; do sleep 0.1; done; exit 5", name="long.sh")
+    argv = (sys.executable, "-m", "jobmon", "submit", "--wait", "long.sh")
+    with subprocess.Popen(
+        argv, cwd=typist.work, env=typist.environment, stdout=subprocess.PIPE, text=True
+    ) as waiting:
+        assert waiting.stdout is not None
+        job_id = int(waiting.stdout.readline().split()[-1])
+        eventually(lambda: bool(_states(typist)[1:]) and typist.snapshot(job_id).health is Health.ALIVE)
+        assert waiting.poll() is None
+        (typist.work / "go").touch()
+        assert waiting.wait() == 5
+    assert typist.told(job_id).outcome is Outcome.FAILURE
+
+
+def test_the_job_has_the_umask_and_the_environment_of_its_user(typist: User) -> None:
+    script = typist.script("umask; env | grep -v -e ^SLURM -e ^TMPDIR -e ^_= | sort", name="env.sh")
+    mine = {"MY_OWN": "a b", "JOBMON_ERROR_WEBHOOK_FILE": "kept"}
+    said = []
+    for command in ("sbatch", f"{sys.executable} -m jobmon submit"):
+        line = f"umask 027; {command} --wait --output=out {script}"
+        assert typist.run("sh", "-c", line, **mine).returncode == 0
+        said.append((typist.work / "out").read_text(encoding="utf-8"))
+    assert said[0] == said[1]
+    assert said[0].startswith("0027\n")
+    assert "MY_OWN=a b\n" in said[0]
+
+
+def test_a_webhook_in_the_environment_stays_out_of_the_job(typist: User) -> None:
+    typist.script("env", name="env.sh")
+    url = typist.discord.error_url
+    typist.submit("--wait", "--output=out", "env.sh", JOBMON_ERROR_WEBHOOK=url)
+    assert "WEBHOOK" not in (typist.work / "out").read_text(encoding="utf-8")
+
+
+def test_exported_variables_are_those_that_were_named(typist: User) -> None:
+    typist.script('echo "$ONE-$TWO"', name="env.sh")
+    typist.submit("--wait", "--output=out", "--export=ONE=1", "env.sh", TWO="2")
+    assert (typist.work / "out").read_text(encoding="utf-8") == "1-\n"
+
+
+@pytest.mark.parametrize("redirection", ["| head -0", ">&-", "2>&-", "<&-", "<&- >&- 2>&-", ">/dev/full"])
+def test_a_user_who_does_not_listen_has_the_job_watched_all_the_same(typist: User, redirection: str) -> None:
+    line = f"set -o pipefail; {sys.executable} -m jobmon submit job.sh {redirection}"
+    assert typist.run("bash", "-c", line).returncode == 0
+    (status,) = json.loads(typist.jobmon("status", "--json").stdout)
+    assert status["monitor"] in ("alive", "done")
+
+
+def test_an_inherited_descriptor_can_be_the_script(typist: User) -> None:
+    line = f"{sys.executable} -m jobmon submit <(printf '#!/bin/bash\\ntrue\\n')"
+    done = typist.run("bash", "-c", line)
+    assert re.fullmatch(r"Submitted batch job \d+\n", done.stdout), done
+
+
+def test_a_signal_ends_sbatch_and_the_exit_code_tells(typist: User) -> None:
+    argv = (sys.executable, "-m", "jobmon", "submit", "--wait", "--wrap", "sleep 60")
+    with subprocess.Popen(
+        argv, cwd=typist.work, env=typist.environment, stdout=subprocess.PIPE, text=True
+    ) as waiting:
+        assert waiting.stdout is not None
+        job_id = int(waiting.stdout.readline().split()[-1])
+        eventually(lambda: bool(_states(typist)[1:]) and typist.snapshot(job_id).health is Health.ALIVE)
+        os.kill(waiting.pid, 15)
+        assert waiting.wait() == 143
+    assert typist.snapshot(job_id).health is Health.ALIVE

@@ -1,0 +1,119 @@
+"""``jobmon watch`` of jobs that were submitted without jobmon, on the real Slurm."""
+
+from __future__ import annotations
+
+import pytest
+
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.states import Outcome
+from tests.support.told import end_of, facts, only, read, title
+from tests.support.user import User
+from tests.support.waiting import eventually
+
+_HET_S = 90.0  # backfill starts them
+
+
+def _sbatch(user: User, *arguments: str) -> int:
+    return int(user.slurm("sbatch", "--parsable", *arguments))
+
+
+def _watch(user: User, *arguments: str) -> None:
+    done = user.jobmon("watch", *arguments)
+    assert (done.returncode, done.stdout) == (0, ""), done
+    assert f"watching job {arguments[0]}" in done.stderr
+
+
+def test_a_waiting_job_is_watched_to_its_end(user: User) -> None:
+    job_id = _sbatch(user, "--hold", "-J", "later", "--wrap", "exit 2")
+    _watch(user, str(job_id))
+    user.watched_as(job_id, "PENDING")
+    user.slurm("scontrol", "release", str(job_id))
+    assert end_of(user.told(job_id)).exit_code == 2
+    assert title(only(user, Route.ERROR)) == f"❌ later ({job_id}) failed"
+
+
+def test_a_running_job_is_watched_to_its_end(user: User) -> None:
+    job_id = _sbatch(user, "--wrap", "until [ -e go ]; do sleep 0.2; done")
+    user.in_state(job_id, "RUNNING")
+    _watch(user, str(job_id))
+    user.watched_as(job_id, "RUNNING")
+    (user.work / "go").touch()
+    assert user.told(job_id).outcome is Outcome.SUCCESS
+    only(user, Route.SUCCESS)
+
+
+def test_a_job_that_is_over_is_explained_at_once(user: User) -> None:
+    job_id = _sbatch(user, "--wrap", "exit 137")
+    user.in_state(job_id, "FAILED")
+    _watch(user, str(job_id))
+    end = end_of(user.told(job_id))
+    assert (end.outcome, end.exit_code, end.exit_code_exact) == (Outcome.FAILURE, 137, True)
+    assert "Killed" in title(only(user, Route.ERROR))
+
+
+def test_a_job_that_only_accounting_remembers_is_explained_with_what_is_left(user: User) -> None:
+    job_id = _sbatch(user, "-J", "old", "--wrap", "python3 -c 'import nowhere'; exit 137")
+    eventually(lambda: "Invalid job id" in user.run("scontrol", "show", "job", str(job_id)).stderr, 90)
+    _watch(user, str(job_id))
+    end = end_of(user.told(job_id))
+    assert (end.outcome, end.exit_code_exact) == (Outcome.FAILURE, False)
+    payload = only(user, Route.ERROR)
+    assert title(payload).startswith(f"❌ old ({job_id}) failed")
+    assert "137" in facts(payload)["Exit code"]
+    assert "No module named 'nowhere'" in read(payload)
+
+
+def test_a_whole_array_is_watched_as_one(user: User) -> None:
+    job_id = _sbatch(user, "--array=1-3", "--wrap", "exit $((SLURM_ARRAY_TASK_ID == 2))")
+    _watch(user, str(job_id))
+    job = user.told(job_id)
+    assert sorted(job.tasks) == ["1", "2", "3"]
+    assert "1 failed, 2 completed" in title(only(user, Route.ERROR))
+
+
+@pytest.mark.parametrize("held", [(), ("--hold",)], ids=["running", "waiting"])
+def test_one_task_of_an_array_is_watched_alone(user: User, held: tuple[str, ...]) -> None:
+    job_id = _sbatch(user, *held, "--array=1-3", "-J", "sweep", "--wrap", "exit $SLURM_ARRAY_TASK_ID")
+    _watch(user, f"{job_id}_2")
+    if held:
+        user.watched_as_waiting(f"{job_id}_2", "2")
+        user.slurm("scontrol", "release", str(job_id))
+    job = user.told(f"{job_id}_2")
+    assert {key: end_of(job, key).exit_code for key in job.tasks} == {"2": 2}
+    assert title(only(user, Route.ERROR)) == f"❌ sweep ({job_id}_2) failed"
+    assert user.status(f"{job_id}_2")["outcome"] == "failure"
+
+
+def test_one_component_of_a_het_job_is_watched_alone(user: User) -> None:
+    job_id = _sbatch(user, "-J", "duo", "-n1", ":", "-n1", user.script("exit 6"))
+    _watch(user, f"{job_id}+1")
+    job = user.told(f"{job_id}+1", _HET_S)
+    assert {key: end_of(job, key).exit_code for key in job.tasks} == {"+1": 6}
+    assert title(only(user, Route.ERROR)) == f"❌ duo ({job_id}+1) failed"
+
+
+def test_a_second_monitor_for_the_same_job_is_refused(user: User) -> None:
+    job_id = user.submit("--hold", "--array=1-2", "--wrap", "true")
+    owner = user.monitor_pid(job_id)
+    for ref in (str(job_id), f"{job_id}_1"):
+        again = user.jobmon("watch", ref)
+        assert again.returncode != 0
+        assert f"job {ref} is watched already, by monitor {owner} on " in again.stderr
+    assert len(list((user.home / "state").glob("*.json"))) == 1
+
+
+def test_a_job_that_nobody_knows_is_refused(user: User) -> None:
+    done = user.jobmon("watch", "999")
+    assert done.returncode != 0
+    assert "job 999 is not known" in done.stderr
+    assert not list((user.home / "state").glob("*.json"))
+
+
+def test_the_log_that_the_user_names_is_the_one_that_is_read(user: User) -> None:
+    failing = "python3 -c \"raise RuntimeError('told by the user')\" 2> mine.txt"
+    job_id = _sbatch(user, "-o", "/dev/null", "--wrap", failing)
+    _watch(user, str(job_id), "--error", "mine.txt")
+    user.told(job_id)
+    words = read(only(user, Route.ERROR))
+    assert "RuntimeError: told by the user" in words
+    assert f"Log: {user.work}/mine.txt" in words

@@ -1,0 +1,54 @@
+"""A cluster that keeps no accounting: what slurmctld remembers is all there is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from private_slurm import Cluster
+
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.job import Witness
+from jobmon_core.domain.states import Outcome
+from tests.support.told import end_of, facts, only, read, title
+from tests.support.user import User
+
+pytestmark = pytest.mark.xdist_group("without accounting")
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[Cluster]:
+    """A cluster without slurmdbd, where ended jobs stay in memory for a while."""
+    with Cluster(accounting=False, min_job_age=10) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def forgetful() -> Iterator[Cluster]:
+    """A cluster without slurmdbd that forgets jobs at once."""
+    with Cluster(accounting=False) as cluster:
+        yield cluster
+
+
+def test_an_end_that_squeue_shows_is_enough(user: User, slurm: Cluster) -> None:
+    good = user.submit("--wrap", "true")
+    bad = user.submit("--wrap", "exit 137")
+    assert user.told(good).outcome is Outcome.SUCCESS
+    end = end_of(user.told(bad))
+    assert (end.outcome, end.exit_code, end.exit_code_exact) == (Outcome.FAILURE, 137, True)
+    (success,), (failure,) = user.discord.received(Route.SUCCESS), user.discord.received(Route.ERROR)
+    assert title(success) == f"✅ wrap ({good}) completed"
+    assert title(failure) == f"❌ wrap ({bad}) failed: Killed (SIGKILL)"
+    assert slurm.name in facts(success)["Cluster / partition"]
+
+
+def test_a_job_that_slurm_forgot_unseen_is_unknown_and_no_success(user: User, forgetful: Cluster) -> None:
+    user.environment |= forgetful.env
+    user.configure(poll={"running_s": 10, "pending_s": 10})
+    job_id = user.submit("-J", "lost", "--wrap", "sleep 1")
+    job = user.told(job_id)
+    assert (job.outcome, end_of(job).witness) == (Outcome.UNKNOWN, Witness.NOBODY)
+    payload = only(user, Route.ERROR)
+    assert title(payload) == f"⚠ lost ({job_id}) ended, outcome unknown"
+    assert "keeps no accounting" in read(payload)
+    assert user.status(job_id)["outcome"] == "unknown"

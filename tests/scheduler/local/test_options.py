@@ -1,0 +1,262 @@
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobmon_core.domain.errors import SlurmRefused
+from jobmon_core.domain.jobref import IndexSet
+from jobmon_core.scheduler.local.options import Wishes, read_command_line, read_wishes
+from jobmon_core.scheduler.local.optiontable import OPTIONS, Argument, Treatment
+from jobmon_core.scheduler.local.script import Script
+from jobmon_core.scheduler.local.values import array_indices, exported, limit_s
+
+
+def _wishes(*arguments: str, script: str = "", **environment: str) -> Wishes:
+    directives = Script(f"#!/bin/sh\n{script}".encode(), "job.sh").directives()
+    return read_wishes(directives, environment, read_command_line(arguments))
+
+
+def test_the_script_is_overruled_by_the_environment_and_that_by_the_command_line() -> None:
+    script = "#SBATCH -J script -o script -e script\n"
+
+    wishes = _wishes("-J", "typed", script=script, SBATCH_JOB_NAME="variable", SBATCH_OUTPUT="variable")
+
+    assert (wishes.job_name, wishes.output, wishes.error) == ("typed", "variable", "script")
+
+
+def test_every_variable_of_an_honoured_option_is_read() -> None:
+    wishes = _wishes(
+        SBATCH_ARRAY_INX="1-2",
+        SBATCH_ERROR="e",
+        SBATCH_EXPORT="NONE",
+        SBATCH_INPUT="i",
+        SBATCH_JOB_NAME="n",
+        SBATCH_OPEN_MODE="append",
+        SBATCH_OUTPUT="o",
+        SBATCH_TIMELIMIT="1",
+    )
+
+    assert wishes == Wishes(
+        job_name="n", output="o", error="e", input="i", export="NONE", append=True, limit_s=60, array="1-2"
+    )
+
+
+def test_an_empty_variable_says_nothing() -> None:
+    assert _wishes(SBATCH_TIMELIMIT="", SBATCH_ARRAY_INX="", SBATCH_OPEN_MODE="") == Wishes()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--job-name=a", "--output=b"],
+        ["--job-name", "a", "--output", "b"],
+        ["-Ja", "-ob"],
+        ["-J", "a", "-o", "b"],
+        ["--job=a", "--out=b"],
+        ["-OsJa", "-vob"],
+        ["-vJa", "-Oob"],
+        ["-J", "x", "-o", "b", "-J", "a"],
+    ],
+)
+def test_an_option_may_be_written_as_getopt_allows(arguments: list[str]) -> None:
+    wishes = _wishes(*arguments)
+
+    assert (wishes.job_name, wishes.output) == ("a", "b")
+
+
+def test_options_behind_the_script_are_the_scripts_own() -> None:
+    line = read_command_line(["-J", "a", "train.sh", "-J", "b", "--", "-x"])
+
+    assert line.script == ["train.sh", "-J", "b", "--", "-x"]
+    assert [(each.name, each.value) for each in line.given] == [("job-name", "a")]
+
+
+def test_two_dashes_end_the_options() -> None:
+    assert read_command_line(["--", "-odd.sh"]).script == ["-odd.sh"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--badopt"], "unrecognized option '--badopt'"),
+        (["-Z"], "invalid option -- 'Z'"),
+        (["-t"], "option requires an argument -- 't'"),
+        (["--output"], "option '--output' requires an argument"),
+        (["--parsable=3"], "option '--parsable' doesn't allow an argument"),
+        (["--ou=1", "--ex=1"], "option '--ex' is ambiguous; possibilities: '--export' '--exclude' "),
+        (["--=1"], "unrecognized option '--'"),
+        (["--wrap", "x", "a.sh"], "Script arguments not permitted with --wrap option"),
+        (["-t", "abc"], "Invalid --time specification"),
+        (["-a", "5-1"], "Invalid job array specification"),
+        (["--open-mode", "x"], "Invalid --open-mode specification"),
+        (["-d", "afterok:1"], "option '--dependency' is not supported on a single machine"),
+        (["--wait"], "option '--wait' is not supported on a single machine"),
+        (["-H"], "option '--hold' is not supported on a single machine"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_by_name(arguments: list[str], words: str) -> None:
+    with pytest.raises(SlurmRefused) as refusal:
+        _wishes(*arguments)
+
+    assert str(refusal.value).startswith(words)
+
+
+def test_a_variable_that_asks_for_what_cannot_be_done_is_refused_too() -> None:
+    with pytest.raises(SlurmRefused, match="--signal"):
+        _wishes(SBATCH_SIGNAL="USR1@60")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("#SBATCH --badx", "unrecognized option '--badx'"),
+        ("#SBATCH foo.sh", "Invalid directive found in batch script: foo.sh"),
+        ("#SBATCH hetjob", "Invalid directive found in batch script: hetjob"),
+        ('#SBATCH -J "a', "option requires an argument -- 'J'"),
+        ("#SBATCH --dependency=singleton", "option '--dependency' is not supported"),
+    ],
+)
+def test_a_directive_that_makes_no_sense_is_refused(line: str, words: str) -> None:
+    with pytest.raises(SlurmRefused) as refusal:
+        _wishes(script=f"{line}\n")
+
+    assert str(refusal.value).startswith(words)
+
+
+def test_directives_end_at_the_first_command_and_may_be_quoted() -> None:
+    script = '# a note\n\n#SBATCH -J "a b" --mem 5\n##SBATCH -o no\n #SBATCH -o no\ntrue\n#SBATCH -J late\n'
+
+    wishes = _wishes(script=script)
+
+    assert (wishes.job_name, wishes.output, wishes.ignored) == ("a b", "", ("--mem",))
+
+
+def test_quiet_and_wrap_count_on_the_command_line_only_parsable_everywhere() -> None:
+    assert not _wishes(script="#SBATCH --quiet\n#SBATCH --wrap=x\n").quiet
+    assert _wishes(script="#SBATCH --parsable\n").parsable
+    assert _wishes("-Q").quiet
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["-p", "gpu", "-n", "4", "-N2", "-c8", "--gres=gpu:1", "--mem", "4G", "-A", "me", "-q", "big", "-G1"],
+        ["--exclusive", "--exclusive=user", "--nice", "--mail-type=END", "--no-requeue", "-k", "-v", "-v"],
+    ],
+)
+def test_options_about_resources_are_taken_and_named_as_ignored(arguments: list[str]) -> None:
+    wishes = _wishes(*arguments, "job.sh")
+
+    assert wishes.ignored
+    assert all(OPTIONS[name.removeprefix("--")].treatment is Treatment.IGNORED for name in wishes.ignored)
+    assert len(set(wishes.ignored)) == len(wishes.ignored)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("1", 60),
+        ("0", None),
+        ("0:0", None),
+        ("0:02", 2),
+        ("1:30", 90),
+        ("1:99", 159),
+        ("1:2:3", 3723),
+        ("25:61:61", 93721),
+        ("1-", 86400),
+        ("1-2", 93600),
+        ("1-2:3", 93780),
+        ("1-2:3:4", 93784),
+        ("INFINITE", None),
+        ("infinite", None),
+        ("UNLIMITED", None),
+        ("-1", None),
+    ],
+)
+def test_every_form_of_a_time_limit_is_read(text: str, seconds: int | None) -> None:
+    assert limit_s(text) == seconds
+
+
+@pytest.mark.parametrize(
+    "text", ["", " 5", "5 ", "5x", "1:", ":1", "1.5", "-5", "+5", "0x5", "1:2:3:4", "1-2-3", "٣"]
+)
+def test_what_sbatch_does_not_take_for_a_time_is_refused(text: str) -> None:
+    with pytest.raises(SlurmRefused, match="Invalid --time specification"):
+        limit_s(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "indices"),
+    [
+        ("0", [0]),
+        ("01", [1]),
+        ("1-3%1", [1, 2, 3]),
+        ("3,1,2", [1, 2, 3]),
+        ("3,1,3", [1, 3]),
+        ("0-2:5", [0]),
+        ("1-9:4", [1, 5, 9]),
+        ("[1-3]", [1, 2, 3]),
+        ("1,", [1]),
+        (" 1", [1]),
+        ("", []),
+    ],
+)
+def test_the_indices_of_an_array_are_read_as_by_slurm(text: str, indices: list[int]) -> None:
+    assert array_indices(text) == indices
+
+
+@pytest.mark.parametrize(
+    "text", ["5-1", "1-", "-3", "abc", "1-10:0", "4000001", "0-1000000", "1 ", "1-3%x", "1,,2", "1-2-3", "٣"]
+)
+def test_what_is_no_array_is_refused(text: str) -> None:
+    with pytest.raises(SlurmRefused, match="Invalid job array specification"):
+        array_indices(text)
+
+
+@given(st.sets(st.integers(0, 5000), min_size=1, max_size=50))
+def test_an_array_that_is_written_is_the_array_that_runs(indices: set[int]) -> None:
+    written = _wishes("-a", ",".join(map(str, indices))).array
+
+    assert list(IndexSet.parse(written)) == sorted(indices)
+
+
+_WORD = st.one_of(
+    st.text(max_size=8),
+    st.sampled_from(sorted(OPTIONS)).map("--{}".format),
+    st.sampled_from("aADeiJoQtpnNcGHWhv:").map("-{}".format),
+    st.sampled_from(["--", "-", "--wrap", "-t", "1-2:3", "-a", "1-9:2%3", "--=", "-o", "x"]),
+)
+
+
+@given(st.lists(_WORD, max_size=8), st.text(max_size=60), st.text(max_size=10), st.text(max_size=10))
+def test_no_words_make_the_reader_raise_anything_but_its_refusal(
+    words: list[str], script: str, limit: str, array: str
+) -> None:
+    with contextlib.suppress(SlurmRefused):
+        _wishes(*words)
+    with contextlib.suppress(SlurmRefused):
+        _wishes(script=f"#SBATCH {script}\n", SBATCH_TIMELIMIT=limit, SBATCH_ARRAY_INX=array)
+
+
+@given(st.lists(_WORD, max_size=8), st.text(alphabet="abc.", min_size=1, max_size=5))
+def test_the_words_from_the_script_on_are_never_taken_for_options(words: list[str], script: str) -> None:
+    assert read_command_line(["-J", "n", script, *words]).script == [script, *words]
+
+
+@given(
+    st.dictionaries(st.text(min_size=1, max_size=5), st.text(max_size=5), max_size=5), st.text(max_size=20)
+)
+def test_an_export_list_never_invents_a_variable(environment: dict[str, str], export: str) -> None:
+    for name, value in exported(environment, export).items():
+        assert environment.get(name) == value or f"{name}={value}" in export
+
+
+def test_no_option_is_entered_twice_and_flags_take_no_value() -> None:
+    letters = [option.letter for option in OPTIONS.values() if option.letter]
+    assert len(letters) == len(set(letters))
+    assert OPTIONS["parsable"].argument is Argument.NONE
+    assert OPTIONS["exclusive"].argument is Argument.OPTIONAL
+    assert OPTIONS["gres"].argument is Argument.REQUIRED

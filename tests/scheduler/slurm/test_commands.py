@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import pytest
+
+from jobmon_core.scheduler.slurm import commands
+
+QUESTIONS = {
+    "queue": commands.queue("me", ""),
+    "sessions": commands.sessions("me", ""),
+    "templates": commands.templates(5, ""),
+    "record": commands.record(5, ""),
+    "script": commands.script(5, ""),
+    "accounting": commands.accounting([5, 6], ("JobID",), ""),
+}
+
+
+@pytest.mark.parametrize("argv", QUESTIONS.values(), ids=QUESTIONS)
+def test_a_question_is_put_to_this_cluster_alone(argv: list[str]) -> None:
+    assert argv[1] == "--local"
+
+
+def test_another_cluster_is_named_instead() -> None:
+    assert commands.queue("me", "far")[1:3] == ["-M", "far"]
+    assert "--local" not in commands.accounting([5], ("JobID",), "far")
+
+
+@pytest.mark.parametrize("argv", [QUESTIONS["queue"], QUESTIONS["sessions"]])
+def test_the_queue_is_filtered_by_user_and_shows_what_ended(argv: list[str]) -> None:
+    line = " ".join(argv)
+    assert "-u me" in line
+    assert "-t all" in line
+    assert "-j" not in argv, "several ids would fetch the jobs of the whole cluster"
+
+
+def test_one_call_asks_accounting_for_all_jobs_and_all_their_runs() -> None:
+    argv = QUESTIONS["accounting"]
+    assert argv[argv.index("-j") + 1] == "5,6"
+    assert "-D" in argv
+    assert not {"-S", "-E", "-s", "--state"} & set(argv), "a window of time would hide runs"
+
+
+def test_the_free_text_of_accounting_comes_last() -> None:
+    assert commands.ACCOUNTING_FIELDS[-1] == "JobName"
+
+
+def test_the_users_arguments_reach_sbatch_untouched() -> None:
+    assert commands.submit(["-J", "a b", "", "run.sh", "--x"]) == ["sbatch", "-J", "a b", "", "run.sh", "--x"]

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from jobmon_core.domain.errors import StateUnreadable
+from jobmon_core.domain.job import Task, WatchedJob
+from jobmon_core.domain.jobref import JobRef
+from jobmon_core.store.jobs import SCHEMA, JobStore, Unreadable
+from tests.support.processes import in_a_copy
+from tests.support.records import anything
+
+JOB = WatchedJob("slurm-12-20260101T000000", 12, 100.0, name="train")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> JobStore:
+    return JobStore(tmp_path)
+
+
+def watched(store: JobStore, job_id: int, taken_s: float = 0.0, scope: str = "") -> WatchedJob:
+    job = WatchedJob(f"slurm-{job_id}-20260101T000000{scope and '-' + scope}", job_id, taken_s, scope=scope)
+    store.save(job)
+    return job
+
+
+@settings(suppress_health_check=list(HealthCheck), max_examples=30)
+@given(anything(WatchedJob))
+def test_a_job_saved_is_the_job_loaded(tmp_path: Path, job: WatchedJob) -> None:
+    store = JobStore(tmp_path)
+    store.save(replace(job, id="x"))
+    assert store.load("x") == replace(job, id="x")
+
+
+def test_a_state_file_is_private_and_says_its_version(store: JobStore) -> None:
+    store.save(JOB)
+    path = store.path(JOB.id)
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert json.loads(path.read_bytes())["schema"] == SCHEMA
+
+
+def test_a_name_that_is_no_utf8_can_be_kept(store: JobStore) -> None:
+    odd = replace(JOB, workdir=os.fsdecode(b"/scratch/\xff\xfe"), name="\ud83d")
+    store.save(odd)
+    assert store.load(JOB.id) == odd
+    store.path(JOB.id).read_text(encoding="utf-8")  # other programs can read it too
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"", "is damaged"),
+        (b"{", "is damaged"),
+        (b"\xff\xfe\x00", "is damaged"),
+        (b"[" * 100_000, "is damaged"),
+        (b"[]", "it is no state file"),
+        (b'{"id": "x"}', "it is no state file"),
+        (b'{"schema": "1"}', "it is no state file"),
+        (b'{"schema": 1}', "is damaged.*required"),
+        (b'{"schema": 1, "id": "x", "job_id": "12", "taken_s": 1}', r"is damaged: \$.job_id: expected int"),
+        (b'{"schema": 2}', "was written by a newer jobmon .schema 2, this one knows 1.; use that jobmon"),
+    ],
+)
+def test_a_file_that_makes_no_sense_is_reported_and_kept(store: JobStore, content: bytes, why: str) -> None:
+    path = store.path("x")
+    path.write_bytes(content)
+    with pytest.raises(StateUnreadable, match=why) as caught:
+        store.load("x")
+    assert str(path) in str(caught.value)
+    assert path.read_bytes() == content
+
+
+def test_a_copy_of_a_state_file_is_not_taken_for_the_job(store: JobStore) -> None:
+    store.save(JOB)
+    store.path("slurm-12-copy").write_bytes(store.path(JOB.id).read_bytes())
+    with pytest.raises(StateUnreadable, match="renamed or copied"):
+        store.load("slurm-12-copy")
+    assert store.find(JobRef(12)) == [JOB]
+
+
+def test_a_missing_file_and_a_link_are_reported(store: JobStore) -> None:
+    store.save(JOB)
+    store.path("link").symlink_to(store.path(JOB.id))
+    for name in ("missing", "link"):
+        with pytest.raises(StateUnreadable, match="can't be read"):
+            store.load(name)
+
+
+def test_a_state_file_that_belongs_to_somebody_else_is_reported(store: JobStore, tmp_path: Path) -> None:
+    if os.getuid() != 0:
+        pytest.skip("another user can be acted only by root")
+    store.save(JOB)
+    for folder in (tmp_path, *tmp_path.parents):
+        folder.chmod(folder.stat().st_mode | 0o055)
+
+    def look() -> None:
+        (found,) = store.all()
+        assert isinstance(found, Unreadable)
+        assert "Permission denied" in found.why
+
+    in_a_copy(look, as_nobody=True)
+
+
+def test_a_listing_goes_from_old_to_young_whatever_was_saved_last(store: JobStore) -> None:
+    young, old = watched(store, 8, taken_s=300.0), watched(store, 9, taken_s=100.0)
+    store.save(young)
+    store.save(old)
+    assert list(store.all()) == [old, young]
+
+
+def test_one_bad_file_hides_no_job(store: JobStore) -> None:
+    job = watched(store, 8)
+    store.path("bad").write_text("{")
+    bad, good = store.all()
+    assert isinstance(bad, Unreadable)
+    assert bad.path == store.path("bad")
+    assert good == job
+
+
+def test_half_written_files_of_a_killed_writer_are_no_jobs(store: JobStore) -> None:
+    (store.folder / ".slurm-8-x.json.77.tmp").write_text("{")
+    assert list(store.all()) == []
+
+
+def test_a_job_is_found_by_its_id_and_by_each_of_its_parts(store: JobStore) -> None:
+    array = watched(store, 12)
+    watched(store, 112)
+    watched(store, 13)
+    for text in ("12", "12_3", "12+1"):
+        assert store.find(JobRef.parse(text)) == [array]
+    assert store.find(JobRef(2)) == []
+
+
+def test_one_watched_task_is_found_by_itself_and_not_by_its_siblings(store: JobStore) -> None:
+    task = watched(store, 12, scope="3")
+    assert store.find(JobRef(12, task=3)) == [task]
+    assert store.find(JobRef(12)) == [task]
+    assert store.find(JobRef(12, task=4)) == []
+
+
+def test_an_array_is_found_by_the_own_id_of_a_task(store: JobStore) -> None:
+    array = replace(watched(store, 12), tasks={"3": Task("3", own_id=15)})
+    store.save(array)
+    assert store.find(JobRef(15)) == [array]
+
+
+def test_of_several_jobs_with_one_id_the_newest_comes_last(store: JobStore) -> None:
+    new = replace(JOB, id="slurm-12-b", taken_s=200.0)
+    old = replace(JOB, id="slurm-12-a", taken_s=100.0)
+    for job in (new, old):
+        store.save(replace(job, id=f"{job.id}-x"))
+    assert [job.taken_s for job in store.find(JobRef(12))] == [100.0, 200.0]

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
+from jobmon_core.store.lock import own_for_life, turn
+from tests.support.processes import kill, python, said
+from tests.support.waiting import eventually
+
+OWNER = """
+import os, sys
+from pathlib import Path
+from jobmon_core.store.lock import own_for_life
+own_for_life(Path(sys.argv[1]))
+os.execv("/bin/sh", ["sh", "-c", "echo held; read _"])
+"""
+TAKER = """
+import sys
+from pathlib import Path
+from jobmon_core.store.lock import turn
+with turn(Path(sys.argv[1])) as mine:
+    print(mine, flush=True)
+    sys.stdin.readline()
+"""
+
+
+def is_free(path: Path) -> bool:
+    with python(
+        "import sys; from pathlib import Path; from jobmon_core.store.lock import own_for_life\n"
+        "try:\n    own_for_life(Path(sys.argv[1])); print('free')\nexcept Exception as error: print(error)",
+        str(path),
+    ) as asker:
+        return said(asker) == "free"
+
+
+def test_the_monitors_lock_survives_an_exec_and_is_freed_by_a_kill(tmp_path: Path) -> None:
+    path = tmp_path / "12.lock"
+    with python(OWNER, str(path)) as owner:
+        assert said(owner) == "held"  # by a shell that knows nothing of it
+        with pytest.raises(AlreadyWatched, match="12 is watched already"):
+            own_for_life(path)
+        kill(owner.pid)
+        owner.wait()
+        assert is_free(path)
+
+
+def test_a_process_cannot_take_the_lock_a_second_time(tmp_path: Path) -> None:
+    own_for_life(tmp_path / "12.lock")
+    with pytest.raises(AlreadyWatched):
+        own_for_life(tmp_path / "12.lock")
+    own_for_life(tmp_path / "13.lock")
+
+
+def test_the_lock_file_is_private(tmp_path: Path) -> None:
+    own_for_life(tmp_path / "12.lock")
+    assert (tmp_path / "12.lock").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_lock_that_cannot_be_made_is_told_in_words(tmp_path: Path) -> None:
+    path = tmp_path / "folder.lock"
+    path.mkdir()
+    with pytest.raises(StorageFailed, match=r"folder\.lock can't be locked"):
+        own_for_life(path)
+    with pytest.raises(StorageFailed, match=r"folder\.lock can't be used"), turn(path):
+        pass
+
+
+def test_only_one_has_its_turn(tmp_path: Path) -> None:
+    path = tmp_path / "queue.lock"
+    with python(TAKER, str(path)) as first:
+        assert said(first) == "True"
+        with turn(path) as mine:
+            assert not mine
+        assert first.stdin is not None
+        first.stdin.write("\n")
+        first.stdin.flush()
+        first.wait()
+    with turn(path) as mine:
+        assert mine
+
+
+def test_a_turn_ends_with_the_process_that_had_it(tmp_path: Path) -> None:
+    path = tmp_path / "queue.lock"
+    with python(TAKER, str(path)) as first:
+        assert said(first) == "True"
+        kill(first.pid)
+        first.wait()
+
+    def free() -> bool:
+        with turn(path) as mine:
+            return mine
+
+    eventually(free)
+
+
+def test_a_turn_ends_when_what_was_done_in_it_fails(tmp_path: Path) -> None:
+    path = tmp_path / "queue.lock"
+    with pytest.raises(OSError, match="from within"), turn(path):
+        raise OSError(5, "from within")
+    with turn(path) as mine:
+        assert mine

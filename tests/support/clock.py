@@ -1,0 +1,22 @@
+"""A clock that only the test moves."""
+
+from __future__ import annotations
+
+from jobmon_core.engine.clock import Wake
+
+
+class FakeClock:
+    """Time as a number; a wait passes at once, with the next of the ``wakes``, else because it is due."""
+
+    def __init__(self, now_s: float = 1_000_000.0) -> None:
+        self.now_s = now_s
+        self.wakes: list[Wake] = []
+        self.waits: list[float] = []
+
+    def now(self) -> float:
+        return self.now_s
+
+    def wait(self, seconds: float) -> Wake:
+        self.waits.append(seconds)
+        self.now_s += max(0.0, seconds)
+        return self.wakes.pop(0) if self.wakes else Wake.DUE

@@ -1,0 +1,57 @@
+"""Real processes that a test starts, kills and looks at."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_UMASK = 0o022
+
+
+@contextmanager
+def python(code: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Run Python code in a process of its own, killed at the latest at the end of the block."""
+    command = [sys.executable, "-c", code, *arguments]
+    with subprocess.Popen(command, stdin=-1, stdout=-1, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def said(process: subprocess.Popen[str]) -> str:
+    """Return the next line that a process prints."""
+    assert process.stdout is not None
+    return process.stdout.readline().strip()
+
+
+def in_a_copy(work: Callable[[], None], *, as_nobody: bool = False) -> None:
+    """Do ``work`` in a copy of this process, which a test may limit or harm; fail where it fails there."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            os.umask(_UMASK)
+            if as_nobody and os.getuid() == 0:
+                os.setuid(pwd.getpwnam("nobody").pw_uid)
+            work()
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def stat_of(pid: int) -> list[str]:
+    """Return what the kernel says of a process, from its state on: field n of proc(5) is item n - 3."""
+    return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+
+
+def kill(pid: int) -> None:
+    """End a process without a warning."""
+    os.kill(pid, signal.SIGKILL)

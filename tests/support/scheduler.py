@@ -1,0 +1,88 @@
+"""A scheduler whose answers a test writes down, and who counts its questions."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from jobmon_core.domain.answers import Disabled, NotListed, Reply, Unreachable
+from jobmon_core.domain.jobref import JobRef
+from jobmon_core.domain.logpaths import Templates
+from jobmon_core.domain.observation import AccountingRow, QueueRow, RecordAnswer
+from jobmon_core.scheduler.contract import Submission, Submitted
+
+T = TypeVar("T")
+
+QueueScript = tuple[QueueRow, ...] | Unreachable
+AccountingScript = tuple[AccountingRow, ...] | Disabled | Unreachable
+
+
+class FakeScheduler:
+    """Gives the answers of its scripts in turn; the last one of each stays."""
+
+    name = "fake"
+
+    def __init__(self) -> None:
+        self.queue: list[QueueScript] = [()]
+        self.accounting: list[AccountingScript] = [()]
+        self.records: list[RecordAnswer] = [NotListed()]
+        self.templates: Templates | None = None
+        self.script = ""
+        self.asked: Counter[str] = Counter()
+        self.asked_about: list[tuple[int, ...]] = []
+        self._told: dict[str, tuple[QueueRow, ...]] = {}
+        self._ledgers: dict[str, tuple[AccountingRow, ...]] = {}
+
+    def submit(self, arguments: Sequence[str], on_job: Callable[[Submitted], None]) -> Submission:
+        self.asked["submit"] += 1
+        job = Submitted(JobRef(int(arguments[0])))
+        on_job(job)
+        return Submission(0, job)
+
+    def ask_queue(self, user: str) -> Reply | Unreachable:
+        self.asked["queue"] += 1
+        answer = _next(self.queue)
+        if isinstance(answer, Unreachable):
+            return answer
+        text = f"queue of {user}, number {self.asked['queue']}"
+        self._told[text] = answer
+        return Reply(text, 0.0)
+
+    def read_queue(self, text: str, job_id: int) -> tuple[QueueRow, ...]:
+        return tuple(row for row in self._told[text] if row.ref.job_id == job_id)
+
+    def ask_accounting(self, job_ids: Sequence[int]) -> Reply | Disabled | Unreachable:
+        self.asked["accounting"] += 1
+        self.asked_about.append(tuple(job_ids))
+        answer = _next(self.accounting)
+        if isinstance(answer, Disabled | Unreachable):
+            return answer
+        text = f"accounting, number {self.asked['accounting']}"
+        self._ledgers[text] = answer
+        return Reply(text, 0.0)
+
+    def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:
+        return tuple(row for row in self._ledgers[text] if row.ref.job_id == job_id)
+
+    def ask_record(self, job_id: int) -> RecordAnswer:
+        self.asked["record"] += 1
+        answer = _next(self.records)
+        if isinstance(answer, tuple):
+            return tuple(record for record in answer if record.ref.job_id == job_id) or NotListed()
+        return answer
+
+    def ask_log_templates(self, job_id: int) -> Templates | None:
+        self.asked[f"templates of {job_id}"] += 1
+        return self.templates
+
+    def script_of(self, job_id: int) -> str:
+        self.asked[f"script of {job_id}"] += 1
+        return self.script
+
+    def cluster_name(self) -> str:
+        return "fake"
+
+
+def _next(script: list[T]) -> T:
+    return script.pop(0) if len(script) > 1 else script[0]

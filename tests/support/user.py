@@ -1,0 +1,152 @@
+"""A user at a terminal: types jobmon and Slurm commands, and looks at what came of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from jobmon_core.domain.job import WatchedJob
+from jobmon_core.domain.jobref import JobRef
+from jobmon_core.engine.census import Health, Snapshot, census, snapshot
+from jobmon_core.engine.wiring import Workshop
+from jobmon_core.store.jobs import JobStore
+from tests.support.fake_discord import FakeDiscord, Payload
+from tests.support.waiting import eventually
+
+PATIENCE_S = 60.0
+
+
+class User:
+    """One user with a home of jobmon, a folder to work in, and two Discord channels."""
+
+    def __init__(self, folder: Path, discord: FakeDiscord, environment: Mapping[str, str]) -> None:
+        self.discord = discord
+        self.home = folder / "home"
+        self.work = folder / "work"
+        self.home.mkdir(mode=0o700)
+        self.work.mkdir(mode=0o755)
+        self.environment = {**environment, "JOBMON_HOME": str(self.home)}
+        self.configure()
+
+    def configure(self, **sections: object) -> None:
+        """Write the configuration: both webhooks, the shortest intervals, and what else is given."""
+        config: dict[str, object] = {
+            "discord": {"success_webhook": self.discord.success_url, "error_webhook": self.discord.error_url},
+            "poll": {"running_s": 5, "pending_s": 5},
+            **sections,
+        }
+        path = self.home / "config.json"
+        path.write_text(json.dumps(config), encoding="utf-8")
+        path.chmod(0o600)
+
+    def run(self, *argv: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run any command in the user's folder; the result is for the test to judge."""
+        return subprocess.run(
+            argv,
+            cwd=self.work,
+            env={**self.environment, **environment},
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+
+    def jobmon(
+        self, *arguments: str, stdin: str = "", **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run jobmon."""
+        return self.run(sys.executable, "-m", "jobmon", *arguments, stdin=stdin, **environment)
+
+    def slurm(self, *argv: str) -> str:
+        """Run one of Slurm's commands, which must succeed; return what it printed."""
+        done = self.run(*argv)
+        assert done.returncode == 0, done
+        return done.stdout
+
+    def script(self, body: str, *directives: str, name: str = "job.sh") -> str:
+        """Write a batch script; return its name."""
+        lines = ["#!/bin/bash", *(f"#SBATCH {directive}" for directive in directives), body, ""]
+        (self.work / name).write_text("\n".join(lines), encoding="utf-8")
+        return name
+
+    def submit(self, *arguments: str, stdin: str = "", **environment: str) -> int:
+        """Submit through jobmon, which must succeed; return the job's id."""
+        done = self.jobmon("submit", *arguments, stdin=stdin, **environment)
+        match = re.search(r"^(?:Submitted batch job )?(\d+)", done.stdout, re.MULTILINE)
+        assert match, done
+        return int(match[1])
+
+    def job(self, job_id: int | str) -> WatchedJob:
+        """Return the state file's content of the newest submission with this id."""
+        found = JobStore(self.home / "state").find(JobRef.parse(str(job_id)))
+        assert found, f"job {job_id} has no state file"
+        return found[-1]
+
+    def snapshot(self, job_id: int | str) -> Snapshot:
+        """Return what `jobmon status` knows of a job."""
+        return snapshot(Workshop.open(self.environment), self.job(job_id))
+
+    def told(self, job_id: int | str, timeout_s: float = PATIENCE_S) -> WatchedJob:
+        """Wait until the job is over and told and its monitor has left; return its state."""
+        eventually(lambda: self.snapshot(job_id).health is Health.DONE, timeout_s)
+        return self.job(job_id)
+
+    def in_state(self, job_id: int | str, word: str, timeout_s: float = PATIENCE_S) -> None:
+        """Wait until Slurm shows a job in a state."""
+        listing = ("squeue", "-h", "-t", "all", "-j", str(job_id), "-o", "%T")
+        eventually(lambda: word in self.run(*listing).stdout.split(), timeout_s)
+
+    def watched_as(self, job_id: int | str, word: str, timeout_s: float = PATIENCE_S) -> None:
+        """Wait until jobmon has seen a job in a state."""
+        eventually(lambda: any(task.word == word for task in self.job(job_id).tasks.values()), timeout_s)
+
+    def watched_as_waiting(self, job_id: int | str, indices: str, timeout_s: float = PATIENCE_S) -> None:
+        """Wait until jobmon has seen that these tasks of an array wait."""
+        eventually(lambda: self.job(job_id).waiting == indices, timeout_s)
+
+    def status(self, job_id: int | str) -> dict[str, Any]:
+        """Return the job's object of `jobmon status --json`."""
+        done = self.jobmon("status", "--json")
+        assert done.returncode == 0, done
+        (found,) = (each for each in json.loads(done.stdout) if each["job_id"] == str(job_id))
+        return dict(found)
+
+    def monitor_pid(self, job_id: int | str) -> int:
+        """Return the process that watches a job."""
+        owner = self.snapshot(job_id).owner
+        assert owner is not None, f"nobody watches job {job_id}"
+        return owner.pid
+
+    def leave(self) -> None:
+        """End what the test left behind: monitors, and this user's jobs."""
+        jobs = []
+        for found in census(Workshop.open(self.environment)):
+            if isinstance(found, Snapshot):
+                jobs.append(str(found.job.job_id))
+                if found.health is Health.ALIVE and found.owner:
+                    os.kill(found.owner.pid, signal.SIGKILL)
+        if jobs and "SLURM_CONF" in self.environment:
+            self.run("scancel", *jobs)
+
+
+def facts(payload: Payload) -> dict[str, str]:
+    """Return the named fields of a message."""
+    return {field["name"]: field["value"] for field in payload["embeds"][0].get("fields", [])}
+
+
+def title(payload: Payload) -> str:
+    """Return a message's headline."""
+    return str(payload["embeds"][0]["title"])
+
+
+def text(payload: Payload) -> str:
+    """Return a message's body."""
+    return str(payload["embeds"][0].get("description", ""))

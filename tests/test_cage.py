@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.engine.wiring import Workshop
+from jobmon_core.store.home import Home
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+def test_a_test_cannot_reach_the_network() -> None:
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as knock,
+        pytest.raises(AssertionError, match="not this machine"),
+    ):
+        knock.connect(("192.0.2.1", 9))
+
+
+def test_a_test_cannot_touch_the_home_of_whoever_runs_it() -> None:
+    shop = Workshop(Home(CHECKOUT), {})
+    with pytest.raises(AssertionError, match="the user's own"):
+        shop.monitor_log("x").path.write_text("x", encoding="utf-8")
+
+
+def test_a_test_has_a_home_of_its_own_and_no_webhook(tmp_path: Path) -> None:
+    assert Workshop.open(os.environ).home.root == tmp_path / "jobmon"
+    assert Workshop.open(os.environ).configuration().error_webhook is None
