@@ -30,6 +30,10 @@ class ChildFailed(Exception):
     """The child ended without a result: killed, out of time, or a fault of ours that it describes."""
 
 
+class ChildRaised(ChildFailed):
+    """The work itself failed, and will again: a fault of ours."""
+
+
 @dataclass(frozen=True, slots=True)
 class Children:
     """How this process makes children; ``closing`` are descriptors that they must not keep open."""
@@ -116,7 +120,7 @@ def _result(kind: type[T], data: bytes) -> T:
     except ValueError as error:
         raise ChildFailed("it ended without a word") from error
     if "failure" in answer:
-        raise ChildFailed(answer["failure"])
+        raise ChildRaised(answer["failure"])
     try:
         return from_json(kind, answer["result"])
     except Mismatch as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.config import Config
 from jobmon_core.domain.delivery import Owed, Receipt, Verdict, begun, settled
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.engine.child import ChildFailed, Children
+from jobmon_core.engine.child import ChildFailed, ChildRaised, Children
 
 if TYPE_CHECKING:
     from jobmon_core.domain.channels import Route
@@ -53,6 +53,9 @@ class Outbox:
     def _attempt(self, config: Config, owed: Owed) -> Receipt:
         try:
             return self.children.run(Receipt, lambda: self.send(config, owed), _ATTEMPT_TIMEOUT_S)
+        except ChildRaised as error:
+            # the plain form may do where the full one can't even be built; it must not block the channel
+            return Receipt(Verdict.REFUSED_BODY, f"a fault of jobmon itself: {error}")
         except ChildFailed as error:
             return Receipt(Verdict.MAYBE_DELIVERED, f"the attempt was cut off: {error}")
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _PATIENCE_S = 5.0  # how long a monitor may take to heed a request
 _STEP_S = 0.05
+_ONE_MONITOR_HOLDS = 500  # each job takes it a descriptor, and many hosts allow 1,024
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +94,12 @@ class Recovery:
         return True
 
     def _adopt(self, orphans: dict[str, Finding]) -> Iterator[Finding]:
-        """Hand all orphans to one new monitor."""
-        try:
-            held = self.launcher.start(list(orphans))
-        except AlreadyWatched:
-            held = ()
+        """Hand the orphans to as few new monitors as can hold them."""
+        held: set[str] = set()
+        job_ids = list(orphans)
+        for first in range(0, len(job_ids), _ONE_MONITOR_HOLDS):
+            with suppress(AlreadyWatched):
+                held |= set(self.launcher.start(job_ids[first : first + _ONE_MONITOR_HOLDS]))
         for job_id, finding in orphans.items():
             if job_id in held:
                 yield finding
@@ -145,7 +147,7 @@ def _drop(shop: Workshop, job: WatchedJob) -> str:
         deadline_s = shop.clock.now() + _PATIENCE_S
         while (now := snapshot(shop, job)).health is Health.ALIVE and shop.clock.now() < deadline_s:
             shop.clock.wait(_STEP_S)
-    elif now.health is Health.DEAD:
+    if now.health is Health.DEAD:
         shop.store.save(replace(shop.store.load(job.id), dropped_s=shop.clock.now()))
         shop.withdraw_request(job.id)
     if now.owner and now.health not in (Health.DEAD, Health.DONE):

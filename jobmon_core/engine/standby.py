@@ -46,6 +46,9 @@ class Standby:
         self.waits = False
         os.close(self._orders)
         word = _read(self._words, _START_TIMEOUT_S)
+        if not word:
+            with suppress(ProcessLookupError):  # a dead file system may hold it for ever; not us with it
+                os.kill(self._pid, signal.SIGKILL)
         self._forget()
         return word.decode(errors="replace")
 

@@ -188,6 +188,15 @@ def start_detached(
     )
 
 
+def exit_code_within(process: subprocess.Popen[bytes], timeout_s: float) -> int | None:
+    """Wait for a program that was started; None where it was not in time and is killed, its group with it."""
+    try:
+        return process.wait(timeout_s)
+    except subprocess.TimeoutExpired:
+        _kill(process)
+        return None
+
+
 def _release_signals() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 

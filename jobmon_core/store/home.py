@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,7 +26,7 @@ class Home:
         """Return ``$JOBMON_HOME``, else the checkout that this code is in, else the user's data folder."""
         named = environment.get(HOME_VARIABLE, "").strip()
         if named:
-            return cls(Path(named).expanduser().absolute())
+            return cls(Path(os.path.expanduser(named)).absolute())  # noqa: PTH111 - pathlib's raises for ~nobody
         checkout = Path(__file__).resolve().parents[2]
         if (checkout / "config.json.example").is_file():
             return cls(checkout)

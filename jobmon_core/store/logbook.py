@@ -26,7 +26,9 @@ class Logbook:
     def write(self, event: str) -> None:
         """Append one event, stamped with the local time; a webhook in it is masked."""
         stamp = time.strftime("%Y-%m-%d %H:%M:%S%z")
-        line = mask_webhooks(" ".join(event.split()))[:_LONGEST]
+        # a job's name may hold what a terminal takes for a command
+        visible = "".join(letter if letter.isprintable() else " " for letter in event)
+        line = mask_webhooks(" ".join(visible.split()))[:_LONGEST]
         try:
             self._rotate()
             descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE_FILE)

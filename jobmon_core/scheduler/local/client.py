@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -67,7 +66,7 @@ class LocalScheduler:
             _say(f"no meaning on a single machine, ignored: {' '.join(request.wishes.ignored)}")
         try:
             folder = self._start(request)
-        except (OSError, subprocess.TimeoutExpired, SlurmRefused) as error:
+        except (OSError, SlurmRefused) as error:
             _say(f"the job could not be started: {error}")
             return Submission(1, None)
         job = Submitted(JobRef(folder.id))

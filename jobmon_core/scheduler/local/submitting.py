@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pwd
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from jobmon_core.domain.logpaths import templates_from_record
 from jobmon_core.scheduler.local.options import Wishes, read_command_line, read_wishes
 from jobmon_core.scheduler.local.records import JobSpec
 from jobmon_core.scheduler.local.script import Script, read_script
-from jobmon_core.scheduler.runner import start_detached
+from jobmon_core.scheduler.runner import exit_code_within, start_detached
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -96,8 +95,7 @@ def launch(folder: JobFolder) -> None:
     """Start the job's shepherd and return when it is at work.
 
     Raises:
-        SlurmRefused: it ended at once; its own words are in the message.
-        TimeoutExpired: it does not get going.
+        SlurmRefused: it does not get going; its own words are in the message.
         OSError: it can't be started.
     """
     utf8 = f"utf8={sys.flags.utf8_mode}"  # file names must be read as they were written
@@ -106,12 +104,9 @@ def launch(folder: JobFolder) -> None:
     with Path(_NOWHERE).open("r+b", buffering=0) as nowhere, folder.log.open("ab") as log:
         streams = (nowhere.fileno(), log.fileno(), log.fileno())
         process = start_detached(argv, os.environ, streams, folder=str(_ROOT))
-    try:
-        exit_code = process.wait(_START_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-        raise
+    exit_code = exit_code_within(process, _START_TIMEOUT_S)
+    if exit_code is None:
+        raise SlurmRefused(f"its shepherd did not get going within {_START_TIMEOUT_S:g} s")
     if exit_code != 0:
         words = folder.log.read_text(encoding="utf-8", errors="replace").strip()
         raise SlurmRefused(words or f"its shepherd ended with exit code {exit_code}")
