@@ -56,13 +56,18 @@ def script_directives(script_text: str) -> Directives:
     Total: where sbatch would refuse the script, such as for an unmatched quote, that line says nothing more.
     """
     found = Directives()
-    for line in _directive_lines(script_text):
-        words = list(_words(line))
+    for words in directive_words(script_text):
         if words and words[0] in _NEXT_COMPONENT:
             break
         for name, value in _options(words):
             found = replace(found, **{name: value})
     return found
+
+
+def directive_words(script_text: str) -> Iterator[list[str]]:
+    """Yield the words of each ``#SBATCH`` line, split as Slurm does."""
+    for line in _directive_lines(script_text):
+        yield list(_words(line))
 
 
 def _directive_lines(script_text: str) -> Iterator[str]:

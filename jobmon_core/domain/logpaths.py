@@ -111,14 +111,16 @@ def templates_from_record(
 
 
 def _template(value: str, workdir: str, *, is_array: bool, job_id: int | None) -> str:
-    default = DEFAULT_ARRAY_OUTPUT if is_array else DEFAULT_OUTPUT
-    name = default if value.strip() in _NULL else value
-    if name.lower() == "none":
+    folder = workdir.rstrip("/")
+    # up to 23.11 squeue shows WORKDIR/slurm-<jobid>.out without -o, for an array too, which never has that file
+    shown = f"slurm-{job_id}.out"
+    if value.strip() in _NULL or value == f"{folder}/{shown}":
+        plain = shown if value.endswith(shown) else DEFAULT_OUTPUT
+        name = DEFAULT_ARRAY_OUTPUT if is_array else plain
+        return f"{folder.replace('%', '%%')}/{name}" if workdir else name  # Slurm takes this folder as it is
+    if value.lower() == "none":
         return _NOWHERE
-    path = name if name.startswith("/") or not workdir else f"{workdir.rstrip('/')}/{name}"
+    path = value if value.startswith("/") or not workdir else f"{folder}/{value}"
     if not is_array:
         return path
-    # up to 23.11 squeue shows WORKDIR/slurm-<jobid>.out for an array without -o, a file that never exists
-    if job_id is not None and path == f"{workdir.rstrip('/')}/slurm-{job_id}.out":
-        return f"{workdir.rstrip('/')}/{DEFAULT_ARRAY_OUTPUT}"
     return path.replace(str(NO_TASK), "%a")  # scontrol's record of the whole array

@@ -40,8 +40,9 @@ def become_monitor(root: str, job_ids: Sequence[str], word: int) -> NoReturn:
     home = Home(Path(root))
     try:
         _detach(home, job_ids[0], word)
-        # an exec keeps the mask: a request that comes before the monitor can take it waits for it
+        # an exec keeps both: a request that comes before the monitor can take it waits for it
         signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
         _allow_many_files()
         held = _own(home, job_ids)
         os.write(word, (READY + " ".join(held) if held else BUSY).encode())

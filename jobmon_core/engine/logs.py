@@ -20,6 +20,7 @@ BY_USER = "the user"
 BY_SLURM = "Slurm"
 BY_SCRIPT = "the script"
 _SCRIPT_AT_MOST = 4 * 1024 * 1024  # bytes; sbatch takes no longer one
+_OLDEST = (20, 11)  # of Slurm, whose file names know the fewest letters
 _ANY_NODE = "\0"  # which no path can hold
 
 
@@ -30,7 +31,8 @@ def learn_logs(job: WatchedJob, records: tuple[Record, ...], scheduler: Schedule
     first = records[0]
     stdout, stderr = first.stdout, first.stderr
     found = None
-    if _has_tasks(job) or "%" in stdout + stderr:
+    # scontrol expands what it knows, and a path with a backslash wrongly; of an array it shows one for all
+    if _has_tasks(job) or any(mark in stdout + stderr for mark in "%\\"):
         found = scheduler.ask_log_templates(job.job_id)
     if found is None and not stdout:
         return job
@@ -76,19 +78,26 @@ def _own_copy(command: str) -> str:
 
 
 def _found(job: WatchedJob, task: Task, template: str) -> str:
-    """Expand one template; ``%N`` is the host's own name, which a cluster may call otherwise."""
-    path = expand(template, _context(job, task, _first_node(task.nodes) or job.batch_host))
-    anywhere = expand(template, _context(job, task, _ANY_NODE))
-    if _ANY_NODE not in anywhere or os.path.exists(path):  # noqa: PTH110 - Path's raises for a closed folder
-        return path
-    pattern = glob.escape(anywhere).replace(_ANY_NODE, "*")
-    matches = glob.glob(pattern)  # noqa: PTH207 - pathlib can not glob from the root
-    return matches[0] if len(matches) == 1 else path
+    """Expand one template; where a letter depends on the host or on Slurm's version, the file decides."""
+    context = _context(job, task)
+    for known in (context, replace(context, version=_OLDEST)):
+        path = expand(template, known)
+        if os.path.exists(path):  # noqa: PTH110 - Path's raises for a closed folder
+            return path
+        # %N is the host's own name, which a cluster may call otherwise
+        anywhere = expand(template, replace(known, node=_ANY_NODE))
+        pattern = glob.escape(anywhere).replace(_ANY_NODE, "*")
+        matches = glob.glob(pattern)  # noqa: PTH207 - pathlib can not glob from the root
+        if len(matches) == 1:
+            return matches[0]
+    return expand(template, context)
 
 
-def _context(job: WatchedJob, task: Task, node: str) -> PathContext:
+def _context(job: WatchedJob, task: Task) -> PathContext:
+    node = _first_node(task.nodes) or job.batch_host
     return PathContext(
-        job_id=task.own_id or job.job_id,
+        # the script of a heterogeneous job runs once, in the component that has the job's own id
+        job_id=job.job_id if task.key.startswith("+") else task.own_id or job.job_id,
         array_job_id=job.job_id if task.key.isdigit() else None,
         array_task=int(task.key) if task.key.isdigit() else None,
         user=job.user,

@@ -76,7 +76,6 @@ def main() -> None:
     """Run the monitor: ``HOME LOCK_FD[,LOCK_FD...] JOB...``."""
     home, locks, job_ids = Home(Path(sys.argv[1])), sys.argv[2].split(","), sys.argv[3:]
     signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     shop = Workshop(home, os.environ, tuple(int(lock) for lock in locks))
     logbooks = {job_id: shop.monitor_log(job_id) for job_id in job_ids}
     run(shop, job_ids, lambda job_id, event: logbooks[job_id].write(event))

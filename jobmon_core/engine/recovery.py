@@ -153,7 +153,8 @@ def _drop(shop: Workshop, job: WatchedJob) -> str:
     if now.owner and now.health not in (Health.DEAD, Health.DONE):
         where = f"monitor {now.owner.pid} on {now.owner.host}"
         return f"{where} was asked to stop, and will as soon as it can; the job itself is untouched"
-    return f"no longer watched; the job itself is untouched (scancel {job.ref} would end it)"
+    hint = f" (scancel {job.ref} would end it)" if job.backend == "slurm" else ""
+    return f"no longer watched; the job itself is untouched{hint}"
 
 
 def _wake(pid: int) -> None:

@@ -97,6 +97,14 @@ def test_the_wrong_default_that_squeue_shows_for_arrays_until_23_11_is_corrected
     assert templates_from_record(shown, "", "/w", is_array=False, job_id=69).stdout == shown
 
 
+def test_a_folder_with_a_per_cent_is_taken_as_it_is_for_the_default_name_only() -> None:
+    for shown in ("", "/50%j/slurm-69.out"):
+        found = templates_from_record(shown, "", "/50%j", is_array=False, job_id=69)
+        assert expand(found.stdout, PathContext(job_id=69)) == "/50%j/slurm-69.out"
+    found = templates_from_record("log.txt", "", "/50%j", is_array=False, job_id=69)
+    assert expand(found.stdout, PathContext(job_id=69)) == "/5069/log.txt"
+
+
 def test_scontrols_record_of_a_whole_array_becomes_a_pattern_again() -> None:
     shown = "/w/slurm-57_4294967294.out"
     assert templates_from_record(shown, "", "/w", is_array=True).stdout == "/w/slurm-57_%a.out"

@@ -25,6 +25,7 @@ _PATTERNS = {
     "percent-%%j": "percent-%j",
     "padded-%4j-%12j": "padded-{job:0>4}-{job:0>10}",
     "unknown-%q": "unknown-%q",
+    "younger-%b-%r": "younger-%b-%r",  # letters of later versions
     "two words/and %x": "two words/and odd one",
     "back\\%jslash": "back%jslash",
 }
@@ -95,7 +96,9 @@ def test_the_default_log_of_an_array_is_found(user: User) -> None:
     assert f"Log: {user.work}/slurm-{job_id}_3.out" in words
 
 
-@pytest.mark.parametrize("place", ["default", "directive", "environment", "command line", "chdir", "stdin"])
+@pytest.mark.parametrize(
+    "place", ["default", "directive", "environment", "command line", "chdir", "chdir to 50%j", "stdin"]
+)
 def test_the_log_is_found_wherever_its_path_was_given(user: User, place: str) -> None:
     (user.work / "elsewhere").mkdir()
     directives = () if place == "default" else ("--output=by-directive-%j.txt",)
@@ -110,6 +113,9 @@ def test_the_log_is_found_wherever_its_path_was_given(user: User, place: str) ->
             arguments, environment = ("-o", "by-option-%j.txt", script), {"SBATCH_OUTPUT": "no.txt"}
         case "chdir":
             arguments = ("-D", str(user.work / "elsewhere"), script)
+        case "chdir to 50%j":
+            (user.work / "50%j").mkdir()
+            arguments = ("-D", str(user.work / "50%j"), user.script(_failing("found")))
         case "stdin":
             arguments, stdin = (), (user.work / script).read_text()
     job_id = user.submit(*arguments, stdin=stdin, **environment)
@@ -119,6 +125,7 @@ def test_the_log_is_found_wherever_its_path_was_given(user: User, place: str) ->
         "environment": f"by-environment-{job_id}.txt",
         "command line": f"by-option-{job_id}.txt",
         "chdir": f"elsewhere/by-directive-{job_id}.txt",
+        "chdir to 50%j": f"50%j/slurm-{job_id}.out",
     }
     name = expected.get(place, f"by-directive-{job_id}.txt")
     assert _explained_by(user, "found") == user.work / name

@@ -136,7 +136,7 @@ def test_a_dependency_that_can_never_be_met_asks_for_attention_once(
     first = user.slurm("sbatch", "--parsable", "-o", "/dev/null", "--wrap", "exit 1").strip()
     job_id = user.submit(f"--dependency=afterok:{first}", *array, "-J", "heir", "--wrap", "true")
     (payload,) = user.discord.wait_for(1, 60)
-    assert title(payload) == f"⚠ heir ({job_id}) will never start: DependencyNeverSatisfied"
+    assert title(payload) == f"⚠ heir ({job_id}) will never start: its dependency can no longer be met"
     assert "scancel" in read(payload)
     assert user.status(job_id)["outcome"] is None
     looked_s = user.job(job_id).answered_s or 0.0

@@ -169,6 +169,19 @@ def _record(user: User, job_id: int) -> dict[str, str]:
     return {key: re.sub(r"\d+", "N", value) for key, value in pairs if key in _KEPT}
 
 
+def _started(user: User, *argv: str) -> subprocess.Popen[bytes]:
+    """Start a command in the background, its stdout in a file."""
+    with (user.work / "said").open("wb") as said:
+        return subprocess.Popen(argv, cwd=user.work, env=user.environment, stdout=said)
+
+
+def _announced(user: User) -> int:
+    """Wait for the job that `_started` announces, and until there is a state file of it."""
+    said = user.work / "said"
+    eventually(lambda: said.read_text().endswith("\n") and len(_states(user)) > 1)
+    return int(said.read_text().split()[-1])
+
+
 def _states(user: User) -> list[str]:
     return [path.name for path in user.home.rglob("*") if path.suffix in (".json", ".owner", ".log")]
 
@@ -241,12 +254,9 @@ def test_the_arguments_of_the_script_reach_it_as_they_are(typist: User) -> None:
 def test_the_monitor_is_there_while_sbatch_still_waits(typist: User) -> None:
     typist.script("until [ -e go ]; do sleep 0.1; done; exit 5", name="long.sh")
     argv = (sys.executable, "-m", "jobmon", "submit", "--wait", "long.sh")
-    with subprocess.Popen(
-        argv, cwd=typist.work, env=typist.environment, stdout=subprocess.PIPE, text=True
-    ) as waiting:
-        assert waiting.stdout is not None
-        job_id = int(waiting.stdout.readline().split()[-1])
-        eventually(lambda: bool(_states(typist)[1:]) and typist.snapshot(job_id).health is Health.ALIVE)
+    with _started(typist, *argv) as waiting:
+        job_id = _announced(typist)
+        eventually(lambda: typist.snapshot(job_id).health is Health.ALIVE)
         assert waiting.poll() is None
         (typist.work / "go").touch()
         assert waiting.wait() == 5
@@ -295,12 +305,9 @@ def test_an_inherited_descriptor_can_be_the_script(typist: User) -> None:
 
 def test_a_signal_ends_sbatch_and_the_exit_code_tells(typist: User) -> None:
     argv = (sys.executable, "-m", "jobmon", "submit", "--wait", "--wrap", "sleep 60")
-    with subprocess.Popen(
-        argv, cwd=typist.work, env=typist.environment, stdout=subprocess.PIPE, text=True
-    ) as waiting:
-        assert waiting.stdout is not None
-        job_id = int(waiting.stdout.readline().split()[-1])
-        eventually(lambda: bool(_states(typist)[1:]) and typist.snapshot(job_id).health is Health.ALIVE)
+    with _started(typist, *argv) as waiting:
+        job_id = _announced(typist)
+        eventually(lambda: typist.snapshot(job_id).health is Health.ALIVE)
         os.kill(waiting.pid, 15)
         assert waiting.wait() == 143
     assert typist.snapshot(job_id).health is Health.ALIVE

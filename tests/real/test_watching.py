@@ -85,11 +85,14 @@ def test_one_task_of_an_array_is_watched_alone(user: User, held: tuple[str, ...]
 
 
 def test_one_component_of_a_het_job_is_watched_alone(user: User) -> None:
-    job_id = _sbatch(user, "-J", "duo", "-n1", ":", "-n1", user.script("exit 6"))
+    script = user.script("python3 -c 'import nowhere'; exit 6")
+    job_id = _sbatch(user, "-J", "duo", "-o", "%j.log", "-n1", ":", "-n1", script)
     _watch(user, f"{job_id}+1")
     job = user.told(f"{job_id}+1", _HET_S)
     assert {key: end_of(job, key).exit_code for key in job.tasks} == {"+1": 6}
-    assert title(only(user, Route.ERROR)) == f"❌ duo ({job_id}+1) failed"
+    payload = only(user, Route.ERROR)
+    assert title(payload).startswith(f"❌ duo ({job_id}+1) failed: ")
+    assert f"Log: {user.work}/{job_id}.log" in read(payload)
 
 
 def test_a_second_monitor_for_the_same_job_is_refused(user: User) -> None:
@@ -98,7 +101,7 @@ def test_a_second_monitor_for_the_same_job_is_refused(user: User) -> None:
     for ref in (str(job_id), f"{job_id}_1"):
         again = user.jobmon("watch", ref)
         assert again.returncode != 0
-        assert f"job {ref} is watched already, by monitor {owner} on " in again.stderr
+        assert f"job {ref} is watched already by monitor {owner} on " in again.stderr
     assert len(list((user.home / "state").glob("*.json"))) == 1
 
 

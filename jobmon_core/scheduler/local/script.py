@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.directives import _directive_lines, _words
+from jobmon_core.domain.directives import directive_words
 from jobmon_core.domain.errors import SlurmRefused
 
 if TYPE_CHECKING:
@@ -27,8 +27,7 @@ class Script:
 
     def directives(self) -> Iterator[list[str]]:
         """Yield the words of each ``#SBATCH`` line."""
-        for line in _directive_lines(os.fsdecode(self.content)):
-            yield list(_words(line))
+        return directive_words(os.fsdecode(self.content))
 
 
 def read_script(named: Sequence[str], wrap: str | None, search_path: str) -> Script:
