@@ -111,7 +111,7 @@ def _sleeps(pid: int) -> bool:
 def pss_kb(pid: int) -> int:
     """Return the proportional set size of a process in KiB: its own pages, and its share of shared ones."""
     match = re.search(
-        r"^Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii"), re.M
+        r"^Pss:\s+(\d+) kB", Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii"), re.MULTILINE
     )
     if match is None:
         raise SystemExit(f"the kernel does not tell the memory of process {pid}")

@@ -112,7 +112,7 @@ def templates_from_record(
 
 def _template(value: str, workdir: str, *, is_array: bool, job_id: int | None) -> str:
     folder = workdir.rstrip("/")
-    # up to 23.11 squeue shows WORKDIR/slurm-<jobid>.out without -o, for an array too, which never has that file
+    # up to 23.11 squeue shows WORKDIR/slurm-<jobid>.out without -o, for an array too, which never has it
     shown = f"slurm-{job_id}.out"
     if value.strip() in _NULL or value == f"{folder}/{shown}":
         plain = shown if value.endswith(shown) else DEFAULT_OUTPUT

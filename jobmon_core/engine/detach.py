@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
 from jobmon_core.domain.errors import AlreadyWatched, JobmonError, StorageFailed
 from jobmon_core.engine.clock import SystemClock
-from jobmon_core.engine.launcher import BUSY, READY
+from jobmon_core.engine.handshake import BUSY, READY
 from jobmon_core.store.files import PRIVATE_FILE
 from jobmon_core.store.home import Home
 from jobmon_core.store.lock import own_for_life

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
+from jobmon_core.engine.handshake import BUSY, READY
 from jobmon_core.engine.standby import Standby
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobmon_core.store.home import Home
-
-READY = "ready "
-BUSY = "busy"
 
 
 class Launcher:

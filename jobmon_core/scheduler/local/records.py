@@ -92,7 +92,7 @@ def from_object(kind: type[T], data: Any) -> T:  # noqa: ANN401 - JSON has no na
         raise ValueError(str(error)) from error
 
 
-def _value(name: str, hint: Any, value: Any) -> Any:  # noqa: ANN401
+def _value(name: str, hint: Any, value: Any) -> Any:  # noqa: ANN401 - JSON has no narrower type
     if get_origin(hint) is tuple:
         if isinstance(value, list) and all(type(each) is str for each in value):
             return tuple(value)

@@ -53,7 +53,7 @@ def _spec(
 ) -> JobSpec:
     submit_dir = _current_folder()
     # joined as text: ../x is kept, as in Slurm
-    workdir = os.path.join(submit_dir, wishes.chdir) if wishes.chdir else submit_dir  # noqa: PTH118
+    workdir = os.path.join(submit_dir, wishes.chdir) if wishes.chdir else submit_dir  # noqa: PTH118 - pathlib would drop ../ and ./
     logs = templates_from_record(wishes.output, wishes.error, workdir, is_array=bool(wishes.array))
     wanted_input = "" if wishes.input.lower() == "none" else wishes.input
     return JobSpec(
@@ -63,7 +63,7 @@ def _spec(
         workdir=workdir,
         stdout=logs.stdout,
         stderr=logs.stderr,
-        stdin=os.path.join(workdir, wanted_input) if wanted_input else _NOWHERE,  # noqa: PTH118
+        stdin=os.path.join(workdir, wanted_input) if wanted_input else _NOWHERE,  # noqa: PTH118 - pathlib would drop ../ and ./
         append=wishes.append,
         limit_s=wishes.limit_s,
         array=wishes.array,

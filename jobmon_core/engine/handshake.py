@@ -1,0 +1,6 @@
+"""What a new monitor tells the command that started it."""
+
+from __future__ import annotations
+
+READY = "ready "  # followed by the jobs that it holds
+BUSY = "busy"  # others hold all of them
