@@ -85,8 +85,8 @@ def _timing(settings: Settings) -> Mapping[str, object]:
         "SchedulerParameters": "sched_interval=1,bf_interval=2,bf_continue",
         "MinJobAge": settings.min_job_age,
         "KillWait": 5,
-        # A dead node is DOWN after about 18 s; with the default 10 s here it takes 27 s.
-        "MessageTimeout": 5,
+        # 5 s would call a dead node DOWN after 18 s and not 27, but a busy machine answers later than that.
+        "MessageTimeout": 10,
         "SlurmdTimeout": 10,
         "InactiveLimit": 0,
         "ReturnToService": 2,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import UnknownJob
 from jobmon_core.domain.jobref import JobRef
+from jobmon_core.engine.census import watched
 
 if TYPE_CHECKING:
     from jobmon_core.engine.wiring import Workshop
@@ -25,8 +26,9 @@ def newest(shop: Workshop, ref: JobRef) -> str:
 
     Raises:
         UnknownJob: there is none.
+        StateUnreadable: there is one, whose state file can't be read.
     """
-    found = shop.store.find(ref)
+    found = watched(shop, ref)
     if not found:
         raise UnknownJob(f"job {ref} was never watched; `jobmon status --all` lists what was")
     return found[-1].id

@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     shown: list[Snapshot] = []
     for found in census(shop):
         if not isinstance(found, Snapshot):
-            say(f"a state file was left out: {found.why}")
+            say(f"left out, all other jobs are shown: {found.why}")
         elif options.all or is_recent(found, now_s):
             shown.append(found)
     if options.json:

@@ -83,9 +83,11 @@ def _learn_shape(job: WatchedJob, rows: Sequence[QueueRow]) -> WatchedJob:
 
 def _leftovers(job: WatchedJob, rows: Sequence[QueueRow]) -> list[QueueRow]:
     """Return what squeue keeps of an array whose waiting tasks were cancelled, by their indices or not."""
-    if not job.expected:
-        return []
-    return [row for row in rows if not row.ref.key and (row.waiting is None or not row.state.is_alive)]
+    return [
+        row
+        for row in rows
+        if not row.ref.key and (job.expected if row.waiting is None else not row.state.is_alive)
+    ]
 
 
 def _unlisted(job: WatchedJob, tasks: dict[str, Task], listed: set[str], waiting: IndexSet) -> list[str]:
@@ -115,7 +117,7 @@ def _seen(task: Task, row: QueueRow, asked_s: float, policy: Policy) -> Task:
     return replace(
         seen,
         own_id=row.own_id or seen.own_id,
-        submit_s=row.submit_s or seen.submit_s,
+        submit_s=_later(row.submit_s, seen.submit_s),
         start_s=row.start_s or seen.start_s,
         limit_s=row.limit_s or seen.limit_s,
         nodes=row.nodes or seen.nodes,
@@ -130,7 +132,7 @@ def _alive(task: Task, row: QueueRow, asked_s: float) -> Task:
     return replace(
         seen,
         own_id=row.own_id or seen.own_id,
-        submit_s=row.submit_s or seen.submit_s,
+        submit_s=_later(row.submit_s, seen.submit_s),
         start_s=row.start_s if row.waiting is None else None,
         limit_s=row.limit_s or seen.limit_s,
         nodes=row.nodes,
@@ -139,6 +141,10 @@ def _alive(task: Task, row: QueueRow, asked_s: float) -> Task:
         end=None,
         diagnosis=None,
     )
+
+
+def _later(one_s: int | None, other_s: int | None) -> int | None:
+    return max((moment_s for moment_s in (one_s, other_s) if moment_s is not None), default=None)
 
 
 def _remember(task: Task, state: JobState, word: str, reason: str, at_s: float) -> Task:
@@ -204,12 +210,21 @@ def _described(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
 
 
 def _counted(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
-    """Learn of restarts that happened between two looks, or before the first."""
-    counts = {record.ref.key: record.restarts or 0 for record in records if record.waiting is None}
+    """Learn of restarts that happened between two looks, or before the first.
+
+    The moment of the submission goes with the count, so that the queue's next reply adds nothing to it.
+    """
+    told = {record.ref.key: record for record in records if record.waiting is None}
     tasks = {
-        key: replace(task, restarts=max(task.restarts, counts.get(key, 0))) for key, task in job.tasks.items()
+        key: replace(
+            task,
+            restarts=max(task.restarts, told[key].restarts or 0),
+            submit_s=_later(told[key].submit_s, task.submit_s),
+        )
+        for key, task in job.tasks.items()
+        if key in told
     }
-    return replace(job, tasks=tasks)
+    return replace(job, tasks={**job.tasks, **tasks})
 
 
 def _recorded(task: Task, inquiry: Inquiry, records: Sequence[Record]) -> Inquiry:
@@ -269,7 +284,7 @@ def _asked(inquiry: Inquiry, policy: Policy, now_s: float) -> Inquiry:
 def _told(
     task: Task, inquiry: Inquiry, rows: Sequence[AccountingRow], policy: Policy, now_s: float
 ) -> Inquiry:
-    row = _newest_row(task, rows)
+    row = _newest_row(task, rows) or _row_of_the_rest(task, inquiry, rows)
     asked = replace(_asked(inquiry, policy, now_s), siblings_told=bool(rows))
     if row is None:
         return replace(asked, ledger=Ledger.SILENT)
@@ -280,6 +295,14 @@ def _newest_row(task: Task, rows: Sequence[AccountingRow]) -> AccountingRow | No
     """Return the newest run of the part; an older run than the one watched proves nothing."""
     mine = [row for row in rows if _speaks_of(row, task)]
     return mine[-1] if mine else None
+
+
+def _row_of_the_rest(task: Task, inquiry: Inquiry, rows: Sequence[AccountingRow]) -> AccountingRow | None:
+    """Return the row of an array whose rest was cancelled, which for some seconds names no indices."""
+    if task.was_seen or not task.key.isdigit() or inquiry.shown is None:
+        return None
+    whole = (row for row in rows if not row.ref.key and row.waiting is None)
+    return next((row for row in whole if row.state is inquiry.shown), None)
 
 
 def _speaks_of(row: AccountingRow, task: Task) -> bool:

@@ -8,7 +8,7 @@ from jobmon_core.domain.causes import CANCELLED
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery import Fact, Message, Tone
 from jobmon_core.domain.diagnosis import Diagnosis
-from jobmon_core.domain.exits import describe_exit
+from jobmon_core.domain.exits import SIGNAL_BASE, describe_exit
 from jobmon_core.domain.job import FROM_WORST, End, Task, WatchedJob, Witness
 from jobmon_core.domain.jobref import compact, ref_of
 from jobmon_core.domain.states import JobState, Outcome
@@ -27,6 +27,7 @@ _WORDS = {
     Outcome.UNKNOWN: "ended, outcome unknown",
 }
 _COUNTED = {**_WORDS, Outcome.CANCELLED: "cancelled", Outcome.UNKNOWN: "of unknown outcome"}
+_IN_DOUBT = "Look at its log and its results: nobody can tell from outside whether it succeeded."
 _GROUPS_SHOWN = 8
 _NAME_IN_TITLE = 80  # so that what happened has its room there
 # reasons that the state or the exit code tells as well
@@ -63,7 +64,7 @@ def _of_part(job: WatchedJob, task: Task, end: End, now_s: float) -> Message:
         route=_route(end.outcome),
         tone=_TONES[end.outcome],
         title=f"{title_of(job, task.key)} {_what_happened(end, diagnosis)}",
-        summary=_summary(end),
+        summary=_summary(task, end),
         facts=tuple(_facts(job, task, end)),
         cause=_cause(end, diagnosis),
         evidence=_proof(diagnosis),
@@ -89,8 +90,13 @@ def _never_started(end: End) -> bool:
     return end.state is JobState.CANCELLED and end.started_s is None
 
 
-def _summary(end: End) -> str:
-    return end.why or ("It never started." if _never_started(end) else "")
+def _summary(task: Task, end: End) -> str:
+    never = "It had not started again." if task.restarts else "It never started."
+    return _sentence(end.why) or (never if _never_started(end) else "")
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:].removesuffix('.')}." if text else ""
 
 
 def _cause(end: End, diagnosis: Diagnosis | None) -> str:
@@ -98,15 +104,16 @@ def _cause(end: End, diagnosis: Diagnosis | None) -> str:
     if diagnosis is None or end.witness is Witness.ARRAY:
         return ""
     hindered = "" if _never_started(end) else diagnosis.note
-    note = f"{hindered[0].upper()}{hindered[1:]}." if hindered else ""
-    return f"{diagnosis.explanation} {note}".strip()
+    return f"{diagnosis.explanation} {_sentence(hindered)}".strip()
 
 
 def _advice(job: WatchedJob, key: str, diagnosis: Diagnosis | None) -> str:
     """Return what to do, with the job's id in the commands."""
     if diagnosis is None or _is_lost(job.tasks[key]):
         return ""
-    return diagnosis.advice.replace("JOBID", str(ref_of(job.job_id, key)))
+    end = job.tasks[key].end
+    advice = diagnosis.advice or (_IN_DOUBT if end and end.outcome is Outcome.UNKNOWN else "")
+    return advice.replace("JOBID", str(ref_of(job.job_id, key)))
 
 
 def _is_lost(task: Task) -> bool:
@@ -144,7 +151,7 @@ def _state_words(end: End) -> str:
 def _exit_words(end: End) -> str:
     words = describe_exit(end.exit_code, end.signal)
     if not end.exit_code_exact and end.exit_code:
-        words += f"; or {end.exit_code + 128}, which sacct prints alike"
+        words += f", or {describe_exit(end.exit_code + SIGNAL_BASE, None)}: sacct prints both alike"
     if end.derived_exit_code and not end.exit_code:
         words += f"; a step exited with {end.derived_exit_code}"
     return words
@@ -176,7 +183,7 @@ def _digest(job: WatchedJob, parts: list[Task], now_s: float) -> Message:
         tone=_TONES[outcome],
         title=f"{title_of(job, '')}: {', '.join(told)}",
         summary=f"{count(len(parts), noun)} in all.",
-        facts=(*identity_of(job, ""), *_group_facts(groups, noun), *_span(parts), *_peak(job, parts)),
+        facts=(*identity_of(job, ""), *_group_facts(groups, noun), *_peak(job, parts), *_span(parts)),
         cause=_cause_of_example(job, worst) if worst else "",
         evidence=_proof(diagnosis),
         advice=_advice(job, worst.key, diagnosis) if worst else "",
@@ -194,7 +201,7 @@ def _example(groups: list[tuple[str, list[Task]]], outcome: Outcome) -> Task | N
 def _cause_of_example(job: WatchedJob, example: Task) -> str:
     if example.end is None:
         return ""
-    cause = _cause(example.end, example.diagnosis) or example.end.why
+    cause = _cause(example.end, example.diagnosis) or _sentence(example.end.why)
     return f"{ref_of(job.job_id, example.key)}: {cause}" if cause else ""
 
 

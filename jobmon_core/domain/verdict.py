@@ -119,7 +119,7 @@ def _never_started() -> End:
         word=JobState.CANCELLED,
         outcome=Outcome.CANCELLED,
         witness=Witness.ARRAY,
-        why="the task never started: it left its array's waiting list and Slurm keeps no record of it",
+        why="the task left its array's waiting list unstarted, and Slurm keeps no record of such a task",
     )
 
 

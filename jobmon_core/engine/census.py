@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.delivery import in_order
+from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.store.owner import Life, Owner
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobmon_core.domain.job import WatchedJob
+    from jobmon_core.domain.jobref import JobRef
     from jobmon_core.engine.wiring import Workshop
 
 STALE_AFTER_S = 900.0  # several heartbeats, and clocks of two hosts may differ
@@ -42,6 +44,20 @@ def census(shop: Workshop) -> Iterator[Snapshot | Unreadable]:
     """Yield every state file that can't be read, then every watched job, oldest first."""
     for job in shop.store.all():
         yield job if isinstance(job, Unreadable) else snapshot(shop, job)
+
+
+def watched(shop: Workshop, ref: JobRef) -> list[WatchedJob]:
+    """Return the watched jobs that ``ref`` belongs to, newest last; none where it was never watched.
+
+    Raises:
+        StateUnreadable: there is a state file of this job, and it can't be read.
+    """
+    found = shop.store.find(ref)
+    if not found:
+        for file in shop.store.all():
+            if isinstance(file, Unreadable) and f"-{ref.job_id}-" in file.path.name:
+                raise StateUnreadable(f"what was known of job {ref} is lost or locked away: {file.why}")
+    return found
 
 
 def snapshot(shop: Workshop, job: WatchedJob) -> Snapshot:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.diagnosis import SURE, Diagnosis, claim, diagnose, find_root
 from jobmon_core.domain.errors import PatternsInvalid
+from jobmon_core.domain.webhook import mask_webhooks
 from jobmon_core.observe.logtail import LogTail, read_tail
 from jobmon_core.observe.matcher import Matcher
 from jobmon_core.observe.patterns import load_rules
@@ -37,17 +39,23 @@ def explain(
     """
     rules, fault = _rules(user_patterns)
     matcher = Matcher(rules)
-    first = read_tail(stderr_path or stdout_path)
+    first = _tail(stderr_path or stdout_path)
     tails = [first]
     lines: Sequence[Line] = first.lines
     findings = matcher.findings(lines)
     if stdout_path and stdout_path != first.path and not _has_root(findings):
-        second = read_tail(stdout_path)
+        second = _tail(stdout_path)
         tails.append(second)
         # the lines printed to stdout come first: the scheduler's last words stand at the end of stderr
         lines = (*second.lines, *first.lines)
         findings = matcher.findings(lines)
     return diagnose(evidence, findings, lines, note=_note(tails, fault))
+
+
+def _tail(path: str) -> LogTail:
+    """Read the end of a log; a webhook that the job printed goes no further."""
+    tail = read_tail(path)
+    return replace(tail, lines=tuple(replace(line, text=mask_webhooks(line.text)) for line in tail.lines))
 
 
 def _rules(user_patterns: Path | None) -> tuple[tuple[Rule, ...], str]:

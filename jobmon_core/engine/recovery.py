@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.config import Config
 from jobmon_core.domain.errors import AlreadyWatched, ConfigInvalid, UnknownJob
-from jobmon_core.engine.census import Health, Snapshot, census, snapshot
+from jobmon_core.engine.census import Health, Snapshot, census, snapshot, watched
 from jobmon_core.engine.outbox import reopened
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.store.lock import turn
@@ -125,9 +125,10 @@ def cancel(shop: Workshop, ref: JobRef) -> Finding:
 
     Raises:
         UnknownJob: it is not watched, or only as a part of something larger.
+        StateUnreadable: its state file can't be read.
         StorageFailed: the disk refused.
     """
-    found = [job for job in shop.store.find(ref) if snapshot(shop, job).health is not Health.DONE]
+    found = [job for job in watched(shop, ref) if snapshot(shop, job).health is not Health.DONE]
     if not found:
         raise UnknownJob(f"job {ref} is not watched; `jobmon status` lists what is")
     whole = next((job for job in found if job.scope == ref.key), None)

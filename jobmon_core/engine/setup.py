@@ -43,9 +43,12 @@ def configure(shop: Workshop, success_webhook: str, error_webhook: str) -> None:
         StorageFailed: the disk refused.
     """
     data = _present(shop)
-    discord = data.get("discord", {})
-    webhooks = {"success_webhook": success_webhook.strip(), "error_webhook": error_webhook.strip()}
-    data["discord"] = {**(discord if isinstance(discord, dict) else {}), **webhooks}
+    present = data.get("discord", {})
+    discord = dict(present) if isinstance(present, dict) else {}
+    for key, webhook in (("success_webhook", success_webhook), ("error_webhook", error_webhook)):
+        discord[key] = webhook.strip()
+        discord.pop(f"{key}_file", None)  # it would win over what is written here
+    data["discord"] = discord
     parse_config(data, str(shop.home.config), {}, lambda _: success_webhook)
     write_config(shop.home.config, data)
 

@@ -107,6 +107,17 @@ def test_slurms_plain_verdict_is_the_cause(state: JobState, cause: str) -> None:
     assert found.advice
 
 
+def test_a_cancellation_names_who_did_it_where_that_is_known() -> None:
+    found = judge(SlurmEvidence(state=JobState.CANCELLED, canceller="ada"), "epoch 1")
+    assert (found.cause, found.title) == ("slurm_cancelled", "Cancelled by ada")
+    assert "ada" in found.explanation
+
+
+def test_a_peak_that_sampling_missed_is_not_held_against_the_request() -> None:
+    sampled = SlurmEvidence(state=JobState.OUT_OF_MEMORY, max_rss_bytes=2**20, requested_bytes=2**30)
+    assert judge(sampled, "epoch 1").explanation.endswith("It had asked for 1.0 GiB.")
+
+
 @pytest.mark.parametrize("state", [JobState.OUT_OF_MEMORY, JobState.NODE_FAIL, JobState.PREEMPTED])
 def test_what_the_system_did_to_a_job_is_not_explained_by_its_log(state: JobState) -> None:
     assert judge(SlurmEvidence(state=state), "python").cause != "python"

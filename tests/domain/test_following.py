@@ -180,121 +180,9 @@ def test_completed_with_a_bad_exit_code_is_no_success() -> None:
     assert play.job.outcome is Outcome.FAILURE
 
 
-def test_an_array_is_told_in_one_digest() -> None:
-    play = Play().queue(row("12_[2-3%1]", "PENDING"), row("12_1", "RUNNING")).later(30)
-    assert play.job.expected == "1-3"
-    play.queue(row("12_1", "COMPLETED"), row("12_2", "FAILED"), row("12_3", "FAILED"))
-    play.record(record("12_1", "COMPLETED"), record("12_2", "FAILED", 2), record("12_3", "FAILED", 2)).later(
-        3
-    )
-    play.accounting(ledger("12_1", "COMPLETED"), ledger("12_2", "FAILED", 2), ledger("12_3", "FAILED", 2))
-    (owed,) = play.job.outbox
-    assert owed.message.route is Route.ERROR
-    assert "2 failed" in owed.message.title
-    assert any("2-3" in fact.value for fact in owed.message.facts)
-
-
-def test_an_array_can_be_told_task_by_task() -> None:
-    play = Play(Policy(array_messages="each")).queue(row("12_1", "FAILED"), row("12_2", "COMPLETED"))
-    play.record(record("12_1", "FAILED", 1), record("12_2", "COMPLETED")).later(3)
-    play.accounting(ledger("12_1", "FAILED", 1), ledger("12_2", "COMPLETED"))
-    assert sorted(owed.message.route for owed in play.job.outbox) == [Route.ERROR, Route.SUCCESS]
-
-
-def test_an_array_with_waiting_tasks_has_not_ended() -> None:
-    play = (
-        Play().queue(row("12_[2]", "PENDING"), row("12_1", "COMPLETED")).record(record("12_1", "COMPLETED"))
-    )
-    play.later(3).accounting(ledger("12_1", "COMPLETED"))
-    assert play.job.tasks["1"].end is not None
-    assert not play.job.ended
-    assert not play.job.outbox
-
-
-def test_an_array_cancelled_before_any_start_is_cancelled() -> None:
-    play = Play().queue(row("12_[1-3%1]", "PENDING")).later(30).queue(row("12", "CANCELLED"))
-    play.record(record("12", "CANCELLED")).later(3).accounting(ledger("12_[1-3%1]", "CANCELLED by 0"))
-    assert {key: play.end(key).outcome for key in "123"} == dict.fromkeys("123", Outcome.CANCELLED)
-    assert len(play.job.outbox) == 1
-
-
-def test_an_array_that_squeue_lists_as_cancelled_by_its_indices_is_cancelled() -> None:
-    play = Play().queue(row("12_[1-3%1]", "PENDING")).later(30).queue(row("12_[1-3%1]", "CANCELLED"))
-    assert not play.job.waiting
-    play.record(record("12_[1-3%1]", "CANCELLED")).later(3).no_accounting()
-    assert {key: play.end(key).witness for key in "123"} == dict.fromkeys("123", Witness.QUEUE)
-    assert play.job.outcome is Outcome.CANCELLED
-
-
-def test_of_a_throttled_array_cancelled_half_way_the_rest_never_started() -> None:
-    play = Play().queue(row("12_[2,4%1]", "PENDING"), row("12_1", "RUNNING")).later(30)
-    play.queue(row("12_[2,4%1]", "CANCELLED"), row("12_1", "CANCELLED"))
-    play.record(record("12_[2,4%1]", "CANCELLED"), record("12_1", "CANCELLED", signal=15)).later(3)
-    play.accounting(ledger("12_1", "CANCELLED by 0"), ledger("12_[2,4%1]", "CANCELLED by 0"))
-    assert sorted(play.job.tasks) == ["1", "2", "4"]
-    (owed,) = play.job.outbox
-    assert "3 cancelled" in owed.message.title
-
-
-def test_the_watched_task_of_an_array_cancelled_before_any_start_is_cancelled() -> None:
-    play = Play(scope="2").queue(row("12_[1-3]", "PENDING")).later(30).queue(row("12_[1-3]", "CANCELLED"))
-    play.record(record("12_[1-3]", "CANCELLED")).later(3).accounting(ledger("12_[1-3]", "CANCELLED by 0"))
-    assert list(play.job.tasks) == ["2"]
-    assert play.end("2").outcome is Outcome.CANCELLED
-
-
-def test_a_task_that_its_array_lost_before_its_start_counts_as_cancelled() -> None:
-    play = Play(Policy(vanished_s=120)).queue(row("12_[2-3]", "PENDING"), row("12_1", "RUNNING")).later(30)
-    for _ in range(8):
-        play.queue(row("12_1", "RUNNING"), row("12_2", "RUNNING")).record(record("12_1", "RUNNING"))
-        play.accounting(ledger("12_1", "RUNNING"), ledger("12_2", "RUNNING")).later(30)
-    assert play.end("3").outcome is Outcome.CANCELLED
-    assert play.end("3").witness is Witness.ARRAY
-    assert play.job.tasks["1"].end is None
-
-
-def test_a_deadline_shorter_than_the_wait_for_a_lost_task_does_not_make_its_outcome_unknown() -> None:
-    play = Play(Policy(vanished_s=120, deadline_s=10)).queue(
-        row("12_[2-3]", "PENDING"), row("12_1", "RUNNING")
-    )
-    play.later(30)
-    for _ in range(3):
-        play.queue(row("12_[2]", "PENDING"), row("12_1", "RUNNING")).record(record("12_1", "RUNNING"))
-        play.accounting(ledger("12_1", "RUNNING")).later(30)
-    assert play.end("3").outcome is Outcome.CANCELLED
-
-
-def test_only_the_watched_task_of_an_array_counts() -> None:
-    play = Play(scope="2").queue(row("12_[2-3]", "PENDING"), row("12_1", "RUNNING"))
-    assert not play.job.ended
-    play.later(30).queue(row("12_1", "FAILED"), row("12_2", "COMPLETED"))
-    play.record(record("12_1", "FAILED"), record("12_2", "COMPLETED")).later(3).accounting(
-        ledger("12_2", "COMPLETED")
-    )
-    assert play.job.outcome is Outcome.SUCCESS
-    assert list(play.job.tasks) == ["2"]
-
-
-def test_both_components_of_a_het_job_must_succeed() -> None:
-    play = Play().queue(row("12+0", "COMPLETED"), row("12+1", "FAILED"))
-    play.record(record("12+0", "COMPLETED"), record("12+1", "FAILED", 4)).later(3)
-    play.accounting(ledger("12+0", "COMPLETED"), ledger("12+1", "FAILED", 4))
-    assert play.job.outcome is Outcome.FAILURE
-    assert len(play.job.outbox) == 1
-
-
 def test_a_job_that_was_over_before_it_was_watched_is_judged_by_accounting() -> None:
     play = Play().queue().record().later(3).accounting(ledger("12", "COMPLETED"))
     assert play.job.outcome is Outcome.SUCCESS
-
-
-def test_an_array_that_was_over_before_it_was_watched_is_split_into_its_tasks() -> None:
-    play = (
-        Play().queue().record().later(3).accounting(ledger("12_1", "COMPLETED"), ledger("12_2", "FAILED", 1))
-    )
-    play.later(3).accounting(ledger("12_1", "COMPLETED"), ledger("12_2", "FAILED", 1))
-    assert play.end("2").outcome is Outcome.FAILURE
-    assert play.job.expected == "1-2"
 
 
 def test_a_dependency_that_can_never_be_satisfied_is_told_once_while_the_job_lives() -> None:
@@ -314,17 +202,6 @@ def test_a_call_for_attention_waits_for_the_name_that_the_record_tells() -> None
     assert owed.message.title.startswith("train (12)")
 
 
-def test_an_array_that_can_never_start_is_told_once_while_it_lives() -> None:
-    play = (
-        Play()
-        .queue(row("12_[1-9]", "PENDING", "DependencyNeverSatisfied"))
-        .record(record("12_[1-9]", "PENDING"))
-    )
-    play.later(60).queue(row("12_[1-9]", "PENDING", "DependencyNeverSatisfied"))
-    (owed,) = play.job.outbox
-    assert owed.message.tone is Tone.ATTENTION
-
-
 def test_a_restart_that_no_look_at_the_queue_saw_is_learnt_from_the_record() -> None:
     play = (
         Play().queue(row("12", "COMPLETED")).record(replace(record("12", "COMPLETED"), restarts=2)).later(3)
@@ -333,12 +210,40 @@ def test_a_restart_that_no_look_at_the_queue_saw_is_learnt_from_the_record() -> 
     assert any(fact.name == "Restarts" for fact in play.job.outbox[0].message.facts)
 
 
+def test_a_restart_that_the_record_told_first_is_counted_once() -> None:
+    play = Play().queue(row("12", "RUNNING")).later(30).queue(row("12", "COMPLETING"))
+    again = replace(record("12", "PENDING"), restarts=1, submit_s=1_000_031)
+    play.record(again).later(30).queue(row("12", "PENDING", "BeginTime", submit_s=1_000_031))
+    assert play.job.tasks[""].restarts == 1
+
+
 def test_a_job_cancelled_before_its_start_never_ran() -> None:
     play = Play().queue(replace(row("12", "PENDING"), nodes="")).later(30)
     play.queue(replace(row("12", "CANCELLED"), nodes="")).record(record("12", "CANCELLED")).later(3)
     play.accounting(replace(ledger("12", "CANCELLED by 0"), start_s=1_000_009, end_s=1_000_009))
     assert (play.end().started_s, play.end().elapsed_s) == (None, None)
     assert play.job.outbox[0].message.summary == "It never started."
+
+
+def test_a_requeued_job_cancelled_before_its_next_start_is_not_said_never_to_have_run() -> None:
+    again = 1_000_050
+    play = Play().queue(row("12", "RUNNING")).later(30)
+    play.queue(replace(row("12", "PENDING", submit_s=again), nodes="")).later(30)
+    play.queue(replace(row("12", "CANCELLED", submit_s=again), nodes="")).record(record("12", "CANCELLED"))
+    cancelled = ledger("12", "CANCELLED by 0", submit_s=again)
+    play.later(3).accounting(ledger("12", "REQUEUED"), replace(cancelled, start_s=again + 9, end_s=again + 9))
+    assert play.job.outbox[0].message.summary == "It had not started again."
+
+
+def test_each_special_exit_asks_for_attention_once() -> None:
+    play = Play()
+    for run in (1, 2):
+        play.later(60).queue(row("12", "SPECIAL_EXIT", "JobHeldUser", submit_s=1_000_000 + run))
+        play.record(replace(record("12", "SPECIAL_EXIT"), restarts=run)).later(60)
+        play.queue(row("12", "SPECIAL_EXIT", "JobHeldUser", submit_s=1_000_000 + run))
+        play.later(60).queue(row("12", "RUNNING", submit_s=1_000_000 + run)).record(record("12", "RUNNING"))
+        assert len({owed.message.id for owed in play.job.outbox}) == run
+    assert play.job.outcome is None
 
 
 def test_a_held_job_is_watched_in_silence() -> None:

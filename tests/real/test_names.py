@@ -2,37 +2,39 @@
 
 from __future__ import annotations
 
-import pytest
-
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.states import Outcome
-from tests.support.told import only, title
+from tests.support.told import end_of, title
 from tests.support.user import User
 
-_NAMES = {
-    "blanks": "two  words",
-    "pipes": "a|b|RUNNING|c",
-    "quotes": 'it\'s "so"',
-    "newline": "first\nsecond",
-    "a row of squeue": "x\n1|1|1|N/A|COMPLETED|N/A|N/A|N/A|1:00|n1|None",
-    "a key of scontrol": "x JobState=COMPLETED ExitCode=0:0 UserId=evil(0)",
-    "per cent": "100%j %% %x",
-    "unicode": "прогон-学習-🚀",
-    "backticks": "``` `code` ```",
-    "everyone": "@everyone <@123> [link](http://example.org)",
-    "backslash": "back\\slash",
-    "long": "n" * 600,
-    "a dash": "-J",
-}
+_NAMES = (
+    "two  words",
+    "a|b|RUNNING|c",
+    'it\'s "so"',
+    "first\nsecond",
+    "x\n1|1|1|N/A|COMPLETED|N/A|N/A|N/A|1:00|n1|None",
+    "x JobState=COMPLETED ExitCode=0:0 UserId=evil(0)",
+    "100%j %% %x",
+    "прогон-学習-🚀",
+    "``` `code` ```",
+    "@everyone <@123> [link](http://example.org)",
+    "back\\slash",
+    "n" * 600,
+    "-J",
+)
 
 
-@pytest.mark.parametrize("name", _NAMES.values(), ids=_NAMES.keys())
-def test_a_strange_name_changes_no_verdict_and_breaks_no_message(user: User, name: str) -> None:
-    job = user.told(user.submit(f"--job-name={name}", "-o", "log.txt", "--wrap", "exit 4"))
-    end = job.tasks[""].end
-    assert end is not None
-    assert (job.name, end.exit_code, job.outcome) == (name, 4, Outcome.FAILURE)
-    payload = only(user, Route.ERROR)
-    assert title(payload).endswith(f"({job.job_id}) failed")
-    assert payload["allowed_mentions"] == {"parse": []}
-    assert user.status(job.job_id)["name"] == name
+def test_no_name_changes_a_verdict_or_breaks_a_message(user: User) -> None:
+    jobs = {
+        name: user.submit(f"--job-name={name}", "-o", "log.txt", "--wrap", f"exit {code}")
+        for code, name in enumerate(_NAMES, start=1)
+    }
+    for code, (name, job_id) in enumerate(jobs.items(), start=1):
+        job = user.told(job_id)
+        assert (job.name, end_of(job).exit_code, job.outcome) == (name, code, Outcome.FAILURE)
+        assert user.status(job_id)["name"] == name
+    told = user.discord.received()
+    assert user.discord.received(Route.ERROR) == told
+    assert [payload["allowed_mentions"] for payload in told] == [{"parse": []}] * len(jobs)
+    for job_id in jobs.values():
+        assert sum(f"({job_id}) failed" in title(payload) for payload in told) == 1

@@ -301,5 +301,5 @@ def test_a_monitor_has_no_terminal_and_holds_nothing_of_its_caller(user: User) -
     lock = str(user.home / "state" / "monitors" / f"{user.job(job_id).id}.lock")
     expected = [("0", "/dev/null"), ("1", log), ("2", log), ("3", lock)]
     # what it reads at this moment is no inheritance, and is not held
-    eventually(lambda: sorted((fd.name, os.readlink(fd)) for fd in (process / "fd").iterdir()) == expected)
+    eventually(lambda: sorted((fd.name, str(fd.readlink())) for fd in (process / "fd").iterdir()) == expected)
     assert (process / "cwd").readlink() == user.home / "state"

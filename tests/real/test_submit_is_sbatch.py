@@ -240,6 +240,16 @@ def test_a_job_that_sbatch_does_not_name_is_found_and_watched(
     assert status["monitor"] in ("alive", "done")
 
 
+def test_jobs_that_are_submitted_silently_at_once_are_all_found(typist: User) -> None:
+    line = f"for i in 1 2 3 4; do {sys.executable} -m jobmon submit -Q job.sh & done; wait"
+    assert typist.run("setsid", "--wait", "bash", "-c", line).returncode == 0
+    watched = json.loads(typist.jobmon("status", "--json").stdout)
+    theirs = typist.slurm("squeue", "-h", "-t", "all", "-u", "root", "-O", "ArrayJobId:20,WorkDir:200")
+    submitted = {row.split()[0] for row in theirs.splitlines() if str(typist.work) in row}
+    assert {each["job_id"] for each in watched} == submitted
+    assert [each["monitor"] in ("alive", "done") for each in watched] == [True] * 4
+
+
 def test_a_job_on_a_named_cluster_is_followed_there_to_its_end(typist: User, slurm: Cluster) -> None:
     job = typist.told(typist.submit("-M", slurm.name, "-J", "far", "job.sh"))
     assert (job.name, job.cluster, job.outcome) == ("far", slurm.name, Outcome.SUCCESS)
@@ -293,6 +303,13 @@ def test_exported_variables_are_those_that_were_named(typist: User) -> None:
 def test_a_user_who_does_not_listen_has_the_job_watched_all_the_same(typist: User, redirection: str) -> None:
     line = f"set -o pipefail; {sys.executable} -m jobmon submit job.sh {redirection}"
     assert typist.run("bash", "-c", line).returncode == 0
+    (status,) = json.loads(typist.jobmon("status", "--json").stdout)
+    assert status["monitor"] in ("alive", "done")
+
+
+def test_a_silent_job_is_found_though_nobody_listens(typist: User) -> None:
+    line = f"{sys.executable} -m jobmon submit -Q job.sh 2>&1 | head -0; exit ${{PIPESTATUS[0]}}"
+    assert typist.run("setsid", "--wait", "bash", "-c", line).returncode == 0
     (status,) = json.loads(typist.jobmon("status", "--json").stdout)
     assert status["monitor"] in ("alive", "done")
 

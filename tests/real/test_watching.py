@@ -101,7 +101,7 @@ def test_a_second_monitor_for_the_same_job_is_refused(user: User) -> None:
     for ref in (str(job_id), f"{job_id}_1"):
         again = user.jobmon("watch", ref)
         assert again.returncode != 0
-        assert f"job {ref} is watched already by monitor {owner} on " in again.stderr
+        assert f"job {job_id} is watched already by monitor {owner} on " in again.stderr
     assert len(list((user.home / "state").glob("*.json"))) == 1
 
 

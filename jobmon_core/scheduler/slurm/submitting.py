@@ -6,7 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 
 from jobmon_core.domain.answers import NotListed, Unreachable
@@ -21,7 +21,8 @@ OnJob = Callable[[Submitted], None]
 
 
 def _print(text: str) -> None:
-    print(f"jobmon: {text}", file=sys.stderr)
+    with suppress(OSError):  # nobody listens: the search goes on
+        print(f"jobmon: {text}", file=sys.stderr)
 
 
 def _nobody_knows(_ref: JobRef) -> bool:

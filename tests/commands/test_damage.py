@@ -1,0 +1,140 @@
+"""State files that can't be read: told in one line each, and no other job suffers."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.domain.job import End, Moment, Task, WatchedJob, Witness
+from jobmon_core.domain.states import JobState, Outcome
+from jobmon_core.store.jobs import JobStore
+from tests.support.shell import Shell, complaint
+
+_DONE = WatchedJob("slurm-12-x", 12, 100.0, name="sound", concluded_s=200.0)
+
+
+def _truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-20])
+
+
+def _empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def _from_the_future(path: Path) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), "schema": 999}))
+
+
+def _nonsense(path: Path) -> None:
+    path.write_text('{"schema": 1, "id": ["no", "text"], "job_id": "13"}')
+
+
+def _binary(path: Path) -> None:
+    path.write_bytes(os.urandom(1000))
+
+
+def _deep(path: Path) -> None:
+    path.write_text("[" * 100_000)
+
+
+def _link(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("/etc/passwd")
+
+
+def _folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def _pipe(path: Path) -> None:
+    path.unlink()
+    os.mkfifo(path)
+
+
+_DAMAGE = [_truncate, _empty, _from_the_future, _nonsense, _binary, _deep, _link, _folder, _pipe]
+
+
+@pytest.fixture(params=_DAMAGE, ids=lambda damage: damage.__name__.strip("_"))
+def damaged(request: pytest.FixtureRequest, shell: Shell) -> Path:
+    """The state file of job 13, which can't be read; that of job 12 is sound."""
+    store = JobStore(shell.state)
+    store.save(_DONE)
+    store.save(WatchedJob("slurm-13-x", 13, 100.0))
+    path = store.path("slurm-13-x")
+    damage: Callable[[Path], None] = request.param
+    damage(path)
+    return path
+
+
+def test_status_shows_the_others_and_names_the_file(shell: Shell, damaged: Path) -> None:
+    done = shell.jobmon("status", "--json", "--all")
+    assert done.returncode == 0
+    assert [each["job_id"] for each in json.loads(done.stdout)] == ["12"]
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"jobmon: left out, all other jobs are shown: {damaged} ")
+    assert "sound" in shell.jobmon("status", "--all").stdout
+
+
+def test_recover_leaves_the_file_as_it_is_and_says_so(shell: Shell, damaged: Path) -> None:
+    before = _identity(damaged)
+    done = shell.jobmon("recover")
+    assert done.returncode == 0
+    assert done.stderr == ""
+    assert done.stdout.startswith(f"{damaged.name}: left alone: {damaged} ")
+    assert _identity(damaged) == before
+
+
+def _identity(path: Path) -> tuple[int, int, int, int]:
+    status = path.lstat()
+    return (status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns)
+
+
+@pytest.mark.parametrize("verb", ["show", "logs", "cancel"])
+def test_the_job_itself_is_not_said_to_be_unknown(shell: Shell, damaged: Path, verb: str) -> None:
+    done = shell.jobmon(verb, "13")
+    assert done.returncode == 1
+    assert str(damaged) in complaint(done)
+
+
+def test_a_file_from_the_future_names_the_way_out(shell: Shell) -> None:
+    JobStore(shell.state).save(_DONE)
+    _from_the_future(shell.state / "slurm-12-x.json")
+    assert "written by a newer jobmon (schema 999" in complaint(shell.jobmon("show", "12"))
+
+
+def test_an_owner_record_that_makes_no_sense_is_no_owner(shell: Shell) -> None:
+    JobStore(shell.state).save(WatchedJob("slurm-12-x", 12, 100.0))
+    (shell.state / "monitors").mkdir()
+    (shell.state / "monitors" / "slurm-12-x.owner").write_text('{"pid": "me"}')
+    done = shell.jobmon("status", "--json")
+    assert done.stderr == ""
+    assert json.loads(done.stdout)[0]["monitor"] == "dead"
+
+
+def test_names_that_could_harm_a_terminal_do_not(shell: Shell) -> None:
+    evil = "a\x1b[2Jb\nc\u202ed\u2026"
+    end = End(JobState.FAILED, "FAILED", Outcome.FAILURE, Witness.QUEUE, why=evil, nodes=evil, reason=evil)
+    task = Task("", JobState.FAILED, "FAILED", end=end, reason=evil, history=(Moment("FAILED", 1.0, evil),))
+    JobStore(shell.state).save(
+        WatchedJob(
+            "slurm-12-x",
+            12,
+            100.0,
+            name=evil,
+            workdir=evil,
+            command=evil,
+            tasks={"": task},
+            stale_since_s=1.0,
+            stale_why=evil,
+        )
+    )
+    for arguments in (("status",), ("show", "12"), ("cancel", "12")):
+        done = shell.jobmon(*arguments, PYTHONIOENCODING="latin-1")
+        assert done.returncode == 0, done
+        assert not set(done.stdout) & {"\x1b", "\u202e"}, arguments
+        assert "\nc" not in done.stdout

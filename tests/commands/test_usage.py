@@ -1,0 +1,191 @@
+"""What jobmon answers to a command line: help, or one line that says what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from jobmon.cli import VERBS
+from tests.support.shell import Shell, complaint
+
+_DISCORD = "https://discord.com/api/webhooks/123456789012345678/" + "a" * 68
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_with_an_example(shell: Shell, verb: str) -> None:
+    done = shell.jobmon(verb, "--help")
+    assert done.returncode == 0
+    assert "examples:" in done.stdout + done.stderr
+    assert f"  jobmon {verb}" in done.stdout + done.stderr
+
+
+def test_the_help_of_jobmon_names_every_verb_and_an_example(shell: Shell) -> None:
+    done = shell.jobmon("--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(f"\n    {verb}" in done.stdout for verb in VERBS)
+    assert "examples:" in done.stdout
+
+
+def test_the_version_is_told(shell: Shell) -> None:
+    done = shell.jobmon("--version")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("jobmon ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "what is to be done? One of: submit, watch, status"),
+        (("bogus",), "there is no verb 'bogus'; there are: submit, watch"),
+        (("statsu",), "there is no verb 'statsu'; did you mean `jobmon status`?"),
+        (("--bogus",), "`jobmon --help` shows how it is used"),
+        (("watch",), "`jobmon watch --help` shows how it is used"),
+        (("watch", "abc"), "'abc' is no Slurm job id; expected 12, 12_3 (array task) or 12+1 (het job)"),
+        (("watch", "12_[1-3]"), "'12_[1-3]' is no Slurm job id"),
+        (("watch", "-1"), "`jobmon watch --help` shows how it is used"),
+        (("show", "1", "2"), "unrecognized arguments: 2"),
+        (("status", "--jso"), "unrecognized arguments: --jso"),
+        (("inbox", "--port", "x"), "argument --port"),
+        (
+            ("submit", "--backend", "pbs", "x.sh"),
+            "--backend takes one of slurm, local, not 'pbs'; nothing was",
+        ),
+        (("submit", "--backend"), "--backend takes one of slurm, local, not ''"),
+    ],
+)
+def test_a_wrong_command_line_is_told_in_one_line(
+    shell: Shell, arguments: tuple[str, ...], words: str
+) -> None:
+    done = shell.jobmon(*arguments)
+    assert done.returncode == 2
+    assert words in complaint(done)
+
+
+@pytest.mark.parametrize("verb", ["show", "logs", "cancel"])
+def test_a_job_that_is_not_known_is_told_in_one_line(shell: Shell, verb: str) -> None:
+    done = shell.jobmon(verb, "4711")
+    assert done.returncode == 1
+    words = complaint(done)
+    assert words.startswith("job 4711 ")
+    assert "`jobmon status" in words
+
+
+def test_without_sbatch_the_way_out_is_named_and_nothing_is_left(shell: Shell) -> None:
+    done = shell.jobmon("submit", "train.sh")
+    assert done.returncode == 127
+    assert "sbatch: not found on PATH" in complaint(done)
+    assert "--backend local" in done.stderr
+    assert list(shell.state.rglob("*.json")) == []
+
+
+def test_an_sbatch_that_can_not_be_run_is_told_with_its_reason(shell: Shell) -> None:
+    shell.program("sbatch")
+    (shell.programs / "sbatch").chmod(0o644)
+    done = shell.jobmon("submit", "train.sh")
+    assert done.returncode == 127
+    assert "Permission denied" in complaint(done)
+
+
+def test_without_slurm_a_job_can_not_be_looked_up_and_it_is_said_why(shell: Shell) -> None:
+    done = shell.jobmon("watch", "4711")
+    assert done.returncode == 69
+    assert "job 4711 can't be looked up now: scontrol: not found on PATH" in complaint(done)
+
+
+def test_a_home_that_is_no_folder_is_told_and_nothing_is_submitted(shell: Shell) -> None:
+    shell.program("sbatch", f"touch {shell.work}/submitted; echo Submitted batch job 1")
+    done = shell.jobmon("submit", "x.sh", JOBMON_HOME="/dev/null/home")
+    assert done.returncode == 78
+    assert "/dev/null/home" in done.stderr
+    assert not (shell.work / "submitted").exists()
+
+
+@pytest.mark.parametrize("verb", ["status", "recover", "show 1", "logs 1", "cancel 1"])
+def test_a_home_that_can_not_be_used_is_told_in_one_line(shell: Shell, verb: str) -> None:
+    done = shell.jobmon(*verb.split(), JOBMON_HOME="/proc/home")
+    assert done.returncode == 74
+    assert complaint(done).startswith("/proc/home/state can't be used: ")
+
+
+def test_status_of_nothing_says_how_to_begin(shell: Shell) -> None:
+    assert "`jobmon submit SCRIPT`" in shell.jobmon("status").stdout
+    assert json.loads(shell.jobmon("status", "--json").stdout) == []
+    assert shell.jobmon("recover").stdout == "nothing to do: no job is being watched\n"
+
+
+@pytest.mark.parametrize("command", ["status --json", "--help", "status --help", "--version"])
+def test_a_reader_who_leaves_early_is_no_fault(shell: Shell, command: str) -> None:
+    done = shell.line(f"jobmon {command} | head -0")
+    assert done.returncode in (0, 141)
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_fault(shell: Shell, closed: str) -> None:
+    assert shell.line(f"jobmon status {closed}").returncode == 0
+
+
+def test_a_full_disk_behind_stdout_is_told(shell: Shell) -> None:
+    done = shell.line("jobmon status >/dev/full")
+    assert done.returncode == 74
+    assert complaint(done) == "the output can't be written: No space left on device"
+
+
+def test_init_writes_a_file_that_only_its_owner_can_read_and_shows_no_secret(shell: Shell) -> None:
+    done = shell.jobmon("init", stdin=f"{_DISCORD}\n {_DISCORD} \n")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "a" * 68 not in done.stdout
+    assert "`jobmon test-discord`" in done.stdout
+    config = shell.home / "config.json"
+    assert config.stat().st_mode & 0o777 == 0o600
+    assert json.loads(config.read_text())["discord"]["error_webhook"] == _DISCORD
+
+
+@pytest.mark.parametrize("stdin", ["", f"{_DISCORD}\n"])
+def test_init_without_two_urls_explains_how_to_make_them(shell: Shell, stdin: str) -> None:
+    done = shell.jobmon("init", stdin=stdin)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("jobmon: nothing was written: two webhook URLs are needed\n")
+    assert "Integrations > Webhooks > New Webhook" in done.stderr
+    assert not (shell.home / "config.json").exists()
+
+
+def test_init_refuses_what_is_no_webhook_and_keeps_the_old_configuration(shell: Shell) -> None:
+    shell.jobmon("init", stdin=f"{_DISCORD}\n{_DISCORD}\n")
+    before = (shell.home / "config.json").read_bytes()
+    done = shell.jobmon("init", stdin="https://example.org/a\nhttp://discord.com/api/webhooks/1/tok3n\n")
+    assert (done.returncode, done.stdout) == (78, "")
+    assert "discord.success_webhook: not a webhook URL" in done.stderr
+    assert "discord.error_webhook: plain http shows the token" in done.stderr
+    assert "tok3n" not in done.stderr
+    assert (shell.home / "config.json").read_bytes() == before
+
+
+def test_init_replaces_webhooks_wherever_they_were_kept_and_leaves_the_rest(shell: Shell) -> None:
+    secret = shell.home / "url"
+    secret.write_text(_DISCORD.replace("a", "b"))
+    (shell.home / "config.json").write_text(
+        json.dumps({"poll": {"running_s": 45}, "discord": {"error_webhook_file": "url"}})
+    )
+    assert shell.jobmon("init", stdin=f"{_DISCORD}\n{_DISCORD}\n").returncode == 0
+    assert json.loads((shell.home / "config.json").read_text()) == {
+        "poll": {"running_s": 45},
+        "discord": {"success_webhook": _DISCORD, "error_webhook": _DISCORD},
+    }
+
+
+def test_a_configuration_that_others_can_read_is_closed_to_them(shell: Shell) -> None:
+    config = shell.home / "config.json"
+    config.write_text("{}")
+    config.chmod(0o644)
+    assert "its mode is 0600 now" in shell.jobmon("status").stderr
+    assert config.stat().st_mode & 0o777 == 0o600
+    assert shell.jobmon("status").stderr == ""
+
+
+def test_without_webhooks_the_channels_fail_and_it_is_said_what_to_do(shell: Shell) -> None:
+    done = shell.jobmon("test-discord")
+    assert done.returncode == 1
+    assert done.stdout.count("no webhook is configured") == 2
+    assert done.stdout.count("run `jobmon init`") == 2

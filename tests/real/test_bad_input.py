@@ -1,0 +1,366 @@
+"""What can go wrong around a job: one clear line each time, no wrong verdict, no other job harmed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.states import Outcome
+from jobmon_core.engine.census import Health
+from tests.support.discord_answers import rate_limited, server_error
+from tests.support.told import only, read
+from tests.support.user import User
+from tests.support.waiting import eventually
+
+_UNTIL_GO = "until [ -e go ]; do sleep 0.1; done; exit 5"
+_FAILS = "python3 -c 'import no_such_module_anywhere'"
+
+
+def _let_go(user: User) -> None:
+    (user.work / "go").touch()
+
+
+def _kill(user: User, job_id: int) -> None:
+    os.kill(user.monitor_pid(job_id), signal.SIGKILL)
+    eventually(lambda: user.snapshot(job_id).health is Health.DEAD)
+
+
+def _assert_failed_and_told_once(user: User, job_id: int) -> None:
+    assert user.told(job_id).outcome is Outcome.FAILURE
+    assert str(job_id) in str(only(user, Route.ERROR))
+
+
+def test_an_unknown_job_can_not_be_watched(user: User) -> None:
+    done = user.jobmon("watch", "1")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == (
+        "jobmon: job 1 is not known: neither squeue nor sacct lists it; check the id with squeue --me\n"
+    )
+    assert list(user.home.rglob("*.json")) == [user.home / "config.json"]
+
+
+def test_one_bad_id_keeps_no_other_job_from_being_watched(user: User) -> None:
+    user.script(_UNTIL_GO)
+    job_id = int(user.slurm("sbatch", "--parsable", "job.sh"))
+    done = user.jobmon("watch", "1", str(job_id))
+    assert done.returncode == 1
+    assert f"jobmon: watching job {job_id};" in done.stderr
+    assert user.snapshot(job_id).health is Health.ALIVE
+
+
+# --- the configuration
+
+
+_NO_WEBHOOK = "no Discord webhook is configured for success and error messages: run `jobmon init`"
+
+
+def test_without_a_configuration_a_job_is_submitted_and_watched(user: User) -> None:
+    (user.home / "config.json").unlink()
+    done = user.jobmon("submit", "--wrap", "true")
+    assert done.returncode == 0
+    assert _NO_WEBHOOK in done.stderr
+    assert user.snapshot(int(done.stdout.split()[-1])).health is Health.ALIVE
+
+
+@pytest.mark.parametrize("webhook", [None, "", "  "])
+def test_without_webhooks_the_message_waits_for_them(user: User, webhook: str | None) -> None:
+    none = {} if webhook is None else {"success_webhook": webhook, "error_webhook": webhook}
+    user.configure(discord=none)
+    done = user.jobmon("submit", "--wrap", "exit 5")
+    assert _NO_WEBHOOK in done.stderr
+    job_id = int(done.stdout.split()[-1])
+    assert user.told(job_id).outcome is Outcome.FAILURE
+    assert user.status(job_id)["undelivered"] == 1
+    assert "after `jobmon init` run `jobmon recover`" in user.jobmon("show", str(job_id)).stdout
+    urls = f"{user.discord.success_url}\n{user.discord.error_url}\n"
+    assert user.jobmon("init", stdin=urls).returncode == 0
+    assert f"{job_id} wrap: its message was given up; sent to the webhook" in user.jobmon("recover").stdout
+    _assert_failed_and_told_once(user, job_id)
+    assert user.jobmon("recover").stdout == "nothing to do: no job is being watched\n"
+
+
+@pytest.mark.parametrize("spoil", ["the webhook's id", "the webhook's token", "the whole file"])
+def test_a_webhook_that_is_dead_is_said_so_and_a_mended_one_gets_the_message(user: User, spoil: str) -> None:
+    user.script(_UNTIL_GO)
+    job_id = user.submit("job.sh")
+    user.watched_as(job_id, "RUNNING")
+    config = user.home / "config.json"
+    sound = config.read_text()
+    bad = {
+        "the webhook's id": sound.replace("webhooks/", "webhooks/5"),
+        "the webhook's token": re.sub(r'.(", "|"})', r"0\1", sound, count=2),
+        "the whole file": "{",
+    }
+    config.write_text(bad[spoil])
+    _let_go(user)
+    user.told(job_id)
+    assert user.discord.received() == []
+    assert user.status(job_id)["undelivered"] == 1
+    assert "GIVEN UP: " in user.jobmon("show", str(job_id)).stdout
+    assert len(user.discord.attempts) == (spoil != "the whole file")
+    user.jobmon("recover")  # nothing changed: nothing is tried
+    assert len(user.discord.attempts) == (spoil != "the whole file")
+    config.write_text(sound)
+    assert "its message was given up; sent to the webhook" in user.jobmon("recover").stdout
+    _assert_failed_and_told_once(user, job_id)
+
+
+def test_a_rate_limit_is_obeyed_and_the_message_delivered(user: User) -> None:
+    user.discord.script(rate_limited(1.7), rate_limited(0.4))
+    job_id = user.submit("--wrap", "exit 5")
+    _assert_failed_and_told_once(user, job_id)
+    first, second, third = (attempt.at_s for attempt in user.discord.attempts)
+    assert second - first >= 1.7
+    assert third - second >= 0.4
+
+
+def test_a_server_that_fails_gets_the_message_later(user: User) -> None:
+    user.discord.script(server_error(500), server_error(502))
+    job_id = user.submit("--wrap", "exit 5")
+    _assert_failed_and_told_once(user, job_id)
+    assert len(user.discord.attempts) == 3
+
+
+def test_a_broken_pattern_file_costs_its_own_patterns_only(user: User) -> None:
+    (user.home / "patterns.json").write_text("{")
+    job = user.told(user.submit("--wrap", _FAILS))
+    payload = only(user, Route.ERROR)
+    assert "no_such_module_anywhere" in read(payload)
+    diagnosis = job.tasks[""].diagnosis
+    assert diagnosis is not None
+    assert f"{user.home / 'patterns.json'} has faults" in diagnosis.note
+    assert "has faults" in user.jobmon("show", str(job.job_id)).stdout
+
+
+# --- the job's logs
+
+_LOGS = {
+    "deleted": ("rm log", "does not exist"),
+    "binary": ("head -c 100000 /dev/urandom", "is a binary file"),
+    "a folder": ("rm log; mkdir log", "is a folder"),
+    "a pipe": ("rm log; mkfifo log", "is a pipe"),
+    "a link to itself": ("rm log; ln -s log log", "leads in a circle"),
+    "empty": (":", "is empty"),
+}
+
+
+@pytest.mark.parametrize(("deed", "words"), _LOGS.values(), ids=_LOGS)
+def test_a_log_that_can_not_be_read_is_said_to_be_so(user: User, deed: str, words: str) -> None:
+    job_id = user.submit("-o", "log", user.script(f"{deed}; exit 5"))
+    job = user.told(job_id)
+    assert job.outcome is Outcome.FAILURE
+    assert words in read(only(user, Route.ERROR))
+
+
+def test_a_log_that_the_storage_does_not_give_is_said_to_be_so(user: User) -> None:
+    job_id = int(user.slurm("sbatch", "--parsable", "--wrap", "exit 5"))
+    done = user.jobmon("watch", str(job_id), "--error", "/proc/self/mem")
+    assert done.returncode == 0
+    user.told(job_id)
+    assert "/proc/self/mem" in read(only(user, Route.ERROR))
+
+
+# --- Slurm's answers
+
+
+@pytest.fixture
+def squeue(user: User) -> Path:
+    """A file whose word says what `squeue` does from now on; each call adds a line to ``calls``."""
+    programs = user.work / "bin"
+    programs.mkdir()
+    real = shutil.which("squeue")
+    (programs / "squeue").write_text(
+        f"""#!/bin/bash
+        case $(cat {user.work}/mode) in
+            real) exec {real} "$@" ;;
+            garbage) head -c 3000 /dev/urandom ;;
+            half) {real} "$@" | head -c 9 ;;
+            nothing) ;;
+            html) echo "<html><body>504 Gateway Time-out</body></html>" ;;
+            refusal) echo "slurm_load_jobs error: Unexpected message received" >&2; false ;;
+            hang) echo call >> {user.work}/calls; exec sleep 600 ;;
+        esac
+        code=$?
+        echo call >> {user.work}/calls
+        exit $code
+        """
+    )
+    (programs / "squeue").chmod(0o755)
+    user.environment["PATH"] = f"{programs}:{user.environment['PATH']}"
+    mode = user.work / "mode"
+    mode.write_text("real")
+    (user.work / "calls").touch()
+    return mode
+
+
+def _calls(user: User) -> int:
+    return len((user.work / "calls").read_text().splitlines())
+
+
+@pytest.mark.parametrize("mode", ["garbage", "half", "nothing", "html", "refusal"])
+def test_nonsense_from_squeue_is_no_end(user: User, squeue: Path, mode: str) -> None:
+    job_id = user.submit(user.script(_UNTIL_GO))
+    user.watched_as(job_id, "RUNNING")
+    squeue.write_text(mode)
+    eventually(lambda: _calls(user) >= (2 if mode == "nothing" else 1), timeout_s=30)
+    eventually(lambda: user.job(job_id).stale_since_s is not None or mode == "nothing")
+    job = user.job(job_id)
+    assert (job.ended, job.concluded_s, job.outbox) == (False, None, ())
+    assert user.status(job_id)["outcome"] is None
+    _let_go(user)
+    squeue.write_text("real")
+    _assert_failed_and_told_once(user, job_id)
+
+
+def test_a_squeue_that_hangs_is_no_end_and_holds_up_nobody_but_its_monitor(user: User, squeue: Path) -> None:
+    job_id = user.submit(user.script(_UNTIL_GO))
+    user.watched_as(job_id, "RUNNING")
+    squeue.write_text("hang")
+    eventually(lambda: _calls(user) >= 1, timeout_s=30)
+    _let_go(user)
+    assert user.status(job_id)["outcome"] is None
+    squeue.write_text("real")
+    user.in_state(job_id, "FAILED")
+    assert user.discord.attempts == []
+    (hung,) = _children(user.monitor_pid(job_id))
+    os.kill(hung, signal.SIGKILL)
+    _assert_failed_and_told_once(user, job_id)
+
+
+def _children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+# --- the disk
+
+
+class Disk:
+    """The disk that holds jobmon's home, very small."""
+
+    def __init__(self, folder: Path) -> None:
+        self._ballast = folder / "ballast"
+
+    def fill(self) -> None:
+        """Leave no room."""
+        with self._ballast.open("wb", buffering=0) as file:
+            try:
+                while file.write(bytes(4096)):
+                    continue
+            except OSError:
+                return
+
+    def free(self) -> None:
+        """Make room again."""
+        self._ballast.unlink()
+
+
+@pytest.fixture
+def disk(user: User) -> Iterator[Disk]:
+    """A disk of one megabyte under the user's home."""
+    if user.run("mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs", str(user.home)).returncode:
+        pytest.skip("only root can mount a disk")
+    user.configure()
+    yield Disk(user.home)
+    user.leave()
+    user.run("umount", "-l", str(user.home))
+
+
+def test_a_job_submitted_with_a_full_disk_is_submitted_and_can_be_watched_later(
+    user: User, disk: Disk
+) -> None:
+    disk.fill()
+    done = user.jobmon("submit", "--wrap", "exit 5")
+    assert done.returncode == 0
+    job_id = int(done.stdout.removeprefix("Submitted batch job "))
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"jobmon: job {job_id} is submitted, but not watched: {user.home}/state/")
+    assert line.endswith(f"No space left on device; `jobmon watch {job_id}` tries again")
+    assert list((user.home / "state").glob("*.json")) == []
+    disk.free()
+    assert user.jobmon("watch", str(job_id)).returncode == 0
+    _assert_failed_and_told_once(user, job_id)
+
+
+def test_a_disk_that_fills_up_costs_a_watched_job_nothing_but_time(user: User, disk: Disk) -> None:
+    job_id = user.submit(user.script(_UNTIL_GO))
+    user.watched_as(job_id, "RUNNING")
+    pid = user.monitor_pid(job_id)
+    disk.fill()
+    _let_go(user)
+    user.in_state(job_id, "FAILED")
+    beat = user.home / "state" / "monitors" / f"{user.job(job_id).id}.owner"
+    for _ in range(2):
+        last = beat.stat().st_mtime_ns
+        os.kill(pid, signal.SIGUSR1)
+        eventually(lambda last=last: beat.stat().st_mtime_ns > last)  # type: ignore[misc]
+    assert user.status(job_id)["monitor"] == "alive"
+    assert user.discord.attempts == []
+    disk.free()
+    os.kill(pid, signal.SIGUSR1)
+    _assert_failed_and_told_once(user, job_id)
+
+
+def test_a_monitor_that_died_on_a_full_disk_is_recovered_when_there_is_room(user: User, disk: Disk) -> None:
+    job_id = user.submit(user.script(_UNTIL_GO))
+    user.watched_as(job_id, "RUNNING")
+    _kill(user, job_id)
+    disk.fill()
+    done = user.jobmon("recover")
+    assert (done.returncode, done.stdout) == (74, "")
+    assert re.fullmatch(
+        r"jobmon: .*/state/monitors/.* can't be written: No space left on device\n", done.stderr
+    )
+    assert user.status(job_id)["monitor"] == "dead"
+    disk.free()
+    assert "watched again" in user.jobmon("recover").stdout
+    _let_go(user)
+    _assert_failed_and_told_once(user, job_id)
+
+
+# --- state files, and secrets
+
+
+def test_rubbish_among_the_state_files_harms_no_job(user: User) -> None:
+    state = user.home / "state"
+    state.mkdir(mode=0o700)
+    (state / "slurm-1-x.json").write_text("{")
+    (state / "slurm-2-x.json").symlink_to("/etc/passwd")
+    (state / "x.json").mkdir()
+    job_id = user.submit("--wrap", "exit 5")
+    _assert_failed_and_told_once(user, job_id)
+    done = user.jobmon("status")
+    assert len(done.stderr.splitlines()) == 3
+    assert str(job_id) in done.stdout
+
+
+def test_no_secret_is_anywhere_but_in_the_configuration(user: User) -> None:
+    user.discord.script(server_error(500))
+    script = user.script(f"echo {user.discord.error_url}; {_UNTIL_GO}")
+    submitted = user.jobmon("submit", script)
+    job_id = int(submitted.stdout.split()[-1])
+    said = submitted.stdout + submitted.stderr
+    process = Path(f"/proc/{user.monitor_pid(job_id)}")
+    places = [(process / name).read_bytes() for name in ("cmdline", "environ")]
+    _let_go(user)
+    user.told(job_id)
+    config = user.home / "config.json"
+    config.write_text(config.read_text().replace("webhooks/", "webhooks/5"))
+    verbs = (("test-discord",), ("status", "--json"), ("show", "--json"), ("show",), ("logs",), ("recover",))
+    for verb, *options in verbs:
+        done = user.jobmon(verb, *([str(job_id)] if verb in ("show", "logs") else []), *options)
+        said += done.stdout + done.stderr
+    user.configure(poll={"running_s": "often"})
+    said += user.jobmon("submit", script).stderr
+    places += [path.read_bytes() for path in user.home.rglob("*") if path.is_file() and path != config]
+    places.append(said.encode())
+    for url in (user.discord.success_url, user.discord.error_url):
+        token = url.rpartition("/")[2].encode()
+        assert [place for place in places if token in place] == []
+    assert "FAILED" in said

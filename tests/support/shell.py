@@ -1,0 +1,71 @@
+"""A shell on a machine without Slurm, in which somebody types jobmon commands."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+
+class Shell:
+    """A shell whose PATH holds what the test puts there; ``home`` is jobmon's."""
+
+    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+        self.home = Path(environment["JOBMON_HOME"])
+        self.state = self.home / "state"
+        self.state.mkdir(parents=True, mode=0o700)
+        self.programs = folder / "bin"
+        self.programs.mkdir()
+        self.work = folder / "work"
+        self.work.mkdir()
+        self._environment = {**environment, "PATH": f"{self.programs}:/usr/bin:/bin"}
+        self.without_slurm()
+
+    def without_slurm(self) -> None:
+        """Keep the machine's own Slurm, if it has one, out of PATH."""
+        tools = self.programs / "tools"
+        tools.mkdir()
+        for name in ("bash", "head", "env", "touch"):
+            source = next(Path(each) / name for each in ("/usr/bin", "/bin") if (Path(each) / name).exists())
+            (tools / name).symlink_to(source)
+        self._environment["PATH"] = f"{self.programs}:{tools}"
+
+    def program(self, name: str, *lines: str) -> None:
+        """Put an executable into PATH."""
+        path = self.programs / name
+        path.write_text("\n".join(("#!/bin/bash", *lines, "")), encoding="utf-8")
+        path.chmod(0o755)
+
+    def jobmon(
+        self, *arguments: str, stdin: str = "", **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        """Run jobmon."""
+        return self._run([sys.executable, "-m", "jobmon", *arguments], stdin, environment)
+
+    def line(self, line: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run a line of bash, in which ``jobmon`` is jobmon; a pipe's exit code is its first part's."""
+        function = f'jobmon() {{ {sys.executable} -m jobmon "$@"; }}; set -o pipefail; {line}'
+        return self._run(["bash", "-c", function], "", environment)
+
+    def _run(
+        self, argv: list[str], stdin: str, environment: Mapping[str, str]
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            argv,
+            cwd=self.work,
+            env={**self._environment, **environment},
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+
+
+def complaint(done: subprocess.CompletedProcess[str]) -> str:
+    """Return the one line in which a command says what is wrong, without jobmon's mark."""
+    assert done.stdout == "", done
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("jobmon: "), done
+    return line.removeprefix("jobmon: ")

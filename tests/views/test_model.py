@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jobmon.views import model
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.delivery import Message, Owed, Tone
+from jobmon_core.domain.diagnosis import Diagnosis
+from jobmon_core.domain.job import End, Task, WatchedJob, Witness
+from jobmon_core.domain.states import JobState, Outcome
+from jobmon_core.engine.census import Health, Snapshot
+
+NEW = WatchedJob("slurm-12-x", 12, 1000.0, backend="slurm")
+OWED = Owed(Message("m", Route.ERROR, Tone.FAILURE, "it failed"))
+
+
+def end(state: JobState, outcome: Outcome, exit_code: int | None = None, signal: int | None = None) -> End:
+    return End(state, state.value, outcome, Witness.QUEUE, exit_code=exit_code, signal=signal)
+
+
+SUCCESS = end(JobState.COMPLETED, Outcome.SUCCESS, 0)
+FAILURE = end(JobState.FAILED, Outcome.FAILURE, 5)
+
+
+def task(
+    key: str, ended: End | None = None, word: str = "RUNNING", diagnosis: Diagnosis | None = None
+) -> Task:
+    return Task(key, JobState.RUNNING, word, end=ended, diagnosis=diagnosis)
+
+
+def job(*tasks: Task, waiting: str = "") -> WatchedJob:
+    return replace(NEW, tasks={each.key: each for each in tasks}, waiting=waiting)
+
+
+@pytest.mark.parametrize(
+    ("watched", "words"),
+    [
+        (NEW, "UNKNOWN"),
+        (job(task("")), "RUNNING"),
+        (job(task("", SUCCESS)), "COMPLETED"),
+        (job(waiting="1-3"), "PENDING"),
+        (job(task("1"), task("2")), "RUNNING"),
+        (job(task("1"), task("2", FAILURE), waiting="3-9%2"), "FAILED:1 RUNNING:1 PENDING:7"),
+        (job(task("1", word="PENDING"), waiting="2"), "PENDING"),
+        (job(task("", word="A_STATE_OF_TOMORROW")), "A_STATE_OF_TOMORROW"),
+    ],
+)
+def test_the_state_is_slurms_word_or_a_count_of_words(watched: WatchedJob, words: str) -> None:
+    assert model.state(watched) == words
+
+
+@pytest.mark.parametrize(
+    ("ended", "diagnosis", "words"),
+    [
+        (None, None, ""),
+        (SUCCESS, Diagnosis("oom", "Out of memory", "", ""), ""),
+        (FAILURE, Diagnosis("oom", "Out of memory", "", ""), "Out of memory"),
+        (FAILURE, Diagnosis(None, "", "", ""), "exit code 5"),
+        (end(JobState.FAILED, Outcome.FAILURE, 0, 9), None, "exit code"),
+        (replace(end(JobState.UNKNOWN, Outcome.UNKNOWN), why="nobody knows"), None, "nobody knows"),
+    ],
+)
+def test_the_cause_is_the_best_that_is_known(
+    ended: End | None, diagnosis: Diagnosis | None, words: str
+) -> None:
+    cause = model.cause(job(task("", ended, diagnosis=diagnosis)))
+    assert cause.startswith(words)
+    assert bool(cause) == bool(words)
+
+
+def test_the_part_that_failed_stands_for_the_whole() -> None:
+    whole = job(task("1", SUCCESS), task("2", FAILURE), task("3", SUCCESS))
+    assert whole.outcome is Outcome.FAILURE
+    assert model.as_json(Snapshot(whole, Health.DONE))["exit_code"] == 5
+
+
+def test_json_has_the_documented_keys_whatever_is_known() -> None:
+    for watched in (NEW, job(task("")), job(task("", FAILURE))):
+        shown = model.as_json(Snapshot(watched, Health.ALIVE))
+        assert {"job_id", "name", "state", "outcome", "exit_code", "signal", "cause", "monitor"} <= set(shown)
+        assert (shown["job_id"], shown["undelivered"], shown["monitor"]) == ("12", 0, "alive")
+    assert model.as_json(Snapshot(NEW, Health.ALIVE))["outcome"] is None
+
+
+def test_a_message_that_was_given_up_counts_as_undelivered() -> None:
+    watched = replace(NEW, outbox=(OWED, replace(OWED, given_up="404"), replace(OWED, delivered_s=1.0)))
+    assert model.as_json(Snapshot(watched, Health.ALIVE))["undelivered"] == 2
+
+
+def test_the_short_list_holds_what_lives_what_is_owed_and_what_is_new() -> None:
+    told = replace(NEW, concluded_s=2000.0)
+    later_s = 2000.0 + model.RECENT_S
+    assert model.is_recent(Snapshot(told, Health.DONE), later_s - 1)
+    assert not model.is_recent(Snapshot(told, Health.DONE), later_s)
+    assert model.is_recent(Snapshot(NEW, Health.DEAD), later_s * 9)
+    assert model.is_recent(Snapshot(replace(told, outbox=(OWED,)), Health.DONE), later_s * 9)
+
+
+@pytest.mark.parametrize(
+    ("started_s", "limit_s", "words"),
+    [(1000, 7200, "1m 40s / 2h 00m"), (1000, None, "1m 40s"), (None, 7200, ""), (5000, None, "")],
+)
+def test_the_time_is_what_ran_of_what_is_allowed(
+    started_s: int | None, limit_s: int | None, words: str
+) -> None:
+    running = replace(task(""), start_s=started_s, limit_s=limit_s)
+    assert model.elapsed(job(running), 1100.0) == words
+
+
+def test_a_moment_of_another_day_has_its_date() -> None:
+    assert len(model.clock(1_700_000_000, 1_700_000_060)) == len("12:34")
+    assert model.clock(1_700_000_000, 1_800_000_000).startswith("2023-11-")

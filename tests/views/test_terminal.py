@@ -1,0 +1,78 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jobmon.views.terminal import details, status_table
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.delivery import Message, Owed, Tone
+from jobmon_core.domain.job import Task, WatchedJob
+from jobmon_core.domain.states import JobState
+from jobmon_core.engine.census import Health, Snapshot
+from jobmon_core.store.owner import Owner
+
+NOW_S = 1_700_000_000.0
+RUNNING = Task("", JobState.RUNNING, "RUNNING")
+JOB = WatchedJob("slurm-12-x", 12, NOW_S, name="train", answered_s=NOW_S, tasks={"": RUNNING})
+OWNER = Owner("login2", "boot", 4711, 1)
+
+
+def row(job: WatchedJob, health: Health = Health.ALIVE) -> str:
+    return status_table([Snapshot(job, health, OWNER)], NOW_S + 60).splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("health", "words"),
+    [
+        (Health.ALIVE, "alive"),
+        (Health.DEAD, "DEAD"),
+        (Health.STALE, "stale (login2)"),
+        (Health.ELSEWHERE, "elsewhere (login2)"),
+        (Health.DONE, "done"),
+    ],
+)
+def test_the_health_of_the_monitor_stands_in_the_row(health: Health, words: str) -> None:
+    assert words in row(JOB, health)
+
+
+def test_a_silent_scheduler_makes_the_state_one_of_the_past() -> None:
+    assert "RUNNING (as of " in row(replace(JOB, stale_since_s=NOW_S + 30))
+    assert "(as of" not in row(JOB)
+    unseen = replace(JOB, answered_s=None, tasks={})
+    assert "submitted" in row(unseen)
+    assert "not known yet (Slurm does not answer)" in row(replace(unseen, stale_since_s=NOW_S))
+
+
+def test_a_dropped_job_is_said_to_be_watched_no_longer() -> None:
+    assert "no longer watched" in row(replace(JOB, dropped_s=NOW_S), Health.DONE)
+
+
+def test_a_long_name_is_cut_and_no_name_breaks_the_table() -> None:
+    assert "x" * 27 + "…" in row(replace(JOB, name="x" * 99))
+    assert "a b  2J" in row(replace(JOB, name="a\nb\x1b\x07" + "2J"))
+
+
+def test_numbers_in_names_stay_as_they_are() -> None:
+    assert " 1e5 " in row(replace(JOB, name="1e5"))
+    assert " 007 " in row(replace(JOB, name="007"))
+
+
+def test_what_became_of_each_message_is_shown() -> None:
+    owed = Owed(Message("m", Route.ERROR, Tone.FAILURE, "train failed"), attempts=2)
+    outbox = (owed, replace(owed, given_up="the webhook is gone"), replace(owed, delivered_s=NOW_S))
+    shown = details(Snapshot(replace(JOB, outbox=outbox), Health.ALIVE, OWNER), "", NOW_S)
+    assert "train failed: still to be delivered, 2 attempts so far" in shown
+    assert "train failed: GIVEN UP: the webhook is gone" in shown
+    assert "train failed: delivered " in shown
+
+
+def test_one_task_of_an_array_can_be_shown_alone() -> None:
+    tasks = {key: replace(RUNNING, key=key) for key in ("1", "2")}
+    shown = details(Snapshot(replace(JOB, tasks=tasks), Health.ALIVE, OWNER), "2", NOW_S)
+    assert "12_2: RUNNING" in shown
+    assert "12_1" not in shown
+
+
+def test_nothing_watched_says_how_to_begin() -> None:
+    assert "`jobmon submit SCRIPT`" in status_table([], NOW_S)
