@@ -17,8 +17,9 @@ from jobmon_core.domain.decide import (
     interval_s,
     wake_s,
 )
-from jobmon_core.domain.follow import fold_accounting, fold_queue, fold_record, unreachable
+from jobmon_core.domain.follow import fold_queue, fold_record, unreachable
 from jobmon_core.domain.jobref import ref_of
+from jobmon_core.domain.ledger import fold_accounting
 from jobmon_core.engine.logs import learn_logs, with_script_logs
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -236,92 +235,6 @@ def test_a_squeue_that_hangs_is_no_end_and_holds_up_nobody_but_its_monitor(user:
 
 def _children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-# --- the disk
-
-
-class Disk:
-    """The disk that holds jobmon's home, very small."""
-
-    def __init__(self, folder: Path) -> None:
-        self._ballast = folder / "ballast"
-
-    def fill(self) -> None:
-        """Leave no room."""
-        with self._ballast.open("wb", buffering=0) as file:
-            try:
-                while file.write(bytes(4096)):
-                    continue
-            except OSError:
-                return
-
-    def free(self) -> None:
-        """Make room again."""
-        self._ballast.unlink()
-
-
-@pytest.fixture
-def disk(user: User) -> Iterator[Disk]:
-    """A disk of one megabyte under the user's home."""
-    if user.run("mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs", str(user.home)).returncode:
-        pytest.skip("only root can mount a disk")
-    user.configure()
-    yield Disk(user.home)
-    user.leave()
-    user.run("umount", "-l", str(user.home))
-
-
-def test_a_job_submitted_with_a_full_disk_is_submitted_and_can_be_watched_later(
-    user: User, disk: Disk
-) -> None:
-    disk.fill()
-    done = user.jobmon("submit", "--wrap", "exit 5")
-    assert done.returncode == 0
-    job_id = int(done.stdout.removeprefix("Submitted batch job "))
-    (line,) = done.stderr.splitlines()
-    assert line.startswith(f"jobmon: job {job_id} is submitted, but not watched: {user.home}/state/")
-    assert line.endswith(f"No space left on device; `jobmon watch {job_id}` tries again")
-    assert list((user.home / "state").glob("*.json")) == []
-    disk.free()
-    assert user.jobmon("watch", str(job_id)).returncode == 0
-    _assert_failed_and_told_once(user, job_id)
-
-
-def test_a_disk_that_fills_up_costs_a_watched_job_nothing_but_time(user: User, disk: Disk) -> None:
-    job_id = user.submit(user.script(_UNTIL_GO))
-    user.watched_as(job_id, "RUNNING")
-    pid = user.monitor_pid(job_id)
-    disk.fill()
-    _let_go(user)
-    user.in_state(job_id, "FAILED")
-    beat = user.home / "state" / "monitors" / f"{user.job(job_id).id}.owner"
-    for _ in range(2):
-        last = beat.stat().st_mtime_ns
-        os.kill(pid, signal.SIGUSR1)
-        eventually(lambda last=last: beat.stat().st_mtime_ns > last)  # type: ignore[misc]
-    assert user.status(job_id)["monitor"] == "alive"
-    assert user.discord.attempts == []
-    disk.free()
-    os.kill(pid, signal.SIGUSR1)
-    _assert_failed_and_told_once(user, job_id)
-
-
-def test_a_monitor_that_died_on_a_full_disk_is_recovered_when_there_is_room(user: User, disk: Disk) -> None:
-    job_id = user.submit(user.script(_UNTIL_GO))
-    user.watched_as(job_id, "RUNNING")
-    _kill(user, job_id)
-    disk.fill()
-    done = user.jobmon("recover")
-    assert (done.returncode, done.stdout) == (74, "")
-    assert re.fullmatch(
-        r"jobmon: .*/state/monitors/.* can't be written: No space left on device\n", done.stderr
-    )
-    assert user.status(job_id)["monitor"] == "dead"
-    disk.free()
-    assert "watched again" in user.jobmon("recover").stdout
-    _let_go(user)
-    _assert_failed_and_told_once(user, job_id)
 
 
 # --- state files, and secrets

@@ -235,7 +235,9 @@ def test_a_job_that_sbatch_does_not_name_is_found_and_watched(
     ours = typist.slurm("squeue", "-h", "-t", "all", "-a", "-j", job_id, "-O", "WorkDir:200")
     assert ours.split()[0] == str(typist.work)
     # the newest of the two is ours
-    theirs = typist.slurm("squeue", "-h", "-t", "all", "-a", "-u", "root", "-O", "ArrayJobId:20,WorkDir:200")
+    theirs = typist.slurm(
+        "squeue", "-h", "-t", "all", "-a", "-u", str(os.getuid()), "-O", "ArrayJobId:20,WorkDir:200"
+    )
     assert job_id == max(line.split()[0] for line in theirs.splitlines() if str(typist.work) in line)
     assert status["monitor"] in ("alive", "done")
 
@@ -244,7 +246,9 @@ def test_jobs_that_are_submitted_silently_at_once_are_all_found(typist: User) ->
     line = f"for i in 1 2 3 4; do {sys.executable} -m jobmon submit -Q job.sh & done; wait"
     assert typist.run("setsid", "--wait", "bash", "-c", line).returncode == 0
     watched = json.loads(typist.jobmon("status", "--json").stdout)
-    theirs = typist.slurm("squeue", "-h", "-t", "all", "-u", "root", "-O", "ArrayJobId:20,WorkDir:200")
+    theirs = typist.slurm(
+        "squeue", "-h", "-t", "all", "-u", str(os.getuid()), "-O", "ArrayJobId:20,WorkDir:200"
+    )
     submitted = {row.split()[0] for row in theirs.splitlines() if str(typist.work) in row}
     assert {each["job_id"] for each in watched} == submitted
     assert [each["monitor"] in ("alive", "done") for each in watched] == [True] * 4

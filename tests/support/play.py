@@ -7,9 +7,10 @@ from dataclasses import replace
 from jobmon_core.domain.answers import Disabled, NotListed, Unreachable
 from jobmon_core.domain.decide import Action, AskAccounting, AskRecord, Explain, decide
 from jobmon_core.domain.diagnosis import Diagnosis
-from jobmon_core.domain.follow import fold_accounting, fold_queue, fold_record, unreachable
+from jobmon_core.domain.follow import fold_queue, fold_record, unreachable
 from jobmon_core.domain.job import End, WatchedJob
 from jobmon_core.domain.jobref import parse_listed
+from jobmon_core.domain.ledger import fold_accounting
 from jobmon_core.domain.observation import AccountingRow, QueueRow, Record
 from jobmon_core.domain.policy import Policy
 from jobmon_core.domain.states import JobState
