@@ -224,11 +224,14 @@ def test_another_cluster_is_asked_by_its_name(desk: Desk, slurm: Cluster) -> Non
 
 
 @pytest.fixture
-def frozen(slurm: Cluster) -> Iterator[Callable[[], None]]:
-    """A controller that takes connections and does not answer, until the test thaws it."""
-    slurm.freeze_controller()
-    yield slurm.thaw_controller
-    slurm.thaw_controller()
+def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
+    """A controller that takes connections and does not answer, until the test thaws it; nobody else's."""
+    with Cluster(accounting=False) as cluster:
+        for name, value in cluster.env.items():
+            monkeypatch.setenv(name, value)
+        cluster.freeze_controller()
+        yield cluster.thaw_controller
+        cluster.thaw_controller()
 
 
 def test_a_job_taken_by_a_controller_that_hung_is_found(tmp_path: Path, frozen: Callable[[], None]) -> None:
