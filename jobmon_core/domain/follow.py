@@ -22,7 +22,7 @@ _HISTORY_LIMIT = 200  # moments kept a part: a job that is requeued for weeks mu
 
 def fold_queue(job: WatchedJob, rows: Sequence[QueueRow], asked_s: float, policy: Policy) -> WatchedJob:
     """Take in one queue reply that was asked for at ``asked_s``."""
-    ours = [row for row in rows if _in_scope(job, row)]
+    ours = [row for row in rows if _in_scope(job, row) and _is_present(job, row)]
     waiting = _waiting(job, [row for row in ours if row.state.is_alive])
     job = replace(
         job,
@@ -56,6 +56,14 @@ def _in_scope(job: WatchedJob, row: QueueRow) -> bool:
     if not job.scope or row.ref.key == job.scope:
         return True
     return row.waiting is not None and job.scope.isdigit() and int(job.scope) in row.waiting
+
+
+def _is_present(job: WatchedJob, row: QueueRow) -> bool:
+    """Whether a row is of the present run: not of an older job of this id, nor of a run before a requeue."""
+    task = job.tasks.get(row.ref.key)
+    if row.submit_s is None or not job.is_ours(row.submit_s):
+        return row.submit_s is None
+    return task is None or task.submit_s is None or row.submit_s >= task.submit_s or row.state.is_alive
 
 
 def _waiting(job: WatchedJob, rows: Sequence[QueueRow]) -> IndexSet:
@@ -162,14 +170,14 @@ def _missing(task: Task, rest: Sequence[QueueRow], asked_s: float, policy: Polic
     inquiry = replace(task.inquiry or opened(asked_s, policy), last_queue_s=asked_s)
     for row in rest:
         if not row.state.is_alive and _stands_for(row.waiting, task):
-            inquiry = replace(inquiry, shown=row.state, shown_word=row.word)
+            inquiry = replace(inquiry, rest=row.state, rest_word=row.word)
     return replace(task, inquiry=inquiry)
 
 
 def _stands_for(indices: IndexSet | None, task: Task) -> bool:
     """Whether what is said of many tasks is said of this one: by its index, or as it never started."""
     if indices is None:
-        return not task.was_seen
+        return not task.has_started
     return task.key.isdigit() and int(task.key) in indices
 
 
@@ -186,7 +194,8 @@ def fold_record(job: WatchedJob, answer: RecordAnswer, now_s: float) -> WatchedJ
             return job
         case NotListed():
             return each_inquiry(job, lambda _, inquiry: replace(inquiry, record_gone=True))
-        case records:
+        case told:
+            records = [record for record in told if job.is_ours(record.submit_s)]
             return each_inquiry(
                 _counted(_described(job, records), records),
                 lambda task, inquiry: _recorded(task, inquiry, records),

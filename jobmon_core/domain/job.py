@@ -13,7 +13,7 @@ from jobmon_core.domain.delivery import Owed
 from jobmon_core.domain.diagnosis import Diagnosis
 from jobmon_core.domain.jobref import JobRef, ref_of
 from jobmon_core.domain.observation import AccountingRow, Record, Usage
-from jobmon_core.domain.states import JobState, Outcome
+from jobmon_core.domain.states import JobState, Outcome, Phase
 
 
 class Witness(StrEnum):
@@ -90,7 +90,10 @@ class Inquiry:
     row: AccountingRow | None = None
     asked: int = 0  # how often accounting answered or failed to
     next_ask_s: float = 0.0
+    rest: JobState | None = None  # the end of an array's waiting tasks, which may include this one
+    rest_word: str = ""
     siblings_told: bool = False  # accounting knows other tasks of the same array
+    ledger_is_fresh: bool = False  # and of one of them something newer than this inquiry
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,12 @@ class Task:
         """Whether any witness ever listed this part by itself."""
         return bool(self.history)
 
+    @property
+    def has_started(self) -> bool:
+        """Whether any witness ever saw this part beyond its waiting."""
+        past = (JobState.from_slurm(moment.state).phase for moment in self.history)
+        return bool(self.restarts) or any(phase is not Phase.WAITING for phase in past)
+
 
 @dataclass(frozen=True, slots=True)
 class LogPaths:
@@ -134,6 +143,7 @@ class WatchedJob:
     id: str  # the name of its state file, without suffix
     job_id: int
     taken_s: float  # when jobmon took it on
+    not_before_s: float = 0.0  # no run of this job was submitted earlier: the id may have been another's
     backend: str = "slurm"
     cluster: str = ""
     remote: bool = False  # submitted with -M: questions must name the cluster
@@ -189,6 +199,10 @@ class WatchedJob:
         if not self.ended:
             return None
         return worst(task.end.outcome for task in self.tasks.values() if task.end)
+
+    def is_ours(self, submit_s: int | None) -> bool:
+        """Whether a run that was submitted then can be this job's, and not that of an older job of its id."""
+        return submit_s is None or submit_s >= self.not_before_s
 
     def with_task(self, task: Task) -> WatchedJob:
         """Return this job with one part replaced."""

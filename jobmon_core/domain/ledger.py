@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from jobmon_core.domain.answers import Disabled, Unreachable
 from jobmon_core.domain.follow import each_inquiry, opened
 from jobmon_core.domain.job import Inquiry, Ledger, Task, WatchedJob
-from jobmon_core.domain.jobref import compact
+from jobmon_core.domain.jobref import IndexSet, compact
 from jobmon_core.domain.observation import AccountingRow
 from jobmon_core.domain.policy import Policy
 
@@ -19,10 +19,13 @@ def fold_accounting(
     """Take in what accounting answered about this job, for every part under inquiry."""
     match answer:
         case Disabled():
-            return each_inquiry(job, lambda _, inquiry: replace(inquiry, ledger=Ledger.DISABLED))
+            return each_inquiry(
+                job, lambda _, inquiry: replace(_asked(inquiry, policy, now_s), ledger=Ledger.DISABLED)
+            )
         case Unreachable():
             return each_inquiry(job, lambda _, inquiry: _unanswered(inquiry, policy, now_s))
-        case rows:
+        case told:
+            rows = [row for row in told if job.is_ours(row.submit_s)]
             job = _members_from(_named_by(job, rows), rows, policy, now_s)
             return each_inquiry(job, lambda task, inquiry: _told(task, inquiry, rows, policy, now_s))
 
@@ -54,7 +57,11 @@ def _told(
     task: Task, inquiry: Inquiry, rows: Sequence[AccountingRow], policy: Policy, now_s: float
 ) -> Inquiry:
     row = _newest_row(task, rows) or _row_of_the_rest(task, inquiry, rows)
-    asked = replace(_asked(inquiry, policy, now_s), siblings_told=bool(rows))
+    asked = replace(
+        _asked(inquiry, policy, now_s),
+        siblings_told=bool(rows),
+        ledger_is_fresh=any((row.end_s or row.start_s or 0) >= inquiry.since_s for row in rows),
+    )
     if row is None:
         return replace(asked, ledger=Ledger.SILENT)
     return replace(asked, row=row, ledger=Ledger.SILENT if row.state.is_alive else Ledger.TOLD)
@@ -68,10 +75,10 @@ def _newest_row(task: Task, rows: Sequence[AccountingRow]) -> AccountingRow | No
 
 def _row_of_the_rest(task: Task, inquiry: Inquiry, rows: Sequence[AccountingRow]) -> AccountingRow | None:
     """Return the row of an array whose rest was cancelled, which for some seconds names no indices."""
-    if task.was_seen or not task.key.isdigit() or inquiry.shown is None:
+    if task.has_started or not task.key.isdigit() or inquiry.rest is None:
         return None
     whole = (row for row in rows if not row.ref.key and row.waiting is None)
-    return next((row for row in whole if row.state is inquiry.shown), None)
+    return next((row for row in whole if row.state is inquiry.rest), None)
 
 
 def _speaks_of(row: AccountingRow, task: Task) -> bool:
@@ -85,19 +92,23 @@ def _speaks_of(row: AccountingRow, task: Task) -> bool:
 
 
 def _members_from(job: WatchedJob, rows: Sequence[AccountingRow], policy: Policy, now_s: float) -> WatchedJob:
-    """Learn the parts of a job that left the queue before it was watched."""
+    """Learn the parts of a job that left the queue before it was watched, or between two looks."""
     if job.scope:
         return job
-    keys = {row.ref.key for row in rows if row.waiting is None}
-    keys |= {str(index) for row in rows if row.waiting for index in row.waiting}
-    return _split(job, keys, policy, now_s)
-
-
-def _split(job: WatchedJob, keys: Iterable[str], policy: Policy, now_s: float) -> WatchedJob:
-    """Replace the one unknown part by the parts that a witness names."""
-    parts = {key for key in keys if key}
-    if not parts or set(job.tasks) != {""} or job.tasks[""].was_seen:
+    waiting = {str(index) for index in IndexSet.parse(job.waiting)}
+    fresh = sorted(_keys(rows) - set(job.tasks) - waiting)
+    if not fresh:
         return job
-    inquiry = job.tasks[""].inquiry or opened(now_s, policy)
-    tasks = {key: Task(key, inquiry=inquiry) for key in sorted(parts)}
-    return replace(job, tasks=tasks, expected=compact([int(key) for key in parts if key.isdigit()]))
+    tasks = {key: task for key, task in job.tasks.items() if key or task.was_seen}
+    known = job.tasks[""].inquiry if "" not in tasks and "" in job.tasks else None
+    tasks |= {key: Task(key, inquiry=known or opened(now_s, policy)) for key in fresh}
+    indices = {*IndexSet.parse(job.expected), *(int(key) for key in fresh if key.isdigit())}
+    return replace(job, tasks=tasks, expected=compact(list(indices)))
+
+
+def _keys(rows: Sequence[AccountingRow]) -> set[str]:
+    """Return the parts that accounting names, without those that only wait."""
+    keys = {row.ref.key for row in rows if row.waiting is None and row.ref.key}
+    return keys | {
+        str(index) for row in rows if row.waiting and not row.state.is_alive for index in row.waiting
+    }

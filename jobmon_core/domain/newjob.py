@@ -17,6 +17,7 @@ class NewJob:
     id: str
     job_id: int
     taken_s: float  # Unix seconds
+    not_before_s: float  # likewise
     backend: str
     cluster: str = ""
     remote: bool = False

@@ -17,21 +17,23 @@ def judge(task: Task, policy: Policy, now_s: float) -> End | None:
     inquiry = task.inquiry
     if inquiry is None:
         return None
-    said = _said(inquiry)
+    said = _said(inquiry) or _said_of_the_rest(inquiry, policy, now_s)
     if said is None:
         return _without_witness(task, inquiry, policy, now_s)
     state, word, witness = said
     if state.may_return and inquiry.last_queue_s - inquiry.since_s < policy.recheck_s:
         return None
-    if not _is_complete(inquiry, policy, now_s):
+    if not _is_complete(task, inquiry, policy, now_s):
         return None
     return _end(task, inquiry, state, word, witness)
 
 
 def _said(inquiry: Inquiry) -> tuple[JobState, str, Witness] | None:
     """Return the end that the first witness tells, in the order in which they are trusted."""
+    returned = inquiry.record is not None and inquiry.record.state.is_alive
     if inquiry.shown is not None:
-        return inquiry.shown, inquiry.shown_word, Witness.QUEUE
+        # slurmctld was asked for the record after the queue: where it lives again, the next look shows it
+        return None if returned else (inquiry.shown, inquiry.shown_word, Witness.QUEUE)
     if inquiry.row is not None and not inquiry.row.state.is_alive:
         return inquiry.row.state, inquiry.row.word, Witness.ACCOUNTING
     if inquiry.record is not None and not inquiry.record.state.is_alive:
@@ -39,11 +41,28 @@ def _said(inquiry: Inquiry) -> tuple[JobState, str, Witness] | None:
     return None
 
 
-def _is_complete(inquiry: Inquiry, policy: Policy, now_s: float) -> bool:
+def _said_of_the_rest(inquiry: Inquiry, policy: Policy, now_s: float) -> tuple[JobState, str, Witness] | None:
+    """Return the end of an array's waiting tasks, where nobody has a word on this very one.
+
+    The weakest word: such a row does not say which tasks it stands for. One that ran unseen has a row
+    of its own in accounting, which is given the time to answer.
+    """
+    answered = inquiry.ledger in (Ledger.SILENT, Ledger.TOLD, Ledger.DISABLED)
+    patience_s = policy.accounting_grace_s if answered else policy.deadline_s
+    if inquiry.rest is None or now_s - inquiry.since_s < patience_s:
+        return None
+    return inquiry.rest, inquiry.rest_word, Witness.QUEUE
+
+
+def _is_complete(task: Task, inquiry: Inquiry, policy: Policy, now_s: float) -> bool:
     """Whether everything that can still be learnt is there, or was waited for long enough."""
     record_settled = inquiry.record is not None or inquiry.record_gone
     ledger_settled = inquiry.ledger in (Ledger.TOLD, Ledger.DISABLED)
-    return (record_settled and ledger_settled) or now_s - inquiry.since_s >= policy.accounting_grace_s
+    if record_settled and ledger_settled:
+        return True
+    # of an array accounting may know tasks that ended before it was watched: it must have been heard
+    heard = not task.key.isdigit() or inquiry.ledger in (Ledger.SILENT, Ledger.TOLD, Ledger.DISABLED)
+    return now_s - inquiry.since_s >= (policy.accounting_grace_s if heard else policy.deadline_s)
 
 
 def _end(task: Task, inquiry: Inquiry, state: JobState, word: str, witness: Witness) -> End:
@@ -90,8 +109,8 @@ def _without_witness(task: Task, inquiry: Inquiry, policy: Policy, now_s: float)
     waited_s = now_s - inquiry.since_s
     if inquiry.last_queue_s - inquiry.since_s < policy.recheck_s or not inquiry.record_gone:
         return None
-    vanished_s = min(policy.vanished_s, policy.deadline_s)
-    if not task.was_seen and inquiry.siblings_told and waited_s >= vanished_s:
+    vanished_s = min(policy.vanished_s, policy.deadline_s) if inquiry.ledger_is_fresh else policy.deadline_s
+    if not task.has_started and task.key.isdigit() and inquiry.siblings_told and waited_s >= vanished_s:
         return _never_started()
     deadline_s = {
         Ledger.DISABLED: 0.0,

@@ -39,6 +39,7 @@ class Attachment:
             id=state_id(name, ref),
             job_id=ref.job_id,
             taken_s=self.intake.shop.clock.now(),
+            not_before_s=known.submit_s or 0,
             backend=name,
             scope=ref.key,
             user=known.user or user_name(),

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.contract import Submitted
 
 Tell = Callable[[str], None]
+_CLOCKS_DIFFER_S = 86_400.0  # at most, ours from that which stamps submissions; ids come back later
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +66,7 @@ class Intake:
             id=state_id(submitted.cluster or backend, submitted.ref),
             job_id=submitted.ref.job_id,
             taken_s=self.shop.clock.now(),
+            not_before_s=self.shop.clock.now() - _CLOCKS_DIFFER_S,
             backend=backend,
             cluster=submitted.cluster,
             remote=bool(submitted.cluster),

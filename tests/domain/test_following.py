@@ -13,7 +13,7 @@ from jobmon_core.domain.delivery import Tone
 from jobmon_core.domain.job import Witness
 from jobmon_core.domain.policy import Policy
 from jobmon_core.domain.states import JobState, Outcome
-from tests.support.play import Play, ledger, record, row
+from tests.support.play import START_S, Play, ledger, record, row
 
 
 def test_a_completed_job_is_told_once_on_the_success_channel() -> None:
@@ -262,6 +262,26 @@ def test_the_monitor_finishes_only_when_nothing_is_owed() -> None:
     play = Play().queue(row("12", "COMPLETED")).record(record("12", "COMPLETED")).later(3)
     play.accounting(ledger("12", "COMPLETED"))
     assert Finish() not in play.actions
+
+
+def test_an_older_job_of_the_same_id_proves_nothing() -> None:
+    play = Play()
+    play.job = replace(play.job, not_before_s=START_S - 86_400)
+    play.queue().record().later(3).accounting(ledger("12", "COMPLETED", submit_s=int(START_S) - 9_000_000))
+    assert not play.job.ended
+    play.later(10).accounting(ledger("12", "FAILED", 2))
+    assert play.end().outcome is Outcome.FAILURE
+
+
+def test_an_end_of_a_run_before_a_requeue_ends_nothing() -> None:
+    play = Play().queue(row("12", "RUNNING", submit_s=1_000_050)).later(30)
+    play.queue(row("12", "COMPLETED", submit_s=1_000_000)).record(record("12", "RUNNING")).later(60)
+    assert not play.job.ended
+
+
+def test_an_end_in_the_queue_is_undone_by_a_record_that_lives() -> None:
+    play = Play().queue(row("12", "FAILED")).record(record("12", "PENDING")).later(100)
+    assert not play.job.ended
 
 
 _WORDS = st.sampled_from(["RUNNING", "PENDING", "COMPLETING", "SUSPENDED", "NODE_FAIL", "REQUEUED", "WHAT"])

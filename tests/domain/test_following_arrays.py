@@ -55,7 +55,7 @@ def test_an_array_that_squeue_lists_as_cancelled_by_its_indices_is_cancelled() -
     play = Play().queue(row("12_[1-3%1]", "PENDING")).later(30).queue(row("12_[1-3%1]", "CANCELLED"))
     assert not play.job.waiting
     play.record(record("12_[1-3%1]", "CANCELLED")).later(3).no_accounting()
-    assert {key: play.end(key).witness for key in "123"} == dict.fromkeys("123", Witness.QUEUE)
+    assert {key: play.end(key).witness for key in "123"} == dict.fromkeys("123", Witness.RECORD)
     assert play.job.outcome is Outcome.CANCELLED
 
 
@@ -79,7 +79,7 @@ def test_the_watched_task_of_an_array_cancelled_before_any_start_is_cancelled() 
     play = Play(scope="2").queue(row("12_[1-3]", "PENDING")).later(30).queue(row("12_[1-3]", "CANCELLED"))
     play.record(record("12_[1-3]", "CANCELLED")).later(3).no_accounting()
     assert list(play.job.tasks) == ["2"]
-    assert (play.end("2").outcome, play.end("2").witness) == (Outcome.CANCELLED, Witness.QUEUE)
+    assert (play.end("2").outcome, play.end("2").witness) == (Outcome.CANCELLED, Witness.RECORD)
 
 
 def test_a_task_that_its_array_lost_before_its_start_counts_as_cancelled() -> None:
@@ -192,3 +192,52 @@ def test_whatever_is_said_of_an_array_it_is_told_once_and_is_no_success_without_
     assert play.job.outcome is not Outcome.SUCCESS
     assert sum(owed.message.id.endswith("/end") for owed in play.job.outbox) <= 1
     assert not play.job.ended or play.job.outbox
+
+
+def test_a_task_that_ended_before_the_array_was_watched_counts() -> None:
+    play = Play().queue(row("12_2", "RUNNING")).later(30).queue(row("12_2", "COMPLETED"))
+    play.record(record("12_2", "COMPLETED")).later(3)
+    play.accounting(ledger("12_1", "FAILED", 7), ledger("12_2", "COMPLETED"))
+    assert not play.job.outbox
+    play.later(30).queue(row("12_2", "COMPLETED")).record(record("12_2", "COMPLETED")).later(3)
+    play.accounting(ledger("12_1", "FAILED", 7), ledger("12_2", "COMPLETED"))
+    assert play.job.outcome is Outcome.FAILURE
+    assert play.end("1").exit_code == 7
+
+
+def test_an_array_is_not_told_before_accounting_was_heard() -> None:
+    play = (
+        Play(Policy(accounting_grace_s=30))
+        .queue(row("12_2", "COMPLETED"))
+        .record(record("12_2", "COMPLETED"))
+    )
+    play.later(3).accounting_down().later(100).accounting_down()
+    assert not play.job.ended
+
+
+def test_the_leftover_of_an_array_says_nothing_of_tasks_that_ran_unseen() -> None:
+    play = Play().queue(row("12_[1-5%1]", "PENDING", "JobHeldUser")).later(600).queue(row("12", "CANCELLED"))
+    told = (ledger("12_1", "COMPLETED"), ledger("12_2", "FAILED", 9), ledger("12_[3-5%1]", "CANCELLED by 0"))
+    play.record().later(3).accounting(*told)
+    outcomes = [play.end(key).outcome for key in "12345"]
+    assert outcomes == [Outcome.SUCCESS, Outcome.FAILURE, *[Outcome.CANCELLED] * 3]
+
+
+def test_accounting_that_lags_makes_no_cancellation_of_a_task_that_ran_unseen() -> None:
+    play = (
+        Play().queue(row("12_[2]", "PENDING"), row("12_1", "COMPLETED")).record(record("12_1", "COMPLETED"))
+    )
+    play.later(3).accounting(ledger("12_1", "COMPLETED")).later(60)
+    for _ in range(5):
+        play.queue().record().accounting(ledger("12_1", "COMPLETED")).later(30)
+    assert play.job.tasks["2"].end is None
+    play.accounting(ledger("12_1", "COMPLETED"), ledger("12_2", "FAILED", 3, submit_s=1_000_000))
+    assert play.end("2").outcome is Outcome.FAILURE
+
+
+def test_the_watched_task_of_an_array_that_is_cancelled_while_it_waits_is_cancelled() -> None:
+    play = Play(scope="3").queue(row("12_[2-3]", "PENDING"), row("12_1", "RUNNING")).later(60)
+    for _ in range(25):
+        play.queue(row("12_[2]", "PENDING"), row("12_1", "RUNNING")).record(record("12_1", "RUNNING"))
+        play.accounting(ledger("12_1", "RUNNING")).later(30)
+    assert (play.end("3").outcome, play.end("3").witness) == (Outcome.CANCELLED, Witness.ARRAY)
