@@ -11,6 +11,7 @@ from jobmon.views.cells import one_line
 from jobmon.views.model import cause, clock, elapsed, state
 from jobmon_core.domain.exits import describe_exit
 from jobmon_core.domain.jobref import ref_of
+from jobmon_core.domain.states import JobState
 from jobmon_core.domain.words import duration, size
 from jobmon_core.engine.census import Health, Snapshot
 
@@ -104,7 +105,7 @@ def _part(job: WatchedJob, task: Task, now_s: float) -> Iterator[str]:
     if task.end:
         yield from _end(task, task.end, now_s)
     if task.diagnosis:
-        yield from _diagnosis(task)
+        yield from _diagnosis(job, task)
     for moment in task.history[-_HISTORY_SHOWN:]:
         reason = f" ({moment.reason})" if moment.reason not in ("", "None") else ""
         yield _pair(
@@ -115,7 +116,7 @@ def _part(job: WatchedJob, task: Task, now_s: float) -> Iterator[str]:
 
 def _end(task: Task, end: End, now_s: float) -> Iterator[str]:
     yield _pair("outcome", f"{end.outcome}, on the word of {end.witness}")
-    if end.exit_code is not None or end.signal:
+    if end.exit_code or end.signal or (end.exit_code == 0 and end.state is JobState.COMPLETED):
         yield _pair("exit code", describe_exit(end.exit_code, end.signal))
     if end.elapsed_s is not None:
         limit = f" of {duration(end.limit_s)}" if end.limit_s else ""
@@ -132,14 +133,14 @@ def _end(task: Task, end: End, now_s: float) -> Iterator[str]:
         yield _pair("note", end.why)
 
 
-def _diagnosis(task: Task) -> Iterator[str]:
+def _diagnosis(job: WatchedJob, task: Task) -> Iterator[str]:
     found = task.diagnosis
     if found is None:
         return
     for name, value in (
         ("cause", found.title),
         ("", found.explanation),
-        ("to do", found.advice),
+        ("to do", found.advice.replace("JOBID", str(ref_of(job.job_id, task.key)))),
         ("log", found.log_path),
         ("note", found.note),
     ):

@@ -79,9 +79,11 @@ class Owed:
     next_try_s: float = 0.0
     attempt_since_s: float | None = None
     maybe_delivered: bool = False
+    doubts: int = 0  # attempts that were sent, and whose answer was lost
     plain: bool = False  # send the minimal safe form: the full one was refused
     delivered_s: float | None = None
     given_up: str = ""  # why; empty while there is hope
+    channel_was_dead: bool = False  # given up because nothing arrives there
     channel: str = ""  # a mark of the webhook that was tried last; gives nothing of it away
 
     @property
@@ -126,11 +128,25 @@ def settled(owed: Owed, receipt: Receipt, now_s: float, policy: RetryPolicy = _D
         case Verdict.TRY_AGAIN:
             return replace(ended, next_try_s=now_s + (receipt.retry_after_s or wait_s))
         case Verdict.MAYBE_DELIVERED:
-            return replace(ended, next_try_s=now_s + wait_s, maybe_delivered=True)
+            return _doubted(ended, receipt, now_s)
         case Verdict.REFUSED_BODY if not owed.plain:
             return replace(ended, next_try_s=now_s, plain=True)
         case Verdict.REFUSED_BODY | Verdict.CHANNEL_DEAD:
-            return replace(ended, given_up=receipt.why)
+            dead = receipt.verdict is Verdict.CHANNEL_DEAD
+            return replace(ended, given_up=receipt.why, channel_was_dead=dead)
+
+
+# Each repeat may be one too many, and none may be one too few: few of them, ever further apart.
+_DOUBT_WAITS_S = (10.0, 60.0, 600.0, 3600.0, 21_600.0)
+
+
+def _doubted(owed: Owed, receipt: Receipt, now_s: float) -> Owed:
+    """Try again after an attempt that may have succeeded, until it has been doubted too often."""
+    doubted = replace(owed, maybe_delivered=True, doubts=owed.doubts + 1)
+    if owed.doubts >= len(_DOUBT_WAITS_S):
+        why = f"sent {doubted.doubts} times without an answer ({receipt.why}): it has probably arrived"
+        return replace(doubted, given_up=why)
+    return replace(doubted, next_try_s=now_s + _DOUBT_WAITS_S[owed.doubts])
 
 
 def in_order(outbox: tuple[Owed, ...]) -> tuple[Owed, ...]:

@@ -11,6 +11,7 @@ from jobmon_core.domain.job import LogPaths, WatchedJob
 from jobmon_core.engine.census import Health, snapshot
 from jobmon_core.engine.intake import Intake, state_id, user_name
 from jobmon_core.engine.logs import BY_USER
+from jobmon_core.store.lock import alone
 
 if TYPE_CHECKING:
     from jobmon_core.domain.jobref import JobRef
@@ -33,6 +34,10 @@ class Attachment:
             SlurmUnavailable: the scheduler can't be asked now.
         """
         name = backend or self.intake.shop.configuration().backend
+        with alone(self.intake.shop.home.monitors / "watch.lock"):  # two at once would both find nobody
+            self._attach(ref, name, logs)
+
+    def _attach(self, ref: JobRef, name: str, logs: LogPaths) -> None:
         self._refuse_second(ref, name)
         known = _look_up(self.intake.shop.scheduler(name), ref)
         job = WatchedJob(
@@ -52,7 +57,7 @@ class Attachment:
 
     def _refuse_second(self, ref: JobRef, backend: str) -> None:
         for job in self.intake.shop.store.find(ref):
-            if job.closed or job.backend != backend or job.remote:
+            if job.closed or job.backend != backend or job.remote or job.scope not in ("", ref.key):
                 continue
             found = snapshot(self.intake.shop, job)
             if found.health is Health.DEAD:

@@ -15,8 +15,10 @@ from jobmon_core.engine.child import ChildFailed, ChildRaised, Children
 if TYPE_CHECKING:
     from jobmon_core.domain.channels import Route
     from jobmon_core.engine.clock import Clock
+    from jobmon_core.store.deadchannels import DeadChannels
 
 _ATTEMPT_TIMEOUT_S = 60.0
+_MENDED_LOOK_S, _MENDED_WITHIN_S = 60.0, 86_400.0
 
 Send = Callable[[Config, Owed], Receipt]
 
@@ -29,6 +31,7 @@ class Outbox:
     send: Send
     children: Children
     clock: Clock
+    dead: DeadChannels
 
     def deliver(self, owed: Owed, note: Callable[[Owed], None]) -> Owed:
         """Make one attempt; ``note`` saves the message durably before it is made.
@@ -39,16 +42,28 @@ class Outbox:
         try:
             config = self.configuration()
         except ConfigInvalid as error:
-            faults = "; ".join(error.faults)
-            why = f"the configuration has faults: {faults}; after mending them run `jobmon recover`"
-            return replace(owed, given_up=why, channel="")
-        channel = _mark(config, owed.message.route)
+            return self._until_mended(owed, error)
+        channel = mark(config, owed.message.route)
         if not channel:
             why = f"no {owed.message.route} webhook is configured; after `jobmon init` run `jobmon recover`"
             return replace(owed, given_up=why, channel="")
         attempt = replace(begun(owed, self.clock.now()), channel=channel)
+        if dead := self.dead.why(channel):
+            return replace(attempt, attempt_since_s=None, given_up=dead, channel_was_dead=True)
         note(attempt)
-        return settled(attempt, self._attempt(config, attempt), self.clock.now())
+        receipt = self._attempt(config, attempt)
+        if receipt.verdict is Verdict.CHANNEL_DEAD:
+            self.dead.bury(channel, receipt.why)
+        return settled(attempt, receipt, self.clock.now())
+
+    def _until_mended(self, owed: Owed, error: ConfigInvalid) -> Owed:
+        """Wait for a configuration that is being edited, or that a file server hides; not for ever."""
+        now_s = self.clock.now()
+        if now_s - owed.message.made_s < _MENDED_WITHIN_S:
+            return replace(owed, next_try_s=now_s + _MENDED_LOOK_S)
+        faults = "; ".join(error.faults)
+        why = f"the configuration has faults: {faults}; after mending them run `jobmon recover`"
+        return replace(owed, given_up=why, channel="")
 
     def _attempt(self, config: Config, owed: Owed) -> Receipt:
         try:
@@ -60,15 +75,18 @@ class Outbox:
             return Receipt(Verdict.MAYBE_DELIVERED, f"the attempt was cut off: {error}")
 
 
-def reopened(owed: Owed, config: Config) -> Owed:
-    """Take up a message that was given up, if its channel has been configured anew since."""
-    channel = _mark(config, owed.message.route)
-    if not owed.given_up or not channel or channel == owed.channel:
+def reopened(owed: Owed, config: Config, dead: DeadChannels) -> Owed:
+    """Take up a message that was given up, if its channel has been configured anew or revived since."""
+    channel = mark(config, owed.message.route)
+    revived = owed.channel_was_dead and not dead.why(channel)
+    if not owed.given_up or not channel or (channel == owed.channel and not revived):
         return owed
-    return replace(owed, given_up="", attempts=0, next_try_s=0.0, plain=False)
+    return replace(
+        owed, given_up="", channel_was_dead=False, attempts=0, doubts=0, next_try_s=0.0, plain=False
+    )
 
 
-def _mark(config: Config, route: Route) -> str:
+def mark(config: Config, route: Route) -> str:
     """Return what tells a webhook from any other without giving it away; empty where none is configured.
 
     Its redacted name would not do: a mended token leaves that as it is.

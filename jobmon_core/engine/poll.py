@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from jobmon_core.engine.clock import Clock
     from jobmon_core.scheduler.contract import Scheduler
 
+_NAME_LASTS_S = 86_400.0
 COALESCE_S = 1.0  # how long endings are collected before accounting is asked for all of them
 
 
@@ -60,6 +61,25 @@ class SharedQueue:
         reply = _shared(self.scheduler.ask_queue(user), asked_s)
         self.file.write(reply)
         return reply
+
+
+@dataclass(frozen=True, slots=True)
+class SharedClusterName:
+    """The name of the cluster that this host talks to: asked for once a day, whatever the monitors."""
+
+    scheduler: Scheduler
+    file: ReplyFile
+    clock: Clock
+
+    def get(self) -> str:
+        """Return the name; empty where the scheduler will not say now."""
+        known = self.file.read()
+        if known.text and 0 <= self.clock.now() - known.asked_s < _NAME_LASTS_S:
+            return known.text
+        name = self.scheduler.cluster_name()
+        if name:
+            self.file.write(SharedReply(self.clock.now(), name))
+        return name
 
 
 @dataclass(frozen=True, slots=True)

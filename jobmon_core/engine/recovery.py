@@ -60,12 +60,24 @@ class Recovery:
         for found in census(self.shop):
             if isinstance(found, Unreadable):
                 yield Finding(found.path.name, f"left alone: {found.why}")
+            elif away := self._away(found):
+                yield Finding(_name(found.job), away)
             elif why := self._why_orphaned(found, config):
                 orphans[found.job.id] = Finding(_name(found.job), why)
             elif found.health is not Health.DONE:
                 yield Finding(_name(found.job), _left_alone(found))
         if orphans:
             yield from self._adopt(orphans)
+
+    def _away(self, found: Snapshot) -> str:
+        """Return why a job is not for this machine to take up: it runs on a cluster that is not ours."""
+        job = found.job
+        if job.remote or not job.cluster or found.health not in (Health.DEAD, Health.STALE):
+            return ""
+        here = self.shop.cluster_name(job.backend).get()
+        if here in ("", job.cluster):
+            return ""
+        return f"left alone: it runs on cluster {job.cluster}, and this machine talks to {here}"
 
     def _configuration(self) -> Config:
         try:
@@ -87,7 +99,7 @@ class Recovery:
 
     def _reopen(self, job: WatchedJob, config: Config) -> bool:
         """Owe again what a dead channel refused, where another one is configured now."""
-        outbox = tuple(reopened(owed, config) for owed in job.outbox)
+        outbox = tuple(reopened(owed, config, self.shop.dead_channels) for owed in job.outbox)
         if job.dropped_s is not None or outbox == job.outbox:
             return False
         self.shop.store.save(replace(job, outbox=outbox))

@@ -11,6 +11,7 @@ from jobmon_core.domain.channels import Route
 from jobmon_core.domain.config import parse_config
 from jobmon_core.domain.delivery import Owed, Verdict
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
+from jobmon_core.engine.outbox import mark
 from jobmon_core.notify.discord import DiscordChannel
 from jobmon_core.notify.http import post
 from jobmon_core.notify.inbox import Inbox
@@ -82,6 +83,8 @@ def try_channels(shop: Workshop) -> Iterator[Trial]:
         answer = channel.post(channel.payload(Owed(worst_case_message(route, int(shop.clock.now())))))
         receipt = channel.verdict(answer)
         worked = receipt.verdict is Verdict.DELIVERED
+        if worked:
+            shop.dead_channels.revive(mark(config, route))
         yield Trial(route, channel.name, worked=worked, answer=receipt.why, advice=advice_for(answer))
 
 

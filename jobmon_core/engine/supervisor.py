@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, assert_never
 
-from jobmon_core.domain.answers import Disabled, NotListed, Unreachable
+from jobmon_core.domain.answers import NotListed, Unreachable
+from jobmon_core.domain.clockset import not_after
 from jobmon_core.domain.decide import (
     Action,
     AskAccounting,
@@ -48,6 +49,7 @@ class Tools:
     store: JobStore
     clock: Clock
     policy: Policy
+    cluster_name: Callable[[], str]
     explain: Callable[[WatchedJob, tuple[str, ...]], Mapping[str, Diagnosis]]
     deliver: Callable[[Owed, Callable[[Owed], None]], Owed]
     dropped: Callable[[str], bool]  # whether the user asked to stop watching this job
@@ -60,6 +62,7 @@ class Supervisor:
     def __init__(self, job: WatchedJob, tools: Tools) -> None:
         """Take up ``job`` where its state file left off."""
         self.job = job
+        self._saved = job
         self._tools = tools
         self._news_late = False
 
@@ -69,6 +72,7 @@ class Supervisor:
         Raises:
             StorageFailed: the state can't be saved; nothing was done that it would have noted.
         """
+        self._keep(not_after(self.job, self._tools.clock.now()))
         if self._tools.dropped(self.job.id):
             self._keep(replace(self.job, dropped_s=self._tools.clock.now()))
         self._look()
@@ -93,10 +97,12 @@ class Supervisor:
         return max(now_s + _NO_NEWS_S, wake_s(self.job, self._tools.policy, looked_s or now_s))
 
     def _keep(self, job: WatchedJob) -> None:
-        if job != self.job:
+        """Save a job; where the disk refuses, nothing is taken for known."""
+        if job != self._saved:
             self._tell_changes(job)
             self._tools.store.save(job)
-            self.job = job
+            self._saved = job
+        self.job = job
 
     def _tell_changes(self, job: WatchedJob) -> None:
         """Write what is worth reading later into the monitor's log."""
@@ -144,6 +150,7 @@ class Supervisor:
     def _ask_record(self) -> None:
         answer = self._tools.scheduler.ask_record(self.job.job_id)
         job = fold_record(self.job, answer, self._tools.clock.now())
+        job = replace(job, cluster=job.cluster or self._tools.cluster_name())
         if not isinstance(answer, Unreachable | NotListed):
             job = learn_logs(job, answer, self._tools.scheduler)
         self._keep(job)
@@ -153,8 +160,6 @@ class Supervisor:
             task.inquiry.next_ask_s for task in self.job.tasks.values() if task.inquiry and not task.end
         )
         answer = self._tools.accounting.ask(self.job.job_id, since_s)
-        if isinstance(answer, Disabled) and not self.job.cluster:  # else accounting tells it
-            self._keep(replace(self.job, cluster=self._tools.scheduler.cluster_name()))
         if answer is not None:
             self._keep(fold_accounting(self.job, answer, self._tools.policy, self._tools.clock.now()))
 
@@ -168,12 +173,14 @@ class Supervisor:
 
     def _deliver(self, message_id: str) -> None:
         owed = next(owed for owed in self.job.outbox if owed.message.id == message_id)
-        settled = self._tools.deliver(owed, self._note)
-        self._note(settled)
+        settled = self._tools.deliver(owed, lambda begun: self._keep(self._with(begun)))
+        # it is done, whatever the disk says: where it can't be saved now, the next round begins with it
+        self.job = self._with(settled)
+        self._keep(self.job)
         fate = "delivered" if settled.delivered_s else settled.given_up or "to be tried again"
         self._tools.log(f"{self.job.job_id}: message {message_id} {fate}")
 
-    def _note(self, owed: Owed) -> None:
-        """Save what became of a message, before and after every attempt."""
+    def _with(self, owed: Owed) -> WatchedJob:
+        """Return the job with what became of one of its messages."""
         outbox = tuple(owed if each.message.id == owed.message.id else each for each in self.job.outbox)
-        self._keep(replace(self.job, outbox=outbox))
+        return replace(self.job, outbox=outbox)

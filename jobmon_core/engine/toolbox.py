@@ -33,9 +33,12 @@ def supervisor(shop: Workshop, job_id: str, log: Callable[[str], None]) -> Super
 
 
 def _tools(shop: Workshop, job: WatchedJob, log: Callable[[str], None]) -> Tools:
-    cluster = job.cluster if job.remote else ""
+    here = shop.cluster_name(job.backend)
+    # a home may be shared by login nodes of several clusters: what is not here is asked for by its name
+    elsewhere = job.remote or (job.cluster and here.get() not in ("", job.cluster))
+    cluster = job.cluster if elsewhere else ""
     scheduler = shop.scheduler(job.backend, cluster)
-    names = (job.backend, cluster, job.user)
+    names = (*shop.slurm_here(job.backend), cluster, job.user)
     children = Children(shop.locks)
     config = _sound_configuration(shop, log)
     return Tools(
@@ -47,8 +50,9 @@ def _tools(shop: Workshop, job: WatchedJob, log: Callable[[str], None]) -> Tools
         store=shop.store,
         clock=shop.clock,
         policy=config.policy,
+        cluster_name=here.get,
         explain=Explainer(children, shop.home.patterns, log).explain,
-        deliver=Outbox(shop.configuration, send, children, shop.clock).deliver,
+        deliver=Outbox(shop.configuration, send, children, shop.clock, shop.dead_channels).deliver,
         dropped=shop.is_dropped,
         log=log,
     )

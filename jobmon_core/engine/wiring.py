@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jobmon_core.engine.clock import Clock, SystemClock
 from jobmon_core.store.configfile import read_config, tighten
+from jobmon_core.store.deadchannels import DeadChannels
 from jobmon_core.store.home import Home
 from jobmon_core.store.jobs import JobStore
 from jobmon_core.store.lock import alone
@@ -18,8 +21,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jobmon_core.domain.config import Config
+    from jobmon_core.domain.jobref import JobRef
+    from jobmon_core.engine.poll import SharedClusterName
     from jobmon_core.scheduler.contract import Scheduler, Submitter
     from jobmon_core.scheduler.slurm.search import Sessions
+
+
+_RECENT_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +74,16 @@ class Workshop:
         from jobmon_core.scheduler.runner import Programs
         from jobmon_core.scheduler.slurm.submitting import Search, SlurmSubmitter
 
-        def sessions() -> Sessions:
+        def sessions(cluster: str) -> Sessions:
             from jobmon_core.scheduler.slurm.client import SlurmScheduler
 
-            return SlurmScheduler(Programs()).sessions()
+            return SlurmScheduler(Programs(), cluster).sessions()
 
         search = Search(
-            already_known=lambda ref: bool(self.store.find(ref)),
+            already_known=self._took_lately,
             alone=lambda: alone(self.home.monitors / "search.lock"),
         )
-        return SlurmSubmitter(Programs(), "", sessions, search)
+        return SlurmSubmitter(Programs(), sessions, search)
 
     def scheduler(self, backend: str, cluster: str = "") -> Scheduler:
         """Return a backend by its name; ``cluster`` where another than the default one is meant."""
@@ -87,6 +95,29 @@ class Workshop:
         from jobmon_core.scheduler.slurm.client import SlurmScheduler
 
         return SlurmScheduler(Programs(), cluster)
+
+    def slurm_here(self, backend: str) -> tuple[str, str]:
+        """Return what tells the scheduler of this environment from others that the same host may talk to."""
+        conf = self.environment.get("SLURM_CONF", "") if backend == "slurm" else ""
+        return backend, f"{zlib.crc32(os.fsencode(conf)):08x}" if conf else ""
+
+    def cluster_name(self, backend: str) -> SharedClusterName:
+        """Return what knows the name of the cluster that this host talks to."""
+        from jobmon_core.engine.poll import SharedClusterName
+        from jobmon_core.store.replies import ReplyFile
+
+        file = ReplyFile.named(self.home.replies, "cluster", *self.slurm_here(backend))
+        return SharedClusterName(self.scheduler(backend), file, self.clock)
+
+    def _took_lately(self, ref: JobRef) -> bool:
+        """Whether a job is watched, or was just now: an id of former years may be a new job's by now."""
+        recent_s = self.clock.now() - _RECENT_S
+        return any(not job.closed or job.taken_s > recent_s for job in self.store.find(ref))
+
+    @property
+    def dead_channels(self) -> DeadChannels:
+        """The channels that are known to be dead."""
+        return DeadChannels(self.home.replies)
 
     def owner_record(self, job_id: str) -> OwnerRecord:
         """Return the record of who watches a job."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 _OF_SLURM = ("SLURM", "SQUEUE_", "SACCT_", "SINFO_", "SCONTROL_", "SBATCH_")
 # which cluster to talk to, and as whom: without these another cluster would answer, or none
@@ -32,9 +32,12 @@ def for_questions(environ: Mapping[str, str]) -> dict[str, str]:
     return {**kept, **_MACHINE_FORMAT}
 
 
-def for_the_user(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the user's own environment, which sbatch copies into the job, without jobmon's secrets."""
-    return {name: value for name, value in environ.items() if not _is_secret(name)}
+def for_the_user(environ: Mapping[str, str], made_up: Collection[str] = ()) -> dict[str, str]:
+    """Return the user's own environment, which sbatch copies into the job, without jobmon's secrets.
+
+    ``made_up`` names what the user never set, and what is left out for that.
+    """
+    return {name: value for name, value in environ.items() if not _is_secret(name) and name not in made_up}
 
 
 def _is_secret(name: str) -> bool:

@@ -12,6 +12,7 @@ import signal
 import subprocess
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from jobmon_core.scheduler import environment
@@ -140,7 +141,7 @@ class Programs:
                     argv,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
-                    env=environment.for_the_user(os.environ),
+                    env=environment.for_the_user(os.environ, _made_up_by_python()),
                     umask=self._umask,
                     close_fds=False,  # `sbatch <(generate)` names an inherited descriptor
                 )
@@ -231,6 +232,18 @@ def _signals_left_to_a_program() -> Iterator[Callable[[subprocess.Popen[bytes]],
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _made_up_by_python() -> frozenset[str]:
+    """Return what Python itself put into our environment: in the C locale ``LC_CTYPE`` (PEP 538).
+
+    A node that lacks that locale would complain of it in the user's log.
+    """
+    try:
+        started_with = Path("/proc/self/environ").read_bytes()
+    except OSError:
+        return frozenset()  # it can't be told: the user's own setting must not be dropped
+    return frozenset() if b"LC_CTYPE=" in started_with else frozenset({"LC_CTYPE"})
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

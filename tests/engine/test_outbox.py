@@ -14,6 +14,7 @@ from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
 from jobmon_core.domain.webhook import Webhook
 from jobmon_core.engine.child import Children
 from jobmon_core.engine.outbox import Outbox, reopened
+from jobmon_core.store.deadchannels import DeadChannels
 from tests.support.clock import FakeClock
 from tests.support.processes import kill
 
@@ -32,14 +33,22 @@ def killed(_config: Config, _owed: Owed) -> Receipt:
     return Receipt(Verdict.DELIVERED)
 
 
+@pytest.fixture(autouse=True)
+def _marks(tmp_path: Path) -> None:
+    Office.dead = DeadChannels(tmp_path / "marks")
+    Office.dead.folder.mkdir()
+
+
 class Office:
     """An outbox with its surroundings: what it noted, and the configuration it finds."""
+
+    dead: DeadChannels
 
     def __init__(self, send: Callable[[Config, Owed], Receipt] = delivered) -> None:
         self.config: Config | ConfigInvalid = CONFIG
         self.noted: list[Owed] = []
         self.clock = FakeClock()
-        self.outbox = Outbox(self._configuration, send, Children(), self.clock)
+        self.outbox = Outbox(self._configuration, send, Children(), self.clock, self.dead)
 
     def _configuration(self) -> Config:
         if isinstance(self.config, ConfigInvalid):
@@ -105,10 +114,16 @@ def test_a_message_without_a_webhook_is_kept_with_advice() -> None:
 def test_a_message_that_met_a_faulty_configuration_can_be_taken_up_again() -> None:
     office = Office()
     office.config = ConfigInvalid("config.json", ["poll.running_s: 1 is less than the floor of 5"])
-    owed = office.deliver(replace(OWED, attempts=3, channel=Office().deliver().channel))
+    young = replace(OWED.message, made_s=int(office.clock.now()))
+    first = replace(OWED, message=young, attempts=3, channel=Office().deliver().channel)
+    owed = office.deliver(first)
+    assert owed.is_open
+    assert owed.next_try_s > office.clock.now()
+    office.clock.wait(owed.message.made_s + 100_000)
+    owed = office.deliver(first)
     assert "poll.running_s" in owed.given_up
     assert "jobmon recover" in owed.given_up
-    assert reopened(owed, CONFIG).is_open
+    assert reopened(owed, CONFIG, Office.dead).is_open
 
 
 def test_a_child_that_was_killed_may_have_delivered() -> None:
@@ -159,7 +174,7 @@ def given_up() -> Owed:
 def test_a_message_is_taken_up_again_when_its_channel_is_another_one(
     given_up: Owed, webhook: Webhook
 ) -> None:
-    owed = reopened(given_up, Config(error_webhook=webhook))
+    owed = reopened(given_up, Config(error_webhook=webhook), Office.dead)
     assert owed.is_open
     assert (owed.attempts, owed.plain, owed.next_try_s) == (0, False, 0.0)
 
@@ -168,9 +183,33 @@ def test_a_message_is_taken_up_again_when_its_channel_is_another_one(
 def test_a_message_stays_given_up_while_its_channel_is_the_same_or_none(
     given_up: Owed, config: Config
 ) -> None:
-    assert reopened(given_up, config) == given_up
+    assert reopened(given_up, config, Office.dead) == given_up
 
 
 @pytest.mark.parametrize("owed", [OWED, replace(OWED, delivered_s=1.0)])
 def test_what_was_not_given_up_is_left_alone(owed: Owed) -> None:
-    assert reopened(owed, Config(error_webhook=OTHER)) == owed
+    assert reopened(owed, Config(error_webhook=OTHER), Office.dead) == owed
+
+
+def test_a_dead_channel_is_not_called_again() -> None:
+    Office(refused).deliver()
+    calls = Office()
+    owed = calls.deliver(replace(OWED, message=replace(OWED.message, id="m2")))
+    assert owed.given_up == "404"
+    assert not calls.noted
+
+
+def test_a_message_is_taken_up_again_when_its_channel_was_found_alive(given_up: Owed) -> None:
+    Office.dead.revive(given_up.channel)
+    assert reopened(given_up, CONFIG, Office.dead).is_open
+
+
+def test_a_message_whose_answers_are_all_lost_is_repeated_ever_more_rarely_and_not_for_ever() -> None:
+    office = Office(killed)
+    owed, waits = OWED, []
+    while owed.is_open:
+        owed = office.deliver(owed)
+        waits.append(owed.next_try_s - office.clock.now())
+    assert len(waits) == 6
+    assert waits[:-1] == sorted(waits[:-1])
+    assert "probably arrived" in owed.given_up

@@ -70,7 +70,7 @@ def desk_of(tmp_path: Path, search: Search | None = None) -> Iterator[Desk]:
     with out.open("wb") as file:
         programs = Programs(stdout_fd=file.fileno(), stderr_fd=file.fileno())
         slurm = SlurmScheduler(programs)
-        submitter = SlurmSubmitter(programs, "", slurm.sessions, search or Search())
+        submitter = SlurmSubmitter(programs, lambda _cluster: slurm.sessions(), search or Search())
         yield Desk(slurm, submitter, tmp_path, out)
 
 

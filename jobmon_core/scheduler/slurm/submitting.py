@@ -15,6 +15,7 @@ from jobmon_core.domain.jobref import JobRef
 from jobmon_core.scheduler.contract import Submission, Submitted
 from jobmon_core.scheduler.runner import NotStarted, Ran, Runner
 from jobmon_core.scheduler.slurm import commands, output
+from jobmon_core.scheduler.slurm.clusters import named_cluster
 from jobmon_core.scheduler.slurm.search import Candidate, Found, Origin, Sessions, newest, search
 
 OnJob = Callable[[Submitted], None]
@@ -51,12 +52,9 @@ class Search:
 class SlurmSubmitter:
     """Runs sbatch, and finds the job where sbatch does not name it."""
 
-    def __init__(
-        self, runner: Runner, cluster: str, list_sessions: Callable[[], Sessions], how: Search
-    ) -> None:
-        """Set up without starting anything; ``list_sessions`` asks the queue who submitted what."""
+    def __init__(self, runner: Runner, list_sessions: Callable[[str], Sessions], how: Search) -> None:
+        """Set up without starting anything; ``list_sessions`` asks a cluster's queue who submitted what."""
         self._runner = runner
-        self._cluster = cluster
         self._list_sessions = list_sessions
         self._how = how
 
@@ -82,8 +80,9 @@ class SlurmSubmitter:
             )
         if jobs:
             return Submission(ran.exit_code, jobs[0])
-        found, note = self._found_later(ran, lambda: self._search(origin, on_job))
-        job = Submitted(found, self._cluster) if found else None
+        cluster = named_cluster(arguments, os.environ)
+        found, note = self._found_later(ran, lambda: self._search(origin, cluster, on_job))
+        job = Submitted(found, cluster) if found else None
         return Submission(ran.exit_code, job, note)
 
     def _found_later(self, ran: Ran, look: Callable[[], Found]) -> tuple[JobRef | None, str]:
@@ -98,15 +97,18 @@ class SlurmSubmitter:
             return _after_silence(look())
         return None, ""
 
-    def _search(self, origin: Origin, on_job: OnJob) -> Found:
+    def _search(self, origin: Origin, cluster: str, on_job: OnJob) -> Found:
+        if "," in cluster or cluster == "all":
+            return Unreachable(f"it may be on any of the clusters {cluster}: squeue -M {cluster} --me")
+
         def choose(candidates: tuple[Candidate, ...]) -> JobRef | None:
             with self._how.alone():
                 found = newest(candidates, origin, self._how.already_known)
                 if found:
-                    on_job(Submitted(found, self._cluster))
+                    on_job(Submitted(found, cluster))
                 return found
 
-        return search(self._list_sessions, choose, self._how.sleep, self._how.clock)
+        return search(lambda: self._list_sessions(cluster), choose, self._how.sleep, self._how.clock)
 
 
 def _after_a_failure(found: Found) -> tuple[JobRef | None, str]:

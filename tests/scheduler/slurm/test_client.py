@@ -205,7 +205,7 @@ class Desk:
             lambda ref: ref.job_id in self.watched, self.told.append, self.sleep, lambda: self.now_s
         )
         slurm = SlurmScheduler(self.runner, clock=lambda: self.now_s)
-        submitter = SlurmSubmitter(self.runner, "", slurm.sessions, search)
+        submitter = SlurmSubmitter(self.runner, lambda _cluster: slurm.sessions(), search)
         return submitter.submit(["run.sh"], on_job or self.jobs.append)
 
 
