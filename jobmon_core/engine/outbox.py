@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jobmon_core.store.deadchannels import DeadChannels
 
 _ATTEMPT_TIMEOUT_S = 60.0
-_MENDED_LOOK_S, _MENDED_WITHIN_S = 60.0, 86_400.0
+_MENDED_LOOK_S, _MENDED_WITHIN_S = 30.0, 86_400.0
 
 Send = Callable[[Config, Owed], Receipt]
 
