@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
@@ -78,6 +77,8 @@ def is_loopback(host: str) -> bool:
     """Tell whether ``host`` (a name or an address without brackets) is this machine itself."""
     if host.lower() == "localhost":
         return True
+    from ipaddress import ip_address  # rarely needed, and submitting must stay quick
+
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -1,23 +1,22 @@
-"""Where everything of one user's jobmon is, and which scheduler it talks to."""
+"""Where everything of one user's jobmon is, and which scheduler it talks to.
+
+Most parts are imported where they are asked for: submitting needs few of them, and its user waits.
+"""
 
 from __future__ import annotations
 
 import os
-import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jobmon_core.engine.clock import Clock, SystemClock
 from jobmon_core.store.configfile import read_config, tighten
-from jobmon_core.store.deadchannels import DeadChannels
 from jobmon_core.store.home import Home
 from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.lock import alone
-from jobmon_core.store.logbook import Logbook
-from jobmon_core.store.owner import OwnerRecord
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from jobmon_core.domain.config import Config
@@ -25,6 +24,9 @@ if TYPE_CHECKING:
     from jobmon_core.engine.poll import SharedClusterName
     from jobmon_core.scheduler.contract import Scheduler, Submitter
     from jobmon_core.scheduler.slurm.search import Sessions
+    from jobmon_core.store.deadchannels import DeadChannels
+    from jobmon_core.store.logbook import Logbook
+    from jobmon_core.store.owner import OwnerRecord
 
 
 _RECENT_S = 3600.0
@@ -55,6 +57,8 @@ class Workshop:
 
     def monitor_log(self, job_id: str) -> Logbook:
         """Return the log of the monitor of one job."""
+        from jobmon_core.store.logbook import Logbook
+
         return Logbook(self.home.logs / f"{job_id}.log")
 
     def configuration(self) -> Config:
@@ -81,7 +85,7 @@ class Workshop:
 
         search = Search(
             already_known=self._took_lately,
-            alone=lambda: alone(self.home.monitors / "search.lock"),
+            alone=self._alone,
         )
         return SlurmSubmitter(Programs(), sessions, search)
 
@@ -98,6 +102,8 @@ class Workshop:
 
     def slurm_here(self, backend: str) -> tuple[str, str]:
         """Return what tells the scheduler of this environment from others that the same host may talk to."""
+        import zlib
+
         conf = self.environment.get("SLURM_CONF", "") if backend == "slurm" else ""
         return backend, f"{zlib.crc32(os.fsencode(conf)):08x}" if conf else ""
 
@@ -109,6 +115,12 @@ class Workshop:
         file = ReplyFile.named(self.home.replies, "cluster", *self.slurm_here(backend))
         return SharedClusterName(self.scheduler(backend), file, self.clock)
 
+    def _alone(self) -> AbstractContextManager[None]:
+        """Hold off the other submissions of this home."""
+        from jobmon_core.store.lock import alone
+
+        return alone(self.home.monitors / "search.lock")
+
     def _took_lately(self, ref: JobRef) -> bool:
         """Whether a job is watched, or was just now: an id of former years may be a new job's by now."""
         recent_s = self.clock.now() - _RECENT_S
@@ -117,10 +129,14 @@ class Workshop:
     @property
     def dead_channels(self) -> DeadChannels:
         """The channels that are known to be dead."""
+        from jobmon_core.store.deadchannels import DeadChannels
+
         return DeadChannels(self.home.replies)
 
     def owner_record(self, job_id: str) -> OwnerRecord:
         """Return the record of who watches a job."""
+        from jobmon_core.store.owner import OwnerRecord
+
         return OwnerRecord(self.home.monitors / f"{job_id}.owner")
 
     def request_drop(self, job_id: str) -> None:

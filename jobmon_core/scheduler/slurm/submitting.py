@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from jobmon_core.domain.answers import NotListed, Unreachable
 from jobmon_core.domain.errors import SchedulerMissing
-from jobmon_core.domain.jobref import JobRef
 from jobmon_core.scheduler.contract import Submission, Submitted
-from jobmon_core.scheduler.runner import NotStarted, Ran, Runner
+from jobmon_core.scheduler.runner import NotStarted
 from jobmon_core.scheduler.slurm import commands, output
-from jobmon_core.scheduler.slurm.clusters import named_cluster
-from jobmon_core.scheduler.slurm.search import Candidate, Found, Origin, Sessions, newest, search
+
+if TYPE_CHECKING:
+    from jobmon_core.domain.jobref import JobRef
+    from jobmon_core.scheduler.runner import Runner
+    from jobmon_core.scheduler.slurm.search import Sessions
 
 OnJob = Callable[[Submitted], None]
 
@@ -72,7 +73,7 @@ class SlurmSubmitter:
                 jobs.append(job)
                 on_job(job)
 
-        origin = Origin(os.getsid(0), os.uname().nodename, int(self._how.clock()))
+        started = int(self._how.clock())
         ran = self._runner.pass_through(commands.submit(arguments), on_line)
         if isinstance(ran, NotStarted):
             raise SchedulerMissing(
@@ -80,56 +81,6 @@ class SlurmSubmitter:
             )
         if jobs:
             return Submission(ran.exit_code, jobs[0])
-        cluster = named_cluster(arguments, os.environ)
-        found, note = self._found_later(ran, lambda: self._search(origin, cluster, on_job))
-        job = Submitted(found, cluster) if found else None
-        return Submission(ran.exit_code, job, note)
+        from jobmon_core.scheduler.slurm import doubt  # rarely needed, and the user waits
 
-    def _found_later(self, ran: Ran, look: Callable[[], Found]) -> tuple[JobRef | None, str]:
-        """Look for a job that sbatch did not name, if there may be one; and say what came of it."""
-        if output.perhaps_taken(ran.exit_code, ran.stderr):
-            self._how.tell(
-                "sbatch failed, but Slurm may have taken the job; looking for it (a minute at most)"
-            )
-            return _after_a_failure(look())
-        if output.told_nothing(ran.exit_code, ran.stdout, ran.stderr):
-            self._how.tell("sbatch printed no job id (--quiet?); looking for the job in the queue")
-            return _after_silence(look())
-        return None, ""
-
-    def _search(self, origin: Origin, cluster: str, on_job: OnJob) -> Found:
-        if "," in cluster or cluster == "all":
-            return Unreachable(f"it may be on any of the clusters {cluster}: squeue -M {cluster} --me")
-
-        def choose(candidates: tuple[Candidate, ...]) -> JobRef | None:
-            with self._how.alone():
-                found = newest(candidates, origin, self._how.already_known)
-                if found:
-                    on_job(Submitted(found, cluster))
-                return found
-
-        return search(lambda: self._list_sessions(cluster), choose, self._how.sleep, self._how.clock)
-
-
-def _after_a_failure(found: Found) -> tuple[JobRef | None, str]:
-    match found:
-        case Unreachable(why):
-            doubt = f"Slurm may have taken the job and can't be asked now ({why})"
-            return None, f"{doubt}; look with squeue before you submit it again"
-        case NotListed():
-            return None, "the queue shows no new job of yours: it was not submitted"
-        case JobRef():
-            return found, f"sbatch failed, but Slurm took the job: it is {found}; do not submit it again"
-
-
-def _after_silence(found: Found) -> tuple[JobRef | None, str]:
-    match found:
-        case Unreachable(why):
-            return None, f"sbatch printed no job id and Slurm can't be asked now ({why}): nothing is watched"
-        case NotListed():
-            return (
-                None,
-                "sbatch printed no job id and the queue shows no new job of yours: nothing is watched",
-            )
-        case JobRef():
-            return found, f"sbatch printed no job id; by its login session the job is {found}"
+        return doubt.resolve(ran, arguments, started, doubt.Seeker(self._list_sessions, self._how, on_job))
