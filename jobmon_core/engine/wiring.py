@@ -76,7 +76,8 @@ class Workshop:
 
             return LocalScheduler(self.home.local_jobs)
         from jobmon_core.scheduler.runner import Programs
-        from jobmon_core.scheduler.slurm.submitting import Search, SlurmSubmitter
+        from jobmon_core.scheduler.slurm.outside import Search
+        from jobmon_core.scheduler.slurm.submitting import SlurmSubmitter
 
         def sessions(cluster: str) -> Sessions:
             from jobmon_core.scheduler.slurm.client import SlurmScheduler

@@ -19,7 +19,8 @@ from jobmon_core.domain.states import JobState
 from jobmon_core.scheduler.contract import Submission, Submitted
 from jobmon_core.scheduler.runner import Programs
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
-from jobmon_core.scheduler.slurm.submitting import Search, SlurmSubmitter
+from jobmon_core.scheduler.slurm.outside import Search
+from jobmon_core.scheduler.slurm.submitting import SlurmSubmitter
 from tests.recordings.record import AWKWARD_NAME
 from tests.support.waiting import eventually
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from jobmon_core.scheduler.runner import Ran
-    from jobmon_core.scheduler.slurm.submitting import OnJob, Search
+    from jobmon_core.scheduler.slurm.outside import OnJob, Search
 
 
 def resolve(ran: Ran, arguments: Sequence[str], started_s: int, seeker: Seeker) -> Submission:

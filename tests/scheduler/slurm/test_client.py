@@ -17,7 +17,8 @@ from jobmon_core.scheduler.contract import Scheduler, Submission, Submitted
 from jobmon_core.scheduler.runner import Ran, TimedOut
 from jobmon_core.scheduler.slurm import commands
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
-from jobmon_core.scheduler.slurm.submitting import Search, SlurmSubmitter
+from jobmon_core.scheduler.slurm.outside import Search
+from jobmon_core.scheduler.slurm.submitting import SlurmSubmitter
 from tests.recordings.record import WORK
 from tests.support.fake_runner import FakeRunner, said
 from tests.support.recordings import job_id, recorded
