@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerMissing
@@ -11,6 +10,8 @@ from jobmon_core.scheduler.runner import NotStarted
 from jobmon_core.scheduler.slurm import commands, output
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from jobmon_core.scheduler.runner import Runner
     from jobmon_core.scheduler.slurm.outside import OnJob, Search
     from jobmon_core.scheduler.slurm.search import Sessions
