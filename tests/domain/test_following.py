@@ -264,6 +264,13 @@ def test_the_monitor_finishes_only_when_nothing_is_owed() -> None:
     assert Finish() not in play.actions
 
 
+def test_a_cluster_without_accounting_is_not_asked_every_second() -> None:
+    play = Play().queue(row("12", "RUNNING")).later(30).queue().record_down().later(3)
+    assert play.asks_accounting()
+    play.no_accounting()
+    assert not play.later(1).asks_accounting()
+
+
 def test_an_older_job_of_the_same_id_proves_nothing() -> None:
     play = Play()
     play.job = replace(play.job, not_before_s=START_S - 86_400)

@@ -48,3 +48,9 @@ def test_the_users_programs_get_all_else_unchanged() -> None:
         "JOBMON_ERROR_WEBHOOK_FILE": "/secret",
     }
     assert environment.for_the_user(mine) == mine
+
+
+def test_what_python_made_up_does_not_reach_the_job() -> None:
+    environ = {"LC_CTYPE": "C.UTF-8", "LANG": "C"}
+    assert environment.for_the_user(environ, {"LC_CTYPE"}) == {"LANG": "C"}
+    assert environment.for_the_user(environ) == environ
