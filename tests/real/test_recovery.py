@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -287,6 +288,15 @@ def test_a_monitor_outlives_the_terminal_it_was_started_from(user: User) -> None
     eventually(lambda: not Path(f"/proc/{pid}").exists())
 
 
+def _held(process: Path) -> list[tuple[str, str]]:
+    """What a process holds open; a descriptor that it closes while we look is not held."""
+    held = []
+    for descriptor in (process / "fd").iterdir():
+        with suppress(FileNotFoundError):
+            held.append((descriptor.name, str(descriptor.readlink())))
+    return sorted(held)
+
+
 def test_a_monitor_has_no_terminal_and_holds_nothing_of_its_caller(user: User) -> None:
     user.script(_UNTIL_GO)
     (user.work / "held").touch()
@@ -301,5 +311,5 @@ def test_a_monitor_has_no_terminal_and_holds_nothing_of_its_caller(user: User) -
     lock = str(user.home / "state" / "monitors" / f"{user.job(job_id).id}.lock")
     expected = [("0", "/dev/null"), ("1", log), ("2", log), ("3", lock)]
     # what it reads at this moment is no inheritance, and is not held
-    eventually(lambda: sorted((fd.name, str(fd.readlink())) for fd in (process / "fd").iterdir()) == expected)
+    eventually(lambda: _held(process) == expected)
     assert (process / "cwd").readlink() == user.home / "state"
