@@ -14,26 +14,12 @@ from jobmon_core.domain.channels import Route
 from jobmon_core.domain.states import Outcome
 from jobmon_core.engine.census import Health
 from tests.support.discord_answers import rate_limited, server_error
+from tests.support.failing import UNTIL_GO, assert_failed_and_told_once, let_go
 from tests.support.told import only, read
 from tests.support.user import User
 from tests.support.waiting import eventually
 
-_UNTIL_GO = "until [ -e go ]; do sleep 0.1; done; exit 5"
 _FAILS = "python3 -c 'import no_such_module_anywhere'"
-
-
-def _let_go(user: User) -> None:
-    (user.work / "go").touch()
-
-
-def _kill(user: User, job_id: int) -> None:
-    os.kill(user.monitor_pid(job_id), signal.SIGKILL)
-    eventually(lambda: user.snapshot(job_id).health is Health.DEAD)
-
-
-def _assert_failed_and_told_once(user: User, job_id: int) -> None:
-    assert user.told(job_id).outcome is Outcome.FAILURE
-    assert str(job_id) in str(only(user, Route.ERROR))
 
 
 def test_an_unknown_job_can_not_be_watched(user: User) -> None:
@@ -46,7 +32,7 @@ def test_an_unknown_job_can_not_be_watched(user: User) -> None:
 
 
 def test_one_bad_id_keeps_no_other_job_from_being_watched(user: User) -> None:
-    user.script(_UNTIL_GO)
+    user.script(UNTIL_GO)
     job_id = int(user.slurm("sbatch", "--parsable", "job.sh"))
     done = user.jobmon("watch", "1", str(job_id))
     assert done.returncode == 1
@@ -81,13 +67,13 @@ def test_without_webhooks_the_message_waits_for_them(user: User, webhook: str | 
     urls = f"{user.discord.success_url}\n{user.discord.error_url}\n"
     assert user.jobmon("init", stdin=urls).returncode == 0
     assert f"{job_id} wrap: its message was given up; sent to the webhook" in user.jobmon("recover").stdout
-    _assert_failed_and_told_once(user, job_id)
+    assert_failed_and_told_once(user, job_id)
     assert user.jobmon("recover").stdout == "nothing to do: no job is being watched\n"
 
 
 @pytest.mark.parametrize("spoil", ["the webhook's id", "the webhook's token"])
 def test_a_webhook_that_is_dead_is_said_so_and_a_mended_one_gets_the_message(user: User, spoil: str) -> None:
-    user.script(_UNTIL_GO)
+    user.script(UNTIL_GO)
     job_id = user.submit("job.sh")
     user.watched_as(job_id, "RUNNING")
     config = user.home / "config.json"
@@ -97,7 +83,7 @@ def test_a_webhook_that_is_dead_is_said_so_and_a_mended_one_gets_the_message(use
         "the webhook's token": re.sub(r'.(", "|"})', r"0\1", sound, count=2),
     }
     config.write_text(bad[spoil])
-    _let_go(user)
+    let_go(user)
     user.told(job_id)
     assert user.discord.received() == []
     assert user.status(job_id)["undelivered"] == 1
@@ -107,27 +93,27 @@ def test_a_webhook_that_is_dead_is_said_so_and_a_mended_one_gets_the_message(use
     assert len(user.discord.attempts) == 1
     config.write_text(sound)
     assert "its message was given up; sent to the webhook" in user.jobmon("recover").stdout
-    _assert_failed_and_told_once(user, job_id)
+    assert_failed_and_told_once(user, job_id)
 
 
 def test_a_configuration_that_breaks_meanwhile_delays_the_message_until_it_is_mended(user: User) -> None:
-    user.script(_UNTIL_GO)
+    user.script(UNTIL_GO)
     job_id = user.submit("job.sh")
     user.watched_as(job_id, "RUNNING")
     config = user.home / "config.json"
     sound = config.read_text()
     config.write_text("{")
-    _let_go(user)
+    let_go(user)
     eventually(lambda: user.status(job_id)["undelivered"] == 1, 60)
     assert user.discord.attempts == []
     config.write_text(sound)
-    _assert_failed_and_told_once(user, job_id)
+    assert_failed_and_told_once(user, job_id)
 
 
 def test_a_rate_limit_is_obeyed_and_the_message_delivered(user: User) -> None:
     user.discord.script(rate_limited(1.7), rate_limited(0.4))
     job_id = user.submit("--wrap", "exit 5")
-    _assert_failed_and_told_once(user, job_id)
+    assert_failed_and_told_once(user, job_id)
     first, second, third = (attempt.at_s for attempt in user.discord.attempts)
     assert second - first >= 1.7
     assert third - second >= 0.4
@@ -136,7 +122,7 @@ def test_a_rate_limit_is_obeyed_and_the_message_delivered(user: User) -> None:
 def test_a_server_that_fails_gets_the_message_later(user: User) -> None:
     user.discord.script(server_error(500), server_error(502))
     job_id = user.submit("--wrap", "exit 5")
-    _assert_failed_and_told_once(user, job_id)
+    assert_failed_and_told_once(user, job_id)
     assert len(user.discord.attempts) == 3
 
 
@@ -218,7 +204,7 @@ def _calls(user: User) -> int:
 
 @pytest.mark.parametrize("mode", ["garbage", "half", "nothing", "html", "refusal"])
 def test_nonsense_from_squeue_is_no_end(user: User, squeue: Path, mode: str) -> None:
-    job_id = user.submit(user.script(_UNTIL_GO))
+    job_id = user.submit(user.script(UNTIL_GO))
     user.watched_as(job_id, "RUNNING")
     squeue.write_text(mode)
     eventually(lambda: _calls(user) >= (2 if mode == "nothing" else 1), timeout_s=30)
@@ -226,24 +212,24 @@ def test_nonsense_from_squeue_is_no_end(user: User, squeue: Path, mode: str) -> 
     job = user.job(job_id)
     assert (job.ended, job.concluded_s, job.outbox) == (False, None, ())
     assert user.status(job_id)["outcome"] is None
-    _let_go(user)
+    let_go(user)
     squeue.write_text("real")
-    _assert_failed_and_told_once(user, job_id)
+    assert_failed_and_told_once(user, job_id)
 
 
 def test_a_squeue_that_hangs_is_no_end_and_holds_up_nobody_but_its_monitor(user: User, squeue: Path) -> None:
-    job_id = user.submit(user.script(_UNTIL_GO))
+    job_id = user.submit(user.script(UNTIL_GO))
     user.watched_as(job_id, "RUNNING")
     squeue.write_text("hang")
     eventually(lambda: _calls(user) >= 1, timeout_s=30)
-    _let_go(user)
+    let_go(user)
     assert user.status(job_id)["outcome"] is None
     squeue.write_text("real")
     user.in_state(job_id, "FAILED")
     assert user.discord.attempts == []
     (hung,) = _children(user.monitor_pid(job_id))
     os.kill(hung, signal.SIGKILL)
-    _assert_failed_and_told_once(user, job_id)
+    assert_failed_and_told_once(user, job_id)
 
 
 def _children(pid: int) -> list[int]:
@@ -260,7 +246,7 @@ def test_rubbish_among_the_state_files_harms_no_job(user: User) -> None:
     (state / "slurm-2-x.json").symlink_to("/etc/passwd")
     (state / "x.json").mkdir()
     job_id = user.submit("--wrap", "exit 5")
-    _assert_failed_and_told_once(user, job_id)
+    assert_failed_and_told_once(user, job_id)
     done = user.jobmon("status")
     assert len(done.stderr.splitlines()) == 3
     assert str(job_id) in done.stdout
@@ -268,13 +254,13 @@ def test_rubbish_among_the_state_files_harms_no_job(user: User) -> None:
 
 def test_no_secret_is_anywhere_but_in_the_configuration(user: User) -> None:
     user.discord.script(server_error(500))
-    script = user.script(f"echo {user.discord.error_url}; {_UNTIL_GO}")
+    script = user.script(f"echo {user.discord.error_url}; {UNTIL_GO}")
     submitted = user.jobmon("submit", script)
     job_id = int(submitted.stdout.split()[-1])
     said = submitted.stdout + submitted.stderr
     process = Path(f"/proc/{user.monitor_pid(job_id)}")
     places = [(process / name).read_bytes() for name in ("cmdline", "environ")]
-    _let_go(user)
+    let_go(user)
     user.told(job_id)
     config = user.home / "config.json"
     config.write_text(config.read_text().replace("webhooks/", "webhooks/5"))

@@ -10,28 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.states import Outcome
-from jobmon_core.engine.census import Health
-from tests.support.told import only
+from tests.support.failing import UNTIL_GO, assert_failed_and_told_once, kill, let_go
 from tests.support.user import User
 from tests.support.waiting import eventually
-
-_UNTIL_GO = "until [ -e go ]; do sleep 0.1; done; exit 5"
-
-
-def _let_go(user: User) -> None:
-    (user.work / "go").touch()
-
-
-def _kill(user: User, job_id: int) -> None:
-    os.kill(user.monitor_pid(job_id), signal.SIGKILL)
-    eventually(lambda: user.snapshot(job_id).health is Health.DEAD)
-
-
-def _assert_failed_and_told_once(user: User, job_id: int) -> None:
-    assert user.told(job_id).outcome is Outcome.FAILURE
-    assert str(job_id) in str(only(user, Route.ERROR))
 
 
 class Disk:
@@ -78,15 +59,15 @@ def test_a_job_submitted_with_a_full_disk_is_submitted_and_can_be_watched_later(
     assert list((user.home / "state").glob("*.json")) == []
     disk.free()
     assert user.jobmon("watch", str(job_id)).returncode == 0
-    _assert_failed_and_told_once(user, job_id)
+    assert_failed_and_told_once(user, job_id)
 
 
 def test_a_disk_that_fills_up_costs_a_watched_job_nothing_but_time(user: User, disk: Disk) -> None:
-    job_id = user.submit(user.script(_UNTIL_GO))
+    job_id = user.submit(user.script(UNTIL_GO))
     user.watched_as(job_id, "RUNNING")
     pid = user.monitor_pid(job_id)
     disk.fill()
-    _let_go(user)
+    let_go(user)
     user.in_state(job_id, "FAILED")
     beat = user.home / "state" / "monitors" / f"{user.job(job_id).id}.owner"
     for _ in range(2):
@@ -97,13 +78,13 @@ def test_a_disk_that_fills_up_costs_a_watched_job_nothing_but_time(user: User, d
     assert user.discord.attempts == []
     disk.free()
     os.kill(pid, signal.SIGUSR1)
-    _assert_failed_and_told_once(user, job_id)
+    assert_failed_and_told_once(user, job_id)
 
 
 def test_a_monitor_that_died_on_a_full_disk_is_recovered_when_there_is_room(user: User, disk: Disk) -> None:
-    job_id = user.submit(user.script(_UNTIL_GO))
+    job_id = user.submit(user.script(UNTIL_GO))
     user.watched_as(job_id, "RUNNING")
-    _kill(user, job_id)
+    kill(user, job_id)
     disk.fill()
     done = user.jobmon("recover")
     assert (done.returncode, done.stdout) == (74, "")
@@ -113,5 +94,5 @@ def test_a_monitor_that_died_on_a_full_disk_is_recovered_when_there_is_room(user
     assert user.status(job_id)["monitor"] == "dead"
     disk.free()
     assert "watched again" in user.jobmon("recover").stdout
-    _let_go(user)
-    _assert_failed_and_told_once(user, job_id)
+    let_go(user)
+    assert_failed_and_told_once(user, job_id)
