@@ -36,7 +36,7 @@ _OUT_OF_MEMORY = Cause(
     "batches, data read in pieces.",
 )
 _NO_OUTPUT_FOLDER = Cause(
-    "output_folder_missing",
+    "file_not_found.output_folder",
     "The job could not start: no folder for its output",
     "Slurm could not open the job's output file, so nothing ran: its folder does not exist, or may not be "
     "written.",
@@ -48,6 +48,16 @@ _NODE_FAILED = Cause(
     "A node failed",
     "A node of the job died or lost its connection to Slurm; the program is not at fault.",
     "Submit again, without that node if it happened before (#SBATCH --exclude=NODE).",
+)
+
+_HUNG = Cause(
+    "slurm_timeout.hang",
+    "Hung until the time limit",
+    "The job reached its time limit, but it had used hardly any CPU time: it waited for something that never "
+    "came, and more time would not help.",
+    "Find where it waits before raising --time: look at the last line of the log, and in the next run attach "
+    "to it with srun --jobid=JOBID --overlap --pty bash and py-spy dump --pid PID. For distributed training "
+    "set TORCH_NCCL_TRACE_BUFFER_SIZE=2000 and TORCH_NCCL_DUMP_ON_TIMEOUT=1.",
 )
 
 _STATED: dict[JobState, Cause] = {
@@ -76,7 +86,7 @@ _STATED: dict[JobState, Cause] = {
     JobState.LAUNCH_FAILED: replace(_NODE_FAILED, title="Slurm could not launch the job on its nodes"),
     JobState.RECONFIG_FAIL: replace(_NODE_FAILED, title="A node could not be prepared for the job"),
     JobState.DEADLINE: Cause(
-        "slurm_deadline",
+        "slurm_timeout.deadline",
         "Deadline passed",
         "The job could not end before its deadline (--deadline), so Slurm ended it.",
         "Submit again with a later deadline or a shorter time limit.",
@@ -85,7 +95,7 @@ _STATED: dict[JobState, Cause] = {
 
 _BY_SIGNAL: dict[int, Cause] = {
     6: Cause(
-        "aborted",
+        "segfault.aborted",
         "The program gave itself up (SIGABRT)",
         "A library found a state that it cannot go on from and ended the program.",
         "Read the last lines of the log: they usually name the check that failed.",
@@ -97,13 +107,13 @@ _BY_SIGNAL: dict[int, Cause] = {
         "Use fewer DataLoader workers, or give the container more shared memory (--shm-size).",
     ),
     8: Cause(
-        "arithmetic_error",
+        "segfault.arithmetic",
         "Division by zero in machine code",
         "A program in machine code divided by zero or overflowed (SIGFPE).",
         "Look for an empty input or a zero size; a debugger (gdb) shows the line.",
     ),
     9: Cause(
-        "killed",
+        "host_oom_kill.killed",
         "Killed (SIGKILL)",
         "The job was killed from outside and nothing says by whom. Where nobody cancelled it, memory "
         "(RAM) ran out in most cases.",
@@ -117,7 +127,7 @@ _BY_SIGNAL: dict[int, Cause] = {
         "versions.",
     ),
     15: Cause(
-        "terminated",
+        "slurm_cancelled.terminated",
         "Asked to end (SIGTERM)",
         "The job was asked to end from outside: by scancel --signal, a launcher or an administrator.",
         "Nothing, if it was wanted; otherwise sacct -j JOBID shows the states of its steps.",
@@ -149,6 +159,8 @@ def stated_cause(evidence: SlurmEvidence) -> Cause | None:
     cause = _STATED.get(evidence.state)
     if cause is not None and cause.id == CANCELLED and evidence.canceller:
         return _cancelled_by(evidence.canceller)
+    if evidence.state is JobState.TIMEOUT and _is_idle(evidence):
+        cause = _HUNG
     return None if cause is None else _with_figures(cause, evidence)
 
 
@@ -177,7 +189,8 @@ def _with_figures(cause: Cause, evidence: SlurmEvidence) -> Cause:
     """Add to Slurm's verdict the figures that make it plausible."""
     figures = {
         "host_oom_kill": _memory_words,
-        "slurm_timeout": _time_words,
+        "slurm_timeout": _limit_words,
+        "slurm_timeout.hang": _time_words,
         "node_fail": _node_words,
     }.get(cause.id)
     added = figures(evidence) if figures else ""
@@ -193,19 +206,19 @@ def _memory_words(evidence: SlurmEvidence) -> str:
     return f"Its peak was {size(used)} of the {size(asked)} asked for."
 
 
+def _limit_words(evidence: SlurmEvidence) -> str:
+    return f"The limit was {_duration(evidence.limit_s)}." if evidence.limit_s else ""
+
+
 def _time_words(evidence: SlurmEvidence) -> str:
-    limit = f"The limit was {_duration(evidence.limit_s)}." if evidence.limit_s else ""
-    if not is_idle(evidence):
-        return limit
-    idle = f"It used hardly any CPU time ({evidence.cpu_s:.0f} s): it hung, and more time would not help."
-    return f"{limit} {idle}".lstrip()
+    return f"{_limit_words(evidence)} CPU time used: {evidence.cpu_s or 0:.0f} s.".lstrip()
 
 
 def _node_words(evidence: SlurmEvidence) -> str:
     return f"Its nodes were {evidence.nodes}." if evidence.nodes else ""
 
 
-def is_idle(evidence: SlurmEvidence) -> bool:
+def _is_idle(evidence: SlurmEvidence) -> bool:
     """Tell whether the job waited rather than worked, by its CPU time."""
     if evidence.cpu_s is None or evidence.elapsed_s is None or evidence.elapsed_s < _IDLE_LEAST_S:
         return False

@@ -4,177 +4,220 @@ The rules of judging, in this order:
 
 1. A job that completed has no cause; only warnings are listed.
 2. One line belongs to one rule: the first in the rules' order that matches it. So wrappers and advice,
-   which come first, can never be taken for a cause.
-3. Slurm's plain verdict (out of memory, time limit, node failure, ...) is the cause, but for a time limit,
+   which come first, can never be taken for a cause. Code that a traceback quotes belongs to none.
+3. Only the last episode counts: a failure after which the program went on was survived.
+4. Slurm's plain verdict (out of memory, time limit, node failure, ...) is the cause, but for a time limit,
    a deadline or a cancellation that an earlier failure in the log explains: the job hung after it.
-4. Else the root with the highest precedence, then the earliest, is the cause. Consequences, such as a
+5. Else the root with the highest precedence, then the earliest, is the cause. Consequences, such as a
    collective operation that timed out, have a low precedence: any real failure beats them.
-5. Else what the exit status implies. Else nothing is claimed, and the last lines are shown.
+6. Else what the exit status implies. Else nothing is claimed, and the last lines are shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from jobmon_core.domain.causes import Cause, implied_cause, stated_cause
+from jobmon_core.domain.episodes import ORIGIN, SURE, Scene, last_episode
 from jobmon_core.domain.evidence import SlurmEvidence
 from jobmon_core.domain.exits import describe_exit
-from jobmon_core.domain.frames import user_frame
-from jobmon_core.domain.rules import Finding, Line, Role, Rule, Severity
+from jobmon_core.domain.fingerprint import fingerprint
+from jobmon_core.domain.labels import CLEAN, label_of
+from jobmon_core.domain.loglines import Line, LogLines
+from jobmon_core.domain.rules import Finding, Role, Rule, Severity
 from jobmon_core.domain.states import JobState
-
-__all__ = [
-    "Diagnosis",
-    "Finding",
-    "Line",
-    "Role",
-    "Rule",
-    "Severity",
-    "SlurmEvidence",
-    "diagnose",
-    "find_root",
-]
+from jobmon_core.domain.tracebacks import Frame
 
 _LAST_LINES = 8  # shown where nothing is certain
-_QUIET_LINES = 40  # more ordinary lines than this after a failure: the job survived it
-# precedence from which on a root is a failure of its own; those below repeat what the scheduler did, or are
-# often survived, such as a module that a script fails to load
-SURE = 20
 # ends that the scheduler brings about when a job does not end by itself, as after a failure that made it hang
 _MAY_BE_EXPLAINED = (JobState.TIMEOUT, JobState.CANCELLED, JobState.DEADLINE)
+
+# How far a cause can be trusted, as measured on labelled logs: about so many of ten are right.
+_STATED = 0.98  # Slurm says so
+_PROVED = 0.9  # a failure of its own, in the log
+_SUSPECTED = 0.7  # only what is often a consequence of something that the log does not show
+_IMPLIED = 0.5  # an exit status alone
+_DOUBT = 0.2  # taken off where the program seems to have gone on
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What went wrong, with its proof. ``cause`` is None where nothing certain can be said."""
+    """What went wrong, with its proof. ``cause`` is None where nothing went wrong or nothing is certain."""
 
-    cause: str | None  # the class of the failure
+    cause: str | None  # the id of the rule or cause
     title: str
     explanation: str
     advice: str
     evidence: tuple[Line, ...] = ()
-    symptoms: tuple[str, ...] = ()  # classes of rules that matched but are not the cause
+    symptoms: tuple[str, ...] = ()  # ids of rules that matched but are not the cause
     log_path: str = ""  # the file to read on in
     note: str = ""  # what hindered the analysis, e.g. that no log was found
+    label: str | None = None  # of jobmon_core.domain.labels; None where nothing is certain
+    confidence: float = 0.0  # 0 to 1
+    fingerprint: str = ""  # the same for the same failure elsewhere; empty without a cause
 
 
 def diagnose(
-    evidence: SlurmEvidence, findings: Iterable[Finding], lines: Sequence[Line] = (), *, note: str = ""
+    evidence: SlurmEvidence, findings: Iterable[Finding], lines: LogLines, *, note: str = ""
 ) -> Diagnosis:
     """Judge why a job ended as it did.
 
     Args:
-        evidence: what Slurm knows.
-        findings: all that matched in ``lines``, in the order of lines, then of rules.
+        evidence: what Slurm knows; its state is UNKNOWN where only the log can tell.
+        findings: all that matched in ``lines``, for each line in the order of the rules.
         lines: the lines that were read, in order; findings refer to them by position.
         note: what hindered the analysis, passed on.
     """
-    claimed = claim(findings)
-    if evidence.state is JobState.COMPLETED:
-        return _completed(claimed, note)
-    root = find_root(claimed)
-    stated = stated_cause(evidence)
-    if stated is not None and not _explains(root, evidence, claimed, lines):
-        return _from_cause(stated, claimed, lines, note)
-    if root is not None:
-        return _from_root(root, evidence, claimed, lines, note)
-    implied = implied_cause(evidence)
-    if implied is not None:
-        return _from_cause(implied, claimed, lines, note)
-    return _unexplained(evidence, claimed, lines, note)
+    return _Judge(evidence, Scene(findings, lines), note).verdict()
 
 
-def claim(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Keep for each line the first rule that matched it."""
-    first: dict[int, Finding] = {}
-    for finding in findings:
-        first.setdefault(finding.position, finding)
-    return tuple(first.values())
+def names_an_origin(findings: Iterable[Finding], lines: LogLines) -> bool:
+    """Tell whether the log names a failure that is more than a consequence or the scheduler's last words."""
+    root = _worst(last_episode(scene := Scene(findings, lines)), scene)
+    return root is not None and root.rule.precedence >= ORIGIN
 
 
-def find_root(claimed: Iterable[Finding]) -> Finding | None:
-    """Return the best candidate for a cause: of the highest precedence, then the earliest."""
-    roots = [f for f in claimed if f.rule.role is Role.ROOT and f.rule.severity is Severity.ERROR]
-    return min(roots, key=lambda f: (-f.rule.precedence, f.position), default=None)
+def _worst(roots: Iterable[Finding], scene: Scene) -> Finding | None:
+    """Return the best candidate for the cause: of the highest precedence, then the earliest.
+
+    Of two exceptions of which one was raised while the other was handled, the later one ended the program.
+    """
+    worst: Finding | None = None
+    for root in roots:
+        if worst is None or _outranks(root, worst, scene):
+            worst = root
+    return worst
 
 
-def _explains(
-    root: Finding | None, evidence: SlurmEvidence, claimed: Sequence[Finding], lines: Sequence[Line]
-) -> bool:
-    """Tell whether the job met a failure and only then, without going on, its end by the scheduler."""
-    if root is None or evidence.state not in _MAY_BE_EXPLAINED or root.rule.precedence < SURE:
-        return False
-    return _ordinary_lines_after(root, claimed, lines) <= _QUIET_LINES
+def _outranks(later: Finding, earlier: Finding, scene: Scene) -> bool:
+    if later.rule.precedence != earlier.rule.precedence:
+        return later.rule.precedence > earlier.rule.precedence
+    return scene.ended_handling(earlier, later)
 
 
-def _ordinary_lines_after(root: Finding, claimed: Sequence[Finding], lines: Sequence[Line]) -> int:
-    """Count the lines after ``root``, in its file, that are no part of a failure."""
-    matched = {finding.position for finding in claimed if finding.rule.severity is Severity.ERROR}
-    after = range(root.position + 1, len(lines))
-    ordinary = (lines[i] for i in after if i not in matched and lines[i].file == root.line.file)
-    return sum(1 for line in ordinary if line.text and not line.text[0].isspace())
+class _Judge:
+    """One case: what Slurm says, what the log shows."""
 
+    def __init__(self, evidence: SlurmEvidence, scene: Scene, note: str) -> None:
+        self._evidence = evidence
+        self._scene = scene
+        self._note = note
 
-def _completed(claimed: Sequence[Finding], note: str) -> Diagnosis:
-    warnings = (finding.rule for finding in claimed if finding.rule.severity is Severity.WARNING)
-    found = tuple(dict.fromkeys(rule.failure_class for rule in warnings))
-    return Diagnosis(None, "Completed", "The job completed.", "", symptoms=found, note=note)
+    def verdict(self) -> Diagnosis:
+        if self._evidence.state is JobState.COMPLETED:
+            return self._healthy("Completed", "The job completed.")
+        root = self._root()
+        stated = stated_cause(self._evidence)
+        if stated is not None and not self._explains(root):
+            return self._from_cause(stated, _STATED)
+        if root is not None:
+            return self._from_root(root)
+        implied = implied_cause(self._evidence)
+        if implied is not None:
+            return self._from_cause(implied, _IMPLIED)
+        if self._evidence.state is JobState.UNKNOWN and self._scene.lines and self._ends_well():
+            return self._healthy("No failure found", "Nothing in the log shows a failure.")
+        return self._unexplained()
 
+    def _root(self) -> Finding | None:
+        scene = self._scene
+        root = _worst(last_episode(scene), scene)
+        if root is None or self._evidence.state is not JobState.UNKNOWN:
+            return root
+        # nothing but the log says whether the job failed: what it survived is no failure
+        survived = scene.went_on_after(root) and scene.was_caught(root) and self._ends_well()
+        return None if survived else root
 
-def _from_root(
-    root: Finding, evidence: SlurmEvidence, claimed: Sequence[Finding], lines: Sequence[Line], note: str
-) -> Diagnosis:
-    rule = root.rule
-    return Diagnosis(
-        cause=rule.failure_class,
-        title=rule.title,
-        explanation=f"{rule.cause} {_ending(evidence)}".rstrip(),
-        advice=rule.advice,
-        evidence=(*_frame_of(root, lines), root.line),
-        symptoms=_classes(claimed, but=rule.failure_class),
-        log_path=root.line.file,
-        note=note,
-    )
+    def _ends_well(self) -> bool:
+        """Whether no wrapper reports, as one of the last things in the log, that something failed."""
+        failed = (f for f in self._scene.claimed if f.rule.role is Role.SYMPTOM)
+        return all(self._scene.went_on_after(f) for f in failed)
 
+    def _explains(self, root: Finding | None) -> bool:
+        """Whether the job met a failure and only then, without going on, its end by the scheduler."""
+        if root is None or self._evidence.state not in _MAY_BE_EXPLAINED or root.rule.precedence < SURE:
+            return False
+        return not self._scene.went_on_after(root)
 
-def _frame_of(root: Finding, lines: Sequence[Line]) -> tuple[Line, ...]:
-    return user_frame(lines, root.position) if root.position < len(lines) else ()
+    def _healthy(self, title: str, explanation: str) -> Diagnosis:
+        warnings = (f.rule for f in self._scene.claimed if f.rule.severity is Severity.WARNING)
+        found = tuple(dict.fromkeys(rule.id for rule in warnings))
+        return Diagnosis(
+            None, title, explanation, "", symptoms=found, note=self._note, label=CLEAN, confidence=_PROVED
+        )
 
+    def _from_root(self, root: Finding) -> Diagnosis:
+        rule, line = root.rule, self._scene.lines[root.position]
+        frame = self._scene.traceback(root).users_frame()
+        doubt = _DOUBT if self._scene.went_on_after(root) else 0.0
+        trust = _PROVED if rule.precedence >= ORIGIN else _SUSPECTED
+        return Diagnosis(
+            cause=rule.id,
+            title=rule.title,
+            explanation=f"{rule.cause} {_ending(self._evidence)}".rstrip(),
+            advice=rule.advice,
+            evidence=(*self._shown(frame), line),
+            symptoms=self._others(rule),
+            log_path=line.file,
+            note=self._note,
+            label=rule.label,
+            confidence=round(trust - doubt, 2),
+            fingerprint=fingerprint(rule.id, line.text, frame.text if frame else ""),
+        )
 
-def _from_cause(cause: Cause, claimed: Sequence[Finding], lines: Sequence[Line], note: str) -> Diagnosis:
-    """Report a cause that rests on Slurm, with the log's own line of it where there is one."""
-    proof = tuple(f.line for f in claimed if f.rule.failure_class == cause.id)[:1]
-    shown = proof or _last_lines(lines)
-    return Diagnosis(
-        cause=cause.id,
-        title=cause.title,
-        explanation=cause.explanation,
-        advice=cause.advice,
-        evidence=shown,
-        symptoms=_classes(claimed, but=cause.id),
-        log_path=shown[-1].file if shown else "",
-        note=note,
-    )
+    def _shown(self, frame: Frame | None) -> tuple[Line, ...]:
+        positions = () if frame is None else (frame.position, frame.source)
+        return tuple(self._scene.lines[position] for position in positions if position is not None)
 
+    def _from_cause(self, cause: Cause, confidence: float) -> Diagnosis:
+        """Report a cause that rests on Slurm, with the log's own line of it where there is one."""
+        label = label_of(cause.id)
+        claimed = self._scene.claimed
+        proof = tuple(self._scene.lines[f.position] for f in claimed if f.rule.label == label)[:1]
+        shown = proof or self._last_lines()
+        return Diagnosis(
+            cause=cause.id,
+            title=cause.title,
+            explanation=cause.explanation,
+            advice=cause.advice,
+            evidence=shown,
+            symptoms=self._others(cause),
+            log_path=shown[-1].file if shown else "",
+            note=self._note,
+            label=label,
+            confidence=confidence,
+            fingerprint=fingerprint(cause.id, ""),
+        )
 
-def _unexplained(
-    evidence: SlurmEvidence, claimed: Sequence[Finding], lines: Sequence[Line], note: str
-) -> Diagnosis:
-    shown = _last_lines(lines)
-    where = ", and there is no log to explain it" if not note else ""  # else the note says what is with it
-    if shown:
-        where = ", and nothing in the log explains it: its last lines follow"
-    return Diagnosis(
-        cause=None,
-        title="Cause unknown",
-        explanation=f"{_status(evidence)}{where}.",
-        advice="Read the log from its end upwards." if shown else "",
-        evidence=shown,
-        symptoms=_classes(claimed),
-        log_path=shown[-1].file if shown else "",
-        note=note,
-    )
+    def _unexplained(self) -> Diagnosis:
+        shown = self._last_lines()
+        # where there is a note, it says what is with the log
+        where = ", and there is no log to explain it" if not self._note else ""
+        if shown:
+            where = ", and nothing in the log explains it: its last lines follow"
+        return Diagnosis(
+            cause=None,
+            title="Cause unknown",
+            explanation=f"{_status(self._evidence)}{where}.",
+            advice="Read the log from its end upwards." if shown else "",
+            evidence=shown,
+            symptoms=self._others(None),
+            log_path=shown[-1].file if shown else "",
+            note=self._note,
+        )
+
+    def _last_lines(self) -> tuple[Line, ...]:
+        texts = self._scene.lines.texts
+        filled = (i for i in range(len(texts) - 1, -1, -1) if texts[i].strip())
+        last = sorted(position for position, _ in zip(filled, range(_LAST_LINES), strict=False))
+        return tuple(self._scene.lines[position] for position in last)
+
+    def _others(self, chosen: Rule | Cause | None) -> tuple[str, ...]:
+        """Name what else was found, once each, in the order of the log; mere context does not count."""
+        label = label_of(chosen.id) if chosen else None
+        rules = (f.rule for f in self._scene.claimed if f.rule.role is not Role.CONTEXT)
+        return tuple(dict.fromkeys(rule.id for rule in rules if rule.label != label))
 
 
 def _status(evidence: SlurmEvidence) -> str:
@@ -199,13 +242,3 @@ def _ending(evidence: SlurmEvidence) -> str:
         JobState.CANCELLED: "The job was cancelled after it.",
         JobState.DEADLINE: "The job then hung until its deadline.",
     }.get(evidence.state, "")
-
-
-def _last_lines(lines: Sequence[Line]) -> tuple[Line, ...]:
-    return tuple(line for line in lines if line.text.strip())[-_LAST_LINES:]
-
-
-def _classes(findings: Iterable[Finding], but: str | None = None) -> tuple[str, ...]:
-    """Name what else was found, once each, in the order of the log; mere context does not count."""
-    rules = (finding.rule for finding in findings if finding.rule.role is not Role.CONTEXT)
-    return tuple(dict.fromkeys(rule.failure_class for rule in rules if rule.failure_class != but))

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from jobmon_core.domain.labels import label_of
+
 
 class Role(StrEnum):
-    """What a matching line can be: the cause, a consequence of it, or mere context."""
+    """What a matching line can be."""
 
-    ROOT = "root"
-    SYMPTOM = "symptom"
-    CONTEXT = "context"
+    ROOT = "root"  # the cause
+    SYMPTOM = "symptom"  # a consequence of the cause, such as a launcher that reports it
+    CONTEXT = "context"  # neither, whatever it says: advice, noise
+    SUCCESS = "success"  # proof that the program went on after what it met before
 
 
 class Severity(StrEnum):
@@ -25,7 +28,7 @@ class Severity(StrEnum):
 class Rule:
     """One known failure: how its line looks, what it means and what to do."""
 
-    id: str  # the class of the failure, or class.variant where a variant deserves its own words
+    id: str  # a label, or label.variant where a variant deserves its own words
     title: str
     severity: Severity
     role: Role
@@ -37,18 +40,9 @@ class Rule:
     counter_examples: tuple[str, ...]
 
     @property
-    def failure_class(self) -> str:
-        """The class of the failure: the id up to its first dot."""
-        return self.id.partition(".")[0]
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line of a log, as it was printed."""
-
-    file: str
-    number: int | None  # from 1; None where the head of a long file was not read
-    text: str
+    def label(self) -> str:
+        """The class of failures that this rule belongs to."""
+        return label_of(self.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,5 +50,4 @@ class Finding:
     """A rule that matched, and where."""
 
     rule: Rule
-    line: Line
     position: int  # index among the lines that were read: the order of events

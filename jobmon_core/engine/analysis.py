@@ -9,7 +9,7 @@ from pathlib import Path
 
 from jobmon_core.domain.diagnosis import Diagnosis
 from jobmon_core.domain.evidence import SlurmEvidence
-from jobmon_core.domain.job import End, WatchedJob
+from jobmon_core.domain.job import End, Task, WatchedJob
 from jobmon_core.engine.child import ChildFailed, Children
 from jobmon_core.engine.logs import log_files
 
@@ -49,8 +49,16 @@ class Explainer:
             end = job.tasks[key].end
             if end is not None:
                 stdout, stderr = log_files(job, job.tasks[key])
-                found[key] = explain(evidence_of(end), stdout, stderr, own)
+                job_id = own_id(job, job.tasks[key])
+                found[key] = explain(evidence_of(end), stdout, stderr, own, job_id=job_id)
         return Diagnoses(found)
+
+
+def own_id(job: WatchedJob, task: Task) -> int | None:
+    """Return the id that only this part has; None where all tasks of an array share the one that is known."""
+    if not job.is_array:
+        return job.job_id
+    return task.own_id if task.own_id != job.job_id else None
 
 
 def evidence_of(end: End) -> SlurmEvidence:

@@ -5,30 +5,39 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.diagnosis import SURE, Diagnosis, claim, diagnose, find_root
+from jobmon_core.domain.diagnosis import Diagnosis, diagnose, names_an_origin
 from jobmon_core.domain.errors import PatternsInvalid
+from jobmon_core.domain.loglines import LogLines
 from jobmon_core.domain.webhook import mask_webhooks
-from jobmon_core.observe.logtail import LogTail, read_tail
+from jobmon_core.observe.logtail import LogPart, read_head, read_tail
 from jobmon_core.observe.matcher import Matcher
 from jobmon_core.observe.patterns import load_rules
+from jobmon_core.observe.ranklogs import rank_logs, read_rank_log
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from jobmon_core.domain.evidence import SlurmEvidence
-    from jobmon_core.domain.rules import Finding, Line, Rule
+    from jobmon_core.domain.loglines import Excerpt
+    from jobmon_core.domain.rules import Finding, Rule
 
 _NAMELESS = "the path of the log is not known"
 
 
 def explain(
-    evidence: SlurmEvidence, stdout_path: str, stderr_path: str, user_patterns: Path | None = None
+    evidence: SlurmEvidence,
+    stdout_path: str,
+    stderr_path: str,
+    user_patterns: Path | None = None,
+    *,
+    job_id: int | None = None,
 ) -> Diagnosis:
     """Say why a job ended as it did.
 
-    stderr is read first, as failures are printed there. stdout is read too where both are one file, or
-    where stderr is empty, missing, or names no failure but the scheduler's own last words.
+    stderr is read first, as failures are printed there. Where it names no failure but consequences or the
+    scheduler's last words, the search goes on: in stdout, in the logs of single ranks, and at the beginning
+    of the run, which the end of a long log no longer shows.
 
     Args:
         evidence: what Slurm knows of the run.
@@ -36,26 +45,88 @@ def explain(
         stderr_path: likewise; empty where stderr goes where stdout goes.
         user_patterns: the user's own pattern file; None where there is none. Where it has faults, the
             shipped rules are used and ``note`` says so.
+        job_id: by which the logs of single ranks are known; None where nobody knows it.
     """
-    rules, fault = _rules(user_patterns)
-    matcher = Matcher(rules)
-    first = _tail(stderr_path or stdout_path)
-    tails = [first]
-    lines: Sequence[Line] = first.lines
-    findings = matcher.findings(lines)
-    if stdout_path and stdout_path != first.path and not _has_root(findings):
-        second = _tail(stdout_path)
-        tails.append(second)
-        # the lines printed to stdout come first: the scheduler's last words stand at the end of stderr
-        lines = (*second.lines, *first.lines)
-        findings = matcher.findings(lines)
-    return diagnose(evidence, findings, lines, note=_note(tails, fault))
+    case = _Case(evidence, user_patterns)
+    main = dict.fromkeys((stderr_path or stdout_path, stdout_path or stderr_path))
+    return case.conclude(
+        *(lambda path=path: case.read_end(path) for path in main),
+        lambda: case.read_ranks(tuple(main), job_id),
+        case.read_heads,
+    )
 
 
-def _tail(path: str) -> LogTail:
-    """Read the end of a log; a webhook that the job printed goes no further."""
-    tail = read_tail(path)
-    return replace(tail, lines=tuple(replace(line, text=mask_webhooks(line.text)) for line in tail.lines))
+def explain_files(
+    evidence: SlurmEvidence, paths: Sequence[str], user_patterns: Path | None = None
+) -> Diagnosis:
+    """Say what the logs at ``paths`` show, all of which are read, as ``explain`` does."""
+    case = _Case(evidence, user_patterns)
+
+    def read_ends() -> None:
+        for path in reversed(paths):
+            case.read_end(path)
+
+    return case.conclude(read_ends, case.read_heads)
+
+
+class _Case:
+    """What was read so far, and what it shows."""
+
+    def __init__(self, evidence: SlurmEvidence, user_patterns: Path | None) -> None:
+        rules, self._fault = _rules(user_patterns)
+        self._matcher = Matcher(rules)
+        self._evidence = evidence
+        self._parts: list[LogPart] = []  # in the order in which they are judged
+        self._lines = LogLines(())
+        self._findings: tuple[Finding, ...] = ()
+
+    def conclude(self, *steps: Callable[[], None]) -> Diagnosis:
+        """Read step by step until a failure is named that is more than a consequence; then judge."""
+        for step in steps:
+            step()
+            self._lines = LogLines([part.excerpt for part in self._parts])
+            self._findings = self._matcher.findings(self._lines)
+            if names_an_origin(self._findings, self._lines):
+                break
+        found = diagnose(self._evidence, self._findings, self._lines, note=self._note())
+        masked = (replace(line, text=mask_webhooks(line.text)) for line in found.evidence)
+        return replace(found, evidence=tuple(masked))
+
+    def read_end(self, path: str) -> None:
+        # before what was read: the scheduler's last words stand at the end of stderr, which was read first
+        self._parts.insert(0, read_tail(path))
+
+    def read_ranks(self, main: Sequence[str], job_id: int | None) -> None:
+        paths = rank_logs(main, job_id, self._lines.texts)
+        self._parts[:0] = [read_rank_log(path) for path in paths]
+
+    def read_heads(self) -> None:
+        """Read the beginnings of the logs of which only the end was read."""
+        cut = [part for part in self._parts if part.excerpt.texts and not part.complete]
+        self._parts[:0] = [_head_before(part.excerpt) for part in cut]
+
+    def _note(self) -> str:
+        """Say where was looked, if no log could be read, and what was wrong with the user's patterns."""
+        return "; ".join(part for part in (self._missing(), *self._remarks(), self._fault) if part)
+
+    def _missing(self) -> str:
+        if any(part.excerpt.texts for part in self._parts):
+            return ""
+        looked = (
+            f"{part.excerpt.path} {part.problem}" if part.excerpt.path else _NAMELESS
+            for part in reversed(self._parts)
+        )
+        return f"no log to read: {'; '.join(looked)}"
+
+    def _remarks(self) -> Iterator[str]:
+        return (f"{part.excerpt.path} {part.note}" for part in self._parts if part.note)
+
+
+def _head_before(tail: Excerpt) -> LogPart:
+    """Read the beginning of the log whose end is ``tail``, up to where that begins."""
+    head = read_head(tail.path)
+    lines_before = None if tail.first_number is None else tail.first_number - 1
+    return replace(head, excerpt=replace(head.excerpt, texts=head.excerpt.texts[:lines_before]))
 
 
 def _rules(user_patterns: Path | None) -> tuple[tuple[Rule, ...], str]:
@@ -69,15 +140,3 @@ def _rules(user_patterns: Path | None) -> tuple[tuple[Rule, ...], str]:
         return load_rules(), fault
     except PatternsInvalid as invalid:
         return (), f"no patterns could be used: {invalid}"
-
-
-def _has_root(findings: Sequence[Finding]) -> bool:
-    root = find_root(claim(findings))
-    return root is not None and root.rule.precedence >= SURE
-
-
-def _note(tails: Sequence[LogTail], fault: str) -> str:
-    """Say where was looked, if no log could be read, and what was wrong with the user's patterns."""
-    looked = [f"{tail.path} {tail.problem}" if tail.path else _NAMELESS for tail in tails]
-    missing = "" if any(tail.lines for tail in tails) else f"no log to read: {'; '.join(looked)}"
-    return "; ".join(part for part in (missing, fault) if part)

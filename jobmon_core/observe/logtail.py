@@ -1,123 +1,80 @@
-"""The last lines of a log, whatever lies at its path.
+"""The end or the beginning of a log, whatever lies at its path.
 
 Time and memory depend on the bounds below, not on the file. Nothing here raises: what hinders the
-reading is part of the answer. Only regular files are opened, since opening a pipe would wake its writer.
+reading is part of the answer.
 """
 
 from __future__ import annotations
 
-import errno
-import os
-import stat
 from dataclasses import dataclass
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from jobmon_core.domain.rules import Line
-from jobmon_core.domain.text import clean_line, decode_lines, is_binary
+from jobmon_core.domain.loglines import Excerpt
+from jobmon_core.domain.text import clean_lines, is_binary
+from jobmon_core.observe.compressed import is_packed, unpacked_end, unpacked_start
+from jobmon_core.observe.passage import Passage, end_of, start_of
+from jobmon_core.observe.regularfile import RegularFile, Unreadable, regular_file
+from jobmon_core.observe.rotated import standing_in_for
 
-MAX_LINES = 500
-MAX_BYTES = 512 * 1024
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-_REASONS = {
-    errno.ENOENT: "does not exist",
-    errno.ENOTDIR: "does not exist: a part of its path is no folder",
-    errno.EACCES: "may not be read: no permission",
-    errno.EPERM: "may not be read: no permission",
-    errno.ESTALE: "was deleted on its file server while it was read",
-    errno.ELOOP: "is a symbolic link that leads in a circle",
-    errno.EIO: "could not be read: the storage reports an error",
-    errno.ENAMETOOLONG: "does not exist: its name is too long for a file",
-}
+TAIL_BYTES = 256 * 1024
+HEAD_BYTES = 128 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class LogTail:
-    """The end of a log, cleaned for reading."""
+class LogPart:
+    """Lines from one end of a log, cleaned for reading."""
 
-    path: str
-    lines: tuple[Line, ...] = ()
-    size: int = 0  # bytes of the whole file
+    excerpt: Excerpt
+    size: int = 0  # bytes of the file, as it lies on the disk
     problem: str = ""  # why there are no lines, as the end of a sentence on the path; empty if all is well
+    complete: bool = False  # these are all lines of the log
+    note: str = ""  # what is missing besides, as the end of a sentence on the path; empty if nothing is
 
 
-def read_tail(path: str, max_lines: int = MAX_LINES, max_bytes: int = MAX_BYTES) -> LogTail:
-    """Read the last ``max_lines`` lines of ``path`` from its last ``max_bytes`` bytes.
+def read_tail(path: str, max_bytes: int = TAIL_BYTES) -> LogPart:
+    """Read the lines in the last ``max_bytes`` bytes of ``path``.
 
-    Lines are numbered where the whole file was read; otherwise their numbers are None, as counting
-    them would mean to read what may be gigabytes.
+    A log that was rotated is read where it is now. One packed by gzip is unpacked, and the bytes are those of
+    its text. The lines are numbered unless tens of megabytes lie before them.
     """
+    return _read(path, lambda file: _tail(file, max_bytes).without_cut_start())
+
+
+def read_head(path: str, max_bytes: int = HEAD_BYTES) -> LogPart:
+    """Read the lines in the first ``max_bytes`` bytes of ``path``, as ``read_tail`` reads the last ones."""
+    return _read(path, lambda file: _head(file, max_bytes).without_cut_end())
+
+
+def _tail(file: RegularFile, max_bytes: int) -> Passage:
+    return unpacked_end(file, max_bytes) if is_packed(file) else end_of(file, max_bytes)
+
+
+def _head(file: RegularFile, max_bytes: int) -> Passage:
+    return unpacked_start(file, max_bytes) if is_packed(file) else start_of(file, max_bytes)
+
+
+def _read(path: str, choose: Callable[[RegularFile], Passage]) -> LogPart:
+    path = standing_in_for(path)
     try:
-        reason = _why_no_log(Path(path).stat().st_mode, path)
-        if reason:
-            return LogTail(path, problem=reason)
-        data, size = _last_bytes(path, max_bytes)
-    except (OSError, ValueError) as error:  # ValueError: a zero byte in the path
-        return LogTail(path, problem=_reason(error))
-    if not data:
-        return LogTail(path, size=size, problem="is empty")
-    if is_binary(data):
-        return LogTail(path, size=size, problem="is a binary file, not a log")
-    return LogTail(path, _lines(path, data, size, max_lines), size)
+        with regular_file(path) as file:
+            passage = choose(file)
+            size = file.size
+    except Unreadable as unreadable:
+        return LogPart(Excerpt(path), problem=str(unreadable))
+    problem = _why_no_text(passage)
+    if problem:
+        return LogPart(Excerpt(path), size, problem)
+    first = None if passage.lines_before is None else passage.lines_before + 1
+    excerpt = Excerpt(path, clean_lines(passage.data), first)
+    return LogPart(excerpt, size, complete=passage.complete, note=passage.note)
 
 
-def _why_no_log(mode: int, path: str) -> str:
-    """Return why a thing of this kind holds no log, or nothing for a regular file."""
-    if stat.S_ISREG(mode):
-        return ""
-    if os.path.normpath(path) == os.devnull:
-        return "keeps nothing: the output was thrown away"
-    if stat.S_ISDIR(mode):
-        return "is a folder"
-    if stat.S_ISFIFO(mode):
-        return "is a pipe, which keeps nothing"
-    if stat.S_ISSOCK(mode):
-        return "is a socket, which keeps nothing"
-    return "is a device, which keeps nothing"
-
-
-def _reason(error: OSError | ValueError) -> str:
-    known = _REASONS.get(error.errno or 0) if isinstance(error, OSError) else None
-    return known or f"could not be read: {getattr(error, 'strerror', None) or error}"
-
-
-def _last_bytes(path: str, max_bytes: int) -> tuple[bytes, int]:
-    """Return the last bytes of a regular file, cut at a line where there is one, and the file's size.
-
-    Raises:
-        OSError: it is gone or unreadable, or was replaced by something that is no regular file.
-    """
-    # non-blocking, because the path may have become a pipe since it was looked at
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY)
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(errno.EINVAL, "it was replaced by something else while it was read")
-        offset = max(0, status.st_size - max_bytes)
-        data = _read_at(descriptor, offset, max_bytes)
-    finally:
-        os.close(descriptor)
-    first_end = data.find(b"\n") if offset else -1
-    return data[first_end + 1 :] or data, status.st_size
-
-
-def _read_at(descriptor: int, offset: int, count: int) -> bytes:
-    """Read up to ``count`` bytes, however often the file system answers with less."""
-    pieces: list[bytes] = []
-    while count > 0:
-        piece = os.pread(descriptor, count, offset)
-        if not piece:
-            break
-        pieces.append(piece)
-        offset += len(piece)
-        count -= len(piece)
-    return b"".join(pieces)
-
-
-def _lines(path: str, data: bytes, size: int, max_lines: int) -> tuple[Line, ...]:
-    raw = decode_lines(data)
-    whole = len(data) >= size
-    first = max(0, len(raw) - max_lines)
-    return tuple(
-        Line(path, index + 1 if whole else None, clean_line(text))
-        for index, text in enumerate(raw[first:], start=first)
-    )
+def _why_no_text(passage: Passage) -> str:
+    if not passage.data:
+        return passage.note or "is empty"
+    if not passage.data.strip(b"\x00"):
+        return "holds nothing but zeros"
+    return "is a binary file, not a log" if is_binary(passage.data) else ""

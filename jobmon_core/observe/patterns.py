@@ -2,6 +2,9 @@
 
 A file that the user writes overlays the shipped one: a rule with a known id replaces the shipped rule,
 others are put first. The order matters, as the first rule that matches a line claims it.
+
+The regex of a rule is one expression or a list of alternatives. It is searched for in every line by itself,
+in the syntax of RE2.
 """
 
 from __future__ import annotations
@@ -21,10 +24,11 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 1
 FILE_NAME = "error_patterns.json"
 
-_WORDS = ("id", "title", "regex", "cause", "advice")
+_WORDS = ("id", "title", "cause", "advice")
 _LISTS = ("examples", "counter_examples")
 _CHOICES = {"severity": tuple(Severity), "role": tuple(Role)}
-_KEYS = frozenset((*_WORDS, *_LISTS, *_CHOICES, "precedence"))
+_KEYS = frozenset((*_WORDS, *_LISTS, *_CHOICES, "regex", "precedence"))
+_OF_WHOLE_TEXTS = ("\\A", "\\z", "(?-")  # what means something else in a line than in a text of many
 
 
 def shipped_patterns_path() -> Path:
@@ -106,7 +110,7 @@ def _faults(entry: dict[str, object]) -> list[str]:
     for key, check in _CHECKS.items():
         if key in entry:
             faults += check(key, entry[key])
-    return faults or _regex_faults(_rule(entry))
+    return faults or _example_faults(_rule(entry))
 
 
 def _word_faults(key: str, value: object) -> list[str]:
@@ -129,8 +133,27 @@ def _list_faults(key: str, value: object) -> list[str]:
     return [fault for i, text in enumerate(value) for fault in _word_faults(f"{key}[{i}]", text)]
 
 
+def _regex_faults(key: str, value: object) -> list[str]:
+    """Check an expression, or each of a list of alternatives, by itself."""
+    if not isinstance(value, list):
+        return _word_faults(key, value) or _refused(key, str(value))
+    named = [(f"{key}[{i}]", text) for i, text in enumerate(value)]
+    return _list_faults(key, value) or [fault for name, text in named for fault in _refused(name, text)]
+
+
+def _refused(key: str, regex: str) -> list[str]:
+    if any(mark in regex for mark in _OF_WHOLE_TEXTS):
+        return [f"{key}: has one of {', '.join(_OF_WHOLE_TEXTS)}; use ^ and $, the ends of the line"]
+    try:
+        matches_nothing = compile_regex(regex).search(b"") is not None
+    except ValueError as error:
+        return [f"{key}: {error}"]
+    return [f"{key}: matches the empty line, and so every line"] if matches_nothing else []
+
+
 _CHECKS: dict[str, Callable[[str, object], list[str]]] = {
     **dict.fromkeys(_WORDS, _word_faults),
+    "regex": _regex_faults,
     **dict.fromkeys(_CHOICES, _choice_faults),
     "precedence": _number_faults,
     **dict.fromkeys(_LISTS, _list_faults),
@@ -141,18 +164,13 @@ def _is_words(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-def _regex_faults(rule: Rule) -> list[str]:
+def _example_faults(rule: Rule) -> list[str]:
     """Check a rule whose shape is right by its own examples."""
-    try:
-        regex = compile_regex(rule.regex)
-    except ValueError as error:
-        return [f"regex: {error}"]
+    regex = compile_regex(rule.regex)
 
     def matches(text: str) -> bool:
         return regex.search(to_bytes(without_label(text))) is not None
 
-    if matches(""):
-        return ["regex: matches the empty line, and so every line"]
     missed = [i for i, text in enumerate(rule.examples) if not matches(text)]
     caught = [i for i, text in enumerate(rule.counter_examples) if matches(text)]
     faults = [f"examples[{i}]: the regex does not match it" for i in missed]
@@ -177,10 +195,15 @@ def _rule(entry: dict[str, object]) -> Rule:
         title=str(entry["title"]),
         severity=Severity(str(entry["severity"])),
         role=Role(str(entry["role"])),
-        regex=str(entry["regex"]),
+        regex=_joined(entry["regex"]),
         cause=str(entry["cause"]),
         advice=str(entry["advice"]),
         precedence=cast("int", entry["precedence"]),
         examples=examples,
         counter_examples=counter_examples,
     )
+
+
+def _joined(regex: object) -> str:
+    """Return one expression for a list of alternatives."""
+    return "|".join(f"(?:{each})" for each in regex) if isinstance(regex, list) else str(regex)

@@ -2,14 +2,49 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+
+class Match(Protocol):
+    """Where an expression matched."""
+
+    def start(self) -> int:
+        """Return the index of the first byte."""
 
 
 class Regex(Protocol):
     """A compiled expression; it searches UTF-8."""
 
-    def search(self, text: bytes) -> object | None:
-        """Return a match, or None."""
+    def search(self, text: bytes, pos: int = 0) -> Match | None:
+        """Return the first match from ``pos`` on, or None."""
+
+
+class Sieve:
+    """Many expressions, of which most match nowhere.
+
+    One pass over a text for the literals that the expressions need tells which of them can match at all.
+    Source: ``re2/filtered_re2.h``.
+    """
+
+    def __init__(self, regexes: Sequence[str]) -> None:
+        """Compile ``regexes``, each of which compiles alone."""
+        import re2
+
+        self._filter = re2.Filter()
+        for regex in regexes:
+            self._filter.Add(to_bytes(regex), _options())
+        if regexes:
+            self._filter.Compile()  # which fails without any
+        self._regexes: tuple[Regex, ...] = tuple(self._filter.re(index) for index in range(len(regexes)))
+
+    def candidates(self, text: bytes) -> Iterator[tuple[int, Regex]]:
+        """Yield the index and the compiled form of each expression that may match somewhere in ``text``."""
+        if self._regexes:
+            for index in self._filter.Match(text, potential=True) or ():
+                yield index, self._regexes[index]
 
 
 def compile_regex(regex: str) -> Regex:
@@ -20,14 +55,21 @@ def compile_regex(regex: str) -> Regex:
     """
     import re2  # only for the moment that needs it: a daemon that waits for days stays small
 
-    options = re2.Options()
-    options.log_errors = False  # faults are reported by us, not printed by the library
     try:
-        compiled: Regex = re2.compile(to_bytes(regex), options)
+        compiled: Regex = re2.compile(to_bytes(regex), _options())
     except re2.error as error:
         reason = error.args[0] if error.args else "not understood"
         raise ValueError(reason.decode(errors="replace") if isinstance(reason, bytes) else reason) from error
     return compiled
+
+
+def _options() -> object:
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False  # faults are reported by us, not printed by the library
+    options.never_nl = True  # so that \\s, [^x] and the like stay within their line of a whole text
+    return options
 
 
 def to_bytes(text: str) -> bytes:

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from jobmon_core.domain.diagnosis import Diagnosis, diagnose
 from jobmon_core.domain.evidence import SlurmEvidence
-from jobmon_core.domain.rules import Finding, Line, Role, Rule, Severity
+from jobmon_core.domain.loglines import Excerpt, Line, LogLines
+from jobmon_core.domain.rules import Finding, Role, Rule, Severity
 from jobmon_core.domain.states import JobState
 
 FAILED = SlurmEvidence(state=JobState.FAILED, exit_code=1)
@@ -32,19 +33,19 @@ RULES = {
     "nccl_timeout": rule("nccl_timeout", 20),
     "slurm_timeout": rule("slurm_timeout", 12),
     "noise": rule("noise", 15),
+    "finished": rule("finished", 0, Role.SUCCESS, Severity.WARNING),
 }
 
 
 def judge(evidence: SlurmEvidence, *texts: str) -> Diagnosis:
     """Diagnose a log in which each line shows the failures that it names, separated by blanks."""
-    lines = [Line("job.err", number, text) for number, text in enumerate(texts, start=1)]
     found = [
-        Finding(RULES[word], line, position)
-        for position, line in enumerate(lines)
-        for word in line.text.split()
+        Finding(RULES[word], position)
+        for position, text in enumerate(texts)
+        for word in text.split()
         if word in RULES
     ]
-    return diagnose(evidence, found, lines)
+    return diagnose(evidence, found, LogLines([Excerpt("job.err", texts)]))
 
 
 def test_the_highest_precedence_wins_wherever_it_stands() -> None:
@@ -65,15 +66,16 @@ def test_a_collective_timeout_is_the_cause_only_where_nothing_else_failed() -> N
 def test_a_wrapper_is_never_the_cause() -> None:
     found = judge(FAILED, "wrapper.launcher")
     assert found.cause is None
-    assert found.symptoms == ("wrapper",)
+    assert found.symptoms == ("wrapper.launcher",)
 
 
 def test_a_line_belongs_to_the_first_rule_that_matches_it() -> None:
     assert judge(FAILED, "wrapper.launcher python").cause is None
 
 
-def test_a_variant_reports_the_class_of_its_failure() -> None:
-    assert judge(FAILED, "python.variant").cause == "python"
+def test_a_variant_is_named_by_its_own_id_and_counts_to_its_label() -> None:
+    found = judge(FAILED, "python.variant")
+    assert (found.cause, found.label) == ("python.variant", "python")
 
 
 def test_a_python_error_beats_the_later_line_of_the_time_limit() -> None:
@@ -98,7 +100,7 @@ def test_a_job_that_completed_has_no_cause_and_lists_only_warnings() -> None:
         (JobState.NODE_FAIL, "node_fail"),
         (JobState.BOOT_FAIL, "node_fail"),
         (JobState.PREEMPTED, "slurm_preempted"),
-        (JobState.DEADLINE, "slurm_deadline"),
+        (JobState.DEADLINE, "slurm_timeout.deadline"),
     ],
 )
 def test_slurms_plain_verdict_is_the_cause(state: JobState, cause: str) -> None:
@@ -142,9 +144,10 @@ def test_noise_does_not_explain_a_time_limit() -> None:
 def test_a_time_limit_with_hardly_any_cpu_time_is_called_a_hang() -> None:
     hung = SlurmEvidence(state=JobState.TIMEOUT, cpu_s=4, elapsed_s=7200, limit_s=7200)
     worked = SlurmEvidence(state=JobState.TIMEOUT, cpu_s=7000, elapsed_s=7200, limit_s=7200)
-    assert "it hung" in judge(hung).explanation
-    assert "02:00:00" in judge(hung).explanation
-    assert "hung" not in judge(worked).explanation
+    found = judge(hung)
+    assert (found.cause, found.label) == ("slurm_timeout.hang", "slurm_timeout")
+    assert "The limit was 02:00:00. CPU time used: 4 s." in found.explanation
+    assert judge(worked).cause == "slurm_timeout"
 
 
 def test_out_of_memory_tells_the_peak_and_the_request() -> None:
@@ -158,7 +161,7 @@ def test_a_node_failure_names_the_nodes() -> None:
 
 def test_a_launch_that_failed_for_want_of_the_output_folder_says_so() -> None:
     found = judge(SlurmEvidence(state=JobState.FAILED, exit_code=0, signal=53))
-    assert found.cause == "output_folder_missing"
+    assert found.cause == "file_not_found.output_folder"
     assert "mkdir" in found.advice
 
 
@@ -167,15 +170,15 @@ def test_a_launch_that_failed_for_want_of_the_output_folder_says_so() -> None:
     [
         (126, 0, "permission_denied"),
         (127, 0, "module_env"),
-        (134, 0, "aborted"),
-        (0, 6, "aborted"),
+        (134, 0, "segfault.aborted"),
+        (0, 6, "segfault.aborted"),
         (0, 7, "bus_error_shm"),
-        (0, 8, "arithmetic_error"),
-        (0, 9, "killed"),
-        (137, 0, "killed"),
+        (0, 8, "segfault.arithmetic"),
+        (0, 9, "host_oom_kill.killed"),
+        (137, 0, "host_oom_kill.killed"),
         (139, 0, "segfault"),
-        (0, 15, "terminated"),
-        (143, None, "terminated"),
+        (0, 15, "slurm_cancelled.terminated"),
+        (143, None, "slurm_cancelled.terminated"),
         (0, 125, "host_oom_kill"),
     ],
 )
@@ -204,6 +207,74 @@ def test_without_any_log_the_explanation_does_not_promise_lines() -> None:
     found = judge(FAILED)
     assert "there is no log" in found.explanation
     assert found.evidence == ()
+
+
+PROGRESS = tuple(f"epoch {n}" for n in range(41))
+UNKNOWN = SlurmEvidence()
+
+
+@pytest.mark.parametrize("log", [("epoch 1",), ("noticed",), ("python", *PROGRESS), ("python", "finished")])
+def test_a_log_whose_failures_were_survived_is_clean_where_only_the_log_can_tell(
+    log: tuple[str, ...],
+) -> None:
+    found = judge(UNKNOWN, *log)
+    assert (found.cause, found.label, found.fingerprint) == (None, "clean", "")
+
+
+def test_a_failure_is_not_survived_where_a_wrapper_reports_it_at_the_end() -> None:
+    assert judge(UNKNOWN, "python", *PROGRESS, "wrapper.launcher").cause == "python"
+
+
+def test_a_wrapper_alone_leaves_the_cause_unknown_and_the_log_is_not_called_clean() -> None:
+    found = judge(UNKNOWN, "wrapper.launcher")
+    assert (found.cause, found.label) == (None, None)
+
+
+def test_a_failure_after_which_the_program_went_on_is_not_the_cause_of_a_later_one() -> None:
+    found = judge(FAILED, "cuda_oom", *PROGRESS, "python")
+    assert (found.cause, found.symptoms) == ("python", ("cuda_oom",))
+
+
+def test_where_slurm_says_that_the_job_failed_the_only_failure_in_its_log_is_the_cause_with_less_trust() -> (
+    None
+):
+    sure, doubtful = judge(FAILED, "python"), judge(FAILED, "python", *PROGRESS)
+    assert (sure.cause, doubtful.cause) == ("python", "python")
+    assert doubtful.confidence < sure.confidence
+
+
+def test_what_is_often_a_consequence_is_trusted_less_than_a_failure_of_its_own() -> None:
+    assert judge(FAILED, "noise").confidence < judge(FAILED, "python").confidence
+
+
+def test_the_fingerprint_is_the_same_on_another_rank_and_another_for_another_failure() -> None:
+    first, second = judge(FAILED, "[rank0]: python 7"), judge(FAILED, "[rank5]: python 8")
+    assert first.fingerprint == second.fingerprint
+    assert first.fingerprint != judge(FAILED, "cuda_oom 7").fingerprint
+
+
+def test_of_an_exception_raised_while_another_was_handled_the_later_one_is_the_cause() -> None:
+    chain = ("During handling of the above exception, another exception occurred:", "")
+    found = judge(FAILED, *TRACEBACK, "", *chain, *TRACEBACK[:-1], "python.variant")
+    assert found.cause == "python.variant"
+
+
+def test_a_program_that_failed_twice_in_a_row_is_judged_by_its_last_run() -> None:
+    assert judge(FAILED, *TRACEBACK[:-1], "cuda_oom", *TRACEBACK).cause == "python"
+
+
+def test_processes_that_fail_side_by_side_are_not_taken_for_runs_one_after_the_other() -> None:
+    found = judge(FAILED, *TRACEBACK[:-1], "cuda_oom", *TRACEBACK, "wrapper.launcher")
+    assert found.cause == "cuda_oom"
+
+
+def test_another_program_that_fails_later_does_not_hide_the_first() -> None:
+    other = [line.replace("/home/u/train.py", "/home/u/score.py") for line in TRACEBACK]
+    assert judge(FAILED, *TRACEBACK[:-1], "cuda_oom", *other).cause == "cuda_oom"
+
+
+def test_code_that_a_traceback_quotes_proves_nothing() -> None:
+    assert judge(FAILED, *TRACEBACK[:4], "    cuda_oom", "python").symptoms == ()
 
 
 TRACEBACK = (
@@ -263,4 +334,6 @@ def test_every_end_gets_a_title_and_an_explanation(evidence: SlurmEvidence, log:
     found = judge(evidence, *log)
     assert found.title
     assert found.explanation
-    assert found.cause != "wrapper"
+    assert found.label != "wrapper"
+    assert 0 <= found.confidence <= 1
+    assert bool(found.fingerprint) == bool(found.cause)

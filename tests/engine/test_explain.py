@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 import tempfile
 from pathlib import Path
@@ -58,6 +59,33 @@ def test_stdout_is_not_asked_where_stderr_tells_the_failure(logs: tuple[Path, Pa
     logs[0].write_text("the config says: CUDA out of memory is retried\nRuntimeError: CUDA out of memory.\n")
     logs[1].write_text("ValueError: bad\n")
     assert look(FAILED, logs).cause == "python_exception_other"
+
+
+def test_where_the_end_shows_only_consequences_the_beginning_of_the_run_is_read(
+    logs: tuple[Path, Path],
+) -> None:
+    cause, last = "ValueError: bad\n", "[rank1]: Watchdog caught collective operation timeout\n"
+    for kib in (1, 300, 2000):  # within the end, in a beginning that overlaps it, and far before it
+        dump = "  frame #3: c10d::ProcessGroupNCCL::run\n" * (kib * 1024 // 40)
+        logs[1].write_text(cause + dump + last)
+        found = look(FAILED, logs)
+        assert (found.cause, found.evidence[-1].number) == ("python_exception_other", 1)
+
+
+def test_the_log_of_the_rank_that_died_is_read_where_the_main_log_shows_only_consequences(
+    logs: tuple[Path, Path],
+) -> None:
+    logs[1].write_text("srun: error: n1: task 3: Exited with exit code 1\n")
+    rank = logs[1].with_name("slurm-412_3.err")
+    rank.write_text("ValueError: bad\n")
+    found = explain(FAILED, str(logs[0]), str(logs[1]), job_id=412)
+    assert (found.cause, found.log_path) == ("python_exception_other", str(rank))
+
+
+def test_what_hindered_the_reading_is_noted(tmp_path: Path) -> None:
+    log = tmp_path / "job.log.gz"
+    log.write_bytes(gzip.compress(b"ValueError: bad\n" * 100_000)[:-200])
+    assert str(log) in explain(FAILED, str(log), "").note
 
 
 def test_one_file_for_both_is_read_once(tmp_path: Path) -> None:
@@ -137,7 +165,7 @@ def explained(case: dict[str, Any], evidence: SlurmEvidence, folder: Path) -> Di
 def test_the_labelled_failures_are_named_right_from_their_logs_alone(tmp_path: Path) -> None:
     cases = [case for case in labelled() if case["label"] != "clean"]
     # Slurm's state is withheld, since it would give the label of every time limit and cancellation away
-    right = sum(explained(case, SlurmEvidence(), tmp_path).cause == case["label"] for case in cases)
+    right = sum(explained(case, SlurmEvidence(), tmp_path).label == case["label"] for case in cases)
     assert right / len(cases) >= LEAST_ACCURACY
 
 

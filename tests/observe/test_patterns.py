@@ -9,10 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobmon_core.domain.diagnosis import claim, diagnose
+from jobmon_core.domain.diagnosis import diagnose
+from jobmon_core.domain.episodes import Scene
 from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.evidence import SlurmEvidence
-from jobmon_core.domain.rules import Line, Role, Rule
+from jobmon_core.domain.labels import LABELS
+from jobmon_core.domain.loglines import Excerpt, LogLines
+from jobmon_core.domain.rules import Role, Rule
 from jobmon_core.domain.states import JobState
 from jobmon_core.observe.matcher import Matcher
 from jobmon_core.observe.patterns import load_rules, overlay, parse_rules, read_rules, shipped_patterns_path
@@ -27,18 +30,16 @@ COUNTERS = [
     for rule in RULES
     for i, text in enumerate(rule.counter_examples)
 ]
-REQUIRED = {
-    "cuda_oom", "host_oom_kill", "python_memory_error", "slurm_timeout", "slurm_cancelled",
-    "slurm_preempted", "node_fail", "nccl_timeout", "nccl_error", "cuda_error", "cuda_device_assert",
-    "cuda_illegal_access", "cuda_driver_mismatch", "gpu_hardware", "import_error", "file_not_found",
-    "permission_denied", "disk_full", "segfault", "bus_error_shm", "dataloader_worker_killed",
-    "rendezvous_error", "port_in_use", "network_error", "assertion_error", "module_env",
-    "python_exception_other",
-}  # fmt: skip
 
 
-def line(text: str) -> Line:
-    return Line("job.err", 1, text)
+def log(*texts: str) -> LogLines:
+    return LogLines([Excerpt("job.err", texts)])
+
+
+def claimed(matcher: Matcher, *texts: str) -> list[str]:
+    """Name the rule that each line belongs to, of those that belong to one."""
+    lines = log(*texts)
+    return [found.rule.id for found in Scene(matcher.findings(lines), lines).claimed]
 
 
 def entry(**changes: object) -> dict[str, object]:
@@ -62,24 +63,24 @@ def faults(text: str) -> tuple[str, ...]:
 
 @pytest.mark.parametrize(("rule", "example"), CASES)
 def test_every_rule_wins_on_each_of_its_examples_alone(rule: Rule, example: str) -> None:
-    assert [found.rule.id for found in claim(MATCHER.findings([line(example)]))] == [rule.id]
+    assert claimed(MATCHER, example) == [rule.id]
 
 
 @pytest.mark.parametrize(("rule", "example"), CASES)
 def test_a_root_becomes_the_cause_and_no_other_role_does(rule: Rule, example: str) -> None:
-    lines = [line(example)]
+    lines = log(example)
     failed = SlurmEvidence(state=JobState.FAILED, exit_code=1)
-    cause = diagnose(failed, MATCHER.findings(lines), lines).cause
-    assert cause == (rule.failure_class if rule.role is Role.ROOT else None)
+    found = diagnose(failed, MATCHER.findings(lines), lines)
+    assert (found.cause, found.label) == ((rule.id, rule.label) if rule.role is Role.ROOT else (None, None))
 
 
 @pytest.mark.parametrize(("rule", "example"), COUNTERS)
 def test_no_rule_matches_its_counter_examples(rule: Rule, example: str) -> None:
-    assert rule.id not in {found.rule.id for found in MATCHER.findings([line(example)])}
+    assert rule.id not in {found.rule.id for found in MATCHER.findings(log(example))}
 
 
-def test_the_named_classes_of_failures_are_all_known() -> None:
-    assert {rule.failure_class for rule in RULES} >= REQUIRED
+def test_every_label_but_clean_has_its_rules_and_no_root_is_outside_them() -> None:
+    assert {rule.label for rule in RULES if rule.role is Role.ROOT} == LABELS - {"clean"}
 
 
 def test_every_shipped_rule_tells_its_cause_in_a_sentence_and_what_to_do() -> None:
@@ -102,8 +103,7 @@ def test_a_rule_of_ones_own_with_a_known_id_replaces_the_shipped_one_in_place() 
 def test_a_new_rule_of_ones_own_comes_before_the_shipped_ones(tmp_path: Path) -> None:
     own = tmp_path / "own.json"
     own.write_text(document(entry(regex="^ValueError: boom", examples=["ValueError: boom"])))
-    lines = [line("ValueError: boom")]
-    assert claim(Matcher(load_rules(own)).findings(lines))[0].rule.id == "mine"
+    assert claimed(Matcher(load_rules(own)), "ValueError: boom") == ["mine"]
 
 
 def test_every_fault_of_a_file_is_named_at_once_by_index_and_key() -> None:
@@ -122,7 +122,7 @@ def test_every_fault_of_a_file_is_named_at_once_by_index_and_key() -> None:
         "rules[0].surplus: unknown key",
         "rules[0].title: must be a text that is not empty",
         "rules[0].severity: must be one of error, warning, is 'bad'",
-        "rules[0].role: must be one of root, symptom, context, is 3",
+        "rules[0].role: must be one of root, symptom, context, success, is 3",
         "rules[0].precedence: must be a whole number, is True",
         "rules[2].examples: must be a list of at least one line",
         "rules[2].counter_examples[1]: must be a text that is not empty",
@@ -146,6 +146,23 @@ def test_a_regex_that_matches_every_line_is_refused() -> None:
     assert faults(document(entry(regex="x*"))) == (
         "rules[0].regex: matches the empty line, and so every line",
     )
+
+
+def test_a_list_of_alternatives_matches_where_one_does_and_its_faults_are_named_one_by_one() -> None:
+    rules = parse_rules(document(entry(regex=["^boom$", "BOOM"], examples=["boom", "xBOOMx"])), "own.json")
+    assert claimed(Matcher(rules), "boom", "boomerang", "a BOOM") == ["mine", "mine"]
+    assert [fault.split(" ")[0] for fault in faults(document(entry(regex=["^boom$", "(", "x*", 3])))] == [
+        "rules[0].regex[3]:"
+    ]
+    assert [fault.split(" ")[0] for fault in faults(document(entry(regex=["^boom$", "(", "x*"])))] == [
+        "rules[0].regex[1]:",
+        "rules[0].regex[2]:",
+    ]
+
+
+@pytest.mark.parametrize("regex", [r"\Aboom", r"boom\z", "(?-m)boom"])
+def test_what_means_the_ends_of_a_whole_text_is_refused(regex: str) -> None:
+    assert "use ^ and $" in faults(document(entry(regex=regex)))[0]
 
 
 def test_examples_that_do_not_prove_the_rule_are_faults() -> None:
@@ -197,23 +214,31 @@ def test_no_json_makes_the_check_raise_anything_but_its_list_of_faults(value: ob
 def test_case_counts_unless_the_regex_says_otherwise() -> None:
     for regex, count in (("^boom", 1), ("(?i)^boom", 2)):
         rules = parse_rules(document(entry(regex=regex, counter_examples=["no"])), "own.json")
-        assert len(Matcher(rules).findings([line("boom"), line("BOOM")])) == count
+        assert len(Matcher(rules).findings(log("boom", "BOOM"))) == count
 
 
-def test_the_edges_of_the_text_are_those_of_the_line() -> None:
-    rules = parse_rules(document(entry(regex=r"\Aboom\z")), "own.json")
-    found = Matcher(rules).findings([line("a"), line("boom"), line("b boom")])
-    assert [finding.position for finding in found] == [1]
+@pytest.mark.parametrize("regex", [r"^\s*boom$", r"^boom\W*$", r"boom[^x]*$", "(?s)^boom.*$"])
+def test_a_match_stays_within_its_line(regex: str) -> None:
+    rules = parse_rules(document(entry(regex=regex, counter_examples=["no"])), "own.json")
+    found = Matcher(rules).findings(log("", "  ", "boom", "", "b boo", "m", "boom"))
+    assert [finding.position for finding in found] == [2, 6]
+
+
+@settings(deadline=None)  # a busy machine is no fault
+@given(st.lists(st.sampled_from([case.values[1] for case in (*CASES, *COUNTERS)] + ["", "  ", "[rank1]: x"])))
+def test_lines_are_matched_together_as_each_is_alone(texts: list[str]) -> None:
+    alone = [(f.rule.id, n) for n, text in enumerate(texts) for f in MATCHER.findings(log(text))]
+    assert sorted((f.rule.id, f.position) for f in MATCHER.findings(log(*texts))) == sorted(alone)
 
 
 def test_a_regex_that_slows_backtracking_matchers_slows_nothing() -> None:
     rules = parse_rules(document(entry(regex="(a+)+$", examples=["aa"], counter_examples=["b"])), "own.json")
     started = time.perf_counter()
-    assert Matcher(rules).findings([line("a" * 4000 + "b")] * 500) == ()
+    assert Matcher(rules).findings(log(*["a" * 4000 + "b"] * 500)) == ()
     assert time.perf_counter() - started < 5
 
 
 @settings(deadline=None)  # a busy machine is no fault
-@given(st.lists(st.text()))
-def test_no_line_makes_the_matcher_raise(log: list[str]) -> None:
-    MATCHER.findings([line(text) for text in log])
+@given(st.lists(st.text(st.characters(exclude_characters="\n"))))
+def test_no_line_makes_the_matcher_raise(texts: list[str]) -> None:
+    assert all(found.position < len(texts) for found in MATCHER.findings(log(*texts)))

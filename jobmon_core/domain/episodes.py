@@ -1,0 +1,113 @@
+"""Which failures of a log belong together, and which of them the program survived.
+
+A log holds more failures than the last one: what was caught and retried, what an earlier run left in a
+file that later runs append to. Failures with much ordinary output between them are different episodes,
+and only the last one can have ended the job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from jobmon_core.domain.loglines import LogLines
+from jobmon_core.domain.rules import Finding, Role, Severity
+from jobmon_core.domain.tracebacks import Traceback, follows_in_chain, is_code, traceback_above
+
+QUIET_LINES = 40  # more ordinary lines than this after a failure: the program went on
+# precedence from which on a root is a failure of its own; those below repeat what the scheduler did, or are
+# often survived, such as a module that a script fails to load
+SURE = 20
+ORIGIN = 30  # from here on it is no consequence either, as what waits for a dead rank is
+_QUIET_LINES_OF_WEAK = 10
+
+
+class Scene:
+    """What was found in a log, seen line by line."""
+
+    def __init__(self, findings: Iterable[Finding], lines: LogLines) -> None:
+        """Keep for each line the first rule that matched it; code that a traceback quotes says nothing."""
+        first: dict[int, Finding] = {}
+        for finding in findings:
+            first.setdefault(finding.position, finding)
+        self.lines = lines
+        self._tracebacks: dict[int, Traceback] = {}
+        self.claimed = tuple(
+            first[position] for position in sorted(first) if not is_code(lines, position)
+        )
+        self._matched = {f.position for f in self.claimed if f.rule.severity is Severity.ERROR}
+        self._successes = tuple(f.position for f in self.claimed if f.rule.role is Role.SUCCESS)
+        self._has_ranks = any(
+            f.rule.role is Role.SYMPTOM or lines.label(f.position) for f in self.claimed
+        )
+
+    def roots(self) -> tuple[Finding, ...]:
+        """Return what may be a cause, in the order of the log."""
+        return tuple(
+            f for f in self.claimed if f.rule.role is Role.ROOT and f.rule.severity is Severity.ERROR
+        )
+
+    def traceback(self, finding: Finding) -> Traceback:
+        """Return the traceback above a finding; without frames where there is none."""
+        known = self._tracebacks.get(finding.position)
+        if known is None:
+            known = self._tracebacks[finding.position] = traceback_above(self.lines, finding.position)
+        return known
+
+    def went_on_after(self, root: Finding, until: int | None = None) -> bool:
+        """Tell whether the program went on after a failure: up to another line, or the end of its file.
+
+        It did where it says so, or where much ordinary output follows.
+        """
+        part = self.lines.part(root.position)
+        end = part.stop if until is None else until
+        if end not in range(root.position, part.stop + 1):
+            return False  # in another file, whose order in time is not known
+        if any(root.position < position < end for position in self._successes):
+            return True
+        quiet = QUIET_LINES if root.rule.precedence >= SURE else _QUIET_LINES_OF_WEAK
+        return sum(1 for _ in islice(self._ordinary(root.position + 1, end), quiet + 1)) > quiet
+
+    def _ordinary(self, start: int, stop: int) -> Iterator[int]:
+        """Yield the lines that are no part of a failure, nor of a traceback or a table."""
+        for position in range(start, stop):
+            text = self.lines.texts[position]
+            if text and not text[0].isspace() and position not in self._matched:
+                yield position
+
+    def was_caught(self, finding: Finding) -> bool:
+        """Tell whether a failure does not show that it ended a program, thread or process."""
+        return not self.traceback(finding).is_uncaught
+
+    def ended_handling(self, earlier: Finding, later: Finding) -> bool:
+        """Tell whether an exception was raised while another of its kind was handled."""
+        alike = earlier.rule.label == later.rule.label
+        return alike and follows_in_chain(self.lines, earlier.position, self.traceback(later))
+
+    def was_left_behind(self, earlier: Finding, later: Finding) -> bool:
+        """Tell whether the program met a failure and went on until it met another."""
+        return self.went_on_after(earlier, later.position) or self._was_run_again(earlier, later)
+
+    def _was_run_again(self, earlier: Finding, later: Finding) -> bool:
+        """Tell whether one program failed twice, so that its first run had ended before the second began.
+
+        Processes that run side by side fail together too, but a launcher reports them or their lines bear
+        labels.
+        """
+        if self._has_ranks or earlier.rule.id == later.rule.id:
+            return False
+        first, second = self.traceback(earlier), self.traceback(later)
+        if not (first.is_uncaught and second.is_uncaught) or second.head is None:
+            return False
+        apart = first.frames[0].position < earlier.position < second.head
+        return apart and first.frames[0].file == second.frames[0].file
+
+
+def last_episode(scene: Scene) -> tuple[Finding, ...]:
+    """Return those roots, in the order of the log, after which the program did not go on to the last."""
+    kept: list[Finding] = []
+    for root in reversed(scene.roots()):
+        if kept and (scene.was_left_behind(root, kept[-1])):
+            break
+        kept.append(root)
+    return tuple(reversed(kept))

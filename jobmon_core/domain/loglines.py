@@ -1,0 +1,81 @@
+"""Lines of logs, in the order in which they are judged.
+
+A log has many lines and few of them matter, so the texts are kept as they are and a ``Line`` is made only
+for those that are asked for.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import overload
+
+from jobmon_core.domain.text import without_label
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a log, as it was printed."""
+
+    file: str
+    number: int | None  # from 1; None where the head of a long file was not read
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Lines of one file that follow one another."""
+
+    path: str
+    texts: tuple[str, ...] = ()
+    first_number: int | None = 1  # of the first line; None where nobody counted the lines before it
+
+
+class LogLines(Sequence[Line]):
+    """The lines of several excerpts, one after the other."""
+
+    def __init__(self, excerpts: Sequence[Excerpt]) -> None:
+        """Put ``excerpts`` into one sequence, in their order."""
+        self.excerpts = tuple(excerpt for excerpt in excerpts if excerpt.texts)
+        self.texts = tuple(text for excerpt in self.excerpts for text in excerpt.texts)
+        self._ends = tuple(accumulate(len(excerpt.texts) for excerpt in self.excerpts))
+
+    @cached_property
+    def bare(self) -> tuple[str, ...]:
+        """The texts without the labels of the ranks that printed them."""
+        return tuple(map(without_label, self.texts))
+
+    def label(self, position: int) -> str:
+        """Return the label of the rank that printed a line; empty where it has none."""
+        text, bare = self.texts[position], self.bare[position]
+        return text[: len(text) - len(bare)]
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @overload
+    def __getitem__(self, index: int) -> Line: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Line, ...]: ...
+    def __getitem__(self, index: int | slice) -> Line | tuple[Line, ...]:
+        if isinstance(index, slice):
+            return tuple(self._line(position) for position in range(*index.indices(len(self))))
+        return self._line(range(len(self))[index])
+
+    def __iter__(self) -> Iterator[Line]:
+        return (self._line(position) for position in range(len(self)))
+
+    def part(self, position: int) -> range:
+        """Return the positions of the excerpt that holds ``position``."""
+        which = bisect_right(self._ends, position)
+        end = self._ends[which]
+        return range(end - len(self.excerpts[which].texts), end)
+
+    def _line(self, position: int) -> Line:
+        excerpt = self.excerpts[bisect_right(self._ends, position)]
+        first = excerpt.first_number
+        before = position - self.part(position).start
+        return Line(excerpt.path, None if first is None else first + before, self.texts[position])

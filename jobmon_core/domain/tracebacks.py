@@ -1,0 +1,98 @@
+"""Python's tracebacks in a log: their frames, and whether anybody caught them.
+
+Format: ``traceback.format_exception`` of CPython. Ranks that print at the same time are told apart by
+the labels before their lines.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jobmon_core.domain.loglines import LogLines
+
+_FURTHEST_LINES = 400  # tracebacks are shorter: a recursion prints its frames once and counts the rest
+_LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python3", "<frozen ", "<string>")
+_HEAD = "Traceback (most recent call last)"
+_CHAIN = ("During handling of the above exception", "The above exception was the direct cause")
+# the outermost frame of an exception that nobody caught: of the main program, a thread or a process
+_OUTERMOST = (", in <module>", ", in _bootstrap", ", in _run_code", ", in run_code", ", in spawn_main")
+_NEAR_LINES = 12  # other ranks may print so much between two lines of one
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One call of a traceback."""
+
+    position: int  # of its line ``File "...", line N, in ...``
+    source: int | None  # of the line of code below it; None where none was printed
+    text: str  # the former, without the label of its rank
+
+    @property
+    def file(self) -> str:
+        """The path of the code's file, as Python printed it."""
+        return self.text.partition('"')[2].partition('"')[0]
+
+    @property
+    def is_users(self) -> bool:
+        """Whether the code is the user's own and not of an installed package or of Python itself."""
+        return not any(part in self.text for part in _LIBRARIES)
+
+
+@dataclass(frozen=True, slots=True)
+class Traceback:
+    """The calls that led to an exception, outermost first."""
+
+    head: int | None  # position of its first line; None where the log begins, or was cut, within it
+    frames: tuple[Frame, ...]
+
+    @property
+    def is_uncaught(self) -> bool:
+        """Whether it begins where a program, a thread or a process does, so that it ended there."""
+        return bool(self.frames) and any(mark in self.frames[0].text for mark in _OUTERMOST)
+
+    def users_frame(self) -> Frame | None:
+        """Return the frame nearest to the exception that is the user's own; else the last of all."""
+        own = [frame for frame in self.frames if frame.is_users]
+        return next(iter(own[-1:] or self.frames[-1:]), None)
+
+
+def traceback_above(lines: LogLines, position: int) -> Traceback:
+    """Return the traceback that ends with the exception at ``position``; without frames where none does."""
+    label = lines.label(position)
+    frames: list[Frame] = []
+    source: int | None = None
+    for index in range(position - 1, max(-1, position - 1 - _FURTHEST_LINES), -1):
+        text = lines.bare[index]
+        if lines.label(index) != label:
+            continue  # another rank
+        if not text[:1].isspace():
+            return Traceback(index if _HEAD in text else None, tuple(reversed(frames)))
+        if _is_frame(text):
+            frames.append(Frame(index, source, text))
+            source = None
+        elif text.strip(" ^~"):
+            source = index
+    return Traceback(None, tuple(reversed(frames)))
+
+
+def is_code(lines: LogLines, position: int) -> bool:
+    """Tell whether a line is code that a traceback quotes below one of its frames."""
+    if not lines.bare[position][:1].isspace():
+        return False
+    label = lines.label(position)
+    for index in range(position - 1, max(-1, position - 1 - _NEAR_LINES), -1):
+        if lines.label(index) == label:
+            return _is_frame(lines.bare[index])
+    return False
+
+
+def follows_in_chain(lines: LogLines, earlier: int, later: Traceback) -> bool:
+    """Tell whether an exception was raised while that at ``earlier`` was handled."""
+    if later.head is None or not earlier < later.head:
+        return False
+    between = lines.texts[max(earlier, later.head - _NEAR_LINES) : later.head]
+    return any(mark in text for text in between for mark in _CHAIN)
+
+
+def _is_frame(text: str) -> bool:
+    return 'File "' in text and '", line ' in text and text.lstrip().startswith('File "')

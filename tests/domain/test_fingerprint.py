@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobmon_core.domain.fingerprint import fingerprint
+
+OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 3 has 79.1 GiB"
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (OOM, f"[rank7]: {OOM.replace('2.00', '512.50').replace('GPU 3', 'GPU 0')}"),
+        ("Killed process 4411 at 0x7f3a", "Killed process 12 at 0xdead"),
+        ("failed to connect to 10.0.0.4:29500", "failed to connect to 10.0.7.21:29507"),
+        ("no route to node17.cluster.local", "no route to node4.cluster.local"),
+        ("2024-03-01T10:00:00 lost", "2026-11-21T09:13:59 lost"),
+        ("cannot open /tmp/torch_x1/a", "cannot open /tmp/torch_y2/a"),
+    ],
+)
+def test_rank_node_process_time_and_size_do_not_count(one: str, other: str) -> None:
+    assert fingerprint("x", one) == fingerprint("x", other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("No such file: '/data/shard_07.tar'", "No such file: '/data/shard_08.tar'"),
+        ("bad record at index 1200", "bad record at index 1300"),
+        ("KeyError: 'loss'", "KeyError: 'lr'"),
+    ],
+)
+def test_the_artifact_and_the_position_in_the_data_do(one: str, other: str) -> None:
+    assert fingerprint("x", one) != fingerprint("x", other)
+
+
+def test_the_function_counts_and_its_line_number_does_not() -> None:
+    frame = '  File "/home/u/train.py", line {}, in {}'
+    same = fingerprint("x", "ValueError", frame.format(10, "fit")) == fingerprint(
+        "x", "ValueError", frame.format(99, "fit")
+    )
+    assert same
+    assert fingerprint("x", "ValueError", frame.format(10, "fit")) != fingerprint(
+        "x", "ValueError", frame.format(10, "load")
+    )
+
+
+@given(st.text(), st.text(), st.text())
+def test_any_text_has_a_fingerprint_of_sixteen_digits(identifier: str, line: str, frame: str) -> None:
+    assert len(fingerprint(identifier, line, frame)) == len("0123456789abcdef")
