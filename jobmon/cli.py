@@ -18,6 +18,8 @@ VERBS = {
     "status": "show every watched job",
     "show": "show everything known of one job",
     "logs": "show a monitor's own log",
+    "diagnose": "say why a job failed, or what any log shows",
+    "patterns": "list, check and try the known failures",
     "cancel": "stop watching a job; the job itself goes on",
     "recover": "restart monitors that a reboot or a kill ended",
     "test-discord": "post a message of the worst size to both channels",

@@ -19,6 +19,7 @@ examples:
   jobmon watch 8123                     watch a job that was submitted otherwise
   jobmon status                         every watched job
   jobmon show 8123                      everything known of one job
+  jobmon diagnose 8123                  why it failed; a log file will do, too
   jobmon recover                        after a reboot: bring every monitor back
 
 `jobmon VERB --help` tells more of each verb."""

@@ -7,8 +7,9 @@ and only the last one can have ended the job.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from bisect import bisect_left
+from collections.abc import Iterable
+from itertools import accumulate
 
 from jobmon_core.domain.loglines import LogLines
 from jobmon_core.domain.rules import Finding, Role, Severity
@@ -32,14 +33,15 @@ class Scene:
             first.setdefault(finding.position, finding)
         self.lines = lines
         self._tracebacks: dict[int, Traceback] = {}
-        self.claimed = tuple(
-            first[position] for position in sorted(first) if not is_code(lines, position)
-        )
-        self._matched = {f.position for f in self.claimed if f.rule.severity is Severity.ERROR}
+        self.claimed = tuple(first[position] for position in sorted(first) if not is_code(lines, position))
+        # ordinary lines begin at the margin and match nothing: counted once, as they are asked for often
+        flush = [text[:1] > " " for text in lines.texts]
+        self._flush_before = (0, *accumulate(flush))
+        self._matched = [
+            f.position for f in self.claimed if f.rule.severity is Severity.ERROR and flush[f.position]
+        ]
         self._successes = tuple(f.position for f in self.claimed if f.rule.role is Role.SUCCESS)
-        self._has_ranks = any(
-            f.rule.role is Role.SYMPTOM or lines.label(f.position) for f in self.claimed
-        )
+        self._has_ranks = any(f.rule.role is Role.SYMPTOM or lines.labels[f.position] for f in self.claimed)
 
     def roots(self) -> tuple[Finding, ...]:
         """Return what may be a cause, in the order of the log."""
@@ -66,14 +68,12 @@ class Scene:
         if any(root.position < position < end for position in self._successes):
             return True
         quiet = QUIET_LINES if root.rule.precedence >= SURE else _QUIET_LINES_OF_WEAK
-        return sum(1 for _ in islice(self._ordinary(root.position + 1, end), quiet + 1)) > quiet
+        return self._ordinary_lines(root.position + 1, end) > quiet
 
-    def _ordinary(self, start: int, stop: int) -> Iterator[int]:
-        """Yield the lines that are no part of a failure, nor of a traceback or a table."""
-        for position in range(start, stop):
-            text = self.lines.texts[position]
-            if text and not text[0].isspace() and position not in self._matched:
-                yield position
+    def _ordinary_lines(self, start: int, stop: int) -> int:
+        """Count the lines that are no part of a failure, nor of a traceback or a table."""
+        flush = self._flush_before[stop] - self._flush_before[start]
+        return flush - bisect_left(self._matched, stop) + bisect_left(self._matched, start)
 
     def was_caught(self, finding: Finding) -> bool:
         """Tell whether a failure does not show that it ended a program, thread or process."""
@@ -97,10 +97,9 @@ class Scene:
         if self._has_ranks or earlier.rule.id == later.rule.id:
             return False
         first, second = self.traceback(earlier), self.traceback(later)
-        if not (first.is_uncaught and second.is_uncaught) or second.head is None:
-            return False
-        apart = first.frames[0].position < earlier.position < second.head
-        return apart and first.frames[0].file == second.frames[0].file
+        apart = second.head is not None and earlier.position < second.head
+        was_cut = first.frames and first.head is None  # the log begins within it
+        return apart and second.program != "" and (first.program == second.program or bool(was_cut))
 
 
 def last_episode(scene: Scene) -> tuple[Finding, ...]:

@@ -13,11 +13,10 @@ from jobmon_core.domain.text import without_label
 
 _LENGTH = 16  # hexadecimal digits: 64 bits
 _KEPT_CHARACTERS = 300  # of a line; what differs after them is rarely the failure
-_WORD = r"[^\s'\",;()\[\]<>]"
-# a word that holds a digit, and the word before it where that says that it is a position in the data
-_NUMBERED = re.compile(
-    rf"(\b(?:line|index|key|record|sample|row|offset|step|epoch)[ =:#]{{1,3}})?({_WORD}{{0,200}}\d{_WORD}*)",
-    re.IGNORECASE,
+_VARIABLE = re.compile(
+    r"(?P<position>(?i:index|key|record|sample|row|offset|step|epoch|line)[ =:#]{1,3}\d+)"
+    r"|(?P<path>~?/[^\s'\",;()\[\]<>]+)"
+    r"|0x[0-9a-fA-F]+|\d[\d.:,TZ_-]*"
 )
 _TEMPORARY = re.compile(r"/(?:tmp|dev/shm|proc)/")  # of one run
 
@@ -31,17 +30,16 @@ def fingerprint(identifier: str, line: str, frame: str = "") -> str:
         frame: the traceback's ``File "...", line N, in ...`` of the user's code; empty where there is none.
             Its line number does not count, as the code around it changes.
     """
-    function = re.sub(r'", line \d+', '"', frame.strip())
-    text = "\n".join((identifier, normalised(line), function))
+    file, _, function = frame.strip().partition('", line ')
+    text = "\n".join((identifier, normalised(line), file, function.partition(", ")[2]))
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_LENGTH]
 
 
 def normalised(line: str) -> str:
     """Return a line without what differs from rank to rank and from run to run."""
-    return _NUMBERED.sub(_replacement, without_label(line).strip()[:_KEPT_CHARACTERS])
+    return _VARIABLE.sub(_replacement, without_label(line).strip()[:_KEPT_CHARACTERS])
 
 
 def _replacement(match: re.Match[str]) -> str:
-    position, word = match.groups()
-    is_path = "/" in word and not _TEMPORARY.match(word)
-    return match.group() if position or is_path else "#"
+    kept = match.lastgroup and not _TEMPORARY.match(match.group())
+    return match.group() if kept else "#"

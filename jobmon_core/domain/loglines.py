@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import accumulate
 from typing import overload
 
-from jobmon_core.domain.text import without_label
+from jobmon_core.domain.text import LABEL_STARTS, without_label
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +46,15 @@ class LogLines(Sequence[Line]):
     @cached_property
     def bare(self) -> tuple[str, ...]:
         """The texts without the labels of the ranks that printed them."""
-        return tuple(map(without_label, self.texts))
+        # the first character tells of nearly every line that it has no label: logs have many
+        return tuple([without_label(text) if text[:1] in LABEL_STARTS else text for text in self.texts])
 
-    def label(self, position: int) -> str:
-        """Return the label of the rank that printed a line; empty where it has none."""
-        text, bare = self.texts[position], self.bare[position]
-        return text[: len(text) - len(bare)]
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """For each line the label of the rank that printed it; empty where it has none."""
+        if self.bare == self.texts:
+            return ("",) * len(self.texts)
+        return tuple(text[: len(text) - len(bare)] for text, bare in zip(self.texts, self.bare, strict=True))
 
     def __len__(self) -> int:
         return len(self.texts)

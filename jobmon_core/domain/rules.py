@@ -32,7 +32,7 @@ class Rule:
     title: str
     severity: Severity
     role: Role
-    regex: str
+    regex: tuple[str, ...]  # alternatives, in the syntax of RE2
     cause: str
     advice: str
     precedence: int  # among roots of one log the highest wins, then the earliest line

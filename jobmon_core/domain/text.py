@@ -30,7 +30,7 @@ _RANK_LABEL = re.compile(
     r"(?:ERROR|CRITICAL|FATAL) [\d :.,-]{5,30}\[[\w./-]{1,60}:\d+\] ?|"
     r"[EF]\d{4} [\d:.]{8,15} +\d+ [\w./-]{1,120}:\d+\] ?"
 )
-_LABEL_STARTS = frozenset("0123456789[(ECF")
+LABEL_STARTS = frozenset("0123456789[(ECF")
 _LABELS_IN_A_ROW = 4
 
 
@@ -97,8 +97,6 @@ def is_binary(data: bytes) -> bool:
 def without_label(line: str) -> str:
     """Strip the labels that launchers put before the lines of a rank, e.g. ``[rank3]: `` or ``12: ``."""
     start = 0
-    if line[:1] not in _LABEL_STARTS:
-        return line  # nearly every line, so it has to be quick
     for _ in range(_LABELS_IN_A_ROW):
         label = _RANK_LABEL.match(line, start)
         if label is None:

@@ -14,8 +14,10 @@ _FURTHEST_LINES = 400  # tracebacks are shorter: a recursion prints its frames o
 _LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python3", "<frozen ", "<string>")
 _HEAD = "Traceback (most recent call last)"
 _CHAIN = ("During handling of the above exception", "The above exception was the direct cause")
-# the outermost frame of an exception that nobody caught: of the main program, a thread or a process
-_OUTERMOST = (", in <module>", ", in _bootstrap", ", in _run_code", ", in run_code", ", in spawn_main")
+# outermost frames of an exception that nobody caught: of the main program, a thread or a process
+_PROGRAM = ", in <module>"
+_OUTERMOST = (_PROGRAM, ", in _bootstrap", ", in _run_module_as_main", ", in spawn_main")
+_RUNNERS = 3  # frames of Python's own (runpy) before the program's first
 _NEAR_LINES = 12  # other ranks may print so much between two lines of one
 
 
@@ -50,6 +52,12 @@ class Traceback:
         """Whether it begins where a program, a thread or a process does, so that it ended there."""
         return bool(self.frames) and any(mark in self.frames[0].text for mark in _OUTERMOST)
 
+    @property
+    def program(self) -> str:
+        """The file of the main program; empty where another thread or process raised, or the log was cut."""
+        first = (frame for frame in self.frames[:_RUNNERS] if _PROGRAM in frame.text)
+        return next((frame.file for frame in first), "")
+
     def users_frame(self) -> Frame | None:
         """Return the frame nearest to the exception that is the user's own; else the last of all."""
         own = [frame for frame in self.frames if frame.is_users]
@@ -58,30 +66,32 @@ class Traceback:
 
 def traceback_above(lines: LogLines, position: int) -> Traceback:
     """Return the traceback that ends with the exception at ``position``; without frames where none does."""
-    label = lines.label(position)
+    labels, texts, label = lines.labels, lines.bare, lines.labels[position]
     frames: list[Frame] = []
     source: int | None = None
+    head: int | None = None
     for index in range(position - 1, max(-1, position - 1 - _FURTHEST_LINES), -1):
-        text = lines.bare[index]
-        if lines.label(index) != label:
+        if labels[index] != label:
             continue  # another rank
+        text = texts[index]
         if not text[:1].isspace():
-            return Traceback(index if _HEAD in text else None, tuple(reversed(frames)))
+            head = index if _HEAD in text else None
+            break
         if _is_frame(text):
             frames.append(Frame(index, source, text))
             source = None
         elif text.strip(" ^~"):
             source = index
-    return Traceback(None, tuple(reversed(frames)))
+    return Traceback(head, tuple(reversed(frames)))
 
 
 def is_code(lines: LogLines, position: int) -> bool:
     """Tell whether a line is code that a traceback quotes below one of its frames."""
     if not lines.bare[position][:1].isspace():
         return False
-    label = lines.label(position)
+    label = lines.labels[position]
     for index in range(position - 1, max(-1, position - 1 - _NEAR_LINES), -1):
-        if lines.label(index) == label:
+        if lines.labels[index] == label:
             return _is_frame(lines.bare[index])
     return False
 

@@ -166,10 +166,11 @@ def _is_words(value: object) -> bool:
 
 def _example_faults(rule: Rule) -> list[str]:
     """Check a rule whose shape is right by its own examples."""
-    regex = compile_regex(rule.regex)
+    regexes = [compile_regex(regex) for regex in rule.regex]
 
     def matches(text: str) -> bool:
-        return regex.search(to_bytes(without_label(text))) is not None
+        searched = to_bytes(without_label(text))
+        return any(regex.search(searched) for regex in regexes)
 
     missed = [i for i, text in enumerate(rule.examples) if not matches(text)]
     caught = [i for i, text in enumerate(rule.counter_examples) if matches(text)]
@@ -195,7 +196,7 @@ def _rule(entry: dict[str, object]) -> Rule:
         title=str(entry["title"]),
         severity=Severity(str(entry["severity"])),
         role=Role(str(entry["role"])),
-        regex=_joined(entry["regex"]),
+        regex=_alternatives(entry["regex"]),
         cause=str(entry["cause"]),
         advice=str(entry["advice"]),
         precedence=cast("int", entry["precedence"]),
@@ -204,6 +205,5 @@ def _rule(entry: dict[str, object]) -> Rule:
     )
 
 
-def _joined(regex: object) -> str:
-    """Return one expression for a list of alternatives."""
-    return "|".join(f"(?:{each})" for each in regex) if isinstance(regex, list) else str(regex)
+def _alternatives(regex: object) -> tuple[str, ...]:
+    return tuple(regex) if isinstance(regex, list) else (str(regex),)

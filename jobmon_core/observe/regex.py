@@ -18,8 +18,11 @@ class Match(Protocol):
 class Regex(Protocol):
     """A compiled expression; it searches UTF-8."""
 
-    def search(self, text: bytes, pos: int = 0) -> Match | None:
-        """Return the first match from ``pos`` on, or None."""
+    def search(self, text: bytes) -> Match | None:
+        """Return the first match, or None."""
+
+    def finditer(self, text: bytes) -> Iterator[Match]:
+        """Yield every match, from left to right."""
 
 
 class Sieve:

@@ -20,7 +20,7 @@ def rule(
     name: str, precedence: int = 50, role: Role = Role.ROOT, severity: Severity = Severity.ERROR
 ) -> Rule:
     return Rule(
-        name, f"title of {name}", severity, role, name, f"Cause of {name}.", "Do this.", precedence, (), ()
+        name, f"title of {name}", severity, role, (name,), f"Cause of {name}.", "Do this.", precedence, (), ()
     )
 
 

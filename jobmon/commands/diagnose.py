@@ -1,0 +1,72 @@
+"""``jobmon diagnose``: why a job failed, or what any log shows."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from jobmon.commands.sheet import stdout_sheet
+from jobmon.commands.shop import open_shop
+from jobmon.errors import UsageError, say
+from jobmon.views.diagnosis import report_json, report_lines
+from jobmon_core.domain.statement import Statement
+from jobmon_core.engine.inquest import Inquest, Report, job_named
+from jobmon_core.engine.rulebook import own_patterns, titles
+
+if TYPE_CHECKING:
+    import argparse
+
+    from jobmon_core.engine.wiring import Workshop
+
+DESCRIPTION = """\
+Say why a job failed: the cause, the lines that prove it, what to do. Any log will do: without a
+job, and without Slurm. 12 is a job or the worst part of it, 12_3 an array task, 12+1 a het component;
+what is no such id, or names a file, is a log. - is standard input."""
+EPILOG = """\
+The exit code tells only whether there is a diagnosis: 0 if so, 1 if the job or a FILE can't be read.
+
+examples:
+  jobmon diagnose 8123
+  jobmon diagnose 8123_7 --json
+  jobmon diagnose train-8123.out train-8123.err
+  jobmon diagnose slurm-8123.out --state "CANCELLED by 1000" --exit-code 0:15
+  ssh n17 cat /tmp/train.log | jobmon diagnose -"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of ``diagnose``."""
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument("what", nargs="+", metavar="JOB|FILE", help="one job id, or log files")
+    parser.add_argument("--state", help="how the job ended, in a word of sacct")
+    parser.add_argument("--exit-code", metavar="N[:SIGNAL]", help="its exit code, as sacct prints it")
+    parser.add_argument("--json", action="store_true", help="one object, documented in the README")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the diagnosis."""
+    try:
+        said = Statement.read(options.state, options.exit_code)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    shop = open_shop()
+    report = _report(shop, options.what, said)
+    for fault in report.unread:
+        say(fault)
+    if options.json:
+        print(json.dumps(report_json(report), indent=2))
+    else:
+        named = titles(own_patterns(shop)) if report.diagnosis.symptoms else {}
+        print(*report_lines(report, named, stdout_sheet()), sep="\n")
+    return 1 if report.unread else 0
+
+
+def _report(shop: Workshop, what: list[str], said: Statement) -> Report:
+    inquest = Inquest(shop, shop.scheduler)
+    ref = job_named(what[0])
+    if len(what) == 1 and ref:
+        return inquest.of_job(ref, said)
+    jobs = [word for word in what if job_named(word)]
+    if jobs:
+        raise UsageError(f"{jobs[0]} is no file; one job is diagnosed at a time, or any number of files")
+    return inquest.of_files(what, said, sys.stdin.buffer)

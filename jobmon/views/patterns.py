@@ -1,0 +1,88 @@
+"""The failure patterns as their author reads them. Pure."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from jobmon.views.cells import one_line
+from jobmon.views.diagnosis import verdict
+from jobmon_core.domain.words import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobmon.views.sheet import Sheet
+    from jobmon_core.domain.rules import Rule
+    from jobmon_core.engine.rulebook import Checked, Entry, Hit, Trial
+
+_INDENT = "    "
+
+
+def entries_json(entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """Return the documented list of ``jobmon patterns list --json``."""
+    return [
+        {
+            "id": entry.rule.id,
+            "label": entry.rule.label,
+            "role": entry.rule.role,
+            "severity": entry.rule.severity,
+            "precedence": entry.rule.precedence,
+            "title": entry.rule.title,
+            "cause": entry.rule.cause,
+            "advice": entry.rule.advice,
+            "source": "own" if entry.is_own else "shipped",
+        }
+        for entry in entries
+    ]
+
+
+def entry_lines(entries: Sequence[Entry], sheet: Sheet) -> Iterator[str]:
+    """Draw the rules in the order in which they are asked."""
+    for number, entry in enumerate(entries):
+        if number:
+            yield ""
+        rule = entry.rule
+        yield sheet.bold(f"{_named(rule)}: {rule.title}{_origin(entry)}")
+        yield from sheet.prose(rule.cause, _INDENT)
+        yield from sheet.prose(f"What to do: {rule.advice}", _INDENT)
+
+
+def checked_lines(checked: Checked) -> Iterator[str]:
+    """Draw what became of checking a file: one line a fault, each with the file's name."""
+    if not checked.faults:
+        yield one_line(f"{checked.path}: {count(checked.rules, 'pattern')}, no faults")
+    for fault in checked.faults:
+        yield one_line(f"{checked.path}: {fault}")
+
+
+def trial_lines(trial: Trial, sheet: Sheet) -> Iterator[str]:
+    """Draw every line that a rule matches, and the verdict."""
+    for hit in trial.hits:
+        yield from _hit_lines(hit, sheet)
+    if not trial.hits:
+        yield "no pattern matches any line"
+    if not trial.complete:
+        yield "only the end of this long log was tried"
+    yield from sheet.prose(f"verdict: {verdict(trial.diagnosis)}")
+
+
+def _hit_lines(hit: Hit, sheet: Sheet) -> Iterator[str]:
+    number = "?" if hit.line.number is None else hit.line.number
+    yield sheet.line(f"{number}: {hit.line.text}")
+    first, *others = hit.rules
+    if hit.claimed:
+        yield sheet.line(f"{_INDENT}{_named(first)} claims it")
+    else:
+        yield sheet.line(f"{_INDENT}{_named(first)} matches code that a traceback quotes, and can't claim it")
+    for rule in others:
+        yield sheet.line(f"{_INDENT}{_named(rule)} matches too")
+
+
+def _named(rule: Rule) -> str:
+    return f"{rule.id} ({rule.role})"
+
+
+def _origin(entry: Entry) -> str:
+    if not entry.is_own:
+        return ""
+    return " [yours, in place of the shipped one]" if entry.replaces else " [yours]"

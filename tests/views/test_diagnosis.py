@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+
+from jobmon.views.cells import cell_width
+from jobmon.views.diagnosis import report_json, report_lines, verdict
+from jobmon.views.sheet import Sheet
+from jobmon_core.domain.diagnosis import Diagnosis
+from jobmon_core.domain.job import End, Task, Witness
+from jobmon_core.domain.jobref import JobRef
+from jobmon_core.domain.loglines import Line
+from jobmon_core.domain.states import JobState, Outcome
+from jobmon_core.engine.inquest import Report, Subject
+from tests.support.records import anything
+
+FOUND = Diagnosis(
+    cause="cuda_oom",
+    title="Out of GPU memory",
+    explanation="A GPU had no memory left.",
+    advice="Lower the batch size.",
+    evidence=(Line("/scratch/me/train.err", 412, "CUDA out of memory. " + "x" * 200),),
+    symptoms=("srun_error", "unheard_of"),
+    log_path="/scratch/me/train.err",
+    note="it still runs",
+    label="cuda_oom",
+    confidence=0.9,
+    fingerprint="0a1b2c3d4e5f6071",
+)
+UNKNOWN = Diagnosis(
+    None, "Cause unknown", "Its last lines follow.", "", evidence=(Line("a", None, "the end"),)
+)
+CLEAN = Diagnosis(None, "No failure found", "Nothing shows a failure.", "", label="clean", confidence=0.9)
+FAILED = End(JobState.FAILED, "FAILED", Outcome.FAILURE, Witness.QUEUE, exit_code=1, signal=0)
+PIPE, TERMINAL = Sheet(), Sheet(60)
+
+
+def drawn(report: Report, sheet: Sheet = PIPE) -> list[str]:
+    return list(report_lines(report, {"srun_error": "srun reports an end"}, sheet))
+
+
+def heading(end: End | None, alike: int = 1, parts: int = 1) -> str:
+    task = Task("7", JobState.RUNNING, "RUNNING", end=end)
+    subject = Subject(JobRef(8123, task=7), "train", task, end, alike, parts)
+    return drawn(Report(FOUND, subject))[1]
+
+
+def test_a_diagnosis_of_a_file_is_drawn_with_what_is_urgent_first() -> None:
+    assert drawn(Report(FOUND)) == [
+        "Out of GPU memory",
+        "A GPU had no memory left.",
+        "",
+        "Proof:",
+        "  /scratch/me/train.err:412: CUDA out of memory. " + "x" * 200,
+        "",
+        "What to do:",
+        "  Lower the batch size.",
+        "",
+        "Also seen: srun reports an end (srun_error), unheard_of",
+        "Note: it still runs",
+        "Confidence: 90 %, fingerprint 0a1b2c3d4e5f6071",
+    ]
+
+
+def test_a_healthy_log_says_so_and_no_more() -> None:
+    assert drawn(Report(CLEAN)) == ["No failure found", "Nothing shows a failure.", "", "Confidence: 90 %"]
+
+
+def test_where_nothing_is_certain_no_confidence_is_claimed_and_nothing_is_called_proof() -> None:
+    assert drawn(Report(UNKNOWN)) == [
+        "Cause unknown",
+        "Its last lines follow.",
+        "",
+        "Last lines:",
+        "  a: the end",
+    ]
+
+
+def test_only_a_terminal_gets_bold_and_dim_type_and_lines_that_fit() -> None:
+    lines = drawn(Report(FOUND), TERMINAL)
+    assert lines[0] == "\x1b[1mOut of GPU memory\x1b[0m"
+    assert lines[-1].startswith("\x1b[2mConfidence: 90 %, fingerprint")
+    proof = lines[lines.index("Proof:") + 1]
+    assert proof.startswith("  …/train.err:412: CUDA out of memory. xxx")
+    assert proof.endswith("…")
+    assert all(cell_width(line) <= 60 for line in lines[1:-1])
+    assert "\x1b" not in "".join(drawn(Report(FOUND)))
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        (None, "RUNNING"),
+        (FAILED, "FAILED, exit code 1 (general error)"),
+        (replace(FAILED, exit_code=0, signal=9), "FAILED, killed by signal 9 (SIGKILL: "),
+        (replace(FAILED, word="TIMEOUT", exit_code=0), "TIMEOUT"),
+        (replace(FAILED, state=JobState.COMPLETED, word="COMPLETED", exit_code=0), "COMPLETED, exit code 0"),
+        (replace(FAILED, word="CANCELLED by 1000", exit_code=None), "CANCELLED by 1000"),
+    ],
+)
+def test_a_diagnosis_of_a_job_says_which_part_it_is_about_and_how_it_ended(
+    end: End | None, words: str
+) -> None:
+    assert heading(end).startswith(f"Job 8123_7 train: {words}")
+    assert "parts" not in heading(end)
+
+
+def test_of_many_parts_it_is_said_how_many_met_the_same() -> None:
+    assert heading(FAILED, 3, 20).endswith("; 3 of 20 parts failed")
+    assert heading(None, 2, 20).endswith("; 2 of 20 parts running")
+
+
+def test_the_log_of_a_job_is_named_as_its_user_did_not() -> None:
+    subject = Subject(JobRef(8123), "", Task(""), None)
+    assert "Log: /scratch/me/train.err" in drawn(Report(FOUND, subject))
+
+
+def test_the_json_has_the_documented_keys_in_their_order() -> None:
+    shown = report_json(Report(FOUND, Subject(JobRef(8123, task=7), "train", Task("7"), None)))
+    assert list(shown) == [
+        "cause", "label", "title", "confidence", "advice", "evidence", "symptoms", "fingerprint",
+        "explanation", "note", "job_id",
+    ]  # fmt: skip
+    assert shown["evidence"] == [
+        {"file": "/scratch/me/train.err", "line": 412, "text": FOUND.evidence[0].text}
+    ]
+    assert shown["job_id"] == "8123_7"
+    assert report_json(Report(UNKNOWN))["evidence"][0]["line"] is None
+    assert report_json(Report(CLEAN))["job_id"] is None
+
+
+def test_a_verdict_is_one_line() -> None:
+    assert verdict(FOUND) == "Out of GPU memory (cuda_oom), 90 % sure"
+    assert verdict(CLEAN) == "No failure found, 90 % sure"
+    assert verdict(UNKNOWN) == "Cause unknown"
+
+
+@given(anything(Diagnosis), anything(Task))
+def test_nothing_in_a_diagnosis_harms_a_terminal_or_the_json(found: Diagnosis, task: Task) -> None:
+    report = Report(found, Subject(JobRef(1), found.note, task, task.end))
+    for sheet in (PIPE, TERMINAL, Sheet(1)):
+        for line in report_lines(report, {}, sheet):
+            plain = line.removeprefix("\x1b[1m").removeprefix("\x1b[2m").removesuffix("\x1b[0m")
+            assert plain.isprintable()
+    json.loads(json.dumps(report_json(report)))
