@@ -53,7 +53,7 @@ def report_lines(report: Report, titles: Mapping[str, str], sheet: Sheet) -> Ite
         yield from sheet.prose(_heading(report.subject))
     yield from sheet.prose(found.explanation)
     if found.evidence:
-        yield from ("", "Proof:" if found.cause else "Last lines:")
+        yield from ("", "Proof:" if found.is_proved else "Last lines:")
         yield from (sheet.line(f"{_INDENT}{_place(line, sheet)}{line.text}") for line in found.evidence)
     if found.advice:
         yield from ("", "What to do:", *sheet.prose(found.advice, _INDENT))

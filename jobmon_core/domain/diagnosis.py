@@ -49,13 +49,14 @@ class Diagnosis:
     title: str
     explanation: str
     advice: str
-    evidence: tuple[Line, ...] = ()
+    evidence: tuple[Line, ...] = ()  # the lines that prove the cause; else the last ones of the log
     symptoms: tuple[str, ...] = ()  # ids of rules that matched but are not the cause
     log_path: str = ""  # the file to read on in
     note: str = ""  # what hindered the analysis, e.g. that no log was found
     label: str | None = None  # of jobmon_core.domain.labels; None where nothing is certain
     confidence: float = 0.0  # 0 to 1
     fingerprint: str = ""  # the same for the same failure elsewhere; empty without a cause
+    is_proved: bool = False  # whether the evidence proves the cause
 
 
 def diagnose(
@@ -81,7 +82,7 @@ def names_an_origin(findings: Iterable[Finding], lines: LogLines) -> bool:
 def _worst(roots: Iterable[Finding], scene: Scene) -> Finding | None:
     """Return the best candidate for the cause: of the highest precedence, then the earliest.
 
-    Of two exceptions of which one was raised while the other was handled, the later one ended the program.
+    Of two exceptions that no rule knows better, the one raised while the other was handled ended the program.
     """
     worst: Finding | None = None
     for root in roots:
@@ -106,7 +107,7 @@ class _Judge:
 
     def verdict(self) -> Diagnosis:
         if self._evidence.state is JobState.COMPLETED:
-            return self._healthy("Completed", "The job completed.")
+            return self._healthy("Completed", "The job completed.", _STATED)
         root = self._root()
         stated = stated_cause(self._evidence)
         if stated is not None and not self._explains(root):
@@ -117,17 +118,16 @@ class _Judge:
         if implied is not None:
             return self._from_cause(implied, _IMPLIED)
         if self._evidence.state is JobState.UNKNOWN and self._scene.lines and self._ends_well():
-            return self._healthy("No failure found", "Nothing in the log shows a failure.")
+            return self._healthy("No failure found", "Nothing in the log shows a failure.", _PROVED)
         return self._unexplained()
 
     def _root(self) -> Finding | None:
         scene = self._scene
-        root = _worst(last_episode(scene), scene)
-        if root is None or self._evidence.state is not JobState.UNKNOWN:
-            return root
-        # nothing but the log says whether the job failed: what it survived is no failure
-        survived = scene.went_on_after(root) and scene.was_caught(root) and self._ends_well()
-        return None if survived else root
+        roots = last_episode(scene)
+        # where nothing but the log says whether the job failed, what it survived is no failure
+        if self._evidence.state is JobState.UNKNOWN and self._ends_well():
+            roots = () if all(map(scene.was_survived, roots)) else roots
+        return _worst(roots, scene)
 
     def _ends_well(self) -> bool:
         """Whether no wrapper reports, as one of the last things in the log, that something failed."""
@@ -140,11 +140,11 @@ class _Judge:
             return False
         return not self._scene.went_on_after(root)
 
-    def _healthy(self, title: str, explanation: str) -> Diagnosis:
+    def _healthy(self, title: str, explanation: str, confidence: float) -> Diagnosis:
         warnings = (f.rule for f in self._scene.claimed if f.rule.severity is Severity.WARNING)
         found = tuple(dict.fromkeys(rule.id for rule in warnings))
         return Diagnosis(
-            None, title, explanation, "", symptoms=found, note=self._note, label=CLEAN, confidence=_PROVED
+            None, title, explanation, "", symptoms=found, note=self._note, label=CLEAN, confidence=confidence
         )
 
     def _from_root(self, root: Finding) -> Diagnosis:
@@ -164,6 +164,7 @@ class _Judge:
             label=rule.label,
             confidence=round(trust - doubt, 2),
             fingerprint=fingerprint(rule.id, line.text, frame.text if frame else ""),
+            is_proved=True,
         )
 
     def _shown(self, frame: Frame | None) -> tuple[Line, ...]:
@@ -173,8 +174,9 @@ class _Judge:
     def _from_cause(self, cause: Cause, confidence: float) -> Diagnosis:
         """Report a cause that rests on Slurm, with the log's own line of it where there is one."""
         label = label_of(cause.id)
-        claimed = self._scene.claimed
-        proof = tuple(self._scene.lines[f.position] for f in claimed if f.rule.label == label)[:1]
+        alike = [f for f in self._scene.claimed if f.rule.label == label]
+        alike.sort(key=lambda f: -f.rule.precedence)  # the kernel's own words before a shell's "Killed"
+        proof = tuple(self._scene.lines[f.position] for f in alike[:1])
         shown = proof or self._last_lines()
         return Diagnosis(
             cause=cause.id,
@@ -188,6 +190,7 @@ class _Judge:
             label=label,
             confidence=confidence,
             fingerprint=fingerprint(cause.id, ""),
+            is_proved=bool(proof),
         )
 
     def _unexplained(self) -> Diagnosis:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 CLEAN: Final = "clean"  # no failure at all
+GENERIC: Final = "python_exception_other"  # an exception that no other label names: often a mere look-up
 
 LABELS: Final = frozenset({
     "clean", "cuda_oom", "host_oom_kill", "python_memory_error", "slurm_timeout", "slurm_cancelled",

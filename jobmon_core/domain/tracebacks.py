@@ -7,17 +7,21 @@ the labels before their lines.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 
 from jobmon_core.domain.loglines import LogLines
 
 _FURTHEST_LINES = 400  # tracebacks are shorter: a recursion prints its frames once and counts the rest
 _LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python3", "<frozen ", "<string>")
 _HEAD = "Traceback (most recent call last)"
-_CHAIN = ("During handling of the above exception", "The above exception was the direct cause")
+_WHILE_HANDLING = "During handling of the above exception"
+_DIRECT_CAUSE = "The above exception was the direct cause"
 # outermost frames of an exception that nobody caught: of the main program, a thread or a process
 _PROGRAM = ", in <module>"
 _OUTERMOST = (_PROGRAM, ", in _bootstrap", ", in _run_module_as_main", ", in spawn_main")
 _RUNNERS = 3  # frames of Python's own (runpy) before the program's first
+FATAL = "Fatal Python error"
+IGNORED = "Exception ignored in"  # what Python prints above a traceback that ends nothing
 _NEAR_LINES = 12  # other ranks may print so much between two lines of one
 
 
@@ -85,6 +89,21 @@ def traceback_above(lines: LogLines, position: int) -> Traceback:
     return Traceback(head, tuple(reversed(frames)))
 
 
+def dump_below(lines: LogLines, position: int) -> Traceback:
+    """Return the calls that faulthandler prints below a fatal error; without frames where it printed none.
+
+    Format: CPython's ``Doc/library/faulthandler.rst``: most recent call first, no code.
+    """
+    frames: list[Frame] = []
+    for index in range(position + 1, min(len(lines), position + 1 + _FURTHEST_LINES)):
+        text = lines.bare[index]
+        if _is_frame(text):
+            frames.append(Frame(index, None, text))
+        elif frames and lines.labels[index] == lines.labels[position]:
+            break
+    return Traceback(None, tuple(reversed(frames)))
+
+
 def is_code(lines: LogLines, position: int) -> bool:
     """Tell whether a line is code that a traceback quotes below one of its frames."""
     if not lines.bare[position][:1].isspace():
@@ -96,12 +115,21 @@ def is_code(lines: LogLines, position: int) -> bool:
     return False
 
 
-def follows_in_chain(lines: LogLines, earlier: int, later: Traceback) -> bool:
-    """Tell whether an exception was raised while that at ``earlier`` was handled."""
+class Link(Enum):
+    """How an exception came from an earlier one."""
+
+    WHILE_HANDLING = "raised while the earlier one was handled: the later one ended the handling"
+    FROM = "raised from the earlier one, which is its direct cause"
+
+
+def link(lines: LogLines, earlier: int, later: Traceback) -> Link | None:
+    """Return how the later exception came from that at ``earlier``; None where nothing says that it did."""
     if later.head is None or not earlier < later.head:
-        return False
-    between = lines.texts[max(earlier, later.head - _NEAR_LINES) : later.head]
-    return any(mark in text for text in between for mark in _CHAIN)
+        return None
+    between = "\n".join(lines.bare[max(earlier, later.head - _NEAR_LINES) : later.head])
+    if _WHILE_HANDLING in between:
+        return Link.WHILE_HANDLING
+    return Link.FROM if _DIRECT_CAUSE in between else None
 
 
 def _is_frame(text: str) -> bool:

@@ -116,7 +116,7 @@ def try_on(path: str, own: Path | None) -> Trial:
     if part.problem:
         raise JobmonError(f"{path} {part.problem}")
     lines = LogLines([part.excerpt])
-    found = Matcher(rules).findings(lines)
+    found = Matcher(rules).every_match(lines)
     claimed = {finding.position for finding in Scene(found, lines).claimed}
     by_line: dict[int, list[Rule]] = {}
     for finding in found:

@@ -128,6 +128,7 @@ def test_a_trial_shows_what_each_pattern_hits_and_which_one_claims_it(shell: She
         "    diverged (root) matches code that a traceback quotes, and can't claim it",
         "5: RuntimeError: PHYSICS DIVERGED at step 7",
         "    diverged (root) claims it",
+        "    python_exception_other.runtime_error (root) matches too",
         "    python_exception_other (root) matches too",
         "verdict: Diverged (diverged), 90 % sure",
     ]

@@ -29,7 +29,10 @@ RULES = {
     "noticed": rule("noticed", 0, Role.CONTEXT, Severity.WARNING),
     "cuda_oom": rule("cuda_oom", 78),
     "python": rule("python", 44),
+    "segfault": rule("segfault", 45),
     "python.variant": rule("python.variant", 44),
+    "python_exception_other": rule("python_exception_other", 44),
+    "python_exception_other.variant": rule("python_exception_other.variant", 44),
     "nccl_timeout": rule("nccl_timeout", 20),
     "slurm_timeout": rule("slurm_timeout", 12),
     "noise": rule("noise", 15),
@@ -253,10 +256,34 @@ def test_the_fingerprint_is_the_same_on_another_rank_and_another_for_another_fai
     assert first.fingerprint != judge(FAILED, "cuda_oom 7").fingerprint
 
 
-def test_of_an_exception_raised_while_another_was_handled_the_later_one_is_the_cause() -> None:
+def test_what_was_raised_while_a_mere_lookup_was_handled_is_the_cause() -> None:
     chain = ("During handling of the above exception, another exception occurred:", "")
+    lookup = (*TRACEBACK[:-1], "python_exception_other")
+    found = judge(FAILED, *lookup, "", *chain, *TRACEBACK[:-1], "python_exception_other.variant")
+    assert found.cause == "python_exception_other.variant"
+    assert judge(FAILED, *TRACEBACK, "", *chain, *TRACEBACK[:-1], "python.variant").cause == "python"
+
+
+def test_of_an_exception_raised_from_another_the_first_is_the_cause() -> None:
+    chain = ("The above exception was the direct cause of the following exception:", "")
     found = judge(FAILED, *TRACEBACK, "", *chain, *TRACEBACK[:-1], "python.variant")
-    assert found.cause == "python.variant"
+    assert found.cause == "python"
+
+
+def test_the_evidence_of_a_fatal_error_is_the_users_own_frame_of_its_dump() -> None:
+    found = judge(
+        FAILED,
+        "Fatal Python error: segfault",
+        "",
+        "Current thread 0x00007f0000001740 (most recent call first):",
+        '  File "/env/lib/python3.11/site-packages/fast/core.py", line 7 in read',
+        '  File "/home/u/train.py", line 3 in <module>',
+        "Extension modules: fast (total: 1)",
+    )
+    assert texts(found.evidence) == [
+        'File "/home/u/train.py", line 3 in <module>',
+        "Fatal Python error: segfault",
+    ]
 
 
 def test_a_program_that_failed_twice_in_a_row_is_judged_by_its_last_run() -> None:

@@ -58,7 +58,7 @@ def test_stdout_is_read_where_stderr_tells_no_failure(logs: tuple[Path, Path]) -
 def test_stdout_is_not_asked_where_stderr_tells_the_failure(logs: tuple[Path, Path]) -> None:
     logs[0].write_text("the config says: CUDA out of memory is retried\nRuntimeError: CUDA out of memory.\n")
     logs[1].write_text("ValueError: bad\n")
-    assert look(FAILED, logs).cause == "python_exception_other"
+    assert look(FAILED, logs).label == "python_exception_other"
 
 
 def test_where_the_end_shows_only_consequences_the_beginning_of_the_run_is_read(
@@ -69,7 +69,7 @@ def test_where_the_end_shows_only_consequences_the_beginning_of_the_run_is_read(
         dump = "  frame #3: c10d::ProcessGroupNCCL::run\n" * (kib * 1024 // 40)
         logs[1].write_text(cause + dump + last)
         found = look(FAILED, logs)
-        assert (found.cause, found.evidence[-1].number) == ("python_exception_other", 1)
+        assert (found.label, found.evidence[-1].number) == ("python_exception_other", 1)
 
 
 def test_the_log_of_the_rank_that_died_is_read_where_the_main_log_shows_only_consequences(
@@ -79,7 +79,7 @@ def test_the_log_of_the_rank_that_died_is_read_where_the_main_log_shows_only_con
     rank = logs[1].with_name("slurm-412_3.err")
     rank.write_text("ValueError: bad\n")
     found = explain(FAILED, str(logs[0]), str(logs[1]), job_id=412)
-    assert (found.cause, found.log_path) == ("python_exception_other", str(rank))
+    assert (found.label, found.log_path) == ("python_exception_other", str(rank))
 
 
 def test_what_hindered_the_reading_is_noted(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_one_file_for_both_is_read_once(tmp_path: Path) -> None:
     log = tmp_path / "slurm-1.out"
     log.write_text("ValueError: bad\n")
     for stderr in (str(log), ""):
-        assert explain(FAILED, str(log), stderr).cause == "python_exception_other"
+        assert explain(FAILED, str(log), stderr).label == "python_exception_other"
 
 
 def test_where_no_log_is_found_the_note_says_where_was_looked(logs: tuple[Path, Path]) -> None:
@@ -123,7 +123,7 @@ def test_a_broken_pattern_file_of_the_user_costs_only_its_own_rules(
     own = tmp_path / "own.json"
     own.write_text('{"schema_version": 1, "rules": [{"id": "x"}]}')
     found = look(FAILED, logs, own)
-    assert found.cause == "python_exception_other"
+    assert found.label == "python_exception_other"
     assert "shipped patterns" in found.note
     assert "rules[0].regex: missing" in found.note
 

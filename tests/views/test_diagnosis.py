@@ -29,6 +29,7 @@ FOUND = Diagnosis(
     label="cuda_oom",
     confidence=0.9,
     fingerprint="0a1b2c3d4e5f6071",
+    is_proved=True,
 )
 UNKNOWN = Diagnosis(
     None, "Cause unknown", "Its last lines follow.", "", evidence=(Line("a", None, "the end"),)

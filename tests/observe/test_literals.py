@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jobmon_core.observe.literals import needed_literals
+from jobmon_core.observe.patterns import load_rules
+from jobmon_core.observe.regex import Test as Expression
+
+REGEXES = [regex for rule in load_rules() for regex in rule.regex]
+
+
+@pytest.mark.parametrize(
+    ("regex", "needed"),
+    [
+        ("Killed", [{"killed"}]),
+        (r"(?:CUDA|HIP) error: \d+", [{"cuda error: ", "hip error: "}]),
+        (r"^\s*[Oo]ut of memory\b.{0,40}device$", [{"out of memory"}, {"device"}]),
+        ("errors? in files?", [{"error in file", "errors in file", "error in files", "errors in files"}]),
+        ("(?:ab)+cd{2,3}", [{"ab"}]),
+        (r"\[Errno 13\]", [{"[errno 13]"}]),
+        ("(?i)Kill(?:ed|ing)", [{"killed", "killing"}]),
+        ("(?P<word>boom)!", [{"boom!"}]),
+        ("[a-z]+|boom", []),
+        (r"\d+", []),
+        ("x?y*", []),
+        (r"\x41bc", []),
+        (r"\Qa.b\E", []),
+        ("[[:digit:]]abc", []),
+        ("naïve", [{"na"}, {"ve"}]),
+    ],
+)
+def test_the_texts_that_each_match_holds_are_found(regex: str, needed: list[set[str]]) -> None:
+    found = [set(texts) for texts in needed_literals(regex)]
+    assert sorted(found, key=sorted) == sorted(needed, key=sorted)
+
+
+def test_what_tells_most_comes_first() -> None:
+    assert needed_literals(r"error: .*\bxid\b")[0] == {"xid"}
+
+
+def test_no_shipped_expression_is_tried_on_every_line() -> None:
+    assert [regex for regex in REGEXES if not needed_literals(regex)] == []
+
+
+@settings(deadline=None, max_examples=400)
+@given(
+    st.sampled_from(REGEXES).flatmap(
+        lambda regex: st.tuples(st.just(regex), st.from_regex(re.compile(regex, re.ASCII)))
+    )
+)
+def test_whatever_a_shipped_expression_matches_holds_what_it_needs(case: tuple[str, str]) -> None:
+    regex, text = case
+    for line in text.split("\n"):
+        if line.isascii() and Expression(regex).matches(line.encode()):
+            assert all(any(each in line.lower() for each in texts) for texts in needed_literals(regex))
+
+
+@given(st.text(alphabet=r"ab(?:|)[^]{1,2}\.*+?$^-dwx", max_size=30))
+def test_no_expression_makes_the_reading_fail(regex: str) -> None:
+    needed_literals(regex)
