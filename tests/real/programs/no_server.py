@@ -1,0 +1,7 @@
+"""Calls a server that is gone."""
+
+import socket
+
+with socket.create_server(("127.0.0.1", 0)) as server:
+    address = server.getsockname()
+socket.create_connection(address)

@@ -1,0 +1,10 @@
+"""Reads through a pointer to nowhere."""
+
+import ctypes
+
+
+def read() -> bytes:
+    return ctypes.string_at(0)
+
+
+read()

@@ -1,0 +1,6 @@
+"""Wants to listen where somebody listens already."""
+
+import socket
+
+first = socket.create_server(("127.0.0.1", 0))
+second = socket.create_server(first.getsockname())

@@ -1,0 +1,428 @@
+"""Jobs that really fail, of many kinds, on the real Slurm: what their user reads in Discord in the night."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from private_slurm import Cluster
+
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.diagnosis import Diagnosis
+from jobmon_core.domain.states import Outcome
+from tests.support.fake_discord import FakeDiscord, Payload
+from tests.support.told import facts, read, title
+from tests.support.user import User
+from tests.support.waiting import eventually
+
+# one worker submits all of them at once; each test then waits for its own
+pytestmark = pytest.mark.xdist_group("diagnoses")
+
+_ENVIRONMENT = {
+    name: value for name, value in os.environ.items() if not name.startswith(("JOBMON_", "SLURM_"))
+}
+_PROGRAMS = Path(__file__).with_name("programs")
+_LIMIT_S = 90.0  # slurmctld looks every 30 s for jobs at their limit
+_AT_ONCE = 4  # submissions; each is a process of its own
+_MAIN_LOG = "slurm-{job}.out"
+_CODE = "▌ │ "  # before a line of a log, where a message is shown as text
+_NO_CORES = "ulimit -c 0"
+_SMALL_DISK = "small"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One way to fail, and what the message about it has to say."""
+
+    script: str
+    title: str  # in the headline
+    label: str | None  # of the diagnosis in the state file
+    proof: tuple[str, ...]  # parts of lines that were printed, each of which is shown as a whole
+    advice: str  # in what to do
+    files: Mapping[str, str] = field(default_factory=dict)
+    options: tuple[str, ...] = ()
+    log: str = _MAIN_LOG  # where the proof stands
+    exit_code: str | None = "1 (general error)"  # None: by chance, as of a job at its limit
+    explanation: str = ""  # in the cause, beside the cause itself
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What came of a job: its message, the text of that, and what the state file keeps."""
+
+    job_id: int
+    payload: Payload
+    words: str
+    diagnosis: Diagnosis
+    log: Path
+
+    @property
+    def shown(self) -> list[str]:
+        """The lines of the log that the message shows."""
+        return [line.removeprefix(_CODE) for line in self.words.splitlines() if line.startswith(_CODE)]
+
+    def line(self, begin: str) -> str:
+        """Return the rest of the one line of the message that begins so."""
+        (line,) = (line for line in self.words.splitlines() if line.startswith(f"▌ {begin}"))
+        return line.removeprefix(f"▌ {begin}")
+
+
+def _program(name: str, *options: str) -> str:
+    return f"python3 {' '.join((*options, str(_PROGRAMS / name)))}"
+
+
+_KINDS = {
+    "import": Kind(
+        "python3 train_import.py",
+        files={"train_import.py": "import torchvision_that_nobody_installed as tv\n"},
+        title="Python module",
+        label="import_error",
+        proof=(
+            "ModuleNotFoundError: No module named 'torchvision_that_nobody_installed'",
+            "train_import.py",
+            "import torchvision_that_nobody_installed as tv",
+        ),
+        advice="which python",
+    ),
+    "file": Kind(
+        "python3 train_file.py",
+        files={"train_file.py": 'shards = open("/data/none/train.csv").read()\n'},
+        title="file is missing",
+        label="file_not_found",
+        proof=("FileNotFoundError: [Errno 2] No such file or directory: '/data/none/train.csv'",),
+        advice="path",
+    ),
+    "settings": Kind(
+        "python3 train_settings.py",
+        files={
+            "train_settings.py": 'import json\nsettings = json.load(open("settings.json"))\n',
+            "settings.json": '{"lr": 0.1,}\n',
+        },
+        title="no valid JSON",
+        label="python_exception_other",
+        proof=("json.decoder.JSONDecodeError: ", "settings = json.load"),
+        advice="json.tool",
+    ),
+    "chain": Kind(
+        _program("chain_in_function.py"),
+        title="file is missing",
+        label="file_not_found",
+        proof=(
+            "FileNotFoundError: [Errno 2] No such file or directory: '/data/none/tokenizer.json'",
+            "chain_in_function.py",
+            'Path("/data/none/tokenizer.json").read_text',
+        ),
+        advice="path",
+    ),
+    "chain-at-top": Kind(
+        _program("chain_at_top.py"),
+        title="file is missing",
+        label="file_not_found",
+        proof=("FileNotFoundError: [Errno 2] No such file or directory: '/data/none/tokenizer.json'",),
+        advice="path",
+    ),
+    "port": Kind(
+        _program("two_servers.py"),
+        title="port is already in use",
+        label="port_in_use",
+        proof=("OSError: [Errno 98] Address already in use", "second = socket.create_server"),
+        advice="MASTER_PORT",
+    ),
+    "refused": Kind(
+        _program("no_server.py"),
+        title="network failed",
+        label="network_error",
+        proof=("ConnectionRefusedError: [Errno 111] Connection refused",),
+        advice="port",
+    ),
+    "memory": Kind(
+        "ulimit -v 2000000\npython3 grow.py",
+        files={"grow.py": "table = bytearray(1 << 40)\n"},
+        title="memory (RAM)",
+        label="python_memory_error",
+        proof=("MemoryError", "table = bytearray(1 << 40)"),
+        advice="memory",
+    ),
+    "segfault": Kind(
+        f"{_NO_CORES}\npython3 -c 'import ctypes; ctypes.string_at(0)'",
+        title="Segmentation fault",
+        label="segfault",
+        proof=("Segmentation fault",),
+        advice="PYTHONFAULTHANDLER=1",
+        exit_code="139 (128 + 11: killed by SIGSEGV)",
+    ),
+    "segfault-traced": Kind(
+        f"{_NO_CORES}\n{_program('point.py', '-X faulthandler')}",
+        title="Segmentation fault",
+        label="segfault",
+        proof=("Fatal Python error: Segmentation fault", "point.py"),
+        advice="",
+        exit_code="139 (128 + 11: killed by SIGSEGV)",
+    ),
+    "assertion": Kind(
+        f"{_NO_CORES}\ngcc -o check check.c && ./check",
+        files={"check.c": "#include <assert.h>\nint main(int n, char **v) { assert(n > 7); return 0; }\n"},
+        title="check in the program failed",
+        label="assertion_error",
+        proof=("check: check.c:2: main: Assertion `n > 7' failed.",),
+        advice="condition",
+        exit_code="134 (128 + 6: killed by SIGABRT)",
+    ),
+    "abort": Kind(
+        f"{_NO_CORES}\npython3 -c 'import os; os.abort()'",
+        title="SIGABRT",
+        label="segfault",
+        proof=("Aborted",),
+        advice="lines",
+        exit_code="134 (128 + 6: killed by SIGABRT)",
+    ),
+    "killed": Kind(
+        "echo loading\n(kill -9 $BASHPID)",
+        title="Killed (SIGKILL)",
+        label="host_oom_kill",
+        proof=("Killed",),
+        advice="memory",
+        exit_code="137 (128 + 9: killed by SIGKILL)",
+    ),
+    "command": Kind(
+        "no_such_trainer --epochs 3",
+        title="command",
+        label="module_env",
+        proof=("no_such_trainer: command not found",),
+        advice="module",
+        exit_code="127 (command not found)",
+    ),
+    "permission": Kind(
+        "./not_executable.sh",
+        files={"not_executable.sh": "#!/bin/bash\necho never\n"},
+        title="may not be executed",
+        label="permission_denied",
+        proof=("./not_executable.sh: Permission denied",),
+        advice="chmod +x",
+        exit_code="126 (found, but could not be executed)",
+    ),
+    "disk": Kind(
+        "python3 save.py",
+        files={
+            "save.py": 'with open("small/checkpoint.pt", "wb") as file:\n    file.write(bytes(4 << 20))\n'
+        },
+        title="No space left",
+        label="disk_full",
+        proof=("OSError: [Errno 28] No space left on device",),
+        advice="df -h",
+    ),
+    "oom": Kind(
+        "python3 take.py",
+        files={"take.py": "table = bytearray(200 << 20)\nprint(len(table))\n"},
+        options=("--mem=40M",),
+        title="Out of memory (RAM)",
+        label="host_oom_kill",
+        proof=("Detected 1 oom-kill event(s)",),
+        advice="--mem",
+        exit_code="0:125 (killed for using more memory than the job had)",
+        explanation="asked for",
+    ),
+    "cascade": Kind(
+        _program("launcher.py"),
+        title="value",
+        label="python_exception_other",
+        proof=(
+            "[rank2]: ValueError: sample 1537 of shard-00041.tar has 0 frames, expected 16",
+            "ranks.py",
+            'raise ValueError("sample 1537',
+        ),
+        advice="value",
+    ),
+    "ranks": Kind(
+        f"srun -n 3 -K -o slurm-%j_%t.err {_program('step.py')}",
+        options=("-n", "3"),
+        title="key is missing",
+        label="python_exception_other",
+        proof=("KeyError: 'warmup_steps'", "step.py", 'print(limits["warmup_steps"])'),
+        advice="keys",
+        log="slurm-{job}_1.err",
+        exit_code=None,
+    ),
+    "stdout-only": Kind(
+        "echo 'INFO: 3 epochs' >&2\npython3 train_apart.py 2>&1",
+        files={"train_apart.py": "from math import no_such_function\n"},
+        options=("-o", "apart-%j.out", "-e", "apart-%j.err"),
+        title="Python module",
+        label="import_error",
+        proof=("ImportError: cannot import name 'no_such_function' from 'math'",),
+        advice="version",
+        log="apart-{job}.out",
+    ),
+    "nothing-said": Kind(
+        "seq -f 'epoch %g' 20\nexit 3",
+        title="failed",
+        label=None,
+        proof=("epoch 13", "epoch 20"),
+        advice="Read the log from its end upwards.",
+        exit_code="3",
+        explanation="exit code 3",
+    ),
+    "limit": Kind(
+        "echo epoch 1\nsleep 300",
+        options=("-t", "1"),
+        title="Time limit reached",
+        label="slurm_timeout",
+        proof=("DUE TO TIME LIMIT",),
+        advice="--time",
+        exit_code=None,
+        explanation="The limit was 00:01:00.",
+    ),
+    "hung": Kind(
+        _program("loader.py"),
+        options=("-t", "1"),
+        title="value",
+        label="python_exception_other",
+        proof=("ValueError: shard 7 is empty", 'raise ValueError("shard 7 is empty")', "loader.py"),
+        advice="value",
+        exit_code=None,
+        explanation="The job then hung until its time limit.",
+    ),
+}
+# what such a job has printed when it is to be at its limit
+_UNTIL_LIMIT = {"limit": "epoch 1", "hung": "ValueError: shard 7 is empty"}
+
+
+class Night:
+    """All the jobs of a night, and what is told of each."""
+
+    def __init__(self, user: User, impossible: Mapping[str, str]) -> None:
+        """``impossible``: kinds that can't fail on this machine, and why."""
+        self.user = user
+        self._impossible = impossible
+        kinds = {name: kind for name, kind in _KINDS.items() if name not in impossible}
+        for kind in kinds.values():
+            for name, text in kind.files.items():
+                (user.work / name).write_text(text, encoding="utf-8")
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            self.ids = dict(zip(kinds, pool.map(self._submit, kinds, kinds.values()), strict=True))
+        for name, printed in _UNTIL_LIMIT.items():
+            self._bring_to_its_limit(name, printed)
+
+    def _submit(self, name: str, kind: Kind) -> int:
+        script = self.user.script(kind.script, name=f"{name}.sh")
+        return self.user.submit("-J", name, *kind.options, script)
+
+    def _bring_to_its_limit(self, name: str, printed: str) -> None:
+        job_id = self.ids[name]
+        log = self.user.work / _MAIN_LOG.format(job=job_id)
+        eventually(lambda: log.exists() and printed in log.read_text(encoding="utf-8"), 60)
+        # in the second of its start a job can't end
+        at_limit = ("scontrol", "update", f"jobid={job_id}", "endtime=now")
+        eventually(lambda: self.user.run(*at_limit).returncode == 0)
+
+    def told(self, name: str) -> Told:
+        """Wait until a job is over and told; return what came of it."""
+        if name in self._impossible:
+            pytest.skip(self._impossible[name])
+        job_id = self.ids[name]
+        job = self.user.told(job_id, _LIMIT_S)
+        assert job.outcome is Outcome.FAILURE
+        (payload,) = (each for each in self.user.discord.received() if f"({job_id})" in title(each))
+        diagnosis = job.tasks[""].diagnosis
+        assert diagnosis is not None
+        log = self.user.work / _KINDS[name].log.format(job=job_id)
+        return Told(job_id, payload, read(payload), diagnosis, log)
+
+
+@pytest.fixture(scope="module")
+def night(slurm: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
+    """Jobs of every kind that can fail on this machine, on their way."""
+    with FakeDiscord() as discord:
+        user = User(tmp_path_factory.mktemp("night"), discord, {**_ENVIRONMENT, **slurm.env})
+        try:
+            yield Night(user, _impossible(user, slurm))
+        finally:
+            user.leave()
+            user.run("umount", "-l", _SMALL_DISK)
+        assert not discord.violations
+
+
+def _impossible(user: User, slurm: Cluster) -> dict[str, str]:
+    """Prepare what some kinds need; return those that are without it, and why."""
+    lacking = {}
+    if not slurm.has_cgroup_memory:
+        lacking["oom"] = "the kernel lets nobody limit memory here, so Slurm can't end a job OUT_OF_MEMORY"
+    if shutil.which("gcc") is None:
+        lacking["assertion"] = "there is no C compiler"
+    (user.work / _SMALL_DISK).mkdir()
+    if user.run("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", _SMALL_DISK).returncode:
+        lacking["disk"] = "only root can mount a disk"
+    return lacking
+
+
+@pytest.mark.parametrize("name", _KINDS)
+def test_the_message_names_the_cause_of_a_failure_and_proves_it(night: Night, name: str) -> None:
+    kind, told = _KINDS[name], night.told(name)
+    assert told.diagnosis.label == kind.label
+    headline = f"❌ {name} ({told.job_id}) failed"
+    assert title(told.payload) == (f"{headline}: {told.diagnosis.title}" if kind.label else headline)
+    assert kind.title in title(told.payload)
+    cause = told.line("Cause: ")
+    assert cause.startswith(told.diagnosis.explanation)
+    assert kind.explanation in cause
+    printed = told.log.read_text(encoding="utf-8").splitlines()
+    assert told.shown
+    assert [line for line in told.shown if line not in printed] == []
+    assert [part for part in kind.proof if not any(part in line for line in told.shown)] == []
+
+
+@pytest.mark.parametrize("name", _KINDS)
+def test_the_message_says_what_to_do_and_where_to_read_on(night: Night, name: str) -> None:
+    kind, told = _KINDS[name], night.told(name)
+    assert kind.advice in told.line("What to do: ")
+    assert "JOBID" not in told.words
+    assert told.line("Log: ") == str(told.log)
+    assert kind.exit_code in (None, facts(told.payload).get("Exit code"))
+
+
+def test_each_job_is_told_once_on_the_channel_of_failures(night: Night) -> None:
+    jobs = [night.told(name).job_id for name in night.ids]
+    told = [
+        title(payload).split("(")[1].split(")")[0] for payload in night.user.discord.received(Route.ERROR)
+    ]
+    assert sorted(told) == sorted(str(job_id) for job_id in jobs)
+    assert night.user.discord.received(Route.SUCCESS) == []
+
+
+def test_a_cascade_is_explained_by_the_rank_that_failed_first_and_by_none_that_it_tore_down(
+    night: Night,
+) -> None:
+    told = night.told("cascade")
+    log = told.log.read_text(encoding="utf-8")
+    assert log.count("[rank0]: ConnectionResetError") == log.count("Root Cause (first observed failure)") == 1
+    assert {line.partition(":")[0] for line in told.shown} == {"[rank2]"}
+    assert "nccl_timeout" in told.diagnosis.symptoms
+
+
+def test_a_rank_of_a_step_is_found_in_its_own_log_though_the_main_log_names_only_its_exit(
+    night: Night,
+) -> None:
+    told = night.told("ranks")
+    main = (night.user.work / _MAIN_LOG.format(job=told.job_id)).read_text(encoding="utf-8")
+    assert "task 1: Exited with exit code 1" in main
+    assert "KeyError" not in main
+    assert {line.file for line in told.diagnosis.evidence} == {str(told.log)}
+
+
+@pytest.mark.parametrize("name", ["import", "ranks", "limit", "nothing-said"])
+def test_diagnose_says_what_the_message_said(night: Night, name: str) -> None:
+    told = night.told(name)
+    done = night.user.jobmon("diagnose", str(told.job_id))
+    assert (done.returncode, done.stderr) == (0, ""), done
+    assert done.stdout.startswith(f"{told.diagnosis.title}\n")
+    assert [line for line in told.shown if line not in done.stdout] == []
+    answer = json.loads(night.user.jobmon("diagnose", "--json", str(told.job_id)).stdout)
+    assert (answer["cause"], answer["label"]) == (told.diagnosis.cause, told.diagnosis.label)
+    assert answer["explanation"] == told.diagnosis.explanation
+    assert [line["text"] for line in answer["evidence"]] == told.shown
