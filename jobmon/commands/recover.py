@@ -5,32 +5,85 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.commands.shop import open_shop
+from jobmon.errors import UsageError
 from jobmon.views.cells import one_line
+from jobmon_core.domain.comeback import Way
+from jobmon_core.domain.errors import AlreadyWatched
 from jobmon_core.engine.launcher import Launcher
-from jobmon_core.engine.recovery import Recovery
+from jobmon_core.engine.recovery import Recovery, stay
 
 if TYPE_CHECKING:
     import argparse
 
+    from jobmon_core.engine.wiring import Workshop
+
 DESCRIPTION = """\
 Restart the monitors that are provably gone. A job that ended meanwhile is analysed and told.
-Running it twice changes nothing; monitors that live, here or on another host, are left alone."""
+Running it twice changes nothing; monitors that live, here or on another host, are left alone.
+
+With --install this is done for you after every reboot and every ten minutes, by what this
+machine allows: cron, a timer of your own systemd, or Slurm's scrontab. What will be done is
+shown first; --uninstall takes exactly that away again."""
+EPILOG = """\
+examples:
+  jobmon recover
+  jobmon recover --install            propose a way, ask, do it
+  jobmon recover --install cron --yes
+  jobmon recover --uninstall"""
+
+BEST = "best"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``recover``."""
     parser.description = DESCRIPTION
-    parser.epilog = "examples:\n  jobmon recover"
+    parser.epilog = EPILOG
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument(
+        "--install",
+        nargs="?",
+        const=BEST,
+        choices=(BEST, *(way.value for way in Way)),
+        metavar="WAY",
+        help="have it run by itself: cron, systemd or scrontab; without one, the best there is",
+    )
+    what.add_argument("--uninstall", action="store_true", help="take away what --install put there")
+    what.add_argument("--quiet", action="store_true", help="say nothing unless something was done")
+    parser.add_argument("--yes", action="store_true", help="do not ask before installing or uninstalling")
+    parser.add_argument(
+        "--stay", action="store_true", help="end only with the monitors of this host: for a Slurm job"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Recover, and tell what was done per job."""
-    del options  # it has none
+    """Recover, and tell what was done per job; or see to it that this happens by itself."""
     shop = open_shop()
-    done = 0
-    for finding in Recovery(shop, Launcher(shop.home)).recover():
-        print(one_line(f"{finding.subject}: {finding.deed}"))
-        done += 1
-    if not done:
-        print("nothing to do: no job is being watched")
+    if options.install or options.uninstall:
+        from jobmon.commands import installing
+
+        if options.stay:
+            raise UsageError("--stay goes with recovering, not with --install or --uninstall")
+        if options.uninstall:
+            return installing.uninstall(shop, sure=options.yes)
+        way = None if options.install == BEST else Way(options.install)
+        return installing.install(shop, way, sure=options.yes)
+    if options.yes:
+        raise UsageError("--yes goes with --install or --uninstall")
+    _recover(shop, quiet=options.quiet)
+    if options.stay:
+        stay(shop)
     return 0
+
+
+def _recover(shop: Workshop, *, quiet: bool) -> None:
+    done = 0
+    try:
+        for finding in Recovery(shop, Launcher(shop.home)).recover():
+            if finding.acted or not quiet:
+                print(one_line(f"{finding.subject}: {finding.deed}"), flush=True)
+            done += 1
+    except AlreadyWatched:
+        if not quiet:  # the next turn of whoever calls us quietly comes by itself
+            raise
+    if not done and not quiet:
+        print("nothing to do: no job is being watched")

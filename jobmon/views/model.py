@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from jobmon_core.domain.exits import describe_exit
 from jobmon_core.domain.jobref import IndexSet, ref_of
+from jobmon_core.domain.outage import silence
 from jobmon_core.domain.states import JobState, Outcome
 from jobmon_core.domain.words import duration
 from jobmon_core.engine.census import Health, Snapshot
@@ -84,6 +85,7 @@ def as_json(snapshot: Snapshot) -> dict[str, Any]:
     job = snapshot.job
     task = leading(job)
     end = task.end if task else None
+    quiet = silence(job)
     return {
         "job_id": str(job.ref),
         "name": job.name,
@@ -101,7 +103,7 @@ def as_json(snapshot: Snapshot) -> dict[str, Any]:
         "limit_s": task.limit_s if task else None,
         "restarts": task.restarts if task else 0,
         "as_of": job.answered_s,
-        "stale_since": job.stale_since_s,
+        "stale_since": quiet.since_s if quiet and not job.closed else None,
     }
 
 

@@ -11,6 +11,7 @@ from jobmon.views.cells import one_line
 from jobmon.views.model import cause, clock, elapsed, state
 from jobmon_core.domain.exits import describe_exit
 from jobmon_core.domain.jobref import ref_of
+from jobmon_core.domain.outage import silence
 from jobmon_core.domain.states import JobState
 from jobmon_core.domain.words import duration, size
 from jobmon_core.engine.census import Health, Snapshot
@@ -50,9 +51,10 @@ def _state(job: WatchedJob, now_s: float) -> str:
     """Return the state; how old the knowledge is where the scheduler does not answer."""
     if job.answered_s is None and not job.closed:
         return "submitted" if job.stale_since_s is None else "not known yet (Slurm does not answer)"
-    if job.stale_since_s is None or job.answered_s is None or job.closed:
+    quiet = silence(job)
+    if quiet is None or job.answered_s is None or job.closed:
         return state(job)
-    return f"{state(job)} (as of {clock(job.answered_s, now_s)})"
+    return f"{state(job)} (as of {clock(job.answered_s, now_s)}, stale since {clock(quiet.since_s, now_s)})"
 
 
 def _health(snapshot: Snapshot) -> str:
@@ -87,8 +89,9 @@ def _heading(snapshot: Snapshot, now_s: float) -> Iterator[str]:
     yield _pair("state", _state(job, now_s) + (f", outcome {job.outcome}" if job.outcome else ""))
     monitor = f", process {snapshot.owner.pid} on {snapshot.owner.host}" if snapshot.owner else ""
     yield _pair("monitor", _health(snapshot) + (monitor if snapshot.health is not Health.DONE else ""))
-    if job.stale_why:
-        yield _pair("", f"the scheduler does not answer: {job.stale_why}")
+    if quiet := silence(job):
+        since = clock(quiet.since_s, now_s)
+        yield _pair("", f"no answer from the scheduler since {since}: {quiet.why or 'it says nothing'}")
     for name, value in (("folder", job.workdir), ("script", job.command)):
         if value:
             yield _pair(name, value)

@@ -94,6 +94,12 @@ _STATED: dict[JobState, Cause] = {
 }
 
 _BY_SIGNAL: dict[int, Cause] = {
+    4: Cause(
+        "segfault.illegal_instruction",
+        "Built for another kind of CPU",
+        "The program used an instruction that this node's CPU does not have (SIGILL).",
+        "Build it for the node's CPU (-march), or ask for the nodes it was built for (#SBATCH --constraint).",
+    ),
     6: Cause(
         "segfault.aborted",
         "The program gave itself up (SIGABRT)",

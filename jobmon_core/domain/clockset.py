@@ -23,6 +23,7 @@ def not_after(job: WatchedJob, now_s: float) -> WatchedJob:
         answered_s=None if job.answered_s is None else min(job.answered_s, now_s - _SLACK_S),
         record_asked_s=min(job.record_asked_s, now_s - _SLACK_S),
         stale_since_s=None if job.stale_since_s is None else min(job.stale_since_s, now_s),
+        outage_s=None if job.outage_s is None else min(job.outage_s, now_s),
         tasks={key: _task(task, now_s) for key, task in job.tasks.items()},
         outbox=outbox,
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from jobmon_core.domain.channels import Ping, Route
 from jobmon_core.domain.errors import ConfigInvalid
+from jobmon_core.domain.heartbeat import HeartbeatUrl, mask_addresses
 from jobmon_core.domain.newjob import BACKENDS
 from jobmon_core.domain.policy import Policy
 from jobmon_core.domain.webhook import Webhook, mask_webhooks
@@ -28,6 +29,7 @@ class Config:
     ping: Ping = Ping()
     backend: str = "slurm"
     policy: Policy = Policy()
+    heartbeat: HeartbeatUrl | None = None
 
     def webhook(self, route: Route) -> Webhook | None:
         """Return the webhook of one of the two channels."""
@@ -48,8 +50,8 @@ class _Section:
 
     def fault(self, key: str, what: str) -> None:
         where = ".".join(part for part in (self._path, key) if part)
-        # what stands in the wrong place may be a webhook
-        self._faults.append(mask_webhooks(f"{where}: {what}" if where else what))
+        # what stands in the wrong place may be a webhook, or the heartbeat's address
+        self._faults.append(mask_addresses(mask_webhooks(f"{where}: {what}" if where else what)))
 
     def section(self, key: str) -> _Section:
         path = f"{self._path}.{key}" if self._path else key
@@ -123,11 +125,12 @@ def parse_config(
     ping = _ping(discord)
     policy = _policy(top)
     backend = top.choice("backend", BACKENDS)
+    heartbeat = _heartbeat(top)
     for section in (discord, top):
         section.close()
     if faults:
         raise ConfigInvalid(source, faults)
-    return Config(webhooks[Route.SUCCESS], webhooks[Route.ERROR], ping, backend, policy)
+    return Config(webhooks[Route.SUCCESS], webhooks[Route.ERROR], ping, backend, policy, heartbeat)
 
 
 def _webhook(
@@ -156,6 +159,15 @@ def _webhook(
         return None
 
 
+def _heartbeat(top: _Section) -> HeartbeatUrl | None:
+    text = top.text("heartbeat_url").strip()
+    try:
+        return HeartbeatUrl.parse(text) if text else None
+    except ValueError as error:
+        top.fault("heartbeat_url", str(error))
+        return None
+
+
 def _ping(discord: _Section) -> Ping:
     users: list[str] = []
     roles: list[str] = []
@@ -174,6 +186,7 @@ def _policy(top: _Section) -> Policy:
     policy = Policy(
         running_s=poll.number("running_s", default.running_s, POLL_FLOOR_S),
         pending_s=poll.number("pending_s", default.pending_s, POLL_FLOOR_S),
+        warn_stale_s=poll.number("warn_stale_s", default.warn_stale_s, 0),
         accounting_grace_s=accounting.number("grace_s", default.accounting_grace_s, 0),
         deadline_s=accounting.number("deadline_s", default.deadline_s, 0),
         array_messages=messages.choice("array", ARRAY_MESSAGES),

@@ -12,6 +12,7 @@ from jobmon_core.domain.attention import attention
 from jobmon_core.domain.delivery import Message, Owed, in_order
 from jobmon_core.domain.job import Task, WatchedJob
 from jobmon_core.domain.messages import final
+from jobmon_core.domain.outage import is_over, warning_is_due
 from jobmon_core.domain.policy import Policy
 from jobmon_core.domain.states import Outcome, Phase
 from jobmon_core.domain.verdict import judge
@@ -42,11 +43,21 @@ class Deliver:
 
 
 @dataclass(frozen=True, slots=True)
+class Warn:
+    """Tell the user that the scheduler does not answer, unless another job has."""
+
+
+@dataclass(frozen=True, slots=True)
+class AllClear:
+    """Tell the user that the scheduler answers again."""
+
+
+@dataclass(frozen=True, slots=True)
 class Finish:
     """Nothing is left to do: end the monitor."""
 
 
-Action = AskRecord | AskAccounting | Explain | Deliver | Finish
+Action = AskRecord | AskAccounting | Explain | Warn | AllClear | Deliver | Finish
 
 EXPLAINED_AT_MOST = 50  # failed tasks of one array whose logs are read: the digest groups by cause
 
@@ -56,9 +67,9 @@ def decide(job: WatchedJob, policy: Policy, now_s: float) -> tuple[WatchedJob, t
     if job.dropped_s is not None:
         return job, (Finish(),)
     if job.closed:
-        return job, _deliveries(job, now_s) or _finish(job)
+        return job, (*_outage(job, policy, now_s), *(_deliveries(job, now_s) or _finish(job)))
     job = _judged(job, policy, now_s)
-    actions: list[Action] = []
+    actions = _outage(job, policy, now_s)
     if _wants_record(job):
         actions.append(AskRecord())
     else:
@@ -78,7 +89,7 @@ def decide(job: WatchedJob, policy: Policy, now_s: float) -> tuple[WatchedJob, t
 def wake_s(job: WatchedJob, policy: Policy, looked_s: float) -> float:
     """Return when something is to be done next; ``looked_s`` is when the queue was looked at last."""
     retries = [owed.next_try_s for owed in _heads(job)]
-    if job.closed:
+    if job.closed and job.outage_s is None:
         return min(retries, default=looked_s)
     inquiries = [task.inquiry.next_ask_s for task in job.tasks.values() if task.inquiry and not task.end]
     return min([looked_s + interval_s(job, policy), *inquiries, *retries])
@@ -105,15 +116,18 @@ def _wants_record(job: WatchedJob) -> bool:
         return False
     if not job.workdir:
         return True
-    return any(_wants_own_record(task, job.record_asked_s) for task in job.tasks.values() if not task.end)
+    return any(_wants_own_record(task, job) for task in job.tasks.values() if not task.end)
 
 
-def _wants_own_record(task: Task, asked_s: float) -> bool:
+def _wants_own_record(task: Task, job: WatchedJob) -> bool:
     if task.inquiry is not None:
         record = task.inquiry.record
         return not task.inquiry.record_gone and (record is None or record.state.is_alive)
-    # log paths may change until the start, and the node is known only then
-    return task.state.phase is Phase.ACTIVE and bool(task.history) and asked_s < task.history[-1].at_s
+    # log paths may change until the start, and the node is known only then; a later run of the same id may
+    # be another job's
+    again = (task.submit_s or 0) > (job.submitted_s or 0)
+    changed = bool(task.history) and job.record_asked_s < task.history[-1].at_s
+    return changed and (again or task.state.phase is Phase.ACTIVE)
 
 
 def _wants_accounting(job: WatchedJob, now_s: float) -> bool:
@@ -139,6 +153,13 @@ def _notice(job: WatchedJob, now_s: float) -> WatchedJob:
     return job
 
 
+def _outage(job: WatchedJob, policy: Policy, now_s: float) -> list[Action]:
+    """Return what is to be said about a scheduler that does not answer, or does again."""
+    if warning_is_due(job, policy, now_s):
+        return [Warn()]
+    return [AllClear()] if is_over(job) else []
+
+
 def _concluded(job: WatchedJob, policy: Policy, now_s: float) -> WatchedJob:
     messages = final(job, now_s, each=policy.array_messages == "each")
     return replace(job, concluded_s=now_s, outbox=job.outbox + tuple(_owed(messages)))
@@ -161,4 +182,4 @@ def _deliveries(job: WatchedJob, now_s: float) -> tuple[Action, ...]:
 
 
 def _finish(job: WatchedJob) -> tuple[Action, ...]:
-    return () if in_order(job.outbox) else (Finish(),)
+    return (Finish(),) if job.finished else ()

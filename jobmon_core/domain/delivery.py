@@ -15,6 +15,7 @@ class Tone(StrEnum):
     FAILURE = "failure"  # red
     CANCELLED = "cancelled"  # grey
     ATTENTION = "attention"  # amber: nothing ended, but somebody should look
+    RELIEF = "relief"  # blue: what was called attention to is over
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,7 @@ class Receipt:
     verdict: Verdict
     why: str = ""
     retry_after_s: float | None = None
+    for_all: bool = False  # nothing sent there now would fare better: it was not for this message
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,20 @@ def begun(owed: Owed, now_s: float) -> Owed:
         attempt_since_s=now_s,
         maybe_delivered=owed.maybe_delivered or cut_off,
     )
+
+
+_UNDER_WAY_S = 10.0  # how long what was sent may take to arrive, though its sender is gone
+
+
+def in_doubt_until_s(owed: Owed, now_s: float) -> float | None:
+    """Return until when an attempt that was cut off may still arrive; None where none can.
+
+    A repeat before that could arrive first: the second one would bear no mark, and overtake what followed.
+    """
+    if owed.attempt_since_s is None:
+        return None
+    until_s = owed.attempt_since_s + _UNDER_WAY_S
+    return until_s if owed.attempt_since_s <= now_s < until_s else None
 
 
 _DEFAULT_RETRY = RetryPolicy()

@@ -5,12 +5,14 @@ The rules of judging, in this order:
 1. A job that completed has no cause; only warnings are listed.
 2. One line belongs to one rule: the first in the rules' order that matches it. So wrappers and advice,
    which come first, can never be taken for a cause. Code that a traceback quotes belongs to none.
-3. Only the last episode counts: a failure after which the program went on was survived.
+3. Only the last episode counts: a failure after which the program went on was survived. What certainly ended
+   a process was not; of such ends the first counts, and what follows the scheduler's end is its consequence.
 4. Slurm's plain verdict (out of memory, time limit, node failure, ...) is the cause, but for a time limit,
    a deadline or a cancellation that an earlier failure in the log explains: the job hung after it.
 5. Else the root with the highest precedence, then the earliest, is the cause. Consequences, such as a
    collective operation that timed out, have a low precedence: any real failure beats them.
-6. Else what the exit status implies. Else nothing is claimed, and the last lines are shown.
+6. Else, or where that root is often survived or seems to be, what the exit status implies. Else nothing is
+   claimed, and the last lines are shown.
 """
 
 from __future__ import annotations
@@ -112,13 +114,14 @@ class _Judge:
         stated = stated_cause(self._evidence)
         if stated is not None and not self._explains(root):
             return self._from_cause(stated, _STATED)
-        if root is not None:
-            return self._from_root(root)
         implied = implied_cause(self._evidence)
+        if root is not None and not (implied and self._is_doubtful(root)):
+            return self._from_root(root)
         if implied is not None:
             return self._from_cause(implied, _IMPLIED)
         if self._evidence.state is JobState.UNKNOWN and self._scene.lines and self._ends_well():
-            return self._healthy("No failure found", "Nothing in the log shows a failure.", _PROVED)
+            trust = _PROVED if self._scene.ends_in_success else _SUSPECTED
+            return self._healthy("No failure found", "Nothing in the log shows a failure.", trust)
         return self._unexplained()
 
     def _root(self) -> Finding | None:
@@ -126,13 +129,17 @@ class _Judge:
         roots = last_episode(scene)
         # where nothing but the log says whether the job failed, what it survived is no failure
         if self._evidence.state is JobState.UNKNOWN and self._ends_well():
-            roots = () if all(map(scene.was_survived, roots)) else roots
+            roots = () if all(map(scene.went_on_after, roots)) else roots
         return _worst(roots, scene)
+
+    def _is_doubtful(self, root: Finding) -> bool:
+        """Whether the exit status is better evidence: the failure is often survived, or seems to be."""
+        return root.rule.precedence < SURE or self._scene.went_on_after(root)
 
     def _ends_well(self) -> bool:
         """Whether no wrapper reports, as one of the last things in the log, that something failed."""
         failed = (f for f in self._scene.claimed if f.rule.role is Role.SYMPTOM)
-        return all(self._scene.went_on_after(f) for f in failed)
+        return not self._scene.is_cut_short and all(map(self._scene.went_on_after, failed))
 
     def _explains(self, root: Finding | None) -> bool:
         """Whether the job met a failure and only then, without going on, its end by the scheduler."""
@@ -163,7 +170,8 @@ class _Judge:
             note=self._note,
             label=rule.label,
             confidence=round(trust - doubt, 2),
-            fingerprint=fingerprint(rule.id, line.text, frame.text if frame else ""),
+            # the line of an end names the process and the node, and tells no more than the rule
+            fingerprint=fingerprint(rule.id, "" if rule.is_final else line.text, frame.text if frame else ""),
             is_proved=True,
         )
 
@@ -219,8 +227,9 @@ class _Judge:
     def _others(self, chosen: Rule | Cause | None) -> tuple[str, ...]:
         """Name what else was found, once each, in the order of the log; mere context does not count."""
         label = label_of(chosen.id) if chosen else None
-        rules = (f.rule for f in self._scene.claimed if f.rule.role is not Role.CONTEXT)
-        return tuple(dict.fromkeys(rule.id for rule in rules if rule.label != label))
+        rules = [f.rule for f in self._scene.claimed if f.rule.role is not Role.CONTEXT]
+        found = dict.fromkeys([rule.id for rule in rules])
+        return tuple([name for name in found if label_of(name) != label])
 
 
 def _status(evidence: SlurmEvidence) -> str:

@@ -1,25 +1,29 @@
 """Which failures of a log belong together, and which of them the program survived.
 
-A log holds more failures than the last one: what was caught and retried, what an earlier run left in a
-file that later runs append to. Failures with much ordinary output between them are different episodes,
-and only the last one can have ended the job.
+A log holds more failures than the one that counts: what was caught and retried, what an earlier run left
+in a file that later runs append to, what other processes met when the first was gone. Failures with much
+ordinary output between them are different episodes, and only the last one can have ended the job. Within
+it the first end of a process counts; what is a consequence by its kind never hides such an end.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
-from itertools import accumulate
+from functools import cached_property
 
 from jobmon_core.domain.labels import GENERIC
 from jobmon_core.domain.loglines import LogLines
-from jobmon_core.domain.rules import Finding, Role, Severity
+from jobmon_core.domain.rules import UNNAMED_EXCEPTION, Finding, Role, Severity
 from jobmon_core.domain.tracebacks import (
     FATAL,
     IGNORED,
+    IN_THREAD,
+    NO_EXCEPTION,
     Link,
     Traceback,
     dump_below,
+    ends_of_tracebacks,
     is_code,
     link,
     traceback_above,
@@ -30,11 +34,11 @@ QUIET_LINES = 40  # more ordinary lines than this after a failure: the program w
 # often survived, such as a module that a script fails to load
 SURE = 20
 ORIGIN = 30  # from here on it is no consequence either, as what waits for a dead rank is
+STATED = 90  # from here on the kernel or the scheduler says it: no other failure explains it away
 _QUIET_LINES_OF_WEAK = 10
 _QUIET_LINES_OF_CAUGHT = 4  # a traceback that a program printed itself, to go on
-
-
-_WRAPPER = "wrapper"  # label of the rules for launchers, which start several processes
+_ENDS = ("slurm_timeout", "slurm_cancelled", "slurm_preempted", "node_fail")  # labels of the scheduler's ends
+_MARGIN = "!"  # the first character that can be seen: what begins at the margin does not sort before it
 
 
 class Scene:
@@ -45,17 +49,34 @@ class Scene:
         first: dict[int, Finding] = {}
         for finding in findings:
             first.setdefault(finding.position, finding)
+        exceptions, self.is_cut_short = ends_of_tracebacks(lines)
+        for position in exceptions:
+            if not lines.bare[position].startswith(NO_EXCEPTION):
+                first.setdefault(position, Finding(UNNAMED_EXCEPTION, position))
         self.lines = lines
         self._tracebacks: dict[int, Traceback] = {}
-        self.claimed = tuple(first[position] for position in sorted(first) if not is_code(lines, position))
-        # ordinary lines begin at the margin and match nothing: counted once, as they are asked for often
-        flush = [text[:1] > " " for text in lines.bare]
-        self._flush_before = (0, *accumulate(flush))
-        self._matched = [
-            f.position for f in self.claimed if f.rule.severity is Severity.ERROR and flush[f.position]
-        ]
-        self._successes = tuple(f.position for f in self.claimed if f.rule.role is Role.SUCCESS)
-        self._has_ranks = any(f.rule.role is Role.SYMPTOM or lines.labels[f.position] for f in self.claimed)
+        self.claimed = tuple([first[position] for position in sorted(first) if not is_code(lines, position)])
+        self._successes = [f.position for f in self.claimed if f.rule.role is Role.SUCCESS]
+
+    @property
+    def ends_in_success(self) -> bool:
+        """Whether the program says that it went well."""
+        return bool(self._successes)
+
+    @cached_property
+    def _ordinary(self) -> dict[str, list[int]]:
+        """For each rank's label the lines at the margin that no rule matched, in order."""
+        claimed = {f.position for f in self.claimed}
+        found: dict[str, list[int]] = {}
+        for position, (label, text) in enumerate(zip(self.lines.labels, self.lines.bare, strict=True)):
+            if text >= _MARGIN and position not in claimed:
+                found.setdefault(label, []).append(position)
+        return found
+
+    @cached_property
+    def _has_ranks(self) -> bool:
+        labels = self.lines.labels
+        return any(f.rule.role is Role.SYMPTOM or labels[f.position] for f in self.claimed)
 
     def roots(self) -> tuple[Finding, ...]:
         """Return what may be a cause, in the order of the log."""
@@ -67,8 +88,23 @@ class Scene:
 
     def _was_ignored(self, finding: Finding) -> bool:
         """Tell whether Python itself passed over an exception, as over one in a destructor."""
+        above = self._above(finding)
+        return any(mark in above for mark in IGNORED)
+
+    def _above(self, finding: Finding) -> str:
+        """Return the line above the traceback of a finding; empty where there is none."""
         head = self.traceback(finding).head
-        return bool(head) and IGNORED in self.lines.bare[(head or 0) - 1]
+        return self.lines.bare[head - 1] if head else ""
+
+    def is_final(self, finding: Finding) -> bool:
+        """Tell whether a failure certainly ended a process: nobody caught it, or it is reported as an end."""
+        if finding.rule.is_final:
+            return True
+        return self.traceback(finding).is_uncaught and IN_THREAD not in self._above(finding)
+
+    def is_schedulers_end(self, finding: Finding) -> bool:
+        """Tell whether a line says that the scheduler ended the job."""
+        return finding.rule.is_final and finding.rule.label in _ENDS
 
     def traceback(self, finding: Finding) -> Traceback:
         """Return the traceback of a finding; without frames where there is none."""
@@ -88,45 +124,43 @@ class Scene:
         end = part.stop if later is None else later.position
         if end not in range(root.position, part.stop + 1):
             return False  # in another file, whose order in time is not known
-        if any(root.position < position < end for position in self._successes):
+        if self.is_final(root) and (later is None or not self.is_final(later)):
+            return False
+        if bisect_left(self._successes, end) > bisect_right(self._successes, root.position):
             return True
-        return self._ordinary_lines(root.position + 1, end) > self._quiet_lines(root, later)
+        return self._ordinary_lines(root, end) > self._quiet_lines(root, later)
 
     def _quiet_lines(self, root: Finding, later: Finding | None) -> int:
         """Return how many ordinary lines a failure may leave behind it without having been survived."""
         if root.rule.precedence < SURE:
             return _QUIET_LINES_OF_WEAK
-        if not self._has_ranks and self.was_caught(root):
+        if not self._has_ranks and not self.is_final(root):
             if self.traceback(root).head is not None:
                 return _QUIET_LINES_OF_CAUGHT
             if later is not None and self.traceback(later).program:
                 return _QUIET_LINES_OF_WEAK  # it is known what ended the program
         return QUIET_LINES
 
-    def _ordinary_lines(self, start: int, stop: int) -> int:
-        """Count the lines that are no part of a failure, nor of a traceback or a table."""
-        flush = self._flush_before[stop] - self._flush_before[start]
-        return flush - bisect_left(self._matched, stop) + bisect_left(self._matched, start)
-
-    def was_survived(self, root: Finding) -> bool:
-        """Tell whether a failure ended nothing, as far as the log shows."""
-        return self.went_on_after(root) and self.was_caught(root)
-
-    def was_caught(self, finding: Finding) -> bool:
-        """Tell whether a failure does not show that it ended a program, thread or process."""
-        return not self.traceback(finding).is_uncaught
+    def _ordinary_lines(self, root: Finding, stop: int) -> int:
+        """Count what the rank of a failure printed after it that is no part of a failure, dump or table."""
+        lines = self._ordinary.get(self.lines.labels[root.position], [])
+        return bisect_left(lines, stop) - bisect_right(lines, root.position)
 
     def ended_handling(self, earlier: Finding, later: Finding) -> bool:
         """Tell whether an exception was raised while another was handled that may have been expected."""
         generic = earlier.rule.label == later.rule.label == GENERIC
         return generic and self._link(earlier, later) is Link.WHILE_HANDLING
 
+    def are_linked(self, earlier: Finding, later: Finding) -> bool:
+        """Tell whether one exception came from another."""
+        return self._link(earlier, later) is not None
+
     def _link(self, earlier: Finding, later: Finding) -> Link | None:
         return link(self.lines, earlier.position, self.traceback(later))
 
     def was_left_behind(self, earlier: Finding, later: Finding) -> bool:
         """Tell whether the program met a failure and went on until it met another."""
-        if self._link(earlier, later):
+        if self.are_linked(earlier, later):
             return False
         return self.went_on_after(earlier, later) or self._was_run_again(earlier, later)
 
@@ -148,7 +182,26 @@ def last_episode(scene: Scene) -> tuple[Finding, ...]:
     """Return those roots, in the order of the log, after which the program did not go on to the last."""
     kept: list[Finding] = []
     for root in reversed(scene.roots()):
-        if kept and (scene.was_left_behind(root, kept[-1])):
+        if kept and scene.was_left_behind(root, kept[-1]):
             break
         kept.append(root)
-    return tuple(reversed(kept))
+    return _first_ends(scene, kept[::-1])
+
+
+def _first_ends(scene: Scene, roots: list[Finding]) -> tuple[Finding, ...]:
+    """Leave out what came after an end: of the job by the scheduler, of the first process by itself."""
+    kept: list[Finding] = []
+    ended: Finding | None = None
+    first: Finding | None = None
+    for root in roots:
+        stated = root.rule.precedence >= STATED
+        if ended and not stated and root.position in scene.lines.part(ended.position):
+            continue
+        if scene.is_schedulers_end(root):
+            ended = ended or root
+        elif scene.is_final(root) and not stated and root.rule.precedence >= ORIGIN:
+            if first is not None and not scene.are_linked(first, root):
+                continue
+            first = root
+        kept.append(root)
+    return tuple(kept)

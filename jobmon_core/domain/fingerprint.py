@@ -14,11 +14,17 @@ from jobmon_core.domain.text import without_label
 _LENGTH = 16  # hexadecimal digits: 64 bits
 _KEPT_CHARACTERS = 300  # of a line; what differs after them is rarely the failure
 _VARIABLE = re.compile(
-    r"(?P<position>(?i:index|key|record|sample|row|offset|step|epoch|line)[ =:#]{1,3}\d+)"
-    r"|(?P<path>~?/[^\s'\",;()\[\]<>]+)"
-    r"|0x[0-9a-fA-F]+|\d[\d.:,TZ_-]*"
+    r"(?P<position>(?i:index|key|record|sample|row|offset|step|epoch|line|keyerror)[ =:#]{1,3}\d+)"
+    r"|(?P<path>~?/[^\s'\",;()\[\]<>]+|\b[\w.-]+/[\w./-]+|\b[\w-]*\d[\w-]*\.(?:"
+    r"arrow|bin|ckpt|csv|fits|gz|h5|hdf5|jpe?g|jsonl?|nc|np[yz]|parquet|pkl|png|pth?|rec|safetensors|tar|"
+    r"tfrecord|tsv|txt|ya?ml|zip)\b)"
+    r"|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
+    r"|0x[0-9a-fA-F]+|\b[0-9a-f]*\d[0-9a-f]*\b|\d[\d.:,TZ_-]*"
 )
 _TEMPORARY = re.compile(r"/(?:tmp|dev/shm|proc)/")  # of one run
+_OF_A_JOB = re.compile(
+    r"(?i)(job[_-]?)\d+|(?<=/)\d{4,}(?=/|$)"
+)  # parts of a path that differ from run to run
 
 
 def fingerprint(identifier: str, line: str, frame: str = "") -> str:
@@ -26,12 +32,12 @@ def fingerprint(identifier: str, line: str, frame: str = "") -> str:
 
     Args:
         identifier: the id of the rule or cause.
-        line: the line that proves it; empty where none does.
+        line: the line that proves it; empty where none does, or where it tells no more than the id.
         frame: the traceback's ``File "...", line N, in ...`` of the user's code; empty where there is none.
             Its line number does not count, as the code around it changes.
     """
     file, _, function = frame.strip().partition('", line ')
-    text = "\n".join((identifier, normalised(line), file, function.partition(", ")[2]))
+    text = "\n".join((identifier, normalised(line), _path(file), function.partition(", ")[2]))
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_LENGTH]
 
 
@@ -41,5 +47,11 @@ def normalised(line: str) -> str:
 
 
 def _replacement(match: re.Match[str]) -> str:
-    kept = match.lastgroup and not _TEMPORARY.match(match.group())
-    return match.group() if kept else "#"
+    if match.lastgroup == "path":
+        return _path(match.group())
+    return match.group() if match.lastgroup else "#"
+
+
+def _path(path: str) -> str:
+    """Return what of a path is the same in another run."""
+    return "#" if _TEMPORARY.search(path) else _OF_A_JOB.sub(r"\1#", path)

@@ -17,6 +17,7 @@ from jobmon_core.domain.policy import Policy
 from jobmon_core.domain.states import JobState
 
 Change = Callable[[Task, Inquiry], Inquiry]
+_SAME_SUBMISSION_S = 5  # within it the parts of one submission get their stamps
 _HISTORY_LIMIT = 200  # moments kept a part: a job that is requeued for weeks must not grow for ever
 
 
@@ -25,10 +26,8 @@ def fold_queue(job: WatchedJob, rows: Sequence[QueueRow], asked_s: float, policy
     ours = [row for row in rows if _in_scope(job, row) and _is_present(job, row)]
     waiting = _waiting(job, [row for row in ours if row.state.is_alive])
     job = replace(
-        job,
-        answered_s=asked_s,
-        stale_since_s=None,
-        stale_why="",
+        answered(job, asked_s),
+        submitted_s=_first_submission(job, [row.submit_s for row in ours]),
         waiting=str(waiting),
         waiting_reason=next((row.reason for row in ours if row.waiting), ""),
     )
@@ -71,6 +70,11 @@ def _waiting(job: WatchedJob, rows: Sequence[QueueRow]) -> IndexSet:
     if job.scope:
         return IndexSet.parse(job.scope if any(row.waiting for row in rows) else "")
     return IndexSet(tuple(span for row in rows if row.waiting for span in row.waiting.spans))
+
+
+def answered(job: WatchedJob, asked_s: float) -> WatchedJob:
+    """Note that the scheduler answered, whatever it said."""
+    return replace(job, answered_s=asked_s, stale_since_s=None, stale_why="")
 
 
 def unreachable(job: WatchedJob, why: str, now_s: float) -> WatchedJob:
@@ -136,7 +140,7 @@ def _seen(task: Task, row: QueueRow, asked_s: float, policy: Policy) -> Task:
 def _alive(task: Task, row: QueueRow, asked_s: float) -> Task:
     """Note that the part lives; an end that was being looked into is undone by it."""
     again = task.submit_s is not None and row.submit_s is not None and row.submit_s > task.submit_s
-    seen = _remember(task, row.state, row.word, row.reason, asked_s)
+    seen = _remember(task, row.state, row.word, row.reason, asked_s, again=again)
     return replace(
         seen,
         own_id=row.own_id or seen.own_id,
@@ -155,9 +159,11 @@ def _later(one_s: int | None, other_s: int | None) -> int | None:
     return max((moment_s for moment_s in (one_s, other_s) if moment_s is not None), default=None)
 
 
-def _remember(task: Task, state: JobState, word: str, reason: str, at_s: float) -> Task:
-    """Keep state and reason; a change of state, or of the reason to wait, becomes history."""
-    if task.history and (task.history[-1].state, task.history[-1].reason) == (word, reason):
+def _remember(
+    task: Task, state: JobState, word: str, reason: str, at_s: float, *, again: bool = False
+) -> Task:
+    """Keep state and reason; a change of either, or the same in another run (``again``), becomes history."""
+    if task.history and not again and (task.history[-1].state, task.history[-1].reason) == (word, reason):
         return task
     history = (*task.history, Moment(word, at_s, reason))[-_HISTORY_LIMIT:]
     return replace(task, state=state, word=word, reason=reason, history=history)
@@ -195,11 +201,52 @@ def fold_record(job: WatchedJob, answer: RecordAnswer, now_s: float) -> WatchedJ
         case NotListed():
             return each_inquiry(job, lambda _, inquiry: replace(inquiry, record_gone=True))
         case told:
+            job = _without_namesake(job, told)
             records = [record for record in told if job.is_ours(record.submit_s)]
             return each_inquiry(
                 _counted(_described(job, records), records),
                 lambda task, inquiry: _recorded(task, inquiry, records),
             )
+
+
+def _first_submission(job: WatchedJob, submitted_s: Sequence[int | None]) -> int | None:
+    if job.submitted_s is not None:
+        return job.submitted_s
+    return min((moment_s for moment_s in submitted_s if moment_s is not None), default=None)
+
+
+def _without_namesake(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
+    """Forget what was learnt from a later job of the same id, to which a slurmctld without its state gave it.
+
+    A requeue is a later submission too, but Slurm counts those; who was submitted later and never
+    restarted is somebody else.
+    """
+    if job.submitted_s is None:
+        return replace(job, submitted_s=_first_submission(job, [record.submit_s for record in records]))
+    latest_s = job.submitted_s + _SAME_SUBMISSION_S
+    others = [
+        record.submit_s
+        for record in records
+        if record.restarts == 0 and record.submit_s is not None and record.submit_s > latest_s
+    ]
+    if not others:
+        return job
+    until_s = min(others) - 1
+    tasks = {
+        key: replace(
+            task,
+            state=JobState.UNKNOWN,
+            word=JobState.UNKNOWN,
+            submit_s=job.submitted_s,
+            inquiry=None,
+            end=None,
+            diagnosis=None,
+        )
+        if task.submit_s is not None and task.submit_s > until_s
+        else task
+        for key, task in job.tasks.items()
+    }
+    return replace(job, not_after_s=until_s, tasks=tasks)
 
 
 def _described(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:

@@ -88,6 +88,7 @@ class Inquiry:
     record_gone: bool = False  # slurmctld answered that it does not know the job
     ledger: Ledger = Ledger.UNASKED
     row: AccountingRow | None = None
+    ledger_why: str = ""  # why accounting did not answer, in its own words
     asked: int = 0  # how often accounting answered or failed to
     next_ask_s: float = 0.0
     rest: JobState | None = None  # the end of an array's waiting tasks, which may include this one
@@ -144,6 +145,8 @@ class WatchedJob:
     job_id: int
     taken_s: float  # when jobmon took it on
     not_before_s: float = 0.0  # no run of this job was submitted earlier: the id may have been another's
+    not_after_s: float | None = None  # nor later: Slurm lost it and gave its id to another
+    submitted_s: int | None = None  # the first submission of it that was seen; a requeue is a later one
     backend: str = "slurm"
     cluster: str = ""
     remote: bool = False  # submitted with -M: questions must name the cluster
@@ -163,6 +166,7 @@ class WatchedJob:
     answered_s: float | None = None  # when the scheduler last answered about this job
     stale_since_s: float | None = None  # since when it does not answer
     stale_why: str = ""
+    outage_s: float | None = None  # since when, if this job told the user that it does not; see `outage`
     noticed: tuple[str, ...] = ()  # what the user was told while the job lives
     outbox: tuple[Owed, ...] = ()
     concluded_s: float | None = None  # when the final messages were made
@@ -189,6 +193,12 @@ class WatchedJob:
         return self.concluded_s is not None or self.dropped_s is not None
 
     @property
+    def finished(self) -> bool:
+        """Whether its monitor may leave: dropped, or told with nothing more to tell."""
+        owes = self.outage_s is not None or any(owed.is_open for owed in self.outbox)
+        return self.dropped_s is not None or (self.closed and not owes)
+
+    @property
     def undelivered(self) -> int:
         """How many messages are owed or were given up."""
         return sum(1 for owed in self.outbox if owed.delivered_s is None)
@@ -201,8 +211,10 @@ class WatchedJob:
         return worst(task.end.outcome for task in self.tasks.values() if task.end)
 
     def is_ours(self, submit_s: int | None) -> bool:
-        """Whether a run that was submitted then can be this job's, and not that of an older job of its id."""
-        return submit_s is None or submit_s >= self.not_before_s
+        """Whether a run that was submitted then can be this job's, and not that of another of the same id."""
+        if submit_s is None:
+            return True
+        return submit_s >= self.not_before_s and (self.not_after_s is None or submit_s <= self.not_after_s)
 
     def with_task(self, task: Task) -> WatchedJob:
         """Return this job with one part replaced."""

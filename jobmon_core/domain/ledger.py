@@ -22,8 +22,8 @@ def fold_accounting(
             return each_inquiry(
                 job, lambda _, inquiry: replace(_asked(inquiry, policy, now_s), ledger=Ledger.DISABLED)
             )
-        case Unreachable():
-            return each_inquiry(job, lambda _, inquiry: _unanswered(inquiry, policy, now_s))
+        case Unreachable(why):
+            return each_inquiry(job, lambda _, inquiry: _unanswered(inquiry, why, policy, now_s))
         case told:
             rows = [row for row in told if job.is_ours(row.submit_s)]
             job = _members_from(_named_by(job, rows), rows, policy, now_s)
@@ -43,9 +43,11 @@ def _named_by(job: WatchedJob, rows: Sequence[AccountingRow]) -> WatchedJob:
     )
 
 
-def _unanswered(inquiry: Inquiry, policy: Policy, now_s: float) -> Inquiry:
+def _unanswered(inquiry: Inquiry, why: str, policy: Policy, now_s: float) -> Inquiry:
     later = _asked(inquiry, policy, now_s)
-    return later if inquiry.ledger is Ledger.TOLD else replace(later, ledger=Ledger.UNREACHABLE)
+    if inquiry.ledger is Ledger.TOLD:
+        return later
+    return replace(later, ledger=Ledger.UNREACHABLE, ledger_why=why)
 
 
 def _asked(inquiry: Inquiry, policy: Policy, now_s: float) -> Inquiry:

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import overload
 
 from jobmon_core.domain.text import LABEL_STARTS, without_label
@@ -40,7 +40,7 @@ class LogLines(Sequence[Line]):
     def __init__(self, excerpts: Sequence[Excerpt]) -> None:
         """Put ``excerpts`` into one sequence, in their order."""
         self.excerpts = tuple(excerpt for excerpt in excerpts if excerpt.texts)
-        self.texts = tuple(text for excerpt in self.excerpts for text in excerpt.texts)
+        self.texts = tuple(chain.from_iterable([excerpt.texts for excerpt in self.excerpts]))
         self._ends = tuple(accumulate(len(excerpt.texts) for excerpt in self.excerpts))
 
     @cached_property

@@ -17,6 +17,7 @@ class Policy:
     deadline_s: float = 600.0  # how long all witnesses may be silent before the outcome is called unknown
     unreachable_deadline_s: float = 86_400.0  # likewise, where accounting does not answer at all
     vanished_s: float = 120.0  # how long a task that its array lost is looked for
+    warn_stale_s: float = 1800.0  # how long the scheduler may not answer before its user is told; 0: never
     array_messages: str = "digest"  # or "each": one message a task
 
     @property

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
-from jobmon_core.domain.labels import label_of
+from jobmon_core.domain.labels import GENERIC, label_of
 
 
 class Role(StrEnum):
@@ -38,6 +39,7 @@ class Rule:
     precedence: int  # among roots of one log the highest wins, then the earliest line
     examples: tuple[str, ...]
     counter_examples: tuple[str, ...]
+    is_final: bool = False  # the line itself reports the end of a process or of the job
 
     @property
     def label(self) -> str:
@@ -45,9 +47,23 @@ class Rule:
         return label_of(self.id)
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A rule that matched, and where."""
+# what a traceback ends with that no rule knows: the traceback says that it is an exception, whatever its name
+UNNAMED_EXCEPTION = Rule(
+    id=f"{GENERIC}.unnamed",
+    title="An exception of the program's own",
+    severity=Severity.ERROR,
+    role=Role.ROOT,
+    regex=(),
+    cause="The program raised an exception that no rule knows by its name.",
+    advice="Read the exception and the line of your own code that led to it, both shown here.",
+    precedence=44,
+    examples=(),
+    counter_examples=(),
+)
+
+
+class Finding(NamedTuple):
+    """A rule that matched, and where. A log has so many that it is a tuple, which is made in no time."""
 
     rule: Rule
     position: int  # index among the lines that were read: the order of events

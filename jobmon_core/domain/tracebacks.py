@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from jobmon_core.domain.loglines import LogLines
 
@@ -21,13 +22,27 @@ _PROGRAM = ", in <module>"
 _OUTERMOST = (_PROGRAM, ", in _bootstrap", ", in _run_module_as_main", ", in spawn_main")
 _RUNNERS = 3  # frames of Python's own (runpy) before the program's first
 FATAL = "Fatal Python error"
-IGNORED = "Exception ignored in"  # what Python prints above a traceback that ends nothing
+# what stands above a traceback that ends nothing
+IGNORED = (
+    "Exception ignored in", "Error in atexit._run_exitfuncs", "Error in sys.excepthook",
+    "Task exception was never retrieved", "Future exception was never retrieved",
+)  # fmt: skip
+NO_EXCEPTION = (
+    _HEAD,
+    "KeyboardInterrupt",
+    "SystemExit",
+    "[",
+    "<",
+    "-",
+    "=",
+    "*",
+)  # what may follow frames too
+IN_THREAD = "Exception in thread"
 _NEAR_LINES = 12  # other ranks may print so much between two lines of one
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
-    """One call of a traceback."""
+class Frame(NamedTuple):
+    """One call of a traceback. A log has so many that it is a tuple, which is made in no time."""
 
     position: int  # of its line ``File "...", line N, in ...``
     source: int | None  # of the line of code below it; None where none was printed
@@ -64,8 +79,8 @@ class Traceback:
 
     def users_frame(self) -> Frame | None:
         """Return the frame nearest to the exception that is the user's own; else the last of all."""
-        own = [frame for frame in self.frames if frame.is_users]
-        return next(iter(own[-1:] or self.frames[-1:]), None)
+        own = (frame for frame in reversed(self.frames) if frame.is_users)
+        return next(own, self.frames[-1] if self.frames else None)
 
 
 def traceback_above(lines: LogLines, position: int) -> Traceback:
@@ -87,6 +102,33 @@ def traceback_above(lines: LogLines, position: int) -> Traceback:
         elif text.strip(" ^~"):
             source = index
     return Traceback(head, tuple(reversed(frames)))
+
+
+def ends_of_tracebacks(lines: LogLines) -> tuple[list[int], bool]:
+    """Return the lines of the exceptions that tracebacks end with, and whether the log ends within one."""
+    ends: list[int] = []
+    open_head = False
+    for head, text in enumerate(lines.bare):
+        if not text.startswith(_HEAD):
+            continue
+        end = _end_of_traceback(lines, head)
+        open_head = end is None
+        if end is not None:
+            ends.append(end)
+    return ends, open_head
+
+
+def _end_of_traceback(lines: LogLines, head: int) -> int | None:
+    """Return the first line after the frames below ``head``; ``head`` itself where there are none."""
+    label, in_frames = lines.labels[head], False
+    for index in range(head + 1, min(len(lines), head + 1 + _FURTHEST_LINES)):
+        text = lines.bare[index]
+        if lines.labels[index] != label:
+            continue
+        if not text[:1].isspace():
+            return index if in_frames and text else head
+        in_frames = in_frames or _is_frame(text)
+    return None
 
 
 def dump_below(lines: LogLines, position: int) -> Traceback:
@@ -133,4 +175,4 @@ def link(lines: LogLines, earlier: int, later: Traceback) -> Link | None:
 
 
 def _is_frame(text: str) -> bool:
-    return 'File "' in text and '", line ' in text and text.lstrip().startswith('File "')
+    return text.lstrip().startswith('File "') and '", line ' in text

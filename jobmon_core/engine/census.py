@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.delivery import in_order
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.store.owner import Life, Owner
@@ -64,7 +63,7 @@ def snapshot(shop: Workshop, job: WatchedJob) -> Snapshot:
     """Return one job with what can be said of its monitor."""
     found = shop.owner_record(job.id).read()
     owner = found[0] if found else None
-    if job.dropped_s is not None or (job.closed and not in_order(job.outbox)):
+    if job.finished:
         return Snapshot(job, Health.DONE, owner)
     if found is None:
         return Snapshot(job, Health.DEAD)

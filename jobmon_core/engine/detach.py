@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, BinaryIO, NoReturn
 from jobmon_core.domain.errors import AlreadyWatched, JobmonError, StorageFailed
 from jobmon_core.engine.clock import SystemClock
 from jobmon_core.engine.handshake import BUSY, READY
-from jobmon_core.store.files import PRIVATE_FILE
+from jobmon_core.store.files import opened_private
 from jobmon_core.store.home import Home
 from jobmon_core.store.lock import own_for_life
 from jobmon_core.store.owner import Owner, OwnerRecord
@@ -102,6 +102,6 @@ def _allow_many_files() -> None:
 
 def _opened_log(path: Path) -> BinaryIO:
     try:
-        return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE_FILE), "ab")
+        return open(opened_private(path, os.O_WRONLY | os.O_APPEND), "ab")
     except OSError as error:
         raise StorageFailed(f"{path} can't be written: {error.strerror}") from error

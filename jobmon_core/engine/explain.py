@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.diagnosis import Diagnosis, diagnose, names_an_origin
 from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.loglines import LogLines
-from jobmon_core.domain.webhook import mask_webhooks
+from jobmon_core.domain.redaction import redacted_lines
 from jobmon_core.observe.logtail import LogPart, read_head, read_tail
 from jobmon_core.observe.matcher import Matcher
 from jobmon_core.observe.patterns import load_rules
@@ -73,8 +74,8 @@ class _Case:
     """What was read so far, and what it shows."""
 
     def __init__(self, evidence: SlurmEvidence, user_patterns: Path | None) -> None:
-        rules, self._fault = _rules(user_patterns)
-        self._matcher = Matcher(rules)
+        stamp_ns = user_patterns.stat().st_mtime_ns if user_patterns and user_patterns.exists() else 0
+        self._matcher, self._fault = _prepared(user_patterns, stamp_ns)
         self._evidence = evidence
         self._parts: list[LogPart] = []  # in the order in which they are judged
         self._lines = LogLines(())
@@ -89,8 +90,9 @@ class _Case:
             if names_an_origin(self._findings, self._lines):
                 break
         found = diagnose(self._evidence, self._findings, self._lines, note=self._note())
-        masked = (replace(line, text=mask_webhooks(line.text)) for line in found.evidence)
-        return replace(found, evidence=tuple(masked))
+        masked = redacted_lines(tuple(line.text for line in found.evidence))
+        evidence = (replace(line, text=text) for line, text in zip(found.evidence, masked, strict=True))
+        return replace(found, evidence=tuple(evidence))
 
     def read_end(self, path: str) -> None:
         # before what was read: the scheduler's last words stand at the end of stderr, which was read first
@@ -127,6 +129,13 @@ def _head_before(tail: Excerpt) -> LogPart:
     head = read_head(tail.path)
     lines_before = None if tail.first_number is None else tail.first_number - 1
     return replace(head, excerpt=replace(head.excerpt, texts=head.excerpt.texts[:lines_before]))
+
+
+@lru_cache(maxsize=1)
+def _prepared(user_patterns: Path | None, _stamp_ns: int) -> tuple[Matcher, str]:
+    """Prepare the rules, once for all parts of a job; the stamp tells when the user's file is another."""
+    rules, fault = _rules(user_patterns)
+    return Matcher(rules), fault
 
 
 def _rules(user_patterns: Path | None) -> tuple[tuple[Rule, ...], str]:

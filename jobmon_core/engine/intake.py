@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.errors import AlreadyWatched, JobmonError
 from jobmon_core.domain.newjob import NewJob
+from jobmon_core.engine import logout
 
 if TYPE_CHECKING:
     from jobmon_core.domain.config import Config
@@ -50,6 +51,8 @@ class Intake:
             self.tell(result.note)
         if result.job:
             self._warn_of_missing_webhooks(config)
+            if words := logout.warning(self.shop.home, user_name()):
+                self.tell(words)
         return result.exit_code
 
     def _warn_of_missing_webhooks(self, config: Config) -> None:

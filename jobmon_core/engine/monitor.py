@@ -14,7 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.errors import JobmonError, StorageFailed
+from jobmon_core.domain.heartbeat import heard_s
 from jobmon_core.engine import toolbox
 from jobmon_core.engine.clock import Clock, SystemClock, Wake
 from jobmon_core.engine.wiring import Workshop
@@ -45,10 +46,10 @@ class Monitor:
         Trouble with one job leaves the others alone.
         """
         for job_id, supervisor in list(self._supervisors.items()):
-            self._beat(job_id)
-            if self._due[job_id] > self._clock.now():
-                continue
             try:
+                self._beat(job_id)
+                if self._due[job_id] > self._clock.now():
+                    continue
                 due = supervisor.round()
             except JobmonError as error:
                 log(job_id, f"trouble: {error}")
@@ -62,6 +63,10 @@ class Monitor:
             else:
                 self._due[job_id] = due
         return tuple(self._supervisors)
+
+    def heard_s(self) -> float | None:
+        """Return when the scheduler last answered (Unix seconds); None where it does not now."""
+        return heard_s(supervisor.job for supervisor in self._supervisors.values())
 
     def wait(self) -> Wake:
         """Sleep until something is due; a request makes everything due."""
@@ -84,6 +89,7 @@ def main() -> None:
 def run(shop: Workshop, job_ids: list[str], log: Callable[[str, str], None]) -> None:
     """Follow jobs to their end; return when all are done or SIGTERM asked to leave."""
     supervisors = {}
+    _sweep(shop, partial(log, job_ids[0]))
     for job_id in job_ids:
         try:
             supervisors[job_id] = toolbox.supervisor(shop, job_id, partial(log, job_id))
@@ -97,14 +103,24 @@ def run(shop: Workshop, job_ids: list[str], log: Callable[[str, str], None]) -> 
         shop.owner_record(job_id).remove()
         shop.withdraw_request(job_id)
 
+    heartbeat = toolbox.heartbeat(shop, partial(log, job_ids[0]))
     while True:
         left = monitor.pass_over(log, done)
         if not left:
             return
+        heartbeat.after_pass(monitor.heard_s())
         if monitor.wait() is Wake.LEAVE:
             for job_id in left:
                 log(job_id, "asked to leave by SIGTERM; `jobmon recover` takes the job up again")
             return
+
+
+def _sweep(shop: Workshop, log: Callable[[str], None]) -> None:
+    try:
+        for path, what in shop.home.sweep():
+            log(f"{path}: {what}")
+    except StorageFailed as error:
+        log(f"not swept: {error}")
 
 
 if __name__ == "__main__":

@@ -1,16 +1,19 @@
-"""Sending what is owed: noted before the attempt, judged by its receipt, noted again."""
+"""Sending what is owed, when it is its turn: noted before the attempt, judged by its receipt, noted again."""
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.config import Config
-from jobmon_core.domain.delivery import Owed, Receipt, Verdict, begun, settled
+from jobmon_core.domain.delivery import Owed, Receipt, Verdict, begun, in_doubt_until_s, settled
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.engine.child import ChildFailed, ChildRaised, Children
+from jobmon_core.engine.lifeline import end_with
+from jobmon_core.store.lanes import Lanes
 
 if TYPE_CHECKING:
     from jobmon_core.domain.channels import Route
@@ -34,7 +37,9 @@ class Outbox:
     dead: DeadChannels
 
     def deliver(self, owed: Owed, note: Callable[[Owed], None]) -> Owed:
-        """Make one attempt; ``note`` saves the message durably before it is made.
+        """Make one attempt, or put it off where older messages of other jobs wait for the same channel.
+
+        ``note`` saves the message durably before the attempt is made.
 
         Raises:
             StorageFailed: the attempt could not be noted, so it was not made.
@@ -50,11 +55,19 @@ class Outbox:
         attempt = replace(begun(owed, self.clock.now()), channel=channel)
         if dead := self.dead.why(channel):
             return replace(attempt, attempt_since_s=None, given_up=dead, channel_was_dead=True)
+        lanes = Lanes(self.dead.folder)  # both are what the senders of a channel tell each other
+        again_s = in_doubt_until_s(owed, self.clock.now()) or lanes.ask(
+            channel, owed.message, self.clock.now()
+        )
+        if again_s is not None:
+            return replace(owed, next_try_s=again_s)
         note(attempt)
         receipt = self._attempt(config, attempt)
         if receipt.verdict is Verdict.CHANNEL_DEAD:
             self.dead.bury(channel, receipt.why)
-        return settled(attempt, receipt, self.clock.now())
+        done = settled(attempt, receipt, self.clock.now())
+        lanes.leave(channel, done, receipt, self.clock.now())
+        return done
 
     def _until_mended(self, owed: Owed, error: ConfigInvalid) -> Owed:
         """Wait for a configuration that is being edited, or that a file server hides; not for ever."""
@@ -67,12 +80,18 @@ class Outbox:
 
     def _attempt(self, config: Config, owed: Owed) -> Receipt:
         try:
-            return self.children.run(Receipt, lambda: self.send(config, owed), _ATTEMPT_TIMEOUT_S)
+            monitor = os.getpid()
+            return self.children.run(Receipt, lambda: self._send(config, owed, monitor), _ATTEMPT_TIMEOUT_S)
         except ChildRaised as error:
             # the plain form may do where the full one can't even be built; it must not block the channel
             return Receipt(Verdict.REFUSED_BODY, f"a fault of jobmon itself: {error}")
         except ChildFailed as error:
             return Receipt(Verdict.MAYBE_DELIVERED, f"the attempt was cut off: {error}")
+
+    def _send(self, config: Config, owed: Owed, monitor: int) -> Receipt:
+        """Send, in a child that ends with the monitor: its next one would send again, and be overtaken."""
+        end_with(monitor)
+        return self.send(config, owed)
 
 
 def reopened(owed: Owed, config: Config, dead: DeadChannels) -> Owed:

@@ -39,15 +39,20 @@ class SharedQueue:
     clock: Clock
 
     def look(self, user: str, job_id: int, max_age_s: float) -> QueueView | None:
-        """Return a view not older than ``max_age_s``; None while another monitor is asking for one."""
+        """Return a view not older than ``max_age_s``; None while another monitor is asking for one.
+
+        Where the last question had no answer, that stands while the next is asked: a scheduler that hangs
+        must not keep those who wait for their turn from knowing it.
+        """
         reply = self.file.read()
         if not self._fresh(reply, max_age_s):
             with turn(self.file.lock_path) as mine:
-                if not mine:
+                if mine:
+                    reply = self.file.read()
+                    if not self._fresh(reply, max_age_s):
+                        reply = self._ask(user)
+                elif not reply.problem:
                     return None
-                reply = self.file.read()
-                if not self._fresh(reply, max_age_s):
-                    reply = self._ask(user)
         if reply.problem:
             return QueueView(reply.asked_s, Unreachable(reply.problem))
         return QueueView(reply.asked_s, self.scheduler.read_queue(reply.text, job_id))
@@ -80,6 +85,10 @@ class SharedClusterName:
         if name:
             self.file.write(SharedReply(self.clock.now(), name))
         return name
+
+    def last_known(self) -> str:
+        """Return the name as it was last told, without asking; empty where it never was."""
+        return self.file.read().text
 
 
 @dataclass(frozen=True, slots=True)

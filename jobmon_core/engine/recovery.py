@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _PATIENCE_S = 5.0  # how long a monitor may take to heed a request
 _STEP_S = 0.05
+_STAY_STEP_S = 5.0
 _ONE_MONITOR_HOLDS = 500  # each job takes it a descriptor, and many hosts allow 1,024
 
 
@@ -34,6 +35,7 @@ class Finding:
 
     subject: str
     deed: str
+    acted: bool = True  # False: there was nothing to do, and nothing was done
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +55,27 @@ class Recovery:
         with turn(self.shop.home.monitors / "recover.lock") as mine:
             if not mine:
                 raise AlreadyWatched("another `jobmon recover` is at work; this one did nothing")
-            yield from self._recover(self._configuration())
+            for path, what in self.shop.home.sweep():
+                yield Finding(path.name, what)
+            yield from self._recover()
 
-    def _recover(self, config: Config) -> Iterator[Finding]:
+    def _recover(self) -> Iterator[Finding]:
+        try:
+            config = self.shop.configuration()
+        except ConfigInvalid as error:
+            config = Config()  # no channel is configured as far as one can tell: nothing is reopened
+            faults = "; ".join(error.faults)
+            yield Finding(error.source, f"not usable, and messages wait for it: {faults}", acted=False)
         orphans: dict[str, Finding] = {}
         for found in census(self.shop):
             if isinstance(found, Unreadable):
-                yield Finding(found.path.name, f"left alone: {found.why}")
+                yield Finding(found.path.name, f"left alone: {found.why}", acted=False)
             elif away := self._away(found):
-                yield Finding(_name(found.job), away)
+                yield Finding(_name(found.job), away, acted=False)
             elif why := self._why_orphaned(found, config):
                 orphans[found.job.id] = Finding(_name(found.job), why)
             elif found.health is not Health.DONE:
-                yield Finding(_name(found.job), _left_alone(found))
+                yield Finding(_name(found.job), _left_alone(found), acted=False)
         if orphans:
             yield from self._adopt(orphans)
 
@@ -78,12 +88,6 @@ class Recovery:
         if here in ("", job.cluster):
             return ""
         return f"left alone: it runs on cluster {job.cluster}, and this machine talks to {here}"
-
-    def _configuration(self) -> Config:
-        try:
-            return self.shop.configuration()
-        except ConfigInvalid:
-            return Config()  # no channel is configured as far as one can tell: nothing is reopened
 
     def _why_orphaned(self, found: Snapshot, config: Config) -> str:
         """Return why a job needs a monitor, as what is then done about it; empty where it needs none."""
@@ -116,7 +120,14 @@ class Recovery:
             if job_id in held:
                 yield finding
             else:
-                yield Finding(finding.subject, "left alone: another monitor took it up meanwhile")
+                taken = "left alone: another monitor took it up meanwhile"
+                yield Finding(finding.subject, taken, acted=False)
+
+
+def stay(shop: Workshop) -> None:
+    """Return when no monitor lives on this host any more: what started us would end them with us."""
+    while any(isinstance(found, Snapshot) and found.health is Health.ALIVE for found in census(shop)):
+        shop.clock.wait(_STAY_STEP_S)
 
 
 def _name(job: WatchedJob) -> str:

@@ -10,7 +10,7 @@ from jobmon_core.domain.episodes import Scene
 from jobmon_core.domain.errors import JobmonError, PatternsInvalid
 from jobmon_core.domain.evidence import SlurmEvidence
 from jobmon_core.domain.loglines import LogLines
-from jobmon_core.domain.webhook import mask_webhooks
+from jobmon_core.domain.redaction import redacted
 from jobmon_core.engine.explain import explain_files
 from jobmon_core.observe.logtail import read_tail
 from jobmon_core.observe.matcher import Matcher
@@ -129,4 +129,4 @@ def try_on(path: str, own: Path | None) -> Trial:
 
 
 def _shown(line: Line) -> Line:
-    return replace(line, text=mask_webhooks(line.text))
+    return replace(line, text=redacted(line.text))

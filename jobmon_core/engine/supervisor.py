@@ -9,16 +9,18 @@ from jobmon_core.domain.answers import NotListed, Unreachable
 from jobmon_core.domain.clockset import not_after
 from jobmon_core.domain.decide import (
     Action,
+    AllClear,
     AskAccounting,
     AskRecord,
     Deliver,
     Explain,
     Finish,
+    Warn,
     decide,
     interval_s,
     wake_s,
 )
-from jobmon_core.domain.follow import fold_queue, fold_record, unreachable
+from jobmon_core.domain.follow import answered, fold_queue, fold_record, unreachable
 from jobmon_core.domain.jobref import ref_of
 from jobmon_core.domain.ledger import fold_accounting
 from jobmon_core.engine.logs import learn_logs, with_script_logs
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job import WatchedJob
     from jobmon_core.domain.policy import Policy
     from jobmon_core.engine.clock import Clock
+    from jobmon_core.engine.outages import Outages
     from jobmon_core.engine.poll import SharedAccounting, SharedQueue
     from jobmon_core.scheduler.contract import Scheduler
     from jobmon_core.store.jobs import JobStore
@@ -46,6 +49,7 @@ class Tools:
     scheduler: Scheduler
     queue: SharedQueue
     accounting: SharedAccounting
+    outages: Outages
     store: JobStore
     clock: Clock
     policy: Policy
@@ -119,7 +123,7 @@ class Supervisor:
     def _look(self) -> None:
         """Take in a queue reply, if there is a new one that can know this job."""
         self._news_late = False
-        if self.job.closed:
+        if self.job.closed and (self.job.outage_s is None or self.job.dropped_s is not None):
             return
         max_age_s = interval_s(self.job, self._tools.policy)
         if self.job.answered_s is None:
@@ -129,6 +133,8 @@ class Supervisor:
             self._news_late = True
         elif isinstance(view.answer, Unreachable):
             self._keep(unreachable(self.job, view.answer.why, view.asked_s))
+        elif self.job.closed:
+            self._keep(answered(self.job, view.asked_s))
         elif self.job.answered_s is None or view.asked_s > self.job.answered_s:
             self._keep(fold_queue(self.job, view.answer, view.asked_s, self._tools.policy))
 
@@ -142,6 +148,10 @@ class Supervisor:
                 self._explain(keys)
             case Deliver(message_id):
                 self._deliver(message_id)
+            case Warn():
+                self._tools.outages.warn(self.job, self._keep)
+            case AllClear():
+                self._tools.outages.all_clear(self.job, self._keep)
             case Finish():
                 return
             case _:

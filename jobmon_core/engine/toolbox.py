@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from jobmon_core import __version__
 from jobmon_core.domain.config import Config
-from jobmon_core.domain.errors import ConfigInvalid
+from jobmon_core.domain.errors import ConfigInvalid, StateUnreadable
 from jobmon_core.engine.analysis import Explainer
+from jobmon_core.engine.census import Health, snapshot
 from jobmon_core.engine.child import Children
+from jobmon_core.engine.heartbeat import Heartbeat
+from jobmon_core.engine.outages import Outages
 from jobmon_core.engine.outbox import Outbox
 from jobmon_core.engine.poll import SharedAccounting, SharedQueue
 from jobmon_core.engine.supervisor import Supervisor, Tools
+from jobmon_core.store.notices import NoticeFile
 from jobmon_core.store.replies import ReplyFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jobmon_core.domain.delivery import Owed, Receipt
+    from jobmon_core.domain.heartbeat import HeartbeatUrl
     from jobmon_core.domain.job import WatchedJob
     from jobmon_core.engine.wiring import Workshop
 
@@ -47,6 +53,7 @@ def _tools(shop: Workshop, job: WatchedJob, log: Callable[[str], None]) -> Tools
         accounting=SharedAccounting(
             scheduler, ReplyFile.named(shop.home.replies, "accounting", *names), shop.clock
         ),
+        outages=_outages(shop, job, config),
         store=shop.store,
         clock=shop.clock,
         policy=config.policy,
@@ -56,6 +63,20 @@ def _tools(shop: Workshop, job: WatchedJob, log: Callable[[str], None]) -> Tools
         dropped=shop.is_dropped,
         log=log,
     )
+
+
+def _outages(shop: Workshop, job: WatchedJob, config: Config) -> Outages:
+    cluster = job.cluster or shop.cluster_name(job.backend).last_known()
+    file = NoticeFile.named(shop.home.replies, job.backend, cluster)
+
+    def is_telling(job_id: str) -> bool:
+        try:
+            teller = snapshot(shop, shop.store.load(job_id))
+        except StateUnreadable:
+            return False
+        return teller.job.outage_s is not None and teller.health in (Health.ALIVE, Health.ELSEWHERE)
+
+    return Outages(file, shop.clock, config.policy, os.uname().nodename, is_telling)
 
 
 def _sound_configuration(shop: Workshop, log: Callable[[str], None]) -> Config:
@@ -77,3 +98,17 @@ def send(config: Config, owed: Owed) -> Receipt:
     if webhook is None:
         raise ConfigInvalid("the configuration", [f"no {owed.message.route} webhook"])
     return deliver(DiscordChannel(webhook, post, __version__, config.ping), owed)
+
+
+def heartbeat(shop: Workshop, log: Callable[[str], None]) -> Heartbeat:
+    """Return what calls the user's dead-man's switch, if one is configured."""
+    stamp = shop.home.monitors / "heartbeat.stamp"
+    return Heartbeat(shop.configuration, _call, Children(shop.locks), shop.clock, stamp, log)
+
+
+def _call(address: HeartbeatUrl) -> str:
+    """Call the address; run in a child, as `send` is."""
+    from jobmon_core.notify.heartbeat import call
+    from jobmon_core.notify.http import post
+
+    return call(address, post, __version__)

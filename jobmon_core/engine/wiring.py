@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jobmon_core.engine.clock import Clock, SystemClock
-from jobmon_core.store.configfile import read_config, tighten
+from jobmon_core.store.configfile import read_config
 from jobmon_core.store.home import Home
 from jobmon_core.store.jobs import JobStore
 
@@ -50,10 +50,6 @@ class Workshop:
     def store(self) -> JobStore:
         """The state files."""
         return JobStore(self.home.state)
-
-    def tighten_configuration(self) -> bool:
-        """Close the configuration to others; return whether it was open to them."""
-        return tighten(self.home.config)
 
     def monitor_log(self, job_id: str) -> Logbook:
         """Return the log of the monitor of one job."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.channels import Ping
 from jobmon_core.domain.delivery import Fact, Tone
+from jobmon_core.domain.words import duration
 from jobmon_core.notify import wire
 from jobmon_core.notify.markdown import EMPTY, code_block, code_span, cut_middle, one_line, prose
 
@@ -14,18 +15,26 @@ if TYPE_CHECKING:
     from jobmon_core.domain.delivery import Message, Owed
 
 USERNAME = "jobmon"
-_MARKS = {Tone.SUCCESS: "✅", Tone.FAILURE: "❌", Tone.CANCELLED: "⏹", Tone.ATTENTION: "⚠"}
+_MARKS = {
+    Tone.SUCCESS: "✅",
+    Tone.FAILURE: "❌",
+    Tone.CANCELLED: "⏹",
+    Tone.ATTENTION: "⚠",
+    Tone.RELIEF: "🔵",
+}
 _COLOURS = {
     Tone.SUCCESS: 0x2ECC71,
     Tone.FAILURE: 0xE74C3C,
     Tone.CANCELLED: 0x95A5A6,
     Tone.ATTENTION: 0xF39C12,
+    Tone.RELIEF: 0x3498DB,
 }
 _BLANK_LINE = "\n\n"
 _ALL_FIELDS = 2400  # code points for the facts together, so that evidence keeps its room
 _CAPS = (wire.FIELD_VALUE, 400, 150, 45)  # 25 fields of the last are within _ALL_FIELDS; a time fits it
 _PLAIN_CAP = 100
 _INLINE = 40  # a longer value gets the whole width
+_LATE_S = 3600  # what is older than that when it is sent says so: the reader thinks it is of now
 _LAST_TIME_S = 8_640_000_000_000  # what a <t:...> can show
 _LAST_YEAR_END_S = 253_402_300_800  # what ISO 8601 can write with four digits of the year
 
@@ -58,7 +67,7 @@ def plain(owed: Owed) -> wire.Payload:
     No embed, no mention and nothing of the log: whatever was refused in them is not in here.
     """
     message = owed.message
-    lines = [_title(message), *_told(message, _PLAIN), *_to_do(message, _PLAIN)]
+    lines = [_title(message), *_told(owed, _PLAIN), *_to_do(message, _PLAIN)]
     if owed.maybe_delivered:
         lines.append("(possible repeat)")
     room = wire.CONTENT - sum(len(line) + 1 for line in lines)
@@ -84,7 +93,7 @@ def _embed(owed: Owed) -> wire.Embed:
     if 0 < message.made_s < _LAST_YEAR_END_S:
         embed["timestamp"] = datetime.fromtimestamp(message.made_s, tz=UTC).isoformat()
     room = wire.TOTAL - len(embed["title"]) - len(footer) - _size(fields)
-    description = _description(message, min(room, wire.DESCRIPTION))
+    description = _description(owed, min(room, wire.DESCRIPTION))
     if description:
         embed["description"] = description
     return embed
@@ -96,19 +105,31 @@ def _title(message: Message) -> str:
     return f"{mark} {_one_line(message.title, wire.TITLE - len(mark) - 1)}"
 
 
-def _description(message: Message, room: int) -> str:
+def _description(owed: Owed, room: int) -> str:
     """Tell the cause, its proof and what to do; the proof takes what room there is."""
-    told, to_do = _told(message, _FULL), _to_do(message, _FULL)
+    message = owed.message
+    told, to_do = _told(owed, _FULL), _to_do(message, _FULL)
     others = sum(len(part) + len(_BLANK_LINE) for part in (*told, *to_do))
     proof = code_block("\n".join(message.evidence), room - others)
     return _BLANK_LINE.join(part for part in (*told, proof, *to_do) if part)
 
 
-def _told(message: Message, room: _Room) -> list[str]:
+def _told(owed: Owed, room: _Room) -> list[str]:
     """Return what happened and why, as far as it is known."""
+    message = owed.message
     return _labelled(
-        ("", prose(message.summary, room.summary)), ("**Cause:** ", prose(message.cause, room.cause))
+        ("**Told late:** ", _lateness(owed)),
+        ("", prose(message.summary, room.summary)),
+        ("**Cause:** ", prose(message.cause, room.cause)),
     )
+
+
+def _lateness(owed: Owed) -> str:
+    """Say how old a message is at this attempt, where Discord or the monitor was away for long."""
+    made_s, sent_s = owed.message.made_s, owed.attempt_since_s
+    if sent_s is None or made_s <= 0 or sent_s - made_s < _LATE_S:
+        return ""
+    return f"this news is {duration(sent_s - made_s)} old."
 
 
 def _to_do(message: Message, room: _Room) -> list[str]:

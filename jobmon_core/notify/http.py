@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import logging
+import re
 import time
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _MOST_BYTES = 65_536  # of an answer: Discord's are a few thousand
 _CHUNK_BYTES = 512
 _TIMEOUTS = ("ConnectTimeout", "ReadTimeout", "ConnectTimeoutError", "ReadTimeoutError")
+_OTHER_PATH = re.compile(r'("[A-Z]+ )(?!/api/v?[0-9]*/?webhooks/)\S+')
 _TALKATIVE = ("urllib3.connectionpool", "urllib3.util.retry")  # log whole URLs at DEBUG and WARNING
 
 
@@ -119,8 +121,8 @@ def _hush() -> None:
 
 
 def _mask_record(record: logging.LogRecord) -> bool:
-    """Hide what looks like a webhook's token in a log record."""
-    record.msg, record.args = mask_webhooks(record.getMessage()), ()
+    """Hide in a log record what looks like a webhook's token, and the path of any other request."""
+    record.msg, record.args = _OTHER_PATH.sub(r"\1/[hidden]", mask_webhooks(record.getMessage())), ()
     return True
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.webhook import mask_webhooks
+from jobmon_core.domain.redaction import redacted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,13 +34,13 @@ _ADJACENT = re.compile("(?<=`)(?=`)")
 
 
 def clean(text: str) -> str:
-    """Return ``text`` as a reader of the terminal would have seen it at last, without webhook tokens.
+    """Return ``text`` as a reader of the terminal would have seen it at last, with its secrets hidden.
 
-    Tokens are hidden when the invisible characters are gone: those may have split one.
+    They are hidden when the invisible characters are gone: those may have split one.
     """
     settled = "\n".join(_last_state(line) for line in _ANSI.sub("", text).split("\n"))
     settled = _SEPARATORS.sub("\n", _UNSEEN.sub("", settled))
-    return mask_webhooks(_SURROGATES.sub("\ufffd", settled))
+    return redacted(_SURROGATES.sub("\ufffd", settled))
 
 
 def cut_middle(text: str, limit: int) -> str:

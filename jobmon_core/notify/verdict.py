@@ -99,7 +99,7 @@ def judge(answer: Answer) -> Ruling:
     """Return the verdict on what came of a post, and what to do about it."""
     match answer:
         case NotSent(why):
-            return Ruling(Receipt(Verdict.TRY_AGAIN, why), _NETWORK)
+            return Ruling(Receipt(Verdict.TRY_AGAIN, why, for_all=True), _NETWORK)
         case MaybeSent(why):
             return Ruling(Receipt(Verdict.MAYBE_DELIVERED, why), f"Look whether it arrived. {_NETWORK}")
         case Reply():
@@ -149,9 +149,10 @@ def _limited(wait_s: float | None) -> Ruling:
     """Judge a 429. One without a wait comes from the gate before Discord: a ban of this address."""
     if wait_s is None:
         why = f"this network address is blocked for too many requests; next try in {_BAN_S:g} s"
-        return Ruling(Receipt(Verdict.TRY_AGAIN, why, _BAN_S), f"{_WAIT} Others here may be the cause.")
+        receipt = Receipt(Verdict.TRY_AGAIN, why, _BAN_S, for_all=True)
+        return Ruling(receipt, f"{_WAIT} Others here may be the cause.")
     why = f"Discord limits how fast messages may come; next try in {wait_s:g} s"
-    return Ruling(Receipt(Verdict.TRY_AGAIN, why, wait_s), _WAIT)
+    return Ruling(Receipt(Verdict.TRY_AGAIN, why, wait_s, for_all=True), _WAIT)
 
 
 def _longest(*waits: object) -> float | None:

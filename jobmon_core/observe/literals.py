@@ -8,7 +8,7 @@ reading is conservative: where the syntax is not understood, nothing is promised
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 _MOST = 24  # texts that a part may be, for it to count as a list of texts
 _MOST_SETS = 3
@@ -20,21 +20,28 @@ _COMMON = frozenset({
     "missing", "note", "rank", "see", "server", "step", "train", "training", "try", "warn", "warning",
 })  # fmt: skip
 _ZERO_WIDTH = "bB"
+_COUNTS = frozenset("?*+{")
 _CLASSES = "dDwWsSpPCX"
 _CONTROL = {"t": "\t"}
-# characters that mean themselves, but for the one that a count may follow
-_RUN = re.compile(r"[A-Za-z0-9_ ,:;=/'\"<>@#%&~`!-]+(?![?*+{])")
+# what expressions mostly consist of, read at once: characters that mean themselves, but for the one that a
+# count may follow; what may be anything, however often; and what stands for no character
+_TOKEN = re.compile(
+    r"(?P<text>[A-Za-z0-9_ ,:;=/'\"<>@#%&~`!-]+(?![?*+{]))"
+    r"|(?P<anything>(?:\\[dDwWsS]|\.)(?:[?*+]|\{\d+(?:,\d*)?\})?\??)"
+    r"|(?P<nothing>(?:\\[bB]|[\^$])(?![?*+{]))"
+)
+_IGNORES_CASE = re.compile(r"\(\?[A-Za-z]*i")
 
 
 Texts = frozenset[str]
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(NamedTuple):
     """What a part of an expression matches."""
 
-    exact: Texts | None  # all that it matches, in lower case; None where that is not a short list
+    exact: Texts | None  # all that it matches; None where that is not a short list
     needed: tuple[Texts, ...] = ()  # of each of these, each match holds at least one text
+    ends: Texts | None = None  # of a part that may be repeated: with one of them it begins, with one it ends
 
     def promises(self) -> tuple[Texts, ...]:
         """Return what each match holds, by the texts that it may be or by those that it needs."""
@@ -50,50 +57,80 @@ class _NotUnderstood(Exception):
 
 
 def needed_literals(regex: str) -> tuple[Texts, ...]:
-    """Return sets of texts in lower case: each match of ``regex`` holds at least one text of each set.
+    """Return sets of texts: each match of ``regex`` holds at least one text of each set.
 
-    What tells most comes first; empty where nothing is sure. ASCII only, each text of two characters at
-    least. ``regex`` is one that RE2 accepts.
+    Where the case of a part does not matter, all texts are in lower case and so is the match to be. What
+    tells most comes first; empty where nothing is sure. ASCII only, each text of two characters at least.
+    ``regex`` is one that RE2 accepts.
     """
     try:
         part = _Reader(regex).read()
     except _NotUnderstood:
         return ()
-    sure = {texts for texts in part.promises() if min(map(len, texts)) >= _LEAST_CHARACTERS}
-    return tuple(sorted(sure, key=_telling, reverse=True)[:_MOST_SETS])
+    sure = [texts for texts in part.promises() if min(map(len, texts)) >= _LEAST_CHARACTERS]
+    best = sorted(dict.fromkeys(sure), key=_telling, reverse=True)[:_MOST_SETS]
+    return tuple(map(_without_longer, best))
 
 
-def _telling(texts: Texts) -> tuple[bool, int, int, list[str]]:
+def ignores_case(regex: str) -> bool:
+    """Tell whether ``regex``, or a part of it, matches its texts in any case."""
+    return _IGNORES_CASE.search(regex) is not None
+
+
+def _without_longer(texts: Texts) -> Texts:
+    """Drop the texts that hold another one, which says all."""
+    if len(set(map(len, texts))) == 1:
+        return texts
+    kept: list[str] = []
+    for text in sorted(texts, key=len):
+        for shorter in kept:
+            if shorter in text:
+                break
+        else:
+            kept.append(text)
+    return frozenset(kept)
+
+
+def _telling(texts: Texts) -> tuple[bool, int, int]:
     """Rank rare words before common ones, longer texts before shorter ones, few before many."""
     shortest = min(map(len, texts))
-    rare = shortest > _LEAST_CHARACTERS and _COMMON.isdisjoint(text.strip(" :'\"") for text in texts)
-    return rare, shortest, -len(texts), sorted(texts)
+    rare = shortest > _LEAST_CHARACTERS and _COMMON.isdisjoint(text.strip(" :'\"").lower() for text in texts)
+    return rare, shortest, -len(texts)
 
 
 def _either(parts: list[_Part]) -> _Part:
-    exact: Texts | None = frozenset()
-    needed: Texts | None = frozenset()
+    lists = [part.exact for part in parts if part.exact is not None]
+    if len(lists) == len(parts):
+        exact = frozenset[str]().union(*lists)
+        if len(exact) <= _MOST:
+            return _Part(exact)
+    needed: Texts = frozenset()
     for part in parts:
         best = max(part.promises(), key=_telling, default=None)
-        exact = None if exact is None or part.exact is None else exact | part.exact
-        needed = None if needed is None or best is None else needed | best
-    return _Part(exact if exact and len(exact) <= _MOST else None, (needed,) if needed else ())
+        if best is None:
+            return _ANYTHING
+        needed |= best
+    return _Part(None, (needed,))
 
 
 def _in_a_row(parts: list[_Part]) -> _Part:
-    run: Texts = frozenset({""})  # what the exact parts since the last gap match together
+    run = [""]  # what the exact parts since the last gap match together
     needed: list[Texts] = []
     whole = True
     for part in parts:
-        longer = frozenset(a + b for a in run for b in part.exact) if part.exact is not None else None
-        if longer is not None and len(longer) <= _MOST:
-            run = longer
+        if part is _NOTHING:
             continue
-        needed += _Part(run).promises()
+        next_to_it = part.ends if part.exact is None else part.exact
+        if next_to_it and len(run) * len(next_to_it) <= _MOST:
+            run = [a + b for a in run for b in next_to_it]
+            if part.exact:
+                continue
+        needed += _Part(frozenset(run)).promises()
         needed += part.needed if part.exact is None else ()
-        run = part.exact if part.exact is not None else frozenset({""})
+        run = list(next_to_it or ("",))
         whole = False
-    return _Part(run) if whole else _Part(None, (*needed, *_Part(run).promises()))
+    last = _Part(frozenset(run))
+    return last if whole else _Part(None, (*needed, *last.promises()))
 
 
 class _Reader:
@@ -102,6 +139,7 @@ class _Reader:
     def __init__(self, regex: str) -> None:
         self._regex = regex
         self._at = 0
+        self._ignores_case = ignores_case(regex)
 
     def read(self) -> _Part:
         part = self._alternatives()
@@ -132,12 +170,15 @@ class _Reader:
     def _row(self) -> _Part:
         parts = []
         while self._at < len(self._regex) and self._regex[self._at] not in "|)":
-            run = _RUN.match(self._regex, self._at)
-            if run:
-                self._at = run.end()
-                parts.append(_literal(run[0]))
-            else:
+            token = _TOKEN.match(self._regex, self._at)
+            if token is None:
                 parts.append(self._repeated(self._atom()))
+                continue
+            self._at = token.end()
+            if token.lastgroup == "text":
+                parts.append(self._literal(token[0]))
+            elif token.lastgroup == "anything":
+                parts.append(_ANYTHING)
         return _in_a_row(parts)
 
     def _atom(self) -> _Part:
@@ -150,7 +191,7 @@ class _Reader:
             return self._escape()
         if character in "^$":
             return _NOTHING
-        return _ANYTHING if character == "." else _literal(character)
+        return _ANYTHING if character == "." else self._literal(character)
 
     def _group(self) -> _Part:
         if self._skip("?"):
@@ -179,7 +220,7 @@ class _Reader:
             return _ANYTHING
         if character.isalnum() and character not in _CONTROL:
             raise _NotUnderstood  # \x41, \Q and the like
-        return _literal(_CONTROL.get(character, character))
+        return self._literal(_CONTROL.get(character, character))
 
     def _class(self) -> _Part:
         """Read a class of characters; one of two or three, such as ``[Ee]``, is a short list."""
@@ -199,18 +240,18 @@ class _Reader:
                 negated = True  # a range
             members.append(character)
         self._take()
-        return _ANYTHING if negated else _either([_literal(member) for member in members])
+        return _ANYTHING if negated else _either([self._literal(member) for member in members])
 
     def _repeated(self, part: _Part) -> _Part:
         """Read what says how often a part stands there."""
-        if self._at >= len(self._regex) or self._regex[self._at] not in "?*+{":
+        if self._regex[self._at : self._at + 1] not in _COUNTS:
             return part
         if self._skip("?"):
             result = _ANYTHING if part.exact is None else _Part(part.exact | {""})
         elif self._skip("*"):
             result = _ANYTHING
         elif self._skip("+"):
-            result = _Part(None, part.promises())
+            result = _Part(None, part.promises(), part.exact)
         else:
             result = self._counted(part)
         self._skip("?")  # as few as possible: the same texts
@@ -221,10 +262,11 @@ class _Reader:
         least, _, most = count.partition(",")
         if not closed or not least.isdigit() or not (most or "0").isdigit():
             self._at += 1
-            return _in_a_row([part, _literal("{")])  # no count but a brace
+            return _in_a_row([part, self._literal("{")])  # no count but a brace
         self._at = len(self._regex) - len(rest)
         return _ANYTHING if int(least) == 0 else _Part(None, part.promises())
 
-
-def _literal(text: str) -> _Part:
-    return _Part(frozenset({text.lower()})) if text.isascii() else _ANYTHING
+    def _literal(self, text: str) -> _Part:
+        if not text.isascii():
+            return _ANYTHING
+        return _Part(frozenset({text.lower() if self._ignores_case else text}))

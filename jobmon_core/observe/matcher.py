@@ -8,17 +8,20 @@ where one of its texts stands.
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import compress, count
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.rules import Finding, Rule
-from jobmon_core.observe.literals import needed_literals
+from jobmon_core.observe.literals import ignores_case, needed_literals
 from jobmon_core.observe.regex import Test, to_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from jobmon_core.domain.loglines import LogLines
 
+_EVERY_LINE = frozenset({"\n"})  # where nothing tells which lines an expression may match: all have an end
+_LONGEST = 24
 _FEW = 3  # texts that are looked for in a line before an expression is tried on it
 
 
@@ -28,10 +31,15 @@ class _Alternative:
     def __init__(self, rule: Rule, regex: str) -> None:
         self.rule = rule
         self.regex = regex
-        first, *others = needed_literals(regex) or (frozenset[str](),)
-        self.literals = first  # by which lines to try are found; empty: every line is to be tried
-        few = [texts for texts in others if len(texts) <= _FEW]
-        self._others = tuple(tuple(text.encode() for text in texts) for texts in few)
+        self.ignores_case = ignores_case(regex)
+        first, *self._needed = needed_literals(regex) or (_EVERY_LINE,)
+        # by which the lines to try are found; their beginnings are telling enough, and sooner built in
+        self.literals = {text[:_LONGEST].encode() for text in first}
+
+    @cached_property
+    def _others(self) -> tuple[tuple[bytes, ...], ...]:
+        few = [texts for texts in self._needed if len(texts) <= _FEW]
+        return tuple(tuple(text.encode() for text in texts) for texts in few)
 
     @cached_property
     def _test(self) -> Test:
@@ -39,10 +47,56 @@ class _Alternative:
 
     def matches(self, line: bytes, lowered: bytes) -> bool:
         """Tell whether it matches a line, which is given in lower case too."""
+        searched = lowered if self.ignores_case else line
         for texts in self._others:  # quicker than the expression
-            if not any(text in lowered for text in texts):
+            for text in texts:
+                if text in searched:
+                    break
+            else:
                 return False
         return self._test.matches(line)
+
+
+class _Index:
+    """Which alternatives are to be tried on which lines: those of which a literal stands there."""
+
+    def __init__(self, alternatives: Sequence[_Alternative]) -> None:
+        from ahocorasick_rs import BytesAhoCorasick
+
+        as_it_stands: dict[bytes, list[int]] = {}
+        in_any_case: dict[bytes, list[int]] = {}
+        for index, alternative in enumerate(alternatives):
+            by_literal = in_any_case if alternative.ignores_case else as_it_stands
+            for literal in alternative.literals:
+                by_literal.setdefault(literal, []).append(index)
+        for literal in as_it_stands:
+            as_it_stands[literal] += in_any_case.get(literal.lower(), ())
+        sought = tuple(dict.fromkeys(literal.lower() for literal in (*as_it_stands, *in_any_case)))
+        self._as_it_stands = as_it_stands
+        self._in_any_case = [in_any_case.get(literal, []) for literal in sought]
+        self._finder = BytesAhoCorasick(sought)
+
+    def candidates(self, whole: bytes, lowered: bytes) -> Iterator[tuple[int, int, int, set[int]]]:
+        """Yield, in order, the number, start and end of each line to try, and the alternatives to try on it.
+
+        All cases are searched at once, which is quicker than twice; then a literal is looked at as it stands.
+        """
+        number, start, end = 0, 0, -1
+        found: set[int] = set()
+        for literal, begin, stop in self._finder.find_matches_as_indexes(lowered, overlapping=True):
+            wanting = self._as_it_stands.get(whole[begin:stop]) or self._in_any_case[literal]
+            if not wanting:
+                continue  # upper case where lower is asked for, or the other way round
+            if begin > end:  # they come in the order of the lines, and here begins another one
+                if found:
+                    yield number, start, end, found
+                    found = set()
+                number += lowered.count(b"\n", start, begin)
+                start = lowered.rfind(b"\n", 0, begin) + 1
+                end = lowered.index(b"\n", begin)
+            found.update(wanting)
+        if found:
+            yield number, start, end, found
 
 
 class Matcher:
@@ -50,56 +104,34 @@ class Matcher:
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         """Prepare ``rules``, which were validated before."""
-        from ahocorasick_rs import BytesAhoCorasick
-
         self._alternatives = [_Alternative(rule, regex) for rule in rules for regex in rule.regex]
-        by_literal: dict[str, list[int]] = {}
-        for index, alternative in enumerate(self._alternatives):
-            for literal in alternative.literals:
-                by_literal.setdefault(literal, []).append(index)
-        self._everywhere = [i for i, alternative in enumerate(self._alternatives) if not alternative.literals]
-        self._wanting = list(by_literal.values())
-        self._finder = BytesAhoCorasick([literal.encode() for literal in by_literal])
+        self._index = _Index(self._alternatives)
 
     def findings(self, lines: LogLines) -> tuple[Finding, ...]:
         """Return the rule that each line belongs to: the first in their order that matches it."""
-        return tuple(
-            Finding(rule, number)
-            for number, rules in self._matches(lines)
-            if (rule := next(rules, None)) is not None
-        )
+        first: dict[str, Rule] = {}
+        for text, line, lowered, candidates in self._tries(lines):
+            for alternative in candidates:
+                if alternative.matches(line, lowered):
+                    first[text] = alternative.rule
+                    break
+        matched = compress(count(), map(first.__contains__, lines.bare))
+        return tuple([Finding(first[lines.bare[number]], number) for number in matched])
 
     def every_match(self, lines: LogLines) -> tuple[Finding, ...]:
         """Return all rules that match each line, in their order."""
-        return tuple(
-            Finding(rule, number) for number, rules in self._matches(lines) for rule in dict.fromkeys(rules)
-        )
+        every = {
+            text: tuple(dict.fromkeys(each.rule for each in candidates if each.matches(line, lowered)))
+            for text, line, lowered, candidates in self._tries(lines)
+        }
+        found = enumerate(map(every.get, lines.bare))
+        return tuple([Finding(rule, number) for number, rules in found for rule in rules or ()])
 
-    def _matches(self, lines: LogLines) -> Iterator[tuple[int, Iterator[Rule]]]:
-        """Yield the number of each line to try, and the rules that match it, tried one by one."""
-        whole = to_bytes("\n".join(lines.bare))
+    def _tries(self, lines: LogLines) -> Iterator[tuple[str, bytes, bytes, list[_Alternative]]]:
+        """Yield each line to try, as text, in UTF-8 and so in lower case; and what may match it, in order."""
+        texts = tuple(dict.fromkeys(lines.bare))  # lines repeat, on every rank for one: each is tried once
+        whole = to_bytes("\n".join((*texts, "")))
         lowered = whole.lower()
-        texts, lowered_texts = whole.split(b"\n"), lowered.split(b"\n")
-        for number, candidates in self._candidates(lowered, len(texts)):
-            yield number, self._matching(texts[number], lowered_texts[number], candidates)
-
-    def _matching(self, line: bytes, lowered: bytes, candidates: Iterable[int]) -> Iterator[Rule]:
-        for index in sorted(candidates):
-            alternative = self._alternatives[index]
-            if alternative.matches(line, lowered):
-                yield alternative.rule
-
-    def _candidates(self, lowered: bytes, count: int) -> Iterable[tuple[int, Iterable[int]]]:
-        """Return the lines to try, in order, and for each of them the alternatives."""
-        found: dict[int, set[int]] = {}
-        if self._everywhere:
-            found = {number: set(self._everywhere) for number in range(count)}
-        number = end = 0
-        for literal, _, stop in self._finder.find_matches_as_indexes(lowered, overlapping=True):
-            number += lowered.count(b"\n", end, stop)  # they come in the order of their ends
-            end = stop
-            if number in found:
-                found[number].update(self._wanting[literal])
-            else:
-                found[number] = set(self._wanting[literal])
-        return found.items()
+        for number, start, end, found in self._index.candidates(whole, lowered):
+            candidates = [self._alternatives[index] for index in sorted(found)]
+            yield texts[number], whole[start:end], lowered[start:end], candidates

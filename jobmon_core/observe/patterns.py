@@ -17,17 +17,20 @@ from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.rules import Role, Rule, Severity
 from jobmon_core.domain.text import without_label
 from jobmon_core.observe.regex import compile_regex, to_bytes
+from jobmon_core.observe.regularfile import Unreadable, regular_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 SCHEMA_VERSION = 1
 FILE_NAME = "error_patterns.json"
+_AT_MOST = 16 * 1024 * 1024  # bytes; the shipped file has half a megabyte
 
 _WORDS = ("id", "title", "cause", "advice")
 _LISTS = ("examples", "counter_examples")
 _CHOICES = {"severity": tuple(Severity), "role": tuple(Role)}
 _KEYS = frozenset((*_WORDS, *_LISTS, *_CHOICES, "regex", "precedence"))
+_MAY_BE_MISSING = "is_final"
 
 
 def shipped_patterns_path() -> Path:
@@ -62,9 +65,13 @@ def read_rules(path: Path, *, prove: bool = True) -> tuple[Rule, ...]:
         PatternsInvalid: naming every fault by index and key.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise PatternsInvalid(str(path), [f"cannot be read: {error}"]) from error
+        with regular_file(str(path)) as file:
+            text = file.read_at(0, _AT_MOST).decode("utf-8")
+    except (Unreadable, UnicodeDecodeError) as error:
+        raise PatternsInvalid(
+            str(path),
+            [f"cannot be read: it {error}" if isinstance(error, Unreadable) else f"cannot be read: {error}"],
+        ) from error
     return parse_rules(text, str(path), prove=prove)
 
 
@@ -105,7 +112,7 @@ def _entries(document: object) -> tuple[dict[int, dict[str, object]], list[str]]
 
 def _faults(entry: dict[str, object], *, prove: bool) -> list[str]:
     """Name every fault of one rule, as ``key: what is wrong``."""
-    faults = [f"{key}: unknown key" for key in entry if key not in _KEYS]
+    faults = [f"{key}: unknown key" for key in entry if key not in _KEYS and key != _MAY_BE_MISSING]
     faults += [f"{key}: missing" for key in sorted(_KEYS - entry.keys())]
     for key, check in _CHECKS.items():
         if key in entry:
@@ -127,6 +134,10 @@ def _number_faults(key: str, value: object) -> list[str]:
     return [] if whole else [f"{key}: must be a whole number, is {value!r}"]
 
 
+def _flag_faults(key: str, value: object) -> list[str]:
+    return [] if isinstance(value, bool) else [f"{key}: must be true or false, is {value!r}"]
+
+
 def _list_faults(key: str, value: object) -> list[str]:
     if not isinstance(value, list) or not value:
         return [f"{key}: must be a list of at least one line"]
@@ -142,6 +153,7 @@ _CHECKS: dict[str, Callable[[str, object], list[str]]] = {
     "regex": _text_faults,
     **dict.fromkeys(_CHOICES, _choice_faults),
     "precedence": _number_faults,
+    _MAY_BE_MISSING: _flag_faults,
     **dict.fromkeys(_LISTS, _list_faults),
 }
 
@@ -203,6 +215,7 @@ def _rule(entry: dict[str, object]) -> Rule:
         precedence=cast("int", entry["precedence"]),
         examples=examples,
         counter_examples=counter_examples,
+        is_final=entry.get(_MAY_BE_MISSING) is True,
     )
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.config import Config, parse_config
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.store.files import PRIVATE_FILE, made_folder, write_atomically
+from jobmon_core.store.files import made_folder, user_name, write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,47 +21,59 @@ def read_config(path: Path, environment: Mapping[str, str]) -> Config:
     """Read and check the configuration; a missing file is an empty one.
 
     Raises:
-        ConfigInvalid: naming every fault.
+        ConfigInvalid: naming every fault; or that others can read the file, which may hold passwords.
     """
     return parse_config(_json(path), str(path), environment, lambda name: _secret(path.parent, name))
 
 
 def _json(path: Path) -> object:
     try:
-        text = path.read_text(encoding="utf-8")
+        text, open_to_others = _read(path)
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigInvalid(str(path), [f"it can't be read: {error}"]) from error
+    if open_to_others:
+        raise ConfigInvalid(str(path), [f"it may hold passwords, but {open_to_others}"])
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise ConfigInvalid(str(path), [f"it is no JSON: {error}"]) from error
 
 
-def tighten(path: Path) -> bool:
-    """Take a configuration that others can read away from them; return whether that was needed."""
-    try:
-        if not stat.S_IMODE(path.stat().st_mode) & 0o077:
-            return False
-        path.chmod(PRIVATE_FILE)
-    except OSError:
-        return False  # missing, or somebody else's: reading it says so where it matters
-    return True
+def _read(path: Path) -> tuple[str, str]:
+    """Return what a file holds, and how it is open to others, with the remedy; empty where it is not."""
+    with path.open(encoding="utf-8") as file:
+        status = os.fstat(file.fileno())
+        return file.read(), _openness(path, status)
+
+
+def _openness(path: Path, status: os.stat_result) -> str:
+    mode = stat.S_IMODE(status.st_mode)
+    if not mode & 0o077:
+        return ""
+    if status.st_uid == os.geteuid():
+        return f"its mode is {mode:04o}: chmod 600 {shlex.quote(str(path))}"
+    return (
+        f"it is {user_name(status.st_uid)}'s and its mode is {mode:04o}: use a copy of your own, of mode 0600"
+    )
 
 
 def _secret(folder: Path, name: str) -> str:
     """Read a webhook out of a file of its own; a relative name counts from the configuration's folder.
 
     Raises:
-        OSError: it can't be read, or its name names no file.
+        OSError: it can't be read, others can read it too, or its name names no file.
     """
     try:
-        return (folder / Path(name).expanduser()).read_text(encoding="utf-8")
+        text, open_to_others = _read(folder / Path(name).expanduser())
     except UnicodeDecodeError as error:
         raise OSError(0, "it is no text") from error
     except (ValueError, RuntimeError) as error:  # a zero in the name; the home of an unknown user
         raise OSError(0, str(error)) from error
+    if open_to_others:
+        raise OSError(0, f"it holds a password, but {open_to_others}")
+    return text
 
 
 def write_config(path: Path, data: dict[str, object]) -> None:

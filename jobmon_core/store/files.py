@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.store.leftovers import temporary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,14 +19,24 @@ PRIVATE_FILE = 0o600
 
 
 def private_folder(path: Path) -> Path:
-    """Return ``path`` as a folder that only its owner can enter, made where it is missing.
+    """Return ``path`` as a folder of ours that nobody else can enter, made where it is missing.
 
     Raises:
-        StorageFailed: it can't be made, or is no folder.
+        StorageFailed: it can't be made, is no folder, a link, or somebody else's.
     """
+    if path.is_symlink():  # what we do to a folder, its mode for one, would be done to whatever it names
+        raise StorageFailed(
+            f"{path} is a symbolic link, and jobmon follows none: remove it; to move it, set $JOBMON_HOME"
+        )
     made_folder(path)
     try:
-        if stat.S_IMODE(path.stat().st_mode) & 0o077:
+        status = path.stat()
+        if status.st_uid != os.geteuid():
+            raise StorageFailed(
+                f"{path} belongs to {user_name(status.st_uid)}, not to you: run jobmon as its owner, "
+                "or set $JOBMON_HOME to a folder of yours"
+            )
+        if stat.S_IMODE(status.st_mode) & 0o077:
             path.chmod(PRIVATE_FOLDER)
     except OSError as error:
         raise StorageFailed(f"{path} can't be used: {error.strerror}") from error
@@ -65,15 +77,15 @@ def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> Non
     Raises:
         StorageFailed: the disk refused; the old content is still there and nothing else is left behind.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    beside = temporary(path)
     try:
-        _write(temporary, content, durable=durable)
-        temporary.replace(path)
+        _write(beside, content, durable=durable)
+        beside.replace(path)
         if durable:
             _sync_folder(path.parent)
     except OSError as error:
         with suppress(OSError):  # where even that is refused (a read-only disk), nothing was made
-            temporary.unlink(missing_ok=True)
+            beside.unlink(missing_ok=True)
         raise StorageFailed(f"{path} can't be written: {error.strerror}") from error
 
 
@@ -97,16 +109,56 @@ def _sync_folder(path: Path) -> None:
 
 
 def read_own(path: Path, at_most: int) -> bytes:
-    """Read a regular file, following no link at its end.
+    """Read a regular file of ours, following no link at its end.
 
     Raises:
-        OSError: it is missing, unreadable, a link or no regular file.
+        OSError: it is missing, unreadable, a link, no regular file, or somebody else's.
     """
-    with open(path, "rb", opener=_follow_no_link) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise OSError(0, "not a regular file")
-        return file.read(at_most)
+    try:
+        with open(path, "rb", opener=_follow_no_link) as file:
+            _refuse_strange(os.fstat(file.fileno()))
+            return file.read(at_most)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise OSError(errno.ELOOP, "it is a symbolic link, and jobmon follows none") from error
+        raise
+
+
+def _refuse_strange(status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(0, "not a regular file")
+    if status.st_uid != os.geteuid():
+        raise OSError(0, f"it belongs to {user_name(status.st_uid)}, not to you")
 
 
 def _follow_no_link(name: str, flags: int) -> int:
     return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
+def without_link(path: Path) -> None:
+    """Remove a link laid where a file of ours belongs; what it names is not touched."""
+    if path.is_symlink():
+        with suppress(OSError):  # then it stays, and opening the file is refused
+            path.unlink()
+
+
+def opened_private(path: Path, flags: int) -> int:
+    """Open a file of ours, made where it is missing, that only we can open whatever the umask; no link.
+
+    Raises:
+        OSError: it can't be opened.
+    """
+    descriptor = os.open(path, flags | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
+    if stat.S_IMODE(os.fstat(descriptor).st_mode) != PRIVATE_FILE:
+        os.fchmod(descriptor, PRIVATE_FILE)
+    return descriptor
+
+
+def user_name(uid: int) -> str:
+    """Return the name of a user; the number where it has no name."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid {uid}"

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.store.files import private_folder
+from jobmon_core.store.leftovers import sweep
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 HOME_VARIABLE = "JOBMON_HOME"
 
@@ -68,3 +70,15 @@ class Home:
     def logs(self) -> Path:
         """One log per monitor."""
         return private_folder(self.root / "logs")
+
+    def sweep(self) -> Iterator[tuple[Path, str]]:
+        """Remove what killed processes of this host left half written, and links; yield what, in words.
+
+        Raises:
+            StorageFailed: a folder can't be used.
+        """
+        for folder in (self.root, self.state, self.monitors, self.replies):
+            try:
+                yield from sweep(folder)
+            except OSError as error:
+                raise StorageFailed(f"{folder} can't be read: {error.strerror}") from error

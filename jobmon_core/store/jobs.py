@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -60,9 +61,9 @@ class JobStore:
         try:
             data = json.loads(read_own(path, _AT_MOST))
         except OSError as error:
-            raise StateUnreadable(f"{path} can't be read: {error.strerror}") from error
+            raise StateUnreadable(f"{path} can't be read: {error.strerror}{_way_out(path)}") from error
         except (ValueError, RecursionError) as error:
-            raise StateUnreadable(f"{path} is damaged: {error}") from error
+            raise StateUnreadable(f"{path} is damaged: {error}{_way_out(path)}") from error
         return _job(path, data)
 
     def all(self) -> Iterator[WatchedJob | Unreadable]:
@@ -103,7 +104,7 @@ def _age(job: WatchedJob) -> float:
 
 def _job(path: Path, data: object) -> WatchedJob:
     if not isinstance(data, dict) or not isinstance(data.get("schema"), int):
-        raise StateUnreadable(f"{path} is damaged: it is no state file")
+        raise StateUnreadable(f"{path} is damaged: it is no state file{_way_out(path)}")
     if data["schema"] > SCHEMA:
         raise StateUnreadable(
             f"{path} was written by a newer jobmon (schema {data['schema']}, this one knows {SCHEMA}); "
@@ -114,7 +115,14 @@ def _job(path: Path, data: object) -> WatchedJob:
     try:
         job = from_json(domain.WatchedJob, data)
     except Mismatch as error:
-        raise StateUnreadable(f"{path} is damaged: {error}") from error
+        raise StateUnreadable(f"{path} is damaged: {error}{_way_out(path)}") from error
     if job.id != path.stem:
-        raise StateUnreadable(f"{path} holds the state of {job.id}: it was renamed or copied")
+        raise StateUnreadable(f"{path} holds the state of {job.id}: it was renamed or copied{_way_out(path)}")
     return job
+
+
+def _way_out(path: Path) -> str:
+    """Say what to do about a file that can't be read; its name tells the job."""
+    job_id = path.stem.partition("-")[2].partition("-")[0]
+    anew = f", and `jobmon watch {job_id}` watches the job anew" if job_id.isdecimal() else ""
+    return f"; move it away{anew}" if os.path.lexists(path) else ""

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
-from jobmon_core.store.files import PRIVATE_FILE
+from jobmon_core.store.files import PRIVATE_FILE, opened_private, without_link
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,6 +30,7 @@ def own_for_life(path: Path) -> int:
     """
     from filelock import FileLock, Timeout
 
+    without_link(path)
     lock = FileLock(path, mode=PRIVATE_FILE, thread_local=False)
     try:
         lock.acquire(timeout=0)
@@ -82,8 +83,9 @@ def alone(path: Path) -> Iterator[None]:
 
 
 def _opened(path: Path) -> int:
+    without_link(path)
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
+        return opened_private(path, os.O_RDWR)
     except OSError as error:
         raise StorageFailed(f"{path} can't be used: {error.strerror}") from error
 

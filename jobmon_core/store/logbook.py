@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.webhook import mask_webhooks
-from jobmon_core.store.files import PRIVATE_FILE
+from jobmon_core.store.files import opened_private
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,7 +31,7 @@ class Logbook:
         line = mask_webhooks(" ".join(visible.split()))[:_LONGEST]
         try:
             self._rotate()
-            descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, PRIVATE_FILE)
+            descriptor = opened_private(self.path, os.O_WRONLY | os.O_APPEND)
             with open(descriptor, "a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(f"{stamp} {line}\n")
         except OSError:

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from jobmon_core.store.codec import Mismatch, from_json, to_json
 from jobmon_core.store.files import read_own, write_atomically
+from jobmon_core.store.process import start_ticks
 
 _AT_MOST = 64 * 1024
-_START_TIME_FIELD = 22  # of /proc/PID/stat, proc(5)
 
 
 class Life(StrEnum):
@@ -38,13 +38,13 @@ class Owner:
     def this_process(cls) -> Owner:
         """Return the identity of the calling process; it survives an exec."""
         pid = os.getpid()
-        return cls(os.uname().nodename, _boot_id(), pid, _start_ticks(pid) or 0)
+        return cls(os.uname().nodename, _boot_id(), pid, start_ticks(pid) or 0)
 
     def life(self, heartbeat_s: float, stale_after_s: float) -> Life:
         """Say whether this owner lives; ``heartbeat_s`` is when it last gave a sign (Unix seconds)."""
         if self.host != os.uname().nodename:
             return Life.ELSEWHERE if time.time() - heartbeat_s < stale_after_s else Life.STALE
-        if self.boot_id != _boot_id() or _start_ticks(self.pid) != self.start_ticks:
+        if self.boot_id != _boot_id() or start_ticks(self.pid) != self.start_ticks:
             return Life.DEAD
         return Life.ALIVE
 
@@ -85,13 +85,3 @@ class OwnerRecord:
 
 def _boot_id() -> str:
     return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
-
-
-def _start_ticks(pid: int) -> int | None:
-    """Return when a process started, None where there is none (a zombie is none)."""
-    try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    fields = stat.rpartition(")")[2].split()  # the name before it may hold anything
-    return None if fields[0] in ("Z", "X") else int(fields[_START_TIME_FIELD - 3])

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import stat
+import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -81,3 +84,71 @@ def test_a_bad_webhook_in_the_environment_is_named_by_its_variable(shell: Shell)
     assert done.returncode == 78
     assert "$JOBMON_ERROR_WEBHOOK" in done.stderr
     assert _TOKEN not in done.stderr
+
+
+def _opened_to_others(shell: Shell) -> Path:
+    config = shell.home / "config.json"
+    config.write_text(json.dumps({"discord": {"error_webhook": f"{_URL}{_TOKEN}"}}))
+    config.chmod(0o644)
+    return config
+
+
+def test_nothing_is_submitted_with_a_configuration_that_others_can_read(shell: Shell) -> None:
+    shell.program("sbatch", f"touch {shell.work}/submitted; echo Submitted batch job 1")
+    config = _opened_to_others(shell)
+    for arguments in (
+        ("submit", "train.sh"),
+        ("submit", "--backend", "local", "train.sh"),
+        ("test-discord",),
+    ):
+        done = shell.jobmon(*arguments)
+        assert (done.returncode, done.stdout) == (78, "")
+        assert done.stderr == (
+            f"jobmon: {config} is not usable:\n"
+            f"  - it may hold passwords, but its mode is 0644: chmod 600 {config}\n"
+        )
+    assert not (shell.work / "submitted").exists()
+    assert config.stat().st_mode & 0o777 == 0o644
+
+
+def test_the_remedy_that_is_named_is_one(shell: Shell) -> None:
+    shell.program("sbatch", f"touch {shell.work}/submitted; exit 3")
+    config = _opened_to_others(shell)
+    remedy = shell.jobmon("submit", "train.sh").stderr.rstrip().rpartition(": ")[2]
+    subprocess.run(remedy.split(), check=True)
+    assert config.stat().st_mode & 0o777 == 0o600
+    assert shell.jobmon("submit", "train.sh").returncode == 3
+    assert (shell.work / "submitted").exists()
+
+
+def test_init_replaces_a_configuration_that_others_can_read_by_a_private_one(shell: Shell) -> None:
+    config = _opened_to_others(shell)
+    assert shell.jobmon("init", stdin=f"{_URL}{_TOKEN}\n" * 2).returncode == 0
+    assert config.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("verb", ["status", "recover"])
+def test_what_needs_no_webhook_works_with_a_configuration_that_others_can_read(
+    shell: Shell, verb: str
+) -> None:
+    config = _opened_to_others(shell)
+    done = shell.jobmon(verb)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ("chmod 600" in done.stdout) == (verb == "recover")
+    assert config.stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("umask", ["0000", "0022", "0777"])
+def test_everything_that_jobmon_writes_is_private_whatever_the_umask(shell: Shell, umask: str) -> None:
+    shell.state.rmdir()
+    shell.home.rmdir()
+    init = f"printf '{_URL}{_TOKEN}\\n%.0s' 1 2 | jobmon init"
+    assert shell.line(f"umask {umask}; {init} && jobmon recover && jobmon status").returncode == 0
+    made = [shell.home, *shell.home.rglob("*")]
+    assert {path.name for path in made} >= {"config.json", "monitors", "recover.lock"}
+    wrong = {str(path): oct(path.stat().st_mode) for path in made if not _is_private(path)}
+    assert not wrong
+
+
+def _is_private(path: Path) -> bool:
+    return stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)

@@ -12,6 +12,7 @@ import pytest
 from jobmon_core.domain.job import End, Moment, Task, WatchedJob, Witness
 from jobmon_core.domain.states import JobState, Outcome
 from jobmon_core.store.jobs import JobStore
+from jobmon_core.store.leftovers import temporary
 from tests.support.shell import Shell, complaint
 
 _DONE = WatchedJob("slurm-12-x", 12, 100.0, name="sound", concluded_s=200.0)
@@ -56,7 +57,25 @@ def _pipe(path: Path) -> None:
     os.mkfifo(path)
 
 
-_DAMAGE = [_truncate, _empty, _from_the_future, _nonsense, _binary, _deep, _link, _folder, _pipe]
+def _somebody_elses(path: Path) -> None:
+    if os.getuid() != 0:
+        pytest.skip("a file can be given away only by root")
+    path.chmod(0o644)
+    os.chown(path, 12345, 12345)
+
+
+_DAMAGE = [
+    _somebody_elses,
+    _truncate,
+    _empty,
+    _from_the_future,
+    _nonsense,
+    _binary,
+    _deep,
+    _link,
+    _folder,
+    _pipe,
+]
 
 
 @pytest.fixture(params=_DAMAGE, ids=lambda damage: damage.__name__.strip("_"))
@@ -77,7 +96,9 @@ def test_status_shows_the_others_and_names_the_file(shell: Shell, damaged: Path)
     assert [each["job_id"] for each in json.loads(done.stdout)] == ["12"]
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"jobmon: left out, all other jobs are shown: {damaged} ")
+    assert line.endswith("; move it away, and `jobmon watch 13` watches the job anew") or "newer" in line
     assert "sound" in shell.jobmon("status", "--all").stdout
+    assert shell.jobmon("show", "12").returncode == 0
 
 
 def test_recover_leaves_the_file_as_it_is_and_says_so(shell: Shell, damaged: Path) -> None:
@@ -138,3 +159,58 @@ def test_names_that_could_harm_a_terminal_do_not(shell: Shell) -> None:
         assert done.returncode == 0, done
         assert not set(done.stdout) & {"\x1b", "\u202e"}, arguments
         assert "\nc" not in done.stdout
+
+
+@pytest.mark.parametrize("name", ["slurm-12-x.owner", "slurm-12-x.lock", "recover.lock"])
+def test_a_link_laid_among_the_locks_is_not_followed_and_recover_removes_it(shell: Shell, name: str) -> None:
+    victim = _victim(shell)
+    before = victim.stat()
+    JobStore(shell.state).save(_DONE)
+    monitors = shell.state / "monitors"
+    monitors.mkdir(mode=0o700)
+    (monitors / name).symlink_to(victim)
+    for verb in (("status",), ("show", "12"), ("recover",)):
+        assert shell.jobmon(*verb).returncode == 0, verb
+    assert not (monitors / name).is_symlink()
+    assert victim.stat() == before
+
+
+def test_a_link_laid_in_the_place_of_an_answer_is_removed_and_told(shell: Shell) -> None:
+    victim = _victim(shell)
+    (shell.state / "replies").mkdir(mode=0o700)
+    link = shell.state / "replies" / "queue,slurm,,me,here.reply"
+    link.symlink_to(victim)
+    done = shell.jobmon("recover")
+    assert done.stdout == f"{link.name}: removed: a symbolic link, which jobmon never follows\n"
+    assert victim.read_text() == "precious"
+
+
+@pytest.mark.parametrize("name", ["state", "state/monitors", "state/replies"])
+def test_a_link_laid_in_the_place_of_a_folder_is_refused_and_its_target_left_alone(
+    shell: Shell, name: str
+) -> None:
+    target = shell.work / "target"
+    target.mkdir(mode=0o755)
+    link = shell.home / name
+    if link.exists():
+        link.rmdir()
+    link.symlink_to(target)
+    done = shell.jobmon("recover")
+    assert (done.returncode, done.stdout) == (74, "")
+    assert done.stderr.startswith(f"jobmon: {link} is a symbolic link, and jobmon follows none: remove it; ")
+    assert target.stat().st_mode & 0o777 == 0o755
+    assert list(target.iterdir()) == []
+
+
+def test_what_a_killed_process_began_to_write_is_gone_after_a_recover(shell: Shell) -> None:
+    left = shell.state / temporary(shell.state / "slurm-12-x.json").name
+    left = left.with_name(left.name.replace(f"-{os.getpid()}-", "-4194305-"))  # no process has that number
+    left.write_text("half")
+    assert shell.jobmon("recover").stdout.startswith(f"{left.name}: removed: ")
+    assert not left.exists()
+
+
+def _victim(shell: Shell) -> Path:
+    victim = shell.work / "victim"
+    victim.write_text("precious")
+    return victim

@@ -138,7 +138,7 @@ def test_a_trial_without_a_hit_says_so(shell: Shell) -> None:
     (shell.work / "a.log").write_text("epoch 1\n")
     assert shell.jobmon("patterns", "test", "a.log").stdout.splitlines() == [
         "no pattern matches any line",
-        "verdict: No failure found, 90 % sure",
+        "verdict: No failure found, 70 % sure",
     ]
 
 

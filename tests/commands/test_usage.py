@@ -175,15 +175,6 @@ def test_init_replaces_webhooks_wherever_they_were_kept_and_leaves_the_rest(shel
     }
 
 
-def test_a_configuration_that_others_can_read_is_closed_to_them(shell: Shell) -> None:
-    config = shell.home / "config.json"
-    config.write_text("{}")
-    config.chmod(0o644)
-    assert "its mode is 0600 now" in shell.jobmon("status").stderr
-    assert config.stat().st_mode & 0o777 == 0o600
-    assert shell.jobmon("status").stderr == ""
-
-
 def test_without_webhooks_the_channels_fail_and_it_is_said_what_to_do(shell: Shell) -> None:
     done = shell.jobmon("test-discord")
     assert done.returncode == 1

@@ -166,9 +166,32 @@ PLACES = [
     {URL: 1},
 ]
 
+HEARTBEAT = f"https://hc.example.org/{TOKEN}"
+
 
 @pytest.mark.parametrize("data", PLACES)
 def test_a_webhook_in_the_wrong_place_is_in_no_fault(data: object) -> None:
+    assert TOKEN not in str(faults(data))
+
+
+def test_the_heartbeat_has_an_address_and_an_empty_one_is_none() -> None:
+    assert parsed({"heartbeat_url": " "}).heartbeat is None
+    config = parsed({"heartbeat_url": f" {HEARTBEAT} "})
+    assert getattr(config.heartbeat, "url", "") == HEARTBEAT
+    assert TOKEN not in repr(config)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"heartbeat_url": [HEARTBEAT]},
+        {"heartbeat_url": f"x{HEARTBEAT}"},
+        {"backend": HEARTBEAT},
+        {"discord": {"error_webhook": HEARTBEAT, "error_webhook_file": HEARTBEAT}},
+        {HEARTBEAT: 1},
+    ],
+)
+def test_a_heartbeat_in_the_wrong_place_is_in_no_fault(data: object) -> None:
     assert TOKEN not in str(faults(data))
 
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -173,6 +174,7 @@ def test_a_launch_that_failed_for_want_of_the_output_folder_says_so() -> None:
     [
         (126, 0, "permission_denied"),
         (127, 0, "module_env"),
+        (132, 0, "segfault.illegal_instruction"),
         (134, 0, "segfault.aborted"),
         (0, 6, "segfault.aborted"),
         (0, 7, "bus_error_shm"),
@@ -212,6 +214,17 @@ def test_without_any_log_the_explanation_does_not_promise_lines() -> None:
     assert found.evidence == ()
 
 
+TRACEBACK = (
+    "Traceback (most recent call last):",
+    '  File "/home/u/train.py", line 12, in <module>',
+    "    main()",
+    '  File "/home/u/model.py", line 7, in main',
+    "    x = layer(y)",
+    "        ^^^^^^^^",
+    '  File "/env/lib/python3.11/site-packages/torch/nn/modules/module.py", line 1553, in _call',
+    "    return forward_call(*args)",
+    "python",
+)
 PROGRESS = tuple(f"epoch {n}" for n in range(41))
 UNKNOWN = SlurmEvidence()
 
@@ -300,21 +313,76 @@ def test_another_program_that_fails_later_does_not_hide_the_first() -> None:
     assert judge(FAILED, *TRACEBACK[:-1], "cuda_oom", *other).cause == "cuda_oom"
 
 
+def final(name: str, precedence: int = 50) -> Rule:
+    return replace(rule(name, precedence), is_final=True)
+
+
+RULES |= {
+    "slurm_cancelled": final("slurm_cancelled", 10),
+    "host_oom_kill": final("host_oom_kill", 95),
+    "killed": final("killed"),
+}
+
+
+@pytest.mark.parametrize("state", [JobState.UNKNOWN, JobState.CANCELLED])
+def test_what_follows_the_schedulers_end_is_its_consequence(state: JobState) -> None:
+    found = judge(SlurmEvidence(state=state), "slurm_cancelled", "python", "killed", "cuda_oom")
+    assert found.label == "slurm_cancelled"
+
+
+def test_the_kernels_word_counts_after_the_schedulers_end_too() -> None:
+    assert judge(UNKNOWN, "slurm_cancelled", "host_oom_kill").cause == "host_oom_kill"
+
+
+@pytest.mark.parametrize("end", [TRACEBACK, ("killed",)])
+@pytest.mark.parametrize("after", [("finished",), (*PROGRESS, "noise"), (*PROGRESS, "nccl_timeout")])
+def test_an_end_of_a_process_is_not_survived_whatever_is_printed_after_it(
+    end: tuple[str, ...], after: tuple[str, ...]
+) -> None:
+    assert judge(UNKNOWN, *end, *after).cause == end[-1]
+
+
+def test_what_other_ranks_print_is_no_progress_of_the_one_that_failed() -> None:
+    others = [f"[rank1]: step {n}" for n in range(100)]
+    assert judge(FAILED, "[rank3]: python", *others, "[rank1]: nccl_timeout").cause == "python"
+
+
+def test_of_processes_that_end_one_after_the_other_the_first_is_the_cause() -> None:
+    found = judge(
+        FAILED, *TRACEBACK, *(line.replace("train.py", "score.py") for line in TRACEBACK[:-1]), "cuda_oom"
+    )
+    assert found.cause == "python"
+
+
+def test_an_exception_is_known_by_its_traceback_whatever_its_name() -> None:
+    found = judge(UNKNOWN, *TRACEBACK[:-1], "mypkg.core.Boom: header")
+    assert (found.label, found.evidence[-1].text) == ("python_exception_other", "mypkg.core.Boom: header")
+
+
+def test_a_log_that_ends_within_a_traceback_is_not_called_clean() -> None:
+    assert judge(UNKNOWN, "epoch 1", *TRACEBACK[:-1]).label is None
+
+
+@pytest.mark.parametrize(
+    "above", ["Exception ignored in: <function F.__del__>", "Error in atexit._run_exitfuncs:"]
+)
+def test_an_exception_that_python_passed_over_is_no_cause(above: str) -> None:
+    assert judge(FAILED, above, *TRACEBACK).cause is None
+
+
+@pytest.mark.parametrize("log", [("noise",), ("python", *PROGRESS)])
+def test_a_deadly_signal_outweighs_what_is_often_survived(log: tuple[str, ...]) -> None:
+    assert judge(SlurmEvidence(state=JobState.FAILED, exit_code=139), *log).cause == "segfault"
+    assert judge(SlurmEvidence(state=JobState.FAILED, exit_code=139), "python").cause == "python"
+
+
+def test_many_successes_and_failures_cost_no_more_than_their_number() -> None:
+    found = judge(UNKNOWN, *["finished"] * 9000, *["python"] * 10_000)
+    assert found.cause == "python"
+
+
 def test_code_that_a_traceback_quotes_proves_nothing() -> None:
     assert judge(FAILED, *TRACEBACK[:4], "    cuda_oom", "python").symptoms == ()
-
-
-TRACEBACK = (
-    "Traceback (most recent call last):",
-    '  File "/home/u/train.py", line 12, in <module>',
-    "    main()",
-    '  File "/home/u/model.py", line 7, in main',
-    "    x = layer(y)",
-    "        ^^^^^^^^",
-    '  File "/env/lib/python3.11/site-packages/torch/nn/modules/module.py", line 1553, in _call',
-    "    return forward_call(*args)",
-    "python",
-)
 
 
 def texts(found: Sequence[Line]) -> list[str]:

@@ -280,6 +280,71 @@ def test_an_older_job_of_the_same_id_proves_nothing() -> None:
     assert play.end().outcome is Outcome.FAILURE
 
 
+def namesake(play: Play) -> Play:
+    """slurmctld came back without its state, and gave the id to a job that was submitted an hour later."""
+    again = 1_003_600
+    play.later(3600).queue(row("12", "RUNNING", submit_s=again))
+    play.later(30).queue(row("12", "COMPLETED", submit_s=again))
+    return play.record(replace(record("12", "COMPLETED"), submit_s=again, restarts=0))
+
+
+def test_a_later_job_of_the_same_id_proves_nothing_about_the_one_that_slurm_lost() -> None:
+    play = namesake(Play().queue(row("12", "RUNNING")).record(record("12", "RUNNING")))
+    again = 1_003_600
+    for _ in range(3):
+        play.later(30).queue(row("12", "COMPLETED", submit_s=again)).record(
+            replace(record("12", "COMPLETED"), submit_s=again, restarts=0)
+        )
+        play.accounting(ledger("12", "RUNNING"), ledger("12", "COMPLETED", submit_s=again))
+        assert not play.job.ended
+    for _ in range(30):
+        play.later(30).queue().accounting(ledger("12", "RUNNING"), ledger("12", "COMPLETED", submit_s=again))
+    assert play.end().outcome is Outcome.UNKNOWN
+    assert [owed.message.route for owed in play.job.outbox] == [Route.ERROR]
+
+
+def test_a_later_job_of_the_same_id_is_looked_into_although_it_is_in_the_same_state() -> None:
+    play = Play().queue(row("12", "RUNNING")).record(record("12", "RUNNING"))
+    assert not play.later(30).queue(row("12", "RUNNING")).asks_record()
+    assert play.later(3600).queue(row("12", "RUNNING", submit_s=1_003_600)).asks_record()
+
+
+def test_the_true_end_of_a_job_whose_id_went_to_another_comes_from_accounting() -> None:
+    play = namesake(Play().queue(row("12", "RUNNING")).record(record("12", "RUNNING")))
+    play.later(30).queue().record().later(3)
+    play.accounting(ledger("12", "NODE_FAIL"), ledger("12", "COMPLETED", submit_s=1_003_600))
+    play.later(60).queue()
+    assert (play.end().state, play.end().outcome) == (JobState.NODE_FAIL, Outcome.FAILURE)
+
+
+def test_a_job_that_slurm_lost_while_accounting_was_down_is_neither_ended_nor_a_success() -> None:
+    play = Play().queue(row("12", "RUNNING")).record(record("12", "RUNNING"))
+    for _ in range(60):
+        play.later(60).queue_down().accounting_down()
+    play.later(60).queue().record()
+    for _ in range(60):
+        play.later(60).queue().accounting_down()
+    assert not play.job.ended
+    for _ in range(30):
+        play.later(60).queue().accounting(ledger("12", "RUNNING"))
+    assert play.end().outcome is Outcome.UNKNOWN
+    assert "still calls it RUNNING" in play.end().why
+
+
+def test_a_requeue_is_no_other_job_however_often() -> None:
+    play = Play().queue(row("12", "RUNNING")).record(replace(record("12", "RUNNING"), restarts=0))
+    for run in (1, 2, 3):
+        again = 1_000_000 + 1000 * run
+        play.later(1000).queue(row("12", "PENDING", "BeginTime", submit_s=again)).later(130)
+        play.queue(row("12", "RUNNING", submit_s=again))
+        play.record(replace(record("12", "RUNNING"), restarts=run, submit_s=again))
+    play.later(30).queue(row("12", "COMPLETED", submit_s=1_003_000))
+    play.record(replace(record("12", "COMPLETED"), restarts=3, submit_s=1_003_000)).later(3)
+    play.accounting(ledger("12", "COMPLETED", submit_s=1_003_000))
+    assert play.job.outcome is Outcome.SUCCESS
+    assert play.job.tasks[""].restarts == 3
+
+
 def test_an_end_of_a_run_before_a_requeue_ends_nothing() -> None:
     play = Play().queue(row("12", "RUNNING", submit_s=1_000_050)).later(30)
     play.queue(row("12", "COMPLETED", submit_s=1_000_000)).record(record("12", "RUNNING")).later(60)

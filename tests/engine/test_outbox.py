@@ -213,3 +213,48 @@ def test_a_message_whose_answers_are_all_lost_is_repeated_ever_more_rarely_and_n
     assert len(waits) == 6
     assert waits[:-1] == sorted(waits[:-1])
     assert "probably arrived" in owed.given_up
+
+
+def test_an_attempt_that_was_cut_off_just_now_may_still_arrive_and_is_waited_for() -> None:
+    office = Office()
+    cut_off = replace(OWED, attempts=1, attempt_since_s=office.clock.now() - 1)
+    waiting = office.deliver(cut_off)
+    assert waiting == replace(cut_off, next_try_s=office.clock.now() + 9)
+    assert not office.noted
+    office.clock.wait(9)
+    assert office.deliver(waiting).delivered_s
+    assert office.noted[0].maybe_delivered
+
+
+def limited(_config: Config, _owed: Owed) -> Receipt:
+    return Receipt(Verdict.TRY_AGAIN, "429", retry_after_s=40.0, for_all=True)
+
+
+def test_what_refuses_one_is_not_asked_by_the_others_meanwhile() -> None:
+    office, other = Office(limited), Office()
+    office.deliver()
+    younger = replace(OWED, message=replace(OWED.message, id="m2", made_s=5))
+    waiting = other.deliver(younger)
+    assert waiting.next_try_s > other.clock.now() + 40
+    assert waiting.attempts == 0
+    assert not other.noted
+
+
+def test_after_a_refusal_the_oldest_goes_first() -> None:
+    first, second = Office(limited), Office()
+    older = first.deliver()
+    younger = second.deliver(replace(OWED, message=replace(OWED.message, id="m2", made_s=5)))
+    second.clock.now_s = older.next_try_s
+    assert second.deliver(younger).is_open
+    back = Office()
+    back.clock.now_s = older.next_try_s
+    assert back.deliver(older).delivered_s
+    assert second.deliver(younger).delivered_s
+
+
+def test_the_other_channel_is_not_held_up() -> None:
+    Office(limited).deliver()
+    office = Office()
+    office.config = Config(success_webhook=OTHER)
+    success = replace(OWED.message, id="m2", route=Route.SUCCESS)
+    assert office.deliver(replace(OWED, message=success)).delivered_s

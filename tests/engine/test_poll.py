@@ -6,7 +6,7 @@ import pytest
 
 from jobmon_core.domain.answers import Disabled, Unreachable
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.engine.poll import COALESCE_S, SharedAccounting, SharedQueue
+from jobmon_core.engine.poll import COALESCE_S, SharedAccounting, SharedClusterName, SharedQueue
 from jobmon_core.store.lock import turn
 from jobmon_core.store.replies import ReplyFile
 from tests.support.clock import FakeClock
@@ -212,6 +212,29 @@ def test_a_clock_that_was_set_back_does_not_silence_accounting(
     collected(accounting, clock, 12)
     assert accounting.ask(12, clock.now()) == ()
     assert slurm.asked["accounting"] == 2
+
+
+def test_that_nobody_answered_stands_while_another_monitor_asks_again(
+    slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock
+) -> None:
+    slurm.queue = [DOWN]
+    queue.look("me", 12, 30.0)
+    clock.now_s += 600.0
+    with turn(queue.file.lock_path):
+        view = queue.look("me", 12, 30.0)
+    assert view is not None
+    assert view.answer == DOWN
+    assert slurm.asked["queue"] == 1
+
+
+def test_the_name_of_the_cluster_is_remembered_without_asking(
+    slurm: FakeScheduler, clock: FakeClock, file: ReplyFile
+) -> None:
+    name = SharedClusterName(slurm, file, clock)
+    assert name.last_known() == ""
+    name.get()
+    clock.now_s += 1_000_000.0
+    assert name.last_known() == "fake"
 
 
 def test_nobody_waits_for_the_one_who_asks_accounting(accounting: SharedAccounting, clock: FakeClock) -> None:

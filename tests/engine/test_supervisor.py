@@ -12,9 +12,11 @@ from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.job import WatchedJob
 from jobmon_core.domain.newjob import NewJob
 from jobmon_core.domain.policy import Policy
+from jobmon_core.engine.outages import Outages
 from jobmon_core.engine.poll import SharedAccounting, SharedQueue
 from jobmon_core.engine.supervisor import Supervisor, Tools
 from jobmon_core.store.jobs import JobStore
+from jobmon_core.store.notices import NoticeFile
 from jobmon_core.store.replies import ReplyFile
 from tests.support.clock import FakeClock
 from tests.support.scheduler import FakeScheduler
@@ -42,6 +44,9 @@ def supervisor(folder: Path, deliver: Callable[[Owed, Callable[[Owed], None]], O
             scheduler=slurm,
             queue=SharedQueue(slurm, file, clock),
             accounting=SharedAccounting(slurm, file, clock),
+            outages=Outages(
+                NoticeFile(folder / "any.notice"), clock, Policy(), "login1", lambda _job_id: False
+            ),
             store=FullDisk(folder),
             clock=clock,
             policy=Policy(),

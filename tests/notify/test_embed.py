@@ -54,7 +54,12 @@ MESSAGE = st.builds(
     log_path=TEXT,
     made_s=st.integers(-(10**13), 10**13),
 )
-OWED = st.builds(Owed, MESSAGE, maybe_delivered=st.booleans())
+OWED = st.builds(
+    Owed,
+    MESSAGE,
+    maybe_delivered=st.booleans(),
+    attempt_since_s=st.none() | st.floats(-1e13, 1e13),
+)
 ORDINARY = Message(
     id="4211-0",
     route=Route.ERROR,
@@ -159,6 +164,19 @@ def test_a_possible_repeat_says_so_in_both_forms() -> None:
     assert "possible repeat" in embed.plain(repeat)["content"]
 
 
+def test_what_is_sent_long_after_it_happened_tells_its_age_in_both_forms() -> None:
+    late = Owed(ORDINARY, attempt_since_s=NOW + 23 * 3600.0 + 600)
+    told = "**Told late:** this news is 23h 10m old."
+    assert only(embed.full(late, Ping()))["description"].startswith(f"{told}\n\nIt ended after 2 h.")
+    assert told in embed.plain(late)["content"]
+
+
+@pytest.mark.parametrize("sent_s", [None, NOW + 3599.0, NOW - 50.0])
+def test_what_is_sent_in_time_says_nothing_of_its_age(sent_s: float | None) -> None:
+    in_time = Owed(ORDINARY, attempt_since_s=sent_s)
+    assert "Told late" not in str([embed.full(in_time, Ping()), embed.plain(in_time)])
+
+
 def test_the_end_of_a_long_log_is_kept() -> None:
     long = replace(ORDINARY, evidence=(*(f"line {n}" for n in range(5000)), "the cause"))
     assert "the cause\n```" in only(embed.full(Owed(long), Ping()))["description"]
@@ -170,7 +188,7 @@ def test_a_failure_wakes_whom_it_was_configured_to_wake_and_nobody_else() -> Non
     assert payload["allowed_mentions"] == {"parse": [], "users": [USER], "roles": [ROLE]}
 
 
-@pytest.mark.parametrize("tone", [Tone.SUCCESS, Tone.CANCELLED, Tone.ATTENTION])
+@pytest.mark.parametrize("tone", [Tone.SUCCESS, Tone.CANCELLED, Tone.ATTENTION, Tone.RELIEF])
 def test_what_is_no_failure_wakes_nobody(tone: Tone) -> None:
     payload = embed.full(Owed(replace(ORDINARY, tone=tone)), PING)
     assert "content" not in payload

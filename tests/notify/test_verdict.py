@@ -164,3 +164,20 @@ JSON = st.recursive(
 def test_no_answer_is_without_a_verdict(status: int, body: bytes, retry_after: str) -> None:
     ruling = judge(Reply(status, {"retry-after": retry_after}, body))
     assert ruling.receipt.verdict is Verdict.DELIVERED or (ruling.receipt.why and ruling.advice)
+
+
+@pytest.mark.parametrize(
+    ("answer", "for_all"),
+    [
+        (NotSent("no route to host"), True),
+        (reply(answers.rate_limited(1.0)), True),
+        (reply(answers.banned()), True),
+        (reply(answers.server_error()), False),
+        (plain(302), False),
+        (MaybeSent("reset"), False),
+    ],
+)
+def test_what_every_message_would_meet_is_told_from_what_one_may_have_caused(
+    answer: Reply | NotSent | MaybeSent, *, for_all: bool
+) -> None:
+    assert verdict(answer).for_all is for_all

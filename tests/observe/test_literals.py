@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobmon_core.observe.literals import needed_literals
+from jobmon_core.observe.literals import ignores_case, needed_literals
 from jobmon_core.observe.patterns import load_rules
 from jobmon_core.observe.regex import Test as Expression
 
@@ -16,13 +16,16 @@ REGEXES = [regex for rule in load_rules() for regex in rule.regex]
 @pytest.mark.parametrize(
     ("regex", "needed"),
     [
-        ("Killed", [{"killed"}]),
-        (r"(?:CUDA|HIP) error: \d+", [{"cuda error: ", "hip error: "}]),
-        (r"^\s*[Oo]ut of memory\b.{0,40}device$", [{"out of memory"}, {"device"}]),
-        ("errors? in files?", [{"error in file", "errors in file", "error in files", "errors in files"}]),
-        ("(?:ab)+cd{2,3}", [{"ab"}]),
-        (r"\[Errno 13\]", [{"[errno 13]"}]),
+        ("Killed", [{"Killed"}]),
+        (r"(?:CUDA|HIP) error: \d+", [{"CUDA error: ", "HIP error: "}]),
+        (r"^\s*[Oo]ut of memory\b.{0,40}device$", [{"Out of memory", "out of memory"}, {"device"}]),
+        ("errors? in files?", [{"error in file", "errors in file"}]),
+        ("(?:ab)+cd{2,3}", [{"ab"}, {"abc"}]),
+        ("UCX +(?:WARN|INFO)", [{"UCX "}, {" WARN", " INFO"}]),
+        ("a{b", [{"a{b"}]),
+        (r"\[Errno 13\]", [{"[Errno 13]"}]),
         ("(?i)Kill(?:ed|ing)", [{"killed", "killing"}]),
+        ("Cause: (?i:Kill)", [{"cause: kill"}]),
         ("(?P<word>boom)!", [{"boom!"}]),
         ("[a-z]+|boom", []),
         (r"\d+", []),
@@ -56,7 +59,8 @@ def test_whatever_a_shipped_expression_matches_holds_what_it_needs(case: tuple[s
     regex, text = case
     for line in text.split("\n"):
         if line.isascii() and Expression(regex).matches(line.encode()):
-            assert all(any(each in line.lower() for each in texts) for texts in needed_literals(regex))
+            searched = line.lower() if ignores_case(regex) else line
+            assert all(any(each in searched for each in texts) for texts in needed_literals(regex))
 
 
 @given(st.text(alphabet=r"ab(?:|)[^]{1,2}\.*+?$^-dwx", max_size=30))

@@ -230,6 +230,13 @@ def test_lines_are_matched_together_as_each_is_alone(texts: list[str]) -> None:
     assert [(f.rule.id, f.position) for f in MATCHER.every_match(log(*texts))] == alone
 
 
+def test_a_regex_that_needs_no_plain_text_is_tried_on_every_line() -> None:
+    rules = parse_rules(document(entry(regex=r"\d$", examples=["7"]), entry(id="b")), "own.json")
+    found = Matcher(rules).findings(log("", "a1", "boom", "x", "a1"))
+    assert [(each.rule.id, each.position) for each in found] == [("mine", 1), ("b", 2), ("mine", 4)]
+    assert Matcher(rules).findings(log()) == ()
+
+
 def test_of_several_rules_that_match_a_line_the_first_is_found() -> None:
     rules = parse_rules(document(entry(id="first"), entry(id="second")), "own.json")
     assert [found.rule.id for found in Matcher(rules).findings(log("boom"))] == ["first"]

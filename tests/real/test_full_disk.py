@@ -76,6 +76,7 @@ def test_a_disk_that_fills_up_costs_a_watched_job_nothing_but_time(user: User, d
         eventually(lambda last=last: beat.stat().st_mtime_ns > last)  # type: ignore[misc]
     assert user.status(job_id)["monitor"] == "alive"
     assert user.discord.attempts == []
+    assert list(user.home.rglob(".*.tmp")) == []
     disk.free()
     os.kill(pid, signal.SIGUSR1)
     assert_failed_and_told_once(user, job_id)

@@ -11,8 +11,8 @@ from private_slurm import Cluster
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.job import Ledger, Witness
-from jobmon_core.domain.states import JobState
-from tests.support.told import end_of, only, title
+from jobmon_core.domain.states import JobState, Outcome
+from tests.support.told import end_of, only, read, title
 from tests.support.user import User
 from tests.support.waiting import eventually
 
@@ -75,6 +75,64 @@ def test_a_controller_that_is_away_ends_nothing(user: User, slurm: Cluster) -> N
     assert title(only(user, Route.ERROR)) == f"❌ through ({job_id}) failed"
 
 
+def test_a_controller_that_is_away_for_long_is_told_of_once_for_all_jobs_and_so_is_its_return(
+    user: User, slurm: Cluster
+) -> None:
+    user.configure(poll={"running_s": 5, "pending_s": 5, "warn_stale_s": 10})
+    jobs = [
+        user.submit("-J", f"job{number}", "--wrap", f"{_UNTIL_GO}; exit {number}") for number in (1, 2, 3)
+    ]
+    for job_id in jobs:
+        user.watched_as(job_id, "RUNNING")
+    slurm.stop_controller()
+    try:
+        eventually(lambda: bool(user.discord.received(Route.ERROR)), _OUTAGE_S)
+        eventually(lambda: all(user.job(job_id).stale_since_s for job_id in jobs), _OUTAGE_S)
+        warning = only(user, Route.ERROR)
+        assert title(warning) == f"⚠ Slurm ({slurm.name}) does not answer"
+        assert "Unable to contact slurm controller" in read(warning)
+        assert [user.status(job_id)["outcome"] for job_id in jobs] == [None, None, None]
+        assert "stale since" in user.jobmon("status").stdout
+        (user.work / "go").touch()
+    finally:
+        slurm.start_controller()
+    ends = [end_of(user.told(job_id, _OUTAGE_S)) for job_id in jobs]
+    assert [(end.state, end.exit_code) for end in ends] == [(JobState.FAILED, number) for number in (1, 2, 3)]
+    titles = sorted(title(payload) for payload in user.discord.received(Route.ERROR))
+    failures = [f"❌ job{number} ({job_id}) failed" for number, job_id in zip((1, 2, 3), jobs, strict=True)]
+    assert titles == [
+        f"⚠ Slurm ({slurm.name}) does not answer",
+        *failures,
+        f"🔵 Slurm ({slurm.name}) answers again",
+    ]
+    assert not user.discord.received(Route.SUCCESS)
+
+
+def test_accounting_that_is_away_for_long_is_told_of_where_an_end_waits_for_it(
+    user: User, slurm: Cluster
+) -> None:
+    user.configure(poll={"running_s": 12, "pending_s": 5, "warn_stale_s": 5})
+    job_id = user.submit("-J", "waits", "--wrap", _UNTIL_GO)
+    user.watched_as(job_id, "RUNNING")
+    slurm.stop_accounting()
+    try:
+        (user.work / "go").touch()
+        eventually(lambda: bool(user.discord.received(Route.ERROR)), _OUTAGE_S)
+        status = user.status(job_id)
+        assert status["outcome"] is None
+        assert status["stale_since"] is not None
+    finally:
+        slurm.start_accounting()
+    assert end_of(user.told(job_id, _OUTAGE_S)).state is JobState.COMPLETED
+    warning, relief = user.discord.received(Route.ERROR)
+    assert title(warning) == f"⚠ Slurm ({slurm.name}) does not answer"
+    assert "Connection refused" in read(warning) or "database" in read(warning)
+    assert title(relief) == f"🔵 Slurm ({slurm.name}) answers again"
+    assert [title(payload) for payload in user.discord.received(Route.SUCCESS)] == [
+        f"✅ waits ({job_id}) completed"
+    ]
+
+
 def test_a_job_that_slurm_took_although_sbatch_gave_up_is_found_and_watched(
     user: User, slurm: Cluster
 ) -> None:
@@ -106,3 +164,36 @@ def test_a_job_that_slurm_took_although_sbatch_gave_up_is_found_and_watched(
     job_id = int(state.name.split("-")[1])
     assert end_of(user.told(job_id, _OUTAGE_S)).exit_code == 7
     assert title(only(user, Route.ERROR)) == f"❌ doubt ({job_id}) failed"
+
+
+def test_a_job_that_slurmctld_lost_and_whose_id_went_to_another_is_no_success(
+    user: User, slurm: Cluster
+) -> None:
+    """The state of slurmctld is gone when it comes back, and accounting is down."""
+    user.configure(poll={"running_s": 5, "pending_s": 5}, accounting={"deadline_s": 20})
+    job_id = user.submit("-J", "lost", "--wrap", _UNTIL_GO)
+    user.watched_as(job_id, "RUNNING")
+    slurm.stop_controller()
+    slurm.stop_accounting()
+    try:
+        eventually(lambda: user.job(job_id).stale_since_s is not None, 60)
+        for path in (slurm.folder / "state").glob("job_state*"):
+            path.unlink()
+        slurm.start_controller()
+        while _plain_submission(user) < job_id:
+            pass
+        assert user.slurm("squeue", "-h", "-j", str(job_id), "-o", "%j").strip() == "namesake"
+        eventually(lambda: user.job(job_id).not_after_s is not None, 60)
+        (user.work / "stop").touch()
+        assert user.status(job_id)["outcome"] is None
+    finally:
+        slurm.start_accounting()
+    job = user.told(job_id, _OUTAGE_S)
+    assert job.outcome is not Outcome.SUCCESS
+    assert not user.discord.received(Route.SUCCESS)
+    assert len(user.discord.received(Route.ERROR)) == 1
+
+
+def _plain_submission(user: User) -> int:
+    wrap = "until [ -e stop ]; do sleep 0.2; done"
+    return int(user.slurm("sbatch", "--parsable", "-J", "namesake", "--mem=1", "-s", "--wrap", wrap))

@@ -13,6 +13,7 @@ import pytest
 
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.store.files import made_folder, private_folder, read_own, write_atomically
+from jobmon_core.store.leftovers import temporary
 from tests.support.processes import in_a_copy, python, said
 
 KILLS = 25
@@ -122,16 +123,37 @@ def test_somebody_elses_folder_is_not_used(tmp_path: Path) -> None:
         folder.chmod(folder.stat().st_mode | 0o055)
 
     def refused() -> None:
-        with pytest.raises(StorageFailed, match="Operation not permitted"):
+        with pytest.raises(StorageFailed, match="belongs to root, not to you: run jobmon as its owner"):
             private_folder(theirs)
 
     in_a_copy(refused, as_nobody=True)
 
 
+def test_a_folder_that_is_a_link_is_not_used_and_what_it_names_is_left_as_it_is(tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.mkdir(mode=0o755)
+    for name in (target, tmp_path / "nowhere"):
+        link.unlink(missing_ok=True)
+        link.symlink_to(name)
+        with pytest.raises(StorageFailed, match=r"link is a symbolic link, .*remove it"):
+            private_folder(link)
+    assert mode(target) == 0o755
+    assert list(target.iterdir()) == []
+
+
+def test_somebody_elses_file_is_not_read(tmp_path: Path) -> None:
+    if os.getuid() != 0:
+        pytest.skip("a file can be given away only by root")
+    (tmp_path / "file").write_text("content")
+    os.chown(tmp_path / "file", 12345, 12345)
+    with pytest.raises(OSError, match="belongs to uid 12345, not to you"):
+        read_own(tmp_path / "file", 100)
+
+
 def test_a_link_laid_where_we_write_is_not_followed(tmp_path: Path) -> None:
     victim, path = tmp_path / "victim", tmp_path / "state"
     victim.write_text("precious")
-    (tmp_path / f".state.{os.getpid()}.tmp").symlink_to(victim)
+    temporary(path).symlink_to(victim)
     with pytest.raises(StorageFailed):
         write_atomically(path, b"x")
     write_atomically(path, b"x")  # it is out of the way now

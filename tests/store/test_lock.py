@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
-from jobmon_core.store.lock import own_for_life, turn
+from jobmon_core.store.lock import alone, own_for_life, turn
 from tests.support.processes import kill, python, said
 from tests.support.waiting import eventually
 
@@ -101,3 +101,19 @@ def test_a_turn_ends_when_what_was_done_in_it_fails(tmp_path: Path) -> None:
         raise OSError(5, "from within")
     with turn(path) as mine:
         assert mine
+
+
+def test_a_link_in_the_place_of_a_lock_is_removed_and_what_it_names_is_not_touched(tmp_path: Path) -> None:
+    victim, path = tmp_path / "victim", tmp_path / "x.lock"
+    victim.write_text("precious")
+    path.symlink_to(victim)
+    with turn(path):
+        assert not path.is_symlink()
+    path.unlink()
+    path.symlink_to(victim)
+    with alone(path):
+        assert not path.is_symlink()
+    path.unlink()
+    path.symlink_to(victim)
+    own_for_life(path)
+    assert victim.read_text() == "precious"

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jobmon_core.domain.answers import Disabled, NotListed, Unreachable
-from jobmon_core.domain.decide import Action, AskAccounting, AskRecord, Explain, decide
+from jobmon_core.domain.decide import Action, AllClear, AskAccounting, AskRecord, Explain, Warn, decide
 from jobmon_core.domain.diagnosis import Diagnosis
-from jobmon_core.domain.follow import fold_queue, fold_record, unreachable
+from jobmon_core.domain.follow import answered, fold_queue, fold_record, unreachable
 from jobmon_core.domain.job import End, WatchedJob
 from jobmon_core.domain.jobref import parse_listed
 from jobmon_core.domain.ledger import fold_accounting
 from jobmon_core.domain.observation import AccountingRow, QueueRow, Record
+from jobmon_core.domain.outage import Notice, may_tell, relieved, warned
 from jobmon_core.domain.policy import Policy
 from jobmon_core.domain.states import JobState
 
@@ -58,6 +59,7 @@ class Play:
         self.policy = policy or Policy()
         self.now_s = START_S
         self.job = WatchedJob("t-12", JOB, START_S - 1, scope=scope, user="me")
+        self.notice = Notice()
         self.actions: tuple[Action, ...] = ()
 
     def later(self, seconds: float) -> Play:
@@ -68,6 +70,11 @@ class Play:
     def queue(self, *rows: QueueRow) -> Play:
         """squeue answers."""
         self.job = fold_queue(self.job, rows, self.now_s, self.policy)
+        return self._decide()
+
+    def answered(self) -> Play:
+        """squeue answers when all is told of the job, and only the outage is still of interest."""
+        self.job = answered(self.job, self.now_s)
         return self._decide()
 
     def queue_down(self) -> Play:
@@ -116,6 +123,13 @@ class Play:
 
     def _decide(self) -> Play:
         self.job, self.actions = decide(self.job, self.policy, self.now_s)
+        if Warn() in self.actions and may_tell(self.notice, self.policy, self.now_s, teller_watches=True):
+            self.job, self.notice = warned(self.job, "login1", self.now_s), Notice(self.job.id)
+            return self._decide()
+        if AllClear() in self.actions:
+            self.job = relieved(self.job, self.notice, "login1", self.now_s)
+            self.notice = replace(self.notice, over_s=self.now_s)
+            return self._decide()
         explained = [action for action in self.actions if isinstance(action, Explain)]
         if explained:
             tasks = {

@@ -8,7 +8,7 @@ from jobmon.views import model
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery import Message, Owed, Tone
 from jobmon_core.domain.diagnosis import Diagnosis
-from jobmon_core.domain.job import End, Task, WatchedJob, Witness
+from jobmon_core.domain.job import End, Inquiry, Ledger, Task, WatchedJob, Witness
 from jobmon_core.domain.states import JobState, Outcome
 from jobmon_core.engine.census import Health, Snapshot
 
@@ -112,3 +112,17 @@ def test_the_time_is_what_ran_of_what_is_allowed(
 def test_a_moment_of_another_day_has_its_date() -> None:
     assert len(model.clock(1_700_000_000, 1_700_000_060)) == len("12:34")
     assert model.clock(1_700_000_000, 1_800_000_000).startswith("2023-11-")
+
+
+def test_stale_since_is_told_while_it_is_so_and_the_job_is_followed() -> None:
+    silent = replace(job(task("")), answered_s=10.0, stale_since_s=20.0)
+    shown = [model.as_json(Snapshot(each, Health.ALIVE))["stale_since"] for each in (silent, job(task("")))]
+    assert shown == [20.0, None]
+    told = replace(silent, concluded_s=30.0)
+    assert model.as_json(Snapshot(told, Health.DONE))["stale_since"] is None
+
+
+def test_accounting_that_an_end_waits_for_in_vain_makes_it_stale() -> None:
+    inquiry = Inquiry(40.0, 40.0, ledger=Ledger.UNREACHABLE)
+    waits = job(replace(task(""), inquiry=inquiry))
+    assert model.as_json(Snapshot(waits, Health.ALIVE))["stale_since"] == 40.0

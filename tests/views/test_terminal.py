@@ -7,7 +7,7 @@ import pytest
 from jobmon.views.terminal import details, status_table
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery import Message, Owed, Tone
-from jobmon_core.domain.job import Task, WatchedJob
+from jobmon_core.domain.job import Inquiry, Ledger, Task, WatchedJob
 from jobmon_core.domain.states import JobState
 from jobmon_core.engine.census import Health, Snapshot
 from jobmon_core.store.owner import Owner
@@ -38,10 +38,20 @@ def test_the_health_of_the_monitor_stands_in_the_row(health: Health, words: str)
 
 def test_a_silent_scheduler_makes_the_state_one_of_the_past() -> None:
     assert "RUNNING (as of " in row(replace(JOB, stale_since_s=NOW_S + 30))
+    assert ", stale since " in row(replace(JOB, stale_since_s=NOW_S + 30))
     assert "(as of" not in row(JOB)
     unseen = replace(JOB, answered_s=None, tasks={})
     assert "submitted" in row(unseen)
     assert "not known yet (Slurm does not answer)" in row(replace(unseen, stale_since_s=NOW_S))
+
+
+def test_accounting_that_is_waited_for_in_vain_makes_the_state_stale_too() -> None:
+    inquiry = Inquiry(NOW_S, NOW_S, ledger=Ledger.UNREACHABLE, ledger_why="sacct: Connection refused")
+    waits = replace(JOB, tasks={"": replace(RUNNING, inquiry=inquiry)})
+    assert "stale since" in row(waits)
+    told = details(Snapshot(waits, Health.ALIVE, OWNER), "", NOW_S)
+    assert "no answer from the scheduler since" in told
+    assert "sacct: Connection refused" in told
 
 
 def test_a_dropped_job_is_said_to_be_watched_no_longer() -> None:

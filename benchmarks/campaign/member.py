@@ -1,0 +1,106 @@
+"""One monitor of a campaign: the real one, with a replayed cluster, a fast clock and perils on its way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+
+from benchmarks.campaign.cluster import ReplayedScheduler, Stage
+from benchmarks.campaign.peril import Peril, PerilousStore
+from jobmon_core.domain.errors import AlreadyWatched
+from jobmon_core.engine import monitor
+from jobmon_core.engine.clock import SystemClock, Wake
+from jobmon_core.engine.wiring import Workshop
+from jobmon_core.scheduler.contract import Scheduler
+from jobmon_core.scheduler.local.client import LocalScheduler
+from jobmon_core.store.home import Home
+from jobmon_core.store.jobs import JobStore
+from jobmon_core.store.lock import own_for_life
+from jobmon_core.store.owner import Owner, OwnerRecord
+
+
+@dataclass(frozen=True, slots=True)
+class FastClock:
+    """The machine's clock, running ``speed`` times as fast since ``epoch_s``; so do all waits of jobmon."""
+
+    epoch_s: float
+    speed: float
+
+    def now(self) -> float:
+        """Return the time in Unix seconds."""
+        return self.epoch_s + (time.time() - self.epoch_s) * self.speed
+
+    def wait(self, seconds: float) -> Wake:
+        """Sleep that much less."""
+        return SystemClock().wait(seconds / self.speed)
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What one monitor is to do, and what will become of it."""
+
+    home: str
+    job_ids: tuple[str, ...]
+    epoch_s: float
+    speed: float
+    seed: int
+    doom: str = ""
+    passages: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignShop(Workshop):
+    """The tools of a monitor, some of them perilous."""
+
+    peril: Peril | None = None
+
+    @property
+    def store(self) -> JobStore:
+        """The state files."""
+        return PerilousStore(self.home.state, self.peril) if self.peril else JobStore(self.home.state)
+
+    def scheduler(self, backend: str, cluster: str = "") -> Scheduler:  # noqa: ARG002 - as the workshop has it
+        """Return the replayed cluster; the local scheduler is the real one."""
+        if backend == "local":
+            return LocalScheduler(self.home.local_jobs)
+        asked = self.peril.asked if self.peril else bool
+        return ReplayedScheduler(Stage(self.home.root / "stage"), asked)
+
+
+def shop_of(home: Path, clock: FastClock) -> CampaignShop:
+    """Return the tools of whoever looks on."""
+    return CampaignShop(Home(home), NO_ENVIRONMENT, clock=clock)
+
+
+NO_ENVIRONMENT: Mapping[str, str] = {}
+
+
+def own(home: Home, job_ids: tuple[str, ...]) -> dict[str, int]:
+    """Take the locks that are free and name this process as the owner, as a real monitor does."""
+    held: dict[str, int] = {}
+    for job_id in job_ids:
+        try:
+            # a copy of the descriptor: filelock, which a real monitor sheds by its exec, closes its own in
+            # every child, and a child of jobmon's closes what it is told to
+            held[job_id] = os.dup(own_for_life(home.monitors / f"{job_id}.lock"))
+        except AlreadyWatched:
+            continue
+        OwnerRecord(home.monitors / f"{job_id}.owner").write(Owner.this_process())
+    return held
+
+
+def live(order: Order, held: Mapping[str, int]) -> None:
+    """Follow jobs to their end, or to one's own."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
+    home = Home(Path(order.home))
+    dice = Random(f"{order.seed} {os.getpid()}")  # noqa: S311 - as good a chance as any
+    peril = Peril(dice, order.doom, order.passages, home.root / "deaths")
+    clock = FastClock(order.epoch_s, order.speed)
+    shop = CampaignShop(home, NO_ENVIRONMENT, tuple(held.values()), clock, peril)
+    logbooks = {job_id: shop.monitor_log(job_id) for job_id in held}
+    monitor.run(shop, list(held), lambda job_id, event: logbooks[job_id].write(event))

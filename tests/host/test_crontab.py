@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.domain.comeback import NoWayBack
+from jobmon_core.engine.ways import asked_through
+from jobmon_core.host.crontab import Crontab, cron_runs
+from jobmon_core.host.seam import Ask
+from jobmon_core.scheduler.runner import Programs
+from tests.support import fake_crontab
+from tests.support.fake_runner import FakeRunner, said
+
+SPOOL = "/var/spool/cron/crontabs"
+REAL = Path("/usr/bin/crontab")
+USERS_OWN = "# m h dom mon dow command\nMAILTO=me\n0 1 * * *\tbackup --at '\\%H' # nightly \n\n@daily x"
+
+
+@pytest.fixture(params=["fake", "real"])
+def ask(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
+    """A crontab program whose table is this test's own: the machine's, shut in, or one made up."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    if request.param == "fake":
+        line = f'exec {sys.executable} {fake_crontab.__file__} {tmp_path}/table "$@"'
+    else:
+        line = _shut_in(tmp_path / "spool")
+    (programs / "crontab").write_text(f"#!/bin/bash\n{line}\n", encoding="utf-8")
+    (programs / "crontab").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    return asked_through(Programs())
+
+
+def _shut_in(spool: Path) -> str:
+    """Return a line of bash that runs the machine's crontab on a spool of its own."""
+    if not REAL.exists():
+        pytest.skip("this machine has no crontab")
+    spool.mkdir()
+    shutting = ["unshare", "--mount", "mount", "--bind", str(spool), SPOOL]
+    if os.getuid() or subprocess.run(shutting, check=False, capture_output=True).returncode:
+        pytest.skip("the machine's crontab can't be shut in here, and the user's own is not for tests")
+    return f'exec unshare --mount bash -c \'mount --bind {spool} {SPOOL} && exec {REAL} "$@"\' crontab "$@"'
+
+
+def test_a_user_without_a_crontab_has_an_empty_one(ask: Ask) -> None:
+    assert Crontab("crontab", ask).read() == ""
+
+
+def test_what_is_written_is_read_back_byte_for_byte(ask: Ask) -> None:
+    crontab = Crontab("crontab", ask)
+    text = f"{USERS_OWN}é\n"
+    assert crontab.change(lambda _: text)
+    assert crontab.read() == text
+    assert not crontab.change(lambda same: same)
+
+
+def test_the_last_line_gone_the_crontab_is_gone(ask: Ask) -> None:
+    crontab = Crontab("crontab", ask)
+    crontab.change(lambda _: "0 1 * * * backup\n")
+    assert crontab.change(lambda _: "")
+    assert not ask(("crontab", "-l")).well
+
+
+def test_the_words_of_a_program_that_refuses_reach_the_user_and_nothing_is_changed(ask: Ask) -> None:
+    crontab = Crontab("crontab", ask)
+    crontab.change(lambda _: "0 1 * * * backup\n")
+    with pytest.raises(NoWayBack, match=r"crontab: .*newline before EOF"):
+        crontab.change(lambda text: f"{text}0 2 * * * cut off")
+    assert crontab.read() == "0 1 * * * backup\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "You (me) are not allowed to use this program (crontab)",
+        "scrontab: error: scrontab is disabled on this cluster",
+        "crontabs/me/: fopen: Permission denied",
+    ],
+)
+def test_a_crontab_that_is_not_to_be_had_is_not_an_empty_one(words: str) -> None:
+    runner = FakeRunner().on("crontab", "-l", answers=[said(stderr=words, exit_code=1)])
+    with pytest.raises(NoWayBack):
+        Crontab("crontab", asked_through(runner)).change(lambda text: f"{text}x\n")
+    assert runner.asked == [("crontab", "-l")]
+
+
+def test_a_crontab_with_bytes_that_writing_back_would_change_is_left_alone() -> None:
+    runner = FakeRunner().on("crontab", "-l", answers=[said("0 1 * * * caf\ufffd\n")])
+    with pytest.raises(NoWayBack, match="no UTF-8"):
+        Crontab("crontab", asked_through(runner)).change(lambda text: f"x\n{text}")
+
+
+def test_a_machine_without_the_program_says_so() -> None:
+    with pytest.raises(NoWayBack, match="scrontab: not found on PATH"):
+        Crontab("scrontab", asked_through(FakeRunner())).read()
+
+
+@pytest.mark.parametrize(("names", "runs"), [(["systemd", "crond"], True), (["systemd"], False), ([], True)])
+def test_a_machine_whose_processes_hold_no_cron_is_told_apart(
+    tmp_path: Path, names: list[str], *, runs: bool
+) -> None:
+    for number, name in enumerate(names, 1):
+        (tmp_path / "proc" / str(number)).mkdir(parents=True)
+        (tmp_path / "proc" / str(number) / "comm").write_text(f"{name}\n", encoding="ascii")
+    assert cron_runs(tmp_path) is runs

@@ -1,0 +1,100 @@
+"""A webhook's token is a password: after runs full of failures it stands nowhere but in the configuration."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from jobmon_core.domain.webhook import Webhook
+from tests.support.discord_answers import bad_token, close_unread, hang, server_error
+from tests.support.failing import UNTIL_GO, let_go
+from tests.support.user import User
+
+_PASSWORD = "hunter2-correct-horse"
+_GITHUB = "ghp_" + "aB3xY7zQ9kLm2Np4Rs5Tv6Wx8Yz1Ab2Cd3Ef"
+
+
+SHOWN = (
+    ("status",),
+    ("status", "--json", "--all"),
+    ("show", "JOB"),
+    ("show", "JOB", "--json"),
+    ("logs", "JOB"),
+    ("recover",),
+    ("diagnose", "JOB"),
+    ("diagnose", "JOB", "--json"),
+    ("diagnose", "leak.txt"),
+    ("patterns", "test", "leak.txt"),
+    ("test-discord",),
+)
+
+
+def secrets_of(user: User) -> list[str]:
+    """What must not be seen: two webhooks' tokens, and what the job's log gives away."""
+    urls = (user.discord.success_url, user.discord.error_url)
+    return [_PASSWORD, _GITHUB, *(Webhook.parse(url).token for url in urls)]
+
+
+def found(user: User, text: str | bytes) -> list[str]:
+    """The secrets that a text holds, also behind the escapes of JSON and of Discord."""
+    raw = text.encode() if isinstance(text, str) else text
+    plain = raw.replace(b"\\", b"")
+    return [secret for secret in secrets_of(user) if secret.encode() in plain]
+
+
+def failing_job(user: User) -> str:
+    """A script whose log holds a password, a token and the webhook itself."""
+    leak = f"connect(password={_PASSWORD!r}) with {_GITHUB} failed, told {user.discord.error_url}"
+    (user.work / "leak.txt").write_text(f"RuntimeError: {leak}\n")
+    return user.script(f"cat leak.txt >&2; cat leak.txt; {UNTIL_GO}")
+
+
+def processes_of(user: User) -> dict[str, bytes]:
+    """What /proc shows of each process that works in this user's home: its arguments and its environment."""
+    seen = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            shown = (folder / "cmdline").read_bytes() + b"\0" + (folder / "environ").read_bytes()
+        except OSError:
+            continue  # it ended meanwhile
+        if str(user.home).encode() in shown:
+            seen[folder.name] = shown
+    return seen
+
+
+def written(user: User) -> dict[Path, bytes]:
+    """Every file of jobmon's but the configuration."""
+    files = [path for path in user.home.rglob("*") if path.is_file() and path.name != "config.json"]
+    return {path: path.read_bytes() for path in files}
+
+
+def test_no_secret_is_seen_after_a_job_failed_and_discord_did_too(user: User) -> None:
+    user.discord.script(close_unread(), server_error(500))
+    user.discord.always(bad_token())
+    job_id = user.submit(failing_job(user))
+    user.watched_as(job_id, "RUNNING")
+    assert processes_of(user)
+    let_go(user)
+    user.told(job_id, 120)
+    assert user.status(job_id)["undelivered"] == 1
+    files = written(user)
+    assert {path.suffix for path in files} >= {".json", ".log", ".reply"}
+    assert {str(path): found(user, content) for path, content in files.items() if found(user, content)} == {}
+    posted = json.dumps([attempt.payload for attempt in user.discord.attempts])
+    assert "[hidden]" in posted.replace("\\", "")  # the line that holds them was quoted
+    assert not found(user, posted)
+    for command in SHOWN:
+        done = user.jobmon(*(word.replace("JOB", str(job_id)) for word in command))
+        assert not found(user, done.stdout + done.stderr), command
+
+
+def test_no_process_shows_a_token_while_a_message_is_on_its_way(user: User) -> None:
+    user.discord.always(hang())
+    job_id = user.submit(failing_job(user))
+    user.watched_as(job_id, "RUNNING")
+    let_go(user)
+    user.discord.wait_for_attempts(1, 60)
+    seen = processes_of(user)
+    assert str(user.monitor_pid(job_id)) in seen
+    assert len(seen) >= 2  # the child that waits for Discord's answer
+    assert {pid: found(user, shown) for pid, shown in seen.items() if found(user, shown)} == {}

@@ -1,0 +1,59 @@
+"""Discord by a clock that only the test moves: down for a while, then strict about its limits."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable
+from typing import TypeVar
+
+from jobmon_core.engine.child import Children
+from jobmon_core.engine.clock import Clock
+from jobmon_core.notify.channel import Answer, NotSent, Outgoing, Reply
+from tests.support.fake_discord import Payload
+
+T = TypeVar("T")
+
+LIMITS = ((5, 2.0), (30, 60.0))  # messages within seconds, of one webhook
+
+
+class StrictDiscord:
+    """Takes what is posted, by webhook; a `Post`."""
+
+    def __init__(self, clock: Clock, up_from_s: float) -> None:
+        self.clock = clock
+        self.up_from_s = up_from_s
+        self.taken: dict[str, list[tuple[float, Payload]]] = defaultdict(list)
+        self.asked: dict[str, int] = defaultdict(int)
+        self.limited = 0
+        self.impatient = 0  # requests that came before the wait that they had been told was over
+        self._wait_until_s: dict[str, float] = defaultdict(float)
+
+    def __call__(self, outgoing: Outgoing, timeout_s: float) -> Answer:
+        assert timeout_s > 0
+        now_s, url = self.clock.now(), outgoing.url
+        self.asked[url] += 1
+        if now_s < self.up_from_s:
+            return NotSent("could not reach discord.com: Connection refused")
+        self.impatient += now_s < self._wait_until_s[url]
+        wait_s = max(self._wait_s(url, *limit) for limit in LIMITS)
+        if wait_s > 0:
+            self.limited += 1
+            self._wait_until_s[url] = now_s + wait_s
+            return Reply(429, {"via": "1.1 google"}, json.dumps({"retry_after": wait_s}).encode())
+        self.taken[url].append((now_s, json.loads(outgoing.body)))
+        return Reply(200, {}, b"{}")
+
+    def _wait_s(self, url: str, most: int, within_s: float) -> float:
+        recent = [at_s for at_s, _ in self.taken[url] if self.clock.now() - at_s < within_s]
+        return recent[-most] + within_s - self.clock.now() if len(recent) >= most else 0.0
+
+
+class AtHome(Children):
+    """Does in this process what a child would do, so that what it changes stays."""
+
+    def run(self, kind: type[T], work: Callable[[], T], timeout_s: float) -> T:
+        assert timeout_s > 0
+        result = work()
+        assert isinstance(result, kind)
+        return result
