@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Outages:
     """The warning and the all-clear of one cluster; both are owed like any other message."""
 
-    file: NoticeFile
+    file_of: Callable[[WatchedJob], NoticeFile]  # by its cluster, which a job just submitted may not know yet
     clock: Clock
     policy: Policy
     host: str
@@ -40,12 +40,13 @@ class Outages:
         Raises:
             StorageFailed: the disk refused; the next round tries again.
         """
-        if not self._is_free(job):
+        file = self.file_of(job)
+        if not self._is_free(job, file):
             return
-        with turn(self.file.lock_path) as mine:
-            if mine and self._is_free(job):
+        with turn(file.lock_path) as mine:
+            if mine and self._is_free(job, file):
                 keep(warned(job, self.host, self.clock.now()))
-                self.file.write(Notice(job.id))
+                file.write(Notice(job.id))
 
     def all_clear(self, job: WatchedJob, keep: Keep) -> None:
         """Owe the all-clear to the user, if this job is who warned; ``keep`` saves the job.
@@ -53,15 +54,16 @@ class Outages:
         Raises:
             StorageFailed: the disk refused; the next round tries again.
         """
-        with turn(self.file.lock_path) as mine:
+        file = self.file_of(job)
+        with turn(file.lock_path) as mine:
             if not mine:
                 return
-            notice, now_s = self.file.read(), self.clock.now()
+            notice, now_s = file.read(), self.clock.now()
             keep(relieved(job, notice, self.host, now_s))
             if notice.teller in ("", job.id):
-                self.file.write(replace(notice, teller=job.id, over_s=now_s))
+                file.write(replace(notice, teller=job.id, over_s=now_s))
 
-    def _is_free(self, job: WatchedJob) -> bool:
-        notice = self.file.read()
+    def _is_free(self, job: WatchedJob, file: NoticeFile) -> bool:
+        notice = file.read()
         another = notice.teller not in ("", job.id) and self.is_telling(notice.teller)
         return may_tell(notice, self.policy, self.clock.now(), teller_watches=another)

@@ -53,7 +53,7 @@ def _tools(shop: Workshop, job: WatchedJob, log: Callable[[str], None]) -> Tools
         accounting=SharedAccounting(
             scheduler, ReplyFile.named(shop.home.replies, "accounting", *names), shop.clock
         ),
-        outages=_outages(shop, job, config),
+        outages=_outages(shop, config),
         store=shop.store,
         clock=shop.clock,
         policy=config.policy,
@@ -65,9 +65,10 @@ def _tools(shop: Workshop, job: WatchedJob, log: Callable[[str], None]) -> Tools
     )
 
 
-def _outages(shop: Workshop, job: WatchedJob, config: Config) -> Outages:
-    cluster = job.cluster or shop.cluster_name(job.backend).last_known()
-    file = NoticeFile.named(shop.home.replies, job.backend, cluster)
+def _outages(shop: Workshop, config: Config) -> Outages:
+    def file_of(job: WatchedJob) -> NoticeFile:
+        cluster = job.cluster or shop.cluster_name(job.backend).last_known()
+        return NoticeFile.named(shop.home.replies, job.backend, cluster)
 
     def is_telling(job_id: str) -> bool:
         try:
@@ -76,7 +77,7 @@ def _outages(shop: Workshop, job: WatchedJob, config: Config) -> Outages:
             return False
         return teller.job.outage_s is not None and teller.health in (Health.ALIVE, Health.ELSEWHERE)
 
-    return Outages(file, shop.clock, config.policy, os.uname().nodename, is_telling)
+    return Outages(file_of, shop.clock, config.policy, os.uname().nodename, is_telling)
 
 
 def _sound_configuration(shop: Workshop, log: Callable[[str], None]) -> Config:

@@ -78,7 +78,7 @@ class Office:
                 queue=SharedQueue(slurm, ReplyFile(folder / "queue.reply"), clock),
                 accounting=SharedAccounting(slurm, ReplyFile(folder / "accounting.reply"), clock),
                 outages=Outages(
-                    NoticeFile(folder / "x.notice"), clock, Policy(), "n1", lambda _job_id: False
+                    lambda _job: NoticeFile(folder / "x.notice"), clock, Policy(), "n1", lambda _job_id: False
                 ),
                 store=self.store,
                 clock=clock,

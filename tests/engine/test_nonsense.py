@@ -107,7 +107,11 @@ class Watch:
                 queue=SharedQueue(slurm, ReplyFile(folder / "queue.reply"), self.clock),
                 accounting=SharedAccounting(slurm, ReplyFile(folder / "sacct.reply"), self.clock),
                 outages=Outages(
-                    NoticeFile(folder / "x.notice"), self.clock, Policy(), "login1", lambda _job_id: False
+                    lambda _job: NoticeFile(folder / "x.notice"),
+                    self.clock,
+                    Policy(),
+                    "login1",
+                    lambda _job_id: False,
                 ),
                 store=JobStore(folder),
                 clock=self.clock,

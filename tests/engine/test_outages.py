@@ -64,7 +64,7 @@ class Cluster:
             scheduler=slurm,
             queue=SharedQueue(slurm, file, self.clock),
             accounting=SharedAccounting(slurm, ReplyFile(self.folder / f"sacct-{host}.reply"), self.clock),
-            outages=Outages(self.notice, self.clock, Policy(), host, self._is_telling),
+            outages=Outages(lambda _job: self.notice, self.clock, Policy(), host, self._is_telling),
             store=store,
             clock=self.clock,
             policy=Policy(),

@@ -89,7 +89,7 @@ class Day:
                 scheduler=slurm,
                 queue=SharedQueue(slurm, file, self.clock),
                 accounting=SharedAccounting(slurm, file, self.clock),
-                outages=Outages(notices, self.clock, Policy(), "login1", lambda _job_id: False),
+                outages=Outages(lambda _job: notices, self.clock, Policy(), "login1", lambda _job_id: False),
                 store=Forgetful(self.folder),
                 clock=self.clock,
                 policy=Policy(),

@@ -45,7 +45,11 @@ def supervisor(folder: Path, deliver: Callable[[Owed, Callable[[Owed], None]], O
             queue=SharedQueue(slurm, file, clock),
             accounting=SharedAccounting(slurm, file, clock),
             outages=Outages(
-                NoticeFile(folder / "any.notice"), clock, Policy(), "login1", lambda _job_id: False
+                lambda _job: NoticeFile(folder / "any.notice"),
+                clock,
+                Policy(),
+                "login1",
+                lambda _job_id: False,
             ),
             store=FullDisk(folder),
             clock=clock,

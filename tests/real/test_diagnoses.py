@@ -136,7 +136,7 @@ _KINDS = {
     ),
     "refused": Kind(
         _program("no_server.py"),
-        title="network failed",
+        title="Nothing listened",
         label="network_error",
         proof=("ConnectionRefusedError: [Errno 111] Connection refused",),
         advice="port",

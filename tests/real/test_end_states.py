@@ -63,7 +63,8 @@ def test_a_traceback_in_the_log_is_the_cause(user: User) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "number", "cause"), [("KILL", 9, "killed"), ("SEGV", 11, "segfault"), ("ABRT", 6, "aborted")]
+    ("name", "number", "cause"),
+    [("KILL", 9, "host_oom_kill.killed"), ("SEGV", 11, "segfault"), ("ABRT", 6, "segfault.aborted")],
 )
 def test_a_job_that_a_signal_killed_names_the_signal(user: User, name: str, number: int, cause: str) -> None:
     job = user.told(user.submit("--wrap", f"kill -{name} $$"))
@@ -149,4 +150,4 @@ def test_a_missing_log_folder_is_the_cause_where_slurm_does_not_make_it(user: Us
     payload = only(user, Route.ERROR)
     assert "no folder for its output" in title(payload)
     assert str(user.work / "nowhere/log.txt") in read(payload)
-    assert user.status(job.job_id)["cause"] == "output_folder_missing"
+    assert user.status(job.job_id)["cause"] == "file_not_found.output_folder"
