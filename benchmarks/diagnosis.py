@@ -26,9 +26,10 @@ from benchmarks.baseline import guess
 from benchmarks.corpus import Case, CorpusInvalid, read_corpus
 from benchmarks.report import Speed, as_json, as_text
 from benchmarks.scores import Verdict, score
-from jobmon_core.domain.diagnosis import Diagnosis, diagnose
+from jobmon_core.domain.diagnosis import Diagnosis
 from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.evidence import SlurmEvidence
+from jobmon_core.domain.judge import diagnose
 from jobmon_core.domain.labels import CLEAN
 from jobmon_core.domain.loglines import Excerpt, LogLines
 from jobmon_core.domain.text import clean_lines

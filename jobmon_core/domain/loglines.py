@@ -13,16 +13,10 @@ from functools import cached_property
 from itertools import accumulate, chain
 from typing import overload
 
+from jobmon_core.domain.diagnosis import Line
 from jobmon_core.domain.text import LABEL_STARTS, without_label
 
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line of a log, as it was printed."""
-
-    file: str
-    number: int | None  # from 1; None where the head of a long file was not read
-    text: str
+__all__ = ["Excerpt", "Line", "LogLines"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.diagnosis import Diagnosis, diagnose, names_an_origin
 from jobmon_core.domain.errors import PatternsInvalid
+from jobmon_core.domain.judge import diagnose, names_an_origin
 from jobmon_core.domain.loglines import LogLines
 from jobmon_core.domain.redaction import redacted_lines
 from jobmon_core.observe.logtail import LogPart, read_head, read_tail
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from jobmon_core.domain.diagnosis import Diagnosis
     from jobmon_core.domain.evidence import SlurmEvidence
     from jobmon_core.domain.loglines import Excerpt
     from jobmon_core.domain.rules import Finding, Rule

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 
@@ -17,6 +16,8 @@ def end_with(parent: int) -> None:
     """
     if os.getpid() == parent:
         return
+    import ctypes  # only in the copy: a monitor that waits for days stays small
+
     ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)

@@ -9,7 +9,6 @@ from jobmon_core import __version__
 from jobmon_core.domain.config import Config
 from jobmon_core.domain.errors import ConfigInvalid, StateUnreadable
 from jobmon_core.engine.analysis import Explainer
-from jobmon_core.engine.census import Health, snapshot
 from jobmon_core.engine.child import Children
 from jobmon_core.engine.heartbeat import Heartbeat
 from jobmon_core.engine.outages import Outages
@@ -71,6 +70,8 @@ def _outages(shop: Workshop, config: Config) -> Outages:
         return NoticeFile.named(shop.home.replies, job.backend, cluster)
 
     def is_telling(job_id: str) -> bool:
+        from jobmon_core.engine.census import Health, snapshot  # needed in an outage only
+
         try:
             teller = snapshot(shop, shop.store.load(job_id))
         except StateUnreadable:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -53,6 +52,8 @@ def _openness(path: Path, status: os.stat_result) -> str:
     if not mode & 0o077:
         return ""
     if status.st_uid == os.geteuid():
+        import shlex  # only for this complaint: a monitor that waits for days stays small
+
         return f"its mode is {mode:04o}: chmod 600 {shlex.quote(str(path))}"
     return (
         f"it is {user_name(status.st_uid)}'s and its mode is {mode:04o}: use a copy of your own, of mode 0600"

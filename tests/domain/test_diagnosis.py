@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.diagnosis import Diagnosis, diagnose
+from jobmon_core.domain.diagnosis import Diagnosis
 from jobmon_core.domain.evidence import SlurmEvidence
+from jobmon_core.domain.judge import diagnose
 from jobmon_core.domain.loglines import Excerpt, Line, LogLines
 from jobmon_core.domain.rules import Finding, Role, Rule, Severity
 from jobmon_core.domain.states import JobState

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobmon_core.domain.diagnosis import diagnose
 from jobmon_core.domain.episodes import Scene
 from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.evidence import SlurmEvidence
+from jobmon_core.domain.judge import diagnose
 from jobmon_core.domain.labels import LABELS
 from jobmon_core.domain.loglines import Excerpt, LogLines
 from jobmon_core.domain.rules import Role, Rule
