@@ -267,15 +267,16 @@ def _described(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
 
 
 def _counted(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
-    """Learn of restarts that happened between two looks, or before the first.
+    """Take Slurm's own count of restarts: our own, by the moments of submission, is but a guess in between.
 
-    The moment of the submission goes with the count, so that the queue's next reply adds nothing to it.
+    Slurm counts as soon as it is asked to requeue, and stamps the submission when the old run is cleaned up:
+    a record from in between would have the same restart counted twice.
     """
     told = {record.ref.key: record for record in records if record.waiting is None}
     tasks = {
         key: replace(
             task,
-            restarts=max(task.restarts, told[key].restarts or 0),
+            restarts=task.restarts if (count := told[key].restarts) is None else count,
             submit_s=_later(told[key].submit_s, task.submit_s),
         )
         for key, task in job.tasks.items()

@@ -79,7 +79,7 @@ def _end(task: Task, inquiry: Inquiry, state: JobState, word: str, witness: Witn
         outcome=_outcome(state, exit_code),
         witness=witness,
         exit_code=exit_code,
-        exit_code_exact=told is not None,
+        exit_code_exact=told is not None and told.exit_code is not None,
         signal=told.signal if told else (row.signal if row else None),
         derived_exit_code=row.derived_exit_code if row else None,
         cancelled_by=row.cancelled_by if row else None,

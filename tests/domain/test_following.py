@@ -217,6 +217,14 @@ def test_a_restart_that_the_record_told_first_is_counted_once() -> None:
     assert play.job.tasks[""].restarts == 1
 
 
+def test_a_restart_that_is_counted_before_its_submission_is_stamped_is_one() -> None:
+    play = Play().queue(row("12", "RUNNING")).later(30).queue(row("12", "COMPLETING"))
+    play.record(replace(record("12", "COMPLETING"), restarts=1)).later(30)
+    play.queue(row("12", "PENDING", "BeginTime", submit_s=1_000_031))
+    play.record(replace(record("12", "PENDING"), restarts=1, submit_s=1_000_031)).later(30)
+    assert play.job.tasks[""].restarts == 1
+
+
 def test_a_job_cancelled_before_its_start_never_ran() -> None:
     play = Play().queue(replace(row("12", "PENDING"), nodes="")).later(30)
     play.queue(replace(row("12", "CANCELLED"), nodes="")).record(record("12", "CANCELLED")).later(3)

@@ -77,8 +77,8 @@ class SlurmScheduler:
         sound = _sound(answer)
         if isinstance(sound, Unreachable):
             return sound
-        found = records.read_records(sound.stdout)
-        return found or Unreachable(f"scontrol: its answer makes no sense: {sound.stdout[:80]!r}")
+        fault = records.fault_in(sound.stdout)
+        return Unreachable(f"scontrol: {fault}") if fault else records.read_records(sound.stdout)
 
     def ask_log_templates(self, job_id: int) -> Templates | None:
         """Ask for the patterns of a job's log files, as given to sbatch; see `Scheduler`."""

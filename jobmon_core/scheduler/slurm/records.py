@@ -62,6 +62,16 @@ def read_records(text: str) -> tuple[Record, ...]:
     return tuple(record for record in records if record is not None)
 
 
+def fault_in(text: str) -> str:
+    """Say why this is no answer of scontrol's, empty if it is one.
+
+    Of half a record the front is true, and what is missing would read as "not set".
+    """
+    if not read_records(text):
+        return f"its answer makes no sense: {text[:80]!r}"
+    return "" if text.endswith("\n") else "its answer is cut short"
+
+
 def _cut(text: str, marks: re.Pattern[str]) -> Iterator[tuple[re.Match[str], str]]:
     """Cut a text at its marks: each mark, and what follows it up to the next."""
     found = [*marks.finditer(text)]

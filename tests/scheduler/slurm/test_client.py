@@ -96,6 +96,14 @@ class TestRecord:
         assert "makes no sense" in why(answering("scontrol", said("JobId=what\n")).ask_record(1))
         assert "makes no sense" in why(answering("scontrol", said("")).ask_record(1))
 
+    def test_half_a_record_is_no_answer_since_what_is_missing_would_read_as_not_set(self) -> None:
+        whole = recorded("record-exit_137").stdout
+        for end in range(whole.index("JobState=FAILED") + 20, len(whole) - 1, 40):
+            assert (
+                why(answering("scontrol", said(whole[:end])).ask_record(1))
+                == "scontrol: its answer is cut short"
+            )
+
 
 class TestLogTemplates:
     def templates(self, name: str) -> Templates | None:
