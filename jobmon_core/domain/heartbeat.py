@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+
+from jobmon_core.domain.address import split_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,16 +32,7 @@ class HeartbeatUrl:
         Raises:
             ValueError: it is none; the message repeats nothing of it.
         """
-        if not text.isascii() or not text.isprintable() or " " in text:
-            raise ValueError("no address: it holds white space, control characters or non-ASCII letters")
-        try:
-            parts = urlsplit(text)
-            host, port = parts.hostname or "", parts.port
-        except ValueError:
-            raise ValueError("no address: its host or port cannot be read") from None
-        if parts.scheme not in ("https", "http") or not host or port == 0 or "@" in parts.netloc:
-            raise ValueError("no address: expected https://HOST/..., without a user name or password")
-        return cls(text, host)
+        return cls(text, split_address(text, "no address").hostname or "")
 
     def __str__(self) -> str:
         """Return the host."""

@@ -6,7 +6,7 @@ Times are Unix seconds, durations seconds, sizes bytes; None is "not known".
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from jobmon_core.domain.delivery import Owed
@@ -215,10 +215,6 @@ class WatchedJob:
         if submit_s is None:
             return True
         return submit_s >= self.not_before_s and (self.not_after_s is None or submit_s <= self.not_after_s)
-
-    def with_task(self, task: Task) -> WatchedJob:
-        """Return this job with one part replaced."""
-        return replace(self, tasks={**self.tasks, task.key: task})
 
 
 FROM_WORST = (Outcome.FAILURE, Outcome.UNKNOWN, Outcome.CANCELLED, Outcome.SUCCESS)

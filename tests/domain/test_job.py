@@ -18,6 +18,10 @@ def ended(key: str, outcome: Outcome) -> Task:
     return Task(key, end=End(JobState.UNKNOWN, "UNKNOWN", outcome, Witness.QUEUE))
 
 
+def job_of(*tasks: Task) -> WatchedJob:
+    return replace(JOB, tasks={task.key: task for task in tasks})
+
+
 @pytest.mark.parametrize("outcomes", list(permutations(Outcome)))
 def test_one_failure_makes_the_whole_a_failure(outcomes: tuple[Outcome, ...]) -> None:
     assert worst(outcomes) is Outcome.FAILURE
@@ -39,18 +43,18 @@ def test_a_job_of_which_nothing_was_seen_has_not_ended() -> None:
 
 
 def test_a_job_has_not_ended_while_one_part_lives() -> None:
-    job = JOB.with_task(ended("1", Outcome.SUCCESS)).with_task(Task("2"))
+    job = job_of(ended("1", Outcome.SUCCESS), Task("2"))
     assert not job.ended
     assert job.outcome is None
 
 
 def test_a_job_has_not_ended_while_tasks_wait_to_start() -> None:
-    job = replace(JOB.with_task(ended("1", Outcome.SUCCESS)), waiting="2-9")
+    job = replace(job_of(ended("1", Outcome.SUCCESS)), waiting="2-9")
     assert not job.ended
 
 
 def test_a_job_that_ended_has_the_worst_outcome_of_its_parts() -> None:
-    job = JOB.with_task(ended("1", Outcome.SUCCESS)).with_task(ended("2", Outcome.CANCELLED))
+    job = job_of(ended("1", Outcome.SUCCESS), ended("2", Outcome.CANCELLED))
     assert job.ended
     assert job.outcome is Outcome.CANCELLED
 

@@ -15,14 +15,14 @@ import threading
 import time
 from collections import deque
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.webhook import Webhook
 from tests.support.discord_answers import Act, Scripted, bad_token, ok, unknown_webhook
 from tests.support.discord_rules import SCHEMA_FILE, Fault, faults, schema_faults
+from tests.support.loopback import Loopback, QuietHandler
 
 Payload = dict[str, Any]
 
@@ -45,11 +45,12 @@ class Attempt:
     status: int | None  # of the answer; None where there was none
 
 
-class FakeDiscord:
-    """The server; free port of the loopback, threads of its own, gone at the end of the ``with``."""
+class FakeDiscord(Loopback):
+    """The server."""
 
     def __init__(self, schema_file: Path = SCHEMA_FILE) -> None:
         """``schema_file``: Discord's OpenAPI extract; where it is absent ``schema_checked`` is False."""
+        super().__init__(_Handler)
         self.schema_file = schema_file
         self.schema_checked = schema_file.exists()
         self.closing = threading.Event()
@@ -59,18 +60,10 @@ class FakeDiscord:
         self._attempts: list[Attempt] = []
         self._saved: list[tuple[Route, Payload]] = []
         self._violations: list[Fault] = []
-        self._server = _Server(("127.0.0.1", 0), self)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *error: object) -> None:
         self.closing.set()
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        super().__exit__(*error)
 
     @property
     def success_url(self) -> str:
@@ -84,7 +77,7 @@ class FakeDiscord:
 
     def url(self, route: Route) -> str:
         """The webhook URL of a route."""
-        return f"http://127.0.0.1:{self._server.server_port}/api/webhooks/{_IDS[route]}/{_TOKENS[route]}"
+        return f"http://127.0.0.1:{self.server_port}/api/webhooks/{_IDS[route]}/{_TOKENS[route]}"
 
     def script(self, *answers: Scripted) -> None:
         """Answer the next requests so, in this order; after them as usual."""
@@ -202,28 +195,16 @@ def _with_message(answer: Scripted, payload: object, path: str, number: int) -> 
     return Scripted(200, answer.headers, json.dumps(message).encode(), saves=True)
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False  # a hanging answer ends by itself, when the fake closes
-
-    def __init__(self, address: tuple[str, int], discord: FakeDiscord) -> None:
-        self.discord = discord
-        super().__init__(address, _Handler)
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: a client that goes away in the middle is part of the tests."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: _Server
+class _Handler(QuietHandler):
+    server: FakeDiscord
     timeout = 10
 
-    def do_POST(self) -> None:
-        discord = self.server.discord
+    def answer(self) -> None:
+        discord = self.server
         planned = discord.next_answer()
         if planned.act is Act.CLOSE_UNREAD:
             return
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = self.body()
         headers = {name.lower(): value for name, value in self.headers.items()}
         answer = discord.take(self.path, headers, body, planned)
         if answer.act is Act.HANG:
@@ -239,6 +220,3 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(promised))
         self.end_headers()
         self.wfile.write(answer.body)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name in http.server
-        """Log nothing."""
