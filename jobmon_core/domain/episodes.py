@@ -9,8 +9,10 @@ it the first end of a process counts; what is a consequence by its kind never hi
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import cached_property
+from itertools import islice
 
 from jobmon_core.domain.labels import GENERIC
 from jobmon_core.domain.loglines import LogLines
@@ -38,6 +40,7 @@ STATED = 90  # from here on the kernel or the scheduler says it: no other failur
 _QUIET_LINES_OF_WEAK = 10
 _QUIET_LINES_OF_CAUGHT = 4  # a traceback that a program printed itself, to go on
 _ENDS = ("slurm_timeout", "slurm_cancelled", "slurm_preempted", "node_fail")  # labels of the scheduler's ends
+_FAILURES = (Role.ROOT, Role.SYMPTOM)
 _MARGIN = "!"  # the first character that can be seen: what begins at the margin does not sort before it
 
 
@@ -55,7 +58,13 @@ class Scene:
                 first.setdefault(position, Finding(UNNAMED_EXCEPTION, position))
         self.lines = lines
         self._tracebacks: dict[int, Traceback] = {}
-        self.claimed = tuple([first[position] for position in sorted(first) if not is_code(lines, position)])
+        self.claimed = tuple(
+            [
+                first[position]
+                for position in sorted(first)
+                if not lines.bare[position][:1].isspace() or not is_code(lines, position)
+            ]
+        )
         self._successes = [f.position for f in self.claimed if f.rule.role is Role.SUCCESS]
 
     @property
@@ -65,12 +74,16 @@ class Scene:
 
     @cached_property
     def _ordinary(self) -> dict[str, list[int]]:
-        """For each rank's label the lines at the margin that no rule matched, in order."""
+        """For each rank's label the lines at the margin that no rule matched, in order.
+
+        Only those from the first failure on, which is where anybody asks for them.
+        """
         claimed = {f.position for f in self.claimed}
-        found: dict[str, list[int]] = {}
-        for position, (label, text) in enumerate(zip(self.lines.labels, self.lines.bare, strict=True)):
+        first = next((f.position for f in self.claimed if f.rule.role in _FAILURES), len(self.lines))
+        labels, found = self.lines.labels, defaultdict[str, list[int]](list)
+        for position, text in enumerate(islice(self.lines.bare, first, None), first):
             if text >= _MARGIN and position not in claimed:
-                found.setdefault(label, []).append(position)
+                found[labels[position]].append(position)
         return found
 
     @cached_property
@@ -78,18 +91,32 @@ class Scene:
         labels = self.lines.labels
         return any(f.rule.role is Role.SYMPTOM or labels[f.position] for f in self.claimed)
 
-    def roots(self) -> tuple[Finding, ...]:
-        """Return what may be a cause, in the order of the log."""
-        return tuple(
+    @cached_property
+    def last_episode(self) -> tuple[Finding, ...]:
+        """What may be a cause, in the order of the log: the program did not go on after it to the last."""
+        kept: list[Finding] = []
+        for root in reversed(self._roots()):
+            if kept and self._was_left_behind(root, kept[-1]):
+                break
+            kept.append(root)
+        return _first_ends(self, kept[::-1])
+
+    @cached_property
+    def ends_well(self) -> bool:
+        """Whether no wrapper reports, as one of the last things in the log, that something failed."""
+        failed = [f for f in self.claimed if f.rule.role is Role.SYMPTOM]
+        return not self.is_cut_short and all(map(self.went_on_after, failed))
+
+    def _roots(self) -> list[Finding]:
+        return [
             f
             for f in self.claimed
             if f.rule.role is Role.ROOT and f.rule.severity is Severity.ERROR and not self._was_ignored(f)
-        )
+        ]
 
     def _was_ignored(self, finding: Finding) -> bool:
         """Tell whether Python itself passed over an exception, as over one in a destructor."""
-        above = self._above(finding)
-        return any(mark in above for mark in IGNORED)
+        return any(map(self._above(finding).__contains__, IGNORED))
 
     def _above(self, finding: Finding) -> str:
         """Return the line above the traceback of a finding; empty where there is none."""
@@ -158,7 +185,7 @@ class Scene:
     def _link(self, earlier: Finding, later: Finding) -> Link | None:
         return link(self.lines, earlier.position, self.traceback(later))
 
-    def was_left_behind(self, earlier: Finding, later: Finding) -> bool:
+    def _was_left_behind(self, earlier: Finding, later: Finding) -> bool:
         """Tell whether the program met a failure and went on until it met another."""
         if self.are_linked(earlier, later):
             return False
@@ -176,16 +203,6 @@ class Scene:
         apart = second.head is not None and earlier.position < second.head
         was_cut = first.frames and first.head is None  # the log begins within it
         return apart and second.program != "" and (first.program == second.program or bool(was_cut))
-
-
-def last_episode(scene: Scene) -> tuple[Finding, ...]:
-    """Return those roots, in the order of the log, after which the program did not go on to the last."""
-    kept: list[Finding] = []
-    for root in reversed(scene.roots()):
-        if kept and scene.was_left_behind(root, kept[-1]):
-            break
-        kept.append(root)
-    return _first_ends(scene, kept[::-1])
 
 
 def _first_ends(scene: Scene, roots: list[Finding]) -> tuple[Finding, ...]:

@@ -14,12 +14,15 @@ from jobmon_core.domain.text import without_label
 _LENGTH = 16  # hexadecimal digits: 64 bits
 _KEPT_CHARACTERS = 300  # of a line; what differs after them is rarely the failure
 _VARIABLE = re.compile(
-    r"(?P<position>(?i:index|key|record|sample|row|offset|step|epoch|line|keyerror)[ =:#]{1,3}\d+)"
-    r"|(?P<path>~?/[^\s'\",;()\[\]<>]+|\b[\w.-]+/[\w./-]+|\b[\w-]*\d[\w-]*\.(?:"
+    # what is asked ahead is what each alternative begins with: it halves the time that most characters take
+    r"(?=[\w~/.-])(?:"
+    r"(?P<position>(?=(?i:[eiklors]))(?i:index|key|record|sample|row|offset|step|epoch|line|keyerror)"
+    r"[ =:#]{1,3}\d+)"
+    r"|(?P<path>~?/[^\s'\",;()\[\]<>]+|\b(?:[\w.-]+/[\w./-]+|[\w-]*\d[\w-]*\.(?:"
     r"arrow|bin|ckpt|csv|fits|gz|h5|hdf5|jpe?g|jsonl?|nc|np[yz]|parquet|pkl|png|pth?|rec|safetensors|tar|"
-    r"tfrecord|tsv|txt|ya?ml|zip)\b)"
-    r"|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
-    r"|0x[0-9a-fA-F]+|\b[0-9a-f]*\d[0-9a-f]*\b|\d[\d.:,TZ_-]*"
+    r"tfrecord|tsv|txt|ya?ml|zip)\b))"
+    r"|\b(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|[0-9a-f]*\d[0-9a-f]*\b)"
+    r"|0x[0-9a-fA-F]+|\d[\d.:,TZ_-]*)"
 )
 _TEMPORARY = re.compile(r"/(?:tmp|dev/shm|proc)/")  # of one run
 _OF_A_JOB = re.compile(

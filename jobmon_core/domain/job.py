@@ -5,7 +5,7 @@ Times are Unix seconds, durations seconds, sizes bytes; None is "not known".
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -209,6 +209,10 @@ class WatchedJob:
         if not self.ended:
             return None
         return worst(task.end.outcome for task in self.tasks.values() if task.end)
+
+    def is_elsewhere(self, here: Callable[[], str]) -> bool:
+        """Whether its cluster is not this machine's, whose name ``here`` tells; it may be empty."""
+        return self.remote or (self.cluster != "" and here() not in ("", self.cluster))
 
     def is_ours(self, submit_s: int | None) -> bool:
         """Whether a run that was submitted then can be this job's, and not that of another of the same id."""

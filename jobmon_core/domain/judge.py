@@ -17,16 +17,14 @@ The rules of judging, in this order:
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from jobmon_core.domain.causes import Cause, implied_cause, stated_cause
 from jobmon_core.domain.diagnosis import Diagnosis
-from jobmon_core.domain.episodes import ORIGIN, SURE, Scene, last_episode
+from jobmon_core.domain.episodes import ORIGIN, SURE, Scene
 from jobmon_core.domain.evidence import SlurmEvidence
 from jobmon_core.domain.exits import describe_exit
 from jobmon_core.domain.fingerprint import fingerprint
 from jobmon_core.domain.labels import CLEAN, label_of
-from jobmon_core.domain.loglines import Line, LogLines
+from jobmon_core.domain.loglines import Line
 from jobmon_core.domain.rules import Finding, Role, Rule, Severity
 from jobmon_core.domain.states import JobState
 from jobmon_core.domain.tracebacks import Frame
@@ -43,27 +41,24 @@ _IMPLIED = 0.5  # an exit status alone
 _DOUBT = 0.2  # taken off where the program seems to have gone on
 
 
-def diagnose(
-    evidence: SlurmEvidence, findings: Iterable[Finding], lines: LogLines, *, note: str = ""
-) -> Diagnosis:
+def diagnose(evidence: SlurmEvidence, scene: Scene, *, note: str = "") -> Diagnosis:
     """Judge why a job ended as it did.
 
     Args:
         evidence: what Slurm knows; its state is UNKNOWN where only the log can tell.
-        findings: all that matched in ``lines``, for each line in the order of the rules.
-        lines: the lines that were read, in order; findings refer to them by position.
+        scene: the lines that were read, and what was found in them.
         note: what hindered the analysis, passed on.
     """
-    return _Judge(evidence, Scene(findings, lines), note).verdict()
+    return _Judge(evidence, scene, note).verdict()
 
 
-def names_an_origin(findings: Iterable[Finding], lines: LogLines) -> bool:
+def names_an_origin(scene: Scene) -> bool:
     """Tell whether the log names a failure that is more than a consequence or the scheduler's last words."""
-    root = _worst(last_episode(scene := Scene(findings, lines)), scene)
+    root = _worst(scene.last_episode, scene)
     return root is not None and root.rule.precedence >= ORIGIN
 
 
-def _worst(roots: Iterable[Finding], scene: Scene) -> Finding | None:
+def _worst(roots: tuple[Finding, ...], scene: Scene) -> Finding | None:
     """Return the best candidate for the cause: of the highest precedence, then the earliest.
 
     Of two exceptions that no rule knows better, the one raised while the other was handled ended the program.
@@ -101,27 +96,22 @@ class _Judge:
             return self._from_root(root)
         if implied is not None:
             return self._from_cause(implied, _IMPLIED)
-        if self._evidence.state is JobState.UNKNOWN and self._scene.lines and self._ends_well():
+        if self._evidence.state is JobState.UNKNOWN and self._scene.lines and self._scene.ends_well:
             trust = _PROVED if self._scene.ends_in_success else _SUSPECTED
             return self._healthy("No failure found", "Nothing in the log shows a failure.", trust)
         return self._unexplained()
 
     def _root(self) -> Finding | None:
         scene = self._scene
-        roots = last_episode(scene)
+        roots = scene.last_episode
         # where nothing but the log says whether the job failed, what it survived is no failure
-        if self._evidence.state is JobState.UNKNOWN and self._ends_well():
+        if self._evidence.state is JobState.UNKNOWN and scene.ends_well:
             roots = () if all(map(scene.went_on_after, roots)) else roots
         return _worst(roots, scene)
 
     def _is_doubtful(self, root: Finding) -> bool:
         """Whether the exit status is better evidence: the failure is often survived, or seems to be."""
         return root.rule.precedence < SURE or self._scene.went_on_after(root)
-
-    def _ends_well(self) -> bool:
-        """Whether no wrapper reports, as one of the last things in the log, that something failed."""
-        failed = (f for f in self._scene.claimed if f.rule.role is Role.SYMPTOM)
-        return not self._scene.is_cut_short and all(map(self._scene.went_on_after, failed))
 
     def _explains(self, root: Finding | None) -> bool:
         """Whether the job met a failure and only then, without going on, its end by the scheduler."""

@@ -33,9 +33,9 @@ class LogLines(Sequence[Line]):
 
     def __init__(self, excerpts: Sequence[Excerpt]) -> None:
         """Put ``excerpts`` into one sequence, in their order."""
-        self.excerpts = tuple(excerpt for excerpt in excerpts if excerpt.texts)
+        self.excerpts = tuple([excerpt for excerpt in excerpts if excerpt.texts])
         self.texts = tuple(chain.from_iterable([excerpt.texts for excerpt in self.excerpts]))
-        self._ends = tuple(accumulate(len(excerpt.texts) for excerpt in self.excerpts))
+        self._ends = tuple(accumulate([len(excerpt.texts) for excerpt in self.excerpts]))
 
     @cached_property
     def bare(self) -> tuple[str, ...]:

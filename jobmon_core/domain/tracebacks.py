@@ -6,8 +6,8 @@ the labels before their lines.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+from itertools import compress, count, repeat
 from typing import NamedTuple
 
 from jobmon_core.domain.loglines import LogLines
@@ -56,11 +56,10 @@ class Frame(NamedTuple):
     @property
     def is_users(self) -> bool:
         """Whether the code is the user's own and not of an installed package or of Python itself."""
-        return not any(part in self.text for part in _LIBRARIES)
+        return not any(map(self.text.__contains__, _LIBRARIES))
 
 
-@dataclass(frozen=True, slots=True)
-class Traceback:
+class Traceback(NamedTuple):
     """The calls that led to an exception, outermost first."""
 
     head: int | None  # position of its first line; None where the log begins, or was cut, within it
@@ -69,7 +68,7 @@ class Traceback:
     @property
     def is_uncaught(self) -> bool:
         """Whether it begins where a program, a thread or a process does, so that it ended there."""
-        return bool(self.frames) and any(mark in self.frames[0].text for mark in _OUTERMOST)
+        return bool(self.frames) and any(map(self.frames[0].text.__contains__, _OUTERMOST))
 
     @property
     def program(self) -> str:
@@ -108,9 +107,8 @@ def ends_of_tracebacks(lines: LogLines) -> tuple[list[int], bool]:
     """Return the lines of the exceptions that tracebacks end with, and whether the log ends within one."""
     ends: list[int] = []
     open_head = False
-    for head, text in enumerate(lines.bare):
-        if not text.startswith(_HEAD):
-            continue
+    # whatever is done to every line is done without a loop of our own: logs have many
+    for head in compress(count(), map(str.startswith, lines.bare, repeat(_HEAD))):
         end = _end_of_traceback(lines, head)
         open_head = end is None
         if end is not None:
@@ -175,4 +173,4 @@ def link(lines: LogLines, earlier: int, later: Traceback) -> Link | None:
 
 
 def _is_frame(text: str) -> bool:
-    return text.lstrip().startswith('File "') and '", line ' in text
+    return '", line ' in text and text.lstrip().startswith('File "')

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.episodes import Scene
 from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.judge import diagnose, names_an_origin
 from jobmon_core.domain.loglines import LogLines
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.diagnosis import Diagnosis
     from jobmon_core.domain.evidence import SlurmEvidence
     from jobmon_core.domain.loglines import Excerpt
-    from jobmon_core.domain.rules import Finding, Rule
+    from jobmon_core.domain.rules import Rule
 
 _NAMELESS = "the path of the log is not known"
 
@@ -79,18 +80,19 @@ class _Case:
         self._matcher, self._fault = _prepared(user_patterns, stamp_ns)
         self._evidence = evidence
         self._parts: list[LogPart] = []  # in the order in which they are judged
-        self._lines = LogLines(())
-        self._findings: tuple[Finding, ...] = ()
+        self._scene = Scene((), LogLines(()))
 
     def conclude(self, *steps: Callable[[], None]) -> Diagnosis:
         """Read step by step until a failure is named that is more than a consequence; then judge."""
         for step in steps:
             step()
-            self._lines = LogLines([part.excerpt for part in self._parts])
-            self._findings = self._matcher.findings(self._lines)
-            if names_an_origin(self._findings, self._lines):
+            lines = LogLines([part.excerpt for part in self._parts])
+            if lines.excerpts == self._scene.lines.excerpts:
+                continue  # nothing new was found to read
+            self._scene = Scene(self._matcher.findings(lines), lines)
+            if names_an_origin(self._scene):
                 break
-        found = diagnose(self._evidence, self._findings, self._lines, note=self._note())
+        found = diagnose(self._evidence, self._scene, note=self._note())
         masked = redacted_lines(tuple(line.text for line in found.evidence))
         evidence = (replace(line, text=text) for line, text in zip(found.evidence, masked, strict=True))
         return replace(found, evidence=tuple(evidence))
@@ -100,7 +102,7 @@ class _Case:
         self._parts.insert(0, read_tail(path))
 
     def read_ranks(self, main: Sequence[str], job_id: int | None) -> None:
-        paths = rank_logs(main, job_id, self._lines.texts)
+        paths = rank_logs(main, job_id, self._scene.lines.texts)
         self._parts[:0] = [read_rank_log(path) for path in paths]
 
     def read_heads(self) -> None:

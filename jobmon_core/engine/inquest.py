@@ -15,7 +15,7 @@ from jobmon_core.domain.job import FROM_WORST, Task, WatchedJob
 from jobmon_core.domain.jobref import IndexSet, JobRef, ref_of
 from jobmon_core.domain.statement import NOTHING_KNOWN
 from jobmon_core.domain.states import JobState, Outcome, Phase
-from jobmon_core.engine.analysis import evidence_of
+from jobmon_core.engine.analysis import evidence_of, own_id
 from jobmon_core.engine.census import watched
 from jobmon_core.engine.explain import explain, explain_files
 from jobmon_core.engine.intake import state_id
@@ -119,8 +119,8 @@ class Inquest:
             raise _no_log_yet(job, ref, task)
         end = said.over(task.end or NOTHING_KNOWN)
         part = ref_of(job.job_id, task.key)
-        number = task.own_id or job.job_id
-        found = explain(_evidence(end), *log_files(job, task), own_patterns(self.shop), job_id=number)
+        patterns = own_patterns(self.shop)
+        found = explain(_evidence(end), *log_files(job, task), patterns, job_id=own_id(job, task))
         found = replace(
             _quiet(found) if end == NOTHING_KNOWN else found,
             advice=found.advice.replace("JOBID", str(part)),
@@ -157,8 +157,7 @@ class Inquest:
     def _scheduler_of(self, job: WatchedJob) -> Scheduler:
         """Return the scheduler that has a job: by its cluster's name where that is not this machine's."""
         here = self.scheduler(job.backend, "")
-        elsewhere = job.remote or (job.cluster and here.cluster_name() not in ("", job.cluster))
-        return self.scheduler(job.backend, job.cluster) if elsewhere else here
+        return self.scheduler(job.backend, job.cluster) if job.is_elsewhere(here.cluster_name) else here
 
 
 def _fault(path: str) -> str:

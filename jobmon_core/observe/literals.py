@@ -65,7 +65,7 @@ def needed_literals(regex: str) -> tuple[Texts, ...]:
     """
     try:
         part = _Reader(regex).read()
-    except _NotUnderstood:
+    except (_NotUnderstood, RecursionError):  # RE2 takes groups a thousand deep
         return ()
     sure = [texts for texts in part.promises() if min(map(len, texts)) >= _LEAST_CHARACTERS]
     best = sorted(dict.fromkeys(sure), key=_telling, reverse=True)[:_MOST_SETS]
@@ -260,7 +260,7 @@ class _Reader:
     def _counted(self, part: _Part) -> _Part:
         count, closed, rest = self._regex[self._at + 1 :].partition("}")
         least, _, most = count.partition(",")
-        if not closed or not least.isdigit() or not (most or "0").isdigit():
+        if not closed or not least or not f"{least}{most}".isdecimal() or not count.isascii():
             self._at += 1
             return _in_a_row([part, self._literal("{")])  # no count but a brace
         self._at = len(self._regex) - len(rest)

@@ -16,7 +16,7 @@ from jobmon_core.observe.literals import ignores_case, needed_literals
 from jobmon_core.observe.regex import Test, to_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from jobmon_core.domain.loglines import LogLines
 
@@ -30,31 +30,30 @@ class _Alternative:
 
     def __init__(self, rule: Rule, regex: str) -> None:
         self.rule = rule
-        self.regex = regex
+        self._regex = regex
         self.ignores_case = ignores_case(regex)
         first, *self._needed = needed_literals(regex) or (_EVERY_LINE,)
         # by which the lines to try are found; their beginnings are telling enough, and sooner built in
         self.literals = {text[:_LONGEST].encode() for text in first}
 
     @cached_property
-    def _others(self) -> tuple[tuple[bytes, ...], ...]:
-        few = [texts for texts in self._needed if len(texts) <= _FEW]
-        return tuple(tuple(text.encode() for text in texts) for texts in few)
+    def matches(self) -> Callable[[str, bytes], object]:
+        """What tells, as true or false, whether a line matches that is given as text and in UTF-8."""
+        expression = Test(self._regex).matches
+        others = [tuple(texts) for texts in self._needed if len(texts) <= _FEW]
+        ignores_case = self.ignores_case
 
-    @cached_property
-    def _test(self) -> Test:
-        return Test(self.regex)
+        def holds_them_and_matches(text: str, line: bytes) -> object:
+            searched = text.lower() if ignores_case else text
+            for texts in others:  # quicker than the expression
+                for each in texts:
+                    if each in searched:
+                        break
+                else:
+                    return False
+            return expression(line)
 
-    def matches(self, line: bytes, lowered: bytes) -> bool:
-        """Tell whether it matches a line, which is given in lower case too."""
-        searched = lowered if self.ignores_case else line
-        for texts in self._others:  # quicker than the expression
-            for text in texts:
-                if text in searched:
-                    break
-            else:
-                return False
-        return self._test.matches(line)
+        return holds_them_and_matches if others else lambda _text, line: expression(line)
 
 
 class _Index:
@@ -76,27 +75,29 @@ class _Index:
         self._in_any_case = [in_any_case.get(literal, []) for literal in sought]
         self._finder = BytesAhoCorasick(sought)
 
-    def candidates(self, whole: bytes, lowered: bytes) -> Iterator[tuple[int, int, int, set[int]]]:
-        """Yield, in order, the number, start and end of each line to try, and the alternatives to try on it.
+    def candidates(self, whole: bytes) -> list[tuple[int, bytes, set[int]]]:
+        """Return, in order, the number and the text of each line to try, and the alternatives to try on it.
 
-        All cases are searched at once, which is quicker than twice; then a literal is looked at as it stands.
+        All lines of ``whole`` have an end. All cases are searched at once, which is quicker than twice; then
+        a literal is looked at as it stands.
         """
+        as_it_stands, in_any_case = self._as_it_stands, self._in_any_case
+        candidates = []
         number, start, end = 0, 0, -1
         found: set[int] = set()
-        for literal, begin, stop in self._finder.find_matches_as_indexes(lowered, overlapping=True):
-            wanting = self._as_it_stands.get(whole[begin:stop]) or self._in_any_case[literal]
+        for literal, begin, stop in self._finder.find_matches_as_indexes(whole.lower(), overlapping=True):
+            wanting = as_it_stands.get(whole[begin:stop]) or in_any_case[literal]
             if not wanting:
                 continue  # upper case where lower is asked for, or the other way round
             if begin > end:  # they come in the order of the lines, and here begins another one
-                if found:
-                    yield number, start, end, found
-                    found = set()
-                number += lowered.count(b"\n", start, begin)
-                start = lowered.rfind(b"\n", 0, begin) + 1
-                end = lowered.index(b"\n", begin)
-            found.update(wanting)
-        if found:
-            yield number, start, end, found
+                number += whole.count(b"\n", start, begin)
+                start = whole.rfind(b"\n", 0, begin) + 1
+                end = whole.index(b"\n", begin)
+                found = set(wanting)
+                candidates.append((number, whole[start:end], found))
+            else:
+                found.update(wanting)
+        return candidates
 
 
 class Matcher:
@@ -109,10 +110,14 @@ class Matcher:
 
     def findings(self, lines: LogLines) -> tuple[Finding, ...]:
         """Return the rule that each line belongs to: the first in their order that matches it."""
+        texts = tuple(dict.fromkeys(lines.bare))  # lines repeat, on every rank for one: each is tried once
+        alternatives = self._alternatives
         first: dict[str, Rule] = {}
-        for text, line, lowered, candidates in self._tries(lines):
-            for alternative in candidates:
-                if alternative.matches(line, lowered):
+        for number, line, candidates in self._candidates(texts):
+            text = texts[number]
+            for index in sorted(candidates):
+                alternative = alternatives[index]
+                if alternative.matches(text, line):
                     first[text] = alternative.rule
                     break
         matched = compress(count(), map(first.__contains__, lines.bare))
@@ -120,18 +125,14 @@ class Matcher:
 
     def every_match(self, lines: LogLines) -> tuple[Finding, ...]:
         """Return all rules that match each line, in their order."""
-        every = {
-            text: tuple(dict.fromkeys(each.rule for each in candidates if each.matches(line, lowered)))
-            for text, line, lowered, candidates in self._tries(lines)
-        }
+        texts = tuple(dict.fromkeys(lines.bare))
+        every: dict[str, tuple[Rule, ...]] = {}
+        for number, line, candidates in self._candidates(texts):
+            text = texts[number]
+            tried = [self._alternatives[index] for index in sorted(candidates)]
+            every[text] = tuple(dict.fromkeys(each.rule for each in tried if each.matches(text, line)))
         found = enumerate(map(every.get, lines.bare))
         return tuple([Finding(rule, number) for number, rules in found for rule in rules or ()])
 
-    def _tries(self, lines: LogLines) -> Iterator[tuple[str, bytes, bytes, list[_Alternative]]]:
-        """Yield each line to try, as text, in UTF-8 and so in lower case; and what may match it, in order."""
-        texts = tuple(dict.fromkeys(lines.bare))  # lines repeat, on every rank for one: each is tried once
-        whole = to_bytes("\n".join((*texts, "")))
-        lowered = whole.lower()
-        for number, start, end, found in self._index.candidates(whole, lowered):
-            candidates = [self._alternatives[index] for index in sorted(found)]
-            yield texts[number], whole[start:end], lowered[start:end], candidates
+    def _candidates(self, texts: Iterable[str]) -> list[tuple[int, bytes, set[int]]]:
+        return self._index.candidates(to_bytes("\n".join((*texts, ""))))

@@ -83,7 +83,7 @@ def parse_rules(text: str, source: str, *, prove: bool = True) -> tuple[Rule, ..
     """
     try:
         document = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise PatternsInvalid(source, [f"is no JSON: {error}"]) from error
     entries, faults = _entries(document)
     for index, entry in entries.items():

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 class Regex(Protocol):
@@ -13,19 +16,20 @@ class Regex(Protocol):
 
 
 class Test:
-    """An expression of which only matters whether it matches: four times as quick to ask."""
+    """An expression of which only matters whether it matches: four times as quick to ask.
+
+    ``matches`` tells, as true or false, whether the expression matches somewhere in a text in UTF-8. It is
+    the library's own function: a call of ours around each of its calls would be a third of their time.
+    """
 
     def __init__(self, regex: str) -> None:
         """Compile ``regex``, which was validated before."""
         import re2
 
-        self._set = re2.Set.SearchSet(_options())
-        self._set.Add(to_bytes(regex))
-        self._set.Compile()
-
-    def matches(self, text: bytes) -> bool:
-        """Tell whether the expression matches somewhere in ``text``."""
-        return self._set.Match(text) is not None
+        expression = re2.Set.SearchSet(_options())
+        expression.Add(to_bytes(regex))
+        expression.Compile()
+        self.matches: Callable[[bytes], object] = expression.Match
 
 
 def compile_regex(regex: str) -> Regex:

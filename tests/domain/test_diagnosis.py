@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.diagnosis import Diagnosis
+from jobmon_core.domain.episodes import Scene
 from jobmon_core.domain.evidence import SlurmEvidence
 from jobmon_core.domain.judge import diagnose
 from jobmon_core.domain.loglines import Excerpt, Line, LogLines
@@ -50,7 +51,7 @@ def judge(evidence: SlurmEvidence, *texts: str) -> Diagnosis:
         for word in text.split()
         if word in RULES
     ]
-    return diagnose(evidence, found, LogLines([Excerpt("job.err", texts)]))
+    return diagnose(evidence, Scene(found, LogLines([Excerpt("job.err", texts)])))
 
 
 def test_the_highest_precedence_wins_wherever_it_stands() -> None:
@@ -245,6 +246,11 @@ def test_a_failure_is_not_survived_where_a_wrapper_reports_it_at_the_end() -> No
 def test_a_wrapper_alone_leaves_the_cause_unknown_and_the_log_is_not_called_clean() -> None:
     found = judge(UNKNOWN, "wrapper.launcher")
     assert (found.cause, found.label) == (None, None)
+
+
+def test_a_wrapper_that_reports_a_failure_long_before_the_end_leaves_the_log_clean() -> None:
+    assert judge(UNKNOWN, "wrapper.launcher", *PROGRESS).label == "clean"
+    assert judge(UNKNOWN, "wrapper.launcher", "epoch 1").label is None
 
 
 def test_a_failure_after_which_the_program_went_on_is_not_the_cause_of_a_later_one() -> None:

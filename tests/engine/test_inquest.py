@@ -127,6 +127,14 @@ def test_the_task_that_is_named_is_diagnosed_by_its_own_log(bench: Bench) -> Non
         assert (str(report.subject.ref), report.subject.parts) == ("12_2", 1)
 
 
+def test_a_log_that_bears_the_id_of_the_whole_array_is_not_taken_for_that_of_a_task(bench: Bench) -> None:
+    bench.watched(Task("1", end=FAILED, own_id=JOB), Task("2", end=FAILED, own_id=14), expected="1-2")
+    bench.log(f"worker-{JOB}.err", OOM)
+    bench.log("worker-14.err", MISSING)
+    assert bench.ask(f"{JOB}_1").diagnosis.cause is None
+    assert bench.ask(f"{JOB}_2").diagnosis.cause == "file_not_found"
+
+
 def test_the_worst_part_comes_before_one_that_runs_and_that_before_a_success(bench: Bench) -> None:
     running = replace(RUNNING, key="2")
     bench.slurm.queue = [(row("12_2", "RUNNING"), row("12_1", "COMPLETED"))]

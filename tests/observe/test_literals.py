@@ -63,6 +63,19 @@ def test_whatever_a_shipped_expression_matches_holds_what_it_needs(case: tuple[s
             assert all(any(each in searched for each in texts) for texts in needed_literals(regex))
 
 
+def test_groups_as_deep_as_re2_takes_them_promise_nothing_and_end_nothing() -> None:
+    deep = "(" * 900 + "boom" + ")" * 900
+    Expression(deep)
+    assert needed_literals(deep) == ()
+
+
+def test_digits_of_other_scripts_are_no_count() -> None:
+    for text in ("boom{²}", "boom{1,²}", "boom{٣}"):
+        assert Expression(text).matches(text.encode())
+        ((needed,),) = needed_literals(text)
+        assert text.startswith(needed)
+
+
 @given(st.text(alphabet=r"ab(?:|)[^]{1,2}\.*+?$^-dwx", max_size=30))
 def test_no_expression_makes_the_reading_fail(regex: str) -> None:
     needed_literals(regex)

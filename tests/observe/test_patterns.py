@@ -70,7 +70,7 @@ def test_every_rule_wins_on_each_of_its_examples_alone(rule: Rule, example: str)
 def test_a_root_becomes_the_cause_and_no_other_role_does(rule: Rule, example: str) -> None:
     lines = log(example)
     failed = SlurmEvidence(state=JobState.FAILED, exit_code=1)
-    found = diagnose(failed, MATCHER.findings(lines), lines)
+    found = diagnose(failed, Scene(MATCHER.findings(lines), lines))
     assert (found.cause, found.label) == ((rule.id, rule.label) if rule.role is Role.ROOT else (None, None))
 
 
@@ -176,7 +176,7 @@ def test_an_id_may_be_used_once() -> None:
     assert faults(document(entry(), entry())) == ("rules[1].id: 'mine' is also the id of rules[0]",)
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '"x"', '{"rules": {}}', "[" * 100_000])
+@pytest.mark.parametrize("text", ["", "{", "[]", '"x"', '{"rules": {}}', "[" * 100_000, "9" * 5000])
 def test_what_is_no_pattern_file_at_all_is_a_fault_too(text: str) -> None:
     assert faults(text)
 
