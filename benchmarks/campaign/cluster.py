@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.campaign.story import Story
-from jobmon_core.domain.answers import NotListed, Reply, Unreachable
+from jobmon_core.domain.answers import NO_HURRY_S, NotListed, Reply, Unreachable
 from jobmon_core.domain.jobref import parse_listed
 from jobmon_core.domain.logpaths import Templates
 from jobmon_core.domain.observation import AccountingRow, QueueRow, Record, RecordAnswer
@@ -80,7 +80,11 @@ class ReplayedScheduler:
         """Read the rows of one job."""
         return tuple(from_json(QueueRow, row) for row in json.loads(text) if row["ref"]["job_id"] == job_id)
 
-    def ask_accounting(self, job_ids: Sequence[int]) -> Reply | Unreachable:
+    def ask_accounting(
+        self,
+        job_ids: Sequence[int],
+        within_s: float = NO_HURRY_S,  # noqa: ARG002 - as the contract has it
+    ) -> Reply | Unreachable:
         """Ask for the runs of several jobs."""
         if not self.asked("sacct"):
             return Unreachable("sacct: error: slurmdbd: Sending PersistInit msg: Connection refused")

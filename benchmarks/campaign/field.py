@@ -64,7 +64,7 @@ class Cradle(Launcher):
         self, shop: CampaignShop, clock: FastClock, nursery: Nursery, toll: Toll, dice: Random
     ) -> None:
         """Start monitors for the home of ``shop``."""
-        super().__init__(shop.home)
+        super().__init__(shop)
         self._shop, self._clock, self._nursery, self._toll, self._dice = shop, clock, nursery, toll, dice
         self._orders = 0
         self.deaths_wanted = 0.0  # at named steps

@@ -15,6 +15,7 @@ from benchmarks.campaign.peril import Peril, PerilousStore
 from jobmon_core.domain.errors import AlreadyWatched
 from jobmon_core.engine import monitor
 from jobmon_core.engine.clock import SystemClock, Wake
+from jobmon_core.engine.estate import Estate
 from jobmon_core.engine.wiring import Workshop
 from jobmon_core.scheduler.contract import Scheduler
 from jobmon_core.scheduler.local.client import LocalScheduler
@@ -39,6 +40,10 @@ class FastClock:
         """Sleep that much less."""
         return SystemClock().wait(seconds / self.speed)
 
+    def cpu_s(self) -> float:
+        """Return the CPU time of this process."""
+        return SystemClock().cpu_s()
+
 
 @dataclass(frozen=True, slots=True)
 class Order:
@@ -53,7 +58,7 @@ class Order:
     passages: int = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CampaignShop(Workshop):
     """The tools of a monitor, some of them perilous."""
 
@@ -101,6 +106,6 @@ def live(order: Order, held: Mapping[str, int]) -> None:
     dice = Random(f"{order.seed} {os.getpid()}")  # noqa: S311 - as good a chance as any
     peril = Peril(dice, order.doom, order.passages, home.root / "deaths")
     clock = FastClock(order.epoch_s, order.speed)
-    shop = CampaignShop(home, NO_ENVIRONMENT, tuple(held.values()), clock, peril)
-    logbooks = {job_id: shop.monitor_log(job_id) for job_id in held}
-    monitor.run(shop, list(held), lambda job_id, event: logbooks[job_id].write(event))
+    estate = Estate(home, dict(held))
+    shop = CampaignShop(home, NO_ENVIRONMENT, estate, clock, peril)
+    monitor.run(shop, estate, lambda job_id, event: shop.monitor_log(job_id).write(event))

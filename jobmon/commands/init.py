@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from jobmon.commands.shop import open_shop
 from jobmon.errors import say
 from jobmon_core.engine.setup import configure
+from jobmon_core.engine.whereabouts import whereabouts
 
 if TYPE_CHECKING:
     import argparse
@@ -36,6 +37,7 @@ def run(options: argparse.Namespace) -> int:
         return 1
     configure(shop, success, error)
     print(f"wrote {shop.home.config}; `jobmon test-discord` tries both channels")
+    print(whereabouts(shop))
     return 0
 
 

@@ -78,7 +78,7 @@ def run(options: argparse.Namespace) -> int:
 def _recover(shop: Workshop, *, quiet: bool) -> None:
     done = 0
     try:
-        for finding in Recovery(shop, Launcher(shop.home)).recover():
+        for finding in Recovery(shop, Launcher(shop)).recover():
             if finding.acted or not quiet:
                 print(one_line(f"{finding.subject}: {finding.deed}"), flush=True)
             done += 1

@@ -47,4 +47,8 @@ def run(options: argparse.Namespace) -> int:
     print(status_table(shown, now_s))
     if any(each.health is Health.DEAD for each in shown):
         say("monitors are DEAD; `jobmon recover` restarts them")
+    if any(each.health in (Health.ELSEWHERE, Health.STALE) for each in shown):
+        from jobmon_core.engine.whereabouts import whereabouts
+
+        say(f"monitors run on several hosts; {whereabouts(shop)}")
     return 0

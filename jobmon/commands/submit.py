@@ -11,12 +11,14 @@ from jobmon_core.domain.newjob import BACKENDS
 from jobmon_core.engine.standby import Standby
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
+    from jobmon_core.domain.newjob import NewJob
     from jobmon_core.engine.intake import Intake
+    from jobmon_core.engine.wiring import Workshop
 
 HELP = """\
-usage: jobmon submit [--backend slurm|local] SBATCH-ARGUMENTS...
+usage: jobmon submit [--backend slurm|local] [--sentinel] SBATCH-ARGUMENTS...
 
 Submit a job exactly as `sbatch SBATCH-ARGUMENTS...` would, then watch it in the background:
 stdout and the exit code are sbatch's own. Options of jobmon stand first; the first argument
@@ -24,12 +26,15 @@ that is none of them, and all after it, go to sbatch as they are.
 
   --backend slurm|local   where to submit; local runs the script on this machine,
                           without Slurm (default: the configuration's, else slurm)
+  --sentinel              add a tiny job that Slurm starts when yours is over: should the
+                          monitor be gone by then, login node and all, it tells the end
 
 examples:
   jobmon submit train.sbatch
   jobmon submit --gres=gpu:4 -p big -t 02:00:00 train.sbatch --epochs 3
   jobmon submit --wrap 'python train.py'
   jobmon submit --array=1-20%4 sweep.sbatch
+  jobmon submit --sentinel -t 7-00 train.sbatch
   jobmon submit --backend local train.sbatch
 
 What follows is sbatch's own help."""
@@ -37,7 +42,7 @@ What follows is sbatch's own help."""
 
 def run(arguments: Sequence[str]) -> int:
     """Submit and watch; return sbatch's exit code."""
-    backend, rest = _own_options(list(arguments))
+    backend, wants_sentinel, rest = _own_options(list(arguments))
     standby = Standby()  # before the other imports, which it makes its own side by side
     try:
         from jobmon.commands.shop import open_shop
@@ -45,7 +50,7 @@ def run(arguments: Sequence[str]) -> int:
         from jobmon_core.engine.launcher import Launcher
 
         shop = open_shop()
-        intake = Intake(shop, Launcher(shop.home, standby), say)
+        intake = Intake(shop, Launcher(shop, standby), say, _posting(shop) if wants_sentinel else None)
         if rest[:1] in (["--help"], ["-h"]):
             return _help(intake, backend, rest)
         return _as_exit_code(intake.submit(backend, rest))
@@ -63,17 +68,35 @@ def _help(intake: Intake, backend: str | None, rest: list[str]) -> int:
         return 0
 
 
-def _own_options(arguments: list[str]) -> tuple[str | None, list[str]]:
+def _posting(shop: Workshop) -> Callable[[NewJob], None]:
+    from jobmon_core.engine.posting import Posting  # who wants no sentinel does not wait for it
+
+    return Posting(shop, say).post
+
+
+def _own_options(arguments: list[str]) -> tuple[str | None, bool, list[str]]:
     """Take our own leading options off; whole words only, so that no sbatch abbreviation is ours."""
-    backend = None
-    while arguments and arguments[0].split("=", 1)[0] == "--backend":
-        _, equals, value = arguments.pop(0).partition("=")
-        backend = value if equals else (arguments.pop(0) if arguments else "")
-        if backend not in BACKENDS:
-            raise UsageError(
-                f"--backend takes one of {', '.join(BACKENDS)}, not {backend!r}; nothing was submitted"
-            )
-    return backend, arguments
+    backend, wants_sentinel = None, False
+    while arguments:
+        name, equals, value = arguments[0].partition("=")
+        if arguments[0] == "--sentinel":
+            wants_sentinel = True
+        elif name == "--backend":
+            if not equals:
+                value = arguments.pop(1) if arguments[1:] else ""
+            backend = _known(value)
+        else:
+            break
+        del arguments[0]
+    return backend, wants_sentinel, arguments
+
+
+def _known(backend: str) -> str:
+    if backend not in BACKENDS:
+        raise UsageError(
+            f"--backend takes one of {', '.join(BACKENDS)}, not {backend!r}; nothing was submitted"
+        )
+    return backend
 
 
 def _as_exit_code(code: int) -> int:

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Watch each job; one that can't be watched keeps none of the others from it."""
     shop = open_shop()
-    attachment = Attachment(Intake(shop, Launcher(shop.home), say))
+    attachment = Attachment(Intake(shop, Launcher(shop), say))
     logs = LogPaths(_absolute(options.output or options.error), _absolute(options.error or options.output))
     worst = 0
     for ref in options.job:

@@ -76,8 +76,16 @@ def elapsed(job: WatchedJob, now_s: float) -> str:
 
 def clock(at_s: float, now_s: float) -> str:
     """Return a moment in local time; with its date where that is not today's."""
-    today = time.localtime(at_s)[:3] == time.localtime(now_s)[:3]
-    return time.strftime("%H:%M" if today else "%Y-%m-%d %H:%M", time.localtime(at_s))
+    today = stamp(at_s, "%Y-%m-%d") == stamp(now_s, "%Y-%m-%d")
+    return stamp(at_s, "%H:%M" if today else "%Y-%m-%d %H:%M")
+
+
+def stamp(at_s: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
+    """Return a moment in local time; what a damaged state file has for one may be none that has a name."""
+    try:
+        return time.strftime(form, time.localtime(at_s))
+    except (OverflowError, ValueError, OSError):
+        return "?"
 
 
 def as_json(snapshot: Snapshot) -> dict[str, Any]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
 from jobmon.views.cells import one_line
-from jobmon.views.model import cause, clock, elapsed, state
+from jobmon.views.model import cause, clock, elapsed, stamp, state
 from jobmon_core.domain.exits import describe_exit
 from jobmon_core.domain.jobref import ref_of
 from jobmon_core.domain.outage import silence
@@ -111,10 +110,7 @@ def _part(job: WatchedJob, task: Task, now_s: float) -> Iterator[str]:
         yield from _diagnosis(job, task)
     for moment in task.history[-_HISTORY_SHOWN:]:
         reason = f" ({moment.reason})" if moment.reason not in ("", "None") else ""
-        yield _pair(
-            "seen",
-            f"{time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(moment.at_s))} {moment.state}{reason}",
-        )
+        yield _pair("seen", f"{stamp(moment.at_s)} {moment.state}{reason}")
 
 
 def _end(task: Task, end: End, now_s: float) -> Iterator[str]:

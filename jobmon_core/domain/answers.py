@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+NO_HURRY_S = float("inf")  # how long an answer may take that nothing waits for
+
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:

@@ -30,6 +30,7 @@ class Config:
     backend: str = "slurm"
     policy: Policy = Policy()
     heartbeat: HeartbeatUrl | None = None
+    monitors: int = 16  # how many may run on one host; a further job is handed to one of them
 
     def webhook(self, route: Route) -> Webhook | None:
         """Return the webhook of one of the two channels."""
@@ -126,11 +127,12 @@ def parse_config(
     policy = _policy(top)
     backend = top.choice("backend", BACKENDS)
     heartbeat = _heartbeat(top)
+    monitors = _monitors(top)
     for section in (discord, top):
         section.close()
     if faults:
         raise ConfigInvalid(source, faults)
-    return Config(webhooks[Route.SUCCESS], webhooks[Route.ERROR], ping, backend, policy, heartbeat)
+    return Config(webhooks[Route.SUCCESS], webhooks[Route.ERROR], ping, backend, policy, heartbeat, monitors)
 
 
 def _webhook(
@@ -166,6 +168,15 @@ def _heartbeat(top: _Section) -> HeartbeatUrl | None:
     except ValueError as error:
         top.fault("heartbeat_url", str(error))
         return None
+
+
+def _monitors(top: _Section) -> int:
+    section = top.section("monitors")
+    at_most = section.number("at_most", Config().monitors, 1)
+    if at_most != int(at_most):
+        section.fault("at_most", f"expected a whole number, found {at_most}")
+    section.close()
+    return int(at_most)
 
 
 def _ping(discord: _Section) -> Ping:

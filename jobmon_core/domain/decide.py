@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from jobmon_core.domain.answers import NO_HURRY_S
 from jobmon_core.domain.attention import attention
 from jobmon_core.domain.delivery import Message, Owed, in_order
-from jobmon_core.domain.job import Task, WatchedJob
+from jobmon_core.domain.job import Inquiry, Task, WatchedJob
 from jobmon_core.domain.messages import final
 from jobmon_core.domain.outage import is_over, warning_is_due
 from jobmon_core.domain.policy import Policy
 from jobmon_core.domain.states import Outcome, Phase
-from jobmon_core.domain.verdict import judge
+from jobmon_core.domain.verdict import details_until_s, is_proved, judge
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,7 @@ class Finish:
 
 Action = AskRecord | AskAccounting | Explain | Warn | AllClear | Deliver | Finish
 
+_QUESTION_S = 3.0  # that any question is given to be answered
 EXPLAINED_AT_MOST = 50  # failed tasks of one array whose logs are read: the digest groups by cause
 
 
@@ -86,13 +88,30 @@ def decide(job: WatchedJob, policy: Policy, now_s: float) -> tuple[WatchedJob, t
     return job, tuple(actions)
 
 
-def wake_s(job: WatchedJob, policy: Policy, looked_s: float) -> float:
+def wake_s(job: WatchedJob, policy: Policy, looked_s: float, now_s: float) -> float:
     """Return when something is to be done next; ``looked_s`` is when the queue was looked at last."""
     retries = [owed.next_try_s for owed in _heads(job)]
     if job.closed and job.outage_s is None:
         return min(retries, default=looked_s)
-    inquiries = [task.inquiry.next_ask_s for task in job.tasks.values() if task.inquiry and not task.end]
-    return min([looked_s + interval_s(job, policy), *inquiries, *retries])
+    questions = [inquiry.next_ask_s for inquiry in _inquiries(job)]
+    waits = _details_until_s(job, policy, now_s)
+    return min([looked_s + interval_s(job, policy), *questions, *waits, *retries])
+
+
+def answer_within_s(job: WatchedJob, policy: Policy, now_s: float) -> float:
+    """Return how long accounting may take to answer: no longer than an end that is proved waits for it."""
+    left_s = min((until_s - now_s for until_s in _details_until_s(job, policy, now_s)), default=NO_HURRY_S)
+    return max(left_s, _QUESTION_S)
+
+
+def _details_until_s(job: WatchedJob, policy: Policy, now_s: float) -> list[float]:
+    """Return until when, from now on, ends that are proved wait for accounting."""
+    waits = (details_until_s(inquiry, policy) for inquiry in _inquiries(job) if is_proved(inquiry))
+    return [until_s for until_s in waits if until_s > now_s]
+
+
+def _inquiries(job: WatchedJob) -> Iterator[Inquiry]:
+    return (task.inquiry for task in job.tasks.values() if task.inquiry and not task.end)
 
 
 def interval_s(job: WatchedJob, policy: Policy) -> float:
@@ -131,11 +150,7 @@ def _wants_own_record(task: Task, job: WatchedJob) -> bool:
 
 
 def _wants_accounting(job: WatchedJob, now_s: float) -> bool:
-    return any(
-        task.inquiry is not None and task.inquiry.next_ask_s <= now_s
-        for task in job.tasks.values()
-        if not task.end
-    )
+    return any(inquiry.next_ask_s <= now_s for inquiry in _inquiries(job))
 
 
 def _unexplained(job: WatchedJob) -> tuple[str, ...]:

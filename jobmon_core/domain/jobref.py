@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 _NUMBER = r"([0-9]{1,10})"  # Slurm's are of 32 bits
 _REF = re.compile(rf"{_NUMBER}(?:_{_NUMBER}|\+{_NUMBER}|_\[([^\]]*)\]?)?(?:\.\w+)?")
+_KEY = re.compile(rf"\+?{_NUMBER}")
 _SPAN = re.compile(rf"{_NUMBER}(?:-{_NUMBER}(?::{_NUMBER})?)?")
 
 
@@ -115,7 +116,9 @@ def parse_listed(text: str) -> tuple[JobRef, IndexSet | None]:
 
 
 def ref_of(job_id: int, key: str) -> JobRef:
-    """Return the part of ``job_id`` that ``key`` names (see `JobRef.key`)."""
+    """Return the part of ``job_id`` that ``key`` names (see `JobRef.key`); the whole where it names none."""
+    if not _KEY.fullmatch(key):
+        return JobRef(job_id)
     if key.startswith("+"):
         return JobRef(job_id, component=int(key))
-    return JobRef(job_id, task=int(key) if key else None)
+    return JobRef(job_id, task=int(key))

@@ -12,6 +12,7 @@ from jobmon_core.domain.delivery import Message, Owed, Receipt, Verdict
 
 PACE_S = 2.0  # between messages that wait for each other: Discord takes 30 a minute in a channel
 _BACK_WITHIN_S = 90.0  # of its turn; one that is not back by then, with its monitor, holds nobody up
+_FARTHEST_S = 2 * 86_400.0  # no wait is longer than a day: what lies further off was written by a wrong clock
 _OWN_TROUBLE_S = 3600.0  # how long trouble that may be a message's own keeps the others waiting
 
 
@@ -39,13 +40,14 @@ class Lane:
 
 def ask(lane: Lane, message: Message, now_s: float) -> tuple[Lane, float | None]:
     """Return when to ask again, None where the message may be sent now, and the lane with its place."""
-    places = {each: place for each, place in lane.places.items() if now_s < place.until_s}
+    places = {each: at for each, at in lane.places.items() if now_s < at.until_s < now_s + _FARTHEST_S}
+    shut_until_s = lane.shut_until_s if lane.shut_until_s < now_s + _FARTHEST_S else 0.0
     mine = places.pop(message.id, Place(message.made_s, 0.0))
     rank = (message.made_s, message.id)
     ahead = sum(1 for each, at in places.items() if at.holds_up(now_s) and (at.made_s, each) < rank)
-    turn_s = max(now_s, lane.shut_until_s) + PACE_S * ahead
+    turn_s = max(now_s, shut_until_s) + PACE_S * ahead
     places[message.id] = replace(mine, until_s=turn_s + _BACK_WITHIN_S)
-    return replace(lane, places=places), turn_s if turn_s > now_s else None
+    return Lane(shut_until_s, places), turn_s if turn_s > now_s else None
 
 
 def leave(lane: Lane, owed: Owed, receipt: Receipt, now_s: float) -> Lane:

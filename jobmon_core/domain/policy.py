@@ -13,7 +13,7 @@ class Policy:
 
     running_s: float = 30.0  # between looks at a running job
     pending_s: float = 60.0  # between looks at a waiting one
-    accounting_grace_s: float = 30.0  # how long a known end waits for accounting's details
+    accounting_grace_s: float = 30.0  # from its end: how long a known one waits for accounting's details
     deadline_s: float = 600.0  # how long all witnesses may be silent before the outcome is called unknown
     unreachable_deadline_s: float = 86_400.0  # likewise, where accounting does not answer at all
     vanished_s: float = 120.0  # how long a task that its array lost is looked for

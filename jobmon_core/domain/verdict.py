@@ -11,6 +11,8 @@ from jobmon_core.domain.observation import Usage
 from jobmon_core.domain.policy import Policy
 from jobmon_core.domain.states import JobState, Outcome
 
+_LEFT_TO_LATE_LOOKS = 1 / 2  # of the grace, at least: it is asked together with what else ends
+
 
 def judge(task: Task, policy: Policy, now_s: float) -> End | None:
     """Return how the part ended, or None while that is not proved."""
@@ -26,6 +28,23 @@ def judge(task: Task, policy: Policy, now_s: float) -> End | None:
     if not _is_complete(task, inquiry, policy, now_s):
         return None
     return _end(task, inquiry, state, word, witness)
+
+
+def is_proved(inquiry: Inquiry) -> bool:
+    """Whether a witness named the end, so that only details are still waited for."""
+    return _said(inquiry) is not None
+
+
+def details_until_s(inquiry: Inquiry, policy: Policy) -> float:
+    """Return until when a proved end waits for accounting's details (Unix seconds).
+
+    The grace runs from the end itself, as slurmctld tells it: where the look at the queue came late, the
+    message is not to come later still.
+    """
+    record, grace_s = inquiry.record, policy.accounting_grace_s
+    ended_s = record.end_s if record is not None and not record.state.is_alive else None
+    from_s = inquiry.since_s if ended_s is None else min(inquiry.since_s, ended_s)
+    return max(from_s + grace_s, inquiry.since_s + grace_s * _LEFT_TO_LATE_LOOKS)
 
 
 def _said(inquiry: Inquiry) -> tuple[JobState, str, Witness] | None:
@@ -62,7 +81,7 @@ def _is_complete(task: Task, inquiry: Inquiry, policy: Policy, now_s: float) -> 
         return True
     # of an array accounting may know tasks that ended before it was watched: it must have been heard
     heard = not task.key.isdigit() or inquiry.ledger in (Ledger.SILENT, Ledger.TOLD, Ledger.DISABLED)
-    return now_s - inquiry.since_s >= (policy.accounting_grace_s if heard else policy.deadline_s)
+    return now_s >= (details_until_s(inquiry, policy) if heard else inquiry.since_s + policy.deadline_s)
 
 
 def _end(task: Task, inquiry: Inquiry, state: JobState, word: str, witness: Witness) -> End:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.store.jobs import Unreadable
-from jobmon_core.store.owner import Life, Owner
+from jobmon_core.store.owner import SILENT_TOO_LONG_S, Life, Owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.jobref import JobRef
     from jobmon_core.engine.wiring import Workshop
 
-STALE_AFTER_S = 900.0  # several heartbeats, and clocks of two hosts may differ
+STALE_AFTER_S = SILENT_TOO_LONG_S
 
 
 class Health(StrEnum):
@@ -61,13 +61,14 @@ def watched(shop: Workshop, ref: JobRef) -> list[WatchedJob]:
 
 def snapshot(shop: Workshop, job: WatchedJob) -> Snapshot:
     """Return one job with what can be said of its monitor."""
-    found = shop.owner_record(job.id).read()
+    record = shop.owner_record(job.id)
+    found = record.read()
     owner = found[0] if found else None
     if job.finished:
         return Snapshot(job, Health.DONE, owner)
     if found is None:
         return Snapshot(job, Health.DEAD)
-    return Snapshot(job, _HEALTH[found[0].life(found[1], STALE_AFTER_S)], owner)
+    return Snapshot(job, _HEALTH[found[0].life(found[1], STALE_AFTER_S, record.now)], owner)
 
 
 _HEALTH = {

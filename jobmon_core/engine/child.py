@@ -11,14 +11,13 @@ import os
 import select
 import signal
 import time
-import traceback
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from jobmon_core.store.codec import Mismatch, from_json, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 T = TypeVar("T")
 
@@ -38,7 +37,7 @@ class ChildRaised(ChildFailed):
 class Children:
     """How this process makes children; ``closing`` are descriptors that they must not keep open."""
 
-    closing: tuple[int, ...] = ()
+    closing: Iterable[int] = ()
 
     def run(self, kind: type[T], work: Callable[[], T], timeout_s: float) -> T:
         """Return what ``work`` returns, a record of ``kind``, having run it in a child.
@@ -83,6 +82,8 @@ class Children:
             signal.pthread_sigmask(signal.SIG_SETMASK, ())
             return json.dumps({"result": to_json(work())})
         except BaseException:  # noqa: BLE001 - whatever it was, the parent hears of it
+            import traceback  # only here: a monitor that waits for days stays small
+
             return json.dumps({"failure": traceback.format_exc(limit=-3)})
 
 

@@ -27,6 +27,10 @@ class Clock(Protocol):
         """Let time pass; return early when somebody has a request or the process is to end."""
         ...
 
+    def cpu_s(self) -> float:
+        """Return the CPU time that this process has taken, in seconds."""
+        ...
+
 
 class SystemClock:
     """The machine's own clock. SIGUSR1 asks for attention, SIGTERM for an end."""
@@ -43,3 +47,7 @@ class SystemClock:
         if woken is None:
             return Wake.DUE
         return Wake.LEAVE if woken.si_signo == signal.SIGTERM else Wake.ASKED
+
+    def cpu_s(self) -> float:
+        """Return the CPU time of this process, without its children: what a site and a limit count."""
+        return time.process_time()

@@ -10,23 +10,25 @@ from __future__ import annotations
 import os
 import resource
 import signal
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
 from jobmon_core.domain.errors import AlreadyWatched, JobmonError, StorageFailed
 from jobmon_core.engine.clock import SystemClock
-from jobmon_core.engine.handshake import BUSY, READY
+from jobmon_core.engine.estate import Estate
+from jobmon_core.engine.handshake import BUSY, FULL, READY
 from jobmon_core.store.files import opened_private
 from jobmon_core.store.home import Home
 from jobmon_core.store.lock import own_for_life
-from jobmon_core.store.owner import Owner, OwnerRecord
+from jobmon_core.store.slots import Slots
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _UMASK = 0o077
 _STDIN = 0
+_CPU_S = 480.0  # sites end what has taken ten minutes of CPU time on a login node
+_CPU_SHARE = 0.6  # of a limit that is lower
 
 
 def load() -> None:
@@ -35,19 +37,34 @@ def load() -> None:
     import filelock  # noqa: F401 - likewise
 
 
-def become_monitor(root: str, job_ids: Sequence[str], word: int) -> NoReturn:
-    """Detach, own, exec; never return into the copy of the command. ``word`` is the pipe to speak on."""
+def become_monitor(
+    root: str, ceiling: int, job_ids: Sequence[str], word: int, *, beyond: bool = False
+) -> NoReturn:
+    """Detach, own, exec; never return into the copy of the command.
+
+    Args:
+        root: the home.
+        ceiling: how many monitors there may be on this host.
+        job_ids: the jobs to follow.
+        word: the pipe to speak on.
+        beyond: whether to go on where there are as many; it takes the next place that is free.
+    """
     home = Home(Path(root))
     try:
-        _detach(home, job_ids[0], word)
+        slot = Slots(home.slots).take(ceiling)
+        if slot is None and not beyond:
+            os.write(word, FULL.encode())
+            os._exit(0)
+        _detach(home, job_ids[0], [word] if slot is None else [word, slot])
         # an exec keeps both: a request that comes before the monitor can take it waits for it
         signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         _allow_many_files()
-        held = _own(home, job_ids)
-        os.write(word, (READY + " ".join(held) if held else BUSY).encode())
-        if held:
-            _exec(home, held)
+        estate = Estate(home, _own(home, job_ids), slot, ceiling, _cpu_s())
+        estate.sign_slot()
+        os.write(word, (READY + " ".join(estate.locks) if estate.locks else BUSY).encode())
+        if estate.locks:
+            estate.become_monitor()
     except JobmonError as error:
         os.write(word, str(error).encode())
     except BaseException as error:  # noqa: BLE001 - whatever it was, the command tells its user
@@ -57,26 +74,23 @@ def become_monitor(root: str, job_ids: Sequence[str], word: int) -> NoReturn:
 
 
 def _own(home: Home, job_ids: Sequence[str]) -> dict[str, int]:
-    """Take the locks that are free, and name this process as the owner; job id -> descriptor."""
+    """Take the jobs that are free; job id -> descriptor of its lock."""
     held: dict[str, int] = {}
     for job_id in job_ids:
         try:
             held[job_id] = own_for_life(home.monitors / f"{job_id}.lock")
         except AlreadyWatched:
             continue  # what others hold is theirs; the caller learns it from what is missing
-        OwnerRecord(home.monitors / f"{job_id}.owner").write(Owner.this_process())
     return held
 
 
-def _exec(home: Home, held: dict[str, int]) -> NoReturn:
-    """Become the slim monitor: same pid, same locks, none of the command's memory."""
-    module = "jobmon_core.engine.monitor"
-    locks = ",".join(str(descriptor) for descriptor in held.values())
-    command = [sys.executable, "-P", "-m", module, str(home.root), locks, *held]
-    os.execv(sys.executable, command)  # noqa: S606 - our own interpreter and module
+def _cpu_s() -> float:
+    """Return how much CPU time a monitor may take: well less than what a site or a limit allows."""
+    soft = resource.getrlimit(resource.RLIMIT_CPU)[0]
+    return _CPU_S if soft == resource.RLIM_INFINITY else min(_CPU_S, soft * _CPU_SHARE)
 
 
-def _detach(home: Home, job_id: str, word: int) -> None:
+def _detach(home: Home, job_id: str, kept: list[int]) -> None:
     """Leave the terminal, the session and the caller's folder behind; both outputs go to the log."""
     from daemon import DaemonContext
 
@@ -86,7 +100,7 @@ def _detach(home: Home, job_id: str, word: int) -> None:
             working_directory=str(home.state),
             detach_process=True,
             prevent_core=False,
-            files_preserve=[word, log],
+            files_preserve=[*kept, log],
             stdout=log,
             stderr=log,
             signal_map={},

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from jobmon_core.domain.config import Config
     from jobmon_core.engine.clock import Clock
+    from jobmon_core.engine.settings import Settings
 
 _ATTEMPT_TIMEOUT_S = 10.0
 _STAMP_BYTES = 64
@@ -26,7 +26,7 @@ _STAMP_BYTES = 64
 class Heartbeat:
     """The heart of one monitor. Those of one home share a stamp, so that one of them beats for all."""
 
-    configuration: Callable[[], Config]
+    settings: Callable[[], Settings]
     call: Callable[[HeartbeatUrl], str]  # returns why it failed, empty where it did not
     children: Children
     clock: Clock
@@ -52,9 +52,9 @@ class Heartbeat:
             self._note(f"it can't be called now ({type(error).__name__})")
 
     def _beat(self) -> None:
-        config = self.configuration()
-        address = config.heartbeat
-        if address is None or not self._is_my_turn(config.policy.running_s):
+        settings = self.settings()
+        address = settings.heartbeat
+        if address is None or not self._is_my_turn(settings.policy.running_s):
             return
         try:
             self._note(self.children.run(str, lambda: self.call(address), _ATTEMPT_TIMEOUT_S))

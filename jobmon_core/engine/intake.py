@@ -29,11 +29,15 @@ _CLOCKS_DIFFER_S = 86_400.0  # at most, ours from that which stamps submissions;
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """Takes jobs on for one user; ``tell`` says things to that user."""
+    """Takes jobs on for one user; ``tell`` says things to that user.
+
+    ``post`` is called with each submitted job that has a state file, after its monitor was started.
+    """
 
     shop: Workshop
     launcher: Launcher
     tell: Tell
+    post: Callable[[NewJob], None] | None = None
 
     def submit(self, backend: str | None, arguments: Sequence[str]) -> int:
         """Submit as the scheduler's own command would, and watch the job; return that command's exit code.
@@ -75,15 +79,22 @@ class Intake:
             remote=bool(submitted.cluster),
             user=user_name(),
         )
-        later = f"`jobmon watch {submitted.ref}`"  # until there is a state file that `recover` could find
         try:
             self.shop.store.save(job)
-            later = "`jobmon recover`"
+        except JobmonError as error:  # there is no state file that `recover` could find
+            self._tell_unwatched(submitted, error, f"jobmon watch {submitted.ref}")
+            return
+        try:
             self.start(job)
         except JobmonError as error:
-            self.tell(f"job {submitted.ref} is submitted, but not watched: {error}; {later} tries again")
+            self._tell_unwatched(submitted, error, "jobmon recover")
         else:
             self.tell(f"watching job {submitted.ref}; `jobmon status` shows it")
+        if self.post:
+            self.post(job)
+
+    def _tell_unwatched(self, submitted: Submitted, error: JobmonError, remedy: str) -> None:
+        self.tell(f"job {submitted.ref} is submitted, but not watched: {error}; `{remedy}` tries again")
 
     def start(self, job: WatchedJob | NewJob) -> None:
         """Start a monitor, unless a `jobmon recover` that ran meanwhile has started one already."""

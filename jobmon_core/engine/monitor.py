@@ -9,25 +9,27 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import traceback
+from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.errors import JobmonError, StorageFailed
+from jobmon_core.domain.errors import AlreadyWatched, JobmonError, StorageFailed
 from jobmon_core.domain.heartbeat import heard_s
 from jobmon_core.engine import toolbox
 from jobmon_core.engine.clock import Clock, SystemClock, Wake
+from jobmon_core.engine.estate import Estate
 from jobmon_core.engine.wiring import Workshop
-from jobmon_core.store.home import Home
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from jobmon_core.engine.supervisor import Supervisor
 
+    Log = Callable[[str, str], None]  # of a job, an event
+
 _AFTER_TROUBLE_S = 30.0  # before a job whose state could not be saved is taken up again
 _HEARTBEAT_S = 60.0
+_HANDOVER_AGAIN_S = 300.0  # after one that failed
 
 
 class Monitor:
@@ -39,6 +41,22 @@ class Monitor:
         self._due = dict.fromkeys(supervisors, 0.0)
         self._clock = clock
         self._beat = beat
+        self._unsaved: set[str] = set()  # jobs of which the disk may not hold what is known
+
+    def add(self, job_id: str, supervisor: Supervisor) -> None:
+        """Watch one more job, from now on."""
+        self._supervisors[job_id] = supervisor
+        self._due[job_id] = 0.0
+
+    def drop(self, job_id: str) -> None:
+        """Watch a job no longer."""
+        del self._supervisors[job_id], self._due[job_id]
+        self._unsaved.discard(job_id)
+
+    @property
+    def all_saved(self) -> bool:
+        """Whether the disk holds everything, so that another process may take over."""
+        return not self._unsaved
 
     def pass_over(self, log: Callable[[str, str], None], done: Callable[[str], None]) -> tuple[str, ...]:
         """Call every supervisor that is due; return the jobs that are left to follow.
@@ -50,15 +68,23 @@ class Monitor:
                 self._beat(job_id)
                 if self._due[job_id] > self._clock.now():
                     continue
+                self._unsaved.add(job_id)
                 due = supervisor.round()
+                self._unsaved.discard(job_id)
+            except AlreadyWatched as error:
+                log(job_id, f"left alone from now on: {error}")
+                self.drop(job_id)
+                continue
             except JobmonError as error:
                 log(job_id, f"trouble: {error}")
                 due = self._clock.now() + _AFTER_TROUBLE_S
             except Exception:  # noqa: BLE001 - a fault of ours in one job must not end the watch over all
+                import traceback  # only here: a monitor that waits for days stays small
+
                 log(job_id, f"a fault of jobmon itself: {traceback.format_exc()}")
                 due = self._clock.now() + _AFTER_TROUBLE_S
             if due is None:
-                del self._supervisors[job_id], self._due[job_id]
+                self.drop(job_id)
                 done(job_id)
             else:
                 self._due[job_id] = due
@@ -78,41 +104,100 @@ class Monitor:
 
 
 def main() -> None:
-    """Run the monitor: ``HOME LOCK_FD[,LOCK_FD...] JOB...``."""
-    home, locks, job_ids = Home(Path(sys.argv[1])), sys.argv[2].split(","), sys.argv[3:]
+    """Run the monitor with what `jobmon_core.engine.estate` hands on."""
     signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
-    shop = Workshop(home, os.environ, tuple(int(lock) for lock in locks))
-    logbooks = {job_id: shop.monitor_log(job_id) for job_id in job_ids}
-    run(shop, job_ids, lambda job_id, event: logbooks[job_id].write(event))
+    estate = Estate.of(sys.argv[1:])
+    shop = Workshop(estate.home, os.environ, estate)
+    run(shop, estate, lambda job_id, event: shop.monitor_log(job_id).write(event))
 
 
-def run(shop: Workshop, job_ids: list[str], log: Callable[[str, str], None]) -> None:
-    """Follow jobs to their end; return when all are done or SIGTERM asked to leave."""
-    supervisors = {}
-    _sweep(shop, partial(log, job_ids[0]))
-    for job_id in job_ids:
-        try:
-            supervisors[job_id] = toolbox.supervisor(shop, job_id, partial(log, job_id))
-            log(job_id, f"monitor {os.getpid()} watches")
-        except JobmonError as error:
-            log(job_id, f"not watched: {error}")
-    monitor = Monitor(supervisors, shop.clock, lambda job_id: shop.owner_record(job_id).beat())
+def run(shop: Workshop, estate: Estate, log: Log) -> None:
+    """Follow jobs to their end; return when all are done, handed over, or SIGTERM asked to leave."""
+    _sweep(shop, partial(log, next(iter(estate.locks))))
+    fresh_until_s = 0.0
+    while not Watch(shop, estate, log, fresh_until_s).keep():
+        # anew from what is on the disk: the process that was to take over may have gone on a little
+        fresh_until_s = shop.clock.now() + _HANDOVER_AGAIN_S
 
-    def done(job_id: str) -> None:
-        log(job_id, "done")
-        shop.owner_record(job_id).remove()
-        shop.withdraw_request(job_id)
 
-    heartbeat = toolbox.heartbeat(shop, partial(log, job_ids[0]))
-    while True:
-        left = monitor.pass_over(log, done)
-        if not left:
-            return
-        heartbeat.after_pass(monitor.heard_s())
-        if monitor.wait() is Wake.LEAVE:
-            for job_id in left:
-                log(job_id, "asked to leave by SIGTERM; `jobmon recover` takes the job up again")
-            return
+class Watch:
+    """The watch over the jobs of an estate, taken up where their state files left off."""
+
+    def __init__(self, shop: Workshop, estate: Estate, log: Log, fresh_until_s: float) -> None:
+        """Take up the jobs, each by itself; do not hand over before ``fresh_until_s`` (Unix seconds)."""
+        self._shop, self._estate, self._log, self._fresh_until_s = shop, estate, log, fresh_until_s
+        self._monitor = Monitor({}, shop.clock, lambda job_id: shop.owner_record(job_id).beat())
+        self._own_log = partial(log, next(iter(estate.locks)))
+        self._heartbeat = toolbox.heartbeat(shop, self._own_log)
+        self._offers = estate.offers
+        for job_id in estate.locks:
+            try:
+                self._take_up(job_id)
+            except JobmonError as error:
+                log(job_id, f"not watched: {error}")
+
+    def keep(self) -> bool:
+        """Watch until nothing is left to do here; return False where all has to be taken up anew."""
+        if not self._is_heir():
+            return True
+        while True:
+            self._look_for_offers()
+            left = self._monitor.pass_over(self._log, self._done)
+            for job_id in set(self._estate.locks).difference(left):
+                self._estate.release(job_id)
+            if not left and not self._look_for_offers():
+                return True
+            self._heartbeat.after_pass(self._monitor.heard_s())
+            if self._is_worn():
+                return self._hand_over()
+            if self._monitor.wait() is Wake.LEAVE:
+                for job_id in self._estate.locks:
+                    self._log(job_id, "asked to leave by SIGTERM; `jobmon recover` takes the job up again")
+                return True
+
+    def _is_heir(self) -> bool:
+        """Take over from the monitor that hands over to this process; return False where it keeps all."""
+        if self._estate.predecessor is None:
+            return True
+        from jobmon_core.engine.handover import report
+
+        return report(self._estate)
+
+    def _look_for_offers(self) -> bool:
+        """Take up what is offered to the monitors of these surroundings; return whether anything was."""
+        with suppress(StorageFailed):  # one beyond the ceiling comes within it as others end
+            self._estate.want_slot()
+        before = len(self._estate.locks)
+        for job_id in self._offers.open():
+            from jobmon_core.engine.claims import claim
+
+            claim(self._estate, job_id, self._take_up, partial(self._log, job_id))
+        return len(self._estate.locks) > before
+
+    def _is_worn(self) -> bool:
+        """Whether this process has taken so much CPU time that a fresh one has to go on."""
+        clock = self._shop.clock
+        worn = clock.cpu_s() >= self._estate.cpu_s and clock.now() >= self._fresh_until_s
+        return worn and self._monitor.all_saved
+
+    def _hand_over(self) -> bool:
+        """Have a fresh process follow the jobs; return False where this one has to go on itself."""
+        from jobmon_core.engine.handover import hand_over
+
+        self._own_log(f"monitor {os.getpid()} hands over, after {self._shop.clock.cpu_s():.1f} s of CPU time")
+        why = hand_over(self._estate)
+        if why:
+            self._own_log(f"monitor {os.getpid()} goes on, for it could not hand over: {why}")
+        return not why
+
+    def _take_up(self, job_id: str) -> None:
+        self._monitor.add(job_id, toolbox.supervisor(self._shop, job_id, partial(self._log, job_id)))
+        self._log(job_id, f"monitor {os.getpid()} watches")
+
+    def _done(self, job_id: str) -> None:
+        self._log(job_id, "done")
+        self._shop.owner_record(job_id).remove()
+        self._shop.withdraw_request(job_id)
 
 
 def _sweep(shop: Workshop, log: Callable[[str], None]) -> None:

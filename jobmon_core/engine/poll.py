@@ -6,20 +6,26 @@ interval for a user on a host, one ``sacct`` for a batch of endings.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.answers import Disabled, Reply, Unreachable
+from jobmon_core.domain.answers import NO_HURRY_S, Disabled, Reply, Unreachable
 from jobmon_core.store.lock import turn
 from jobmon_core.store.replies import ReplyFile, SharedReply
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
     from jobmon_core.domain.observation import AccountingAnswer, QueueRow
     from jobmon_core.engine.clock import Clock
     from jobmon_core.scheduler.contract import Scheduler
+    from jobmon_core.store.replies import Stamp
 
 _NAME_LASTS_S = 86_400.0
-COALESCE_S = 1.0  # how long endings are collected before accounting is asked for all of them
+COALESCE_S = 1.0  # endings are collected until so long none came, and then asked about all at once
+COLLECTED_AT_MOST_S = 20.0  # however many come: accounting's details are waited for a little longer than this
+_MOMENT_S = 60.0  # endings that are no further apart are asked about together
+KEPT_S = 60.0  # how long an answer stays beside newer ones: those who wait for it look once a second
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +36,23 @@ class QueueView:
     answer: tuple[QueueRow, ...] | Unreachable
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SharedQueue:
-    """The queue of one user, as all monitors of this host see it."""
+    """The queue of one user, as all monitors of this host see it.
+
+    An answer is read once for all jobs that this process follows, and of the others in it nothing is kept.
+    """
 
     scheduler: Scheduler
     file: ReplyFile
     clock: Clock
+    _followed: set[int] = field(default_factory=set, init=False)
+    _views: dict[int, QueueView] = field(default_factory=dict, init=False)  # of those that are followed
+    _stamp: Stamp | None = field(default=None, init=False)  # of the answer that the views are of
+
+    def follow(self, job_id: int) -> None:
+        """Read the next answers for this job too."""
+        self._followed.add(job_id)
 
     def look(self, user: str, job_id: int, max_age_s: float) -> QueueView | None:
         """Return a view not older than ``max_age_s``; None while another monitor is asking for one.
@@ -44,28 +60,51 @@ class SharedQueue:
         Where the last question had no answer, that stands while the next is asked: a scheduler that hangs
         must not keep those who wait for their turn from knowing it.
         """
+        view = self._view(job_id)
+        if self._is_fresh(view, max_age_s):
+            return view
+        with turn(self.file.lock_path) as mine:
+            if not mine:
+                return view if isinstance(view.answer, Unreachable) else None
+            view = self._view(job_id)
+            if not self._is_fresh(view, max_age_s):
+                self._ask(user)
+                view = self._view(job_id)
+        return view
+
+    def ended_lately(self, job_ids: Iterable[int]) -> Iterator[int]:
+        """Yield those of these jobs that the latest answer shows as ended a moment ago."""
         reply = self.file.read()
-        if not self._fresh(reply, max_age_s):
-            with turn(self.file.lock_path) as mine:
-                if mine:
-                    reply = self.file.read()
-                    if not self._fresh(reply, max_age_s):
-                        reply = self._ask(user)
-                elif not reply.problem:
-                    return None
+        if not reply.text:
+            return
+        for job_id in job_ids:
+            rows = self.scheduler.read_queue(reply.text, job_id)
+            if any(row.end_s is not None and row.end_s > reply.asked_s - _MOMENT_S for row in rows):
+                yield job_id
+
+    def _is_fresh(self, view: QueueView, max_age_s: float) -> bool:
+        return 0 <= self.clock.now() - view.asked_s < max_age_s
+
+    def _view(self, job_id: int) -> QueueView:
+        """Return what the answer in the file says of a job; the file is read where it is another one."""
+        stamp = self.file.stamp()
+        if stamp is None or stamp != self._stamp or job_id not in self._views:
+            self.follow(job_id)
+            reply = self.file.read()
+            self._views = {each: self._read(reply, each) for each in self._followed}
+            self._stamp = stamp
+        return self._views[job_id]
+
+    def _read(self, reply: SharedReply, job_id: int) -> QueueView:
         if reply.problem:
             return QueueView(reply.asked_s, Unreachable(reply.problem))
-        return QueueView(reply.asked_s, self.scheduler.read_queue(reply.text, job_id))
+        # where nobody has asked yet there is nothing to read
+        rows = self.scheduler.read_queue(reply.text, job_id) if reply.asked_s else ()
+        return QueueView(reply.asked_s, rows)
 
-    def _fresh(self, reply: SharedReply, max_age_s: float) -> bool:
-        age_s = self.clock.now() - reply.asked_s
-        return 0 <= age_s < max_age_s
-
-    def _ask(self, user: str) -> SharedReply:
+    def _ask(self, user: str) -> None:
         asked_s = self.clock.now()
-        reply = _shared(self.scheduler.ask_queue(user), asked_s)
-        self.file.write(reply)
-        return reply
+        self.file.write(_shared(self.scheduler.ask_queue(user), asked_s))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,31 +132,51 @@ class SharedClusterName:
 
 @dataclass(frozen=True, slots=True)
 class SharedAccounting:
-    """Accounting's answers about the jobs that ended, whoever asked for them."""
+    """Accounting's answers about the jobs that ended, whoever asked for them.
+
+    ``others`` yields jobs that ended too, as far as anybody knows: whoever asks, asks for them as well, since
+    their monitors may not have come to it yet.
+    """
 
     scheduler: Scheduler
     file: ReplyFile
     clock: Clock
+    others: Callable[[], Iterable[int]] = tuple
 
-    def ask(self, job_id: int, since_s: float) -> AccountingAnswer | None:
-        """Return an answer asked for at ``since_s`` or later; None while a batch is being collected."""
+    def ask(self, job_id: int, since_s: float, within_s: float = NO_HURRY_S) -> AccountingAnswer | None:
+        """Return an answer asked for at ``since_s`` or later; None while a batch is being collected.
+
+        ``within_s``: how long the asker can wait for it.
+        """
         with turn(self.file.lock_path) as mine:
             if not mine:
                 return None
             reply = self.file.read()
-            if job_id in reply.about and since_s <= reply.asked_s <= self.clock.now():
-                return self._answer(reply, job_id)
+            for known in (reply, *reply.earlier):
+                if job_id in known.about and since_s <= known.asked_s <= self.clock.now():
+                    return self._answer(known, job_id)
             wanted = {**reply.wanted}
             wanted.setdefault(str(job_id), self.clock.now())
-            if 0 <= self.clock.now() - min(wanted.values()) < COALESCE_S:
+            if self._more_may_come(wanted.values()):
                 self.file.write(replace(reply, wanted=wanted))
                 return None
-            return self._answer(self._ask(wanted), job_id)
+            return self._answer(self._ask(reply, wanted, within_s), job_id)
 
-    def _ask(self, wanted: dict[str, float]) -> SharedReply:
-        job_ids = tuple(sorted(int(job_id) for job_id in wanted))
+    def _more_may_come(self, since_s: Collection[float]) -> bool:
+        """Whether to wait for other endings of the same moment: a busy host finds them one by one."""
+        now_s = self.clock.now()
+        return 0 <= now_s - max(since_s) < COALESCE_S and 0 <= now_s - min(since_s) < COLLECTED_AT_MOST_S
+
+    def _ask(self, known: SharedReply, wanted: dict[str, float], within_s: float) -> SharedReply:
+        job_ids = tuple(sorted({*map(int, wanted), *self.others()}))
         asked_s = self.clock.now()
-        reply = replace(_shared(self.scheduler.ask_accounting(job_ids), asked_s), about=job_ids)
+        earlier = tuple(
+            replace(each, wanted={}, earlier=())
+            for each in (known, *known.earlier)
+            if each.about and 0 <= asked_s - each.asked_s < KEPT_S
+        )
+        answer = _shared(self.scheduler.ask_accounting(job_ids, within_s), asked_s)
+        reply = replace(answer, about=job_ids, earlier=earlier)
         self.file.write(reply)
         return reply
 

@@ -73,7 +73,10 @@ class Recovery:
             elif away := self._away(found):
                 yield Finding(_name(found.job), away, acted=False)
             elif why := self._why_orphaned(found, config):
-                orphans[found.job.id] = Finding(_name(found.job), why)
+                if obstacle := self.shop.obstacle(found.job.id):
+                    yield Finding(_name(found.job), f"left alone: {obstacle}", acted=False)
+                else:
+                    orphans[found.job.id] = Finding(_name(found.job), why)
             elif found.health is not Health.DONE:
                 yield Finding(_name(found.job), _left_alone(found), acted=False)
         if orphans:

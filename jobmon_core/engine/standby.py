@@ -39,10 +39,18 @@ class Standby:
         self._pid, self._orders, self._words = pid, orders, words
         self.waits = True  # for its order
 
-    def send(self, home: Path, job_ids: Sequence[str]) -> str:
-        """Have it become the monitor of these jobs; return its word, empty where it gave none."""
+    def send(self, home: Path, ceiling: int, job_ids: Sequence[str], *, beyond: bool = False) -> str:
+        """Have it become the monitor of these jobs; return its word, empty where it gave none.
+
+        It refuses where ``ceiling`` monitors run already, unless it may go ``beyond``.
+        """
         with suppress(BrokenPipeError):  # it is gone: its silence tells
-            os.write(self._orders, "\n".join((str(home), *job_ids)).encode(errors="surrogateescape"))
+            os.write(
+                self._orders,
+                "\n".join((str(home), str(ceiling), str(int(beyond)), *job_ids)).encode(
+                    errors="surrogateescape"
+                ),
+            )
         self.waits = False
         os.close(self._orders)
         word = _read(self._words, _START_TIMEOUT_S)
@@ -72,9 +80,10 @@ def _stand_by(order: int, word: int) -> NoReturn:
         from jobmon_core.engine import detach
 
         detach.load()
-        home, *job_ids = _read(order, None).decode(errors="surrogateescape").split("\n")
-        if job_ids:
-            detach.become_monitor(home, job_ids, word)
+        said = _read(order, None).decode(errors="surrogateescape")
+        if said:
+            home, ceiling, beyond, *job_ids = said.split("\n")
+            detach.become_monitor(home, int(ceiling), job_ids, word, beyond=bool(int(beyond)))
     except Exception as error:  # noqa: BLE001 - whatever it was, the command tells its user
         os.write(word, f"{type(error).__name__}: {error}".encode(errors="replace"))
     finally:

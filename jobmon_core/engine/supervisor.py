@@ -16,6 +16,7 @@ from jobmon_core.domain.decide import (
     Explain,
     Finish,
     Warn,
+    answer_within_s,
     decide,
     interval_s,
     wake_s,
@@ -98,7 +99,7 @@ class Supervisor:
         if self._news_late:
             return now_s + _NO_NEWS_S
         looked_s = self.job.answered_s if self.job.stale_since_s is None else now_s
-        return max(now_s + _NO_NEWS_S, wake_s(self.job, self._tools.policy, looked_s or now_s))
+        return max(now_s + _NO_NEWS_S, wake_s(self.job, self._tools.policy, looked_s or now_s, now_s))
 
     def _keep(self, job: WatchedJob) -> None:
         """Save a job; where the disk refuses, nothing is taken for known."""
@@ -169,7 +170,8 @@ class Supervisor:
         since_s = min(
             task.inquiry.next_ask_s for task in self.job.tasks.values() if task.inquiry and not task.end
         )
-        answer = self._tools.accounting.ask(self.job.job_id, since_s)
+        within_s = answer_within_s(self.job, self._tools.policy, self._tools.clock.now())
+        answer = self._tools.accounting.ask(self.job.job_id, since_s, within_s)
         if answer is not None:
             self._keep(fold_accounting(self.job, answer, self._tools.policy, self._tools.clock.now()))
 

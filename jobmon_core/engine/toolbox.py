@@ -3,28 +3,41 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from jobmon_core import __version__
-from jobmon_core.domain.config import Config
 from jobmon_core.domain.errors import ConfigInvalid, StateUnreadable
-from jobmon_core.engine.analysis import Explainer
+from jobmon_core.domain.policy import Policy
 from jobmon_core.engine.child import Children
 from jobmon_core.engine.heartbeat import Heartbeat
 from jobmon_core.engine.outages import Outages
-from jobmon_core.engine.outbox import Outbox
 from jobmon_core.engine.poll import SharedAccounting, SharedQueue
+from jobmon_core.engine.settings import SettingsReader
 from jobmon_core.engine.supervisor import Supervisor, Tools
 from jobmon_core.store.notices import NoticeFile
 from jobmon_core.store.replies import ReplyFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
+    from jobmon_core.domain.config import Config
     from jobmon_core.domain.delivery import Owed, Receipt
+    from jobmon_core.domain.diagnosis import Diagnosis
     from jobmon_core.domain.heartbeat import HeartbeatUrl
     from jobmon_core.domain.job import WatchedJob
     from jobmon_core.engine.wiring import Workshop
+    from jobmon_core.scheduler.contract import Scheduler
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """What all jobs of one user on one cluster share within this process."""
+
+    scheduler: Scheduler
+    queue: SharedQueue
+    accounting: SharedAccounting
 
 
 def supervisor(shop: Workshop, job_id: str, log: Callable[[str], None]) -> Supervisor:
@@ -40,31 +53,57 @@ def supervisor(shop: Workshop, job_id: str, log: Callable[[str], None]) -> Super
 def _tools(shop: Workshop, job: WatchedJob, log: Callable[[str], None]) -> Tools:
     here = shop.cluster_name(job.backend)
     # a home may be shared by login nodes of several clusters: what is not here is asked for by its name
-    elsewhere = job.remote or (job.cluster and here.get() not in ("", job.cluster))
-    cluster = job.cluster if elsewhere else ""
-    scheduler = shop.scheduler(job.backend, cluster)
-    names = (*shop.slurm_here(job.backend), cluster, job.user)
-    children = Children(shop.locks)
-    config = _sound_configuration(shop, log)
+    cluster = job.cluster if job.is_elsewhere(here.get) else ""
+    desk = _desk(shop, job.backend, cluster, job.user)
+    desk.queue.follow(job.job_id)
+    policy = _policy(shop, log)
     return Tools(
-        scheduler=scheduler,
-        queue=SharedQueue(scheduler, ReplyFile.named(shop.home.replies, "queue", *names), shop.clock),
-        accounting=SharedAccounting(
-            scheduler, ReplyFile.named(shop.home.replies, "accounting", *names), shop.clock
-        ),
-        outages=_outages(shop, config),
+        scheduler=desk.scheduler,
+        queue=desk.queue,
+        accounting=desk.accounting,
+        outages=_outages(shop, policy),
         store=shop.store,
         clock=shop.clock,
-        policy=config.policy,
+        policy=policy,
         cluster_name=here.get,
-        explain=Explainer(children, shop.home.patterns, log).explain,
-        deliver=Outbox(shop.configuration, send, children, shop.clock, shop.dead_channels).deliver,
+        explain=partial(_explain, shop, log),
+        deliver=partial(_deliver, shop),
         dropped=shop.is_dropped,
         log=log,
     )
 
 
-def _outages(shop: Workshop, config: Config) -> Outages:
+@cache
+def _desk(shop: Workshop, backend: str, cluster: str, user: str) -> Desk:
+    """Return one desk for all: what a scheduler answers about a thousand jobs is read once."""
+    scheduler = shop.scheduler(backend, cluster)
+    names = (*shop.slurm_here(backend), cluster, user)
+    queue = SharedQueue(scheduler, ReplyFile.named(shop.home.replies, "queue", *names), shop.clock)
+    accounting = SharedAccounting(
+        scheduler,
+        ReplyFile.named(shop.home.replies, "accounting", *names),
+        shop.clock,
+        others=lambda: queue.ended_lately(shop.store.job_ids()),
+    )
+    return Desk(scheduler, queue, accounting)
+
+
+def _explain(
+    shop: Workshop, log: Callable[[str], None], job: WatchedJob, keys: tuple[str, ...]
+) -> Mapping[str, Diagnosis]:
+    from jobmon_core.engine.analysis import Explainer  # needed when a job failed
+
+    return Explainer(Children(shop.locks), shop.home.patterns, log).explain(job, keys)
+
+
+def _deliver(shop: Workshop, owed: Owed, note: Callable[[Owed], None]) -> Owed:
+    from jobmon_core.engine.outbox import Outbox  # needed when there is something to tell
+
+    outbox = Outbox(shop.configuration, send, Children(shop.locks), shop.clock, shop.dead_channels)
+    return outbox.deliver(owed, note)
+
+
+def _outages(shop: Workshop, policy: Policy) -> Outages:
     def file_of(job: WatchedJob) -> NoticeFile:
         cluster = job.cluster or shop.cluster_name(job.backend).last_known()
         return NoticeFile.named(shop.home.replies, job.backend, cluster)
@@ -78,16 +117,21 @@ def _outages(shop: Workshop, config: Config) -> Outages:
             return False
         return teller.job.outage_s is not None and teller.health in (Health.ALIVE, Health.ELSEWHERE)
 
-    return Outages(file_of, shop.clock, config.policy, os.uname().nodename, is_telling)
+    return Outages(file_of, shop.clock, policy, os.uname().nodename, is_telling)
 
 
-def _sound_configuration(shop: Workshop, log: Callable[[str], None]) -> Config:
-    """Return the configuration; a faulty one must not keep a job from being watched."""
+@cache
+def _settings(shop: Workshop) -> SettingsReader:
+    return SettingsReader(shop.home.config, shop.configuration, Children(shop.locks))
+
+
+def _policy(shop: Workshop, log: Callable[[str], None]) -> Policy:
+    """Return the configured patience; a faulty configuration must not keep a job from being watched."""
     try:
-        return shop.configuration()
+        return _settings(shop).settings().policy
     except ConfigInvalid as error:
         log(f"the defaults are used: {error}")
-        return Config()
+        return Policy()
 
 
 def send(config: Config, owed: Owed) -> Receipt:
@@ -105,7 +149,7 @@ def send(config: Config, owed: Owed) -> Receipt:
 def heartbeat(shop: Workshop, log: Callable[[str], None]) -> Heartbeat:
     """Return what calls the user's dead-man's switch, if one is configured."""
     stamp = shop.home.monitors / "heartbeat.stamp"
-    return Heartbeat(shop.configuration, _call, Children(shop.locks), shop.clock, stamp, log)
+    return Heartbeat(_settings(shop).settings, _call, Children(shop.locks), shop.clock, stamp, log)
 
 
 def _call(address: HeartbeatUrl) -> str:

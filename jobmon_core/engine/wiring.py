@@ -6,16 +6,16 @@ Most parts are imported where they are asked for: submitting needs few of them, 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jobmon_core.engine.clock import Clock, SystemClock
-from jobmon_core.store.configfile import read_config
 from jobmon_core.store.home import Home
 from jobmon_core.store.jobs import JobStore
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 _RECENT_S = 3600.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Workshop:
     """The tools of one user's jobmon, made for the home they work in."""
 
     home: Home
     environment: Mapping[str, str]
-    locks: tuple[int, ...] = ()  # descriptors that a child must not keep
+    locks: Iterable[int] = ()  # descriptors that a child must not keep
     clock: Clock = field(default_factory=SystemClock)
 
     @classmethod
@@ -63,6 +63,8 @@ class Workshop:
         Raises:
             ConfigInvalid: naming every fault.
         """
+        from jobmon_core.store.configfile import read_config  # a monitor that waits has no use for it
+
         return read_config(self.home.config, self.environment)
 
     def submitter(self, backend: str) -> Submitter:
@@ -136,17 +138,35 @@ class Workshop:
 
         return OwnerRecord(self.home.monitors / f"{job_id}.owner")
 
+    def obstacle(self, job_id: str) -> str:
+        """Say what keeps a monitor from taking up a job, and what to do; empty where nothing does."""
+        from jobmon_core.store.intruders import obstacle
+
+        for path in (self.home.monitors / f"{job_id}{kind}" for kind in (".lock", ".owner")):
+            if why := obstacle(path):
+                return f"{path} is in the way: {why}"
+        return ""
+
     def request_drop(self, job_id: str) -> None:
-        """Ask whoever watches a job, on whatever host, to stop."""
-        self._request(job_id).touch(mode=0o600)
+        """Ask whoever watches a job, on whatever host, to stop.
+
+        Raises:
+            StorageFailed: the disk refused.
+        """
+        from jobmon_core.store.files import touch_private
+
+        touch_private(self._request(job_id))
 
     def withdraw_request(self, job_id: str) -> None:
         """Forget such a request."""
-        self._request(job_id).unlink(missing_ok=True)
+        with suppress(OSError):  # it was nobody's request, but a folder, say
+            self._request(job_id).unlink(missing_ok=True)
 
     def is_dropped(self, job_id: str) -> bool:
-        """Whether somebody asked to stop watching a job."""
-        return self._request(job_id).exists()
+        """Whether somebody asked to stop watching a job: what is no file of ours is no request."""
+        from jobmon_core.store.intruders import is_own
+
+        return is_own(self._request(job_id))
 
     def _request(self, job_id: str) -> Path:
         return self.home.monitors / f"{job_id}.drop"

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from jobmon_core.domain.answers import NO_HURRY_S
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -58,8 +60,10 @@ class Scheduler(Protocol):
         """Read the rows of one job out of a queue reply; a row that makes no sense is left out."""
         ...
 
-    def ask_accounting(self, job_ids: Sequence[int]) -> Reply | Disabled | Unreachable:
-        """Ask accounting once for every run of several jobs."""
+    def ask_accounting(
+        self, job_ids: Sequence[int], within_s: float = NO_HURRY_S
+    ) -> Reply | Disabled | Unreachable:
+        """Ask accounting once for every run of several jobs; no answer within that time is none."""
         ...
 
     def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:

@@ -16,6 +16,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+_FARTHEST = 2**63  # of whole numbers: nothing counts beyond, and arithmetic with floats ends far behind it
+
 
 class Mismatch(ValueError):
     """The JSON does not have the shape of the record; the message says where."""
@@ -100,6 +102,8 @@ def _build_scalar(kind: Any, data: Any, path: str) -> Any:
             return float(data)
         except OverflowError as error:
             raise Mismatch(f"{path}: {error}") from error
+    if kind is int and type(data) is int and not -_FARTHEST <= data <= _FARTHEST:
+        raise Mismatch(f"{path}: a number of {data.bit_length()} bits")
     return _of(kind, data, path)
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.config import Config, parse_config
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.store.files import made_folder, user_name, write_atomically
+from jobmon_core.store.files import made_folder, write_atomically
+from jobmon_core.store.intruders import user_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

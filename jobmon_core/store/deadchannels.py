@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from jobmon_core.store.files import write_atomically
+from jobmon_core.store.naming import file_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,4 +42,4 @@ class DeadChannels:
         self._mark(channel).unlink(missing_ok=True)
 
     def _mark(self, channel: str) -> Path:
-        return self.folder / f"{quote(channel, safe='')}.dead"
+        return self.folder / f"{file_name(channel)}.dead"

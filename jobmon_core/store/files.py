@@ -5,10 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.store.intruders import because, obstacle, user_name
 from jobmon_core.store.leftovers import temporary
 
 if TYPE_CHECKING:
@@ -86,7 +88,30 @@ def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> Non
     except OSError as error:
         with suppress(OSError):  # where even that is refused (a read-only disk), nothing was made
             beside.unlink(missing_ok=True)
-        raise StorageFailed(f"{path} can't be written: {error.strerror}") from error
+        raise StorageFailed(f"{path} can't be written: {because(path, error)}") from error
+
+
+def made_alone(path: Path, content: bytes) -> bool:
+    """Make a file with its content in one step; return False where there is one, whoever made it.
+
+    Of several that try at once, on whatever hosts, one succeeds: link(2) is the server's own decision,
+    also where locks do not reach from host to host.
+
+    Raises:
+        StorageFailed: the disk refused.
+    """
+    beside = temporary(path)
+    try:
+        _write(beside, content, durable=True)
+        os.link(beside, path)
+    except FileExistsError:
+        return beside.stat().st_nlink > 1  # it was ours: the answer was lost, and the server was asked again
+    except OSError as error:
+        raise StorageFailed(f"{path} can't be written: {because(path, error)}") from error
+    finally:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+    return True
 
 
 def _write(path: Path, content: bytes, *, durable: bool) -> None:
@@ -114,10 +139,20 @@ def read_own(path: Path, at_most: int) -> bytes:
     Raises:
         OSError: it is missing, unreadable, a link, no regular file, or somebody else's.
     """
+    return read_dated(path, at_most)[0]
+
+
+def read_dated(path: Path, at_most: int) -> tuple[bytes, float]:
+    """Read as `read_own` does; return when the file was last written or touched, too (Unix seconds).
+
+    Raises:
+        OSError: as `read_own`.
+    """
     try:
         with open(path, "rb", opener=_follow_no_link) as file:
-            _refuse_strange(os.fstat(file.fileno()))
-            return file.read(at_most)
+            status = os.fstat(file.fileno())
+            _refuse_strange(status)
+            return file.read(at_most), status.st_mtime
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise OSError(errno.ELOOP, "it is a symbolic link, and jobmon follows none") from error
@@ -146,19 +181,43 @@ def opened_private(path: Path, flags: int) -> int:
     """Open a file of ours, made where it is missing, that only we can open whatever the umask; no link.
 
     Raises:
-        OSError: it can't be opened.
+        OSError: it can't be opened, or is no file of ours; says what to do about that.
     """
-    descriptor = os.open(path, flags | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, PRIVATE_FILE)
+    if why := obstacle(path):
+        raise OSError(errno.EEXIST, why)
+    # O_NONBLOCK: what is laid there in this very moment may be a pipe, which would wait for a reader
+    flags |= os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    descriptor = os.open(path, flags, PRIVATE_FILE)
     if stat.S_IMODE(os.fstat(descriptor).st_mode) != PRIVATE_FILE:
         os.fchmod(descriptor, PRIVATE_FILE)
     return descriptor
 
 
-def user_name(uid: int) -> str:
-    """Return the name of a user; the number where it has no name."""
-    import pwd
+def touch_private(path: Path) -> None:
+    """Make an empty file of ours, or give it the present time; a link is removed, never followed.
 
+    Raises:
+        StorageFailed: it can't be made, or is no file of ours.
+    """
+    without_link(path)
     try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return f"uid {uid}"
+        descriptor = opened_private(path, os.O_WRONLY)
+        try:
+            os.utime(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise StorageFailed(f"{path} can't be made: {error.strerror}") from error
+
+
+def time_of_files(folder: Path) -> float:
+    """Return the time by the clock that dates the files of a folder (Unix seconds).
+
+    A file server's clock may differ from that of its hosts. Where it can't be learnt, ours is returned.
+    """
+    try:
+        stamp = folder / "clock.stamp"
+        touch_private(stamp)
+        return stamp.stat().st_mtime
+    except (OSError, StorageFailed):
+        return time.time()

@@ -57,6 +57,16 @@ class Home:
         return private_folder(self.state / "monitors")
 
     @property
+    def slots(self) -> Path:
+        """The places for monitors; see `jobmon_core.store.slots`, which makes it."""
+        return self.monitors / "slots"
+
+    @property
+    def offers(self) -> Path:
+        """Jobs that are offered to the monitors; see `jobmon_core.store.offers`, which makes it."""
+        return self.monitors / "offers"
+
+    @property
     def replies(self) -> Path:
         """The scheduler's latest answers, shared by all monitors of a host."""
         return private_folder(self.state / "replies")

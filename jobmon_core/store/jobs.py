@@ -78,6 +78,11 @@ class JobStore:
         except StateUnreadable as error:
             return Unreadable(path, str(error))
 
+    def job_ids(self) -> set[int]:
+        """Return the ids of all jobs that have a file, as its name tells them; none is read."""
+        names = (path.name.split("-") for path in self.folder.glob("*-*-*.json"))
+        return {int(words[1]) for words in names if words[1].isdecimal()}
+
     def find(self, ref: JobRef) -> list[WatchedJob]:
         """Return the watched jobs that ``ref`` belongs to, newest last."""
         # an array task's own id stands in no name: every file is read only where no name fits

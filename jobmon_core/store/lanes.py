@@ -7,7 +7,6 @@ import os
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from jobmon_core.domain import lane
 from jobmon_core.domain.errors import StorageFailed
@@ -15,6 +14,7 @@ from jobmon_core.domain.lane import Lane
 from jobmon_core.store.codec import Mismatch, from_json, to_json
 from jobmon_core.store.files import read_own, write_atomically
 from jobmon_core.store.lock import alone
+from jobmon_core.store.naming import file_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,8 +50,7 @@ class Lanes:
 
     def _path(self, channel: str) -> Path:
         # every host has its own, as it has its own monitors: locks may not reach further
-        names = (channel, os.uname().nodename)
-        return self.folder / (",".join(quote(name, safe="") for name in names) + ".lane")
+        return self.folder / f"{file_name(channel, os.uname().nodename)}.lane"
 
 
 def _read(path: Path) -> Lane:

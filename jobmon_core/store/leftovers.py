@@ -7,6 +7,7 @@ import re
 import zlib
 from typing import TYPE_CHECKING
 
+from jobmon_core.store.intruders import obstacle
 from jobmon_core.store.process import start_ticks
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 _TEMPORARY = re.compile(r"\..+\.([0-9a-f]{8})-([0-9]+)-([0-9]+)\.tmp", re.DOTALL)
 # what is made and replaced at any time, and holds no history
-_OURS = (".lock", ".owner", ".reply", ".lane", ".notice", ".dead", ".drop")
+_OURS = (".lock", ".owner", ".heir", ".reply", ".lane", ".notice", ".dead", ".drop")
 _SWEPT = (".tmp", *_OURS)
 
 
@@ -31,7 +32,8 @@ def temporary(path: Path) -> Path:
 def sweep(folder: Path) -> Iterator[tuple[Path, str]]:
     """Remove what no living process of this host writes any more, and links; yield what, in words.
 
-    What another host writes is left to that host, and a state file that is a link to who reads it.
+    What else is no file of ours is told, and stays. What another host writes is left to that host, and a
+    state file that is a link to who reads it.
     """
     for name in sorted(os.listdir(folder)):  # noqa: PTH208 - a thousand names, of which few become paths
         if not name.endswith(_SWEPT):
@@ -42,6 +44,8 @@ def sweep(folder: Path) -> Iterator[tuple[Path, str]]:
         elif _is_abandoned(path.name):
             what = "what a process that was killed began to write"
         else:
+            if what := obstacle(path):
+                yield path, what
             continue
         try:
             path.unlink()

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from jobmon_core.domain.outage import Notice
 from jobmon_core.store.codec import Mismatch, from_json, to_json
 from jobmon_core.store.files import read_own, write_atomically
+from jobmon_core.store.naming import file_name
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,7 @@ class NoticeFile:
     @classmethod
     def named(cls, folder: Path, *names: str) -> NoticeFile:
         """Return the file for a scheduler, e.g. ("slurm", cluster)."""
-        return cls(folder / (",".join(quote(part, safe="") for part in ("outage", *names)) + ".notice"))
+        return cls(folder / f"{file_name('outage', *names)}.notice")
 
     @property
     def lock_path(self) -> Path:

@@ -6,14 +6,15 @@ import json
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
-from urllib.parse import quote
 
 from jobmon_core.store.codec import Mismatch, from_json, to_json
 from jobmon_core.store.files import read_own, write_atomically
+from jobmon_core.store.naming import file_name
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+Stamp = tuple[int, int, int, int]  # inode, size, and when content and inode were changed (nanoseconds)
 _AT_MOST = 256 * 1024 * 1024
 
 
@@ -27,6 +28,7 @@ class SharedReply:
     disabled: bool = False
     about: tuple[int, ...] = ()  # the jobs that were asked about, where not all of a user's
     wanted: dict[str, float] = field(default_factory=dict)  # job id -> since when its answer is wanted
+    earlier: tuple[SharedReply, ...] = ()  # answers about other jobs that may not have been read by all yet
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +40,20 @@ class ReplyFile:
     @classmethod
     def named(cls, folder: Path, *names: str) -> ReplyFile:
         """Return the file for a kind of answer, e.g. ("queue", "slurm", cluster, user)."""
-        parts = (*names, os.uname().nodename)
-        # the comma is what no quoted part holds: no two kinds share a file
-        return cls(folder / (",".join(quote(part, safe="") for part in parts) + ".reply"))
+        return cls(folder / f"{file_name(*names, os.uname().nodename)}.reply")
 
     @property
     def lock_path(self) -> Path:
         """The lock that whoever asks the scheduler holds meanwhile."""
         return self.path.with_suffix(".lock")
+
+    def stamp(self) -> Stamp | None:
+        """Return what tells this answer from the next one; None where there is none."""
+        try:
+            status = self.path.stat()
+        except OSError:
+            return None
+        return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
     def read(self) -> SharedReply:
         """Return the latest answer; an empty one where there is none that can be read."""

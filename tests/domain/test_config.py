@@ -39,6 +39,7 @@ def test_the_example_is_valid_and_holds_the_defaults() -> None:
     example = parsed(json.loads(EXAMPLE.read_text(encoding="utf-8")))
     assert example.policy == Policy()
     assert (example.backend, example.ping) == ("slurm", Ping())
+    assert example.monitors == Config().monitors
 
 
 def test_every_fault_is_named_at_once_by_its_place() -> None:
@@ -82,12 +83,18 @@ def test_what_is_no_object_is_refused(data: object) -> None:
         ("poll", "pending_s", -(10**400)),
         ("accounting", "grace_s", -1),
         ("accounting", "deadline_s", -0.1),
+        ("monitors", "at_most", 0),
     ],
 )
 def test_a_number_below_its_floor_is_refused(section: str, key: str, value: float) -> None:
     (fault,) = faults({section: {key: value}})
     assert fault.startswith(f"{section}.{key}: ")
     assert "floor" in fault
+
+
+def test_there_can_be_no_half_a_monitor() -> None:
+    assert faults({"monitors": {"at_most": 2.5}}) == ["monitors.at_most: expected a whole number, found 2.5"]
+    assert parsed({"monitors": {"at_most": 3}}).monitors == 3
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 10**400])

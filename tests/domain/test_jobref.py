@@ -45,6 +45,11 @@ def test_a_job_id_written_is_the_job_id_read(ref: JobRef) -> None:
     assert ref_of(ref.job_id, ref.key) == ref
 
 
+@pytest.mark.parametrize("key", ["word", "1x", "²", "+", "++1", "-1", "1\n", "9" * 5000])
+def test_a_part_that_can_be_none_stands_for_the_whole_job(key: str) -> None:
+    assert ref_of(12, key) == JobRef(12)
+
+
 @given(st.text())
 def test_no_text_makes_a_job_id_fail_otherwise_than_by_saying_so(text: str) -> None:
     for parse in (JobRef.parse, parse_listed):

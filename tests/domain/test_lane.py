@@ -98,6 +98,17 @@ def test_trouble_that_is_for_all_ends_the_suspicion() -> None:
     assert ask(lane, YOUNG, NOW + 3801)[1] is not None
 
 
+def test_a_lane_that_a_wrong_clock_shut_for_years_is_open() -> None:
+    year_s = 365 * 86_400.0
+    lane = failed(ask(Lane(), OLD, NOW + year_s)[0], OLD, REFUSED, NOW + year_s)
+    assert lane.shut_until_s == NOW + year_s + 100
+    lane, again_s = ask(lane, YOUNG, NOW)
+    assert again_s is None
+    assert list(lane.places) == ["a"], "nobody who will come in a year is waited for"
+    for nonsense in (float("inf"), float("nan")):
+        assert ask(Lane(nonsense), YOUNG, NOW)[1] is None
+
+
 def test_one_whose_answer_was_lost_waits_by_itself() -> None:
     lane, _ = ask(Lane(), OLD, NOW)
     doubted = Receipt(Verdict.MAYBE_DELIVERED, "no answer")

@@ -2,76 +2,21 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.job import WatchedJob
-from jobmon_core.engine.census import Health, snapshot
-from jobmon_core.engine.wiring import Workshop
-from jobmon_core.store.home import Home
+from jobmon_core.engine.census import Health
+from tests.support.login import Login
 from tests.support.processes import kill, stat_of
 from tests.support.waiting import eventually
-
-LAUNCH = """
-import os, signal, sys
-from pathlib import Path
-from jobmon_core.domain.errors import JobmonError
-from jobmon_core.engine.launcher import Launcher
-from jobmon_core.store.home import Home
-os.umask(0o027)
-if "ignoring-children" in sys.argv:
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-try:
-    held = Launcher(Home(Path(sys.argv[1]))).start(sys.argv[2].split(","))
-    print("holds", *held)
-except JobmonError as error:
-    print(type(error).__name__, error)
-print(oct(os.umask(0)), os.getcwd(), os.getsid(0))
-"""
-
-
-class Login:
-    """A user's terminal, from which monitors are started."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.shop = Workshop(Home(folder / "home"), {})
-        for job_id in ("a", "b"):
-            # no such job: its monitor looks for a witness for longer than any test lasts
-            self.shop.store.save(WatchedJob(job_id, 12, 100.0, backend="local", user="me"))
-
-    def launch(self, jobs: str = "a", through: str = '"$@"') -> list[str]:
-        """Start a monitor from a process of its own; return the lines that this printed."""
-        command = ["sh", "-c", through, "sh", sys.executable, "-c", LAUNCH, str(self.shop.home.root), jobs]
-        done = subprocess.run(
-            command, cwd=self.folder, capture_output=True, text=True, timeout=60, check=False
-        )
-        assert not done.stderr, done.stderr
-        return done.stdout.splitlines()
-
-    def pid(self, job_id: str = "a") -> int:
-        found = self.shop.owner_record(job_id).read()
-        assert found is not None
-        return found[0].pid
-
-    def health(self, job_id: str = "a") -> Health:
-        return snapshot(self.shop, self.shop.store.load(job_id)).health
-
-    def watches(self, times: int = 1) -> bool:
-        return self.shop.monitor_log("a").read().count("watches") == times
 
 
 @pytest.fixture
 def login(tmp_path: Path) -> Iterator[Login]:
-    user = Login(tmp_path)
-    yield user
-    for job_id in ("a", "b"):
-        if user.health(job_id) is Health.ALIVE:
-            kill(user.pid(job_id))
+    with Login(tmp_path) as user:
+        yield user
 
 
 def gone(login: Login) -> Callable[[], bool]:

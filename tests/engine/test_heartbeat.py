@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.config import Config
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import HeartbeatUrl
 from jobmon_core.domain.policy import Policy
 from jobmon_core.engine.child import Children
 from jobmon_core.engine.heartbeat import Heartbeat
+from jobmon_core.engine.settings import Settings
 from jobmon_core.store.lock import turn
 from tests.support.clock import FakeClock
 
 ADDRESS = HeartbeatUrl.parse("https://hc.example.org/s3cret")
-CONFIG = Config(policy=Policy(running_s=30.0), heartbeat=ADDRESS)
+SETTINGS = Settings(Policy(running_s=30.0), ADDRESS)
 
 
 class Stage:
@@ -24,13 +24,13 @@ class Stage:
     def __init__(self, folder: Path) -> None:
         self.clock = FakeClock()
         self.folder = folder
-        self.config: Callable[[], Config] = lambda: CONFIG
+        self.settings: Callable[[], Settings] = lambda: SETTINGS
         self.failure = ""
         self.log: list[str] = []
 
     def monitor(self) -> Heartbeat:
         return Heartbeat(
-            self.config,
+            self.settings,
             self._call,
             Children(),
             self.clock,
@@ -90,7 +90,7 @@ def test_an_old_answer_is_none(stage: Stage) -> None:
 
 
 def test_without_an_address_nothing_is_called(stage: Stage) -> None:
-    stage.config = Config
+    stage.settings = Settings
     assert stage.later(stage.monitor(), 0) == 0
     assert not (stage.folder / "heartbeat.stamp").exists()
 
@@ -117,13 +117,13 @@ def test_a_fault_in_the_call_reaches_neither_the_watch_nor_the_address_the_log(s
 
 
 def test_a_configuration_that_is_being_edited_and_a_full_disk_do_not_disturb(stage: Stage) -> None:
-    def broken() -> Config:
+    def broken() -> Settings:
         raise ConfigInvalid("config.json", ["it is no JSON"])
 
-    stage.config = broken
+    stage.settings = broken
     monitor = stage.monitor()
     stage.later(monitor, 0)
-    monitor.configuration = lambda: CONFIG
+    monitor.settings = lambda: SETTINGS
     monitor.stamp = Path("/proc/nowhere/heartbeat.stamp")
     stage.later(monitor, 600)
     assert stage.calls == 0

@@ -1,14 +1,22 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from jobmon_core.domain.answers import Disabled, Unreachable
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.engine.poll import COALESCE_S, SharedAccounting, SharedClusterName, SharedQueue
+from jobmon_core.engine.poll import (
+    COALESCE_S,
+    COLLECTED_AT_MOST_S,
+    KEPT_S,
+    SharedAccounting,
+    SharedClusterName,
+    SharedQueue,
+)
 from jobmon_core.store.lock import turn
-from jobmon_core.store.replies import ReplyFile
+from jobmon_core.store.replies import ReplyFile, SharedReply
 from tests.support.clock import FakeClock
 from tests.support.play import ledger, row
 from tests.support.scheduler import FakeScheduler
@@ -241,3 +249,122 @@ def test_nobody_waits_for_the_one_who_asks_accounting(accounting: SharedAccounti
     with turn(accounting.file.lock_path):
         assert accounting.ask(12, clock.now()) is None
     assert accounting.file.read().wanted == {}
+
+
+def test_endings_that_a_busy_host_finds_one_by_one_cost_one_question(
+    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
+) -> None:
+    began_s = clock.now()
+    for job_id in range(40):
+        clock.now_s += COALESCE_S / 5
+        assert accounting.ask(job_id, began_s) is None
+    clock.now_s += COALESCE_S
+    assert accounting.ask(0, began_s) == ()
+    assert slurm.asked_about == [tuple(range(40))]
+
+
+def test_who_asks_accounting_asks_for_all_that_ended_at_the_same_moment(
+    slurm: FakeScheduler, clock: FakeClock, tmp_path: Path
+) -> None:
+    now_s = int(clock.now())
+    slurm.queue = [
+        (
+            replace(row("12", "COMPLETED"), end_s=now_s - 1),
+            replace(row("13", "FAILED"), end_s=now_s - 2),
+            replace(row("14", "COMPLETED"), end_s=now_s - 290),
+            row("15", "RUNNING"),
+            replace(row("16", "COMPLETED"), end_s=now_s - 1),
+        )
+    ]
+    queue = SharedQueue(slurm, ReplyFile(tmp_path / "queue.reply"), clock)
+    queue.look("me", 12, 30.0)
+    accounting = SharedAccounting(
+        slurm,
+        ReplyFile(tmp_path / "accounting.reply"),
+        clock,
+        others=lambda: queue.ended_lately((12, 13, 14, 15, 99)),
+    )
+    began_s = clock.now()
+    collected(accounting, clock, 12)
+    accounting.ask(12, began_s)
+    clock.now_s += 30.0
+    assert accounting.ask(13, began_s) == ()
+    assert slurm.asked_about == [(12, 13)]
+
+
+def test_an_answer_that_not_all_have_read_stands_beside_the_next(
+    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
+) -> None:
+    slurm.accounting = [(ledger("12", "FAILED"), ledger("13", "FAILED")), (ledger("14", "COMPLETED"),)]
+    began_s = clock.now()
+    for job_ids in ((12, 13), (14,)):
+        collected(accounting, clock, *job_ids)
+        accounting.ask(job_ids[0], began_s)
+    assert accounting.ask(13, began_s) == (ledger("13", "FAILED"),)
+    assert slurm.asked_about == [(12, 13), (14,)]
+
+
+def test_answers_do_not_pile_up(
+    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock, file: ReplyFile
+) -> None:
+    for job_id in range(100):
+        collected(accounting, clock, job_id)
+        accounting.ask(job_id, clock.now())
+        clock.now_s += KEPT_S / 4
+    assert len(file.read().earlier) <= 4
+    assert not any(each.earlier for each in file.read().earlier)
+    assert slurm.asked["accounting"] == 100
+
+
+def test_endings_without_end_are_not_collected_for_ever(
+    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
+) -> None:
+    began_s = clock.now()
+    for job_id in range(1000):
+        clock.now_s += COALESCE_S / 2
+        accounting.ask(job_id, clock.now())
+    lasted_s = clock.now() - began_s
+    assert slurm.asked["accounting"] == pytest.approx(lasted_s / COLLECTED_AT_MOST_S, abs=3)
+
+
+class CountedFile(ReplyFile):
+    """Notes beside the file how often it is read."""
+
+    def read(self) -> SharedReply:
+        with self.path.with_suffix(".reads").open("a") as file:
+            file.write("once\n")
+        return super().read()
+
+    @property
+    def reads(self) -> int:
+        return len(self.path.with_suffix(".reads").read_text().splitlines())
+
+
+def test_one_monitor_reads_an_answer_once_for_all_its_jobs(
+    slurm: FakeScheduler, clock: FakeClock, tmp_path: Path
+) -> None:
+    file = CountedFile(tmp_path / "queue.reply")
+    slurm.queue = [tuple(row(str(job_id), "RUNNING") for job_id in range(500))]
+    queue = SharedQueue(slurm, file, clock)
+    for job_id in range(500):
+        queue.follow(job_id)
+    SharedQueue(slurm, file, clock).look("me", 1, 30.0)  # another monitor, which asks
+    before = file.reads
+    for job_id in range(500):
+        view = queue.look("me", job_id, 30.0)
+        assert view is not None
+        assert view.answer == (row(str(job_id), "RUNNING"),)
+    assert file.reads == before + 1
+
+
+def test_an_answer_that_another_monitor_replaced_is_read_anew(
+    slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock, file: ReplyFile
+) -> None:
+    slurm.queue = [(row("12", "PENDING"),), (row("12", "RUNNING"),)]
+    queue.look("me", 12, 30.0)
+    clock.now_s += 30.0
+    SharedQueue(slurm, file, clock).look("me", 13, 30.0)
+    view = queue.look("me", 12, 30.0)
+    assert view is not None
+    assert view.answer == (row("12", "RUNNING"),)
+    assert slurm.asked["queue"] == 2

@@ -15,7 +15,7 @@ def test_an_orphan_of_another_cluster_that_shares_the_home_is_left_alone(tmp_pat
     shop = Workshop(Home(tmp_path), {})
     shop.cluster_name("slurm").file.write(SharedReply(time.time(), "ours"))
     shop.store.save(WatchedJob("slurm-12-x", 12, 100.0, cluster="theirs", name="train"))
-    (finding,) = Recovery(shop, Launcher(shop.home)).recover()
+    (finding,) = Recovery(shop, Launcher(shop)).recover()
     assert finding.subject == "12 train"
     assert finding.deed == "left alone: it runs on cluster theirs, and this machine talks to ours"
 

@@ -57,16 +57,17 @@ def _assert_told_once_of_exit_5(user: User, job_id: int) -> None:
 
 
 def _monitors(user: User) -> list[int]:
-    """Return the monitors of this user's home."""
-    found = []
+    """Return the monitors of this user's home, without the children they have at this moment."""
+    parents = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
             words = (process / "cmdline").read_bytes().decode().split("\0")
+            parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
         except OSError:
             continue
         if "jobmon_core.engine.monitor" in words and str(user.home) in words:
-            found.append(int(process.name))
-    return found
+            parents[int(process.name)] = int(parent)
+    return [pid for pid, parent in parents.items() if parent not in parents]
 
 
 def test_a_killed_monitor_is_shown_as_dead_with_the_command_that_helps(user: User, job_id: int) -> None:
@@ -309,7 +310,8 @@ def test_a_monitor_has_no_terminal_and_holds_nothing_of_its_caller(user: User) -
     assert session not in (process.name, str(os.getsid(0)))  # nor can it ever get one
     log = str(user.home / "logs" / f"{user.job(job_id).id}.log")
     lock = str(user.home / "state" / "monitors" / f"{user.job(job_id).id}.lock")
-    expected = [("0", "/dev/null"), ("1", log), ("2", log), ("3", lock)]
+    (slot,) = (user.home / "state" / "monitors" / "slots").iterdir()
+    expected = [("0", "/dev/null"), ("1", log), ("2", log), ("3", lock), ("4", str(slot))]
     # what it reads at this moment is no inheritance, and is not held
     eventually(lambda: _held(process) == expected)
     assert (process / "cwd").readlink() == user.home / "state"

@@ -155,3 +155,10 @@ def test_of_several_jobs_with_one_id_the_newest_comes_last(store: JobStore) -> N
     for job in (new, old):
         store.save(replace(job, id=f"{job.id}-x"))
     assert [job.taken_s for job in store.find(JobRef(12))] == [100.0, 200.0]
+
+
+def test_the_ids_of_watched_jobs_stand_in_the_names_of_their_files(tmp_path: Path) -> None:
+    for name in ("slurm-12-20260101T000000", "local-7-20260101T000000-3", "gpu.a-12-x", "strange-name-here"):
+        (tmp_path / f"{name}.json").touch()
+    (tmp_path / "config.json").touch()
+    assert JobStore(tmp_path).job_ids() == {12, 7}

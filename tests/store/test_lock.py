@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
-from jobmon_core.store.lock import alone, own_for_life, turn
+from jobmon_core.store.lock import alone, own_for_life, seize, turn
+from jobmon_core.store.owner import Owner, OwnerRecord
+from tests.support.intruders import lay
 from tests.support.processes import kill, python, said
 from tests.support.waiting import eventually
 
@@ -26,13 +30,18 @@ with turn(Path(sys.argv[1])) as mine:
 """
 
 
-def is_free(path: Path) -> bool:
+def told(path: Path, before: str) -> str:
+    """Return what another process is told that wants the lock, having done something else ``before``."""
     with python(
-        "import sys; from pathlib import Path; from jobmon_core.store.lock import own_for_life\n"
+        f"{before}import sys; from pathlib import Path; from jobmon_core.store.lock import own_for_life\n"
         "try:\n    own_for_life(Path(sys.argv[1])); print('free')\nexcept Exception as error: print(error)",
         str(path),
     ) as asker:
-        return said(asker) == "free"
+        return said(asker)
+
+
+def is_free(path: Path) -> bool:
+    return told(path, "") == "free"
 
 
 def test_the_monitors_lock_survives_an_exec_and_is_freed_by_a_kill(tmp_path: Path) -> None:
@@ -117,3 +126,51 @@ def test_a_link_in_the_place_of_a_lock_is_removed_and_what_it_names_is_not_touch
     path.symlink_to(victim)
     own_for_life(path)
     assert victim.read_text() == "precious"
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "device", "foreign file"])
+def test_what_is_no_lock_of_ours_is_named_with_what_to_do(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "x.lock"
+    lay(path, kind)
+    before = path.lstat()
+    for taking in (own_for_life, seize):
+        with pytest.raises(StorageFailed, match=r"x\.lock can't be \w+: it (is a|belongs to) .*: .*move"):
+            taking(path)
+    for asking in (turn, alone):
+        with pytest.raises(StorageFailed, match=r"x\.lock can't be used: it"), asking(path):
+            pass
+    assert path.lstat() == before
+
+
+def test_where_the_file_system_has_no_locks_who_is_named_decides(tmp_path: Path) -> None:
+    path = tmp_path / "12.lock"
+    lockless = "from tests.support.lockless import refuse_locks; assert refuse_locks()\n"
+    with python(lockless + OWNER, str(path)) as owner:
+        assert said(owner) == "held"
+        assert "12 is watched by monitor" in told(path, lockless)
+        assert "12 is watched by monitor" in told(path, "")  # nor where somebody has locks
+        kill(owner.pid)
+        owner.wait()
+    assert told(path, lockless) == "free"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["12.lock", "12.owner"]
+
+
+def test_a_lock_that_is_seized_keeps_filelock_out_and_is_kept_out_by_it(tmp_path: Path) -> None:
+    own_for_life(tmp_path / "12.lock")
+    assert seize(tmp_path / "12.lock") is None
+    held = seize(tmp_path / "13.lock")
+    assert held is not None
+    assert os.get_inheritable(held)
+    with pytest.raises(AlreadyWatched):
+        own_for_life(tmp_path / "13.lock")
+    os.close(held)
+    own_for_life(tmp_path / "13.lock")
+
+
+def test_who_is_refused_the_job_lets_go_of_its_lock(tmp_path: Path) -> None:
+    OwnerRecord(tmp_path / "12.owner").write(replace(Owner.this_process(), host="another-login-node"))
+    for _ in range(2):
+        with pytest.raises(AlreadyWatched, match=r"watched by monitor .* on another-login-node"):
+            own_for_life(tmp_path / "12.lock")
+    with turn(tmp_path / "12.lock") as mine:
+        assert mine

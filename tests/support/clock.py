@@ -12,6 +12,7 @@ class FakeClock:
         self.now_s = now_s
         self.wakes: list[Wake] = []
         self.waits: list[float] = []
+        self.taken_s = 0.0  # CPU time
 
     def now(self) -> float:
         return self.now_s
@@ -20,3 +21,6 @@ class FakeClock:
         self.waits.append(seconds)
         self.now_s += max(0.0, seconds)
         return self.wakes.pop(0) if self.wakes else Wake.DUE
+
+    def cpu_s(self) -> float:
+        return self.taken_s

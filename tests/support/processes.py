@@ -55,3 +55,22 @@ def stat_of(pid: int) -> list[str]:
 def kill(pid: int) -> None:
     """End a process without a warning."""
     os.kill(pid, signal.SIGKILL)
+
+
+def monitors_of(home: Path) -> set[int]:
+    """Return the processes that are monitors of one home, without the copies that they make for a moment."""
+    found = processes_of(home)
+    return {pid for pid, parent in found.items() if parent not in found}
+
+
+def processes_of(home: Path) -> dict[int, int]:
+    """Return every living process of the monitors of one home, with its parent."""
+    found = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            if "jobmon_core.engine.monitor" in words and str(home) in words:
+                found[int(process.name)] = int(stat_of(int(process.name))[1])
+        except OSError:
+            continue  # it ended this moment
+    return found

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from jobmon_core.domain.answers import Disabled, NotListed, Reply, Unreachable
+from jobmon_core.domain.answers import NO_HURRY_S, Disabled, NotListed, Reply, Unreachable
 from jobmon_core.domain.jobref import JobRef
 from jobmon_core.domain.logpaths import Templates
 from jobmon_core.domain.observation import AccountingRow, QueueRow, RecordAnswer
@@ -31,6 +31,7 @@ class FakeScheduler:
         self.script = ""
         self.asked: Counter[str] = Counter()
         self.asked_about: list[tuple[int, ...]] = []
+        self.accounting_within_s: list[float] = []
         self._told: dict[str, tuple[QueueRow, ...]] = {}
         self._ledgers: dict[str, tuple[AccountingRow, ...]] = {}
 
@@ -52,8 +53,11 @@ class FakeScheduler:
     def read_queue(self, text: str, job_id: int) -> tuple[QueueRow, ...]:
         return tuple(row for row in self._told[text] if row.ref.job_id == job_id)
 
-    def ask_accounting(self, job_ids: Sequence[int]) -> Reply | Disabled | Unreachable:
+    def ask_accounting(
+        self, job_ids: Sequence[int], within_s: float = NO_HURRY_S
+    ) -> Reply | Disabled | Unreachable:
         self.asked["accounting"] += 1
+        self.accounting_within_s.append(within_s)
         self.asked_about.append(tuple(job_ids))
         answer = _next(self.accounting)
         if isinstance(answer, Disabled | Unreachable):

@@ -7,7 +7,7 @@ import pytest
 from jobmon.views.terminal import details, status_table
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery import Message, Owed, Tone
-from jobmon_core.domain.job import Inquiry, Ledger, Task, WatchedJob
+from jobmon_core.domain.job import Inquiry, Ledger, Moment, Task, WatchedJob
 from jobmon_core.domain.states import JobState
 from jobmon_core.engine.census import Health, Snapshot
 from jobmon_core.store.owner import Owner
@@ -61,6 +61,15 @@ def test_a_dropped_job_is_said_to_be_watched_no_longer() -> None:
 def test_a_long_name_is_cut_and_no_name_breaks_the_table() -> None:
     assert "x" * 27 + "…" in row(replace(JOB, name="x" * 99))
     assert "a b  2J" in row(replace(JOB, name="a\nb\x1b\x07" + "2J"))
+
+
+def test_a_moment_that_no_calendar_has_hides_no_job() -> None:
+    odd = replace(JOB, answered_s=1e300, stale_since_s=1e300)
+    seen = replace(RUNNING, history=(Moment("RUNNING", float("inf")),))
+    assert "as of ?" in row(odd)
+    shown = details(Snapshot(replace(odd, tasks={"": seen}), Health.ALIVE, OWNER), "", NOW_S)
+    assert "no answer from the scheduler since ?" in shown
+    assert "? RUNNING" in shown
 
 
 def test_numbers_in_names_stay_as_they_are() -> None:

@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.answers import NotListed, Reply, Unreachable
+from jobmon_core.domain.answers import NO_HURRY_S, NotListed, Reply, Unreachable
 from jobmon_core.domain.errors import SlurmRefused, StateUnreadable
 from jobmon_core.domain.jobref import JobRef
 from jobmon_core.domain.logpaths import Templates
@@ -106,7 +106,11 @@ class LocalScheduler:
         """Read the rows of one job; see `Scheduler`."""
         return tuple(line.as_queue_row() for line in from_reply(text, job_id))
 
-    def ask_accounting(self, job_ids: Sequence[int]) -> Reply | Unreachable:
+    def ask_accounting(
+        self,
+        job_ids: Sequence[int],
+        within_s: float = NO_HURRY_S,  # noqa: ARG002 - the files answer at once
+    ) -> Reply | Unreachable:
         """Look at everything that is known of those jobs; see `Scheduler`."""
         asked_s = self._clock()
         try:

@@ -7,7 +7,7 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.answers import Disabled, NotListed, Reply, Unreachable
+from jobmon_core.domain.answers import NO_HURRY_S, Disabled, NotListed, Reply, Unreachable
 from jobmon_core.domain.logpaths import Templates, templates_from_record
 from jobmon_core.scheduler.runner import NotStarted, Ran, Runner, TimedOut
 from jobmon_core.scheduler.slurm import accounting, commands, listing, records, units
@@ -96,15 +96,17 @@ class SlurmScheduler:
             stdout, stderr, workdir, is_array="_" in listed, job_id=units.number(own_id)
         )
 
-    def ask_accounting(self, job_ids: Sequence[int]) -> Reply | Disabled | Unreachable:
+    def ask_accounting(
+        self, job_ids: Sequence[int], within_s: float = NO_HURRY_S
+    ) -> Reply | Disabled | Unreachable:
         """Ask sacct once for all those jobs; see `Scheduler`."""
         asked_s = self._clock()
         if not job_ids:
             return Reply("", asked_s)  # without ids sacct would list everything of today
-        answer = self._run(commands.accounting(job_ids, self._fields, self._cluster))
+        answer = self._run(commands.accounting(job_ids, self._fields, self._cluster), within_s)
         if isinstance(answer, Ran) and _UNKNOWN_FIELD in answer.stderr:
             self._fields = self._known_fields()
-            answer = self._run(commands.accounting(job_ids, self._fields, self._cluster))
+            answer = self._run(commands.accounting(job_ids, self._fields, self._cluster), within_s)
         if isinstance(answer, Ran) and _NO_ACCOUNTING in answer.stderr:
             return Disabled()
         sound = _sound(answer)
@@ -143,8 +145,8 @@ class SlurmScheduler:
         match = None if isinstance(answer, Unreachable) else _CLUSTER_NAME.search(answer.stdout)
         return match[1] if match else ""
 
-    def _run(self, argv: Sequence[str]) -> Ran | TimedOut | NotStarted:
-        return self._runner.ask(argv, self._timeout_s)
+    def _run(self, argv: Sequence[str], within_s: float = NO_HURRY_S) -> Ran | TimedOut | NotStarted:
+        return self._runner.ask(argv, min(self._timeout_s, within_s))
 
     def _ask(self, argv: Sequence[str]) -> Ran | Unreachable:
         return _sound(self._run(argv))

@@ -7,6 +7,7 @@ import re
 from jobmon_core.domain.jobref import IndexSet, JobRef, parse_listed
 
 _ABSURD = re.compile(r"\d{11}")  # no id and no index has so many digits
+_MOST_TASKS = 4_000_001  # the highest MaxArraySize: whoever counts through more of them never comes back
 
 
 def listed(text: str) -> tuple[JobRef, IndexSet | None] | None:
@@ -14,9 +15,15 @@ def listed(text: str) -> tuple[JobRef, IndexSet | None] | None:
     if _ABSURD.search(text):
         return None
     try:
-        return parse_listed(text)
+        ref, waiting = parse_listed(text)
     except ValueError:
         return None
+    too_many = waiting is not None and (len(waiting) > _MOST_TASKS or _last(waiting) >= _MOST_TASKS)
+    return None if too_many else (ref, waiting)
+
+
+def _last(indices: IndexSet) -> int:
+    return max((span[-1] for span in indices.spans), default=0)
 
 
 def of_array(job_id: int, task: str) -> tuple[JobRef, IndexSet | None]:

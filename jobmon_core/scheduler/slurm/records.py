@@ -129,8 +129,11 @@ def _identity(start: re.Match[str]) -> tuple[JobRef, IndexSet | None]:
 
 def _fields(text: str) -> dict[str, str]:
     fields: dict[str, str] = {}
+    # all that may imitate the folder stands behind it, but for the line of the submission in later versions
+    folder_is_first = " SubmitLine=" not in text.partition(" WorkDir=")[0]
     for key, value in _cut(text, _KEY):
-        if key[1] in _TAIL or key[1] not in fields:
+        counts_last = key[1] in _TAIL and not (folder_is_first and key[1] == "WorkDir")
+        if counts_last or key[1] not in fields:
             fields[key[1]] = value.rstrip(" ")
     return fields
 

@@ -103,7 +103,15 @@ class TestOneBadLine:
         assert (row.ref, row.waiting, row.state) == (JobRef(34), None, JobState.CANCELLED)
 
     @pytest.mark.parametrize(
-        "listed", ["7_[0-99999999999999]", "7777777777777777", "7_[9" + "9" * 5000 + "]"]
+        "listed",
+        [
+            "7_[0-99999999999999]",
+            "7_[0-9999999999]",
+            "7_[9000000]",
+            "7_[" + "0-4000000," * 9 + "1]",
+            "7777777777777777",
+            "7_[9" + "9" * 5000 + "]",
+        ],
     )
     def test_absurd_numbers_are_no_job(self, listed: str) -> None:
         line = f"{listed}|7|7|N/A|PENDING|N/A|N/A|5|UNLIMITED||None\n"

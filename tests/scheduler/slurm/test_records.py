@@ -102,6 +102,12 @@ class TestRecordedAnswers:
         assert (only("held").limit_s, only("running").limit_s) == (120, None)
 
 
+def test_a_comment_that_names_a_work_folder_changes_none() -> None:
+    text = recorded("record-steps").stdout
+    (imitated,) = read_records(text.replace(" Comment=a ", " Comment=a SubmitLine=x WorkDir=/evil "))
+    assert imitated.workdir == str(WORK)
+
+
 # what later versions print differently, laid over a true record
 class TestLaterVersions:
     def test_memory_is_read_where_what_was_asked_and_what_was_got_are_two_lists(self) -> None:

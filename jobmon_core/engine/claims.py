@@ -1,0 +1,41 @@
+"""The monitor's side of an offer: what a submission offers, this process takes up, if nobody has it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.errors import JobmonError
+from jobmon_core.store.lock import seize_job
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jobmon_core.engine.estate import Estate
+
+_MOST_JOBS = 500  # each takes a descriptor, and many hosts allow 1,024
+
+
+def claim(estate: Estate, job_id: str, watch: Callable[[str], None], log: Callable[[str], None]) -> None:
+    """Take up one job that is offered, unless somebody has it.
+
+    The lock is taken and the owner named first, and the offer is struck last: who waits for that finds a
+    living owner. Killed in between, this process leaves a free lock, and the offer or a dead owner.
+
+    Args:
+        estate: what this process has.
+        job_id: the job.
+        watch: begins to follow it; raises JobmonError where it can't be followed.
+        log: tells what went wrong.
+    """
+    if len(estate.locks) >= _MOST_JOBS:
+        return
+    try:
+        lock = seize_job(estate.home.monitors / f"{job_id}.lock")
+        if lock is not None:
+            estate.locks[job_id] = lock
+            watch(job_id)
+            estate.sign_slot()
+    except JobmonError as error:
+        log(f"an offered job is not taken up: {error}")
+        estate.release(job_id)
+    estate.offers.withdraw(job_id)

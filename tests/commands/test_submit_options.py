@@ -1,0 +1,43 @@
+"""Our own options of `jobmon submit`: in front, in any order, whole words."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.shell import Shell
+
+_POSTING = "jobmon_core.engine.posting"
+
+
+@pytest.fixture
+def sbatch(shell: Shell) -> Shell:
+    """A shell whose sbatch says what it was given, and submits nothing."""
+    shell.program("sbatch", 'echo "<$*>"; exit 3')
+    return shell
+
+
+@pytest.mark.parametrize(
+    ("given", "handed_on"),
+    [
+        ("--sentinel --backend slurm -p x job.sh", "-p x job.sh"),
+        ("--backend=slurm --sentinel job.sh", "job.sh"),
+        ("job.sh --sentinel --backend local", "job.sh --sentinel --backend local"),
+        ("-p x --sentinel job.sh", "-p x --sentinel job.sh"),
+        ("--sentinel=yes job.sh", "--sentinel=yes job.sh"),
+        ("--sent job.sh", "--sent job.sh"),
+        ("--back slurm job.sh", "--back slurm job.sh"),
+    ],
+)
+def test_only_whole_words_in_front_are_ours(sbatch: Shell, given: str, handed_on: str) -> None:
+    done = sbatch.jobmon("submit", *given.split())
+    assert (done.returncode, done.stdout) == (3, f"<{handed_on}>\n")
+
+
+def test_who_wants_no_sentinel_does_not_wait_for_its_code(sbatch: Shell) -> None:
+    loaded = {
+        option: sbatch.jobmon("submit", *option, "job.sh", PYTHONPROFILEIMPORTTIME="1").stderr
+        for option in ((), ("--sentinel",))
+    }
+    assert "jobmon_core.engine.intake" in loaded[()]
+    assert _POSTING not in loaded[()]
+    assert _POSTING in loaded[("--sentinel",)]

@@ -1,0 +1,77 @@
+"""An end that is proved, and an accounting that never answers: nobody waits for it beyond its grace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from jobmon_core.domain.answers import NO_HURRY_S, Disabled, Reply, Unreachable
+from jobmon_core.domain.delivery import Owed
+from jobmon_core.domain.job import WatchedJob
+from jobmon_core.domain.policy import Policy
+from jobmon_core.engine.outages import Outages
+from jobmon_core.engine.poll import SharedAccounting, SharedQueue
+from jobmon_core.engine.supervisor import Supervisor, Tools
+from jobmon_core.store.jobs import JobStore
+from jobmon_core.store.notices import NoticeFile
+from jobmon_core.store.replies import ReplyFile
+from tests.support.clock import FakeClock
+from tests.support.play import record, row
+from tests.support.scheduler import FakeScheduler
+
+POLICY = Policy()
+LATE_S = 12  # the look at the queue, after the job's end
+SACCT_S = 45.0  # until sacct gives up a slurmdbd that hangs
+
+
+class Hanging(FakeScheduler):
+    """Slurm with an accounting that takes all the time that it is given."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__()
+        self.clock = clock
+        self.accounting = [Unreachable("sacct: no answer")]
+
+    def ask_accounting(
+        self, job_ids: Sequence[int], within_s: float = NO_HURRY_S
+    ) -> Reply | Disabled | Unreachable:
+        self.clock.now_s += min(SACCT_S, within_s)
+        return super().ask_accounting(job_ids, within_s)
+
+
+def supervisor(folder: Path, slurm: FakeScheduler, clock: FakeClock, told_at_s: list[float]) -> Supervisor:
+    def deliver(owed: Owed, _note: Callable[[Owed], None]) -> Owed:
+        told_at_s.append(clock.now())
+        return replace(owed, delivered_s=clock.now())
+
+    tools = Tools(
+        scheduler=slurm,
+        queue=SharedQueue(slurm, ReplyFile(folder / "queue.reply"), clock),
+        accounting=SharedAccounting(slurm, ReplyFile(folder / "accounting.reply"), clock),
+        outages=Outages(
+            lambda _job: NoticeFile(folder / "any.notice"), clock, POLICY, "login1", lambda _job_id: False
+        ),
+        store=JobStore(folder),
+        clock=clock,
+        policy=POLICY,
+        cluster_name=str,
+        explain=lambda _job, _keys: {},
+        deliver=deliver,
+        dropped=lambda _job_id: False,
+        log=lambda _event: None,
+    )
+    return Supervisor(WatchedJob("slurm-12-x", 12, clock.now() - 60, user="me"), tools)
+
+
+def test_a_message_waits_for_an_accounting_that_hangs_no_longer_than_its_grace(tmp_path: Path) -> None:
+    clock, told_at_s = FakeClock(), list[float]()
+    ended_s = int(clock.now()) - LATE_S
+    slurm = Hanging(clock)
+    slurm.queue = [(row("12", "COMPLETED"),)]
+    slurm.records = [(replace(record("12", "COMPLETED"), end_s=ended_s),)]
+    watch = supervisor(tmp_path, slurm, clock, told_at_s)
+    while (due_s := watch.round()) is not None:
+        clock.now_s = max(clock.now_s, due_s)
+    assert slurm.asked["accounting"] >= 1
+    assert told_at_s == [ended_s + POLICY.accounting_grace_s]

@@ -1,0 +1,171 @@
+"""What holds of everything that reads Slurm's words: no row that was not there, no exception, no lost row."""
+
+from __future__ import annotations
+
+import re
+
+from jobmon_core.domain.answers import Disabled, NotListed, Reply, Unreachable
+from jobmon_core.domain.directives import directive_words, script_directives
+from jobmon_core.domain.jobref import IndexSet, JobRef
+from jobmon_core.domain.logout import ends_processes, in_session
+from jobmon_core.domain.logpaths import PathContext, expand
+from jobmon_core.domain.observation import AccountingRow, QueueRow, Record
+from jobmon_core.domain.states import Phase
+from jobmon_core.scheduler.local.lines import from_reply
+from jobmon_core.scheduler.slurm import ids, output, units
+from jobmon_core.scheduler.slurm.client import SlurmScheduler
+from jobmon_core.scheduler.slurm.commands import QUEUE_COLUMNS, SEP
+from tests.support.fake_runner import FakeRunner, said
+
+_MOST_IDS = 12  # of one answer that are asked about
+_MOST_TASKS = 4_000_001  # MaxArraySize of Slurm can't be set higher
+_SHORT = 400  # letters of a complaint that one reads
+_OVER = (Phase.FINISHING, Phase.ENDED, Phase.ENDED_UNLESS_REQUEUED)
+
+
+def _slurm(text: str, code: int = 0) -> SlurmScheduler:
+    """Return a Slurm all of whose commands say the same."""
+    runner = FakeRunner()
+    for program in ("squeue", "sacct", "scontrol"):
+        runner.on(program, answers=[said(text, "", code)])
+    return SlurmScheduler(runner, clock=lambda: 1.0)
+
+
+def _ids(text: str) -> list[int]:
+    found = (int(number) for number in re.findall(r"^[ ]*(\d{1,10})", text, re.MULTILINE | re.ASCII))
+    return [*dict.fromkeys(found)][:_MOST_IDS]
+
+
+def squeue(data: bytes) -> None:
+    """Any bytes from squeue are an answer or none; each row of an answer stands in it."""
+    text = data.decode("utf-8", "replace")
+    answer = _slurm(text).ask_queue("0")
+    if isinstance(answer, Unreachable):
+        assert text, "an empty answer means that there are no jobs"
+        assert 0 < len(answer.why) < _SHORT
+        return
+    assert answer == Reply(text, 1.0)
+    lines = [line.split("|", QUEUE_COLUMNS - 1) for line in text.split("\n")]
+    shown = 0
+    for job_id in _ids(text):
+        rows = _slurm("").read_queue(text, job_id)
+        of_job = [line for line in lines if line[0].startswith(str(job_id)) and len(line) == QUEUE_COLUMNS]
+        for row in rows:
+            shown += 1
+            assert row.ref.job_id == job_id
+            assert any((row.word, row.nodes, row.reason) == (line[4], line[9], line[10]) for line in of_job)
+            assert row.waiting is None or len(row.waiting) <= _MOST_TASKS
+            assert row.end_s is None or row.state.phase in _OVER
+        assert len(rows) <= len(of_job)
+    assert shown <= len(lines)
+
+
+def sacct(data: bytes) -> None:
+    """Any bytes from sacct are an answer or none; each row of an answer stands in it, oldest first."""
+    text = data.decode("utf-8", "replace")
+    answer = _slurm(text).ask_accounting([7])
+    assert isinstance(answer, Reply | Disabled | Unreachable)
+    assert not isinstance(answer, Unreachable) or len(answer.why) < _SHORT
+    for job_id in _ids(text):
+        rows = _slurm("").read_accounting(text, job_id)
+        assert len(rows) <= sum(line.startswith(str(job_id)) for line in text.split("\n")[1:])
+        assert [row.submit_s or 0 for row in rows] == sorted(row.submit_s or 0 for row in rows)
+        for row in rows:
+            assert row.ref.job_id == job_id
+            assert {row.word, row.name, row.workdir} == {each for each in _told(row) if each in text}
+
+
+def _told(row: AccountingRow | Record) -> set[str]:
+    return {row.word, row.name, row.workdir}
+
+
+def scontrol(data: bytes) -> None:
+    """Any bytes from scontrol are records that stand there, or no answer; never silence that says "gone"."""
+    text = data.decode("utf-8", "replace")
+    answer = _slurm(text).ask_record(7)
+    assert not isinstance(answer, NotListed), "that is said on stderr, with an exit code"
+    if isinstance(answer, Unreachable):
+        assert 0 < len(answer.why) < _SHORT
+        return
+    assert 0 < len(answer) <= text.count("JobId=")
+    for record in answer:
+        assert all(each in text for each in _told(record))
+        assert record.own_id is None or f"JobId={record.own_id} " in re.sub("=0+(?=[0-9])", "=", text)
+        assert record.end_s is None or record.state.phase in _OVER
+
+
+def other_answers(data: bytes) -> None:
+    """Whatever else Slurm is asked may answer anything."""
+    text = data.decode("utf-8", "replace")
+    slurm = _slurm(text)
+    name = slurm.cluster_name()
+    assert name in text
+    assert name.split() == [name][: len(name)]
+    found = slurm.ask_log_templates(7)
+    assert found is None or SEP in text
+    sessions = slurm.sessions()
+    assert isinstance(sessions, tuple)
+    assert all(str(each.session) in text for each in sessions)
+    assert slurm.script_of(7) == text
+    assert slurm.ask_queue("0") is not None
+    failed = _slurm(text, 1)
+    assert isinstance(failed.ask_queue("0"), Unreachable)
+    assert isinstance(failed.ask_record(7), Unreachable)
+    assert isinstance(failed.ask_accounting([7]), Unreachable)
+
+
+def sbatch(data: bytes) -> None:
+    """No line of sbatch's names a job that does not stand in it."""
+    text = data.decode("utf-8", "replace")
+    for line in text.split("\n"):
+        job = output.job_in(line)
+        if job:
+            assert job.ref.key == ""
+            assert str(job.ref.job_id) in line
+            assert job.cluster in line
+            assert re.fullmatch(r"Submitted batch job .*|0*\d+(;\S+)?", line.strip(), re.DOTALL | re.ASCII)
+    assert not output.perhaps_taken(0, text)
+    assert not output.told_nothing(0, text or "x", "")
+
+
+def names(data: bytes) -> None:
+    """Any text is a job's name, read back from how it is written, or none; figures are bounded."""
+    text = data.decode("utf-8", "replace")
+    for word in {text, *text.split("\n")[:8]}:
+        try:
+            ref = JobRef.parse(word)
+        except ValueError as error:
+            assert "\n" not in str(error)  # noqa: PT017 - the words are shown to the user
+        else:
+            assert JobRef.parse(str(ref)) == ref
+        for found in (ids.listed(word), ids.of_array(7, word)):
+            tasks = found[1] if found else None
+            assert tasks is None or len(tasks) <= _MOST_TASKS
+            assert tasks is None or all(span[-1] < _MOST_TASKS for span in tasks.spans)
+            assert tasks is None or IndexSet.parse(str(tasks)) == tasks
+        for read in (units.number, units.moment, units.limit_s, units.duration_s, units.size_bytes):
+            assert (read(word) or 0) >= 0
+        assert len(units.exit_pair(word)) == 2
+
+
+def script(data: bytes) -> None:
+    """Any text is a script, a template of a path, and a file of logind's."""
+    text = data.decode("utf-8", "replace")
+    found = script_directives(text)
+    for value in (found.output, found.error, found.chdir, found.job_name):
+        assert value is None or all(letter in text for letter in value)
+    assert sum(len(word) for words in directive_words(text) for word in words) <= len(text)
+    context = PathContext(7, 7, 1, "me", "name", "n1", 0)
+    path = expand(text, context)
+    assert len(path) <= 10 * len(text) + 10
+    in_session(text)
+    ends_processes([text, text], "me")
+
+
+def local(data: bytes) -> None:
+    """Any bytes where an answer of the local scheduler was kept give rows of the job asked for, or none."""
+    text = data.decode("utf-8", "replace")
+    for job_id in (7, 12):
+        for line in from_reply(text, job_id):
+            assert line.as_queue_row().ref.job_id == job_id
+            assert isinstance(line.as_queue_row(), QueueRow)

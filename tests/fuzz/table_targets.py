@@ -1,0 +1,215 @@
+"""Answers that Slurm could give, built from choices: what is written there is what is read there."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from jobmon_core.domain.jobref import IndexSet, JobRef
+from jobmon_core.domain.observation import AccountingRow, QueueRow, Usage
+from jobmon_core.domain.states import JobState, Phase
+from jobmon_core.scheduler.slurm.accounting import is_answer, read_accounting
+from jobmon_core.scheduler.slurm.commands import ACCOUNTING_FIELDS, SEP
+from jobmon_core.scheduler.slurm.listing import fault_in, read_queue
+from jobmon_core.scheduler.slurm.records import read_records
+from tests.fuzz.tape import Tape
+
+_STATES = tuple(JobState)
+_OVER = (Phase.FINISHING, Phase.ENDED, Phase.ENDED_UNLESS_REQUEUED)
+_DAY_S = 86_400
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """One id as Slurm writes it, and what it means."""
+
+    text: str
+    ref: JobRef
+    waiting: IndexSet | None = None
+
+
+def _listed(tape: Tape) -> _Listed:
+    job_id = 7 + tape.below(3)
+    match tape.below(4):
+        case 0:
+            return _Listed(str(job_id), JobRef(job_id))
+        case 1:
+            task = tape.below(1000)
+            return _Listed(f"{job_id}_{task}", JobRef(job_id, task))
+        case 2:
+            component = tape.below(9)
+            return _Listed(f"{job_id}+{component}", JobRef(job_id, component=component))
+    first, count, step = tape.below(100), 1 + tape.below(50), 1 + tape.below(4)
+    last = first + count
+    spans = (range(first, last + 1, step), range(500, 501))
+    return _Listed(f"{job_id}_[{first}-{last}:{step},500%4]", JobRef(job_id), IndexSet(spans))
+
+
+def _moment(tape: Tape) -> int | None:
+    return tape.maybe(1 + tape.number(4))
+
+
+def _shown(number: int | None, nothing: str) -> str:
+    return nothing if number is None else str(number)
+
+
+def _limit(length_s: int | None) -> str:
+    if length_s is None:
+        return "UNLIMITED"
+    days, rest = divmod(length_s, _DAY_S)
+    hours, minutes, seconds = rest // 3600, rest // 60 % 60, rest % 60
+    return f"{f'{days}-' if days else ''}{hours:02}:{minutes:02}:{seconds:02}"
+
+
+def queue_table(data: bytes) -> None:
+    """What squeue prints of a job is read as it was, whatever stands in the reasons and the lines between."""
+    tape = Tape(data)
+    rows: list[QueueRow] = []
+    lines: list[str] = []
+    for _ in range(1 + tape.below(5)):
+        row, line = _queue_row(tape)
+        rows.append(row)
+        lines += [line, f"x{tape.line()}"] if tape.below(3) else [line]
+    text = "".join(f"{line}\n" for line in lines)
+    assert fault_in(text) == ""
+    for job_id in {row.ref.job_id for row in rows}:
+        assert read_queue(text, job_id) == tuple(row for row in rows if row.ref.job_id == job_id)
+    assert read_queue(text, 70) == ()
+
+
+def _queue_row(tape: Tape) -> tuple[QueueRow, str]:
+    listed, state = _listed(tape), tape.pick(_STATES)
+    own_id, submit_s, start_s, end_s = 100 + tape.number(), _moment(tape), _moment(tape), _moment(tape)
+    limit_s, nodes, reason = tape.maybe(tape.number(3)), tape.word(), tape.line()
+    row = QueueRow(
+        ref=listed.ref,
+        state=state,
+        word=state.value,
+        reason=reason,
+        waiting=listed.waiting,
+        own_id=None if listed.waiting else own_id,
+        submit_s=submit_s,
+        start_s=None if state.phase is Phase.WAITING else start_s,
+        end_s=end_s if state.phase in _OVER else None,
+        limit_s=None if limit_s == 365 * _DAY_S else limit_s,
+        nodes=nodes,
+    )
+    times = (_shown(moment, "N/A") for moment in (start_s, end_s, submit_s))
+    columns = (listed.text, str(own_id), "7", "N/A", state.value, *times, _limit(limit_s), nodes, reason)
+    return row, "|".join(columns)
+
+
+def accounting_table(data: bytes) -> None:
+    """What sacct prints of a run is read as it was, though names go over several lines."""
+    tape = Tape(data)
+    runs = [_run(tape) for _ in range(1 + tape.below(4))]
+    lines = [SEP.join(ACCOUNTING_FIELDS), *(record for _, records in runs for record in records)]
+    text = "".join(f"{line}\n" for line in lines)
+    assert is_answer(text)
+    for job_id in (7, 8, 9):
+        own = sorted((row for row, _ in runs if row.ref.job_id == job_id), key=lambda row: row.submit_s or 0)
+        assert read_accounting(text, job_id) == tuple(own)
+
+
+def _run(tape: Tape) -> tuple[AccountingRow, list[str]]:
+    """Return a run, and the records of it and of its batch step."""
+    listed, state, peak_bytes = _listed(tape), tape.pick(_STATES), 1024 * tape.number(2)
+    by = tape.number(2) if state is JobState.CANCELLED else None
+    row = AccountingRow(
+        ref=listed.ref,
+        state=state,
+        word=state.value if by is None else f"{state} by {by}",
+        own_id=None if listed.waiting else 100 + tape.number(),
+        waiting=listed.waiting,
+        cancelled_by=by,
+        exit_code=tape.number(),
+        signal=tape.below(65) or None,
+        submit_s=_moment(tape),
+        start_s=_moment(tape),
+        end_s=_moment(tape),
+        elapsed_s=tape.number(3),
+        nodes=tape.word(),
+        reason=tape.pick(("", "NonZeroExitCode")),
+        partition="main",
+        user="me",
+        workdir=f"/{tape.line().replace(SEP, '')}",
+        # a line of a name that begins like an id and holds the separator is what nobody tells from a record
+        name=re.sub(rf"\n(?=[^\n]*{SEP})", " ", tape.text()),
+        usage=Usage(max_rss_bytes=peak_bytes or None),
+    )
+    own = {
+        "JobID": listed.text,
+        "JobIDRaw": str(row.own_id or 100),
+        "State": row.word,
+        "ExitCode": f"{row.exit_code}:{row.signal or 0}",
+        "Submit": _shown(row.submit_s, "Unknown"),
+        "Start": _shown(row.start_s, "Unknown"),
+        "End": _shown(row.end_s, "Unknown"),
+        "ElapsedRaw": str(row.elapsed_s),
+        "NodeList": row.nodes or "None assigned",
+        "Reason": row.reason or "None",
+        "Partition": "main",
+        "User": "me",
+        "WorkDir": row.workdir,
+        "JobName": row.name,
+    }
+    step = {"JobID": f"{listed.text}.batch", "JobIDRaw": f"{own['JobIDRaw']}.batch", "State": "COMPLETED"}
+    step |= {"MaxRSS": f"{peak_bytes // 1024}K", "JobName": "batch"}
+    return row, [SEP.join(each.get(name, "") for name in ACCOUNTING_FIELDS) for each in (own, step)]
+
+
+_BETWEEN_NAME_AND_STATE = (
+    " UserId={user}({uid}) GroupId=root(0) MCS_label=N/A Priority=4294901751 Nice=0 Account=root QOS=normal "
+)
+_RECORD = (
+    "JobId={own} {part}JobName={name}" + _BETWEEN_NAME_AND_STATE + "JobState={state} Reason={reason} "
+    "Dependency=(null) Requeue=1 Restarts={restarts} BatchFlag=1 Reboot=0 ExitCode={code}:{signal} "
+    "RunTime=00:00:04 TimeLimit={limit} TimeMin=N/A SubmitTime={submit} EligibleTime=1 AccrueTime=1 "
+    "StartTime={start} EndTime={end} Deadline=N/A PreemptEligibleTime=1 PreemptTime=None SuspendTime=None "
+    "SecsPreSuspend=0 LastSchedEval=1 Scheduler=Main Partition=main AllocNode:Sid=localhost:5546 "
+    "ReqNodeList=(null) ExcNodeList=(null) NodeList={nodes} BatchHost=n2 NumNodes=1 NumCPUs=2 NumTasks=2 "
+    "TRES=cpu=2,mem=2G,node=1,billing=2 Features=(null) DelayBoot=00:00:00 Network=(null) Command={command} "
+    "WorkDir={workdir} Comment={comment}  StdErr={stderr} StdIn=/dev/null StdOut={stdout} Power= \n"
+)
+
+
+def record_table(data: bytes) -> None:
+    """What scontrol prints of a job is read as it was, whatever the name and the comment imitate."""
+    tape = Tape(data)
+    told = [_record(tape) for _ in range(1 + tape.below(3))]
+    found = read_records("".join(_RECORD.format(**each) for each in told))
+    assert len(found) == len(told)
+    for each, record in zip(told, found, strict=True):
+        assert (record.name, record.user, record.uid) == (each["name"], each["user"], int(each["uid"]))
+        assert (record.state.value, record.reason) == (each["state"], each["reason"])
+        assert (record.exit_code, record.signal or 0) == (int(each["code"]), int(each["signal"]))
+        assert (record.stdout, record.stderr) == (each["stdout"], each["stderr"])
+        assert (record.workdir, record.command) == (each["workdir"], each["command"])
+        assert (record.nodes, record.restarts) == (each["nodes"], int(each["restarts"]))
+        assert record.submit_s == int(each["submit"])
+        assert record.end_s == (int(each["end"]) if record.state.phase in _OVER else None)
+
+
+def _record(tape: Tape) -> dict[str, str]:
+    own = 100 + tape.number()
+    task = f"ArrayJobId=7 ArrayTaskId={tape.below(999)} ArrayTaskThrottle=4 "
+    part = tape.pick(("", task, "HetJobId=7 HetJobOffset=1 "))
+    folder = f"/{tape.word()}"
+    fields = {
+        "part": part,
+        # one that holds the whole beginning of a record, up to the true priority, could be none but a forgery
+        "name": tape.text().replace("JobId=", ""),
+        "comment": tape.text().replace("JobId=", ""),
+        "user": "me",
+        "state": tape.pick(_STATES).value,
+        "reason": tape.pick(("None", "NonZeroExitCode", "Resources")),
+        "limit": _limit(tape.maybe(tape.number(3))),
+        "nodes": f"n{tape.word()}",
+        "command": f"{folder}/job.sh",
+        "workdir": folder,
+        "stdout": f"{folder}/a.out",
+        "stderr": f"{folder}/b.err",
+    }
+    figures = {"own": own, "uid": tape.number(2), "restarts": tape.below(9), "code": tape.number()}
+    times = {"signal": tape.below(65), **{name: 1 + tape.number(4) for name in ("submit", "start", "end")}}
+    return {**fields, **{name: str(figure) for name, figure in {**figures, **times}.items()}}

@@ -1,0 +1,180 @@
+"""Everything that takes text from outside, by name: what to feed, and what must hold whatever is fed.
+
+A check takes any bytes and raises on a defect alone. Both the tests beside this file and ``dev/fuzz`` use
+this table.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.delivery import Fact, Message, Owed, Tone
+from jobmon_core.domain.diagnosis import Diagnosis, Line
+from jobmon_core.domain.job import End, Moment, Task, WatchedJob, Witness
+from jobmon_core.domain.states import JobState, Outcome
+from jobmon_core.store.codec import to_json
+from tests.fuzz import file_targets, log_targets, message_targets, slurm_targets, table_targets
+from tests.fuzz.tape import SECRET
+
+_TESTS = Path(__file__).resolve().parents[1]
+_ROOT = _TESTS.parent
+
+Check = Callable[[bytes], None]
+Seeds = Callable[[], tuple[bytes, ...]]
+
+
+@dataclass(frozen=True)
+class Target:
+    """One reader or builder: its check, and the inputs that mutation begins with."""
+
+    check: Check
+    seeds: Seeds
+
+    @property
+    def claim(self) -> str:
+        """What holds whatever is fed."""
+        return (self.check.__doc__ or "").strip()
+
+
+def _recorded(*starts: str) -> Seeds:
+    """Return what a real Slurm said where the recording's name begins so."""
+
+    @cache
+    def seeds() -> tuple[bytes, ...]:
+        files = sorted((_TESTS / "recordings" / "slurm-22.05").glob("*.json"))
+        chosen = (file for file in files if file.name.startswith(starts))
+        return tuple(json.loads(file.read_text("utf-8"))["stdout"].encode() for file in chosen)
+
+    return seeds
+
+
+def _words(*texts: str) -> Seeds:
+    return lambda: tuple(text.encode() for text in texts)
+
+
+def _choices() -> tuple[bytes, ...]:
+    """Return beginnings for what is built from choices: any bytes are as good."""
+    return (bytes(range(256)), bytes(200), b"\x03\x90" * 150, bytes(range(255, 0, -1)) * 2)
+
+
+@cache
+def _logs() -> tuple[bytes, ...]:
+    found = tuple(path.read_bytes() for path in sorted((_TESTS / "diagnosis" / "logs").glob("*.log")))
+    return (
+        *found,
+        b"50 %\r100 %\r\n\x1b[31mred\x1b[0m\xff\x00\nlast",
+        gzip.compress(b"epoch 1\n" * 50, mtime=0),
+    )
+
+
+_FAILED = End(
+    JobState.FAILED, "FAILED", Outcome.FAILURE, Witness.QUEUE, exit_code=137, started_s=1_795_248_000,
+    ended_s=1_795_248_100, limit_s=3600, nodes="n1", why="slurmctld forgot it",
+)  # fmt: skip
+_TOLD = Message(
+    "12/end", Route.ERROR, Tone.FAILURE, "train (12) failed", "", (Fact("Job", "12"),), "It died.", ("boom",)
+)
+
+
+@cache
+def _states() -> tuple[bytes, ...]:
+    found = Diagnosis("cuda_oom", "Out of memory", "It.", "Less.", (Line("x", 3, "boom"),), confidence=0.9)
+    history = (Moment("PENDING", 1_795_247_000.0, "Priority"), Moment("RUNNING", 1_795_248_000.0))
+    task = Task("", JobState.FAILED, "FAILED", own_id=12, history=history, end=_FAILED, diagnosis=found)
+    one = WatchedJob(
+        file_targets.STATE_ID, 12, 1_795_247_000.0, cluster="big", user="me", name="train", tasks={"": task},
+        answered_s=1_795_248_100.0, outbox=(Owed(_TOLD, attempts=2),), concluded_s=1_795_248_200.0,
+    )  # fmt: skip
+    array = WatchedJob(
+        file_targets.STATE_ID, 12, 1_795_247_000.0, expected="1-9:2", waiting="5-9:2", stale_since_s=9e8,
+        tasks={key: Task(key, JobState.RUNNING, start_s=1_795_248_000) for key in ("1", "3", "+1")},
+    )  # fmt: skip
+    kept = (json.dumps({"schema": 1, **to_json(job)}, indent=1).encode() for job in (one, array))
+    return (*kept, b"[" * 20_000, b'{"schema": 1, "tasks":' * 3000, b'{"schema": ' + b"9" * 5000 + b"}")
+
+
+def _leavings() -> tuple[bytes, ...]:
+    reply = {"asked_s": 1.0, "text": "7|7|", "about": [7], "wanted": {"7": 2.0}}
+    owner = {"host": "login1", "boot_id": "x", "pid": 7, "start_ticks": 9}
+    lane = {"shut_until_s": 1_800_000_100.0, "places": {"7/end": {"made_s": 7, "until_s": 1_800_000_200.0}}}
+    notice = {"since_s": 1.0, "teller": "slurm-7-x"}
+    return tuple(json.dumps(each).encode() for each in (reply, owner, lane, notice))
+
+
+def _configs() -> tuple[bytes, ...]:
+    example = (_ROOT / "config.json.example").read_bytes()
+    whole = {
+        "discord": {"success_webhook": SECRET, "error_webhook_file": "hook", "mention_on_failure": ["<@1>"]},
+        "poll": {"running_s": 30, "warn_stale_s": 0.0}, "accounting": {"grace_s": 30}, "backend": "local",
+        "messages": {"array": "each"}, "heartbeat_url": "https://hc.example/ping/0123-4567",
+    }  # fmt: skip
+    odd = json.dumps({"discord": SECRET, "backend": SECRET, "poll": {"running_s": SECRET}})
+    return example, json.dumps(whole).encode(), f"{odd}\0{SECRET}".encode(), b'{"poll": {"running_s": 1e999}}'
+
+
+def _rules() -> tuple[bytes, ...]:
+    shipped = json.loads((_ROOT / "patterns" / "error_patterns.json").read_bytes())
+    few = (shipped["rules"][at : at + 2] for at in range(0, len(shipped["rules"]), 97))
+    real = tuple(json.dumps({"schema_version": 1, "rules": rules}).encode() for rules in few)
+    deep = {**shipped["rules"][0], "regex": "(" * 900 + "boom" + ")" * 900, "examples": ["boom"]}
+    loops = {**deep, "regex": r"(?i)(?:a|b{2,3}|[^x]\d*)+boom$"}
+    own = (json.dumps({"schema_version": 1, "rules": [rule]}).encode() for rule in (deep, loops))
+    return (*real, *own, b"[" * 20_000, b'{"schema_version": ' + b"1" * 5000 + b"}")
+
+
+_CRONTAB = (
+    "\0" * 32 + "# m h dom mon dow command\nMAILTO=me\r\n0 1 * * *\tbackup '\\%H' # nightly \n\n@daily x"
+)
+_SCRIPT = (
+    "#!/bin/bash\n#SBATCH -J 'a b' --output=%x-%j.%a.out -e \"x#y\"\n#SBATCH -Hooo.log\n[Login]\n"
+    "# KillUserProcesses=no\nKillUserProcesses=yes\nKillOnlyUsers=me you\n#SBATCH hetjob\nsrun true\n"
+)
+_REFUSED = json.dumps(
+    {"code": 50035, "message": f"no {SECRET}", "errors": {"embeds": {"0": {"_errors": [{"message": "x"}]}}}}
+)
+_LOCAL = (
+    '{"job_id": 7, "state": "RUNNING", "own_id": 7, "task": 1}\n'
+    '{"job_id": 12, "state": "PENDING", "own_id": 12, "waiting": "1-9:2"}\n'
+)
+_NAMES = ("12", "12_3", "12+1", "12_[1-9:2,12%4]", "12.batch", "1-02:03:04", "1.50G", "mem=800M", "0:15")
+_CALLS = {"py_callstack": 'Traceback\n  File "x"'}
+_ERROR_FILE = json.dumps({"message": {"message": "RuntimeError: boom", "extraInfo": _CALLS}})
+
+TARGETS: Mapping[str, Target] = {
+    "squeue": Target(slurm_targets.squeue, _recorded("queue")),
+    "sacct": Target(slurm_targets.sacct, _recorded("accounting")),
+    "scontrol": Target(slurm_targets.scontrol, _recorded("record")),
+    "queue_table": Target(table_targets.queue_table, _choices),
+    "accounting_table": Target(table_targets.accounting_table, _choices),
+    "record_table": Target(table_targets.record_table, _choices),
+    "other_answers": Target(
+        slurm_targets.other_answers, _recorded("templates", "sessions", "configuration", "script")
+    ),
+    "sbatch": Target(slurm_targets.sbatch, _recorded("sbatch")),
+    "names": Target(slurm_targets.names, _words(*_NAMES)),
+    "script": Target(slurm_targets.script, _words(_SCRIPT)),
+    "local": Target(slurm_targets.local, _words(_LOCAL)),
+    "state": Target(file_targets.state, _states),
+    "records": Target(file_targets.records, _leavings),
+    "lanes": Target(file_targets.lanes, _leavings),
+    "config": Target(file_targets.config, _configs),
+    "patterns": Target(file_targets.patterns, _rules),
+    "crontab": Target(file_targets.crontab, _words(_CRONTAB)),
+    "log": Target(log_targets.log, _logs),
+    "packed_log": Target(log_targets.packed_log, _logs),
+    "error_file": Target(log_targets.error_file, _words(_ERROR_FILE)),
+    "diagnosis": Target(log_targets.diagnosis, _logs),
+    "message": Target(message_targets.message, _choices),
+    "discord_answer": Target(message_targets.discord_answer, _words("\0" * 16 + _REFUSED)),
+    "webhook": Target(
+        message_targets.webhook, _words(SECRET, "http://[::1]:80/api/v10/webhooks/1/a?thread_id=7")
+    ),
+    "heartbeat": Target(message_targets.heartbeat, _words("https://hc.example/ping/0123-4567-89ab")),
+    "secrets": Target(message_targets.secrets, _choices),
+}

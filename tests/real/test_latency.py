@@ -1,0 +1,25 @@
+"""From a job's real end to Discord's acceptance, in the short form of `benchmarks/latency.py`."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from private_slurm import Cluster
+
+from benchmarks.latency import SETTINGS
+from benchmarks.promptness.crowd import measure
+
+JOBS = 4
+_ENVIRONMENT = {
+    name: value for name, value in os.environ.items() if not name.startswith(("JOBMON_", "SLURM_"))
+}
+
+
+def test_each_job_is_told_once_after_a_look_that_came_after_its_end(slurm: Cluster, tmp_path: Path) -> None:
+    at_its_floor = SETTINGS[0]
+    ways = measure(at_its_floor, JOBS, tmp_path, {**_ENVIRONMENT, **slurm.env})
+    assert len(ways) == JOBS
+    for way in ways:
+        assert int(way.ended_s) <= way.slurm_ended_s
+        assert way.ended_s < way.noticed_s < way.made_s < way.accepted_s

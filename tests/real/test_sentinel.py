@@ -1,0 +1,278 @@
+"""`jobmon submit --sentinel`: a job of Slurm's tells the end where the monitor is gone, and never both."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from private_slurm import Cluster
+
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.webhook import Webhook
+from jobmon_core.engine.census import STALE_AFTER_S, Health
+from jobmon_core.store.owner import Owner, OwnerRecord
+from tests.support.discord_answers import hang, ok, server_error
+from tests.support.failing import UNTIL_GO, assert_failed_and_told_once, kill, let_go
+from tests.support.told import only, read
+from tests.support.user import User
+from tests.support.waiting import eventually
+
+_PATIENCE_S = 60.0
+
+
+@pytest.fixture(autouse=True)
+def _nobody_stays(user: User) -> Iterator[None]:
+    """End the sentinels that a test leaves behind: its jobs end, and they would begin."""
+    yield
+    for path in (user.home / "state").glob("*.json"):
+        user.run("scancel", f"--name={_name(path.name.split('-')[1])}")
+
+
+@pytest.fixture
+def job_id(user: User) -> int:
+    """A watched job with a sentinel, which ends with exit code 5 as soon as it is let go."""
+    return user.submit("--sentinel", "-J", "train", user.script(UNTIL_GO))
+
+
+def _name(job_id: int | str) -> str:
+    return f"jobmon-sentinel-{job_id}"
+
+
+def _sentinel(user: User, job_id: int, column: str, *where: str) -> str:
+    """Return what Slurm says of a job's only sentinel."""
+    line = user.slurm("squeue", *where, "-h", "-t", "all", "-n", _name(job_id), "-O", f"{column}:200")
+    return line.strip()
+
+
+def _ends_well(user: User, job_id: int) -> None:
+    eventually(lambda: _sentinel(user, job_id, "State") == "COMPLETED", _PATIENCE_S)
+
+
+def _log(user: User, job_id: int) -> str:
+    return user.jobmon("logs", str(job_id)).stdout
+
+
+def _logged(user: User, job_id: int, words: str) -> None:
+    eventually(lambda: words in _log(user, job_id), _PATIENCE_S)
+
+
+def _pause(user: User, job_id: int) -> int:
+    """Stop the monitor without ending it; return its pid, which must be sent SIGCONT."""
+    pid = user.monitor_pid(job_id)
+    os.kill(pid, signal.SIGSTOP)
+    return pid
+
+
+def test_a_sentinel_leaves_it_to_a_monitor_that_lives_however_long_it_takes(user: User, job_id: int) -> None:
+    user.watched_as(job_id, "RUNNING")
+    pid = _pause(user, job_id)
+    let_go(user)
+    _logged(user, job_id, f"monitor {pid} on {os.uname().nodename} is at work: it is left to it")
+    assert user.discord.attempts == []
+    os.kill(pid, signal.SIGCONT)
+    assert_failed_and_told_once(user, job_id)
+    _ends_well(user, job_id)
+    assert "nothing to do: all is told" in _log(user, job_id)
+    assert len(user.discord.attempts) == 1
+
+
+def test_a_sentinel_tells_once_what_a_killed_monitor_did_not(user: User, job_id: int) -> None:
+    pid = user.monitor_pid(job_id)
+    kill(user, job_id)
+    let_go(user)
+    assert_failed_and_told_once(user, job_id)
+    _ends_well(user, job_id)
+    host = os.uname().nodename
+    name = f"sentinel {_sentinel(user, job_id, 'JobID')} on {host}"
+    assert f" {name}: monitor {pid} on {host} is gone; this sentinel takes over\n" in _log(user, job_id)
+    assert len(user.discord.attempts) == 1
+    assert user.jobmon("recover").stdout == "nothing to do: no job is being watched\n"
+
+
+def test_a_login_node_that_is_gone_for_good_is_known_by_its_silence(user: User, job_id: int) -> None:
+    kill(user, job_id)
+    record = OwnerRecord(user.home / "state" / "monitors" / f"{user.job(job_id).id}.owner")
+    record.write(replace(Owner.this_process(), host="login1", pid=71))
+    let_go(user)
+    _logged(user, job_id, "monitor 71 on login1 gave a sign lately: it is left to it")
+    assert user.discord.attempts == []
+    silent_since_s = record.path.stat().st_mtime - STALE_AFTER_S - 60
+    os.utime(record.path, (silent_since_s, silent_since_s))
+    assert_failed_and_told_once(user, job_id)
+    assert "monitor 71 on login1 gave no sign for more than 900 s; this sentinel" in _log(user, job_id)
+
+
+def test_a_sentinel_waits_for_every_component_of_a_heterogeneous_job(user: User) -> None:
+    job_id = user.submit("--sentinel", "-n1", ":", "-n1", user.script(UNTIL_GO))
+    kill(user, job_id)
+    user.in_state(job_id, "RUNNING")
+    assert _sentinel(user, job_id, "State") == "PENDING"
+    let_go(user)
+    user.told(job_id)
+    _ends_well(user, job_id)
+    assert f"({job_id})" in read(only(user, Route.ERROR))
+
+
+@pytest.mark.parametrize("arrived", [False, True])
+def test_a_sentinel_sends_again_and_marks_what_was_cut_off_in_its_delivery(
+    user: User, *, arrived: bool
+) -> None:
+    user.discord.script(hang(saves=arrived))
+    job_id = user.submit("--sentinel", "--wrap", "exit 5", "-J", "train")
+    user.discord.wait_for_attempts(1, _PATIENCE_S)
+    kill(user, job_id)
+    user.told(job_id)
+    _ends_well(user, job_id)
+    *first, last = user.discord.received(Route.ERROR)
+    assert len(first) == arrived
+    assert all("repeat" not in str(payload) for payload in first)
+    assert "repeat" in str(last)
+    assert len(user.discord.attempts) == 2
+
+
+def test_a_refused_sentinel_costs_one_line_and_neither_job_nor_monitor(user: User) -> None:
+    refusing = user.work / "bin"
+    refusing.mkdir()
+    sbatch = user.slurm("which", "sbatch").strip()
+    wrapper = refusing / "sbatch"
+    wrapper.write_text(
+        f'#!/bin/bash\n[[ "$*" == *jobmon-sentinel* ]] && set -- "$@" -p nowhere\nexec {sbatch} "$@"\n'
+    )
+    wrapper.chmod(0o755)
+    path = f"{refusing}:{user.environment['PATH']}"
+    done = user.jobmon("submit", "--sentinel", "-J", "train", "--wrap", "exit 5", PATH=path)
+    job_id = int(done.stdout.removeprefix("Submitted batch job "))
+    assert done.returncode == 0
+    watching, refused = done.stderr.splitlines()
+    assert watching == f"jobmon: watching job {job_id}; `jobmon status` shows it"
+    assert refused.startswith(f"jobmon: job {job_id} has no sentinel: sbatch: error: ")
+    assert refused.endswith("Batch job submission failed: Invalid partition name specified")
+    assert_failed_and_told_once(user, job_id)
+
+
+def test_no_webhook_is_seen_in_a_sentinel(user: User) -> None:
+    urls = {
+        "JOBMON_SUCCESS_WEBHOOK": user.discord.success_url,
+        "JOBMON_ERROR_WEBHOOK": user.discord.error_url,
+    }
+    job_id = user.submit("--sentinel", user.script(UNTIL_GO), **urls)
+    user.watched_as(job_id, "RUNNING")
+    pid = _pause(user, job_id)
+    let_go(user)
+    _logged(user, job_id, "is at work")
+    sentinel = _sentinel(user, job_id, "JobID")
+    listed = user.slurm("scontrol", "listpids", sentinel).splitlines()[1:]
+    processes = [line.split()[0] for line in listed if line.split()[0] != "-1"]
+    kept = ("sacct", "-j", sentinel)
+    eventually(lambda: "PATH=" in user.slurm(*kept, "--env-vars"), _PATIENCE_S)
+    shown = [
+        user.slurm("scontrol", "write", "batch_script", sentinel, "-"),
+        user.slurm("scontrol", "show", "job", sentinel),
+        user.slurm(*kept, "--env-vars"),
+        user.slurm(*kept, "--batch-script"),
+        *(user.slurm("cat", f"/proc/{process}/{file}") for process in processes for file in _SHOWN),
+    ]
+    assert any("jobmon_core.engine.sentinel" in text for text in shown[4:])
+    os.kill(pid, signal.SIGKILL)
+    _ends_well(user, job_id)
+    assert_failed_and_told_once(user, job_id)
+    texts = [*shown, *(path.read_text() for path in (user.home / "logs").iterdir())]
+    for url in urls.values():
+        assert [text for text in texts if Webhook.parse(url).token in text] == []
+
+
+_SHOWN = ("cmdline", "environ")
+
+
+def test_a_webhook_that_only_the_environment_holds_is_handed_to_no_sentinel(user: User) -> None:
+    user.configure(discord={"success_webhook": user.discord.success_url})
+    done = user.jobmon("submit", "--sentinel", "--wrap", "true", JOBMON_ERROR_WEBHOOK=user.discord.error_url)
+    job_id = int(done.stdout.removeprefix("Submitted batch job "))
+    assert f"job {job_id} has no sentinel: it would not know $JOBMON_ERROR_WEBHOOK" in done.stderr
+    assert user.discord.error_url not in done.stderr
+    assert _sentinel(user, job_id, "JobID") == ""
+
+
+def test_a_sentinel_waits_for_a_whole_array_and_has_nothing_else_of_its_job(user: User) -> None:
+    script = user.script("[ $SLURM_ARRAY_TASK_ID = 1 ] && exit 3; " + UNTIL_GO)
+    # what sbatch takes from the environment would make an array of the sentinel too
+    job_id = user.submit("--sentinel", script, SBATCH_ARRAY_INX="1-2", SBATCH_PARTITION="low")
+    kill(user, job_id)
+    eventually(
+        lambda: "FAILED" in user.run("squeue", "-h", "-t", "all", "-o", "%T", "-j", f"{job_id}").stdout
+    )
+    shape = [_sentinel(user, job_id, column) for column in ("State", "Partition", "NumCPUs", "NumTasks")]
+    assert shape == ["PENDING", "low", "1", "1"]
+    assert user.discord.attempts == []
+    let_go(user)
+    user.told(job_id)
+    _ends_well(user, job_id)
+    assert f"({job_id})" in read(only(user, Route.ERROR))
+
+
+def test_a_sentinel_goes_to_the_cluster_of_its_job(user: User, slurm: Cluster) -> None:
+    job_id = user.submit("--sentinel", "-M", slurm.name, "-J", "train", user.script(UNTIL_GO))
+    assert _sentinel(user, job_id, "State", "-M", slurm.name).endswith("PENDING")
+    kill(user, job_id)
+    let_go(user)
+    assert_failed_and_told_once(user, job_id)
+
+
+def test_a_sentinel_goes_on_waiting_where_its_job_is_requeued(user: User, job_id: int) -> None:
+    user.watched_as(job_id, "RUNNING")
+    user.slurm("scontrol", "requeue", str(job_id))
+    user.in_state(job_id, "PENDING")
+    assert _sentinel(user, job_id, "State") == "PENDING"
+    kill(user, job_id)
+    let_go(user)
+    assert_failed_and_told_once(user, job_id)
+
+
+def test_a_sentinel_of_a_job_that_is_watched_no_more_says_so_and_leaves(user: User, job_id: int) -> None:
+    assert user.jobmon("cancel", str(job_id)).returncode == 0
+    let_go(user)
+    _ends_well(user, job_id)
+    assert "nothing to do: `jobmon cancel` ended the watch" in _log(user, job_id)
+    assert user.discord.attempts == []
+
+
+def test_a_sentinel_whose_time_is_up_leaves_the_rest_to_the_monitor(user: User, job_id: int) -> None:
+    user.watched_as(job_id, "RUNNING")
+    pid = _pause(user, job_id)
+    let_go(user)
+    _logged(user, job_id, "is at work")
+    user.slurm("scancel", f"--name={_name(job_id)}")
+    _logged(user, job_id, f"its time is up, and monitor {pid} on {os.uname().nodename} has not told all yet")
+    os.kill(pid, signal.SIGCONT)
+    assert_failed_and_told_once(user, job_id)
+
+
+def test_what_a_sentinel_could_not_send_in_its_time_is_owed_and_sent_by_recover(
+    user: User, job_id: int
+) -> None:
+    user.discord.always(server_error())
+    kill(user, job_id)
+    let_go(user)
+    user.discord.wait_for_attempts(2, _PATIENCE_S)
+    user.slurm("scancel", f"--name={_name(job_id)}")
+    eventually(lambda: user.snapshot(job_id).health is Health.DEAD, _PATIENCE_S)
+    assert "asked to leave by SIGTERM" in _log(user, job_id)
+    assert user.status(job_id)["undelivered"] == 1
+    user.discord.always(ok())
+    assert "watched again" in user.jobmon("recover").stdout
+    assert_failed_and_told_once(user, job_id)
+
+
+def test_no_search_by_login_session_takes_a_sentinel_for_a_job(user: User, job_id: int) -> None:
+    listing = ("squeue", "-h", "-j", str(job_id), "-O", "AllocSID:20")
+    assert user.slurm(*listing).strip() == str(os.getsid(0))
+    assert _sentinel(user, job_id, "AllocSID") not in ("", str(os.getsid(0)))
+
+
+def test_a_job_of_this_machine_has_no_sentinel_and_the_user_is_told(user: User) -> None:
+    done = user.jobmon("submit", "--sentinel", "--backend", "local", "--wrap", "exit 5")
+    assert done.returncode == 0
+    assert "has no sentinel: the local backend has nobody who could run it" in done.stderr

@@ -1,0 +1,190 @@
+"""Two login nodes that share a home: no monitor is taken for dead that lives, and none runs twice."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.engine.census import STALE_AFTER_S
+from jobmon_core.store.owner import Owner
+from tests.support.failing import UNTIL_GO, assert_failed_and_told_once, let_go
+from tests.support.host import Host, monitors
+from tests.support.user import User
+from tests.support.waiting import eventually
+
+ROUNDS = 4
+JOBS = 3
+
+
+class Site:
+    """Two login nodes, and a user who has jobs."""
+
+    def __init__(self, user: User) -> None:
+        self.user = user
+        self.a, self.b = Host(user, "login-a"), Host(user, "login-b")
+
+    def submit(self, host: Host) -> int:
+        """Submit a job on a host; it fails when it is let go."""
+        done = host.jobmon("submit", self.user.script(UNTIL_GO))
+        match = re.search(r"^Submitted batch job (\d+)", done.stdout)
+        assert match, done
+        assert "watching job" in done.stderr, done
+        return int(match[1])
+
+    def owner(self, job_id: int) -> Owner:
+        """Return who watches a job."""
+        owner = self.user.snapshot(job_id).owner
+        assert owner is not None
+        return owner
+
+    def record(self, job_id: int) -> Path:
+        """Return the file that names the owner of a job."""
+        return self.user.home / "state" / "monitors" / f"{self.user.job(job_id).id}.owner"
+
+    def silence(self, job_id: int) -> None:
+        """Let the last sign of life of a job's monitor be long ago."""
+        long_ago_s = time.time() - STALE_AFTER_S - 60
+        os.utime(self.record(job_id), (long_ago_s, long_ago_s))
+
+    def crash(self, *job_ids: int) -> None:
+        """End the monitors of jobs without a warning."""
+        for pid in {self.owner(job_id).pid for job_id in job_ids}:
+            os.kill(pid, signal.SIGKILL)
+            eventually(lambda pid=pid: pid not in monitors(self.user.home))  # type: ignore[misc]
+
+    def locks(self, *job_ids: int) -> list[Path]:
+        """Return the files on which monitors of these jobs, and `recover`, hold locks."""
+        folder = self.user.home / "state" / "monitors"
+        return [folder / "recover.lock", *(self.record(job_id).with_suffix(".lock") for job_id in job_ids)]
+
+
+@pytest.fixture
+def site(user: User) -> Iterator[Site]:
+    site = Site(user)
+    yield site
+    for pid in monitors(user.home):
+        os.kill(pid, signal.SIGKILL)
+
+
+def recovered(host: Host) -> str:
+    done = host.jobmon("recover")
+    assert (done.returncode, done.stderr) == (0, ""), done
+    return done.stdout
+
+
+def test_a_monitor_that_lives_on_another_host_is_shown_and_left_alone(site: Site) -> None:
+    job_id = site.submit(site.a)
+    pid = site.owner(job_id).pid
+    assert site.owner(job_id).host == "login-a"
+    assert f"monitor {pid} on login-a is alive elsewhere" in recovered(site.b)
+    assert f"monitor {pid} on login-a is alive\n" in recovered(site.a)
+    done = site.b.jobmon("status")
+    assert re.search(rf"^{job_id} .* elsewhere", done.stdout, re.MULTILINE)
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"jobmon: monitors run on several hosts; {site.user.home} lies on ")
+    assert site.a.jobmon("status").stderr == ""
+    assert list(monitors(site.user.home)) == [pid]
+    let_go(site.user)
+    assert_failed_and_told_once(site.user, job_id)
+
+
+def test_after_a_reboot_the_host_itself_adopts_at_once(site: Site) -> None:
+    job_id = site.submit(site.a)
+    before = site.owner(job_id)
+    site.crash(job_id)
+    site.a.boot()
+    assert "DEAD" in site.a.jobmon("status").stdout
+    assert "its monitor was gone; watched again" in recovered(site.a)
+    assert site.owner(job_id).host == before.host
+    assert site.owner(job_id).boot_id != before.boot_id
+    let_go(site.user)
+    assert_failed_and_told_once(site.user, job_id)
+
+
+def test_a_host_that_does_not_come_back_is_taken_for_dead_only_when_it_was_silent_for_long(
+    site: Site,
+) -> None:
+    job_id = site.submit(site.a)
+    site.crash(job_id)
+    assert "on login-a is alive elsewhere" in recovered(site.b)  # as far as one can tell from there
+    assert monitors(site.user.home) == {}
+    site.silence(job_id)
+    assert "its monitor on login-a gave no sign for long; watched again, from here" in recovered(site.b)
+    assert site.owner(job_id).host == "login-b"
+    site.a.boot()
+    assert f"monitor {site.owner(job_id).pid} on login-b is alive elsewhere" in recovered(site.a)
+    assert len(monitors(site.user.home)) == 1
+    let_go(site.user)
+    assert_failed_and_told_once(site.user, job_id)
+
+
+def test_where_locks_reach_between_hosts_a_silent_monitor_that_lives_keeps_its_job(site: Site) -> None:
+    job_id = site.submit(site.a)
+    pid = site.owner(job_id).pid
+    os.kill(pid, signal.SIGSTOP)  # a file server that hangs does the same
+    try:
+        site.silence(job_id)
+        assert "left alone: another monitor took it up meanwhile" in recovered(site.b)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert list(monitors(site.user.home)) == [pid]
+    let_go(site.user)
+    assert_failed_and_told_once(site.user, job_id)
+
+
+def test_where_locks_do_not_reach_a_monitor_that_was_replaced_leaves_the_job_alone(site: Site) -> None:
+    job_id = site.submit(site.a)
+    pid = site.owner(job_id).pid
+    site.b.has_locks_of_its_own(site.locks(job_id))
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        site.silence(job_id)
+        assert "gave no sign for long; watched again, from here" in recovered(site.b)
+        let_go(site.user)
+        site.user.in_state(job_id, "FAILED")
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    taken_over = "was taken over by monitor"
+    eventually(lambda: taken_over in site.user.jobmon("logs", str(job_id)).stdout, timeout_s=120)
+    assert_failed_and_told_once(site.user, job_id)
+    assert len(site.user.discord.attempts) == 1
+
+
+@pytest.mark.parametrize("locks", ["reach between hosts", "do not reach", "of one host"])
+def test_of_two_recoveries_at_once_one_starts_the_monitor_of_each_orphan(site: Site, locks: str) -> None:
+    job_ids = [site.submit(site.a) for _ in range(JOBS)]
+    if locks == "do not reach":
+        site.b.has_locks_of_its_own(site.locks(*job_ids))
+    hosts = (site.a, site.a) if locks == "of one host" else (site.a, site.b)
+    for _ in range(ROUNDS):
+        site.crash(*job_ids)
+        for job_id in job_ids:
+            site.silence(job_id)
+        both = [host.start("recover") for host in hosts]
+        said = [process.communicate(timeout=60) for process in both]
+        assert sum(out.count("watched again") for out, _ in said) == JOBS, said
+        watched = [job_id for jobs in monitors(site.user.home).values() for job_id in jobs]
+        assert sorted(watched) == sorted(site.user.job(job_id).id for job_id in job_ids), said
+    let_go(site.user)
+    for job_id in job_ids:
+        assert site.user.told(job_id).outcome is not None
+    assert len(site.user.discord.received()) == JOBS
+
+
+def test_two_recoveries_at_once_on_hosts_without_any_locks_start_one_monitor(site: Site) -> None:
+    job_id = site.submit(site.a)
+    for _ in range(ROUNDS):
+        site.crash(job_id)
+        site.silence(job_id)
+        both = [host.start_without_locks("recover") for host in (site.a, site.b)]
+        said = [process.communicate(timeout=60) for process in both]
+        assert sum(out.count("watched again") for out, _ in said) == 1, said
+        assert len(monitors(site.user.home)) == 1
+    let_go(site.user)
+    assert_failed_and_told_once(site.user, job_id)

@@ -1,0 +1,33 @@
+"""Things laid where a file of jobmon's belongs."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+STRANGER = 12345  # a user whom no machine has
+KINDS = ("folder", "full folder", "pipe", "device", "foreign file")
+
+
+def lay(path: Path, kind: str) -> None:
+    """Lay one of ``KINDS``; the test is skipped where that takes root."""
+    if kind in ("device", "foreign file") and os.getuid() != 0:
+        pytest.skip("only root can make that")
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "full folder":
+        path.mkdir()
+        (path / "precious").touch()
+    elif kind == "pipe":
+        os.mkfifo(path, 0o600)
+    elif kind == "device":
+        try:
+            os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, 3))
+        except PermissionError:
+            pytest.skip("making a device is not permitted here")
+    else:
+        path.touch(mode=0o600)
+        os.chown(path, STRANGER, STRANGER)
