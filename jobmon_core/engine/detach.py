@@ -13,13 +13,13 @@ import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
-from jobmon_core.domain.errors import AlreadyWatched, JobmonError, StorageFailed
+from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.engine.clock import SystemClock
 from jobmon_core.engine.estate import Estate
 from jobmon_core.engine.handshake import BUSY, FULL, READY
 from jobmon_core.store.files import opened_private
 from jobmon_core.store.home import Home
-from jobmon_core.store.lock import own_for_life
+from jobmon_core.store.lock import seize_job
 from jobmon_core.store.slots import Slots
 
 if TYPE_CHECKING:
@@ -34,7 +34,6 @@ _CPU_SHARE = 0.6  # of a limit that is lower
 def load() -> None:
     """Import what takes long, before it is needed."""
     import daemon  # noqa: F401 - loaded for later
-    import filelock  # noqa: F401 - likewise
 
 
 def become_monitor(
@@ -77,10 +76,9 @@ def _own(home: Home, job_ids: Sequence[str]) -> dict[str, int]:
     """Take the jobs that are free; job id -> descriptor of its lock."""
     held: dict[str, int] = {}
     for job_id in job_ids:
-        try:
-            held[job_id] = own_for_life(home.monitors / f"{job_id}.lock")
-        except AlreadyWatched:
-            continue  # what others hold is theirs; the caller learns it from what is missing
+        lock = seize_job(home.monitors / f"{job_id}.lock")
+        if lock is not None:  # what others hold is theirs; the caller learns it from what is missing
+            held[job_id] = lock
     return held
 
 
