@@ -151,10 +151,14 @@ def _object(rows: Sequence[Row]) -> dict[str, dict[str, float | bool | None]]:
     return {row.what: {"figure": row.figure, "bound": row.bound, "met": row.met} for row in rows}
 
 
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.4g}"
+
+
 def _table(rows: Sequence[Row]) -> str:
     words = {True: "yes", False: "NO", None: ""}
     shown = [
-        (row.what, f"{row.figure:.4g}", "" if row.bound is None else f"{row.bound:g}", words[row.met])
+        (row.what, _number(row.figure), "" if row.bound is None else _number(row.bound), words[row.met])
         for row in rows
     ]
     return tabulate(shown, ("figure", "value", "bound", "met"), disable_numparse=True)

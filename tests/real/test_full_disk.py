@@ -6,48 +6,26 @@ import os
 import re
 import signal
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
+from tests.support.disk import SmallDisk, small_disk
 from tests.support.failing import UNTIL_GO, assert_failed_and_told_once, kill, let_go
 from tests.support.user import User
 from tests.support.waiting import eventually
 
 
-class Disk:
-    """The disk that holds jobmon's home, very small."""
-
-    def __init__(self, folder: Path) -> None:
-        self._ballast = folder / "ballast"
-
-    def fill(self) -> None:
-        """Leave no room."""
-        with self._ballast.open("wb", buffering=0) as file:
-            try:
-                while file.write(bytes(4096)):
-                    continue
-            except OSError:
-                return
-
-    def free(self) -> None:
-        """Make room again."""
-        self._ballast.unlink()
-
-
 @pytest.fixture
-def disk(user: User) -> Iterator[Disk]:
+def disk(user: User) -> Iterator[SmallDisk]:
     """A disk of one megabyte under the user's home."""
-    if user.run("mount", "-t", "tmpfs", "-o", "size=1m,mode=700", "tmpfs", str(user.home)).returncode:
-        pytest.skip("only root can mount a disk")
-    user.configure()
-    yield Disk(user.home)
-    user.leave()
-    user.run("umount", "-l", str(user.home))
+    with small_disk(user.home, "1m") as disk:
+        user.configure()
+        yield disk
+        user.leave()
 
 
 def test_a_job_submitted_with_a_full_disk_is_submitted_and_can_be_watched_later(
-    user: User, disk: Disk
+    user: User, disk: SmallDisk
 ) -> None:
     disk.fill()
     done = user.jobmon("submit", "--wrap", "exit 5")
@@ -62,7 +40,7 @@ def test_a_job_submitted_with_a_full_disk_is_submitted_and_can_be_watched_later(
     assert_failed_and_told_once(user, job_id)
 
 
-def test_a_disk_that_fills_up_costs_a_watched_job_nothing_but_time(user: User, disk: Disk) -> None:
+def test_a_disk_that_fills_up_costs_a_watched_job_nothing_but_time(user: User, disk: SmallDisk) -> None:
     job_id = user.submit(user.script(UNTIL_GO))
     user.watched_as(job_id, "RUNNING")
     pid = user.monitor_pid(job_id)
@@ -82,7 +60,9 @@ def test_a_disk_that_fills_up_costs_a_watched_job_nothing_but_time(user: User, d
     assert_failed_and_told_once(user, job_id)
 
 
-def test_a_monitor_that_died_on_a_full_disk_is_recovered_when_there_is_room(user: User, disk: Disk) -> None:
+def test_a_monitor_that_died_on_a_full_disk_is_recovered_when_there_is_room(
+    user: User, disk: SmallDisk
+) -> None:
     job_id = user.submit(user.script(UNTIL_GO))
     user.watched_as(job_id, "RUNNING")
     kill(user, job_id)

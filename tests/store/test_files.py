@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import stat
 import subprocess
 import time
@@ -14,10 +13,10 @@ import pytest
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.store.files import made_folder, private_folder, read_own, write_atomically
 from jobmon_core.store.leftovers import temporary
+from tests.support.disk import small_disk
 from tests.support.processes import in_a_copy, python, said
 
 KILLS = 25
-MOUNT, UMOUNT = shutil.which("mount"), shutil.which("umount")
 WRITER = """
 import sys
 from pathlib import Path
@@ -34,23 +33,10 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def mounted(*arguments: str) -> bool:
-    return (
-        MOUNT is not None
-        and not subprocess.run([MOUNT, *arguments], capture_output=True, check=False).returncode
-    )
-
-
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 256 KiB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    if mounted("-t", "tmpfs", "-o", "size=256k", "tmpfs", str(folder)):
-        yield folder
-        subprocess.run([UMOUNT or "", str(folder)], check=True)
-    else:
-        pytest.skip("mounting a small disk is not permitted here")
+def disk(tmp_path: Path) -> Iterator[Path]:
+    with small_disk(tmp_path / "disk") as found:
+        yield found.folder
 
 
 def test_a_writer_killed_at_any_instant_leaves_a_whole_file(tmp_path: Path) -> None:
@@ -64,21 +50,21 @@ def test_a_writer_killed_at_any_instant_leaves_a_whole_file(tmp_path: Path) -> N
         assert content in (b"a" * 100_000, b"b" * 100_000)
 
 
-def test_a_full_disk_leaves_the_old_content_and_nothing_else(small_disk: Path) -> None:
-    path = small_disk / "state"
+def test_a_full_disk_leaves_the_old_content_and_nothing_else(disk: Path) -> None:
+    path = disk / "state"
     write_atomically(path, b"old")
     with pytest.raises(StorageFailed, match="state can't be written: No space left"):
         write_atomically(path, b"x" * 1_000_000)
     assert path.read_bytes() == b"old"
-    assert list(small_disk.iterdir()) == [path]
+    assert list(disk.iterdir()) == [path]
 
 
-def test_a_read_only_disk_is_told_in_words(small_disk: Path) -> None:
-    assert mounted("-o", "remount,ro", str(small_disk))
+def test_a_read_only_disk_is_told_in_words(disk: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)  # noqa: S607 - a system program
     with pytest.raises(StorageFailed, match="Read-only file system"):
-        write_atomically(small_disk / "state", b"x")
+        write_atomically(disk / "state", b"x")
     with pytest.raises(StorageFailed, match="Read-only file system"):
-        private_folder(small_disk / "folder")
+        private_folder(disk / "folder")
 
 
 def test_a_file_where_a_folder_should_be_is_told_in_words(tmp_path: Path) -> None:

@@ -34,8 +34,8 @@ class SmallDisk:
 
 @contextmanager
 def small_disk(folder: Path, size: str = "256k") -> Iterator[SmallDisk]:
-    """Mount one; the test is skipped where that is not permitted."""
-    folder.mkdir()
+    """Mount one over a folder; the test is skipped where that is not permitted."""
+    folder.mkdir(exist_ok=True)
     mount, umount = shutil.which("mount"), shutil.which("umount")
     options = ("-t", "tmpfs", "-o", f"size={size},mode=700", "tmpfs", str(folder))
     if (
