@@ -36,6 +36,7 @@ from benchmarks.burden.scenes import (
 from benchmarks.burden.somebody import become_somebody
 
 USERS, JOBS_EACH = 1000, 100
+WHOLE_FROM = 100  # a figure is shown without decimals
 MB = 1024.0  # kB, as the kernel counts
 CPU_SHARE = 0.002
 LINEAR = 1.5  # what a job may cost more among the most jobs than among the fewest; 100 if it were quadratic
@@ -152,7 +153,7 @@ def _object(rows: Sequence[Row]) -> dict[str, dict[str, float | bool | None]]:
 
 
 def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.4g}"
+    return f"{value:,.0f}" if value >= WHOLE_FROM else f"{value:.4g}"
 
 
 def _table(rows: Sequence[Row]) -> str:
