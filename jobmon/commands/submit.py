@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from jobmon.errors import UsageError, say
-from jobmon_core.domain.errors import SchedulerMissing
+from jobmon_core.domain.errors import SchedulerMissing, StorageFailed
 from jobmon_core.domain.newjob import BACKENDS
 from jobmon_core.engine.standby import Standby
 
@@ -43,7 +43,7 @@ What follows is sbatch's own help."""
 def run(arguments: Sequence[str]) -> int:
     """Submit and watch; return sbatch's exit code."""
     backend, wants_sentinel, rest = _own_options(list(arguments))
-    standby = Standby()  # before the other imports, which it makes its own side by side
+    standby = _standby()  # before the other imports, which it makes its own side by side
     try:
         from jobmon.commands.shop import open_shop
         from jobmon_core.engine.intake import Intake
@@ -55,7 +55,16 @@ def run(arguments: Sequence[str]) -> int:
             return _help(intake, backend, rest)
         return _as_exit_code(intake.submit(backend, rest))
     finally:
-        standby.dismiss()
+        if standby:
+            standby.dismiss()
+
+
+def _standby() -> Standby | None:
+    """Prepare the monitor; a host without room for it now may have some when the job is submitted."""
+    try:
+        return Standby()
+    except StorageFailed:
+        return None
 
 
 def _help(intake: Intake, backend: str | None, rest: list[str]) -> int:

@@ -30,6 +30,8 @@ def not_after(job: WatchedJob, now_s: float) -> WatchedJob:
 
 
 def _task(task: Task, now_s: float) -> Task:
+    history = tuple(replace(moment, at_s=min(moment.at_s, now_s - _SLACK_S)) for moment in task.history)
+    task = replace(task, history=history)
     if task.inquiry is None:
         return task
     inquiry = replace(

@@ -60,7 +60,10 @@ class Finish:
 
 Action = AskRecord | AskAccounting | Explain | Warn | AllClear | Deliver | Finish
 
-_QUESTION_S = 3.0  # that any question is given to be answered
+_FIRST_QUESTION_S = (
+    20.0  # given to be answered: a database under load needs it, and the grace has room for it
+)
+_QUESTION_S = 3.0  # likewise to a later one
 EXPLAINED_AT_MOST = 50  # failed tasks of one array whose logs are read: the digest groups by cause
 
 
@@ -99,9 +102,15 @@ def wake_s(job: WatchedJob, policy: Policy, looked_s: float, now_s: float) -> fl
 
 
 def answer_within_s(job: WatchedJob, policy: Policy, now_s: float) -> float:
-    """Return how long accounting may take to answer: no longer than an end that is proved waits for it."""
+    """Return how long accounting may take to answer: no longer than an end that is proved waits for it.
+
+    While any part lives nothing can be told, so nothing waits.
+    """
+    if job.waiting or any(task.end is None and task.inquiry is None for task in job.tasks.values()):
+        return NO_HURRY_S
     left_s = min((until_s - now_s for until_s in _details_until_s(job, policy, now_s)), default=NO_HURRY_S)
-    return max(left_s, _QUESTION_S)
+    is_first = any(inquiry.asked == 0 for inquiry in _inquiries(job))
+    return max(left_s, _FIRST_QUESTION_S if is_first else _QUESTION_S)
 
 
 def _details_until_s(job: WatchedJob, policy: Policy, now_s: float) -> list[float]:

@@ -199,7 +199,7 @@ def fold_record(job: WatchedJob, answer: RecordAnswer, now_s: float) -> WatchedJ
         case Unreachable():
             return job
         case NotListed():
-            return each_inquiry(job, lambda _, inquiry: replace(inquiry, record_gone=True))
+            return each_inquiry(job, lambda _, inquiry: _forgotten(inquiry))
         case told:
             job = _without_namesake(job, told)
             records = [record for record in told if job.is_ours(record.submit_s)]
@@ -207,6 +207,12 @@ def fold_record(job: WatchedJob, answer: RecordAnswer, now_s: float) -> WatchedJ
                 _counted(_described(job, records), records),
                 lambda task, inquiry: _recorded(task, inquiry, records),
             )
+
+
+def _forgotten(inquiry: Inquiry) -> Inquiry:
+    """Note that slurmctld knows the job no more, and so that it does not live, whatever it said before."""
+    lives = inquiry.record is not None and inquiry.record.state.is_alive
+    return replace(inquiry, record_gone=True, record=None if lives else inquiry.record)
 
 
 def _first_submission(job: WatchedJob, submitted_s: Sequence[int | None]) -> int | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
@@ -61,7 +62,8 @@ def become_monitor(
         _allow_many_files()
         estate = Estate(home, _own(home, job_ids), slot, ceiling, _cpu_s())
         estate.sign_slot()
-        os.write(word, (READY + " ".join(estate.locks) if estate.locks else BUSY).encode())
+        with suppress(BrokenPipeError):  # who gave the order is gone: the job needs its monitor all the more
+            os.write(word, (READY + " ".join(estate.locks) if estate.locks else BUSY).encode())
         if estate.locks:
             estate.become_monitor()
     except JobmonError as error:

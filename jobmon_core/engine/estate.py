@@ -42,9 +42,11 @@ class Estate:
     @classmethod
     def of(cls, words: Sequence[str]) -> Estate:
         """Read what `words` wrote."""
-        root, ceiling, cpu_s, slot, predecessor, locks, *job_ids = words
+        root, mark, ceiling, cpu_s, slot, predecessor, locks, *job_ids = words
         held = dict(zip(job_ids, map(int, locks.split(",")), strict=True))
-        return cls(Home(Path(root)), held, _given(slot), int(ceiling), float(cpu_s), _given(predecessor))
+        return cls(
+            Home(Path(root)), held, _given(slot), int(ceiling), float(cpu_s), _given(predecessor), mark
+        )
 
     def words(self) -> list[str]:
         """Return what `of` reads, as arguments of a program."""
@@ -52,6 +54,7 @@ class Estate:
         locks = ",".join(map(str, self.locks.values()))
         return [
             str(self.home.root),
+            self.mark,
             str(self.ceiling),
             str(self.cpu_s),
             *map(str, numbers),

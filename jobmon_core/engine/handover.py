@@ -37,7 +37,10 @@ def hand_over(estate: Estate, become: Callable[[Estate], NoReturn] | None = None
         estate: what is handed over; nothing of the jobs may be unsaved.
         become: what the copy does to become the new monitor; by default the real thing.
     """
-    reading, writing = os.pipe()
+    try:
+        reading, writing = os.pipe()
+    except OSError as error:
+        return f"no pipe could be made: {error.strerror}"
     try:
         pid = os.fork()
     except OSError as error:
@@ -57,16 +60,22 @@ def hand_over(estate: Estate, become: Callable[[Estate], NoReturn] | None = None
     return _taken_back(estate, pid, word)
 
 
-def report(estate: Estate) -> bool:
+def report(estate: Estate, *, is_able: bool) -> bool:
     """Name this process the owner of everything, and tell the predecessor so.
 
+    Args:
+        estate: what this process was handed.
+        is_able: whether it could take up every job.
+
     Returns:
-        False where the disk refused that, and the predecessor, who lives, takes everything back.
+        False where it could not, or the disk refused, and the predecessor, who lives, takes everything back.
     """
     pipe, estate.predecessor = estate.predecessor, None
     if pipe is None:
         return True
     with open(pipe, "wb", buffering=0) as speaking:
+        if not is_able and _told(speaking, "it could not take up every job"):
+            return False
         try:
             estate.sign()
         except StorageFailed as error:

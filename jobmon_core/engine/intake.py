@@ -86,14 +86,14 @@ class Intake:
             return
         try:
             self.start(job)
-        except JobmonError as error:
+        except (JobmonError, OSError) as error:  # whatever it was, sbatch's exit code stands
             self._tell_unwatched(submitted, error, "jobmon recover")
         else:
             self.tell(f"watching job {submitted.ref}; `jobmon status` shows it")
         if self.post:
             self.post(job)
 
-    def _tell_unwatched(self, submitted: Submitted, error: JobmonError, remedy: str) -> None:
+    def _tell_unwatched(self, submitted: Submitted, error: Exception, remedy: str) -> None:
         self.tell(f"job {submitted.ref} is submitted, but not watched: {error}; `{remedy}` tries again")
 
     def start(self, job: WatchedJob | NewJob) -> None:

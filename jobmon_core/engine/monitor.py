@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.errors import AlreadyWatched, JobmonError, StorageFailed
 from jobmon_core.domain.heartbeat import heard_s
 from jobmon_core.engine import toolbox
+from jobmon_core.engine.claims import claim
 from jobmon_core.engine.clock import Clock, SystemClock, Wake
 from jobmon_core.engine.estate import Estate
+from jobmon_core.engine.handover import hand_over, report
 from jobmon_core.engine.wiring import Workshop
+from jobmon_core.store.owner import Owner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,27 +33,35 @@ if TYPE_CHECKING:
 _AFTER_TROUBLE_S = 30.0  # before a job whose state could not be saved is taken up again
 _HEARTBEAT_S = 60.0
 _HANDOVER_AGAIN_S = 300.0  # after one that failed
+_CODE_AGAIN_S = 300.0  # between two starts for lack of code: the new one may lack it too
 
 
 class Monitor:
     """A set of supervisors, each called when it is due."""
 
     def __init__(self, supervisors: dict[str, Supervisor], clock: Clock, beat: Callable[[str], None]) -> None:
-        """Watch ``supervisors``, by the ids of their jobs; ``beat`` gives a sign of life for one."""
+        """Watch ``supervisors``, by the ids of their jobs; ``beat`` gives a sign of life for one.
+
+        It may put another supervisor in the place of the one that is there.
+        """
         self._supervisors = supervisors
         self._due = dict.fromkeys(supervisors, 0.0)
         self._clock = clock
         self._beat = beat
         self._unsaved: set[str] = set()  # jobs of which the disk may not hold what is known
+        self.lacks_code = False  # jobmon was moved, removed or replaced since this process began
 
     def add(self, job_id: str, supervisor: Supervisor) -> None:
-        """Watch one more job, from now on."""
+        """Watch one more job from now on, or one anew."""
+        if job_id in self._supervisors:
+            self.drop(job_id)
         self._supervisors[job_id] = supervisor
         self._due[job_id] = 0.0
 
     def drop(self, job_id: str) -> None:
         """Watch a job no longer."""
-        del self._supervisors[job_id], self._due[job_id]
+        self._supervisors.pop(job_id).leave()
+        del self._due[job_id]
         self._unsaved.discard(job_id)
 
     @property
@@ -63,13 +74,13 @@ class Monitor:
 
         Trouble with one job leaves the others alone.
         """
-        for job_id, supervisor in list(self._supervisors.items()):
+        for job_id in list(self._supervisors):
             try:
                 self._beat(job_id)
                 if self._due[job_id] > self._clock.now():
                     continue
                 self._unsaved.add(job_id)
-                due = supervisor.round()
+                due = self._supervisors[job_id].round()
                 self._unsaved.discard(job_id)
             except AlreadyWatched as error:
                 log(job_id, f"left alone from now on: {error}")
@@ -78,10 +89,9 @@ class Monitor:
             except JobmonError as error:
                 log(job_id, f"trouble: {error}")
                 due = self._clock.now() + _AFTER_TROUBLE_S
-            except Exception:  # noqa: BLE001 - a fault of ours in one job must not end the watch over all
-                import traceback  # only here: a monitor that waits for days stays small
-
-                log(job_id, f"a fault of jobmon itself: {traceback.format_exc()}")
+            except Exception as error:  # noqa: BLE001 - a fault of ours in one job must not end the watch over all
+                self.lacks_code |= isinstance(error, ImportError)
+                log(job_id, _fault(error))
                 due = self._clock.now() + _AFTER_TROUBLE_S
             if due is None:
                 self.drop(job_id)
@@ -126,7 +136,9 @@ class Watch:
     def __init__(self, shop: Workshop, estate: Estate, log: Log, fresh_until_s: float) -> None:
         """Take up the jobs, each by itself; do not hand over before ``fresh_until_s`` (Unix seconds)."""
         self._shop, self._estate, self._log, self._fresh_until_s = shop, estate, log, fresh_until_s
-        self._monitor = Monitor({}, shop.clock, lambda job_id: shop.owner_record(job_id).beat())
+        self._monitor = Monitor({}, shop.clock, self._beat)
+        self._began_s = shop.clock.now()
+        self._is_whole = True  # whether every job could be taken up
         self._own_log = partial(log, next(iter(estate.locks)))
         self._heartbeat = toolbox.heartbeat(shop, self._own_log)
         self._offers = estate.offers
@@ -135,21 +147,23 @@ class Watch:
                 self._take_up(job_id)
             except JobmonError as error:
                 log(job_id, f"not watched: {error}")
+                self._is_whole = False
 
     def keep(self) -> bool:
         """Watch until nothing is left to do here; return False where all has to be taken up anew."""
         if not self._is_heir():
             return True
         while True:
-            self._look_for_offers()
+            self._tried(self._look_for_offers)
             left = self._monitor.pass_over(self._log, self._done)
             for job_id in set(self._estate.locks).difference(left):
-                self._estate.release(job_id)
-            if not left and not self._look_for_offers():
+                self._tried(partial(self._estate.release, job_id))
+            if not left and not self._tried(self._look_for_offers):
                 return True
             self._heartbeat.after_pass(self._monitor.heard_s())
+            self._renew_code()
             if self._is_worn():
-                return self._hand_over()
+                return bool(self._tried(self._hand_over))
             if self._monitor.wait() is Wake.LEAVE:
                 for job_id in self._estate.locks:
                     self._log(job_id, "asked to leave by SIGTERM; `jobmon recover` takes the job up again")
@@ -159,9 +173,7 @@ class Watch:
         """Take over from the monitor that hands over to this process; return False where it keeps all."""
         if self._estate.predecessor is None:
             return True
-        from jobmon_core.engine.handover import report
-
-        return report(self._estate)
+        return report(self._estate, is_able=self._is_whole)
 
     def _look_for_offers(self) -> bool:
         """Take up what is offered to the monitors of these surroundings; return whether anything was."""
@@ -169,8 +181,6 @@ class Watch:
             self._estate.want_slot()
         before = len(self._estate.locks)
         for job_id in self._offers.open():
-            from jobmon_core.engine.claims import claim
-
             claim(self._estate, job_id, self._take_up, partial(self._log, job_id))
         return len(self._estate.locks) > before
 
@@ -182,13 +192,40 @@ class Watch:
 
     def _hand_over(self) -> bool:
         """Have a fresh process follow the jobs; return False where this one has to go on itself."""
-        from jobmon_core.engine.handover import hand_over
-
         self._own_log(f"monitor {os.getpid()} hands over, after {self._shop.clock.cpu_s():.1f} s of CPU time")
         why = hand_over(self._estate)
         if why:
             self._own_log(f"monitor {os.getpid()} goes on, for it could not hand over: {why}")
         return not why
+
+    def _renew_code(self) -> None:
+        """Begin anew with the code that is there now, where this process can't load its own any more."""
+        if self._monitor.lacks_code and self._shop.clock.now() - self._began_s >= _CODE_AGAIN_S:
+            self._own_log(f"monitor {os.getpid()} starts again: jobmon's own code was moved or replaced")
+            self._estate.become_monitor()
+
+    def _tried(self, work: Callable[[], bool | None]) -> bool | None:
+        """Do what must not end the watch over all jobs, whatever comes of it."""
+        try:
+            return work()
+        except Exception as error:  # noqa: BLE001 - as in the rounds
+            self._own_log(_fault(error))
+            return None
+
+    def _beat(self, job_id: str) -> None:
+        """Give a sign of life for a job.
+
+        Where nobody is named, somebody took over while this process was silent, and finished or died: what is
+        on the disk counts, not what is remembered here.
+        """
+        record = self._shop.owner_record(job_id)
+        if not record.beat():
+            record.claim(Owner.this_process())
+            try:
+                self._take_up(job_id)
+            except JobmonError:
+                record.remove()  # so that the next sign of life tries again
+                raise
 
     def _take_up(self, job_id: str) -> None:
         self._monitor.add(job_id, toolbox.supervisor(self._shop, job_id, partial(self._log, job_id)))
@@ -198,6 +235,12 @@ class Watch:
         self._log(job_id, "done")
         self._shop.owner_record(job_id).remove()
         self._shop.withdraw_request(job_id)
+
+
+def _fault(error: Exception) -> str:
+    import traceback  # only here: a monitor that waits for days stays small
+
+    return f"a fault of jobmon itself: {''.join(traceback.format_exception(error))}"
 
 
 def _sweep(shop: Workshop, log: Callable[[str], None]) -> None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.answers import NO_HURRY_S, Disabled, Reply, Unreachable
+from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.store.lock import turn
 from jobmon_core.store.replies import ReplyFile, SharedReply
 
@@ -22,18 +23,21 @@ if TYPE_CHECKING:
     from jobmon_core.store.replies import Stamp
 
 _NAME_LASTS_S = 86_400.0
+_NAME_AGAIN_S = 60.0  # after a question without an answer
 COALESCE_S = 1.0  # endings are collected until so long none came, and then asked about all at once
 COLLECTED_AT_MOST_S = 20.0  # however many come: accounting's details are waited for a little longer than this
 _MOMENT_S = 60.0  # endings that are no further apart are asked about together
 KEPT_S = 60.0  # how long an answer stays beside newer ones: those who wait for it look once a second
+_KEPT_LETTERS = 4 << 20  # of all those that stay: every look reads them
 
 
 @dataclass(frozen=True, slots=True)
 class QueueView:
-    """What the queue said about one job, and when it was asked."""
+    """What the queue said about one job, when it was asked, and when it had answered."""
 
     asked_s: float
     answer: tuple[QueueRow, ...] | Unreachable
+    came_s: float
 
 
 @dataclass(slots=True)
@@ -46,13 +50,21 @@ class SharedQueue:
     scheduler: Scheduler
     file: ReplyFile
     clock: Clock
-    _followed: set[int] = field(default_factory=set, init=False)
+    _followed: dict[int, int] = field(default_factory=dict, init=False)  # parts of one array share an id
     _views: dict[int, QueueView] = field(default_factory=dict, init=False)  # of those that are followed
     _stamp: Stamp | None = field(default=None, init=False)  # of the answer that the views are of
+    _unwritten: SharedReply = field(default_factory=SharedReply, init=False)  # which the disk refused
 
     def follow(self, job_id: int) -> None:
         """Read the next answers for this job too."""
-        self._followed.add(job_id)
+        self._followed[job_id] = self._followed.get(job_id, 0) + 1
+
+    def forget(self, job_id: int) -> None:
+        """Undo one `follow`."""
+        self._followed[job_id] = self._followed.get(job_id, 0) - 1
+        if self._followed[job_id] <= 0:
+            del self._followed[job_id]
+            self._views.pop(job_id, None)
 
     def look(self, user: str, job_id: int, max_age_s: float) -> QueueView | None:
         """Return a view not older than ``max_age_s``; None while another monitor is asking for one.
@@ -73,38 +85,47 @@ class SharedQueue:
         return view
 
     def ended_lately(self, job_ids: Iterable[int]) -> Iterator[int]:
-        """Yield those of these jobs that the latest answer shows as ended a moment ago."""
-        reply = self.file.read()
+        """Yield those of these jobs that the latest answer shows as ended, as a whole, a moment ago."""
+        reply = self._latest()
         if not reply.text:
             return
         for job_id in job_ids:
             rows = self.scheduler.read_queue(reply.text, job_id)
-            if any(row.end_s is not None and row.end_s > reply.asked_s - _MOMENT_S for row in rows):
+            last_s = max((row.end_s for row in rows if row.end_s is not None), default=0)
+            if last_s > reply.asked_s - _MOMENT_S and not any(row.state.is_alive for row in rows):
                 yield job_id
 
     def _is_fresh(self, view: QueueView, max_age_s: float) -> bool:
-        return 0 <= self.clock.now() - view.asked_s < max_age_s
+        # from its coming on: a scheduler that takes long to answer is not to be asked without a pause
+        return 0 <= self.clock.now() - view.came_s < max_age_s
 
     def _view(self, job_id: int) -> QueueView:
         """Return what the answer in the file says of a job; the file is read where it is another one."""
         stamp = self.file.stamp()
         if stamp is None or stamp != self._stamp or job_id not in self._views:
-            self.follow(job_id)
-            reply = self.file.read()
-            self._views = {each: self._read(reply, each) for each in self._followed}
+            reply = self._latest()
+            self._views = {each: self._read(reply, each) for each in {*self._followed, job_id}}
             self._stamp = stamp
         return self._views[job_id]
 
+    def _latest(self) -> SharedReply:
+        return max(self.file.read(), self._unwritten, key=lambda reply: reply.asked_s)
+
     def _read(self, reply: SharedReply, job_id: int) -> QueueView:
         if reply.problem:
-            return QueueView(reply.asked_s, Unreachable(reply.problem))
+            return QueueView(reply.asked_s, Unreachable(reply.problem), reply.asked_s + reply.took_s)
         # where nobody has asked yet there is nothing to read
         rows = self.scheduler.read_queue(reply.text, job_id) if reply.asked_s else ()
-        return QueueView(reply.asked_s, rows)
+        return QueueView(reply.asked_s, rows, reply.asked_s + reply.took_s)
 
     def _ask(self, user: str) -> None:
         asked_s = self.clock.now()
-        self.file.write(_shared(self.scheduler.ask_queue(user), asked_s))
+        reply = _shared(self.scheduler.ask_queue(user), asked_s)
+        reply = replace(reply, took_s=max(0.0, self.clock.now() - asked_s))
+        try:
+            self.file.write(reply)
+        except StorageFailed:  # not a question more for that: a full disk is no fault of the scheduler's
+            self._unwritten, self._stamp = reply, None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +139,15 @@ class SharedClusterName:
     def get(self) -> str:
         """Return the name; empty where the scheduler will not say now."""
         known = self.file.read()
-        if known.text and 0 <= self.clock.now() - known.asked_s < _NAME_LASTS_S:
+        if known.text and not known.problem and 0 <= self.clock.now() - known.asked_s < _NAME_LASTS_S:
+            return known.text
+        if known.problem and 0 <= self.clock.now() - known.asked_s < _NAME_AGAIN_S:
             return known.text
         name = self.scheduler.cluster_name()
-        if name:
-            self.file.write(SharedReply(self.clock.now(), name))
-        return name
+        # a host does not change its cluster while that one is away: what it was is better than nothing
+        reply = SharedReply(self.clock.now(), name or known.text, "" if name else "no answer")
+        self.file.write(reply)
+        return reply.text
 
     def last_known(self) -> str:
         """Return the name as it was last told, without asking; empty where it never was."""
@@ -152,9 +176,9 @@ class SharedAccounting:
             if not mine:
                 return None
             reply = self.file.read()
-            for known in (reply, *reply.earlier):
-                if job_id in known.about and since_s <= known.asked_s <= self.clock.now():
-                    return self._answer(known, job_id)
+            answer = self._found(reply, job_id, since_s)
+            if answer is not None:
+                return answer
             wanted = {**reply.wanted}
             wanted.setdefault(str(job_id), self.clock.now())
             if self._more_may_come(wanted.values()):
@@ -162,19 +186,26 @@ class SharedAccounting:
                 return None
             return self._answer(self._ask(reply, wanted, within_s), job_id)
 
+    def known(self, job_id: int, since_s: float) -> AccountingAnswer | None:
+        """Return an answer asked for at ``since_s`` or later, if there is one; ask for nothing."""
+        return self._found(self.file.read(), job_id, since_s)
+
+    def _found(self, reply: SharedReply, job_id: int, since_s: float) -> AccountingAnswer | None:
+        for known in (reply, *reply.earlier):
+            if job_id in known.about and since_s <= known.asked_s <= self.clock.now():
+                return self._answer(known, job_id)
+        return None
+
     def _more_may_come(self, since_s: Collection[float]) -> bool:
         """Whether to wait for other endings of the same moment: a busy host finds them one by one."""
         now_s = self.clock.now()
         return 0 <= now_s - max(since_s) < COALESCE_S and 0 <= now_s - min(since_s) < COLLECTED_AT_MOST_S
 
     def _ask(self, known: SharedReply, wanted: dict[str, float], within_s: float) -> SharedReply:
-        job_ids = tuple(sorted({*map(int, wanted), *self.others()}))
         asked_s = self.clock.now()
-        earlier = tuple(
-            replace(each, wanted={}, earlier=())
-            for each in (known, *known.earlier)
-            if each.about and 0 <= asked_s - each.asked_s < KEPT_S
-        )
+        earlier = tuple(_still_kept((known, *known.earlier), asked_s))
+        told = {job_id for each in earlier for job_id in each.about}
+        job_ids = tuple(sorted({*map(int, wanted), *(other for other in self.others() if other not in told)}))
         answer = _shared(self.scheduler.ask_accounting(job_ids, within_s), asked_s)
         reply = replace(answer, about=job_ids, earlier=earlier)
         self.file.write(reply)
@@ -186,6 +217,17 @@ class SharedAccounting:
         if reply.problem:
             return Unreachable(reply.problem)
         return self.scheduler.read_accounting(reply.text, job_id)
+
+
+def _still_kept(replies: Iterable[SharedReply], now_s: float) -> Iterator[SharedReply]:
+    """Yield the answers that somebody may still have to read, the newest first."""
+    room = _KEPT_LETTERS
+    for reply in replies:
+        room -= len(reply.text)
+        if room < 0:
+            return  # who has not read the others asks again
+        if reply.about and 0 <= now_s - reply.asked_s < KEPT_S:
+            yield replace(reply, wanted={}, earlier=())
 
 
 def _shared(answer: Reply | Disabled | Unreachable, asked_s: float) -> SharedReply:

@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.errors import AlreadyWatched, JobmonError, StorageFailed
+from jobmon_core.domain.errors import AlreadyWatched, StateUnreadable, StorageFailed
 from jobmon_core.engine.census import STALE_AFTER_S, Health, Snapshot, snapshot
 from jobmon_core.engine.clock import SystemClock, Wake
 from jobmon_core.engine.estate import Estate
@@ -41,23 +41,25 @@ class Sentinel:
         self._said = ""
 
     def lock_to_take_over(self) -> int | None:
-        """Wait; return the monitor's lock once this process is to be the monitor, None where it may leave.
-
-        Raises:
-            StateUnreadable: the state can't be read.
-        """
-        while (found := self._look()).health is not Health.DONE:
-            if found.health not in _WAITS and (lock := self._claimed()) is not None:
+        """Wait; return the monitor's lock once this process is to be the monitor, None where it may leave."""
+        while (found := self._look()) is None or found.health is not Health.DONE:
+            if found and found.health not in _WAITS and (lock := self._claimed()) is not None:
                 self._log(f"{_gone(found)}; this sentinel takes over")
                 return lock
             if self._shop.clock.wait(_LOOK_S) is Wake.LEAVE:
-                self._log(f"its time is up, and {_monitor(found)} has not told all yet: it is left to it")
+                who = _monitor(found) if found else "its monitor"
+                self._log(f"its time is up, and {who} has not told all yet: it is left to it")
                 return None
         self._log(_why_done(found.job))
         return None
 
-    def _look(self) -> Snapshot:
-        found = snapshot(self._shop, self._shop.store.load(self._job_id))
+    def _look(self) -> Snapshot | None:
+        """Return the job as it stands; None where its state can't be read now, as while a server is away."""
+        try:
+            found = snapshot(self._shop, self._shop.store.load(self._job_id))
+        except StateUnreadable as error:
+            self._say_once(f"{error}; tries again")
+            return None
         if found.health in _WAITS:
             self._say_once(f"{_monitor(found)} {_WAITS[found.health]}")
         return found
@@ -102,17 +104,13 @@ def _why_done(job: WatchedJob) -> str:
 
 
 def main() -> None:
-    """Run on a node: ``HOME STATE_ID``; where the state can't be read, say so and end with 1."""
+    """Run on a node: ``HOME STATE_ID``."""
     os.umask(_UMASK)
     signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
     shop, job_id = Workshop(Home(Path(sys.argv[1])), os.environ), sys.argv[2]
     logbook = shop.monitor_log(job_id)
     name = f"sentinel {os.environ.get('SLURM_JOB_ID', os.getpid())} on {os.uname().nodename}"
-    try:
-        lock = Sentinel(shop, job_id, lambda event: logbook.write(f"{name}: {event}")).lock_to_take_over()
-    except JobmonError as error:
-        logbook.write(f"{name}: {error}")
-        sys.exit(1)
+    lock = Sentinel(shop, job_id, lambda event: logbook.write(f"{name}: {event}")).lock_to_take_over()
     if lock is not None:
         Estate(shop.home, {job_id: lock}, mark=_TAKES_NO_MORE).become_monitor()
 

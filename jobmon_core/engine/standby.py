@@ -13,6 +13,8 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
+from jobmon_core.domain.errors import StorageFailed
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
@@ -25,11 +27,18 @@ class Standby:
     """The copy, and the two pipes to it; it takes one order, or is dismissed."""
 
     def __init__(self) -> None:
-        """Make the copy; the caller must have no threads."""
+        """Make the copy; the caller must have no threads.
+
+        Raises:
+            StorageFailed: the host has no room for another process.
+        """
         _fill_standard_streams()
-        order, orders = os.pipe()
-        words, word = os.pipe()
-        pid = os.fork()
+        try:
+            order, orders = os.pipe()
+            words, word = os.pipe()
+            pid = os.fork()
+        except OSError as error:
+            raise StorageFailed(f"no process can be started for the monitor: {error.strerror}") from error
         if pid == 0:
             os.close(orders)
             os.close(words)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.delivery import Owed
     from jobmon_core.domain.diagnosis import Diagnosis
     from jobmon_core.domain.job import WatchedJob
+    from jobmon_core.domain.observation import AccountingAnswer
     from jobmon_core.domain.policy import Policy
     from jobmon_core.engine.clock import Clock
     from jobmon_core.engine.outages import Outages
@@ -65,11 +66,20 @@ class Supervisor:
     """One watched job and what is being done about it."""
 
     def __init__(self, job: WatchedJob, tools: Tools) -> None:
-        """Take up ``job`` where its state file left off."""
-        self.job = job
+        """Take up ``job`` where its state file left off.
+
+        A silence that nobody was told of begins anew: while there was no monitor, nobody asked.
+        """
+        self.job = job if job.outage_s is not None else replace(job, stale_since_s=None, stale_why="")
         self._saved = job
         self._tools = tools
         self._news_late = False
+        self._began_s = tools.clock.now()
+        self._looked_s: float | None = None  # when the latest look at the queue was answered
+
+    def leave(self) -> None:
+        """Follow the job no longer."""
+        self._tools.queue.forget(self.job.job_id)
 
     def round(self) -> float | None:
         """Do everything that is due now; return when to come again (Unix seconds), None when all is done.
@@ -81,6 +91,7 @@ class Supervisor:
         if self._tools.dropped(self.job.id):
             self._keep(replace(self.job, dropped_s=self._tools.clock.now()))
         self._look()
+        self._hear_accounting()
         performed: set[Action] = set()
         while True:
             now_s = self._tools.clock.now()
@@ -98,7 +109,7 @@ class Supervisor:
     def _wake_s(self, now_s: float) -> float:
         if self._news_late:
             return now_s + _NO_NEWS_S
-        looked_s = self.job.answered_s if self.job.stale_since_s is None else now_s
+        looked_s = self._looked_s if self.job.stale_since_s is None else now_s
         return max(now_s + _NO_NEWS_S, wake_s(self.job, self._tools.policy, looked_s or now_s, now_s))
 
     def _keep(self, job: WatchedJob) -> None:
@@ -130,10 +141,11 @@ class Supervisor:
         if self.job.answered_s is None:
             max_age_s = min(FIRST_LOOK_S, max_age_s)
         view = self._tools.queue.look(self.job.user, self.job.job_id, max_age_s)
+        self._looked_s = view.came_s if view else None
         if view is None or view.asked_s <= self.job.taken_s:
             self._news_late = True
         elif isinstance(view.answer, Unreachable):
-            self._keep(unreachable(self.job, view.answer.why, view.asked_s))
+            self._keep(unreachable(self.job, view.answer.why, max(view.asked_s, self._began_s)))
         elif self.job.closed:
             self._keep(answered(self.job, view.asked_s))
         elif self.job.answered_s is None or view.asked_s > self.job.answered_s:
@@ -167,11 +179,20 @@ class Supervisor:
         self._keep(job)
 
     def _ask_accounting(self) -> None:
-        since_s = min(
-            task.inquiry.next_ask_s for task in self.job.tasks.values() if task.inquiry and not task.end
-        )
         within_s = answer_within_s(self.job, self._tools.policy, self._tools.clock.now())
-        answer = self._tools.accounting.ask(self.job.job_id, since_s, within_s)
+        self._take_in(self._tools.accounting.ask(self.job.job_id, self._due_s(), within_s))
+
+    def _hear_accounting(self) -> None:
+        """Take in what accounting has answered to others already, before anything is judged without it."""
+        if not self.job.closed and self._due_s() <= self._tools.clock.now():
+            self._take_in(self._tools.accounting.known(self.job.job_id, self._due_s()))
+
+    def _due_s(self) -> float:
+        """Return since when accounting is to be asked (Unix seconds); infinity where it is not."""
+        inquiries = (task.inquiry for task in self.job.tasks.values() if not task.end)
+        return min((inquiry.next_ask_s for inquiry in inquiries if inquiry), default=float("inf"))
+
+    def _take_in(self, answer: AccountingAnswer | None) -> None:
         if answer is not None:
             self._keep(fold_accounting(self.job, answer, self._tools.policy, self._tools.clock.now()))
 

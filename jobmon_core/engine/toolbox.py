@@ -8,7 +8,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from jobmon_core import __version__
-from jobmon_core.domain.errors import ConfigInvalid, StateUnreadable
+from jobmon_core.domain.errors import ConfigInvalid, StateUnreadable, StorageFailed
 from jobmon_core.domain.policy import Policy
 from jobmon_core.engine.child import Children
 from jobmon_core.engine.heartbeat import Heartbeat
@@ -67,7 +67,7 @@ def _tools(shop: Workshop, job: WatchedJob, log: Callable[[str], None]) -> Tools
         policy=policy,
         cluster_name=here.get,
         explain=partial(_explain, shop, log),
-        deliver=partial(_deliver, shop),
+        deliver=partial(_deliver, shop, job.id),
         dropped=shop.is_dropped,
         log=log,
     )
@@ -96,9 +96,19 @@ def _explain(
     return Explainer(Children(shop.locks), shop.home.patterns, log).explain(job, keys)
 
 
-def _deliver(shop: Workshop, owed: Owed, note: Callable[[Owed], None]) -> Owed:
+def _deliver(shop: Workshop, job_id: str, owed: Owed, note: Callable[[Owed], None]) -> Owed:
+    """Deliver one message of a job that is still ours.
+
+    Raises:
+        AlreadyWatched: this process was silent for long, and another took over.
+        StorageFailed: nobody is named as the owner: another may have come and gone.
+    """
     from jobmon_core.engine.outbox import Outbox  # needed when there is something to tell
 
+    if not shop.owner_record(job_id).beat():
+        raise StorageFailed(
+            "nobody is named as the owner of this job any more; nothing is sent before that is clear"
+        )
     outbox = Outbox(shop.configuration, send, Children(shop.locks), shop.clock, shop.dead_channels)
     return outbox.deliver(owed, note)
 

@@ -5,7 +5,6 @@ Most parts are imported where they are asked for: submitting needs few of them, 
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -101,10 +100,9 @@ class Workshop:
 
     def slurm_here(self, backend: str) -> tuple[str, str]:
         """Return what tells the scheduler of this environment from others that the same host may talk to."""
-        import zlib
+        from jobmon_core.engine.surroundings import controller
 
-        conf = self.environment.get("SLURM_CONF", "") if backend == "slurm" else ""
-        return backend, f"{zlib.crc32(os.fsencode(conf)):08x}" if conf else ""
+        return backend, controller(self.environment) if backend == "slurm" else ""
 
     def cluster_name(self, backend: str) -> SharedClusterName:
         """Return what knows the name of the cluster that this host talks to."""

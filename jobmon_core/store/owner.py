@@ -146,22 +146,31 @@ class OwnerRecord:
         except (OSError, ValueError, RecursionError, Mismatch):
             return None  # nobody, or nobody who can be told: the lock decides who may run
 
-    def beat(self) -> None:
-        """Give a sign of life.
+    def beat(self) -> bool:
+        """Give a sign of life; return False where nobody is named, so that another may have come and gone.
 
         Raises:
             AlreadyWatched: another monitor is named: this one was silent for so long that it was taken for
                 dead, and must leave the job alone.
         """
-        with suppress(OSError):  # a full disk or a removed record must not end the monitoring
+        try:
             if read_own(self.path, _AT_MOST) != _content(Owner.this_process()):
                 self._refuse_other()
             os.utime(self.path)
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True  # a full disk must not end the monitoring
+        return True
 
     def _refuse_other(self) -> None:
         found = self.read()
-        if found and found[0] != Owner.this_process():
+        if found is None or found[0] == Owner.this_process():
+            return
+        if found[0].life(found[1], SILENT_TOO_LONG_S, self.now) is not Life.DEAD:
             raise AlreadyWatched(f"{self._job} was taken over by {found[0]}")
+        with suppress(StorageFailed):  # one who is gone is in nobody's way
+            self.write(Owner.this_process())
 
     def remove(self) -> None:
         """Leave no owner behind, unless it is another one by now."""

@@ -27,6 +27,7 @@ class SharedReply:
     problem: str = ""  # why there was no answer; empty where there was one
     disabled: bool = False
     about: tuple[int, ...] = ()  # the jobs that were asked about, where not all of a user's
+    took_s: float = 0.0  # from the question to the answer
     wanted: dict[str, float] = field(default_factory=dict)  # job id -> since when its answer is wanted
     earlier: tuple[SharedReply, ...] = ()  # answers about other jobs that may not have been read by all yet
 

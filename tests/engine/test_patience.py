@@ -74,4 +74,5 @@ def test_a_message_waits_for_an_accounting_that_hangs_no_longer_than_its_grace(t
     while (due_s := watch.round()) is not None:
         clock.now_s = max(clock.now_s, due_s)
     assert slurm.asked["accounting"] >= 1
-    assert told_at_s == [ended_s + POLICY.accounting_grace_s]
+    looked_s = ended_s + LATE_S
+    assert ended_s + POLICY.accounting_grace_s <= told_at_s[0] <= looked_s + POLICY.accounting_grace_s

@@ -12,7 +12,6 @@ import pytest
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery import Message, Owed, Tone
-from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.job import WatchedJob
 from jobmon_core.engine.census import STALE_AFTER_S, Health, snapshot
 from jobmon_core.engine.clock import Wake
@@ -137,6 +136,17 @@ def test_a_full_disk_puts_taking_over_off(tmp_path: Path) -> None:
     assert len(node.waits) == 1
 
 
-def test_a_state_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(StateUnreadable, match="No such file"):
-        Node(tmp_path).sentinel(None)
+def test_a_state_that_cannot_be_read_now_is_told_once_and_read_later(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    node.wakes = [Wake.DUE, Wake.DUE]
+
+    def is_back() -> None:
+        if len(node.waits) == 1:
+            node.shop.store.save(replace(JOB, concluded_s=200.0))
+
+    node.meanwhile = is_back
+    assert node.sentinel(None) is None
+    assert "No such file" in node.said[0]
+    assert node.said[0].endswith("; tries again")
+    assert node.said[1:] == ["nothing to do: all is told"]
+    assert len(node.waits) == 2
