@@ -210,9 +210,15 @@ def fold_record(job: WatchedJob, answer: RecordAnswer, now_s: float) -> WatchedJ
 
 
 def _forgotten(inquiry: Inquiry) -> Inquiry:
-    """Note that slurmctld knows the job no more, and so that it does not live, whatever it said before."""
-    lives = inquiry.record is not None and inquiry.record.state.is_alive
-    return replace(inquiry, record_gone=True, record=None if lives else inquiry.record)
+    """Note that slurmctld knows the job no more.
+
+    Where its record said before that the job lives again, the end that the queue showed was that of an
+    earlier run, and how the last one ended only accounting can tell.
+    """
+    inquiry = replace(inquiry, record_gone=True)
+    if inquiry.record is None or not inquiry.record.state.is_alive:
+        return inquiry
+    return replace(inquiry, record=None, shown=None, shown_word="")
 
 
 def _first_submission(job: WatchedJob, submitted_s: Sequence[int | None]) -> int | None:

@@ -26,3 +26,11 @@ def test_what_was_not_looked_into_stays_so() -> None:
     job = not_after(play.job, play.now_s - 7200)
     assert job.tasks[""].inquiry is None
     assert job.taken_s < play.now_s - 7200
+
+
+def test_no_moment_of_its_history_lies_in_the_future() -> None:
+    play = Play().queue(row("12", "RUNNING")).record(record("12", "RUNNING"))
+    now_s = play.now_s - 7200
+    job = not_after(play.job, now_s)
+    assert job.tasks[""].history
+    assert all(moment.at_s < now_s for moment in job.tasks[""].history)

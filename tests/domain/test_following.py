@@ -225,6 +225,14 @@ def test_a_restart_that_is_counted_before_its_submission_is_stamped_is_one() -> 
     assert play.job.tasks[""].restarts == 1
 
 
+def test_a_job_that_was_requeued_and_ended_unseen_ended_as_accounting_says() -> None:
+    play = Play().queue(row("12", "NODE_FAIL"))
+    play.record(replace(record("12", "PENDING"), restarts=1)).later(7200)
+    play.queue().record().later(600)
+    play.accounting(ledger("12", "COMPLETED"))
+    assert play.end().outcome is Outcome.SUCCESS
+
+
 def test_a_job_cancelled_before_its_start_never_ran() -> None:
     play = Play().queue(replace(row("12", "PENDING"), nodes="")).later(30)
     play.queue(replace(row("12", "CANCELLED"), nodes="")).record(record("12", "CANCELLED")).later(3)

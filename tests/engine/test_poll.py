@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.answers import Disabled, Unreachable
+from jobmon_core.domain.answers import Disabled, Reply, Unreachable
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.engine.poll import (
     COALESCE_S,
@@ -368,3 +368,113 @@ def test_an_answer_that_another_monitor_replaced_is_read_anew(
     assert view is not None
     assert view.answer == (row("12", "RUNNING"),)
     assert slurm.asked["queue"] == 2
+
+
+class SlowScheduler(FakeScheduler):
+    """Takes longer to answer than an answer may be old."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__()
+        self._clock = clock
+
+    def ask_queue(self, user: str) -> Reply | Unreachable:
+        self._clock.now_s += 40.0
+        return super().ask_queue(user)
+
+
+def test_an_answer_that_took_long_does_for_all_jobs_and_is_not_asked_for_again_at_once(
+    clock: FakeClock, file: ReplyFile
+) -> None:
+    slurm = SlowScheduler(clock)
+    queue = SharedQueue(slurm, file, clock)
+    for job_id in range(20):
+        queue.look("me", job_id, 30.0)
+    assert slurm.asked["queue"] == 1
+    clock.now_s += 31.0
+    queue.look("me", 1, 30.0)
+    assert slurm.asked["queue"] == 2
+
+
+def test_an_answer_that_the_disk_refuses_is_used_and_asked_for_no_oftener(
+    slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock
+) -> None:
+    slurm.queue = [(row("12", "RUNNING"),)]
+    queue.file.path.mkdir()  # as for a full disk: nothing can be written there
+    for _ in range(20):
+        view = queue.look("me", 12, 30.0)
+        assert view is not None
+        assert view.answer == (row("12", "RUNNING"),)
+    assert slurm.asked["queue"] == 1
+    clock.now_s += 31.0
+    queue.look("me", 12, 30.0)
+    assert slurm.asked["queue"] == 2
+
+
+def test_an_array_of_which_a_part_lives_is_asked_about_for_itself_alone(
+    slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock
+) -> None:
+    ended = replace(row("15_1", "COMPLETED"), end_s=int(clock.now()) - 1)
+    slurm.queue = [(ended, row("15_2", "RUNNING"), replace(ended, ref=row("16", "FAILED").ref))]
+    queue.look("me", 15, 30.0)
+    assert list(queue.ended_lately((15, 16))) == [16]
+
+
+def test_what_was_asked_about_a_moment_ago_is_not_asked_about_again_for_others(
+    slurm: FakeScheduler, clock: FakeClock, file: ReplyFile
+) -> None:
+    accounting = SharedAccounting(slurm, file, clock, others=lambda: (13,))
+    for job_id in (12, 14):
+        collected(accounting, clock, job_id)
+        accounting.ask(job_id, 0.0)
+    assert slurm.asked_about == [(12, 13), (14,)]
+
+
+def test_huge_answers_are_not_kept_beside_newer_ones(
+    accounting: SharedAccounting, clock: FakeClock, file: ReplyFile
+) -> None:
+    file.write(SharedReply(clock.now(), "x" * 5_000_000, about=(11,)))
+    collected(accounting, clock, 12)
+    accounting.ask(12, clock.now())
+    assert file.read().earlier == ()
+
+
+def test_what_is_known_is_told_without_asking(
+    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
+) -> None:
+    slurm.accounting = [(ledger("12", "FAILED"),)]
+    began_s = clock.now()
+    assert accounting.known(12, began_s) is None
+    collected(accounting, clock, 12)
+    accounting.ask(12, began_s)
+    assert accounting.known(12, began_s) == (ledger("12", "FAILED"),)
+    assert slurm.asked["accounting"] == 1
+
+
+def test_a_cluster_that_is_away_keeps_its_name_and_is_asked_for_it_once_a_minute(
+    slurm: FakeScheduler, clock: FakeClock, file: ReplyFile
+) -> None:
+    name = SharedClusterName(slurm, file, clock)
+    assert name.get() == "fake"
+    slurm.cluster = ""
+    clock.now_s += 1_000_000.0
+    assert [name.get() for _ in range(30)] == ["fake"] * 30
+    assert slurm.asked["cluster"] == 2
+    slurm.cluster = "renamed"
+    clock.now_s += 61.0
+    assert name.get() == "renamed"
+
+
+def test_a_job_that_is_followed_no_longer_costs_nothing(
+    slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock
+) -> None:
+    for job_id in (12, 12, 13):
+        queue.follow(job_id)
+    queue.forget(12)
+    queue.forget(13)
+    queue.look("me", 12, 30.0)
+    assert set(slurm.read_for) == {12}
+    queue.forget(12)
+    clock.now_s += 31.0
+    slurm.read_for.clear()
+    queue.look("me", 14, 30.0)
+    assert set(slurm.read_for) == {14}

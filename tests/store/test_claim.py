@@ -207,3 +207,18 @@ print(sorted(path.name for path in record.path.parent.iterdir()))
     command = [*alone, sys.executable, "-c", code, str(tmp_path / "12.owner")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_where_nobody_is_named_any_more_the_sign_of_life_says_so(record: OwnerRecord) -> None:
+    record.claim(ME)
+    assert record.beat()
+    record.path.unlink()
+    assert not record.beat()
+    assert record.read() is None
+
+
+def test_who_holds_a_job_leaves_it_to_no_dead_owner(record: OwnerRecord) -> None:
+    record.claim(ME)
+    record.write(replace(ME, pid=4_000_000))
+    assert record.beat()
+    assert owner_of(record) == ME

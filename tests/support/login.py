@@ -110,5 +110,5 @@ class Login:
     def log(self, job_id: str = "a") -> str:
         return self.shop.monitor_log(job_id).read()
 
-    def watches(self, times: int = 1) -> bool:
-        return self.log().count("watches") == times
+    def watches(self, times: int = 1, job_id: str = "a") -> bool:
+        return self.log(job_id).count("watches") == times

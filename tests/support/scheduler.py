@@ -29,6 +29,8 @@ class FakeScheduler:
         self.records: list[RecordAnswer] = [NotListed()]
         self.templates: Templates | None = None
         self.script = ""
+        self.cluster = "fake"  # empty while it does not say
+        self.read_for: list[int] = []  # the jobs for which an answer about the queue was read
         self.asked: Counter[str] = Counter()
         self.asked_about: list[tuple[int, ...]] = []
         self.accounting_within_s: list[float] = []
@@ -51,6 +53,7 @@ class FakeScheduler:
         return Reply(text, 0.0)
 
     def read_queue(self, text: str, job_id: int) -> tuple[QueueRow, ...]:
+        self.read_for.append(job_id)
         return tuple(row for row in self._told[text] if row.ref.job_id == job_id)
 
     def ask_accounting(
@@ -85,7 +88,8 @@ class FakeScheduler:
         return self.script
 
     def cluster_name(self) -> str:
-        return "fake"
+        self.asked["cluster"] += 1
+        return self.cluster
 
 
 def _next(script: list[T]) -> T:

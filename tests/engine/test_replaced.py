@@ -1,0 +1,58 @@
+"""A monitor that was silent for long, and whose job somebody else took up meanwhile."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.store.owner import Owner
+from tests.support.login import Login
+from tests.support.waiting import eventually
+
+
+@pytest.fixture
+def login(tmp_path: Path) -> Iterator[Login]:
+    with Login(tmp_path) as login:
+        login.launch("a,b")
+        eventually(lambda: login.watches() and login.watches(job_id="b"))
+        yield login
+
+
+def wake(pid: int) -> None:
+    """Have it look at everything now, and give a sign of life."""
+    os.kill(pid, signal.SIGUSR1)
+
+
+def test_one_whose_successor_finished_the_job_tells_nothing_more_of_it(login: Login) -> None:
+    pid = login.pid()
+    login.shop.store.save(replace(login.shop.store.load("a"), concluded_s=200.0))
+    login.shop.owner_record("a").path.unlink()
+    wake(pid)
+    eventually(lambda: "done" in login.log("a"))
+    assert login.shop.store.load("a").concluded_s == 200.0
+    assert login.alive() == {"b": pid}
+
+
+def test_one_whose_record_was_removed_names_itself_again_and_goes_on(login: Login) -> None:
+    pid = login.pid()
+    login.shop.owner_record("a").path.unlink()
+    wake(pid)
+    eventually(lambda: login.watches(2))
+    assert login.alive() == {"a": pid, "b": pid}
+
+
+def test_one_that_was_replaced_leaves_that_job_and_keeps_the_others(login: Login) -> None:
+    pid = login.pid()
+    other = replace(Owner.this_process(), host="another-login-node")
+    login.shop.owner_record("a").write(other)
+    wake(pid)
+    eventually(lambda: "left alone from now on" in login.log("a"))
+    assert login.pid("b") == pid
+    found = login.shop.owner_record("a").read()
+    assert found is not None
+    assert found[0] == other
