@@ -123,6 +123,8 @@ def _job(path: Path, data: object) -> WatchedJob:
         raise StateUnreadable(f"{path} is damaged: {error}{_way_out(path)}") from error
     if job.id != path.stem:
         raise StateUnreadable(f"{path} holds the state of {job.id}: it was renamed or copied{_way_out(path)}")
+    if any(key != task.key for key, task in job.tasks.items()):
+        raise StateUnreadable(f"{path} is damaged: a task stands under another's key{_way_out(path)}")
     return job
 
 

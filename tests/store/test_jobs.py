@@ -33,8 +33,9 @@ def watched(store: JobStore, job_id: int, taken_s: float = 0.0, scope: str = "")
 @given(anything(WatchedJob))
 def test_a_job_saved_is_the_job_loaded(tmp_path: Path, job: WatchedJob) -> None:
     store = JobStore(tmp_path)
-    store.save(replace(job, id="x"))
-    assert store.load("x") == replace(job, id="x")
+    job = replace(job, id="x", tasks={task.key: task for task in job.tasks.values()})
+    store.save(job)
+    assert store.load("x") == job
 
 
 def test_a_state_file_is_private_and_says_its_version(store: JobStore) -> None:
@@ -63,6 +64,10 @@ def test_a_name_that_is_no_utf8_can_be_kept(store: JobStore) -> None:
         (b'{"schema": "1"}', "it is no state file"),
         (b'{"schema": 1}', "is damaged.*required"),
         (b'{"schema": 1, "id": "x", "job_id": "12", "taken_s": 1}', r"is damaged: \$.job_id: expected int"),
+        (
+            b'{"schema": 1, "id": "x", "job_id": 12, "taken_s": 1.0, "tasks": {"1": {"key": "2"}}}',
+            "is damaged: a task stands under another's key",
+        ),
         (b'{"schema": 2}', "was written by a newer jobmon .schema 2, this one knows 1.; use that jobmon"),
     ],
 )

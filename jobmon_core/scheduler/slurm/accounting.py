@@ -52,7 +52,8 @@ def read_accounting(text: str, job_id: int) -> tuple[AccountingRow, ...]:
         if record.startswith(starts) and record.count(SEP) >= len(names) - 1
     )
     found = (_row(run) for run in _runs(rows))
-    return tuple(sorted((row for row in found if row), key=lambda row: row.submit_s or 0))
+    ours = (row for row in found if row and row.ref.job_id == job_id)  # a damaged id may begin with ours
+    return tuple(sorted(ours, key=lambda row: row.submit_s or 0))
 
 
 def _records(body: str) -> Iterator[str]:

@@ -113,7 +113,7 @@ class SlurmScheduler:
         if isinstance(sound, Unreachable):
             return sound
         if not accounting.is_answer(sound.stdout):
-            return Unreachable(f"sacct: its answer makes no sense: {sound.stdout[:80]!r}")
+            return Unreachable(f"sacct: its answer makes no sense: {sound.stdout[:80]!r:.120}")
         return Reply(sound.stdout, asked_s)
 
     def sessions(self) -> Sessions:

@@ -43,7 +43,7 @@ def fault_in(text: str) -> str:
         return "its answer is cut short"
     lines = text.split("\n")[:-1]
     if any(line.strip() for line in lines) and not any(True for line in lines for _ in _row(line)):
-        return f"its answer makes no sense: {lines[0][:80]!r}"
+        return f"its answer makes no sense: {lines[0][:80]!r:.120}"
     return ""
 
 

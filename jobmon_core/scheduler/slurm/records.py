@@ -68,7 +68,7 @@ def fault_in(text: str) -> str:
     Of half a record the front is true, and what is missing would read as "not set".
     """
     if not read_records(text):
-        return f"its answer makes no sense: {text[:80]!r}"
+        return f"its answer makes no sense: {text[:80]!r:.120}"
     return "" if text.endswith("\n") else "its answer is cut short"
 
 
