@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.engine.estate import Estate
 
-_MOST_JOBS = 500  # each takes a descriptor, and many hosts allow 1,024
+MOST_JOBS = 500  # that one monitor follows: each takes a descriptor, and many hosts allow 1,024
 
 
 def claim(estate: Estate, job_id: str, watch: Callable[[str], None], log: Callable[[str], None]) -> None:
@@ -27,7 +27,7 @@ def claim(estate: Estate, job_id: str, watch: Callable[[str], None], log: Callab
         watch: begins to follow it; raises JobmonError where it can't be followed.
         log: tells what went wrong.
     """
-    if len(estate.locks) >= _MOST_JOBS:
+    if len(estate.locks) >= MOST_JOBS:
         return
     try:
         lock = seize_job(estate.home.monitors / f"{job_id}.lock")

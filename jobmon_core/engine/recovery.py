@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.config import Config
 from jobmon_core.domain.errors import AlreadyWatched, ConfigInvalid, UnknownJob
 from jobmon_core.engine.census import Health, Snapshot, census, snapshot, watched
+from jobmon_core.engine.claims import MOST_JOBS
 from jobmon_core.engine.outbox import reopened
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.store.lock import turn
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 _PATIENCE_S = 5.0  # how long a monitor may take to heed a request
 _STEP_S = 0.05
 _STAY_STEP_S = 5.0
-_ONE_MONITOR_HOLDS = 500  # each job takes it a descriptor, and many hosts allow 1,024
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,9 +116,9 @@ class Recovery:
         """Hand the orphans to as few new monitors as can hold them."""
         held: set[str] = set()
         job_ids = list(orphans)
-        for first in range(0, len(job_ids), _ONE_MONITOR_HOLDS):
+        for first in range(0, len(job_ids), MOST_JOBS):
             with suppress(AlreadyWatched):
-                held |= set(self.launcher.start(job_ids[first : first + _ONE_MONITOR_HOLDS]))
+                held |= set(self.launcher.start(job_ids[first : first + MOST_JOBS]))
         for job_id, finding in orphans.items():
             if job_id in held:
                 yield finding

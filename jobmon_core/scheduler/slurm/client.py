@@ -77,8 +77,9 @@ class SlurmScheduler:
         sound = _sound(answer)
         if isinstance(sound, Unreachable):
             return sound
-        fault = records.fault_in(sound.stdout)
-        return Unreachable(f"scontrol: {fault}") if fault else records.read_records(sound.stdout)
+        found = records.read_records(sound.stdout)
+        fault = records.fault_in(sound.stdout, found)
+        return Unreachable(f"scontrol: {fault}") if fault else found
 
     def ask_log_templates(self, job_id: int) -> Templates | None:
         """Ask for the patterns of a job's log files, as given to sbatch; see `Scheduler`."""

@@ -62,12 +62,12 @@ def read_records(text: str) -> tuple[Record, ...]:
     return tuple(record for record in records if record is not None)
 
 
-def fault_in(text: str) -> str:
-    """Say why this is no answer of scontrol's, empty if it is one.
+def fault_in(text: str, found: tuple[Record, ...]) -> str:
+    """Say why this is no answer of scontrol's, in which these records were found; empty if it is one.
 
     Of half a record the front is true, and what is missing would read as "not set".
     """
-    if not read_records(text):
+    if not found:
         return f"its answer makes no sense: {text[:80]!r:.120}"
     return "" if text.endswith("\n") else "its answer is cut short"
 
