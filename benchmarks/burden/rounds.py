@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import fmean
 
 from jobmon_core.domain.newjob import NewJob
 from jobmon_core.engine import toolbox
@@ -78,8 +79,11 @@ class FullShop(Workshop):
         return SlurmScheduler(self.runner, cluster)
 
 
-def round_s(jobs: int, rounds: int = 5) -> float:
-    """Return the CPU time of one round over so many running jobs, in seconds: the least of several."""
+def round_s(jobs: int, rounds: int = 10) -> float:
+    """Return the CPU time of one round over so many running jobs, in seconds.
+
+    It is the mean of several: what a monitor does only now and then, such as saving a quiet job, counts too.
+    """
     with tempfile.TemporaryDirectory(prefix="jobmon-load-") as folder:
         clock = Metronome()
         shop = FullShop(Home(Path(folder)), {}, clock=clock, runner=FullQueue(jobs))
@@ -94,7 +98,7 @@ def round_s(jobs: int, rounds: int = 5) -> float:
             took_s.append(time.process_time() - began_s)
         if any(supervisor.job.answered_s != clock.now_s for supervisor in supervisors):
             raise SystemExit("a round left a job out")
-    return min(took_s[1:])  # the first one asks for each job's record
+    return fmean(took_s[1:])  # the first one asks for each job's record
 
 
 def _take(shop: Workshop, job_id: int) -> str:

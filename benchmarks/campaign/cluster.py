@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -76,9 +76,9 @@ class ReplayedScheduler:
             return Unreachable("slurm_load_jobs error: Unable to contact slurm controller (connect failure)")
         return Reply(json.dumps([to_json(row) for scene in self._scenes() for row in scene.queue]), 0.0)
 
-    def read_queue(self, text: str, job_id: int) -> tuple[QueueRow, ...]:
-        """Read the rows of one job."""
-        return tuple(from_json(QueueRow, row) for row in json.loads(text) if row["ref"]["job_id"] == job_id)
+    def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
+        """Read the rows of some jobs."""
+        return tuple(from_json(QueueRow, row) for row in json.loads(text) if row["ref"]["job_id"] in job_ids)
 
     def ask_accounting(
         self,

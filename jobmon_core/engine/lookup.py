@@ -54,7 +54,7 @@ def look_up(job: WatchedJob, scheduler: Scheduler, now_s: float) -> WatchedJob:
 
 def _queue(scheduler: Scheduler, user: str, job_id: int) -> QueueAnswer:
     answer = scheduler.ask_queue(user)
-    return scheduler.read_queue(answer.text, job_id) if isinstance(answer, Reply) else answer
+    return scheduler.read_queue(answer.text, [job_id]) if isinstance(answer, Reply) else answer
 
 
 def _accounting(scheduler: Scheduler, job_id: int) -> AccountingAnswer:

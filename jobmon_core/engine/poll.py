@@ -87,10 +87,7 @@ class SharedQueue:
     def ended_lately(self, job_ids: Iterable[int]) -> Iterator[int]:
         """Yield those of these jobs that the latest answer shows as ended, as a whole, a moment ago."""
         reply = self._latest()
-        if not reply.text:
-            return
-        for job_id in job_ids:
-            rows = self.scheduler.read_queue(reply.text, job_id)
+        for job_id, rows in self._rows(reply, set(job_ids)).items():
             last_s = max((row.end_s for row in rows if row.end_s is not None), default=0)
             if last_s > reply.asked_s - _MOMENT_S and not any(row.state.is_alive for row in rows):
                 yield job_id
@@ -103,20 +100,28 @@ class SharedQueue:
         """Return what the answer in the file says of a job; the file is read where it is another one."""
         stamp = self.file.stamp()
         if stamp is None or stamp != self._stamp or job_id not in self._views:
-            reply = self._latest()
-            self._views = {each: self._read(reply, each) for each in {*self._followed, job_id}}
+            self._views = self._read(self._latest(), {*self._followed, job_id})
             self._stamp = stamp
         return self._views[job_id]
 
     def _latest(self) -> SharedReply:
         return max(self.file.read(), self._unwritten, key=lambda reply: reply.asked_s)
 
-    def _read(self, reply: SharedReply, job_id: int) -> QueueView:
+    def _read(self, reply: SharedReply, job_ids: set[int]) -> dict[int, QueueView]:
+        came_s = reply.asked_s + reply.took_s
         if reply.problem:
-            return QueueView(reply.asked_s, Unreachable(reply.problem), reply.asked_s + reply.took_s)
-        # where nobody has asked yet there is nothing to read
-        rows = self.scheduler.read_queue(reply.text, job_id) if reply.asked_s else ()
-        return QueueView(reply.asked_s, rows, reply.asked_s + reply.took_s)
+            silence = QueueView(reply.asked_s, Unreachable(reply.problem), came_s)
+            return dict.fromkeys(job_ids, silence)
+        rows = self._rows(reply, job_ids)
+        return {job_id: QueueView(reply.asked_s, rows[job_id], came_s) for job_id in job_ids}
+
+    def _rows(self, reply: SharedReply, job_ids: set[int]) -> dict[int, tuple[QueueRow, ...]]:
+        """Return what an answer lists of each job; nothing where nobody has asked yet, or nobody answered."""
+        rows = self.scheduler.read_queue(reply.text, job_ids) if reply.asked_s and not reply.problem else ()
+        of_job: dict[int, list[QueueRow]] = {job_id: [] for job_id in job_ids}
+        for row in rows:
+            of_job[row.ref.job_id].append(row)
+        return {job_id: tuple(listed) for job_id, listed in of_job.items()}
 
     def _ask(self, user: str) -> None:
         asked_s = self.clock.now()

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from jobmon_core.store.jobs import JobStore
 
 FIRST_LOOK_S = 5.0  # how old the very first queue reply may be: the user has just typed the command
+_UNWRITTEN_S = 300.0  # for how long it need not be saved that the scheduler answered, where it told no news
 _NO_NEWS_S = 1.0  # before looking again where another monitor is just asking
 
 
@@ -114,7 +115,7 @@ class Supervisor:
 
     def _keep(self, job: WatchedJob) -> None:
         """Save a job; where the disk refuses, nothing is taken for known."""
-        if job != self._saved:
+        if _is_news(job, self._saved):
             self._tell_changes(job)
             self._tools.store.save(job)
             self._saved = job
@@ -217,3 +218,14 @@ class Supervisor:
         """Return the job with what became of one of its messages."""
         outbox = tuple(owed if each.message.id == owed.message.id else each for each in self.job.outbox)
         return replace(self.job, outbox=outbox)
+
+
+def _is_news(job: WatchedJob, saved: WatchedJob) -> bool:
+    """Whether a job is to be written down: not at each answer that tells nothing new.
+
+    The writing would be nearly all that a quiet job costs, and only ``as_of`` would be older without it.
+    """
+    if job.answered_s is None or saved.answered_s is None:
+        return job != saved
+    told_s = job.answered_s - saved.answered_s
+    return not 0 <= told_s < _UNWRITTEN_S or replace(job, answered_s=saved.answered_s) != saved

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from jobmon_core.domain.answers import NO_HURRY_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from jobmon_core.domain.answers import Disabled, Reply, Unreachable
     from jobmon_core.domain.jobref import JobRef
@@ -56,8 +56,8 @@ class Scheduler(Protocol):
         """Ask once for all jobs of a user, those that ended a moment ago included."""
         ...
 
-    def read_queue(self, text: str, job_id: int) -> tuple[QueueRow, ...]:
-        """Read the rows of one job out of a queue reply; a row that makes no sense is left out."""
+    def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
+        """Read the rows of some jobs out of a queue reply; a row that makes no sense is left out."""
         ...
 
     def ask_accounting(

@@ -472,9 +472,9 @@ def test_a_job_that_is_followed_no_longer_costs_nothing(
     queue.forget(12)
     queue.forget(13)
     queue.look("me", 12, 30.0)
-    assert set(slurm.read_for) == {12}
+    assert set(slurm.read_for) == {frozenset({12})}
     queue.forget(12)
     clock.now_s += 31.0
     slurm.read_for.clear()
     queue.look("me", 14, 30.0)
-    assert set(slurm.read_for) == {14}
+    assert set(slurm.read_for) == {frozenset({14})}

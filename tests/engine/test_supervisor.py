@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from jobmon_core.domain.answers import Unreachable
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery import Message, Owed, Tone
 from jobmon_core.domain.errors import StorageFailed
@@ -19,6 +20,7 @@ from jobmon_core.store.jobs import JobStore
 from jobmon_core.store.notices import NoticeFile
 from jobmon_core.store.replies import ReplyFile
 from tests.support.clock import FakeClock
+from tests.support.play import record, row
 from tests.support.scheduler import FakeScheduler
 
 OWED = Owed(Message("12/end", Route.ERROR, Tone.FAILURE, "it failed"))
@@ -36,10 +38,27 @@ class FullDisk(JobStore):
         super().save(job)
 
 
-def supervisor(folder: Path, deliver: Callable[[Owed, Callable[[Owed], None]], Owed]) -> Supervisor:
-    slurm, clock, file = FakeScheduler(), FakeClock(), ReplyFile(folder / "any.reply")
+class CountingStore(JobStore):
+    """A store that counts how often a job was written."""
+
+    saves = 0
+
+    def save(self, job: WatchedJob | NewJob) -> None:
+        CountingStore.saves += 1
+        super().save(job)
+
+
+def supervisor(
+    job: WatchedJob,
+    store: JobStore,
+    deliver: Callable[[Owed, Callable[[Owed], None]], Owed] = lambda owed, _note: owed,
+    slurm: FakeScheduler | None = None,
+    clock: FakeClock | None = None,
+) -> Supervisor:
+    slurm, clock, folder = slurm or FakeScheduler(), clock or FakeClock(), store.folder
+    file = ReplyFile(folder / "any.reply")
     return Supervisor(
-        TOLD,
+        job,
         Tools(
             scheduler=slurm,
             queue=SharedQueue(slurm, file, clock),
@@ -51,7 +70,7 @@ def supervisor(folder: Path, deliver: Callable[[Owed, Callable[[Owed], None]], O
                 "login1",
                 lambda _job_id: False,
             ),
-            store=FullDisk(folder),
+            store=store,
             clock=clock,
             policy=Policy(),
             cluster_name=str,
@@ -71,7 +90,7 @@ def test_a_delivery_that_cannot_be_ticked_off_is_not_made_again(tmp_path: Path) 
         sent.append(owed.message.id)
         return replace(owed, attempts=1, delivered_s=2.0)
 
-    watch = supervisor(tmp_path, deliver)
+    watch = supervisor(TOLD, FullDisk(tmp_path), deliver)
     for _ in range(3):
         with pytest.raises(StorageFailed):
             watch.round()
@@ -79,3 +98,30 @@ def test_a_delivery_that_cannot_be_ticked_off_is_not_made_again(tmp_path: Path) 
     assert watch.round() is None
     assert sent == ["12/end"]
     assert JobStore(tmp_path).load(TOLD.id).undelivered == 0
+
+
+def test_a_quiet_job_is_written_every_five_minutes_and_its_news_at_once(tmp_path: Path) -> None:
+    slurm, clock, store = FakeScheduler(), FakeClock(), CountingStore(tmp_path)
+    slurm.queue = [(row("12", "RUNNING"),)]
+    slurm.records = [(record("12", "RUNNING"),)]
+    watch = supervisor(WatchedJob("slurm-12-x", 12, 100.0, user="me"), store, slurm=slurm, clock=clock)
+
+    def written_in(rounds: int) -> int:
+        before = CountingStore.saves
+        for _ in range(rounds):
+            clock.now_s += 31.0
+            watch.round()
+        return CountingStore.saves - before
+
+    written_in(2)
+    assert written_in(50) == 5  # half an hour
+    assert clock.now_s - (store.load("slurm-12-x").answered_s or 0.0) < 300.0
+    assert watch.job.answered_s == clock.now_s  # it was asked all the while
+    slurm.queue = [(row("12", "SUSPENDED"),)]
+    assert written_in(1) >= 1
+    assert store.load("slurm-12-x").tasks[""].word == "SUSPENDED"
+    slurm.queue = [Unreachable("no route to host")]
+    assert written_in(1) >= 1
+    silent = store.load("slurm-12-x")
+    assert silent.stale_since_s == clock.now_s
+    assert silent.answered_s == clock.now_s - 31.0  # the last answer, to the second

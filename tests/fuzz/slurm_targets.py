@@ -48,7 +48,7 @@ def squeue(data: bytes) -> None:
     lines = [line.split("|", QUEUE_COLUMNS - 1) for line in text.split("\n")]
     shown = 0
     for job_id in _ids(text):
-        rows = _slurm("").read_queue(text, job_id)
+        rows = _slurm("").read_queue(text, [job_id])
         of_job = [line for line in lines if line[0].startswith(str(job_id)) and len(line) == QUEUE_COLUMNS]
         for row in rows:
             shown += 1
@@ -166,6 +166,6 @@ def local(data: bytes) -> None:
     """Any bytes where an answer of the local scheduler was kept give rows of the job asked for, or none."""
     text = data.decode("utf-8", "replace")
     for job_id in (7, 12):
-        for line in from_reply(text, job_id):
+        for line in from_reply(text, [job_id]):
             assert line.as_queue_row().ref.job_id == job_id
             assert isinstance(line.as_queue_row(), QueueRow)

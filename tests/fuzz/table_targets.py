@@ -73,8 +73,8 @@ def queue_table(data: bytes) -> None:
     text = "".join(f"{line}\n" for line in lines)
     assert fault_in(text) == ""
     for job_id in {row.ref.job_id for row in rows}:
-        assert read_queue(text, job_id) == tuple(row for row in rows if row.ref.job_id == job_id)
-    assert read_queue(text, 70) == ()
+        assert read_queue(text, [job_id]) == tuple(row for row in rows if row.ref.job_id == job_id)
+    assert read_queue(text, [70]) == ()
 
 
 def _queue_row(tape: Tape) -> tuple[QueueRow, str]:

@@ -49,7 +49,7 @@ class Desk:
     def rows(self, job_id: int) -> tuple[QueueRow, ...]:
         reply = self.slurm.ask_queue(str(os.getuid()))
         assert isinstance(reply, Reply), reply
-        return self.slurm.read_queue(reply.text, job_id)
+        return self.slurm.read_queue(reply.text, [job_id])
 
     def records(self, job_id: int) -> tuple[Record, ...]:
         answer = self.slurm.ask_record(job_id)
@@ -110,7 +110,7 @@ def test_the_queue_may_be_asked_by_the_users_name_too(desk: Desk) -> None:
     job_id = desk.job("-H", "--wrap", "true")
     reply = desk.slurm.ask_queue("root" if os.getuid() == 0 else os.environ["USER"])
     assert isinstance(reply, Reply)
-    assert desk.slurm.read_queue(reply.text, job_id)
+    assert desk.slurm.read_queue(reply.text, [job_id])
 
 
 def test_the_users_settings_for_slurms_commands_change_no_answer(
@@ -233,7 +233,7 @@ def test_another_cluster_is_asked_by_its_name(desk: Desk, slurm: Cluster) -> Non
     reply, ledger = named.ask_queue(str(os.getuid())), named.ask_accounting([job_id])
     assert isinstance(reply, Reply)
     assert isinstance(ledger, Reply)
-    assert named.read_queue(reply.text, job_id) == desk.rows(job_id)
+    assert named.read_queue(reply.text, [job_id]) == desk.rows(job_id)
     assert named.ask_record(job_id) == desk.slurm.ask_record(job_id)
     unknown = SlurmScheduler(Programs(), "nowhere").ask_queue(str(os.getuid()))
     assert isinstance(unknown, Unreachable)

@@ -7,11 +7,13 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.support import lockless
+from tests.support.processes import monitors_of
 from tests.support.user import User
 
 # what a command sees there: a name, a boot, and a file of its own in the place of each lock that it is given
@@ -83,11 +85,8 @@ def monitors(home: Path) -> dict[int, list[str]]:
     """Return the monitors of a home, on whatever host: process -> the state ids of its jobs."""
     states = {path.stem for path in (home / "state").glob("*.json")}
     found = {}
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (process / "cmdline").read_bytes().decode().split("\0")
-        except OSError:
-            continue
-        if "jobmon_core.engine.monitor" in words and str(home) in words:
-            found[int(process.name)] = sorted(states.intersection(words))
+    for pid in monitors_of(home):
+        with suppress(OSError):  # it ended this moment
+            words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+            found[pid] = sorted(states.intersection(words))
     return found

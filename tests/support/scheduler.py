@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
 from jobmon_core.domain.answers import NO_HURRY_S, Disabled, NotListed, Reply, Unreachable
@@ -30,7 +30,7 @@ class FakeScheduler:
         self.templates: Templates | None = None
         self.script = ""
         self.cluster = "fake"  # empty while it does not say
-        self.read_for: list[int] = []  # the jobs for which an answer about the queue was read
+        self.read_for: list[frozenset[int]] = []  # the jobs for which an answer about the queue was read
         self.asked: Counter[str] = Counter()
         self.asked_about: list[tuple[int, ...]] = []
         self.accounting_within_s: list[float] = []
@@ -52,9 +52,9 @@ class FakeScheduler:
         self._told[text] = answer
         return Reply(text, 0.0)
 
-    def read_queue(self, text: str, job_id: int) -> tuple[QueueRow, ...]:
-        self.read_for.append(job_id)
-        return tuple(row for row in self._told[text] if row.ref.job_id == job_id)
+    def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
+        self.read_for.append(frozenset(job_ids))
+        return tuple(row for row in self._told[text] if row.ref.job_id in job_ids)
 
     def ask_accounting(
         self, job_ids: Sequence[int], within_s: float = NO_HURRY_S

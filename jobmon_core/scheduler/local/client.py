@@ -20,7 +20,7 @@ from jobmon_core.scheduler.local.submitting import Request, launch, read_request
 from jobmon_core.scheduler.local.survey import survey
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
 
     from jobmon_core.domain.observation import AccountingRow, QueueRow, RecordAnswer
@@ -102,9 +102,9 @@ class LocalScheduler:
                 lines = survey(folder, here)
                 yield from (line for line in lines if now_s - (line.end_s or now_s) < _REMEMBERED_S)
 
-    def read_queue(self, text: str, job_id: int) -> tuple[QueueRow, ...]:
-        """Read the rows of one job; see `Scheduler`."""
-        return tuple(line.as_queue_row() for line in from_reply(text, job_id))
+    def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
+        """Read the rows of some jobs; see `Scheduler`."""
+        return tuple(line.as_queue_row() for line in from_reply(text, job_ids))
 
     def ask_accounting(
         self,
@@ -122,7 +122,7 @@ class LocalScheduler:
 
     def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:
         """Read the rows of one job; see `Scheduler`."""
-        return tuple(line.as_accounting_row(CLUSTER) for line in from_reply(text, job_id))
+        return tuple(line.as_accounting_row(CLUSTER) for line in from_reply(text, (job_id,)))
 
     def ask_record(self, job_id: int) -> RecordAnswer:
         """Look at everything that is known of one job; see `Scheduler`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,9 @@ from jobmon_core.domain.states import JobState
 from jobmon_core.scheduler.local.records import from_object
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
+
+_ABOUT = re.compile(r'\{"job_id": (\d+),', re.ASCII)  # how each line of `to_reply` begins
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +136,15 @@ def to_reply(lines: Iterable[Line]) -> str:
     return "".join(f"{json.dumps(asdict(line))}\n" for line in lines)
 
 
-def from_reply(text: str, job_id: int) -> Iterator[Line]:
-    """Yield the lines about one job; one that makes no sense costs itself only."""
-    mark = f'"job_id": {job_id},'  # sought first: to read all the others takes far longer
+def from_reply(text: str, job_ids: Collection[int]) -> Iterator[Line]:
+    """Yield the lines about some jobs; one that makes no sense costs itself only."""
+    wanted = {str(job_id) for job_id in job_ids}
     for row in text.splitlines():
-        if mark not in row:
+        about = _ABOUT.match(row)  # sought first: to read all the others takes far longer
+        if about is None or about[1] not in wanted:
             continue
         line = _read(row)
-        if line is not None and line.job_id == job_id:
+        if line is not None and line.job_id in job_ids:
             yield line
 
 

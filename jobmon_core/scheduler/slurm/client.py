@@ -14,7 +14,7 @@ from jobmon_core.scheduler.slurm import accounting, commands, listing, records, 
 from jobmon_core.scheduler.slurm.search import Sessions, read_sessions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from jobmon_core.domain.observation import AccountingRow, QueueRow, RecordAnswer
 
@@ -65,9 +65,9 @@ class SlurmScheduler:
         fault = listing.fault_in(answer.stdout)
         return Unreachable(f"squeue: {fault}") if fault else Reply(answer.stdout, asked_s)
 
-    def read_queue(self, text: str, job_id: int) -> tuple[QueueRow, ...]:
-        """Read the rows of one job; see `Scheduler`."""
-        return listing.read_queue(text, job_id)
+    def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
+        """Read the rows of some jobs; see `Scheduler`."""
+        return listing.read_queue(text, job_ids)
 
     def ask_record(self, job_id: int) -> RecordAnswer:
         """Ask slurmctld for its record of one job; see `Scheduler`."""

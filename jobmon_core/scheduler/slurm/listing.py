@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.observation import QueueRow
@@ -9,29 +10,18 @@ from jobmon_core.domain.states import JobState, Phase
 from jobmon_core.scheduler.slurm import commands, ids, units
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
-_BEHIND_AN_ID = ("|", "_", "+")
+_LINE = re.compile(r"^(\d+)[|_+].*", re.ASCII | re.MULTILINE)  # an array task and a component too
 _STARTED = frozenset(Phase) - {Phase.WAITING}  # else squeue's start is but an estimate
 _OVER = frozenset({Phase.FINISHING, Phase.ENDED, Phase.ENDED_UNLESS_REQUEUED})
 
 
-def read_queue(text: str, job_id: int) -> tuple[QueueRow, ...]:
-    """Read the rows of one job, its array tasks and components included."""
-    return tuple(row for line in _lines_of(text, job_id) for row in _row(line))
-
-
-def _lines_of(text: str, job_id: int) -> Iterator[str]:
-    """Find the lines of one job without splitting all: a snapshot is read once for each of many jobs."""
-    starts = tuple(f"{job_id}{mark}" for mark in _BEHIND_AN_ID)
-    padded = f"\n{text}"
-    at = padded.find(f"\n{job_id}")
-    while at >= 0:
-        end = padded.find("\n", at + 1)
-        line = padded[at + 1 : None if end < 0 else end]
-        if line.startswith(starts):
-            yield line
-        at = padded.find(f"\n{job_id}", at + 1)
+def read_queue(text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
+    """Read the rows of some jobs, their array tasks and components included, in one pass."""
+    wanted = {str(job_id) for job_id in job_ids}
+    lines = (match[0] for match in _LINE.finditer(text) if match[1] in wanted)
+    return tuple(row for line in lines for row in _row(line))
 
 
 def fault_in(text: str) -> str:

@@ -81,7 +81,7 @@ class Bench:
     def queue(self, job_id: int) -> tuple[QueueRow, ...]:
         reply = self.scheduler.ask_queue("anybody")
         assert isinstance(reply, Reply)
-        return self.scheduler.read_queue(reply.text, job_id)
+        return self.scheduler.read_queue(reply.text, [job_id])
 
     def accounting(self, job_id: int) -> tuple[AccountingRow, ...]:
         reply = self.scheduler.ask_accounting([job_id])

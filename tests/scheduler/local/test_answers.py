@@ -36,7 +36,7 @@ def test_the_queue_forgets_what_ended_long_ago_accounting_does_not(bench: Bench)
         scheduler = LocalScheduler(bench.root, clock=lambda: time.time() + seconds)
         reply = scheduler.ask_queue("me")
         assert isinstance(reply, Reply)
-        return [row.word for row in scheduler.read_queue(reply.text, job_id)]
+        return [row.word for row in scheduler.read_queue(reply.text, [job_id])]
 
     assert later(200) == ["FAILED", "FAILED"]
     assert later(400) == []
@@ -80,7 +80,7 @@ def test_the_words_for_no_and_for_the_usual_output_are_slurms(bench: Bench, give
 
 @given(st.text())
 def test_no_text_makes_a_reader_raise(text: str) -> None:
-    assert list(from_reply(text, 1)) == []
+    assert list(from_reply(text, [1])) == []
 
 
 @given(st.lists(_JSON, max_size=4), st.dictionaries(st.sampled_from(list(Line.__slots__)), _JSON, max_size=6))
@@ -88,7 +88,7 @@ def test_a_line_that_makes_no_sense_costs_itself_only(noise: list[object], odd: 
     good = Line(job_id=7, state="RUNNING", own_id=7)
     rows = [json.dumps(each) for each in (*noise, {**odd, "unknown": 1})]
 
-    lines = list(from_reply("\n".join([*rows, to_reply([good]), *rows]), 7))
+    lines = list(from_reply("\n".join([*rows, to_reply([good]), *rows]), [7]))
 
     assert lines == [good]
 
@@ -107,7 +107,7 @@ def test_a_line_that_makes_no_sense_costs_itself_only(noise: list[object], odd: 
     )
 )
 def test_a_line_written_is_the_line_read(line: Line) -> None:
-    assert list(from_reply(to_reply([line, line]), 1)) == [line, line]
+    assert list(from_reply(to_reply([line, line]), [1])) == [line, line]
     assert (
         line.as_queue_row().state == line.as_accounting_row("x").state == line.as_record().state == line.state
     )

@@ -47,7 +47,7 @@ class TestQueue:
         slurm = answering("squeue", recorded("queue"))
         reply = slurm.ask_queue("me")
         assert reply == Reply(recorded("queue").stdout, NOW_S)
-        (row,) = slurm.read_queue(recorded("queue").stdout, job_id("exit_137"))
+        (row,) = slurm.read_queue(recorded("queue").stdout, [job_id("exit_137")])
         assert row.state is JobState.FAILED
 
     def test_no_jobs_is_an_answer(self) -> None:

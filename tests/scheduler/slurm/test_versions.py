@@ -64,12 +64,12 @@ class TestStates:
         ],
     )
     def test_each_version_has_words_of_its_own(self, word: str, phase: Phase) -> None:
-        (row,) = read_queue(queue_row("7", 7, word), 7)
+        (row,) = read_queue(queue_row("7", 7, word), [7])
         assert (row.word, row.state.phase) == (word, phase)
 
     @pytest.mark.parametrize("word", ["HIBERNATING", "FAILED_OVER", "RUNNING*", "COMPLETED-ISH", "完了"])
     def test_a_word_of_the_future_survives_everywhere_and_is_no_end(self, word: str) -> None:
-        (row,) = read_queue(queue_row("7", 7, word), 7)
+        (row,) = read_queue(queue_row("7", 7, word), [7])
         (record,) = read_records(
             recorded("record-held").stdout.replace("JobState=PENDING", f"JobState={word}")
         )
@@ -80,7 +80,7 @@ class TestStates:
 
     @pytest.mark.parametrize("reason", ["JobLaunchFailure", "RaisedSignal:9(Killed)", "NonZeroExitCode"])
     def test_the_reason_of_a_death_differs_by_version_and_is_kept(self, reason: str) -> None:
-        assert read_queue(queue_row("7", 7, "FAILED", reason), 7)[0].reason == reason  # section 2.2
+        assert read_queue(queue_row("7", 7, "FAILED", reason), [7])[0].reason == reason  # section 2.2
 
     def test_a_cancellation_names_its_user_or_nobody(self) -> None:
         """Section 2.2: plain ``CANCELLED`` for a dependency that is never satisfied."""
@@ -149,7 +149,7 @@ class TestArrays:
 
     @pytest.mark.parametrize("listed", ["7_[3-4%2]", "7_[3-4]", "7_[3,4%1]"])
     def test_tasks_that_wait_are_one_row_in_both_commands(self, listed: str) -> None:
-        (row,) = read_queue(queue_row(listed, 7, "PENDING"), 7)
+        (row,) = read_queue(queue_row(listed, 7, "PENDING"), [7])
         (run,) = read_accounting(f"{HEADER}\n{ledger_row(JobID=listed, JobIDRaw='7', State='PENDING')}", 7)
         for told in (row, run):
             assert told.waiting is not None
@@ -161,13 +161,14 @@ class TestArrays:
 
     def test_an_expression_that_was_cut_at_64_bytes_is_no_row_of_lies(self) -> None:
         """jobmon asks for whole ones (SLURM_BITSTR_LEN=0); a site's wrapper may cut all the same."""
-        for row in read_queue(queue_row("7_[1,3,5,...]", 7, "PENDING"), 7):
+        for row in read_queue(queue_row("7_[1,3,5,...]", 7, "PENDING"), [7]):
             assert row.waiting is not None
             assert {*row.waiting} <= {1, 3, 5}
 
     def test_components_of_a_het_job_are_told_apart_in_both_commands(self) -> None:
         assert [
-            row.ref for row in read_queue(queue_row("7+0", 7, "RUNNING") + queue_row("7+1", 8, "RUNNING"), 7)
+            row.ref
+            for row in read_queue(queue_row("7+0", 7, "RUNNING") + queue_row("7+1", 8, "RUNNING"), [7])
         ] == [
             JobRef(7, component=0),
             JobRef(7, component=1),
