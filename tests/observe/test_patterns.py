@@ -245,9 +245,9 @@ def test_of_several_rules_that_match_a_line_the_first_is_found() -> None:
 
 def test_a_regex_that_slows_backtracking_matchers_slows_nothing() -> None:
     rules = parse_rules(document(entry(regex="(a+)+$", examples=["aa"], counter_examples=["b"])), "own.json")
-    started = time.perf_counter()
+    began_s = time.process_time()
     assert Matcher(rules).findings(log(*["a" * 4000 + "b"] * 500)) == ()
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - began_s < 5
 
 
 @settings(deadline=None)  # a busy machine is no fault
