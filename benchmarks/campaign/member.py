@@ -12,7 +12,6 @@ from random import Random
 
 from benchmarks.campaign.cluster import ReplayedScheduler, Stage
 from benchmarks.campaign.peril import Peril, PerilousStore
-from jobmon_core.domain.errors import AlreadyWatched
 from jobmon_core.engine import monitor
 from jobmon_core.engine.clock import SystemClock, Wake
 from jobmon_core.engine.estate import Estate
@@ -21,8 +20,7 @@ from jobmon_core.scheduler.contract import Scheduler
 from jobmon_core.scheduler.local.client import LocalScheduler
 from jobmon_core.store.home import Home
 from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.lock import own_for_life
-from jobmon_core.store.owner import Owner, OwnerRecord
+from jobmon_core.store.lock import seize_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +85,8 @@ NO_ENVIRONMENT: Mapping[str, str] = {}
 
 def own(home: Home, job_ids: tuple[str, ...]) -> dict[str, int]:
     """Take the locks that are free and name this process as the owner, as a real monitor does."""
-    held: dict[str, int] = {}
-    for job_id in job_ids:
-        try:
-            # a copy of the descriptor: filelock, which a real monitor sheds by its exec, closes its own in
-            # every child, and a child of jobmon's closes what it is told to
-            held[job_id] = os.dup(own_for_life(home.monitors / f"{job_id}.lock"))
-        except AlreadyWatched:
-            continue
-        OwnerRecord(home.monitors / f"{job_id}.owner").write(Owner.this_process())
-    return held
+    locks = {job_id: seize_job(home.monitors / f"{job_id}.lock") for job_id in job_ids}
+    return {job_id: lock for job_id, lock in locks.items() if lock is not None}
 
 
 def live(order: Order, held: Mapping[str, int]) -> None:

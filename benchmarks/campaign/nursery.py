@@ -97,8 +97,7 @@ def main() -> None:
 
 def _load() -> None:
     """Import what monitors and their children would import one by one."""
-    import filelock  # noqa: F401 - loaded for the copies
-    import requests  # noqa: F401 - likewise
+    import requests  # noqa: F401 - loaded for the copies
     import urllib3  # noqa: F401 - likewise
 
     from jobmon_core.engine import explain  # noqa: F401 - likewise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -11,6 +10,7 @@ from jobmon_core.domain.comeback import Errand, NoWayBack, Offer, Way, best, car
 from jobmon_core.domain.config import WEBHOOK_VARIABLES
 from jobmon_core.domain.logout import ends_processes
 from jobmon_core.engine.intake import user_name
+from jobmon_core.engine.surroundings import SLURM, folder_of
 from jobmon_core.engine.ways import ByCrontab, BySystemd, asked_through
 from jobmon_core.host.crontab import cron_runs
 from jobmon_core.host.logind import Logind
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from jobmon_core.engine.wiring import Workshop
     from jobmon_core.scheduler.runner import Runner
 
-_SLURM = ("squeue", "sacct", "scontrol")
 _SYSTEM = ("/usr/local/bin", "/usr/bin", "/bin")
 
 
@@ -127,6 +126,5 @@ class Comeback:
 
 def search_path(environment: Mapping[str, str]) -> str:
     """Return a PATH on which Slurm's commands are found as they are now; short, for cron bounds its lines."""
-    found = (shutil.which(name, path=environment.get("PATH")) for name in _SLURM)
-    folders = [str(Path(path).absolute().parent) for path in found if path]
-    return ":".join(dict.fromkeys((*folders, *_SYSTEM)))
+    folders = (folder_of(program, environment) for program in SLURM)
+    return ":".join(dict.fromkeys((*filter(None, folders), *_SYSTEM)))

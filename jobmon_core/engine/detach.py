@@ -10,14 +10,13 @@ from __future__ import annotations
 import os
 import resource
 import signal
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
 from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.engine.clock import SystemClock
 from jobmon_core.engine.estate import Estate
-from jobmon_core.engine.handshake import BUSY, FULL, READY
+from jobmon_core.engine.handshake import BUSY, FULL, READY, told
 from jobmon_core.store.files import opened_private
 from jobmon_core.store.home import Home
 from jobmon_core.store.lock import seize_job
@@ -52,8 +51,8 @@ def become_monitor(
     home = Home(Path(root))
     try:
         slot = Slots(home.slots).take(ceiling)
-        if slot is None and not beyond:
-            os.write(word, FULL.encode())
+        # where who gave the order is gone, nobody hands the jobs to others: they need this monitor after all
+        if slot is None and not beyond and told(word, FULL):
             os._exit(0)
         _detach(home, job_ids[0], [word] if slot is None else [word, slot])
         # an exec keeps both: a request that comes before the monitor can take it waits for it
@@ -62,14 +61,13 @@ def become_monitor(
         _allow_many_files()
         estate = Estate(home, _own(home, job_ids), slot, ceiling, _cpu_s())
         estate.sign_slot()
-        with suppress(BrokenPipeError):  # who gave the order is gone: the job needs its monitor all the more
-            os.write(word, (READY + " ".join(estate.locks) if estate.locks else BUSY).encode())
+        told(word, READY + " ".join(estate.locks) if estate.locks else BUSY)  # heard or not
         if estate.locks:
             estate.become_monitor()
     except JobmonError as error:
-        os.write(word, str(error).encode())
+        told(word, str(error))
     except BaseException as error:  # noqa: BLE001 - whatever it was, the command tells its user
-        os.write(word, f"{type(error).__name__}: {error}".encode(errors="replace"))
+        told(word, f"{type(error).__name__}: {error}")
     finally:
         os._exit(1)
 

@@ -14,11 +14,11 @@ import signal
 import time
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, BinaryIO, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.engine.clock import SystemClock
-from jobmon_core.engine.handshake import READY
+from jobmon_core.engine.handshake import READY, told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,25 +73,16 @@ def report(estate: Estate, *, is_able: bool) -> bool:
     pipe, estate.predecessor = estate.predecessor, None
     if pipe is None:
         return True
-    with open(pipe, "wb", buffering=0) as speaking:
-        if not is_able and _told(speaking, "it could not take up every job"):
+    with open(pipe, "wb", buffering=0):  # closed at the end: the predecessor waits for that
+        if not is_able and told(pipe, "it could not take up every job"):
             return False
         try:
             estate.sign()
         except StorageFailed as error:
             # where nobody is there to take it back: better unnamed than unwatched
-            return not _told(speaking, str(error))
-        _told(speaking, READY)
+            return not told(pipe, str(error))
+        told(pipe, READY)
         return True
-
-
-def _told(speaking: BinaryIO, word: str) -> bool:
-    """Say something to the predecessor; return whether it is there."""
-    try:
-        speaking.write(word.encode(errors="replace"))
-    except BrokenPipeError:
-        return False
-    return True
 
 
 def _succeed(estate: Estate, writing: int, become: Callable[[Estate], NoReturn]) -> NoReturn:

@@ -2,6 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 READY = "ready "  # followed by the jobs that it holds
 BUSY = "busy"  # others hold all of them
 FULL = "full"  # there are as many monitors as there may be
+
+
+def told(pipe: int, word: str) -> bool:
+    """Say something on a pipe; return whether anybody is there to hear it."""
+    try:
+        os.write(pipe, word.encode(errors="replace"))
+    except BrokenPipeError:
+        return False
+    return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _VARIABLES = (
     *("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"),
     "HOME",  # configured paths may count from it
 )
-_PROGRAMS = ("squeue", "sacct", "scontrol")
+SLURM = ("squeue", "sacct", "scontrol")
 
 
 def surroundings(environment: Mapping[str, str]) -> str:
@@ -34,17 +35,23 @@ def surroundings(environment: Mapping[str, str]) -> str:
     """
     told = [os.uname().nodename, *(environment.get(name, "") for name in _VARIABLES)]
     told += sorted(f"{k}={v}" for k, v in environment.items() if k.startswith(_OURS) and k != _THE_HOME)
-    folders = environment.get("PATH", os.defpath).split(os.pathsep)
-    told += [_folder_of(program, folders) for program in _PROGRAMS]
-    return f"{zlib.crc32(os.fsencode(chr(0).join(told))):08x}"
+    return _mark([*told, *(folder_of(program, environment) for program in SLURM)])
 
 
 def controller(environment: Mapping[str, str]) -> str:
     """Return a mark that is the same where the same controller answers."""
-    folders = environment.get("PATH", os.defpath).split(os.pathsep)
     told = [environment.get(name, "") for name in ("SLURM_CONF", "SLURM_CONF_SERVER")]
-    return f"{zlib.crc32(os.fsencode(chr(0).join([*told, _folder_of(_PROGRAMS[0], folders)]))):08x}"
+    return _mark([*told, folder_of(SLURM[0], environment)])
 
 
-def _folder_of(program: str, folders: list[str]) -> str:
-    return next((folder for folder in folders if os.access(f"{folder}/{program}", os.X_OK)), "")
+def folder_of(program: str, environment: Mapping[str, str]) -> str:
+    """Return the folder of PATH that a program is started from, as an absolute path; empty if none."""
+    for folder in environment.get("PATH", os.defpath).split(os.pathsep):
+        path = Path(folder, program).absolute()
+        if os.access(path, os.X_OK) and path.is_file():
+            return str(path.parent)
+    return ""
+
+
+def _mark(told: list[str]) -> str:
+    return f"{zlib.crc32(os.fsencode(chr(0).join(told))):08x}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
@@ -22,9 +22,11 @@ _NO_LOCKS_HERE = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # e.g. Lustre m
 def own_for_life(path: Path) -> int:
     """Take the lock that makes this process the monitor, name it the owner, and return the lock's descriptor.
 
-    The descriptor survives an exec: the lock belongs to the open file, and the kernel frees it when
-    the process ends, however it ends. The owner is named beside the lock, and decides where the lock does
-    not reach: between the hosts of some file systems, and nowhere where a file system has no locks.
+    By filelock, for a process that may be large and slow to start, such as a sentinel; `seize_job` does the
+    same by the kernel's call alone. The descriptor survives an exec: the lock belongs to the open file, and
+    the kernel frees it when the process ends, however it ends. The owner is named beside the lock, and
+    decides where the lock does not reach: between the hosts of some file systems, and nowhere where a file
+    system has no locks.
 
     Raises:
         AlreadyWatched: another process holds it.
@@ -93,21 +95,20 @@ def seize(path: Path) -> int | None:
 def seize_job(path: Path) -> int | None:
     """Take the lock of a job and name this process its owner; return its descriptor, None where it has one.
 
+    It is what `own_for_life` takes, without the library: 15 ms of the user's time, 3 MB of a monitor.
+
     Raises:
         StorageFailed: the file system refused it.
     """
     descriptor = seize(path)
     if descriptor is None:
         return None
-    try:
+    with suppress(AlreadyWatched), ExitStack() as undo:
+        undo.callback(os.close, descriptor)
         OwnerRecord(path.with_suffix(".owner")).claim(Owner.this_process())
-    except AlreadyWatched:
-        os.close(descriptor)
-        return None
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return descriptor
+        undo.pop_all()
+        return descriptor
+    return None
 
 
 @contextmanager

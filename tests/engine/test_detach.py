@@ -11,8 +11,17 @@ import pytest
 
 from jobmon_core.engine.census import Health
 from tests.support.login import Login
-from tests.support.processes import kill, stat_of
+from tests.support.processes import kill, python, stat_of
 from tests.support.waiting import eventually
+
+# a copy of a command that is killed after its order, before the copy's word
+ORPHAN = """
+import os, sys
+from jobmon_core.engine.detach import become_monitor
+reading, word = os.pipe()
+os.close(reading)
+become_monitor(sys.argv[1], int(sys.argv[2]), sys.argv[3:], word)
+"""
 
 
 @pytest.fixture
@@ -120,3 +129,20 @@ def test_a_home_that_cannot_be_used_is_told_in_words(login: Login) -> None:
     assert said.startswith("StorageFailed the monitor did not start: ")
     assert "logs can't be used" in said
     (login.shop.home.root / "logs").unlink()
+
+
+def test_a_monitor_starts_where_the_command_that_ordered_it_is_gone(login: Login) -> None:
+    with python(ORPHAN, str(login.shop.home.root), "16", "a", "b") as copy:
+        copy.wait()
+    eventually(lambda: login.watches() and login.watches(job_id="b"))
+    assert login.alive() == {"a": login.pid(), "b": login.pid()}
+
+
+def test_where_nobody_is_left_to_hand_a_job_to_those_that_run_it_gets_a_monitor_of_its_own(
+    login: Login,
+) -> None:
+    login.launch("a")
+    with python(ORPHAN, str(login.shop.home.root), "1", "b") as copy:
+        copy.wait()
+    eventually(lambda: login.watches(job_id="b"))
+    assert login.pid("b") != login.pid("a")

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
-from jobmon_core.store.lock import alone, own_for_life, seize, turn
+from jobmon_core.store.lock import alone, own_for_life, seize, seize_job, turn
 from jobmon_core.store.owner import Owner, OwnerRecord
 from tests.support.intruders import lay
 from tests.support.processes import kill, python, said
@@ -172,5 +173,25 @@ def test_who_is_refused_the_job_lets_go_of_its_lock(tmp_path: Path) -> None:
     for _ in range(2):
         with pytest.raises(AlreadyWatched, match=r"watched by monitor .* on another-login-node"):
             own_for_life(tmp_path / "12.lock")
+        assert seize_job(tmp_path / "12.lock") is None
     with turn(tmp_path / "12.lock") as mine:
         assert mine
+
+
+@pytest.mark.parametrize("take", [own_for_life, seize_job])
+def test_who_cannot_name_itself_lets_go_of_the_lock(tmp_path: Path, take: Callable[[Path], object]) -> None:
+    (tmp_path / "12.owner").mkdir()  # nothing can be written there
+    with pytest.raises(StorageFailed, match=r"12\.owner"):
+        take(tmp_path / "12.lock")
+    with turn(tmp_path / "12.lock") as mine:
+        assert mine
+
+
+def test_who_takes_a_job_is_named_its_owner(tmp_path: Path) -> None:
+    for job_id, take in (("12", own_for_life), ("13", seize_job)):
+        lock = take(tmp_path / f"{job_id}.lock")
+        assert lock is not None
+        assert os.get_inheritable(lock)
+        found = OwnerRecord(tmp_path / f"{job_id}.owner").read()
+        assert found is not None
+        assert found[0] == Owner.this_process()

@@ -8,7 +8,7 @@ from collections.abc import Callable
 _STEP_S = 0.05
 
 
-def eventually(condition: Callable[[], bool], timeout_s: float = 10.0) -> None:
+def eventually(condition: Callable[[], bool], timeout_s: float = 30.0) -> None:
     """Return as soon as ``condition`` holds; fail if it does not within ``timeout_s``."""
     deadline_s = time.monotonic() + timeout_s
     while not condition():
