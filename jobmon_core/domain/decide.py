@@ -60,10 +60,10 @@ class Finish:
 
 Action = AskRecord | AskAccounting | Explain | Warn | AllClear | Deliver | Finish
 
-_FIRST_QUESTION_S = (
-    20.0  # given to be answered: a database under load needs it, and the grace has room for it
-)
-_QUESTION_S = 3.0  # likewise to a later one
+# given to accounting for its first answer, from the end's discovery on, however long others are asked about
+# meanwhile: a database under load needs it, and the grace has room for it
+_FIRST_ANSWER_S = 20.0
+_QUESTION_S = 3.0  # given to any question: less is not worth asking
 EXPLAINED_AT_MOST = 50  # failed tasks of one array whose logs are read: the digest groups by cause
 
 
@@ -96,8 +96,8 @@ def wake_s(job: WatchedJob, policy: Policy, looked_s: float, now_s: float) -> fl
     retries = [owed.next_try_s for owed in _heads(job)]
     if job.closed and job.outage_s is None:
         return min(retries, default=looked_s)
-    questions = [inquiry.next_ask_s for inquiry in _inquiries(job)]
-    waits = _details_until_s(job, policy, now_s)
+    questions = [inquiry.next_ask_s for _, inquiry in _inquiries(job)]
+    waits = [until_s for until_s in _details_until_s(job, policy) if until_s > now_s]
     return min([looked_s + interval_s(job, policy), *questions, *waits, *retries])
 
 
@@ -108,19 +108,18 @@ def answer_within_s(job: WatchedJob, policy: Policy, now_s: float) -> float:
     """
     if job.waiting or any(task.end is None and task.inquiry is None for task in job.tasks.values()):
         return NO_HURRY_S
-    left_s = min((until_s - now_s for until_s in _details_until_s(job, policy, now_s)), default=NO_HURRY_S)
-    is_first = any(inquiry.asked == 0 for inquiry in _inquiries(job))
-    return max(left_s, _FIRST_QUESTION_S if is_first else _QUESTION_S)
+    until_s = min(_details_until_s(job, policy), default=NO_HURRY_S)
+    first_s = [inquiry.since_s + _FIRST_ANSWER_S for _, inquiry in _inquiries(job) if not inquiry.asked]
+    return max(until_s - now_s, max(first_s, default=now_s) - now_s, _QUESTION_S)
 
 
-def _details_until_s(job: WatchedJob, policy: Policy, now_s: float) -> list[float]:
-    """Return until when, from now on, ends that are proved wait for accounting."""
-    waits = (details_until_s(inquiry, policy) for inquiry in _inquiries(job) if is_proved(inquiry))
-    return [until_s for until_s in waits if until_s > now_s]
+def _details_until_s(job: WatchedJob, policy: Policy) -> list[float]:
+    """Return until when the ends that are proved wait for accounting."""
+    return [details_until_s(task, inquiry, policy) for task, inquiry in _inquiries(job) if is_proved(inquiry)]
 
 
-def _inquiries(job: WatchedJob) -> Iterator[Inquiry]:
-    return (task.inquiry for task in job.tasks.values() if task.inquiry and not task.end)
+def _inquiries(job: WatchedJob) -> Iterator[tuple[Task, Inquiry]]:
+    return ((task, task.inquiry) for task in job.tasks.values() if task.inquiry and not task.end)
 
 
 def interval_s(job: WatchedJob, policy: Policy) -> float:
@@ -159,7 +158,7 @@ def _wants_own_record(task: Task, job: WatchedJob) -> bool:
 
 
 def _wants_accounting(job: WatchedJob, now_s: float) -> bool:
-    return any(inquiry.next_ask_s <= now_s for inquiry in _inquiries(job))
+    return any(inquiry.next_ask_s <= now_s for _, inquiry in _inquiries(job))
 
 
 def _unexplained(job: WatchedJob) -> tuple[str, ...]:

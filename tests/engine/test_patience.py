@@ -14,6 +14,7 @@ from jobmon_core.engine.outages import Outages
 from jobmon_core.engine.poll import SharedAccounting, SharedQueue
 from jobmon_core.engine.supervisor import Supervisor, Tools
 from jobmon_core.store.jobs import JobStore
+from jobmon_core.store.lock import turn
 from jobmon_core.store.notices import NoticeFile
 from jobmon_core.store.replies import ReplyFile
 from tests.support.clock import FakeClock
@@ -76,3 +77,20 @@ def test_a_message_waits_for_an_accounting_that_hangs_no_longer_than_its_grace(t
     assert slurm.asked["accounting"] >= 1
     looked_s = ended_s + LATE_S
     assert ended_s + POLICY.accounting_grace_s <= told_at_s[0] <= looked_s + POLICY.accounting_grace_s
+
+
+def test_a_job_whose_turn_to_ask_comes_late_is_told_of_no_later(tmp_path: Path) -> None:
+    clock, told_at_s = FakeClock(), list[float]()
+    slurm = Hanging(clock)
+    slurm.queue = [(row("12", "COMPLETED"),)]
+    slurm.records = [(replace(record("12", "COMPLETED"), end_s=int(clock.now())),)]
+    watch = supervisor(tmp_path, slurm, clock, told_at_s)
+    until_s = clock.now() + POLICY.accounting_grace_s
+    with turn(tmp_path / "accounting.lock") as held:  # somebody else's question hangs
+        assert held
+        while clock.now_s < until_s - 2:
+            clock.now_s = min(watch.round() or until_s, until_s - 2)
+    while (due_s := watch.round()) is not None:
+        clock.now_s = max(clock.now_s, due_s)
+    assert slurm.asked["accounting"] == 1
+    assert until_s <= told_at_s[0] <= until_s + 2
