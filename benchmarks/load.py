@@ -39,7 +39,7 @@ USERS, JOBS_EACH = 1000, 100
 WHOLE_FROM = 100  # a figure is shown without decimals
 MB = 1024.0  # kB, as the kernel counts
 CPU_SHARE = 0.002
-LINEAR = 1.5  # what a job may cost more among the most jobs than among the fewest; 100 if it were quadratic
+LINEAR = 1.0  # what a job may cost among the most jobs, in terms of one among the fewest
 
 
 @dataclass(frozen=True, slots=True)
