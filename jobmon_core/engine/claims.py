@@ -18,8 +18,9 @@ MOST_JOBS = 500  # that one monitor follows: each takes a descriptor, and many h
 def claim(estate: Estate, job_id: str, watch: Callable[[str], None], log: Callable[[str], None]) -> None:
     """Take up one job that is offered, unless somebody has it.
 
-    The lock is taken and the owner named first, and the offer is struck last: who waits for that finds a
-    living owner. Killed in between, this process leaves a free lock, and the offer or a dead owner.
+    The lock is taken and the owner named first, and the offer is struck last, by the owner alone: who waits
+    for that finds him named and alive. Killed in between, this process leaves a free lock, and the offer or
+    a dead owner.
 
     Args:
         estate: what this process has.
@@ -30,8 +31,10 @@ def claim(estate: Estate, job_id: str, watch: Callable[[str], None], log: Callab
     if len(estate.locks) >= MOST_JOBS:
         return
     try:
-        lock = seize_job(estate.home.monitors / f"{job_id}.lock")
-        if lock is not None:
+        if job_id not in estate.locks:
+            lock = seize_job(estate.home.monitors / f"{job_id}.lock")
+            if lock is None:
+                return
             estate.locks[job_id] = lock
             watch(job_id)
             estate.sign_slot()

@@ -156,3 +156,20 @@ def test_a_job_that_is_done_can_be_taken_up_again_while_its_monitor_follows_othe
     assert lock is not None
     os.close(lock)
     assert login.alive() == {"b": monitor}
+
+
+def test_an_offer_is_struck_by_none_but_the_named_owner_of_the_job(login: Login) -> None:
+    login.launch("a")
+    lock = seize(login.shop.home.monitors / "b.lock")  # by a monitor that has not named itself yet
+    assert lock is not None
+    for job_id in ("b", "c"):
+        offers(login).make(job_id)
+    os.kill(login.pid("a"), signal.SIGUSR1)
+    eventually(lambda: offers(login).open() == ["b"])  # each is looked at in turn
+    os.close(lock)
+    os.kill(login.pid("a"), signal.SIGUSR1)
+    eventually(lambda: offers(login).open() == [])
+    assert login.alive() == dict.fromkeys("abc", login.pid("a"))
+    offers(login).make("b")  # whose command was killed
+    os.kill(login.pid("a"), signal.SIGUSR1)
+    eventually(lambda: offers(login).open() == [])
