@@ -16,7 +16,7 @@ from jobmon_core.domain.messages import final
 from jobmon_core.domain.outage import is_over, warning_is_due
 from jobmon_core.domain.policy import Policy
 from jobmon_core.domain.states import Outcome, Phase
-from jobmon_core.domain.verdict import details_until_s, is_proved, judge
+from jobmon_core.domain.verdict import details_until_s, is_proved, judge, must_hear
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +60,9 @@ class Finish:
 
 Action = AskRecord | AskAccounting | Explain | Warn | AllClear | Deliver | Finish
 
-# given to accounting for its first answer, from the end's discovery on, however long others are asked about
-# meanwhile: a database under load needs it, and the grace has room for it
-_FIRST_ANSWER_S = 20.0
-_QUESTION_S = 3.0  # given to any question: less is not worth asking
+# given to be answered: a database under load needs it, and the grace has room for it
+_FIRST_QUESTION_S = 20.0
+_QUESTION_S = 3.0  # likewise to a later one, and to the first where accounting was silent a moment ago
 EXPLAINED_AT_MOST = 50  # failed tasks of one array whose logs are read: the digest groups by cause
 
 
@@ -101,21 +100,30 @@ def wake_s(job: WatchedJob, policy: Policy, looked_s: float, now_s: float) -> fl
     return min([looked_s + interval_s(job, policy), *questions, *waits, *retries])
 
 
-def answer_within_s(job: WatchedJob, policy: Policy, now_s: float) -> float:
+def answer_within_s(job: WatchedJob, policy: Policy, now_s: float, *, silent: bool) -> float:
     """Return how long accounting may take to answer: no longer than an end that is proved waits for it.
 
-    While any part lives nothing can be told, so nothing waits.
+    While any part lives nothing can be told, so nothing waits; nor where the wait is over and accounting has
+    to be heard all the same.
+
+    Args:
+        job: what is known.
+        policy: how long is waited.
+        now_s: when it is asked (Unix seconds).
+        silent: whether it did not answer a moment ago, about whatever job.
     """
     if job.waiting or any(task.end is None and task.inquiry is None for task in job.tasks.values()):
         return NO_HURRY_S
-    until_s = min(_details_until_s(job, policy), default=NO_HURRY_S)
-    first_s = [inquiry.since_s + _FIRST_ANSWER_S for _, inquiry in _inquiries(job) if not inquiry.asked]
-    return max(until_s - now_s, max(first_s, default=now_s) - now_s, _QUESTION_S)
+    left_s = min(_details_until_s(job, policy), default=NO_HURRY_S) - now_s
+    if left_s <= 0 and any(must_hear(task, inquiry) for task, inquiry in _inquiries(job)):
+        return NO_HURRY_S
+    is_first = any(inquiry.asked == 0 for _, inquiry in _inquiries(job))
+    return max(left_s, _FIRST_QUESTION_S if is_first and not silent else _QUESTION_S)
 
 
 def _details_until_s(job: WatchedJob, policy: Policy) -> list[float]:
     """Return until when the ends that are proved wait for accounting."""
-    return [details_until_s(task, inquiry, policy) for task, inquiry in _inquiries(job) if is_proved(inquiry)]
+    return [details_until_s(inquiry, policy) for _, inquiry in _inquiries(job) if is_proved(inquiry)]
 
 
 def _inquiries(job: WatchedJob) -> Iterator[tuple[Task, Inquiry]]:

@@ -35,19 +35,21 @@ def is_proved(inquiry: Inquiry) -> bool:
     return _said(inquiry) is not None
 
 
-def details_until_s(task: Task, inquiry: Inquiry, policy: Policy) -> float:
+def details_until_s(inquiry: Inquiry, policy: Policy) -> float:
     """Return until when a proved end waits for accounting's details (Unix seconds).
 
     The grace runs from the end itself, as slurmctld tells it: where the look at the queue came late, the
     message is not to come later still.
     """
-    # of an array accounting may know tasks that ended before it was watched: it must have been heard
-    if task.key.isdigit() and inquiry.ledger not in (Ledger.SILENT, Ledger.TOLD, Ledger.DISABLED):
-        return inquiry.since_s + policy.deadline_s
     record, grace_s = inquiry.record, policy.accounting_grace_s
     ended_s = record.end_s if record is not None and not record.state.is_alive else None
     from_s = inquiry.since_s if ended_s is None else min(inquiry.since_s, ended_s)
     return max(from_s + grace_s, inquiry.since_s + grace_s * _LEFT_TO_LATE_LOOKS)
+
+
+def must_hear(task: Task, inquiry: Inquiry) -> bool:
+    """Whether accounting must still be heard: it may know tasks that ended before their array was watched."""
+    return task.key.isdigit() and inquiry.ledger not in (Ledger.SILENT, Ledger.TOLD, Ledger.DISABLED)
 
 
 def _said(inquiry: Inquiry) -> tuple[JobState, str, Witness] | None:
@@ -80,7 +82,10 @@ def _is_complete(task: Task, inquiry: Inquiry, policy: Policy, now_s: float) -> 
     """Whether everything that can still be learnt is there, or was waited for long enough."""
     record_settled = inquiry.record is not None or inquiry.record_gone
     ledger_settled = inquiry.ledger in (Ledger.TOLD, Ledger.DISABLED)
-    return (record_settled and ledger_settled) or now_s >= details_until_s(task, inquiry, policy)
+    if record_settled and ledger_settled:
+        return True
+    until_s = details_until_s(inquiry, policy)
+    return now_s >= (inquiry.since_s + policy.deadline_s if must_hear(task, inquiry) else until_s)
 
 
 def _end(task: Task, inquiry: Inquiry, state: JobState, word: str, witness: Witness) -> End:

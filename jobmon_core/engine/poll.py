@@ -27,6 +27,7 @@ _NAME_AGAIN_S = 60.0  # after a question without an answer
 COALESCE_S = 1.0  # endings are collected until so long none came, and then asked about all at once
 COLLECTED_AT_MOST_S = 20.0  # however many come: accounting's details are waited for a little longer than this
 _MOMENT_S = 60.0  # endings that are no further apart are asked about together
+_SILENT_S = 120.0  # for how long after an unanswered question a database is thought to hang
 KEPT_S = 60.0  # how long an answer stays beside newer ones: those who wait for it look once a second
 _KEPT_LETTERS = 4 << 20  # of all those that stay: every look reads them
 
@@ -89,7 +90,7 @@ class SharedQueue:
         reply = self._latest()
         for job_id, rows in self._rows(reply, set(job_ids)).items():
             last_s = max((row.end_s for row in rows if row.end_s is not None), default=0)
-            if last_s > reply.asked_s - _MOMENT_S and not any(row.state.is_alive for row in rows):
+            if rows and last_s > reply.asked_s - _MOMENT_S and not any(row.state.is_alive for row in rows):
                 yield job_id
 
     def _is_fresh(self, view: QueueView, max_age_s: float) -> bool:
@@ -194,6 +195,11 @@ class SharedAccounting:
     def known(self, job_id: int, since_s: float) -> AccountingAnswer | None:
         """Return an answer asked for at ``since_s`` or later, if there is one; ask for nothing."""
         return self._found(self.file.read(), job_id, since_s)
+
+    def is_silent(self) -> bool:
+        """Whether it did not answer when it was last asked, a moment ago."""
+        reply = self.file.read()
+        return bool(reply.problem) and 0 <= self.clock.now() - reply.asked_s < _SILENT_S
 
     def _found(self, reply: SharedReply, job_id: int, since_s: float) -> AccountingAnswer | None:
         for known in (reply, *reply.earlier):

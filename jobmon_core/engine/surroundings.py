@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,9 +48,10 @@ def controller(environment: Mapping[str, str]) -> str:
 def folder_of(program: str, environment: Mapping[str, str]) -> str:
     """Return the folder of PATH that a program is started from, as an absolute path; empty if none."""
     for folder in environment.get("PATH", os.defpath).split(os.pathsep):
-        path = Path(folder, program).absolute()
-        if os.access(path, os.X_OK) and path.is_file():
-            return str(path.parent)
+        with suppress(FileNotFoundError):  # a relative one counts from a working folder that is gone
+            path = Path(folder, program).absolute()
+            if os.access(path, os.X_OK) and path.is_file():
+                return str(path.parent)
     return ""
 
 

@@ -16,28 +16,32 @@ from jobmon_core.engine.supervisor import Supervisor, Tools
 from jobmon_core.store.jobs import JobStore
 from jobmon_core.store.lock import turn
 from jobmon_core.store.notices import NoticeFile
-from jobmon_core.store.replies import ReplyFile
+from jobmon_core.store.replies import ReplyFile, SharedReply
 from tests.support.clock import FakeClock
-from tests.support.play import record, row
+from tests.support.play import ledger, record, row
 from tests.support.scheduler import FakeScheduler
 
 POLICY = Policy()
 LATE_S = 12  # the look at the queue, after the job's end
-SACCT_S = 45.0  # until sacct gives up a slurmdbd that hangs
+HANGS_S = 45.0  # until sacct gives up a slurmdbd that hangs
+SLOW_S = 12.0
 
 
 class Hanging(FakeScheduler):
     """Slurm with an accounting that takes all the time that it is given."""
 
-    def __init__(self, clock: FakeClock) -> None:
+    def __init__(self, clock: FakeClock, takes_s: float = HANGS_S) -> None:
         super().__init__()
-        self.clock = clock
+        self.clock, self.takes_s = clock, takes_s
         self.accounting = [Unreachable("sacct: no answer")]
 
     def ask_accounting(
         self, job_ids: Sequence[int], within_s: float = NO_HURRY_S
     ) -> Reply | Disabled | Unreachable:
-        self.clock.now_s += min(SACCT_S, within_s)
+        self.clock.now_s += min(self.takes_s, within_s)
+        if within_s < self.takes_s:
+            self.asked["accounting"] += 1
+            return Unreachable("sacct: no answer")
         return super().ask_accounting(job_ids, within_s)
 
 
@@ -90,7 +94,29 @@ def test_a_job_whose_turn_to_ask_comes_late_is_told_of_no_later(tmp_path: Path) 
         assert held
         while clock.now_s < until_s - 2:
             clock.now_s = min(watch.round() or until_s, until_s - 2)
+        unanswered = SharedReply(clock.now_s - 20, problem="sacct: no answer", about=(13,))
+        ReplyFile(tmp_path / "accounting.reply").write(unanswered)
     while (due_s := watch.round()) is not None:
         clock.now_s = max(clock.now_s, due_s)
     assert slurm.asked["accounting"] == 1
     assert until_s <= told_at_s[0] <= until_s + 2
+
+
+def test_a_job_whose_turn_to_ask_comes_late_gets_its_details_from_an_accounting_that_is_slow(
+    tmp_path: Path,
+) -> None:
+    clock, told_at_s = FakeClock(), list[float]()
+    slurm = Hanging(clock, SLOW_S)
+    slurm.queue = [(row("12", "COMPLETED"),)]
+    slurm.records = [(replace(record("12", "COMPLETED"), end_s=int(clock.now())),)]
+    slurm.accounting = [(ledger("12", "COMPLETED"),)]
+    watch = supervisor(tmp_path, slurm, clock, told_at_s)
+    until_s = clock.now() + POLICY.accounting_grace_s
+    with turn(tmp_path / "accounting.lock"):  # somebody else's question takes long
+        while clock.now_s < until_s - 2:
+            clock.now_s = min(watch.round() or until_s, until_s - 2)
+    while (due_s := watch.round()) is not None:
+        clock.now_s = max(clock.now_s, due_s)
+    end = watch.job.tasks[""].end
+    assert end is not None
+    assert end.elapsed_s is not None  # as accounting alone tells

@@ -419,6 +419,10 @@ def test_an_array_of_which_a_part_lives_is_asked_about_for_itself_alone(
     assert list(queue.ended_lately((15, 16))) == [16]
 
 
+def test_where_nobody_asked_yet_no_job_is_thought_to_have_ended(queue: SharedQueue) -> None:
+    assert list(queue.ended_lately((15, 16))) == []
+
+
 def test_what_was_asked_about_a_moment_ago_is_not_asked_about_again_for_others(
     slurm: FakeScheduler, clock: FakeClock, file: ReplyFile
 ) -> None:

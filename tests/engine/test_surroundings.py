@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,11 +10,12 @@ import pytest
 from jobmon_core.domain.job import WatchedJob
 from jobmon_core.engine import toolbox
 from jobmon_core.engine.comeback import search_path
-from jobmon_core.engine.surroundings import controller, surroundings
+from jobmon_core.engine.surroundings import controller, folder_of, surroundings
 from jobmon_core.engine.wiring import Workshop
 from jobmon_core.scheduler.contract import Scheduler
 from jobmon_core.store.home import Home
 from tests.support.clock import FakeClock
+from tests.support.processes import in_a_copy
 from tests.support.scheduler import FakeScheduler
 
 HERE, THERE = "/here/slurm.conf", "/there/slurm.conf"
@@ -24,6 +26,18 @@ def slurm_in(folder: Path) -> str:
     for program in ("squeue", "sacct", "scontrol"):
         (folder / program).touch(mode=0o755)
     return str(folder)
+
+
+def test_a_working_folder_that_is_gone_hides_no_command(tmp_path: Path) -> None:
+    slurm, gone = slurm_in(tmp_path / "slurm"), tmp_path / "gone"
+
+    def look() -> None:
+        gone.mkdir()
+        os.chdir(gone)
+        gone.rmdir()
+        assert folder_of("squeue", {"PATH": f":bin:{slurm}"}) == slurm
+
+    in_a_copy(look)
 
 
 @pytest.mark.parametrize(
