@@ -164,7 +164,8 @@ def test_no_webhook_is_seen_in_a_sentinel(user: User) -> None:
     let_go(user)
     _logged(user, job_id, "is at work")
     sentinel = _sentinel(user, job_id, "JobID")
-    listed = user.slurm("scontrol", "listpids", sentinel).splitlines()[1:]
+    node = _sentinel(user, job_id, "NodeList")  # else it is looked for on the first node
+    listed = user.slurm("scontrol", "listpids", sentinel, node).splitlines()[1:]
     processes = [line.split()[0] for line in listed if line.split()[0] != "-1"]
     kept = ("sacct", "-j", sentinel)
     eventually(lambda: "PATH=" in user.slurm(*kept, "--env-vars"), _PATIENCE_S)
