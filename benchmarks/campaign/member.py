@@ -20,7 +20,6 @@ from jobmon_core.scheduler.contract import Scheduler
 from jobmon_core.scheduler.local.client import LocalScheduler
 from jobmon_core.store.home import Home
 from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.lock import seize_job
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +80,6 @@ def shop_of(home: Path, clock: FastClock) -> CampaignShop:
 
 
 NO_ENVIRONMENT: Mapping[str, str] = {}
-
-
-def own(home: Home, job_ids: tuple[str, ...]) -> dict[str, int]:
-    """Take the locks that are free and name this process as the owner, as a real monitor does."""
-    locks = {job_id: seize_job(home.monitors / f"{job_id}.lock") for job_id in job_ids}
-    return {job_id: lock for job_id, lock in locks.items() if lock is not None}
 
 
 def live(order: Order, held: Mapping[str, int]) -> None:

@@ -16,9 +16,10 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any, NoReturn
 
-from benchmarks.campaign.member import Order, live, own
+from benchmarks.campaign.member import Order, live
 from jobmon_core.store.codec import from_json
 from jobmon_core.store.home import Home
+from jobmon_core.store.lock import seize_jobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ def _be_member(order: Order, word: int) -> NoReturn:
         nowhere = os.open(os.devnull, os.O_RDWR)
         os.dup2(nowhere, 0)
         os.dup2(nowhere, 1)
-        held = own(Home.find({"JOBMON_HOME": order.home}), order.job_ids)
+        held = seize_jobs(Home.find({"JOBMON_HOME": order.home}).monitors, order.job_ids)
         os.write(word, " ".join(held).encode())
         os.close(word)
         if held:

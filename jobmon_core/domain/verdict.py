@@ -84,8 +84,9 @@ def _is_complete(task: Task, inquiry: Inquiry, policy: Policy, now_s: float) -> 
     ledger_settled = inquiry.ledger in (Ledger.TOLD, Ledger.DISABLED)
     if record_settled and ledger_settled:
         return True
-    until_s = details_until_s(inquiry, policy)
-    return now_s >= (inquiry.since_s + policy.deadline_s if must_hear(task, inquiry) else until_s)
+    if must_hear(task, inquiry):
+        return now_s >= inquiry.since_s + policy.deadline_s
+    return now_s >= details_until_s(inquiry, policy)
 
 
 def _end(task: Task, inquiry: Inquiry, state: JobState, word: str, witness: Witness) -> End:

@@ -19,7 +19,7 @@ from jobmon_core.engine.estate import Estate
 from jobmon_core.engine.handshake import BUSY, FULL, READY, told
 from jobmon_core.store.files import opened_private
 from jobmon_core.store.home import Home
-from jobmon_core.store.lock import seize_job
+from jobmon_core.store.lock import seize_jobs
 from jobmon_core.store.slots import Slots
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def become_monitor(
         signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         _allow_many_files()
-        estate = Estate(home, _own(home, job_ids), slot, ceiling, _cpu_s())
+        estate = Estate(home, seize_jobs(home.monitors, job_ids), slot, ceiling, _cpu_s())
         estate.sign_slot()
         told(word, READY + " ".join(estate.locks) if estate.locks else BUSY)  # heard or not
         if estate.locks:
@@ -70,16 +70,6 @@ def become_monitor(
         told(word, f"{type(error).__name__}: {error}")
     finally:
         os._exit(1)
-
-
-def _own(home: Home, job_ids: Sequence[str]) -> dict[str, int]:
-    """Take the jobs that are free; job id -> descriptor of its lock."""
-    held: dict[str, int] = {}
-    for job_id in job_ids:
-        lock = seize_job(home.monitors / f"{job_id}.lock")
-        if lock is not None:  # what others hold is theirs; the caller learns it from what is missing
-            held[job_id] = lock
-    return held
 
 
 def _cpu_s() -> float:

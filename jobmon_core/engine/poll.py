@@ -173,10 +173,13 @@ class SharedAccounting:
     clock: Clock
     others: Callable[[], Iterable[int]] = tuple
 
-    def ask(self, job_id: int, since_s: float, within_s: float = NO_HURRY_S) -> AccountingAnswer | None:
+    def ask(
+        self, job_id: int, since_s: float, within_s: Callable[[bool], float] = lambda _silent: NO_HURRY_S
+    ) -> AccountingAnswer | None:
         """Return an answer asked for at ``since_s`` or later; None while a batch is being collected.
 
-        ``within_s``: how long the asker can wait for it.
+        ``within_s``: how long the asker can wait for it, given whether the last question, a moment ago, had
+        no answer.
         """
         with turn(self.file.lock_path) as mine:
             if not mine:
@@ -190,22 +193,21 @@ class SharedAccounting:
             if self._more_may_come(wanted.values()):
                 self.file.write(replace(reply, wanted=wanted))
                 return None
-            return self._answer(self._ask(reply, wanted, within_s), job_id)
+            return self._answer(self._ask(reply, wanted, within_s(self._is_silence(reply))), job_id)
 
     def known(self, job_id: int, since_s: float) -> AccountingAnswer | None:
         """Return an answer asked for at ``since_s`` or later, if there is one; ask for nothing."""
         return self._found(self.file.read(), job_id, since_s)
-
-    def is_silent(self) -> bool:
-        """Whether it did not answer when it was last asked, a moment ago."""
-        reply = self.file.read()
-        return bool(reply.problem) and 0 <= self.clock.now() - reply.asked_s < _SILENT_S
 
     def _found(self, reply: SharedReply, job_id: int, since_s: float) -> AccountingAnswer | None:
         for known in (reply, *reply.earlier):
             if job_id in known.about and since_s <= known.asked_s <= self.clock.now():
                 return self._answer(known, job_id)
         return None
+
+    def _is_silence(self, reply: SharedReply) -> bool:
+        """Whether accounting did not answer when it was last asked, a moment ago."""
+        return bool(reply.problem) and 0 <= self.clock.now() - reply.asked_s < _SILENT_S
 
     def _more_may_come(self, since_s: Collection[float]) -> bool:
         """Whether to wait for other endings of the same moment: a busy host finds them one by one."""

@@ -180,9 +180,10 @@ class Supervisor:
         self._keep(job)
 
     def _ask_accounting(self) -> None:
-        accounting, now_s = self._tools.accounting, self._tools.clock.now()
-        within_s = answer_within_s(self.job, self._tools.policy, now_s, silent=accounting.is_silent())
-        self._take_in(accounting.ask(self.job.job_id, self._due_s(), within_s))
+        self._take_in(self._tools.accounting.ask(self.job.job_id, self._due_s(), self._answer_within_s))
+
+    def _answer_within_s(self, silent: bool) -> float:  # noqa: FBT001 - it is the one thing that is asked
+        return answer_within_s(self.job, self._tools.policy, self._tools.clock.now(), silent=silent)
 
     def _hear_accounting(self) -> None:
         """Take in what accounting has answered to others already, before anything is judged without it."""

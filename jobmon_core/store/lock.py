@@ -13,7 +13,7 @@ from jobmon_core.store.files import PRIVATE_FILE, opened_private, without_link
 from jobmon_core.store.owner import Owner, OwnerRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 _NO_LOCKS_HERE = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # e.g. Lustre mounted without flock
@@ -109,6 +109,16 @@ def seize_job(path: Path) -> int | None:
         undo.pop_all()
         return descriptor
     return None
+
+
+def seize_jobs(folder: Path, job_ids: Sequence[str]) -> dict[str, int]:
+    """Take the locks of those jobs that are free; job id -> descriptor. What others hold is missing.
+
+    Raises:
+        StorageFailed: as `seize_job`.
+    """
+    locks = {job_id: seize_job(folder / f"{job_id}.lock") for job_id in job_ids}
+    return {job_id: lock for job_id, lock in locks.items() if lock is not None}
 
 
 @contextmanager

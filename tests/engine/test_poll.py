@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -382,17 +383,23 @@ class SlowScheduler(FakeScheduler):
         return super().ask_queue(user)
 
 
+def assert_asked_once_an_interval(
+    slurm: FakeScheduler, clock: FakeClock, look: Callable[[int], object]
+) -> None:
+    for number in range(20):
+        look(number)
+    assert slurm.asked["queue"] == 1
+    clock.now_s += 31.0
+    look(1)
+    assert slurm.asked["queue"] == 2
+
+
 def test_an_answer_that_took_long_does_for_all_jobs_and_is_not_asked_for_again_at_once(
     clock: FakeClock, file: ReplyFile
 ) -> None:
     slurm = SlowScheduler(clock)
     queue = SharedQueue(slurm, file, clock)
-    for job_id in range(20):
-        queue.look("me", job_id, 30.0)
-    assert slurm.asked["queue"] == 1
-    clock.now_s += 31.0
-    queue.look("me", 1, 30.0)
-    assert slurm.asked["queue"] == 2
+    assert_asked_once_an_interval(slurm, clock, lambda number: queue.look("me", number, 30.0))
 
 
 def test_an_answer_that_the_disk_refuses_is_used_and_asked_for_no_oftener(
@@ -400,14 +407,13 @@ def test_an_answer_that_the_disk_refuses_is_used_and_asked_for_no_oftener(
 ) -> None:
     slurm.queue = [(row("12", "RUNNING"),)]
     queue.file.path.mkdir()  # as for a full disk: nothing can be written there
-    for _ in range(20):
+
+    def look(_number: int) -> None:
         view = queue.look("me", 12, 30.0)
         assert view is not None
         assert view.answer == (row("12", "RUNNING"),)
-    assert slurm.asked["queue"] == 1
-    clock.now_s += 31.0
-    queue.look("me", 12, 30.0)
-    assert slurm.asked["queue"] == 2
+
+    assert_asked_once_an_interval(slurm, clock, look)
 
 
 def test_an_array_of_which_a_part_lives_is_asked_about_for_itself_alone(
