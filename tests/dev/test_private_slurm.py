@@ -209,7 +209,8 @@ def test_the_commands_exit_code_and_output_are_passed_on(place: Path) -> None:
 
 
 def test_two_at_once_do_not_clash(place: Path) -> None:
-    meet = "touch {0}; until [ -e {1} ]; do sleep 0.1; done"
+    # not for ever: where one can't start, the other is to end, and the words of the first are to be seen
+    meet = "touch {0}; for _ in $(seq 900); do [ ! -e {1} ] || break; sleep 0.1; done"
     job = 'timeout 120 sbatch --wait -Q -o /dev/null --wrap "exit {2}"'
     else_tell = "code=$?; [ $code -ne 124 ] || {{ scontrol show job; sinfo -Nl; }}; exit $code"
     script = f"{meet}; {job}; {else_tell}"
