@@ -14,7 +14,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from jobmon_core.domain.labels import CLEAN
+from jobmon_core.domain.diagnosis.patterns import CLEAN
 
 _CUDA_ERRORS = ("cuda_illegal_access", "cuda_device_assert", "cuda_driver_mismatch", "gpu_hardware")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
-from jobmon_core.domain.labels import LABELS
+from jobmon_core.domain.diagnosis.patterns import LABELS
 
 _TEXTS = ("id", "source", "log", "label")
 _REPOSITORY = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+")

@@ -27,16 +27,15 @@ from benchmarks.baseline import guess
 from benchmarks.corpus import Case, CorpusInvalid, read_corpus
 from benchmarks.report import Speed, as_json, as_text
 from benchmarks.scores import Verdict, score
-from jobmon_core.domain.diagnosis import Diagnosis
-from jobmon_core.domain.episodes import Scene
+from jobmon_core.domain.diagnosis.diagnose import diagnose
+from jobmon_core.domain.diagnosis.error_episodes import Scene
+from jobmon_core.domain.diagnosis.log_lines import Excerpt, LogLines
+from jobmon_core.domain.diagnosis.log_text import clean_lines
+from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
+from jobmon_core.domain.diagnosis.patterns import CLEAN
 from jobmon_core.domain.errors import PatternsInvalid
-from jobmon_core.domain.evidence import SlurmEvidence
-from jobmon_core.domain.judge import diagnose
-from jobmon_core.domain.labels import CLEAN
-from jobmon_core.domain.loglines import Excerpt, LogLines
-from jobmon_core.domain.text import clean_lines
-from jobmon_core.observe.matcher import Matcher
-from jobmon_core.observe.patterns import load_rules
+from jobmon_core.observe.patterns.load import load_rules
+from jobmon_core.observe.patterns.match import Matcher
 
 MEGA = 10**6
 _NOTHING_KNOWN = SlurmEvidence()

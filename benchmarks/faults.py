@@ -26,12 +26,12 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from benchmarks.campaign.field import Aim, Campaign
-from benchmarks.campaign.nursery import Nursery
-from benchmarks.campaign.real import submit
-from benchmarks.campaign.reckoning import reckon
-from benchmarks.campaign.story import stories
-from benchmarks.campaign.weather import FoulDiscord, Foulness
+from benchmarks.fault_campaign.campaign import Aim, Campaign
+from benchmarks.fault_campaign.checks import reckon
+from benchmarks.fault_campaign.flaky_discord import FoulDiscord, Foulness
+from benchmarks.fault_campaign.forkserver import Nursery
+from benchmarks.fault_campaign.real import submit
+from benchmarks.fault_campaign.scenario import stories
 from jobmon_core.store.home import Home
 
 Figures = dict[str, int | float | dict[str, int] | list[str]]

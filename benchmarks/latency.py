@@ -26,9 +26,9 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from benchmarks.promptness import lag
-from benchmarks.promptness.crowd import Setting, measure
-from benchmarks.promptness.timeline import Spread, Timeline, late, spreads
+from benchmarks.latency_parts import lag
+from benchmarks.latency_parts.timeline import Spread, Timeline, late, spreads
+from benchmarks.latency_parts.users import Setting, measure
 from jobmon_core.domain.config import POLL_FLOOR_S
 
 FLOOR = {"running_s": POLL_FLOOR_S, "pending_s": POLL_FLOOR_S}

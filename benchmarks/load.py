@@ -23,9 +23,9 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from benchmarks.burden.projection import POLL_S, Projection
-from benchmarks.burden.rounds import round_s
-from benchmarks.burden.scenes import (
+from benchmarks.load_parts.projection import POLL_S, Projection
+from benchmarks.load_parts.rounds import round_s
+from benchmarks.load_parts.scenes import (
     Figures,
     Sizes,
     ending_array,
@@ -33,7 +33,7 @@ from benchmarks.burden.scenes import (
     one_monitor,
     per_job_monitors,
 )
-from benchmarks.burden.somebody import become_somebody
+from benchmarks.load_parts.user import become_somebody
 
 USERS, JOBS_EACH = 1000, 100
 WHOLE_FROM = 100  # a figure is shown without decimals

@@ -26,9 +26,9 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from jobmon_core.domain.text import clean_lines
-from jobmon_core.observe.logtail import TAIL_BYTES, read_tail
-from jobmon_core.observe.regex import compile_regex
+from jobmon_core.domain.diagnosis.log_text import clean_lines
+from jobmon_core.observe.logs.read import TAIL_BYTES, read_tail
+from jobmon_core.observe.patterns.re2_regex import compile_regex
 
 MEGA, GIGA = 10**6, 10**9
 PLAIN = b"2024-05-01 12:00:00 INFO step 1234 loss=0.1234 lr=1e-4 throughput=1234 tokens/s\n"
@@ -40,7 +40,7 @@ TRICKY = ("(a+)+$", "^(a+)+$", "(a+)+c")
 PROBE = """
 import re, sys
 from pathlib import Path
-from jobmon_core.observe.logtail import read_head, read_tail
+from jobmon_core.observe.logs.read import read_head, read_tail
 
 def peak_kb():
     return int(re.search(r"VmHWM:\\s+(\\d+) kB", Path("/proc/self/status").read_text())[1])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Final
 
-from jobmon_core.domain.labels import CLEAN
+from jobmon_core.domain.diagnosis.patterns import CLEAN
 
 # Slurm itself prints what happened, so that these tell little of how good a diagnosis is
 OUTRIGHT: Final = frozenset({"slurm_timeout", "slurm_cancelled", "host_oom_kill"})

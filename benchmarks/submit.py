@@ -27,9 +27,9 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from jobmon_core.domain.jobref import JobRef
-from jobmon_core.engine.census import snapshot
-from jobmon_core.engine.wiring import Workshop
+from jobmon_core.context import Workshop
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.lifecycle.health import snapshot
 
 JOB = ("--hold", "--job-name=benchmark", "--output=/dev/null", "--wrap=true")
 TIME_AIM_S, MEMORY_AIM_KB = 0.120, 12 * 1024

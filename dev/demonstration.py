@@ -11,9 +11,9 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from jobmon.views.card import Look, card
-from jobmon_core.engine.setup import configure, open_inbox
-from jobmon_core.engine.wiring import Workshop
+from jobmon.views.discord_preview import Look, card
+from jobmon_core.app.setup import configure, open_inbox
+from jobmon_core.context import Workshop
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 SCRIPTS = ("train.sbatch", "out_of_memory.sbatch")

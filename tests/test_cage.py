@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.engine.wiring import Workshop
+from jobmon_core.context import Workshop
 from jobmon_core.store.home import Home
 
 CHECKOUT = Path(__file__).resolve().parents[1]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.jobs import job_ref
-from jobmon.commands.shop import open_shop
+from jobmon.commands.common import job_ref, open_shop
 from jobmon.errors import say
-from jobmon.views.cells import one_line
+from jobmon.views.text_width import one_line
+from jobmon_core.app.cancel import cancel
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.engine.recovery import cancel
 
 if TYPE_CHECKING:
     import argparse

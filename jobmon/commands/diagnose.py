@@ -6,18 +6,17 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.sheet import stdout_sheet
-from jobmon.commands.shop import open_shop
+from jobmon.commands.common import open_shop, stdout_sheet
 from jobmon.errors import UsageError, say
 from jobmon.views.diagnosis import report_json, report_lines
-from jobmon_core.domain.statement import Statement
-from jobmon_core.engine.inquest import Inquest, Report, job_named
-from jobmon_core.engine.rulebook import own_patterns, titles
+from jobmon_core.app.diagnose import Inquest, Report, job_named
+from jobmon_core.app.patterns import own_patterns, titles
+from jobmon_core.domain.tracking.user_override import Statement
 
 if TYPE_CHECKING:
     import argparse
 
-    from jobmon_core.engine.wiring import Workshop
+    from jobmon_core.context import Workshop
 
 DESCRIPTION = """\
 Say why a job failed: the cause, the lines that prove it, what to do. Any log will do: without a

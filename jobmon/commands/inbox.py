@@ -7,8 +7,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from jobmon.errors import say
-from jobmon.views.card import Look, card
-from jobmon_core.engine.setup import open_inbox
+from jobmon.views.discord_preview import Look, card
+from jobmon_core.app.setup import open_inbox
 
 if TYPE_CHECKING:
     import argparse

@@ -6,10 +6,9 @@ import getpass
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.shop import open_shop
+from jobmon.commands.common import open_shop
 from jobmon.errors import say
-from jobmon_core.engine.setup import configure
-from jobmon_core.engine.whereabouts import whereabouts
+from jobmon_core.app.setup import configure, whereabouts
 
 if TYPE_CHECKING:
     import argparse

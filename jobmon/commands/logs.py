@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.jobs import job_ref, newest
-from jobmon.commands.shop import open_shop
+from jobmon.commands.common import job_ref, newest, open_shop
 from jobmon.errors import say
 
 if TYPE_CHECKING:

@@ -7,10 +7,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon.commands.sheet import stdout_sheet
-from jobmon.commands.shop import open_shop
+from jobmon.commands.common import open_shop, stdout_sheet
 from jobmon.views.patterns import checked_lines, entries_json, entry_lines, trial_lines
-from jobmon_core.engine.rulebook import check, in_use, own_patterns, rules_in_force, try_on
+from jobmon_core.app.patterns import check, in_use, own_patterns, rules_in_force, try_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable

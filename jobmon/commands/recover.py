@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.shop import open_shop
+from jobmon.commands.common import open_shop
 from jobmon.errors import UsageError
-from jobmon.views.cells import one_line
-from jobmon_core.domain.comeback import Way
+from jobmon.views.text_width import one_line
+from jobmon_core.app.recover import Recovery, stay
+from jobmon_core.domain.autostart.command import Way
 from jobmon_core.domain.errors import AlreadyWatched
-from jobmon_core.engine.launcher import Launcher
-from jobmon_core.engine.recovery import Recovery, stay
+from jobmon_core.lifecycle.start import Launcher
 
 if TYPE_CHECKING:
     import argparse
 
-    from jobmon_core.engine.wiring import Workshop
+    from jobmon_core.context import Workshop
 
 DESCRIPTION = """\
 Restart the monitors that are provably gone. A job that ended meanwhile is analysed and told.
@@ -59,14 +59,14 @@ def run(options: argparse.Namespace) -> int:
     """Recover, and tell what was done per job; or see to it that this happens by itself."""
     shop = open_shop()
     if options.install or options.uninstall:
-        from jobmon.commands import installing
+        from jobmon.commands import recover_install
 
         if options.stay:
             raise UsageError("--stay goes with recovering, not with --install or --uninstall")
         if options.uninstall:
-            return installing.uninstall(shop, sure=options.yes)
+            return recover_install.uninstall(shop, sure=options.yes)
         way = None if options.install == BEST else Way(options.install)
-        return installing.install(shop, way, sure=options.yes)
+        return recover_install.install(shop, way, sure=options.yes)
     if options.yes:
         raise UsageError("--yes goes with --install or --uninstall")
     _recover(shop, quiet=options.quiet)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from jobmon.commands.jobs import job_ref, newest
-from jobmon.commands.shop import open_shop
+from jobmon.commands.common import job_ref, newest, open_shop
 from jobmon.views.model import details_json
 from jobmon.views.terminal import details
-from jobmon_core.engine.census import snapshot
+from jobmon_core.lifecycle.health import snapshot
 
 if TYPE_CHECKING:
     import argparse

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from jobmon.commands.shop import open_shop
+from jobmon.commands.common import open_shop
 from jobmon.errors import say
 from jobmon.views.model import as_json, is_recent
-from jobmon_core.engine.census import Health, Snapshot, census
+from jobmon_core.lifecycle.health import Health, Snapshot, census
 
 if TYPE_CHECKING:
     import argparse
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     if any(each.health is Health.DEAD for each in shown):
         say("monitors are DEAD; `jobmon recover` restarts them")
     if any(each.health in (Health.ELSEWHERE, Health.STALE) for each in shown):
-        from jobmon_core.engine.whereabouts import whereabouts
+        from jobmon_core.app.setup import whereabouts
 
         say(f"monitors run on several hosts; {whereabouts(shop)}")
     return 0

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from jobmon.errors import UsageError, say
 from jobmon_core.domain.errors import SchedulerMissing, StorageFailed
-from jobmon_core.domain.newjob import BACKENDS
-from jobmon_core.engine.standby import Standby
+from jobmon_core.domain.tracking.new_job import BACKENDS
+from jobmon_core.lifecycle.prefork import Standby
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from jobmon_core.domain.newjob import NewJob
-    from jobmon_core.engine.intake import Intake
-    from jobmon_core.engine.wiring import Workshop
+    from jobmon_core.app.submit import Intake
+    from jobmon_core.context import Workshop
+    from jobmon_core.domain.tracking.new_job import NewJob
 
 HELP = """\
 usage: jobmon submit [--backend slurm|local] [--sentinel] SBATCH-ARGUMENTS...
@@ -45,9 +45,9 @@ def run(arguments: Sequence[str]) -> int:
     backend, wants_sentinel, rest = _own_options(list(arguments))
     standby = _standby()  # before the other imports, which it makes its own side by side
     try:
-        from jobmon.commands.shop import open_shop
-        from jobmon_core.engine.intake import Intake
-        from jobmon_core.engine.launcher import Launcher
+        from jobmon.commands.common import open_shop
+        from jobmon_core.app.submit import Intake
+        from jobmon_core.lifecycle.start import Launcher
 
         shop = open_shop()
         intake = Intake(shop, Launcher(shop, standby), say, _posting(shop) if wants_sentinel else None)
@@ -78,7 +78,7 @@ def _help(intake: Intake, backend: str | None, rest: list[str]) -> int:
 
 
 def _posting(shop: Workshop) -> Callable[[NewJob], None]:
-    from jobmon_core.engine.posting import Posting  # who wants no sentinel does not wait for it
+    from jobmon_core.app.add_sentinel import Posting  # who wants no sentinel does not wait for it
 
     return Posting(shop, say).post
 

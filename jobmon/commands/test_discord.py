@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.shop import open_shop
-from jobmon_core.engine.setup import try_channels
+from jobmon.commands.common import open_shop
+from jobmon_core.app.setup import try_channels
 
 if TYPE_CHECKING:
     import argparse

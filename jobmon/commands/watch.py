@@ -5,15 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon.commands.jobs import job_ref
-from jobmon.commands.shop import open_shop
+from jobmon.commands.common import job_ref, open_shop
 from jobmon.errors import say
+from jobmon_core.app.submit import Intake
+from jobmon_core.app.watch import Attachment
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.job import LogPaths
-from jobmon_core.domain.newjob import BACKENDS
-from jobmon_core.engine.attach import Attachment
-from jobmon_core.engine.intake import Intake
-from jobmon_core.engine.launcher import Launcher
+from jobmon_core.domain.tracking.model import LogPaths
+from jobmon_core.domain.tracking.new_job import BACKENDS
+from jobmon_core.lifecycle.start import Launcher
 
 if TYPE_CHECKING:
     import argparse

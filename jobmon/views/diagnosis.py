@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jobmon_core.domain.exits import describe_exit
-from jobmon_core.domain.labels import CLEAN
-from jobmon_core.domain.states import JobState, Outcome
+from jobmon_core.domain.diagnosis.patterns import CLEAN
+from jobmon_core.domain.slurm.exit_codes import describe_exit
+from jobmon_core.domain.slurm.states import JobState, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from jobmon.views.sheet import Sheet
-    from jobmon_core.domain.diagnosis import Diagnosis
-    from jobmon_core.domain.job import End, Task
-    from jobmon_core.domain.loglines import Line
-    from jobmon_core.engine.inquest import Report, Subject
+    from jobmon.views.console import Sheet
+    from jobmon_core.app.diagnose import Report, Subject
+    from jobmon_core.domain.diagnosis.log_lines import Line
+    from jobmon_core.domain.diagnosis.model import Diagnosis
+    from jobmon_core.domain.tracking.model import End, Task
 
 _INDENT = "  "
 _COUNTED = {

@@ -5,15 +5,15 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from jobmon_core.domain.exits import describe_exit
-from jobmon_core.domain.jobref import IndexSet, ref_of
-from jobmon_core.domain.outage import silence
-from jobmon_core.domain.states import JobState, Outcome
-from jobmon_core.domain.words import duration
-from jobmon_core.engine.census import Health, Snapshot
+from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.messages.scheduler_outage import silence
+from jobmon_core.domain.slurm.exit_codes import describe_exit
+from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
+from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.lifecycle.health import Health, Snapshot
 
 if TYPE_CHECKING:
-    from jobmon_core.domain.job import Task, WatchedJob
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 RECENT_S = 7 * 86_400
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jobmon.views.cells import one_line
 from jobmon.views.diagnosis import verdict
-from jobmon_core.domain.words import count
+from jobmon.views.text_width import one_line
+from jobmon_core.domain.humanize import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from jobmon.views.sheet import Sheet
-    from jobmon_core.domain.rules import Rule
-    from jobmon_core.engine.rulebook import Checked, Entry, Hit, Trial
+    from jobmon.views.console import Sheet
+    from jobmon_core.app.patterns import Checked, Entry, Hit, Trial
+    from jobmon_core.domain.diagnosis.patterns import Rule
 
 _INDENT = "    "
 

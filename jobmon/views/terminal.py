@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
-from jobmon.views.cells import one_line
 from jobmon.views.model import cause, clock, elapsed, stamp, state
-from jobmon_core.domain.exits import describe_exit
-from jobmon_core.domain.jobref import ref_of
-from jobmon_core.domain.outage import silence
-from jobmon_core.domain.states import JobState
-from jobmon_core.domain.words import duration, size
-from jobmon_core.engine.census import Health, Snapshot
+from jobmon.views.text_width import one_line
+from jobmon_core.domain.humanize import duration, size
+from jobmon_core.domain.messages.scheduler_outage import silence
+from jobmon_core.domain.slurm.exit_codes import describe_exit
+from jobmon_core.domain.slurm.job_ids import ref_of
+from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.lifecycle.health import Health, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from jobmon_core.domain.job import End, Task, WatchedJob
+    from jobmon_core.domain.tracking.model import End, Task, WatchedJob
 
 _HEADERS = ("JOB", "NAME", "STATE", "ELAPSED / LIMIT", "MONITOR", "OUTCOME", "CAUSE", "UNDELIVERED")
 _NAME_WIDTH = 28

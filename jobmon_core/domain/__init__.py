@@ -1,1 +1,1 @@
-"""What a job is, and what to do about it: values and pure functions only."""
+"""What a job is and what to do about it: values and pure functions."""

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from jobmon_core.domain.channels import Ping, Route
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import HeartbeatUrl, mask_addresses
-from jobmon_core.domain.newjob import BACKENDS
-from jobmon_core.domain.policy import Policy
+from jobmon_core.domain.tracking.new_job import BACKENDS
+from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.domain.webhook import Webhook, mask_webhooks
 
 POLL_FLOOR_S = 5

@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from jobmon_core.domain.answers import NO_HURRY_S
-from jobmon_core.domain.attention import attention
-from jobmon_core.domain.delivery import Message, Owed, in_order
-from jobmon_core.domain.job import Inquiry, Task, WatchedJob
-from jobmon_core.domain.messages import final
-from jobmon_core.domain.outage import is_over, warning_is_due
-from jobmon_core.domain.policy import Policy
-from jobmon_core.domain.states import Outcome, Phase
-from jobmon_core.domain.verdict import details_until_s, is_proved, judge, must_hear
+from jobmon_core.domain.delivery.outbox import Message, Owed, in_order
+from jobmon_core.domain.messages.job_ended import final
+from jobmon_core.domain.messages.job_stuck import attention
+from jobmon_core.domain.messages.scheduler_outage import is_over, warning_is_due
+from jobmon_core.domain.slurm.rows import NO_HURRY_S
+from jobmon_core.domain.slurm.states import Outcome, Phase
+from jobmon_core.domain.tracking.conclude import details_until_s, is_proved, judge, must_hear
+from jobmon_core.domain.tracking.model import Inquiry, Task, WatchedJob
+from jobmon_core.domain.tracking.policy import Policy
 
 
 @dataclass(frozen=True, slots=True)

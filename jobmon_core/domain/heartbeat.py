@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.address import split_address
+from jobmon_core.domain.webhook import split_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jobmon_core.domain.job import WatchedJob
+    from jobmon_core.domain.tracking.model import WatchedJob
 
 _LONGEST_WAIT_S = 600.0
 # a slash may stand as in JSON (\/); what follows the host may be a secret

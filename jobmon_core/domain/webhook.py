@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
-from jobmon_core.domain.address import split_address
-
 if TYPE_CHECKING:
     from urllib.parse import SplitResult
+
 
 API_VERSION = 10  # a URL without a version falls to v6, deprecated, whose errors name no field
 
@@ -109,3 +108,31 @@ def _thread_id(query: str) -> str:
     if given and not re.fullmatch(r"[0-9]{1,20}", given):
         raise ValueError("not a webhook URL: its thread_id has to be a number")
     return given
+
+
+_HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
+
+
+def split_address(text: str, fault: str) -> SplitResult:
+    """Take an http(s) address apart.
+
+    Args:
+        text: the address.
+        fault: how the message of an error begins, such as "not a webhook URL".
+
+    Raises:
+        ValueError: it is none; says why.
+    """
+    # urlsplit would silently drop a line break in the middle
+    if not text.isascii() or not text.isprintable() or " " in text:
+        raise ValueError(f"{fault}: it holds white space, control characters or non-ASCII letters")
+    try:
+        parts = urlsplit(text)
+        host, port = parts.hostname or "", parts.port
+    except ValueError:  # its words quote what it could not read
+        raise ValueError(f"{fault}: its host or port cannot be read") from None
+    if parts.scheme not in ("https", "http"):
+        raise ValueError(f"{fault}: it has to begin with https://")
+    if "@" in parts.netloc or not _HOST.fullmatch(host) or port == 0:
+        raise ValueError(f"{fault}: after https:// comes a host, with no user name or password")
+    return parts

@@ -1,1 +1,1 @@
-"""This machine's own ways to start programs again, and to end them at logout: cron, systemd, logind."""
+"""What this machine offers to start programs again: cron, systemd, logind."""

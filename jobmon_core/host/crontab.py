@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from jobmon_core.domain.comeback import NoWayBack
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from jobmon_core.host.seam import Ask, Said
+from jobmon_core.domain.autostart.command import NoWayBack
 
 # what stands for bytes that are no text: writing it back would change a line that is not ours
 _UNREADABLE = "\N{REPLACEMENT CHARACTER}"
@@ -82,3 +77,15 @@ def _name(process: Path) -> str:
         return (process / "comm").read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
         return ""  # it has just ended
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What came of running a program."""
+
+    well: bool  # it ran, and ended with exit code 0
+    stdout: str = ""
+    words: str = ""  # where it did not end well: why, as one line
+
+
+Ask = Callable[[Sequence[str]], Said]

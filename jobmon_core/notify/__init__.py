@@ -1,1 +1,1 @@
-"""Telling people: channels, and the one place that does outbound HTTP."""
+"""Delivering messages: one folder per channel."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from jobmon_core.notify.channel import Outgoing, Reply
+from jobmon_core.notify.base import Outgoing, Reply
 
 if TYPE_CHECKING:
     from jobmon_core.domain.heartbeat import HeartbeatUrl
-    from jobmon_core.notify.channel import Post
+    from jobmon_core.notify.base import Post
 
 TIMEOUT_S = 5.0  # the watch stands still meanwhile, and another call follows anyway
 

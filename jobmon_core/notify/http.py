@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from jobmon_core.domain.webhook import is_loopback, mask_webhooks
-from jobmon_core.notify.channel import Answer, MaybeSent, NotSent, Outgoing, Reply
+from jobmon_core.notify.base import Answer, MaybeSent, NotSent, Outgoing, Reply
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,1 +1,1 @@
-"""Looking at logs, without changing or locking them."""
+"""Reading what jobs leave on disk: their logs, and the patterns to match them against."""

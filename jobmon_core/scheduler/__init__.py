@@ -1,1 +1,1 @@
-"""The schedulers that jobmon can follow, and the one place that starts programs."""
+"""The schedulers that jobmon can watch."""

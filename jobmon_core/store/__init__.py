@@ -1,1 +1,1 @@
-"""What is kept on disk: job states, owners, locks, the shared answers of the scheduler."""
+"""What jobmon keeps in its home: job states, owners, shared answers, the configuration."""

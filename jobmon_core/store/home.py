@@ -6,13 +6,15 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.store.files import private_folder
-from jobmon_core.store.leftovers import sweep
+from jobmon_core.store.cleanup import sweep
+from jobmon_core.system.files import private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+
 
 HOME_VARIABLE = "JOBMON_HOME"
 
@@ -58,12 +60,12 @@ class Home:
 
     @property
     def slots(self) -> Path:
-        """The places for monitors; see `jobmon_core.store.slots`, which makes it."""
+        """The places for monitors; see `jobmon_core.store.monitor_slots`, which makes it."""
         return self.monitors / "slots"
 
     @property
     def offers(self) -> Path:
-        """Jobs that are offered to the monitors; see `jobmon_core.store.offers`, which makes it."""
+        """Jobs that are offered to the monitors; see `jobmon_core.store.handoffs`, which makes it."""
         return self.monitors / "offers"
 
     @property
@@ -92,3 +94,8 @@ class Home:
                 yield from sweep(folder)
             except OSError as error:
                 raise StorageFailed(f"{folder} can't be read: {error.strerror}") from error
+
+
+def file_name(*words: str) -> str:
+    """Return one file name for several words, a different one for any others."""
+    return ",".join(quote(word, safe="") for word in words)  # the comma is what no quoted word holds

@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StateUnreadable
-from jobmon_core.store.codec import Mismatch, from_json, to_json
-from jobmon_core.store.files import read_own, write_atomically
+from jobmon_core.system.files import read_own, write_atomically
+from jobmon_core.system.json_codec import Mismatch, from_json, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from jobmon_core.domain.job import WatchedJob
-    from jobmon_core.domain.jobref import JobRef
-    from jobmon_core.domain.newjob import NewJob
+    from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.tracking.new_job import NewJob
 
 SCHEMA = 1
 _AT_MOST = 256 * 1024 * 1024
@@ -115,7 +115,7 @@ def _job(path: Path, data: object) -> WatchedJob:
             f"{path} was written by a newer jobmon (schema {data['schema']}, this one knows {SCHEMA}); "
             "use that jobmon, or update this one"
         )
-    from jobmon_core.domain import job as domain  # only reading needs it: submitting stays quick
+    from jobmon_core.domain.tracking import model as domain  # only reading needs it: submitting stays quick
 
     try:
         job = from_json(domain.WatchedJob, data)

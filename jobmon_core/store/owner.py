@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
-from jobmon_core.store.codec import Mismatch, from_json, to_json
-from jobmon_core.store.files import made_alone, read_dated, read_own, time_of_files, write_atomically
-from jobmon_core.store.intruders import because
-from jobmon_core.store.process import start_ticks
+from jobmon_core.system.file_checks import because
+from jobmon_core.system.files import made_alone, read_dated, read_own, time_of_files, write_atomically
+from jobmon_core.system.json_codec import Mismatch, from_json, to_json
+from jobmon_core.system.process import start_ticks
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from benchmarks import faults
-from benchmarks.campaign.peril import STEPS
-from benchmarks.campaign.reckoning import Reckoning, reckon
-from benchmarks.campaign.story import Event, stories
-from benchmarks.campaign.weather import Arrival
+from benchmarks.fault_campaign.checks import Reckoning, reckon
+from benchmarks.fault_campaign.flaky_discord import Arrival
+from benchmarks.fault_campaign.kill_points import STEPS
+from benchmarks.fault_campaign.scenario import Event, stories
 from jobmon_core.domain.channels import Route
 
 EVENTS = (Event("1/a", 1, Route.ERROR), Event("1/b", 1, Route.ERROR), Event("2/a", 2, Route.ERROR))

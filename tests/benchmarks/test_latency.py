@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from benchmarks.latency import as_json, tables
-from benchmarks.promptness.timeline import Spread, Timeline, late, spreads
+from benchmarks.latency_parts.timeline import Spread, Timeline, late, spreads
 
 
 def told(after_s: float, bound_s: float = 35.0) -> Timeline:

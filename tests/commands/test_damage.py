@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.job import End, Moment, Task, WatchedJob, Witness
-from jobmon_core.domain.states import JobState, Outcome
+from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.tracking.model import End, Moment, Task, WatchedJob, Witness
 from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.leftovers import temporary
+from jobmon_core.system.files import temporary
 from tests.support.shell import Shell, complaint
 
 _DONE = WatchedJob("slurm-12-x", 12, 100.0, name="sound", concluded_s=200.0)

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from jobmon_core.domain.job import End, LogPaths, Task, WatchedJob, Witness
-from jobmon_core.domain.labels import LABELS
-from jobmon_core.domain.states import JobState, Outcome
+from jobmon_core.domain.diagnosis.patterns import LABELS
+from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.tracking.model import End, LogPaths, Task, WatchedJob, Witness
 from jobmon_core.store.jobs import JobStore
 from tests.support.shell import Shell, complaint
 

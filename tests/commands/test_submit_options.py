@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.shell import Shell
 
-_POSTING = "jobmon_core.engine.posting"
+_POSTING = "jobmon_core.app.add_sentinel"
 
 
 @pytest.fixture
@@ -38,6 +38,6 @@ def test_who_wants_no_sentinel_does_not_wait_for_its_code(sbatch: Shell) -> None
         option: sbatch.jobmon("submit", *option, "job.sh", PYTHONPROFILEIMPORTTIME="1").stderr
         for option in ((), ("--sentinel",))
     }
-    assert "jobmon_core.engine.intake" in loaded[()]
+    assert "jobmon_core.app.submit" in loaded[()]
     assert _POSTING not in loaded[()]
     assert _POSTING in loaded[("--sentinel",)]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jobmon_core.domain.channels import Ping, Route
 from jobmon_core.domain.config import Config, parse_config
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.domain.policy import Policy
+from jobmon_core.domain.tracking.policy import Policy
 
 TOKEN = "tOkEn-that-nobody-may-see_0123456789"
 URL = f"https://discord.com/api/webhooks/123456789012345678/{TOKEN}"

@@ -6,29 +6,34 @@ import json
 
 from jobmon.views.model import as_json, details_json
 from jobmon.views.terminal import details, status_table
+from jobmon_core.domain.autostart.command import Errand, NoWayBack, mark_of
+from jobmon_core.domain.autostart.crontab_text import (
+    cron_lines,
+    our_lines,
+    scrontab_lines,
+    with_lines,
+    without_lines,
+)
 from jobmon_core.domain.channels import Ping, Route
-from jobmon_core.domain.comeback import Errand, NoWayBack, mark_of
 from jobmon_core.domain.config import Config
-from jobmon_core.domain.crontab import cron_lines, our_lines, scrontab_lines, with_lines, without_lines
-from jobmon_core.domain.delivery import Owed
+from jobmon_core.domain.delivery.outbox import Owed
+from jobmon_core.domain.diagnosis.log_lines import Excerpt, LogLines
 from jobmon_core.domain.errors import ConfigInvalid, PatternsInvalid, StateUnreadable
-from jobmon_core.domain.job import WatchedJob
-from jobmon_core.domain.loglines import Excerpt, LogLines
-from jobmon_core.domain.messages import final
-from jobmon_core.engine.census import Health, Snapshot
-from jobmon_core.host.crontab import Crontab
-from jobmon_core.host.seam import Said
-from jobmon_core.notify import embed
-from jobmon_core.notify.sample import worst_case_message
-from jobmon_core.observe.matcher import Matcher
-from jobmon_core.observe.patterns import overlay, read_rules
-from jobmon_core.store.codec import to_json
-from jobmon_core.store.configfile import read_config
+from jobmon_core.domain.messages.job_ended import final
+from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.host.crontab import Crontab, Said
+from jobmon_core.lifecycle.health import Health, Snapshot
+from jobmon_core.notify.discord import payload
+from jobmon_core.notify.discord.test_message import worst_case_message
+from jobmon_core.observe.patterns.load import overlay, read_rules
+from jobmon_core.observe.patterns.match import Matcher
+from jobmon_core.store.config_file import read_config
 from jobmon_core.store.jobs import JobStore, Unreadable
-from jobmon_core.store.lanes import Lanes
-from jobmon_core.store.notices import NoticeFile
+from jobmon_core.store.outage_notice import NoticeFile
 from jobmon_core.store.owner import OwnerRecord
-from jobmon_core.store.replies import ReplyFile
+from jobmon_core.store.send_queues import Lanes
+from jobmon_core.store.shared_answers import ReplyFile
+from jobmon_core.system.json_codec import to_json
 from tests.fuzz.folder import written
 from tests.fuzz.tape import TOKEN, Tape, only_whole_secrets
 from tests.support.discord_rules import faults
@@ -68,8 +73,8 @@ def _shown(job: WatchedJob) -> None:
     json.dumps([as_json(snapshot), details_json(snapshot)])
     if job.ended:
         for message in final(job, _NOW_S, each=len(job.name) % 2 == 0):
-            assert faults(dict(embed.full(Owed(message), Ping()))) == []
-            assert faults(dict(embed.plain(Owed(message)))) == []
+            assert faults(dict(payload.full(Owed(message), Ping()))) == []
+            assert faults(dict(payload.plain(Owed(message)))) == []
 
 
 def records(data: bytes) -> None:

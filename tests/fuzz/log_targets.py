@@ -5,13 +5,13 @@ from __future__ import annotations
 import gzip
 import re
 
-from jobmon_core.domain.evidence import SlurmEvidence
+from jobmon_core.analysis.explain import explain
+from jobmon_core.domain.diagnosis.log_text import LINE_LIMIT, clean_lines
+from jobmon_core.domain.diagnosis.model import SlurmEvidence
 from jobmon_core.domain.redaction import redacted_lines
-from jobmon_core.domain.states import JobState
-from jobmon_core.domain.text import LINE_LIMIT, clean_lines
-from jobmon_core.engine.explain import explain
-from jobmon_core.observe.errorfile import read_error_file
-from jobmon_core.observe.logtail import HEAD_BYTES, TAIL_BYTES, LogPart, read_head, read_tail
+from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.observe.logs.read import HEAD_BYTES, TAIL_BYTES, LogPart, read_head, read_tail
+from jobmon_core.observe.logs.torchrun import read_error_file
 from tests.fuzz.folder import written
 from tests.fuzz.tape import Tape
 

@@ -7,13 +7,13 @@ import re
 from typing import Any
 
 from jobmon_core.domain.channels import Ping, Route
-from jobmon_core.domain.delivery import Fact, Message, Owed, Tone
+from jobmon_core.domain.delivery.outbox import Fact, Message, Owed, Tone
 from jobmon_core.domain.heartbeat import HeartbeatUrl, mask_addresses
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.webhook import Webhook, mask_webhooks
-from jobmon_core.notify import embed
-from jobmon_core.notify.channel import Reply
-from jobmon_core.notify.verdict import judge
+from jobmon_core.notify.base import Reply
+from jobmon_core.notify.discord import payload as discord_payload
+from jobmon_core.notify.discord.responses import judge
 from tests.fuzz.tape import SECRET, TOKEN, Tape, only_whole_secrets
 from tests.support.discord_rules import SCHEMA_FILE, faults, schema_faults
 
@@ -35,7 +35,7 @@ def message(data: bytes) -> None:
     owed = _owed(tape)
     ping = Ping(users=(_USER,)) if tape.below(2) else Ping()
     by_schema = tape.below(64) == 1 and SCHEMA_FILE.exists()  # which takes many times as long as all else
-    for form, woken in ((embed.full(owed, ping), ping), (embed.plain(owed), Ping())):
+    for form, woken in ((discord_payload.full(owed, ping), ping), (discord_payload.plain(owed), Ping())):
         payload: dict[str, Any] = dict(form)
         assert faults(payload) == []
         assert not by_schema or schema_faults(payload, SCHEMA_FILE) == []

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import re
 
-from jobmon_core.domain.answers import Disabled, NotListed, Reply, Unreachable
-from jobmon_core.domain.directives import directive_words, script_directives
-from jobmon_core.domain.jobref import IndexSet, JobRef
-from jobmon_core.domain.logout import ends_processes, in_session
-from jobmon_core.domain.logpaths import PathContext, expand
-from jobmon_core.domain.observation import AccountingRow, QueueRow, Record
-from jobmon_core.domain.states import Phase
-from jobmon_core.scheduler.local.lines import from_reply
-from jobmon_core.scheduler.slurm import ids, output, units
+from jobmon_core.domain.autostart.logind_rules import ends_processes, in_session
+from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
+from jobmon_core.domain.slurm.log_paths import PathContext, expand
+from jobmon_core.domain.slurm.rows import (
+    AccountingRow,
+    Disabled,
+    NotListed,
+    QueueRow,
+    Record,
+    Reply,
+    Unreachable,
+)
+from jobmon_core.domain.slurm.sbatch_directives import directive_words, script_directives
+from jobmon_core.domain.slurm.states import Phase
+from jobmon_core.scheduler.local.status_rows import from_reply
+from jobmon_core.scheduler.slurm import sbatch_output, values
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
 from jobmon_core.scheduler.slurm.commands import QUEUE_COLUMNS, SEP
 from tests.support.fake_runner import FakeRunner, said
@@ -118,14 +125,14 @@ def sbatch(data: bytes) -> None:
     """No line of sbatch's names a job that does not stand in it."""
     text = data.decode("utf-8", "replace")
     for line in text.split("\n"):
-        job = output.job_in(line)
+        job = sbatch_output.job_in(line)
         if job:
             assert job.ref.key == ""
             assert str(job.ref.job_id) in line
             assert job.cluster in line
             assert re.fullmatch(r"Submitted batch job .*|0*\d+(;\S+)?", line.strip(), re.DOTALL | re.ASCII)
-    assert not output.perhaps_taken(0, text)
-    assert not output.told_nothing(0, text or "x", "")
+    assert not sbatch_output.perhaps_taken(0, text)
+    assert not sbatch_output.told_nothing(0, text or "x", "")
 
 
 def names(data: bytes) -> None:
@@ -138,14 +145,14 @@ def names(data: bytes) -> None:
             assert "\n" not in str(error)  # noqa: PT017 - the words are shown to the user
         else:
             assert JobRef.parse(str(ref)) == ref
-        for found in (ids.listed(word), ids.of_array(7, word)):
+        for found in (values.listed(word), values.of_array(7, word)):
             tasks = found[1] if found else None
             assert tasks is None or len(tasks) <= _MOST_TASKS
             assert tasks is None or all(span[-1] < _MOST_TASKS for span in tasks.spans)
             assert tasks is None or IndexSet.parse(str(tasks)) == tasks
-        for read in (units.number, units.moment, units.limit_s, units.duration_s, units.size_bytes):
+        for read in (values.number, values.moment, values.limit_s, values.duration_s, values.size_bytes):
             assert (read(word) or 0) >= 0
-        assert len(units.exit_pair(word)) == 2
+        assert len(values.exit_pair(word)) == 2
 
 
 def script(data: bytes) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from jobmon_core.domain.jobref import IndexSet, JobRef
-from jobmon_core.domain.observation import AccountingRow, QueueRow, Usage
-from jobmon_core.domain.states import JobState, Phase
-from jobmon_core.scheduler.slurm.accounting import is_answer, read_accounting
+from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
+from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, Usage
+from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.scheduler.slurm.commands import ACCOUNTING_FIELDS, SEP
-from jobmon_core.scheduler.slurm.listing import fault_in, read_queue
-from jobmon_core.scheduler.slurm.records import read_records
+from jobmon_core.scheduler.slurm.sacct import is_answer, read_accounting
+from jobmon_core.scheduler.slurm.scontrol import read_records
+from jobmon_core.scheduler.slurm.squeue import fault_in, read_queue
 from tests.fuzz.tape import Tape
 
 _STATES = tuple(JobState)

@@ -14,11 +14,11 @@ from functools import cache
 from pathlib import Path
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery import Fact, Message, Owed, Tone
-from jobmon_core.domain.diagnosis import Diagnosis, Line
-from jobmon_core.domain.job import End, Moment, Task, WatchedJob, Witness
-from jobmon_core.domain.states import JobState, Outcome
-from jobmon_core.store.codec import to_json
+from jobmon_core.domain.delivery.outbox import Fact, Message, Owed, Tone
+from jobmon_core.domain.diagnosis.model import Diagnosis, Line
+from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.tracking.model import End, Moment, Task, WatchedJob, Witness
+from jobmon_core.system.json_codec import to_json
 from tests.fuzz import file_targets, log_targets, message_targets, slurm_targets, table_targets
 from tests.fuzz.tape import SECRET
 

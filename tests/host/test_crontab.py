@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.comeback import NoWayBack
-from jobmon_core.engine.ways import asked_through
-from jobmon_core.host.crontab import Crontab, cron_runs
-from jobmon_core.host.seam import Ask
-from jobmon_core.scheduler.runner import Programs
+from jobmon_core.app.autostart_backends import asked_through
+from jobmon_core.domain.autostart.command import NoWayBack
+from jobmon_core.host.crontab import Ask, Crontab, cron_runs
+from jobmon_core.system.runner import Programs
 from tests.support import fake_crontab
 from tests.support.fake_runner import FakeRunner, said
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.job import WatchedJob, Witness
-from jobmon_core.domain.states import JobState, Outcome
+from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.tracking.model import WatchedJob, Witness
 from tests.support.told import end_of, facts, only, read, title
 from tests.support.user import User
 

@@ -7,8 +7,8 @@ import signal
 import subprocess
 import sys
 
-from jobmon_core.domain.states import Outcome
-from jobmon_core.engine.census import Health
+from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.lifecycle.health import Health
 from tests.support.processes import monitors_of
 from tests.support.user import User
 from tests.support.waiting import eventually
@@ -33,10 +33,10 @@ def test_twenty_submissions_are_followed_by_three_monitors_and_all_are_told(user
 # a monitor without any allowance of CPU time: it hands over after each look, and so does each that follows
 _WORN = """
 import os, signal, sys
-from jobmon_core.engine.clock import SystemClock
-from jobmon_core.engine.estate import Estate
-from jobmon_core.engine.wiring import Workshop
-from jobmon_core.store.lock import seize_job
+from jobmon_core.system.clock import SystemClock
+from jobmon_core.lifecycle.process_state import Estate
+from jobmon_core.context import Workshop
+from jobmon_core.store.job_lock import seize_job
 signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
 home = Workshop.open(os.environ).home
 lock = seize_job(home.monitors / f"{sys.argv[1]}.lock")

@@ -13,8 +13,8 @@ import pytest
 from private_slurm import Cluster
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.diagnosis import Diagnosis
-from jobmon_core.domain.states import Outcome
+from jobmon_core.domain.diagnosis.model import Diagnosis
+from jobmon_core.domain.slurm.states import Outcome
 from tests.support.fake_discord import FakeDiscord, Payload
 from tests.support.told import facts, read, title
 from tests.support.user import User

@@ -9,8 +9,8 @@ import pytest
 from private_slurm import Cluster
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.job import Witness
-from jobmon_core.domain.states import JobState, Outcome
+from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.tracking.model import Witness
 from tests.support.told import end_of, facts, only, read, title
 from tests.support.user import User
 

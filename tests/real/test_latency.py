@@ -8,7 +8,7 @@ from pathlib import Path
 from private_slurm import Cluster
 
 from benchmarks.latency import SETTINGS
-from benchmarks.promptness.crowd import measure
+from benchmarks.latency_parts.users import measure
 
 JOBS = 4
 _ENVIRONMENT = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.states import Outcome
+from jobmon_core.domain.slurm.states import Outcome
 from tests.support.told import end_of, title
 from tests.support.user import User
 

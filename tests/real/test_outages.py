@@ -10,8 +10,8 @@ import pytest
 from private_slurm import Cluster
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.job import Ledger, Witness
-from jobmon_core.domain.states import JobState, Outcome
+from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.tracking.model import Ledger, Witness
 from tests.support.told import end_of, only, read, title
 from tests.support.user import User
 from tests.support.waiting import eventually

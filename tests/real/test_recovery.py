@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.states import Outcome
-from jobmon_core.engine.census import STALE_AFTER_S, Health
+from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.lifecycle.health import STALE_AFTER_S, Health
 from jobmon_core.store.owner import Owner, OwnerRecord
 from tests.support.discord_answers import hang
 from tests.support.told import facts, title
@@ -65,7 +65,7 @@ def _monitors(user: User) -> list[int]:
             parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
         except OSError:
             continue
-        if "jobmon_core.engine.monitor" in words and str(user.home) in words:
+        if "jobmon_core.monitor.main" in words and str(user.home) in words:
             parents[int(process.name)] = int(parent)
     return [pid for pid, parent in parents.items() if parent not in parents]
 

@@ -12,7 +12,7 @@ from private_slurm import Cluster
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.engine.census import STALE_AFTER_S, Health
+from jobmon_core.lifecycle.health import STALE_AFTER_S, Health
 from jobmon_core.store.owner import Owner, OwnerRecord
 from tests.support.discord_answers import hang, ok, server_error
 from tests.support.failing import UNTIL_GO, assert_failed_and_told_once, kill, let_go
@@ -176,7 +176,7 @@ def test_no_webhook_is_seen_in_a_sentinel(user: User) -> None:
         user.slurm(*kept, "--batch-script"),
         *(user.slurm("cat", f"/proc/{process}/{file}") for process in processes for file in _SHOWN),
     ]
-    assert any("jobmon_core.engine.sentinel" in text for text in shown[4:])
+    assert any("jobmon_core.lifecycle.sentinel" in text for text in shown[4:])
     os.kill(pid, signal.SIGKILL)
     _ends_well(user, job_id)
     assert_failed_and_told_once(user, job_id)

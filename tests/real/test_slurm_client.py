@@ -11,16 +11,23 @@ from pathlib import Path
 import pytest
 from private_slurm import Cluster
 
-from jobmon_core.domain.answers import Disabled, NotListed, Reply, Unreachable
-from jobmon_core.domain.jobref import JobRef
-from jobmon_core.domain.logpaths import Templates
-from jobmon_core.domain.observation import AccountingRow, QueueRow, Record
-from jobmon_core.domain.states import JobState
-from jobmon_core.scheduler.contract import Submission, Submitted
-from jobmon_core.scheduler.runner import Programs
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.domain.slurm.log_paths import Templates
+from jobmon_core.domain.slurm.rows import (
+    AccountingRow,
+    Disabled,
+    NotListed,
+    QueueRow,
+    Record,
+    Reply,
+    Unreachable,
+)
+from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.scheduler.base import Submission, Submitted
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
-from jobmon_core.scheduler.slurm.outside import Search
-from jobmon_core.scheduler.slurm.submitting import SlurmSubmitter
+from jobmon_core.scheduler.slurm.session_search import Search
+from jobmon_core.scheduler.slurm.submit import SlurmSubmitter
+from jobmon_core.system.runner import Programs
 from tests.recordings.record import AWKWARD_NAME
 from tests.support.waiting import eventually
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import pytest
 from private_slurm import Cluster
 
-from jobmon_core.domain.states import Outcome
-from jobmon_core.engine.census import Health
+from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.lifecycle.health import Health
 from tests.support.user import User
 from tests.support.waiting import eventually
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.engine.census import STALE_AFTER_S
+from jobmon_core.lifecycle.health import STALE_AFTER_S
 from jobmon_core.store.owner import Owner
 from tests.support.failing import UNTIL_GO, assert_failed_and_told_once, let_go
 from tests.support.host import Host, monitors

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from jobmon_core.scheduler.runner import Programs, Ran
 from jobmon_core.scheduler.slurm import commands
+from jobmon_core.system.runner import Programs, Ran
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

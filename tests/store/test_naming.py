@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.store.naming import file_name
+from jobmon_core.store.home import file_name
 
 WORDS = st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=3)
 

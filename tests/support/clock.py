@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from jobmon_core.engine.clock import Wake
+from jobmon_core.system.clock import Wake
 
 
 class FakeClock:

@@ -6,8 +6,8 @@ import os
 import signal
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.states import Outcome
-from jobmon_core.engine.census import Health
+from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.lifecycle.health import Health
 from tests.support.told import only
 from tests.support.user import User
 from tests.support.waiting import eventually

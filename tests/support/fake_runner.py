@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from jobmon_core.scheduler.runner import NotStarted, Ran, TimedOut
+from jobmon_core.system.runner import NotStarted, Ran, TimedOut
 
 Answer = Ran | TimedOut | NotStarted
 

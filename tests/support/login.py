@@ -12,9 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from jobmon_core.domain.job import WatchedJob
-from jobmon_core.engine.census import Health, snapshot
-from jobmon_core.engine.wiring import Workshop
+from jobmon_core.context import Workshop
+from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.lifecycle.health import Health, snapshot
 from jobmon_core.store.home import Home
 from tests.support.processes import monitors_of, processes_of
 
@@ -23,9 +23,9 @@ LAUNCH = """
 import os, signal, sys, time
 from pathlib import Path
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.engine.clock import SystemClock
-from jobmon_core.engine.launcher import Launcher
-from jobmon_core.engine.wiring import Workshop
+from jobmon_core.system.clock import SystemClock
+from jobmon_core.lifecycle.start import Launcher
+from jobmon_core.context import Workshop
 from jobmon_core.store.home import Home
 class Patient(SystemClock):
     def now(self):

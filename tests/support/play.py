@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jobmon_core.domain.answers import Disabled, NotListed, Unreachable
 from jobmon_core.domain.decide import Action, AllClear, AskAccounting, AskRecord, Explain, Warn, decide
-from jobmon_core.domain.diagnosis import Diagnosis
-from jobmon_core.domain.follow import answered, fold_queue, fold_record, unreachable
-from jobmon_core.domain.job import End, WatchedJob
-from jobmon_core.domain.jobref import parse_listed
-from jobmon_core.domain.ledger import fold_accounting
-from jobmon_core.domain.observation import AccountingRow, QueueRow, Record
-from jobmon_core.domain.outage import Notice, may_tell, relieved, warned
-from jobmon_core.domain.policy import Policy
-from jobmon_core.domain.states import JobState
+from jobmon_core.domain.diagnosis.model import Diagnosis
+from jobmon_core.domain.messages.scheduler_outage import Notice, may_tell, relieved, warned
+from jobmon_core.domain.slurm.job_ids import parse_listed
+from jobmon_core.domain.slurm.rows import AccountingRow, Disabled, NotListed, QueueRow, Record, Unreachable
+from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.tracking.apply_accounting import fold_accounting
+from jobmon_core.domain.tracking.apply_queue import answered, fold_queue, fold_record, unreachable
+from jobmon_core.domain.tracking.model import End, WatchedJob
+from jobmon_core.domain.tracking.policy import Policy
 
 JOB = 12
 START_S = 1_000_000.0

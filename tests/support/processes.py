@@ -69,7 +69,7 @@ def processes_of(home: Path) -> dict[int, int]:
     for process in Path("/proc").glob("[0-9]*"):
         try:
             words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
-            if "jobmon_core.engine.monitor" in words and str(home) in words:
+            if "jobmon_core.monitor.main" in words and str(home) in words:
                 found[int(process.name)] = int(stat_of(int(process.name))[1])
         except OSError:
             continue  # it ended this moment

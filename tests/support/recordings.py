@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from jobmon_core.scheduler.runner import Ran
+from jobmon_core.system.runner import Ran
 
 _FOLDER = Path(__file__).parents[1] / "recordings" / "slurm-22.05"
 

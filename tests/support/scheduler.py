@@ -6,11 +6,19 @@ from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
-from jobmon_core.domain.answers import NO_HURRY_S, Disabled, NotListed, Reply, Unreachable
-from jobmon_core.domain.jobref import JobRef
-from jobmon_core.domain.logpaths import Templates
-from jobmon_core.domain.observation import AccountingRow, QueueRow, RecordAnswer
-from jobmon_core.scheduler.contract import Submission, Submitted
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.domain.slurm.log_paths import Templates
+from jobmon_core.domain.slurm.rows import (
+    NO_HURRY_S,
+    AccountingRow,
+    Disabled,
+    NotListed,
+    QueueRow,
+    RecordAnswer,
+    Reply,
+    Unreachable,
+)
+from jobmon_core.scheduler.base import Submission, Submitted
 
 T = TypeVar("T")
 

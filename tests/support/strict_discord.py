@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import TypeVar
 
-from jobmon_core.engine.child import Children
-from jobmon_core.engine.clock import Clock
-from jobmon_core.notify.channel import Answer, NotSent, Outgoing, Reply
+from jobmon_core.notify.base import Answer, NotSent, Outgoing, Reply
+from jobmon_core.system.clock import Clock
+from jobmon_core.system.worker import Children
 from tests.support.fake_discord import Payload
 
 T = TypeVar("T")

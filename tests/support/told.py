@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from jobmon.views.card import Look, card
+from jobmon.views.discord_preview import Look, card
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.job import End, WatchedJob
+from jobmon_core.domain.tracking.model import End, WatchedJob
 from tests.support.fake_discord import Payload
 from tests.support.user import User
 

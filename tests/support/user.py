@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jobmon_core.domain.job import WatchedJob
-from jobmon_core.domain.jobref import JobRef
-from jobmon_core.engine.census import Health, Snapshot, census, snapshot
-from jobmon_core.engine.wiring import Workshop
+from jobmon_core.context import Workshop
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.lifecycle.health import Health, Snapshot, census, snapshot
 from jobmon_core.store.jobs import JobStore
 from tests.support.fake_discord import FakeDiscord, Payload
 from tests.support.waiting import eventually

@@ -6,15 +6,15 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from jobmon.views.cells import cell_width
+from jobmon.views.console import Sheet
 from jobmon.views.diagnosis import report_json, report_lines, verdict
-from jobmon.views.sheet import Sheet
-from jobmon_core.domain.diagnosis import Diagnosis
-from jobmon_core.domain.job import End, Task, Witness
-from jobmon_core.domain.jobref import JobRef
-from jobmon_core.domain.loglines import Line
-from jobmon_core.domain.states import JobState, Outcome
-from jobmon_core.engine.inquest import Report, Subject
+from jobmon.views.text_width import cell_width
+from jobmon_core.app.diagnose import Report, Subject
+from jobmon_core.domain.diagnosis.log_lines import Line
+from jobmon_core.domain.diagnosis.model import Diagnosis
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.tracking.model import End, Task, Witness
 from tests.support.records import anything
 
 FOUND = Diagnosis(

@@ -6,11 +6,11 @@ import pytest
 
 from jobmon.views import model
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery import Message, Owed, Tone
-from jobmon_core.domain.diagnosis import Diagnosis
-from jobmon_core.domain.job import End, Inquiry, Ledger, Task, WatchedJob, Witness
-from jobmon_core.domain.states import JobState, Outcome
-from jobmon_core.engine.census import Health, Snapshot
+from jobmon_core.domain.delivery.outbox import Message, Owed, Tone
+from jobmon_core.domain.diagnosis.model import Diagnosis
+from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.tracking.model import End, Inquiry, Ledger, Task, WatchedJob, Witness
+from jobmon_core.lifecycle.health import Health, Snapshot
 
 NEW = WatchedJob("slurm-12-x", 12, 1000.0, backend="slurm")
 OWED = Owed(Message("m", Route.ERROR, Tone.FAILURE, "it failed"))

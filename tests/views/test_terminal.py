@@ -6,10 +6,10 @@ import pytest
 
 from jobmon.views.terminal import details, status_table
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery import Message, Owed, Tone
-from jobmon_core.domain.job import Inquiry, Ledger, Moment, Task, WatchedJob
-from jobmon_core.domain.states import JobState
-from jobmon_core.engine.census import Health, Snapshot
+from jobmon_core.domain.delivery.outbox import Message, Owed, Tone
+from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.tracking.model import Inquiry, Ledger, Moment, Task, WatchedJob
+from jobmon_core.lifecycle.health import Health, Snapshot
 from jobmon_core.store.owner import Owner
 
 NOW_S = 1_700_000_000.0

@@ -6,25 +6,25 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.answers import NO_HURRY_S, NotListed, Reply, Unreachable
 from jobmon_core.domain.errors import SlurmRefused, StateUnreadable
-from jobmon_core.domain.jobref import JobRef
-from jobmon_core.domain.logpaths import Templates
-from jobmon_core.scheduler.contract import Submission, Submitted
-from jobmon_core.scheduler.local import jobs
-from jobmon_core.scheduler.local.errand import CLUSTER
-from jobmon_core.scheduler.local.lines import Line, from_reply, to_reply
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.domain.slurm.log_paths import Templates
+from jobmon_core.domain.slurm.rows import NO_HURRY_S, NotListed, Reply, Unreachable
+from jobmon_core.scheduler.base import Submission, Submitted
+from jobmon_core.scheduler.local import job_dir
 from jobmon_core.scheduler.local.machine import Machine
 from jobmon_core.scheduler.local.records import KILL_WAIT_S
-from jobmon_core.scheduler.local.submitting import Request, launch, read_request
-from jobmon_core.scheduler.local.survey import survey
+from jobmon_core.scheduler.local.status import survey
+from jobmon_core.scheduler.local.status_rows import Line, from_reply, to_reply
+from jobmon_core.scheduler.local.submit import Request, launch, read_request
+from jobmon_core.scheduler.local.task_env import CLUSTER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
     from pathlib import Path
 
-    from jobmon_core.domain.observation import AccountingRow, QueueRow, RecordAnswer
-    from jobmon_core.scheduler.local.jobs import JobFolder
+    from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
+    from jobmon_core.scheduler.local.job_dir import JobFolder
 
 _REMEMBERED_S = 300.0  # how long the queue shows what ended: slurmctld's default MinJobAge
 
@@ -77,7 +77,7 @@ class LocalScheduler:
         return Submission(0, job)
 
     def _start(self, request: Request) -> JobFolder:
-        folder = jobs.new_folder(self._folder)
+        folder = job_dir.new_folder(self._folder)
         try:
             folder.create(request.spec, request.script.content)
             launch(folder)
@@ -96,7 +96,7 @@ class LocalScheduler:
 
     def _recent(self, now_s: float) -> Iterator[Line]:
         here = self._machine()
-        for folder in jobs.all_folders(self._folder):
+        for folder in job_dir.all_folders(self._folder):
             ended_s = folder.ended_s()
             if ended_s is None or now_s - ended_s < _REMEMBERED_S:
                 lines = survey(folder, here)
@@ -115,7 +115,7 @@ class LocalScheduler:
         asked_s = self._clock()
         try:
             here = self._machine()
-            folders = [folder for job_id in job_ids if (folder := jobs.find(self._folder, job_id))]
+            folders = [folder for job_id in job_ids if (folder := job_dir.find(self._folder, job_id))]
             return Reply(to_reply(line for folder in folders for line in survey(folder, here)), asked_s)
         except OSError as error:
             return _unreadable(error)
@@ -127,7 +127,7 @@ class LocalScheduler:
     def ask_record(self, job_id: int) -> RecordAnswer:
         """Look at everything that is known of one job; see `Scheduler`."""
         try:
-            folder = jobs.find(self._folder, job_id)
+            folder = job_dir.find(self._folder, job_id)
             lines = [] if folder is None else survey(folder, self._machine())
         except OSError as error:
             return _unreadable(error)
@@ -136,7 +136,7 @@ class LocalScheduler:
     def ask_log_templates(self, job_id: int) -> Templates | None:
         """Return the patterns of the job's log files; see `Scheduler`."""
         try:
-            folder = jobs.find(self._folder, job_id)
+            folder = job_dir.find(self._folder, job_id)
             spec = None if folder is None else folder.spec()
         except (OSError, StateUnreadable):
             return None  # the answer for what can't be told now
@@ -145,7 +145,7 @@ class LocalScheduler:
     def script_of(self, job_id: int) -> str:
         """Return the script as it was submitted; see `Scheduler`."""
         try:
-            folder = jobs.find(self._folder, job_id)
+            folder = job_dir.find(self._folder, job_id)
             return "" if folder is None else folder.script.read_text(encoding="utf-8", errors="replace")
         except OSError:
             return ""  # the answer for what can't be told now

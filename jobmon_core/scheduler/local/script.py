@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.directives import directive_words
 from jobmon_core.domain.errors import SlurmRefused
+from jobmon_core.domain.slurm.sbatch_directives import directive_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,21 +11,21 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.exits import LAUNCH_IO_FAILED
-from jobmon_core.domain.states import JobState
-from jobmon_core.scheduler import environment
-from jobmon_core.scheduler.local.flock import Flock
+from jobmon_core.domain.slurm.exit_codes import LAUNCH_IO_FAILED
+from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.local.machine import Machine, Owner
+from jobmon_core.scheduler.local.process_tree import Flock
 from jobmon_core.scheduler.local.records import TaskRecord
 from jobmon_core.scheduler.local.streams import Streams
-from jobmon_core.scheduler.runner import start_detached
+from jobmon_core.system import child_env
+from jobmon_core.system.runner import start_detached
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from jobmon_core.scheduler.local.bell import Bell
-    from jobmon_core.scheduler.local.errand import Errand
+    from jobmon_core.scheduler.local.process_tree import Bell
+    from jobmon_core.scheduler.local.task_env import Errand
 
 _FALLBACK_FOLDER = "/tmp"  # noqa: S108 - where slurmstepd goes too
 _TIME_LIMIT = "TimeLimit"
@@ -53,7 +53,7 @@ def run_task(
     with closing(streams):
         _enter(spec.workdir, streams)
         argv = [str(script), *spec.arguments]
-        variables = errand.environment(environment.for_the_user(os.environ))
+        variables = errand.environment(child_env.for_the_user(os.environ))
         try:
             process = start_detached(argv, variables, streams.descriptors)
         except OSError as error:

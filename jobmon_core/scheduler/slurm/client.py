@@ -7,16 +7,16 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.answers import NO_HURRY_S, Disabled, NotListed, Reply, Unreachable
-from jobmon_core.domain.logpaths import Templates, templates_from_record
-from jobmon_core.scheduler.runner import NotStarted, Ran, Runner, TimedOut
-from jobmon_core.scheduler.slurm import accounting, commands, listing, records, units
-from jobmon_core.scheduler.slurm.search import Sessions, read_sessions
+from jobmon_core.domain.slurm.log_paths import Templates, templates_from_record
+from jobmon_core.domain.slurm.rows import NO_HURRY_S, Disabled, NotListed, Reply, Unreachable
+from jobmon_core.scheduler.slurm import commands, sacct, scontrol, squeue, values
+from jobmon_core.scheduler.slurm.session_search import Sessions, read_sessions
+from jobmon_core.system.runner import NotStarted, Ran, Runner, TimedOut
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from jobmon_core.domain.observation import AccountingRow, QueueRow, RecordAnswer
+    from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
 
 
 # a slurmctld that limits its users' rate lets them wait, without a word and without an end
@@ -62,12 +62,12 @@ class SlurmScheduler:
         answer = self._ask(commands.queue(user, self._cluster))
         if isinstance(answer, Unreachable):
             return answer
-        fault = listing.fault_in(answer.stdout)
+        fault = squeue.fault_in(answer.stdout)
         return Unreachable(f"squeue: {fault}") if fault else Reply(answer.stdout, asked_s)
 
     def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
         """Read the rows of some jobs; see `Scheduler`."""
-        return listing.read_queue(text, job_ids)
+        return squeue.read_queue(text, job_ids)
 
     def ask_record(self, job_id: int) -> RecordAnswer:
         """Ask slurmctld for its record of one job; see `Scheduler`."""
@@ -77,8 +77,8 @@ class SlurmScheduler:
         sound = _sound(answer)
         if isinstance(sound, Unreachable):
             return sound
-        found = records.read_records(sound.stdout)
-        fault = records.fault_in(sound.stdout, found)
+        found = scontrol.read_records(sound.stdout)
+        fault = scontrol.fault_in(sound.stdout, found)
         return Unreachable(f"scontrol: {fault}") if fault else found
 
     def ask_log_templates(self, job_id: int) -> Templates | None:
@@ -94,7 +94,7 @@ class SlurmScheduler:
             return None
         own_id, listed, workdir, stderr, stdout = rows[0]
         return templates_from_record(
-            stdout, stderr, workdir, is_array="_" in listed, job_id=units.number(own_id)
+            stdout, stderr, workdir, is_array="_" in listed, job_id=values.number(own_id)
         )
 
     def ask_accounting(
@@ -113,7 +113,7 @@ class SlurmScheduler:
         sound = _sound(answer)
         if isinstance(sound, Unreachable):
             return sound
-        if not accounting.is_answer(sound.stdout):
+        if not sacct.is_answer(sound.stdout):
             return Unreachable(f"sacct: its answer makes no sense: {sound.stdout[:80]!r:.120}")
         return Reply(sound.stdout, asked_s)
 
@@ -131,7 +131,7 @@ class SlurmScheduler:
 
     def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:
         """Read the rows of one job; see `Scheduler`."""
-        return accounting.read_accounting(text, job_id)
+        return sacct.read_accounting(text, job_id)
 
     def script_of(self, job_id: int) -> str:
         """Ask for the batch script; see `Scheduler`."""

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SlurmRefused
-from jobmon_core.scheduler.runner import Ran
-from jobmon_core.scheduler.slurm import output
+from jobmon_core.scheduler.slurm import sbatch_output
+from jobmon_core.system.runner import Ran
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jobmon_core.scheduler.contract import Submitted
-    from jobmon_core.scheduler.runner import Runner
+    from jobmon_core.scheduler.base import Submitted
+    from jobmon_core.system.runner import Runner
 
 _TIMEOUT_S = 30.0  # the user waits
 _SILENT_WORDS = ("", "(null)", "N/A")
@@ -50,7 +50,7 @@ def station(runner: Runner, sentinel: Sentinel) -> Submitted:
     answer = runner.ask(submit(sentinel, same), _TIMEOUT_S)
     if isinstance(answer, Ran) and answer.exit_code == 0:
         for line in answer.stdout.splitlines():
-            if job := output.job_in(line):
+            if job := sbatch_output.job_in(line):
                 return job
     raise SlurmRefused(answer.words.removeprefix(f"{_IN_NO_SESSION[0]}: "))
 

@@ -6,11 +6,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobmon_core.domain.answers import NotListed, Reply
-from jobmon_core.domain.observation import AccountingRow, QueueRow, Record
-from jobmon_core.scheduler.contract import Submission
+from jobmon_core.domain.slurm.rows import AccountingRow, NotListed, QueueRow, Record, Reply
+from jobmon_core.scheduler.base import Submission
 from jobmon_core.scheduler.local.client import LocalScheduler
-from jobmon_core.scheduler.local.jobs import JobFolder
+from jobmon_core.scheduler.local.job_dir import JobFolder
 from tests.support.waiting import eventually
 
 KILL_WAIT_S = 0.3

@@ -9,7 +9,7 @@ import pytest
 
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.scheduler.local.client import LocalScheduler
-from jobmon_core.scheduler.local.jobs import all_folders
+from jobmon_core.scheduler.local.job_dir import all_folders
 from jobmon_core.scheduler.local.machine import Life, Machine
 from tests.scheduler.local.bench import KILL_WAIT_S, Bench
 from tests.support.waiting import eventually

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.errors import SlurmRefused
-from jobmon_core.domain.jobref import IndexSet
+from jobmon_core.domain.slurm.job_ids import IndexSet
+from jobmon_core.domain.slurm.sbatch_options import OPTIONS, Argument, Treatment
+from jobmon_core.scheduler.local.option_values import array_indices, exported, limit_s
 from jobmon_core.scheduler.local.options import Wishes, read_command_line, read_wishes
-from jobmon_core.scheduler.local.optiontable import OPTIONS, Argument, Treatment
 from jobmon_core.scheduler.local.script import Script
-from jobmon_core.scheduler.local.values import array_indices, exported, limit_s
 
 
 def _wishes(*arguments: str, script: str = "", **environment: str) -> Wishes:

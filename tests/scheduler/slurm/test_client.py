@@ -8,17 +8,17 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from jobmon_core.domain.answers import Disabled, NotListed, Reply, Unreachable
 from jobmon_core.domain.errors import SchedulerMissing
-from jobmon_core.domain.jobref import JobRef
-from jobmon_core.domain.logpaths import Templates
-from jobmon_core.domain.states import JobState
-from jobmon_core.scheduler.contract import Scheduler, Submission, Submitted
-from jobmon_core.scheduler.runner import Ran, TimedOut
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.domain.slurm.log_paths import Templates
+from jobmon_core.domain.slurm.rows import Disabled, NotListed, Reply, Unreachable
+from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.scheduler.base import Scheduler, Submission, Submitted
 from jobmon_core.scheduler.slurm import commands
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
-from jobmon_core.scheduler.slurm.outside import Search
-from jobmon_core.scheduler.slurm.submitting import SlurmSubmitter
+from jobmon_core.scheduler.slurm.session_search import Search
+from jobmon_core.scheduler.slurm.submit import SlurmSubmitter
+from jobmon_core.system.runner import Ran, TimedOut
 from tests.recordings.record import WORK
 from tests.support.fake_runner import FakeRunner, said
 from tests.support.recordings import job_id, recorded

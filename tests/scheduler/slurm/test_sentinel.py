@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.errors import SlurmRefused
-from jobmon_core.domain.jobref import JobRef
-from jobmon_core.scheduler.contract import Submitted
-from jobmon_core.scheduler.runner import TimedOut
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.scheduler.base import Submitted
 from jobmon_core.scheduler.slurm.sentinel import Sentinel, station, submit
+from jobmon_core.system.runner import TimedOut
 from tests.support.fake_runner import FakeRunner, said
 
 SENTINEL = Sentinel(Submitted(JobRef(12)), ("python", "-m", "watch", "it"), "/home/me", "/home/me/12.log")

@@ -10,17 +10,17 @@ import re
 
 import pytest
 
-from jobmon_core.domain.answers import Disabled, NotListed, Reply, Unreachable
-from jobmon_core.domain.jobref import JobRef
-from jobmon_core.domain.states import JobState, Phase
-from jobmon_core.scheduler.runner import Ran, TimedOut
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.domain.slurm.rows import Disabled, NotListed, Reply, Unreachable
+from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.scheduler.slurm import commands
-from jobmon_core.scheduler.slurm.accounting import read_accounting
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
 from jobmon_core.scheduler.slurm.commands import SEP
-from jobmon_core.scheduler.slurm.listing import read_queue
-from jobmon_core.scheduler.slurm.output import job_in, perhaps_taken
-from jobmon_core.scheduler.slurm.records import read_records
+from jobmon_core.scheduler.slurm.sacct import read_accounting
+from jobmon_core.scheduler.slurm.sbatch_output import job_in, perhaps_taken
+from jobmon_core.scheduler.slurm.scontrol import read_records
+from jobmon_core.scheduler.slurm.squeue import read_queue
+from jobmon_core.system.runner import Ran, TimedOut
 from tests.support.fake_runner import FakeRunner, said
 from tests.support.recordings import job_id, recorded
 

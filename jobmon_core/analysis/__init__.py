@@ -1,0 +1,1 @@
+"""Reading a job's logs and explaining how it ended."""

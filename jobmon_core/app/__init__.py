@@ -1,0 +1,1 @@
+"""Use cases: one file for each thing a user can ask for."""

@@ -1,0 +1,76 @@
+"""Posting a sentinel: a tiny job of Slurm's own that tells how a job ended, should its monitor be gone."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from jobmon_core.context import Workshop
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.config import WEBHOOK_VARIABLES
+from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.scheduler.base import Submitted
+from jobmon_core.scheduler.slurm.sentinel import Sentinel, station
+from jobmon_core.system.runner import Programs, Runner
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jobmon_core.domain.tracking.new_job import NewJob
+
+_MODULE = "jobmon_core.lifecycle.sentinel"
+
+
+class NoSentinel(JobmonError):
+    """A sentinel would be of no use here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """Posts the sentinels of one user's jobs; ``tell`` says things to that user."""
+
+    shop: Workshop
+    tell: Callable[[str], None]
+    runner: Runner = field(default_factory=Programs)
+
+    def post(self, job: NewJob) -> None:
+        """Post a sentinel for a job that is watched; whatever happens, the user is told in one line."""
+        try:
+            self._refuse_useless(job)
+            posted = self._posted(job)
+        except JobmonError as error:
+            self.tell(f"job {job.job_id} has no sentinel: {' '.join(str(error).split())}")
+        else:
+            self.tell(
+                f"sentinel {posted.ref} waits until job {job.job_id} is over, and tells how it ended "
+                "should the monitor be gone by then"
+            )
+
+    def _refuse_useless(self, job: NewJob) -> None:
+        """Post none that could not do its work: a password is handed to no job.
+
+        Raises:
+            NoSentinel: says why.
+        """
+        if job.backend != "slurm":
+            raise NoSentinel(f"the {job.backend} backend has nobody who could run it")
+        here = self.shop.configuration()
+        there = Workshop(self.shop.home, {}).configuration()
+        unknown = [f"${WEBHOOK_VARIABLES[it]}" for it in Route if here.webhook(it) != there.webhook(it)]
+        if unknown:
+            raise NoSentinel(
+                f"it would not know {' and '.join(unknown)}, since a password is handed to no job; "
+                "write it into config.json (`jobmon init`)"
+            )
+
+    def _posted(self, job: NewJob) -> Submitted:
+        home = self.shop.home
+        sentinel = Sentinel(
+            after=Submitted(JobRef(job.job_id), job.cluster if job.remote else ""),
+            command=(sys.executable, "-P", "-m", _MODULE, str(home.root), job.id),
+            folder=str(home.root),
+            log=str(self.shop.monitor_log(job.id).path),
+        )
+        return station(self.runner, sentinel)

@@ -1,0 +1,1 @@
+"""The texts that make a machine start `jobmon recover` by itself."""

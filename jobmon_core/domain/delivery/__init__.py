@@ -1,0 +1,1 @@
+"""What became of each message, and which one is sent next."""

@@ -1,0 +1,1 @@
+"""From log lines and Slurm's evidence to the root cause."""

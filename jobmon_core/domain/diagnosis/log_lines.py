@@ -1,0 +1,78 @@
+"""Lines of logs, in the order in which they are judged.
+
+A log has many lines and few of them matter, so the texts are kept as they are and a ``Line`` is made only
+for those that are asked for.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, chain
+from typing import overload
+
+from jobmon_core.domain.diagnosis.log_text import LABEL_STARTS, without_label
+from jobmon_core.domain.diagnosis.model import Line
+
+__all__ = ["Excerpt", "Line", "LogLines"]
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """Lines of one file that follow one another."""
+
+    path: str
+    texts: tuple[str, ...] = ()
+    first_number: int | None = 1  # of the first line; None where nobody counted the lines before it
+
+
+class LogLines(Sequence[Line]):
+    """The lines of several excerpts, one after the other."""
+
+    def __init__(self, excerpts: Sequence[Excerpt]) -> None:
+        """Put ``excerpts`` into one sequence, in their order."""
+        self.excerpts = tuple([excerpt for excerpt in excerpts if excerpt.texts])
+        self.texts = tuple(chain.from_iterable([excerpt.texts for excerpt in self.excerpts]))
+        self._ends = tuple(accumulate([len(excerpt.texts) for excerpt in self.excerpts]))
+
+    @cached_property
+    def bare(self) -> tuple[str, ...]:
+        """The texts without the labels of the ranks that printed them."""
+        # the first character tells of nearly every line that it has no label: logs have many
+        return tuple([without_label(text) if text[:1] in LABEL_STARTS else text for text in self.texts])
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """For each line the label of the rank that printed it; empty where it has none."""
+        if self.bare == self.texts:
+            return ("",) * len(self.texts)
+        return tuple(text[: len(text) - len(bare)] for text, bare in zip(self.texts, self.bare, strict=True))
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @overload
+    def __getitem__(self, index: int) -> Line: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Line, ...]: ...
+    def __getitem__(self, index: int | slice) -> Line | tuple[Line, ...]:
+        if isinstance(index, slice):
+            return tuple(self._line(position) for position in range(*index.indices(len(self))))
+        return self._line(range(len(self))[index])
+
+    def __iter__(self) -> Iterator[Line]:
+        return (self._line(position) for position in range(len(self)))
+
+    def part(self, position: int) -> range:
+        """Return the positions of the excerpt that holds ``position``."""
+        which = bisect_right(self._ends, position)
+        end = self._ends[which]
+        return range(end - len(self.excerpts[which].texts), end)
+
+    def _line(self, position: int) -> Line:
+        excerpt = self.excerpts[bisect_right(self._ends, position)]
+        first = excerpt.first_number
+        before = position - self.part(position).start
+        return Line(excerpt.path, None if first is None else first + before, self.texts[position])

@@ -1,0 +1,1 @@
+"""The messages to the user, free of any channel's markup."""

@@ -1,0 +1,1 @@
+"""Slurm's own terms: states, job ids, exit codes, log path patterns."""

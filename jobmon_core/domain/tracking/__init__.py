@@ -1,0 +1,1 @@
+"""A watched job, and how each answer of the scheduler changes what is known of it."""

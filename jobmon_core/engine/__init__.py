@@ -1,1 +1,0 @@
-"""When to look, what to remember, whom to tell."""

@@ -1,0 +1,1 @@
+"""How monitors start, detach, own jobs, hand over and end."""

@@ -1,0 +1,1 @@
+"""The detached process that watches jobs: its loop, one job's monitor, the outbox."""

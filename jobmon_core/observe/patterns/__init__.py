@@ -1,0 +1,1 @@
+"""Loading failure patterns and matching them against log lines in linear time."""

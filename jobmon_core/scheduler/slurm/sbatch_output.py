@@ -1,0 +1,45 @@
+"""Read what sbatch says. Pure and total.
+
+Source: ``src/sbatch/sbatch.c`` of 20.11 to 25.11. A site's wrapper may print more around it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.scheduler.base import Submitted
+
+_SENTENCE = re.compile(r"Submitted batch job (\d{1,10})(?: on cluster (\S+))?", re.ASCII)
+_PARSABLE = re.compile(r"(\d{1,10})(?:;(\S+))?", re.ASCII)
+_TEST_ONLY = re.compile(r"^sbatch: Job \d+ to start at ", re.MULTILINE | re.ASCII)
+# texts of slurm_errno.c after which the request may have reached slurmctld all the same;
+# "connect failure" is none of them: nothing was sent
+_PERHAPS_TAKEN = re.compile(
+    r"Socket timed out on send/recv operation"
+    r"|Zero Bytes were transmitted or received"
+    r"|Unable to contact slurm controller \((?:send|receive|shutdown) failure\)"
+    r"|Message receive failure"
+    r"|Communication shutdown failure"
+    r"|Header lengths are longer than data received"
+    r"|Connection reset by peer"
+)
+
+
+def job_in(line: str) -> Submitted | None:
+    """Read the job that a line of sbatch's stdout announces, if it announces one."""
+    match = _SENTENCE.fullmatch(line.strip()) or _PARSABLE.fullmatch(line.strip())
+    return Submitted(JobRef(int(match[1])), match[2] or "") if match else None
+
+
+def told_nothing(exit_code: int, stdout: str, stderr: str) -> bool:
+    """Whether sbatch submitted without naming the job (``--quiet``).
+
+    With ``--test-only`` it names an id that is no job's; with ``--wait`` it fails as the job did, silently.
+    """
+    return not stdout and (exit_code == 0 or not stderr) and not _TEST_ONLY.search(stderr)
+
+
+def perhaps_taken(exit_code: int, stderr: str) -> bool:
+    """Whether the job may exist although sbatch failed: killed, or left without an answer."""
+    return exit_code < 0 or (exit_code > 0 and _PERHAPS_TAKEN.search(stderr) is not None)

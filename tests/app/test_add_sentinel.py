@@ -1,0 +1,65 @@
+"""Posting a sentinel, as the user hears of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jobmon_core.app.add_sentinel import Posting
+from jobmon_core.context import Workshop
+from jobmon_core.domain.tracking.new_job import NewJob
+from jobmon_core.store.config_file import write_config
+from jobmon_core.store.home import Home
+from tests.support.fake_runner import FakeRunner, said
+
+JOB = NewJob("slurm-12-x", 12, 100.0, 0.0, "slurm")
+HOOK, OTHER = (f"https://discord.com/api/webhooks/12345678901234567{end}/{'a' * 68}" for end in "89")
+
+
+def told(home: Path, variables: dict[str, str], runner: FakeRunner) -> str:
+    """Return the one line that the user reads."""
+    lines: list[str] = []
+    Posting(Workshop(Home(home), variables), lines.append, runner).post(JOB)
+    (line,) = lines
+    return line
+
+
+def slurm() -> FakeRunner:
+    return FakeRunner().on("setsid", answers=[said("13\n")])
+
+
+def test_the_user_is_told_which_job_the_sentinel_is(tmp_path: Path) -> None:
+    line = told(tmp_path, {}, slurm())
+    assert line.startswith(
+        "sentinel 13 waits until job 12 is over, and tells how it ended should the monitor"
+    )
+
+
+def test_a_webhook_of_the_environment_that_the_configuration_holds_too_is_no_hindrance(
+    tmp_path: Path,
+) -> None:
+    write_config(tmp_path / "config.json", {"discord": {"error_webhook": HOOK}})
+    assert "sentinel 13" in told(tmp_path, {"JOBMON_ERROR_WEBHOOK": HOOK}, slurm())
+
+
+def test_a_sentinel_that_would_tell_another_channel_is_not_posted(tmp_path: Path) -> None:
+    write_config(tmp_path / "config.json", {"discord": {"error_webhook": HOOK}})
+    runner = slurm()
+    line = told(tmp_path, {"JOBMON_ERROR_WEBHOOK": OTHER}, runner)
+    assert line.startswith("job 12 has no sentinel: it would not know $JOBMON_ERROR_WEBHOOK")
+    assert "a" * 68 not in line
+    assert runner.asked == []
+
+
+def test_a_configuration_that_only_a_variable_mends_is_told_in_one_line_without_its_webhook(
+    tmp_path: Path,
+) -> None:
+    write_config(tmp_path / "config.json", {"discord": {"error_webhook": HOOK.replace("https", "http")}})
+    line = told(tmp_path, {"JOBMON_ERROR_WEBHOOK": HOOK}, slurm())
+    assert line.startswith("job 12 has no sentinel: ")
+    assert "discord.error_webhook" in line
+    assert "\n" not in line
+    assert "a" * 68 not in line
+
+
+def test_a_machine_that_can_not_post_one_says_why(tmp_path: Path) -> None:
+    assert told(tmp_path, {}, FakeRunner()) == "job 12 has no sentinel: not found on PATH"

@@ -1,0 +1,370 @@
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.analysis.job_logs import BY_SLURM
+from jobmon_core.app.diagnose import Inquest, Report, job_named
+from jobmon_core.context import Workshop
+from jobmon_core.domain.errors import JobmonError, SlurmUnavailable, UnknownJob
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.domain.slurm.log_paths import Templates
+from jobmon_core.domain.slurm.rows import Disabled, NotListed, RecordAnswer, Unreachable
+from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.tracking.model import End, LogPaths, Moment, Task, WatchedJob, Witness
+from jobmon_core.domain.tracking.user_override import Statement
+from jobmon_core.store.home import Home
+from tests.support.clock import FakeClock
+from tests.support.play import JOB, START_S, ledger, record, row
+from tests.support.scheduler import FakeScheduler
+
+NOTHING = Statement()
+OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
+MISSING = "FileNotFoundError: [Errno 2] No such file or directory: 'x'\n"
+DOWN = Unreachable("squeue: connection refused")
+FAILED = End(
+    JobState.FAILED, "FAILED", Outcome.FAILURE, Witness.QUEUE, exit_code=1, signal=0, started_s=1, ended_s=2
+)
+COMPLETED = replace(FAILED, state=JobState.COMPLETED, word="COMPLETED", outcome=Outcome.SUCCESS, exit_code=0)
+RUNNING = Task("", JobState.RUNNING, "RUNNING", history=(Moment("RUNNING", START_S),))
+
+
+class SlurmctldOfOwnIds(FakeScheduler):
+    """slurmctld shows an array task by the task's own number too, under the name that it has in the array."""
+
+    def ask_record(self, job_id: int) -> RecordAnswer:
+        known = self.records[0]
+        own = tuple(each for each in known if each.own_id == job_id) if isinstance(known, tuple) else ()
+        return own or super().ask_record(job_id)
+
+
+class Bench:
+    """A folder with logs, a jobmon that may watch jobs, and a scheduler that says what a test wants."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.slurm = FakeScheduler()
+        self.asked_for: list[tuple[str, str]] = []
+        self.shop = Workshop(Home(folder / "jobmon"), {}, clock=FakeClock(START_S + 100))
+
+    def log(self, name: str, text: str) -> str:
+        (self.folder / name).write_text(text)
+        return str(self.folder / name)
+
+    def watched(self, *tasks: Task, expected: str = "", waiting: str = "", cluster: str = "") -> None:
+        logs = LogPaths(f"{self.folder}/%a.out", f"{self.folder}/%a.err", BY_SLURM)
+        if len(tasks) == 1 and not tasks[0].key:
+            logs = LogPaths(f"{self.folder}/job.out", f"{self.folder}/job.err", BY_SLURM)
+        job = WatchedJob("slurm-12-x", JOB, START_S, logs=logs, name="train", user="me", cluster=cluster)
+        by_key = {task.key: task for task in tasks}
+        self.shop.store.save(replace(job, tasks=by_key, expected=expected, waiting=waiting))
+
+    def ask(self, words: str, said: Statement = NOTHING) -> Report:
+        def scheduler(backend: str, cluster: str) -> FakeScheduler:
+            self.asked_for.append((backend, cluster))
+            return self.slurm
+
+        return Inquest(self.shop, scheduler).of_job(JobRef.parse(words), said)
+
+    def read(self, *paths: str, said: Statement = NOTHING, stdin: bytes = b"") -> Report:
+        return Inquest(self.shop, lambda _backend, _cluster: self.slurm).of_files(
+            paths, said, io.BytesIO(stdin)
+        )
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def test_a_watched_job_that_ended_is_diagnosed_without_asking_slurm(bench: Bench) -> None:
+    bench.watched(replace(RUNNING, end=FAILED))
+    bench.log("job.err", OOM)
+    report = bench.ask("12")
+    assert report.diagnosis.cause == "cuda_oom"
+    assert report.subject is not None
+    assert (str(report.subject.ref), report.subject.name, report.subject.end) == ("12", "train", FAILED)
+    assert not bench.slurm.asked
+
+
+def test_what_slurm_said_of_the_end_is_evidence(bench: Bench) -> None:
+    bench.watched(replace(RUNNING, end=replace(FAILED, state=JobState.TIMEOUT)))
+    bench.log("job.err", "step 1\n")
+    assert bench.ask("12").diagnosis.cause == "slurm_timeout"
+
+
+def test_of_an_array_the_worst_part_is_diagnosed_and_named(bench: Bench) -> None:
+    cancelled = replace(FAILED, state=JobState.CANCELLED, word="CANCELLED", outcome=Outcome.CANCELLED)
+    bench.watched(
+        Task("1", end=COMPLETED),
+        Task("2", end=cancelled),
+        replace(RUNNING, key="3"),
+        Task("10", end=FAILED),
+        Task("9", end=FAILED),
+        expected="1-12",
+        waiting="11-12",
+    )
+    bench.log("9.err", MISSING)
+    report = bench.ask("12")
+    assert report.diagnosis.cause == "file_not_found"
+    assert report.subject is not None
+    assert str(report.subject.ref) == "12_9"
+    assert (report.subject.alike, report.subject.parts) == (2, 7)
+
+
+def test_the_task_that_is_named_is_diagnosed_by_its_own_log(bench: Bench) -> None:
+    bench.watched(Task("1", end=FAILED), Task("2", end=FAILED, own_id=14), expected="1-2")
+    bench.log("1.err", OOM)
+    bench.log("2.err", MISSING)
+    for words in ("12_2", "14"):  # a task is known by its own id as well
+        report = bench.ask(words)
+        assert report.diagnosis.cause == "file_not_found"
+        assert report.subject is not None
+        assert (str(report.subject.ref), report.subject.parts) == ("12_2", 1)
+
+
+def test_a_log_that_bears_the_id_of_the_whole_array_is_not_taken_for_that_of_a_task(bench: Bench) -> None:
+    bench.watched(Task("1", end=FAILED, own_id=JOB), Task("2", end=FAILED, own_id=14), expected="1-2")
+    bench.log(f"worker-{JOB}.err", OOM)
+    bench.log("worker-14.err", MISSING)
+    assert bench.ask(f"{JOB}_1").diagnosis.cause is None
+    assert bench.ask(f"{JOB}_2").diagnosis.cause == "file_not_found"
+
+
+def test_the_worst_part_comes_before_one_that_runs_and_that_before_a_success(bench: Bench) -> None:
+    running = replace(RUNNING, key="2")
+    bench.slurm.queue = [(row("12_2", "RUNNING"), row("12_1", "COMPLETED"))]
+    bench.watched(Task("1", end=COMPLETED), running, expected="1-2")
+    report = bench.ask("12")
+    assert report.subject is not None
+    assert str(report.subject.ref) == "12_2"
+
+
+def test_of_a_job_that_runs_it_is_said_that_it_does(bench: Bench) -> None:
+    bench.watched(RUNNING)
+    bench.slurm.queue = [(row("12", "RUNNING"),)]
+    bench.log("job.err", "step 1\n")
+    report = bench.ask("12")
+    assert report.diagnosis.label == "clean"
+    assert report.diagnosis.note == "it still runs (RUNNING): this is what its log shows so far"
+    assert report.subject is not None
+    assert report.subject.end is None
+
+
+def test_a_watched_job_that_ended_unseen_is_looked_up(bench: Bench) -> None:
+    bench.watched(RUNNING)
+    bench.slurm.accounting = [(replace(ledger("12", "OUT_OF_MEMORY"), nodes="n1"),)]
+    bench.log("job.err", "step 1\n")
+    assert bench.ask("12").diagnosis.cause == "host_oom_kill"
+    assert bench.slurm.asked == {"record": 1, "queue": 1, "accounting": 1}
+
+
+def test_where_slurm_is_silent_what_was_known_is_used_and_called_old(bench: Bench) -> None:
+    bench.watched(RUNNING)
+    bench.slurm.queue, bench.slurm.records, bench.slurm.accounting = [DOWN], [DOWN], [DOWN]
+    bench.log("job.err", OOM)
+    found = bench.ask("12").diagnosis
+    assert found.cause == "cuda_oom"
+    assert found.note == "Slurm can't be asked now; when it was seen last it had not ended"
+
+
+def test_where_slurm_forgot_the_job_it_is_said_so(bench: Bench) -> None:
+    bench.watched(RUNNING)
+    bench.log("job.err", OOM)
+    found = bench.ask("12").diagnosis
+    assert found.cause == "cuda_oom"
+    assert found.note.startswith("Slurm no longer knows it")
+
+
+def test_a_job_that_nobody_watched_is_found_in_slurmctlds_memory(bench: Bench) -> None:
+    log = bench.log("other.log", MISSING)
+    bench.slurm.records = [(replace(record("12", "FAILED", exit_code=1), stdout=log, stderr=log, user="x"),)]
+    bench.slurm.accounting = [Disabled()]
+    report = bench.ask("12")
+    assert report.diagnosis.cause == "file_not_found"
+    assert report.subject is not None
+    assert (report.subject.name, report.subject.end and report.subject.end.exit_code) == ("train", 1)
+    assert list(bench.shop.store.all()) == []
+
+
+def test_a_job_that_only_accounting_remembers_is_found_with_its_log(bench: Bench) -> None:
+    bench.log("slurm-12.out", OOM)
+    bench.slurm.accounting = [(replace(ledger("12", "FAILED", 1), workdir=str(bench.folder), name="old"),)]
+    report = bench.ask("12")
+    assert report.diagnosis.cause == "cuda_oom"
+    assert report.subject is not None
+    assert report.subject.name == "old"
+
+
+def test_the_tasks_of_an_array_that_nobody_watched_are_told_apart(bench: Bench) -> None:
+    rows = (ledger("12_1", "COMPLETED"), replace(ledger("12_2", "FAILED", 1), own_id=14))
+    bench.slurm.accounting = [tuple(replace(each, workdir=str(bench.folder)) for each in rows)]
+    bench.slurm.script = "#!/bin/bash\n#SBATCH --output=run-%a-%j.log\n"
+    bench.log("run-2-14.log", MISSING)
+    for words in ("12", "12_2"):
+        report = bench.ask(words)
+        assert report.diagnosis.cause == "file_not_found", words
+        assert report.subject is not None
+        assert str(report.subject.ref) == "12_2"
+
+
+def test_a_running_job_that_nobody_watched_is_diagnosed_so_far(bench: Bench) -> None:
+    bench.slurm.queue = [(row("12_1", "RUNNING"), row("12_[2-3]", "PENDING"))]
+    bench.slurm.records = [(record("12_1", "RUNNING"), record("12_[2-3]", "PENDING"))]
+    bench.slurm.templates = Templates(f"{bench.folder}/%a.log", f"{bench.folder}/%a.log")
+    bench.log("1.log", OOM)
+    report = bench.ask("12")
+    assert report.diagnosis.cause == "cuda_oom"
+    assert "it still runs (RUNNING)" in report.diagnosis.note
+    assert report.subject is not None
+    assert (report.subject.alike, report.subject.parts) == (1, 3)
+
+
+def test_a_task_that_nobody_watched_is_found_by_its_own_number(bench: Bench) -> None:
+    bench.slurm = SlurmctldOfOwnIds()
+    log = bench.log("2.log", OOM)
+    told = replace(record("12_2", "RUNNING"), own_id=14, stdout=log, stderr=log)
+    bench.slurm.records = [(told, record("12_3", "RUNNING"))]
+    bench.slurm.queue = [(replace(row("12_2", "RUNNING"), own_id=14), row("12_3", "RUNNING"))]
+    bench.slurm.templates = Templates(f"{bench.folder}/%a.log", "")
+    report = bench.ask("14")
+    assert report.diagnosis.cause == "cuda_oom"
+    assert report.subject is not None
+    assert (str(report.subject.ref), report.subject.parts) == ("12_2", 1)
+
+
+def test_a_job_that_has_only_just_begun_is_not_said_to_have_ended(bench: Bench) -> None:
+    bench.watched(RUNNING)
+    bench.slurm.queue = [(row("12", "RUNNING"),)]
+    bench.log("job.err", "")
+    found = bench.ask("12").diagnosis
+    assert (found.title, found.cause, found.label) == ("Nothing to diagnose yet", None, None)
+    assert "end" not in found.explanation
+
+
+def test_somebody_elses_running_job_is_one_that_runs(bench: Bench) -> None:
+    bench.slurm.records = [(replace(record("12", "RUNNING"), user="somebody"),)]
+    assert "it still runs (RUNNING)" in bench.ask("12").diagnosis.note
+
+
+def test_while_slurmctld_is_down_accounting_is_believed(bench: Bench) -> None:
+    bench.slurm.queue, bench.slurm.records = [DOWN], [DOWN]
+    bench.slurm.accounting = [(ledger("12", "TIMEOUT"),)]
+    assert bench.ask("12").diagnosis.cause == "slurm_timeout"
+
+
+def test_where_slurm_is_down_the_way_without_it_is_named(bench: Bench) -> None:
+    bench.slurm.queue, bench.slurm.records, bench.slurm.accounting = [DOWN], [DOWN], [DOWN]
+    with pytest.raises(SlurmUnavailable, match="connection refused; `jobmon diagnose FILE` explains") as told:
+        bench.ask("12")
+    assert str(told.value).count("refused") == 1
+
+
+@pytest.mark.parametrize("accounting", [(), Disabled()])
+def test_a_job_that_slurm_does_not_know_is_unknown(bench: Bench, accounting: Disabled | tuple[()]) -> None:
+    bench.slurm.accounting = [accounting]
+    with pytest.raises(UnknownJob, match="job 12 is not known: neither jobmon nor Slurm lists it"):
+        bench.ask("12")
+
+
+def test_a_task_that_the_array_never_had_is_unknown(bench: Bench) -> None:
+    bench.slurm.accounting = [(ledger("12_1", "FAILED", 1),)]
+    with pytest.raises(UnknownJob, match="job 12 is known, but it has no 12_99"):
+        bench.ask("12_99")
+
+
+@pytest.mark.parametrize("words", ["12", "12_3"])
+def test_what_has_not_started_has_no_log_to_diagnose(bench: Bench, words: str) -> None:
+    bench.slurm.queue = [(row("12_[1-9]", "PENDING", "Resources"),)]
+    with pytest.raises(JobmonError, match=rf"job {words} has not started \(PENDING, Resources\)"):
+        bench.ask(words)
+
+
+def test_a_requeued_job_that_waits_again_has_a_log(bench: Bench) -> None:
+    waits = Task("", JobState.PENDING, "PENDING", restarts=1)
+    bench.watched(waits)
+    bench.slurm.queue = [(row("12", "PENDING"),)]
+    bench.log("job.err", OOM)
+    assert bench.ask("12").diagnosis.cause == "cuda_oom"
+
+
+def test_what_was_cancelled_before_its_start_is_not_said_to_lack_a_log(bench: Bench) -> None:
+    end = replace(FAILED, state=JobState.CANCELLED, outcome=Outcome.CANCELLED, started_s=None)
+    bench.watched(Task("", end=end))
+    found = bench.ask("12").diagnosis
+    assert found.cause == "slurm_cancelled"
+    assert found.note == "it never started, so there is no log"
+
+
+def test_what_the_user_says_overrides_what_is_known(bench: Bench) -> None:
+    bench.watched(replace(RUNNING, end=FAILED))
+    bench.log("job.err", "step 1\n")
+    assert bench.ask("12", Statement.read("PREEMPTED", None)).diagnosis.cause == "slurm_preempted"
+    assert bench.ask("12", Statement.read(None, "0:125")).diagnosis.cause == "host_oom_kill"
+
+
+def test_the_id_of_the_job_stands_in_the_advice(bench: Bench) -> None:
+    bench.watched(replace(RUNNING, key="3", end=replace(FAILED, exit_code=137)))
+    advice = bench.ask("12").diagnosis.advice
+    assert "seff 12_3" in advice
+    assert "JOBID" not in advice
+
+
+def test_a_job_of_another_cluster_is_asked_for_by_its_name(bench: Bench) -> None:
+    bench.watched(RUNNING, cluster="theirs")
+    bench.slurm.queue = [(row("12", "RUNNING"),)]
+    bench.ask("12")
+    assert bench.asked_for[-1] == ("slurm", "theirs")
+    bench.watched(RUNNING, cluster="fake")
+    bench.ask("12")
+    assert bench.asked_for[-1] == ("slurm", "")
+
+
+def test_files_are_diagnosed_together_and_those_that_can_not_be_read_are_named(bench: Bench) -> None:
+    out, err = bench.log("out", "step 1\n"), bench.log("err", MISSING)
+    report = bench.read(out, err, str(bench.folder), "nowhere.log")
+    assert report.diagnosis.cause == "file_not_found"
+    assert report.unread == (f"{bench.folder} is a folder", "nowhere.log does not exist")
+
+
+def test_where_no_file_can_be_read_every_one_is_named(bench: Bench) -> None:
+    with pytest.raises(JobmonError, match=r"^a\.log does not exist; b\.log does not exist$"):
+        bench.read("a.log", "b.log")
+
+
+def test_standard_input_is_named_as_such(bench: Bench) -> None:
+    found = bench.read("-", stdin=OOM.encode()).diagnosis
+    assert found.cause == "cuda_oom"
+    assert [(line.file, line.number) for line in found.evidence] == [("<stdin>", 1)]
+    assert found.log_path == "<stdin>"
+    assert bench.read("-").diagnosis.note == "no log to read: <stdin> is empty"
+
+
+def test_a_failed_exit_keeps_a_quiet_log_from_being_called_healthy(bench: Bench) -> None:
+    log = bench.log("quiet.log", "step 1\n")
+    assert bench.read(log).diagnosis.label == "clean"
+    assert bench.read(log, said=Statement.read(None, "1")).diagnosis.label is None
+    assert bench.read(log, said=Statement.read("RUNNING", None)).diagnosis.label == "clean"
+
+
+def test_a_word_is_a_job_only_if_it_looks_so_and_is_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert job_named("12") == JobRef(12)
+    assert job_named("12_3") == JobRef(12, task=3)
+    assert job_named("12+1") == JobRef(12, component=1)
+    for word in ("12.log", "12.batch", "12_[1-3]", "", "-", "1" * 11, "\u0661\u0662"):
+        assert job_named(word) is None, word
+    (tmp_path / "12").touch()
+    assert job_named("12") is None
+
+
+def test_a_reply_of_not_listed_alone_makes_no_job_known(bench: Bench) -> None:
+    bench.slurm.records = [NotListed()]
+    bench.slurm.accounting = [DOWN]
+    with pytest.raises(SlurmUnavailable):
+        bench.ask("12")

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.app.setup import describe, whereabouts
+from jobmon_core.context import Workshop
+from jobmon_core.store.home import Home
+from jobmon_core.system.filesystem import Filesystem
+from tests.support.disk import small_disk
+
+
+@pytest.mark.parametrize(
+    ("kind", "option", "words"),
+    [
+        ("nfs4", "local_lock=none", "locks hold between hosts"),
+        (
+            "nfs4",
+            "local_lock=all",
+            "locks hold on this host only. Monitors of several hosts are kept apart by",
+        ),
+        ("lustre", "lazystatfs", "locks hold nowhere: this file system has none. Monitors of several hosts"),
+        ("beegfs", "rw", "and one that gives no sign for 15 minutes is replaced"),
+        ("of-the-future", "rw", "locks hold on this host; whether between hosts too is not known. Monitors"),
+    ],
+)
+def test_a_user_reads_what_keeps_monitors_apart(kind: str, option: str, words: str) -> None:
+    told = describe(Path("/home/me/jobmon"), Filesystem(kind, "/home", frozenset({option})))
+    assert told.startswith(f"/home/me/jobmon lies on {kind} (mounted at /home); ")
+    assert words in told
+
+
+def test_the_file_system_of_this_very_home_is_named(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        told = whereabouts(Workshop(Home(disk.folder), {}))
+        lies = f"{disk.folder} lies on tmpfs (mounted at {os.path.realpath(disk.folder)})"
+        assert told == f"{lies}; locks hold on this host, and no other host sees this disk"

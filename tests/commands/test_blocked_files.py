@@ -1,0 +1,103 @@
+"""What is no file of jobmon's, where one belongs: told in one line that says what to do; no job suffers."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.context import Workshop
+from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.lifecycle.health import Health, Snapshot, census
+from jobmon_core.store.home import Home
+from jobmon_core.store.jobs import JobStore
+from tests.support.intruders import KINDS, lay
+from tests.support.shell import Shell, complaint
+
+
+@pytest.fixture
+def monitors(shell: Shell) -> Iterator[Path]:
+    """The folder of locks; jobs 12 and 13 have lost their monitors."""
+    for job_id in (12, 13):
+        # no such job: its monitor looks for a witness for longer than any test lasts
+        JobStore(shell.state).save(
+            WatchedJob(f"local-{job_id}-x", job_id, 100.0, name=f"job{job_id}", backend="local", user="me")
+        )
+    folder = shell.state / "monitors"
+    folder.mkdir(mode=0o700)
+    yield folder
+    for found in living(shell).values():
+        assert found.owner is not None
+        os.kill(found.owner.pid, signal.SIGKILL)
+
+
+def living(shell: Shell) -> dict[int, Snapshot]:
+    found = (each for each in census(Workshop(Home(shell.home), {})) if isinstance(each, Snapshot))
+    return {each.job.job_id: each for each in found if each.health is Health.ALIVE}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("suffix", ["lock", "owner"])
+def test_a_job_whose_files_are_barred_is_left_alone_and_the_others_are_watched(
+    shell: Shell, monitors: Path, suffix: str, kind: str
+) -> None:
+    path = monitors / f"local-12-x.{suffix}"
+    lay(path, kind)
+    done = shell.jobmon("recover")
+    assert (done.returncode, done.stderr) == (0, "")
+    barred = f"12 job12: left alone: {path} is in the way: it "
+    (line,) = (line for line in done.stdout.splitlines() if line.startswith("12 job12"))
+    assert line.startswith(barred)
+    assert line.endswith(("move it away", "remove it"))
+    assert "13 job13: its monitor was gone; watched again" in done.stdout
+    assert list(living(shell)) == [13]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "name",
+    ["replies/queue,slurm,,me,here.reply", "replies/outage,slurm,here.notice", "monitors/local-12-x.drop"],
+)
+def test_what_bars_other_files_is_told_by_recover_and_keeps_no_job_from_being_watched(
+    shell: Shell, monitors: Path, name: str, kind: str
+) -> None:
+    del monitors
+    path = shell.state / name
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    lay(path, kind)
+    done = shell.jobmon("recover")
+    assert (done.returncode, done.stderr) == (0, "")
+    (line,) = (line for line in done.stdout.splitlines() if line.startswith(path.name))
+    assert line.startswith(f"{path.name}: it ")
+    assert line.endswith(("move it away", "remove it"))
+    assert sorted(living(shell)) == [12, 13]  # nor is it taken for a request to stop
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_bars_the_lock_of_recover_is_told(shell: Shell, monitors: Path, kind: str) -> None:
+    lay(monitors / "recover.lock", kind)
+    done = shell.jobmon("recover")
+    assert done.returncode == 74
+    assert complaint(done).startswith(f"{monitors / 'recover.lock'} can't be used: it ")
+    assert living(shell) == {}
+
+
+def test_a_request_to_stop_follows_no_link(shell: Shell, monitors: Path) -> None:
+    victim = shell.work / "victim"
+    (monitors / "local-12-x.drop").symlink_to(victim)
+    assert "no longer watched" in shell.jobmon("cancel", "12").stdout
+    assert not victim.exists()
+    assert not list(monitors.glob("*.drop"))
+
+
+def test_what_bars_a_request_to_stop_is_told(shell: Shell, monitors: Path) -> None:
+    path = monitors / "local-12-x.drop"
+    lay(path, "full folder")
+    done = shell.jobmon("cancel", "12", "13")
+    assert done.returncode == 74
+    assert f"{path} can't be made: it is a folder, where jobmon keeps a file: move it away" in done.stderr
+    assert (path / "precious").exists()
+    assert "13 job13: no longer watched" in done.stdout

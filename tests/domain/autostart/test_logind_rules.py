@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+
+from jobmon_core.domain.autostart.logind_rules import ends_processes, in_session
+
+SHIPPED_NO = "[Login]\n#KillUserProcesses=no\n#KillOnlyUsers=\n#KillExcludeUsers=root\n"
+SHIPPED_YES = SHIPPED_NO.replace("Processes=no", "Processes=yes")
+SET = "[Login]\nKillUserProcesses=yes\n"
+
+
+@pytest.mark.parametrize(
+    ("cgroups", "answer"),
+    [
+        ("0::/user.slice/user-1000.slice/session-3.scope\n", True),
+        ("12:pids:/x\n1:name=systemd:/user.slice/user-1000.slice/session-c2.scope\n", True),
+        ("0::/user.slice/user-1000.slice/user@1000.service/app.slice/tmux.scope\n", False),
+        ("0::/system.slice/cron.service\n", False),
+        ("0::/\n", False),
+        ("", False),
+    ],
+)
+def test_only_what_a_login_session_holds_can_end_with_it(cgroups: str, *, answer: bool) -> None:
+    assert in_session(cgroups) is answer
+
+
+@pytest.mark.parametrize(
+    ("files", "answer"),
+    [
+        ([], False),
+        ([SHIPPED_NO], False),
+        ([SHIPPED_YES], True),
+        ([SHIPPED_NO, SET], True),
+        ([SET, SHIPPED_NO], True),
+        ([SET, "KillUserProcesses = no\n"], False),
+        ([SET, "KillExcludeUsers=root me\n"], False),
+        ([SET, "KillOnlyUsers=you\n"], False),
+        ([SET, "KillOnlyUsers=you me\n"], True),
+        (["no ini\x00 at all = = ="], False),
+    ],
+)
+def test_the_last_setting_counts_and_a_comment_shows_the_default(files: list[str], *, answer: bool) -> None:
+    assert ends_processes(files, "me") is answer
+
+
+def test_root_is_spared_unless_somebody_says_otherwise() -> None:
+    assert not ends_processes([SET], "root")
+    assert ends_processes([f"{SET}KillExcludeUsers=\n"], "root")

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.delivery.outbox import (
+    Message,
+    Owed,
+    Receipt,
+    RetryPolicy,
+    Tone,
+    Verdict,
+    begun,
+    in_order,
+    settled,
+)
+
+MESSAGE = Message("m1", Route.ERROR, Tone.FAILURE, "it failed")
+OWED = Owed(MESSAGE)
+NOW = 1000.0
+
+
+def attempted(receipt: Receipt, owed: Owed = OWED) -> Owed:
+    return settled(begun(owed, NOW), receipt, NOW)
+
+
+def test_a_first_attempt_is_no_repeat() -> None:
+    owed = begun(OWED, NOW)
+    assert (owed.attempts, owed.attempt_since_s, owed.maybe_delivered) == (1, NOW, False)
+
+
+def test_an_attempt_that_was_cut_off_makes_the_next_one_a_possible_repeat() -> None:
+    restarted = begun(begun(OWED, NOW), NOW + 60)
+    assert restarted.maybe_delivered
+    assert restarted.attempts == 2
+
+
+def test_a_delivered_message_is_owed_no_longer() -> None:
+    owed = attempted(Receipt(Verdict.DELIVERED))
+    assert owed.delivered_s == NOW
+    assert not owed.is_open
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_whatever_became_of_an_attempt_it_is_over(verdict: Verdict) -> None:
+    assert attempted(Receipt(verdict, "why")).attempt_since_s is None
+
+
+def test_a_wait_that_was_asked_for_is_kept_to_even_a_short_one() -> None:
+    owed = attempted(Receipt(Verdict.TRY_AGAIN, "limited", retry_after_s=0.376))
+    assert owed.next_try_s == NOW + 0.376
+    assert owed.is_open
+    assert not owed.maybe_delivered
+
+
+def test_without_a_wait_it_doubles_up_to_a_ceiling() -> None:
+    policy = RetryPolicy(first_s=2.0, most_s=300.0)
+    assert [policy.wait_s(attempt) for attempt in (1, 2, 3, 9, 10_000)] == [2.0, 4.0, 8.0, 300.0, 300.0]
+
+
+def test_a_lost_answer_marks_the_next_attempt_a_possible_repeat() -> None:
+    owed = attempted(Receipt(Verdict.MAYBE_DELIVERED, "no answer"))
+    assert owed.is_open
+    assert owed.maybe_delivered
+    assert owed.next_try_s > NOW
+
+
+def test_a_refused_body_is_followed_at_once_by_the_plain_form() -> None:
+    owed = attempted(Receipt(Verdict.REFUSED_BODY, "title too long"))
+    assert owed.is_open
+    assert owed.plain
+    assert owed.next_try_s == NOW
+
+
+def test_a_plain_form_that_is_refused_too_is_given_up_with_the_reason() -> None:
+    first = attempted(Receipt(Verdict.REFUSED_BODY, "title too long"))
+    second = attempted(Receipt(Verdict.REFUSED_BODY, "blocked"), first)
+    assert second.given_up == "blocked"
+    assert not second.is_open
+
+
+def test_a_dead_channel_ends_it_with_the_reason() -> None:
+    owed = attempted(Receipt(Verdict.CHANNEL_DEAD, "Discord knows no such webhook"))
+    assert owed.given_up == "Discord knows no such webhook"
+
+
+@given(st.sampled_from(list(Verdict)), st.none() | st.floats(0, 1e6), st.integers(0, 50))
+def test_no_message_is_lost_without_a_word(
+    verdict: Verdict, retry_after_s: float | None, attempts: int
+) -> None:
+    owed = attempted(Receipt(verdict, "why", retry_after_s), Owed(MESSAGE, attempts=attempts))
+    assert owed.is_open or owed.delivered_s is not None or owed.given_up
+    assert not owed.is_open or owed.next_try_s >= NOW
+
+
+def test_open_messages_keep_their_order_and_ended_ones_are_left_out() -> None:
+    open_1, done, open_2 = Owed(MESSAGE, next_try_s=99), Owed(MESSAGE, delivered_s=1.0), Owed(MESSAGE)
+    dead = Owed(MESSAGE, given_up="gone")
+    assert in_order((open_1, done, dead, open_2)) == (open_1, open_2)

@@ -1,0 +1,184 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobmon_core.domain.slurm.log_paths import PathContext, expand, templates_from_record
+from jobmon_core.domain.slurm.sbatch_directives import Directives, script_directives
+
+BATCH = PathContext(job_id=15, user="root", job_name="jn", node="vm", restart=2)
+TASK = PathContext(job_id=71, array_job_id=67, array_task=13, user="root", job_name="jn", node="vm")
+
+
+@pytest.mark.parametrize(
+    ("template", "path"),
+    [
+        ("/o/%j", "/o/15"),
+        ("%A", "15"),
+        ("%a", "4294967294"),
+        ("%u-%x", "root-jn"),
+        ("%J", "15"),
+        ("%N", "vm"),
+        ("%n%t", "00"),
+        ("%s", "batch"),
+        ("%%", "%"),
+        ("%%j", "%j"),
+        ("%4j", "0015"),
+        ("%12j", "0000000015"),
+        ("%08A", "00000015"),
+        ("%9999999999999999999j", "0000000015"),
+        ("%5x", "jn"),
+        (r"a\%j", "a%j"),
+        ("%j\\", "%j"),
+        (r"\\x%x", "x%x"),
+        ("%q", "%q"),
+        ("%5q", "5q"),
+        ("%", "%"),
+        ("%12", "2"),
+        ("%5%j", "515"),
+        ("100%", "100%"),
+        ("%r", "2"),
+        ("", ""),
+    ],
+)
+def test_a_pattern_expands_to_the_file_that_slurm_creates(template: str, path: str) -> None:
+    assert expand(template, BATCH) == path
+
+
+@pytest.mark.parametrize(
+    ("template", "path"),
+    [("slurm-%A_%a.out", "slurm-67_13.out"), ("%j", "71"), ("%3a", "013"), ("%b", "3")],
+)
+def test_an_array_task_has_its_masters_id_its_own_id_and_its_index(template: str, path: str) -> None:
+    assert expand(template, TASK) == path
+
+
+def test_letters_younger_than_the_clusters_slurm_stay_as_they_are() -> None:
+    old = PathContext(job_id=1, array_job_id=1, array_task=13, restart=1, version=(22, 5))
+    new = PathContext(job_id=1, array_job_id=1, array_task=13, restart=1, version=(25, 11))
+    assert expand("%b-%r-%a", old) == "%b-%r-13"
+    assert expand("%b-%r-%a", new) == "3-1-13"
+
+
+@given(st.text(alphabet="%\\0123456789jJaAxuNbrqt/.-é\n") | st.text())
+def test_no_template_makes_expansion_raise(template: str) -> None:
+    for context in (BATCH, TASK):
+        expand(template, context)
+
+
+def test_a_record_with_both_paths_is_taken_as_it_is() -> None:
+    found = templates_from_record("/w/o-%j", "/w/e-%j", "/w", is_array=False)
+    assert (found.stdout, found.stderr) == ("/w/o-%j", "/w/e-%j")
+
+
+@pytest.mark.parametrize("absent", ["", "(null)"])
+def test_stderr_joins_stdout_where_none_was_given(absent: str) -> None:
+    assert templates_from_record("/w/out", absent, "/w", is_array=False).stderr == "/w/out"
+
+
+def test_without_any_path_the_default_name_lies_in_the_work_folder() -> None:
+    assert templates_from_record("(null)", "(null)", "/w/", is_array=False).stdout == "/w/slurm-%j.out"
+    assert templates_from_record("", "", "/w", is_array=True).stderr == "/w/slurm-%A_%a.out"
+
+
+def test_relative_paths_count_from_the_work_folder_and_are_kept_textually() -> None:
+    assert templates_from_record("../logs/%x", "", "/w/run", is_array=False).stdout == "/w/run/../logs/%x"
+
+
+def test_none_is_the_place_that_keeps_nothing() -> None:
+    assert templates_from_record("none", "", "/w", is_array=False).stdout == "/dev/null"
+
+
+def test_the_wrong_default_that_squeue_shows_for_arrays_until_23_11_is_corrected() -> None:
+    shown = "/w/slurm-69.out"
+    assert templates_from_record(shown, "", "/w", is_array=True, job_id=69).stdout == "/w/slurm-%A_%a.out"
+    assert templates_from_record(shown, "", "/w", is_array=True, job_id=70).stdout == shown
+    assert templates_from_record(shown, "", "/w", is_array=False, job_id=69).stdout == shown
+
+
+def test_a_folder_with_a_per_cent_is_taken_as_it_is_for_the_default_name_only() -> None:
+    for shown in ("", "/50%j/slurm-69.out"):
+        found = templates_from_record(shown, "", "/50%j", is_array=False, job_id=69)
+        assert expand(found.stdout, PathContext(job_id=69)) == "/50%j/slurm-69.out"
+    found = templates_from_record("log.txt", "", "/50%j", is_array=False, job_id=69)
+    assert expand(found.stdout, PathContext(job_id=69)) == "/5069/log.txt"
+
+
+def test_scontrols_record_of_a_whole_array_becomes_a_pattern_again() -> None:
+    shown = "/w/slurm-57_4294967294.out"
+    assert templates_from_record(shown, "", "/w", is_array=True).stdout == "/w/slurm-57_%a.out"
+
+
+def _script(*lines: str) -> str:
+    return "\n".join(("#!/bin/bash", *lines, "echo run", "#SBATCH -o late.out"))
+
+
+@pytest.mark.parametrize(
+    ("line", "output"),
+    [
+        ("#SBATCH -o a.out", "a.out"),
+        ("#SBATCH -oa.out", "a.out"),
+        ("#SBATCH --output=a.out", "a.out"),
+        ("#SBATCH --output a.out", "a.out"),
+        ("#SBATCH --outp=a.out", "a.out"),
+        ("#SBATCH\t--output=a.out", "a.out"),
+        ("#SBATCH -N 1 -o a.out --mem=1G", "a.out"),
+        ("#SBATCH -Ho a.out", "a.out"),
+        ('#SBATCH -o "my logs/a.out"', "my logs/a.out"),
+        ("#SBATCH -o 'my logs/a.out'", "my logs/a.out"),
+        (r"#SBATCH --output=a\ b.out", "a"),
+        ("#SBATCH -o a#b.out", "a"),
+        ('#SBATCH -o "a#b.out"', "a#b.out"),
+        ("#SBATCH -o a.out # where it goes", "a.out"),
+        ("#SBATCH -o $HOME/x.out", "$HOME/x.out"),
+        ("#SLURM -o a.out", "a.out"),
+        ("#SBATCH -p gpu -o a.out", "a.out"),
+        (" #SBATCH -o a.out", None),
+        ("##SBATCH -o a.out", None),
+        ("#sbatch -o a.out", None),
+        ('#SBATCH -o "a.out', None),
+        ("#SBATCH --o=a.out", None),
+        ("#SBATCH -o", None),
+        ("#SBATCH # -o a.out", None),
+    ],
+)
+def test_a_directive_is_read_as_sbatch_reads_it(line: str, output: str | None) -> None:
+    assert script_directives(_script(line)).output == output
+
+
+def test_all_fields_are_read_over_comments_and_blank_lines_and_the_last_one_wins() -> None:
+    script = _script(
+        "#SBATCH -J name -o first.out",
+        "",
+        "# a comment",
+        "   ",
+        "#SBATCH --error=%x.err -D /w --array=1-4%2 -t 1:00 --comment='a b' --open-mode=append",
+        "#SBATCH --output=last.out",
+    )
+    assert script_directives(script) == Directives(
+        output="last.out", error="%x.err", chdir="/w", job_name="name", array="1-4%2", time="1:00",
+        comment="a b", open_mode="append",
+    )  # fmt: skip
+
+
+def test_reading_stops_at_the_first_command_even_in_a_python_script() -> None:
+    assert script_directives('#!/usr/bin/env python\n"""doc"""\n#SBATCH -o a.out\n') == Directives()
+
+
+def test_of_a_het_job_the_first_component_counts() -> None:
+    assert (
+        script_directives(_script("#SBATCH -o a.out", "#SBATCH hetjob", "#SBATCH -o b.out")).output == "a.out"
+    )
+
+
+def test_an_exact_option_wins_over_longer_ones_and_an_ambiguous_abbreviation_is_none() -> None:
+    assert script_directives(_script("#SBATCH --time=5")).time == "5"
+    assert script_directives(_script("#SBATCH --time-min=5")).time is None
+    assert script_directives(_script("#SBATCH --ti=5")).time is None
+
+
+@given(st.text(alphabet="#SBATCHoe-= \t\"'\\\nxjJ%") | st.text())
+def test_no_script_makes_reading_raise(text: str) -> None:
+    script_directives(text)
+    script_directives("#SBATCH " + text)

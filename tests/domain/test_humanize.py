@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobmon_core.domain.humanize import count, duration, size
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (-5, "0s"),
+        (0, "0s"),
+        (45.4, "45s"),
+        (59.6, "1m 00s"),
+        (185, "3m 05s"),
+        (3600, "1h 00m"),
+        (7380, "2h 03m"),
+        (100_800, "1d 04h"),
+        (90 * 86_400, "90d 00h"),
+    ],
+)
+def test_a_duration_reads_as_people_say_it(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("count_bytes", "words"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1.0 KiB"),
+        (1.5 * 2**30, "1.5 GiB"),
+        (2**20 - 1, "1.0 MiB"),  # not 1024.0 KiB
+        (2**40 - 1, "1.0 TiB"),
+        (5 * 2**60, "5120.0 PiB"),
+    ],
+)
+def test_a_size_reads_as_people_say_it(count_bytes: float, words: str) -> None:
+    assert size(count_bytes) == words
+
+
+@given(st.integers(0, 2**60))
+def test_no_size_below_the_last_unit_shows_four_digits_before_its_point(count_bytes: int) -> None:
+    figure, unit = size(count_bytes).split()
+    assert float(figure) < 1024 or unit == "PiB"
+
+
+@pytest.mark.parametrize(("number", "words"), [(0, "0 tasks"), (1, "1 task"), (2, "2 tasks")])
+def test_a_number_agrees_with_its_noun(number: int, words: str) -> None:
+    assert count(number, "task") == words

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.app.autostart_backends import asked_through
+from jobmon_core.domain.autostart.command import NoWayBack
+from jobmon_core.host.systemd import UserUnits
+from tests.support.fake_runner import FakeRunner, said
+
+FILES = {"jobmon-1.service": "[Service]\n", "jobmon-1.timer": "[Timer]\n"}
+NAMES = tuple(FILES)
+
+
+@pytest.fixture
+def systemd() -> FakeRunner:
+    return FakeRunner().on("systemctl", answers=[said()])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "systemd" / "user"
+
+
+@pytest.fixture
+def units(systemd: FakeRunner, folder: Path) -> UserUnits:
+    return UserUnits(folder, asked_through(systemd))
+
+
+def switch_on(folder: Path) -> Path:
+    """Do what ``systemctl enable`` does."""
+    link = folder / "timers.target.wants" / "jobmon-1.timer"
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(folder / "jobmon-1.timer")
+    return link
+
+
+def test_installing_writes_the_files_and_switches_the_timer_on(
+    units: UserUnits, systemd: FakeRunner, folder: Path
+) -> None:
+    units.install(FILES)
+    assert {path.name: path.read_text() for path in folder.iterdir()} == FILES
+    assert systemd.asked == [
+        ("systemctl", "--user", "daemon-reload"),
+        ("systemctl", "--user", "enable", "--now", "jobmon-1.timer"),
+    ]
+    assert not units.holds(FILES)
+    switch_on(folder)
+    assert units.holds(FILES)
+    assert not units.holds({**FILES, "jobmon-1.timer": "[Timer]\nOnCalendar=daily\n"})
+
+
+def test_removing_leaves_what_is_not_ours(units: UserUnits, systemd: FakeRunner, folder: Path) -> None:
+    units.install(FILES)
+    link = switch_on(folder)
+    (folder / "mine.timer").write_text("[Timer]\n")
+    units.remove(NAMES)
+    assert [path.name for path in folder.iterdir() if path.is_file()] == ["mine.timer"]
+    assert not link.is_symlink()
+    assert ("systemctl", "--user", "disable", "--now", "jobmon-1.timer") in systemd.asked
+
+
+def test_where_no_systemd_answers_the_files_are_removed_all_the_same(units: UserUnits, folder: Path) -> None:
+    units.install(FILES)
+    switch_on(folder)
+    UserUnits(folder, asked_through(FakeRunner())).remove(NAMES)
+    assert not units.has_any(NAMES)
+
+
+def test_what_systemd_says_against_it_reaches_the_user(folder: Path) -> None:
+    words = "Failed to connect to bus: No medium found"
+    runner = FakeRunner().on("systemctl", answers=[said(stderr=words, exit_code=1)])
+    units = UserUnits(folder, asked_through(runner))
+    assert units.hindrance() == f"systemctl: {words}"
+    with pytest.raises(NoWayBack, match=words):
+        units.install(FILES)
+
+
+def test_a_folder_that_can_not_be_written_is_told(systemd: FakeRunner) -> None:
+    with pytest.raises(NoWayBack, match="can't be written"):
+        UserUnits(Path("/proc/nowhere"), asked_through(systemd)).install(FILES)

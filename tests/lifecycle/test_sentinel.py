@@ -1,0 +1,152 @@
+"""A sentinel on its node: to whom it leaves the job, and when it takes it."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.context import Workshop
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.delivery.outbox import Message, Owed, Tone
+from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.lifecycle.health import STALE_AFTER_S, Health, snapshot
+from jobmon_core.lifecycle.sentinel import Sentinel
+from jobmon_core.store.home import Home
+from jobmon_core.store.owner import Owner
+from jobmon_core.system.clock import Wake
+from tests.support.clock import FakeClock
+from tests.support.processes import python, said
+
+JOB = WatchedJob("slurm-12-x", 12, 100.0)
+OWED = Owed(Message("m1", Route.ERROR, Tone.FAILURE, "it failed"))
+LOGIN = replace(Owner.this_process(), host="login1", pid=71)
+_HOLD = """
+import fcntl, sys
+lock = open(sys.argv[1], "w")
+fcntl.flock(lock, fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+class Node(FakeClock):
+    """A node on which a sentinel runs: its waits pass at once, and something may happen in each."""
+
+    def __init__(self, home: Path, meanwhile: Callable[[], object] = lambda: None) -> None:
+        super().__init__()
+        self.shop = Workshop(Home(home), {}, clock=self)
+        self.said: list[str] = []
+        self.meanwhile = meanwhile
+
+    def wait(self, seconds: float) -> Wake:
+        self.meanwhile()
+        return super().wait(seconds)
+
+    def watched_by(self, owner: Owner, silent_s: float = 0.0) -> None:
+        record = self.shop.owner_record(JOB.id)
+        record.write(owner)
+        os.utime(record.path, (0, time.time() - silent_s))
+
+    def sentinel(self, job: WatchedJob | None = JOB) -> int | None:
+        if job:
+            self.shop.store.save(job)
+        return Sentinel(self.shop, JOB.id, self.said.append).lock_to_take_over()
+
+
+@pytest.mark.parametrize(
+    ("job", "words"),
+    [
+        (replace(JOB, dropped_s=200.0), "`jobmon cancel` ended the watch"),
+        (replace(JOB, concluded_s=200.0), "all is told"),
+        (
+            replace(JOB, concluded_s=200.0, outbox=(replace(OWED, given_up="404"),)),
+            "1 messages were given up; `jobmon show 12` says why",
+        ),
+    ],
+)
+def test_a_job_that_is_done_with_is_left_at_once(tmp_path: Path, job: WatchedJob, words: str) -> None:
+    node = Node(tmp_path)
+    assert node.sentinel(job) is None
+    assert node.said == [f"nothing to do: {words}"]
+    assert node.waits == []
+
+
+def test_a_monitor_on_a_login_node_is_left_to_it_while_it_gives_signs_and_said_once(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    node.watched_by(LOGIN)
+    node.wakes = [Wake.DUE, Wake.DUE, Wake.LEAVE]
+    assert node.sentinel() is None
+    assert node.said == [
+        "monitor 71 on login1 gave a sign lately: it is left to it, unless it is silent for 900 s",
+        "its time is up, and monitor 71 on login1 has not told all yet: it is left to it",
+    ]
+    assert snapshot(node.shop, JOB).owner == LOGIN
+
+
+def test_the_job_of_a_login_node_that_falls_silent_is_taken_over(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    node.watched_by(LOGIN)
+    node.meanwhile = lambda: node.watched_by(LOGIN, STALE_AFTER_S + 1)
+    lock = node.sentinel()
+    assert lock is not None
+    assert node.said[1] == "monitor 71 on login1 gave no sign for more than 900 s; this sentinel takes over"
+    found = snapshot(node.shop, JOB)
+    assert (found.health, found.owner) == (Health.ALIVE, Owner.this_process())
+    assert os.get_inheritable(lock)  # or the lock would be lost as the process becomes the monitor
+
+
+def test_what_a_monitor_told_while_the_sentinel_waited_is_not_told_again(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    node.watched_by(LOGIN)
+    node.meanwhile = lambda: node.shop.store.save(replace(JOB, concluded_s=200.0))
+    assert node.sentinel() is None
+    assert node.said[-1] == "nothing to do: all is told"
+
+
+def test_a_job_that_another_process_holds_is_left_to_it_until_its_lock_is_free(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    with python(_HOLD, str(node.shop.home.monitors / f"{JOB.id}.lock")) as holder:
+        assert said(holder) == "held"
+
+        def let_go() -> None:
+            holder.kill()
+            holder.wait()
+
+        node.meanwhile = let_go
+        assert node.sentinel() is not None
+    assert node.said == [
+        "left to another one: slurm-12-x is watched already",
+        "its monitor is gone; this sentinel takes over",
+    ]
+
+
+def test_a_full_disk_puts_taking_over_off(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    record = node.shop.owner_record(JOB.id).path
+    record.mkdir()  # nothing can be written there
+    node.meanwhile = record.rmdir
+    assert node.sentinel() is not None
+    assert node.said[0].startswith(f"can't take over: {record} ")
+    assert node.said[1] == "its monitor is gone; this sentinel takes over"
+    assert len(node.waits) == 1
+
+
+def test_a_state_that_cannot_be_read_now_is_told_once_and_read_later(tmp_path: Path) -> None:
+    node = Node(tmp_path)
+    node.wakes = [Wake.DUE, Wake.DUE]
+
+    def is_back() -> None:
+        if len(node.waits) == 1:
+            node.shop.store.save(replace(JOB, concluded_s=200.0))
+
+    node.meanwhile = is_back
+    assert node.sentinel(None) is None
+    assert "No such file" in node.said[0]
+    assert node.said[0].endswith("; tries again")
+    assert node.said[1:] == ["nothing to do: all is told"]
+    assert len(node.waits) == 2

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.delivery.outbox import Message, Owed, Tone
+from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.domain.slurm.rows import Unreachable
+from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.tracking.new_job import NewJob
+from jobmon_core.domain.tracking.policy import Policy
+from jobmon_core.monitor.job_monitor import Supervisor, Tools
+from jobmon_core.monitor.outage_notifier import Outages
+from jobmon_core.polling.accounting import SharedAccounting
+from jobmon_core.polling.queue import SharedQueue
+from jobmon_core.store.jobs import JobStore
+from jobmon_core.store.outage_notice import NoticeFile
+from jobmon_core.store.shared_answers import ReplyFile
+from tests.support.clock import FakeClock
+from tests.support.play import record, row
+from tests.support.scheduler import FakeScheduler
+
+OWED = Owed(Message("12/end", Route.ERROR, Tone.FAILURE, "it failed"))
+TOLD = WatchedJob("slurm-12-x", 12, 100.0, user="me", concluded_s=200.0, outbox=(OWED,))
+
+
+class FullDisk(JobStore):
+    """A store whose disk is full just when the delivery is to be ticked off."""
+
+    full = True
+
+    def save(self, job: WatchedJob | NewJob) -> None:
+        if FullDisk.full and isinstance(job, WatchedJob) and not job.undelivered:
+            raise StorageFailed("no space left on device")
+        super().save(job)
+
+
+class CountingStore(JobStore):
+    """A store that counts how often a job was written."""
+
+    saves = 0
+
+    def save(self, job: WatchedJob | NewJob) -> None:
+        CountingStore.saves += 1
+        super().save(job)
+
+
+def supervisor(
+    job: WatchedJob,
+    store: JobStore,
+    deliver: Callable[[Owed, Callable[[Owed], None]], Owed] = lambda owed, _note: owed,
+    slurm: FakeScheduler | None = None,
+    clock: FakeClock | None = None,
+) -> Supervisor:
+    slurm, clock, folder = slurm or FakeScheduler(), clock or FakeClock(), store.folder
+    file = ReplyFile(folder / "any.reply")
+    return Supervisor(
+        job,
+        Tools(
+            scheduler=slurm,
+            queue=SharedQueue(slurm, file, clock),
+            accounting=SharedAccounting(slurm, file, clock),
+            outages=Outages(
+                lambda _job: NoticeFile(folder / "any.notice"),
+                clock,
+                Policy(),
+                "login1",
+                lambda _job_id: False,
+            ),
+            store=store,
+            clock=clock,
+            policy=Policy(),
+            cluster_name=str,
+            explain=lambda _job, _keys: {},
+            deliver=deliver,
+            dropped=lambda _job_id: False,
+            log=lambda _event: None,
+        ),
+    )
+
+
+def test_a_delivery_that_cannot_be_ticked_off_is_not_made_again(tmp_path: Path) -> None:
+    sent: list[str] = []
+
+    def deliver(owed: Owed, note: Callable[[Owed], None]) -> Owed:
+        note(replace(owed, attempts=1, attempt_since_s=1.0))
+        sent.append(owed.message.id)
+        return replace(owed, attempts=1, delivered_s=2.0)
+
+    watch = supervisor(TOLD, FullDisk(tmp_path), deliver)
+    for _ in range(3):
+        with pytest.raises(StorageFailed):
+            watch.round()
+    FullDisk.full = False
+    assert watch.round() is None
+    assert sent == ["12/end"]
+    assert JobStore(tmp_path).load(TOLD.id).undelivered == 0
+
+
+def test_a_quiet_job_is_written_every_five_minutes_and_its_news_at_once(tmp_path: Path) -> None:
+    slurm, clock, store = FakeScheduler(), FakeClock(), CountingStore(tmp_path)
+    slurm.queue = [(row("12", "RUNNING"),)]
+    slurm.records = [(record("12", "RUNNING"),)]
+    watch = supervisor(WatchedJob("slurm-12-x", 12, 100.0, user="me"), store, slurm=slurm, clock=clock)
+
+    def written_in(rounds: int) -> int:
+        before = CountingStore.saves
+        for _ in range(rounds):
+            clock.now_s += 31.0
+            watch.round()
+        return CountingStore.saves - before
+
+    written_in(2)
+    assert written_in(50) == 5  # half an hour
+    assert clock.now_s - (store.load("slurm-12-x").answered_s or 0.0) < 300.0
+    assert watch.job.answered_s == clock.now_s  # it was asked all the while
+    slurm.queue = [(row("12", "SUSPENDED"),)]
+    assert written_in(1) >= 1
+    assert store.load("slurm-12-x").tasks[""].word == "SUSPENDED"
+    slurm.queue = [Unreachable("no route to host")]
+    assert written_in(1) >= 1
+    silent = store.load("slurm-12-x")
+    assert silent.stale_since_s == clock.now_s
+    assert silent.answered_s == clock.now_s - 31.0  # the last answer, to the second

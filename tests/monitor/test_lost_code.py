@@ -1,0 +1,124 @@
+"""A monitor whose own code is moved under it, as an update of jobmon may do."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import Popen
+
+import pytest
+
+import jobmon_core
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.delivery.outbox import Message, Owed, Tone
+from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.store.handoffs import Offers
+from jobmon_core.system.lock import seize
+from tests.support.fake_discord import FakeDiscord
+from tests.support.login import Login
+from tests.support.processes import python
+from tests.support.waiting import eventually
+
+MARK = "here"
+# a monitor that runs the code of its folder, by a clock that the test can put forward
+MONITOR = f"""
+import os, signal, sys, time
+from pathlib import Path
+from jobmon_core.monitor import main as monitor
+from jobmon_core.system.clock import SystemClock
+from jobmon_core.lifecycle.process_state import Estate
+from jobmon_core.context import Workshop
+from jobmon_core.store.home import Home
+from jobmon_core.store.job_lock import seize_job
+class Clock(SystemClock):
+    def now(self):
+        return time.time() + (301 if os.path.exists(sys.argv[2]) else 0)
+signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
+home = Home(Path(sys.argv[1]))
+estate = Estate(home, {{"a": seize_job(home.monitors / "a.lock")}}, mark={MARK!r})
+shop = Workshop(home, os.environ, estate, Clock())
+monitor.run(shop, estate, lambda job_id, event: shop.monitor_log(job_id).write(event))
+"""
+OWES = WatchedJob(
+    "b",
+    13,
+    100.0,
+    backend="local",
+    user="me",
+    concluded_s=200.0,
+    outbox=(Owed(Message("m1", Route.ERROR, Tone.FAILURE, "it failed")),),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """A jobmon of its own in a folder, and a monitor that runs it."""
+
+    login: Login
+    process: Popen[str]
+
+    def move(self) -> None:
+        """Put its code elsewhere: who starts now finds it, and who runs does not."""
+        (self.login.folder / "lib").rename(self.login.folder / "new")
+
+    def wake(self) -> None:
+        os.kill(self.process.pid, signal.SIGUSR1)
+
+    def owe(self) -> None:
+        """Have it take up a job that owes a message: for that it needs code that it did not load so far."""
+        self.login.shop.store.save(OWES)
+        Offers(self.login.shop.home.offers, MARK).make("b")
+        self.wake()
+
+    def failed(self, times: int) -> bool:
+        return self.login.log("b").count("ModuleNotFoundError") == times
+
+
+@pytest.fixture
+def discord() -> Iterator[FakeDiscord]:
+    with FakeDiscord() as server:
+        yield server
+
+
+@pytest.fixture
+def installed(tmp_path: Path, discord: FakeDiscord, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installed]:
+    with Login(tmp_path, jobs=("a",)) as login:
+        login.configure(discord={"error_webhook": discord.error_url})
+        code = Path(jobmon_core.__file__).parent
+        shutil.copytree(code, tmp_path / "lib" / code.name, ignore=shutil.ignore_patterns("__pycache__"))
+        monkeypatch.setenv("PYTHONPATH", f"{tmp_path}/lib:{tmp_path}/new")
+        monkeypatch.setenv("PYTHONSAFEPATH", "1")  # the folder of the tests holds this jobmon, too
+        with python(MONITOR, str(login.shop.home.root), str(tmp_path / "later")) as process:
+            eventually(login.watches)
+            yield Installed(login, process)
+
+
+def test_a_monitor_whose_code_was_moved_begins_anew_where_it_is_and_tells_what_it_owes(
+    installed: Installed, discord: FakeDiscord
+) -> None:
+    login = installed.login
+    installed.move()
+    installed.owe()
+    eventually(lambda: installed.failed(1))
+    (login.folder / "later").touch()
+    installed.wake()
+    (told,) = discord.wait_for(1, 60.0, Route.ERROR)
+    assert "it failed" in str(told)
+    assert "starts again: jobmon's own code was moved or replaced" in login.log()
+    eventually(lambda: login.watches(2))
+    assert login.monitors() == {login.pid()} == {installed.process.pid}
+    assert seize(login.shop.home.monitors / "a.lock") is None
+
+
+def test_a_monitor_does_not_begin_anew_for_lack_of_code_as_soon_as_it_has_begun(installed: Installed) -> None:
+    installed.move()
+    installed.owe()
+    eventually(lambda: installed.failed(1))
+    installed.wake()
+    eventually(lambda: installed.failed(2))
+    assert "starts again" not in installed.login.log()
+    assert installed.login.watches()

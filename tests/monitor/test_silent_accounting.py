@@ -1,0 +1,123 @@
+"""An end that is proved, and an accounting that never answers: nobody waits for it beyond its grace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from jobmon_core.domain.delivery.outbox import Owed
+from jobmon_core.domain.slurm.rows import NO_HURRY_S, Disabled, Reply, Unreachable
+from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.tracking.policy import Policy
+from jobmon_core.monitor.job_monitor import Supervisor, Tools
+from jobmon_core.monitor.outage_notifier import Outages
+from jobmon_core.polling.accounting import SharedAccounting
+from jobmon_core.polling.queue import SharedQueue
+from jobmon_core.store.jobs import JobStore
+from jobmon_core.store.outage_notice import NoticeFile
+from jobmon_core.store.shared_answers import ReplyFile, SharedReply
+from jobmon_core.system.lock import turn
+from tests.support.clock import FakeClock
+from tests.support.play import ledger, record, row
+from tests.support.scheduler import FakeScheduler
+
+POLICY = Policy()
+LATE_S = 12  # the look at the queue, after the job's end
+HANGS_S = 45.0  # until sacct gives up a slurmdbd that hangs
+SLOW_S = 12.0
+
+
+class Hanging(FakeScheduler):
+    """Slurm with an accounting that takes all the time that it is given."""
+
+    def __init__(self, clock: FakeClock, takes_s: float = HANGS_S) -> None:
+        super().__init__()
+        self.clock, self.takes_s = clock, takes_s
+        self.accounting = [Unreachable("sacct: no answer")]
+
+    def ask_accounting(
+        self, job_ids: Sequence[int], within_s: float = NO_HURRY_S
+    ) -> Reply | Disabled | Unreachable:
+        self.clock.now_s += min(self.takes_s, within_s)
+        if within_s < self.takes_s:
+            self.asked["accounting"] += 1
+            return Unreachable("sacct: no answer")
+        return super().ask_accounting(job_ids, within_s)
+
+
+def supervisor(folder: Path, slurm: FakeScheduler, clock: FakeClock, told_at_s: list[float]) -> Supervisor:
+    def deliver(owed: Owed, _note: Callable[[Owed], None]) -> Owed:
+        told_at_s.append(clock.now())
+        return replace(owed, delivered_s=clock.now())
+
+    tools = Tools(
+        scheduler=slurm,
+        queue=SharedQueue(slurm, ReplyFile(folder / "queue.reply"), clock),
+        accounting=SharedAccounting(slurm, ReplyFile(folder / "accounting.reply"), clock),
+        outages=Outages(
+            lambda _job: NoticeFile(folder / "any.notice"), clock, POLICY, "login1", lambda _job_id: False
+        ),
+        store=JobStore(folder),
+        clock=clock,
+        policy=POLICY,
+        cluster_name=str,
+        explain=lambda _job, _keys: {},
+        deliver=deliver,
+        dropped=lambda _job_id: False,
+        log=lambda _event: None,
+    )
+    return Supervisor(WatchedJob("slurm-12-x", 12, clock.now() - 60, user="me"), tools)
+
+
+def test_a_message_waits_for_an_accounting_that_hangs_no_longer_than_its_grace(tmp_path: Path) -> None:
+    clock, told_at_s = FakeClock(), list[float]()
+    ended_s = int(clock.now()) - LATE_S
+    slurm = Hanging(clock)
+    slurm.queue = [(row("12", "COMPLETED"),)]
+    slurm.records = [(replace(record("12", "COMPLETED"), end_s=ended_s),)]
+    watch = supervisor(tmp_path, slurm, clock, told_at_s)
+    while (due_s := watch.round()) is not None:
+        clock.now_s = max(clock.now_s, due_s)
+    assert slurm.asked["accounting"] >= 1
+    looked_s = ended_s + LATE_S
+    assert ended_s + POLICY.accounting_grace_s <= told_at_s[0] <= looked_s + POLICY.accounting_grace_s
+
+
+def test_a_job_whose_turn_to_ask_comes_late_is_told_of_no_later(tmp_path: Path) -> None:
+    clock, told_at_s = FakeClock(), list[float]()
+    slurm = Hanging(clock)
+    slurm.queue = [(row("12", "COMPLETED"),)]
+    slurm.records = [(replace(record("12", "COMPLETED"), end_s=int(clock.now())),)]
+    watch = supervisor(tmp_path, slurm, clock, told_at_s)
+    until_s = clock.now() + POLICY.accounting_grace_s
+    with turn(tmp_path / "accounting.lock") as held:  # somebody else's question hangs
+        assert held
+        while clock.now_s < until_s - 2:
+            clock.now_s = min(watch.round() or until_s, until_s - 2)
+        unanswered = SharedReply(clock.now_s - 20, problem="sacct: no answer", about=(13,))
+        ReplyFile(tmp_path / "accounting.reply").write(unanswered)
+    while (due_s := watch.round()) is not None:
+        clock.now_s = max(clock.now_s, due_s)
+    assert slurm.asked["accounting"] == 1
+    assert until_s <= told_at_s[0] <= until_s + 2
+
+
+def test_a_job_whose_turn_to_ask_comes_late_gets_its_details_from_an_accounting_that_is_slow(
+    tmp_path: Path,
+) -> None:
+    clock, told_at_s = FakeClock(), list[float]()
+    slurm = Hanging(clock, SLOW_S)
+    slurm.queue = [(row("12", "COMPLETED"),)]
+    slurm.records = [(replace(record("12", "COMPLETED"), end_s=int(clock.now())),)]
+    slurm.accounting = [(ledger("12", "COMPLETED"),)]
+    watch = supervisor(tmp_path, slurm, clock, told_at_s)
+    until_s = clock.now() + POLICY.accounting_grace_s
+    with turn(tmp_path / "accounting.lock"):  # somebody else's question takes long
+        while clock.now_s < until_s - 2:
+            clock.now_s = min(watch.round() or until_s, until_s - 2)
+    while (due_s := watch.round()) is not None:
+        clock.now_s = max(clock.now_s, due_s)
+    end = watch.job.tasks[""].end
+    assert end is not None
+    assert end.elapsed_s is not None  # as accounting alone tells

@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import http.client
+import json
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from jobmon_core.domain.channels import Ping, Route
+from jobmon_core.domain.delivery.outbox import Message, Owed, Tone, Verdict
+from jobmon_core.domain.webhook import Webhook
+from jobmon_core.notify.base import Outgoing, Reply, deliver
+from jobmon_core.notify.discord.channel import DiscordChannel
+from jobmon_core.notify.discord.inbox import Inbox
+from jobmon_core.notify.http import post
+
+HELLO = {"content": "hello", "allowed_mentions": {"parse": []}}
+
+
+@pytest.fixture
+def inbox() -> Iterator[Inbox]:
+    with Inbox() as opened:
+        yield opened
+
+
+def send(url: str, body: bytes) -> Reply:
+    answer = post(Outgoing(Webhook.parse(url).url, "inbox", body, "test"), 5)
+    assert isinstance(answer, Reply)
+    return answer
+
+
+def raw(url: str, *, method: str = "POST", path: str = "", headers: dict[str, str] | None = None) -> int:
+    webhook = Webhook.parse(url)
+    port = int(webhook.origin.rpartition(":")[2])
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        connection.request(method, path or webhook.url.removeprefix(webhook.origin), headers=headers or {})
+        return connection.getresponse().status
+    finally:
+        connection.close()
+
+
+def test_a_message_of_jobmon_is_delivered_to_the_route_it_was_for(inbox: Inbox) -> None:
+    channel = DiscordChannel(Webhook.parse(inbox.error_url), post, "1", Ping())
+    receipt = deliver(channel, Owed(Message("1", Route.ERROR, Tone.FAILURE, "it failed")))
+    assert receipt.verdict is Verdict.DELIVERED
+    (received,) = inbox.wait_for(1, 5)
+    assert received.route is Route.ERROR
+    assert "it failed" in str(received.payload)
+    assert inbox.received(Route.SUCCESS) == ()
+
+
+def test_it_answers_with_the_message_as_discord_does(inbox: Inbox) -> None:
+    answer = send(inbox.success_url, json.dumps(HELLO).encode())
+    assert answer.status == 200
+    message = json.loads(answer.body)
+    assert message["content"] == "hello"
+    assert message["webhook_id"] == Webhook.parse(inbox.success_url).id
+
+
+def test_without_waiting_the_answer_is_empty(inbox: Inbox) -> None:
+    path = Webhook.parse(inbox.success_url).url.removeprefix("http://").partition("/")[2].partition("?")[0]
+    status, data = inbox.take(f"/{path}", json.dumps(HELLO).encode())
+    assert (status, data) == (204, None)
+
+
+@pytest.mark.parametrize(
+    ("body", "code"), [(b"no json", 50109), (b"[1]", 50109), (b"[" * 60_000, 50109), (b"{}", 50006)]
+)
+def test_what_is_no_message_is_refused(body: bytes, code: int, inbox: Inbox) -> None:
+    answer = send(inbox.error_url, body)
+    assert answer.status == 400
+    assert json.loads(answer.body)["code"] == code
+    assert inbox.received() == ()
+
+
+def test_who_does_not_know_the_token_gets_nothing_in(inbox: Inbox) -> None:
+    assert send(f"{inbox.error_url.partition('?')[0]}x", json.dumps(HELLO).encode()).status == 404
+    assert raw(inbox.error_url, path="/") == 404
+    assert inbox.received() == ()
+
+
+@pytest.mark.parametrize("length", ["99999999999", "-1", "x", ""])
+def test_a_length_that_is_none_or_too_large_is_refused_unread(length: str, inbox: Inbox) -> None:
+    assert raw(inbox.error_url, headers={"Content-Length": length}) == 413
+
+
+def test_it_listens_on_this_machine_alone(inbox: Inbox) -> None:
+    assert inbox.error_url.startswith("http://127.0.0.1:")
+
+
+def test_two_inboxes_have_different_secrets(inbox: Inbox) -> None:
+    with Inbox() as other:
+        hooks = [Webhook.parse(url) for one in (inbox, other) for url in (one.success_url, one.error_url)]
+    assert len({hook.token for hook in hooks}) == 4
+
+
+def test_waiting_ends_with_the_time_even_if_nothing_comes(inbox: Inbox) -> None:
+    assert inbox.wait_for(1, timeout_s=0.01) == ()
+
+
+def test_a_waiting_reader_is_woken_by_a_message(inbox: Inbox) -> None:
+    sender = threading.Thread(target=send, args=(inbox.error_url, json.dumps(HELLO).encode()))
+    sender.start()
+    assert len(inbox.wait_for(1, timeout_s=10)) == 1
+    sender.join()
+
+
+def test_a_taken_port_is_an_error_of_the_system(inbox: Inbox) -> None:
+    port = int(Webhook.parse(inbox.error_url).origin.rpartition(":")[2])
+    with pytest.raises(OSError, match="in use"):
+        Inbox(port)
+
+
+def test_what_came_in_is_readable_after_the_end() -> None:
+    with Inbox() as inbox:
+        send(inbox.error_url, json.dumps(HELLO).encode())
+    assert [received.payload for received in inbox.received()] == [HELLO]

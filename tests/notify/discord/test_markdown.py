@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobmon_core.notify.discord.markdown import clean, code_block, code_span, cut_middle, escape, prose
+
+TOKEN = "aB3-_" * 13 + "xYz"
+SECRET = f"https://discord.com/api/webhooks/112233445566778899/{TOKEN}"
+# any text, with what is dangerous much more often than chance would have it
+NASTY = st.lists(
+    st.text(max_size=20)
+    | st.sampled_from(["`", "```", "\\", "\x1b[31m", "\r", "\n", "@everyone", "<@1>", "\u202e", "é", "🧪"])
+).map("".join)
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("\x1b[1;31mError\x1b[0m: x", "Error: x"),
+        ("\x1b]0;title\x07text", "text"),
+        ("10%\r50%\r100%", "100%"),
+        ("line 1\r\nline 2\r\n", "line 1\nline 2\n"),
+        ("a\x00b\x08c\x7fd", "abcd"),
+        ("abc\u202edef\u2066", "abcdef"),
+        ("one\u2028two", "one\ntwo"),
+        ("bad \udc80 byte", "bad \ufffd byte"),
+        ("\tindented", "\tindented"),
+    ],
+)
+def test_text_is_shown_as_the_terminal_left_it(raw: str, shown: str) -> None:
+    assert clean(raw) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        SECRET,
+        SECRET.replace(TOKEN, f"{TOKEN[:7]}\u202e{TOKEN[7:]}"),
+        SECRET.replace(TOKEN, f"{TOKEN[:7]}\x1b[0m{TOKEN[7:]}"),
+        SECRET.replace("webhooks", "web\x00hooks"),
+        "x" * 2400 + SECRET + "x" * 4000,
+    ],
+)
+def test_a_webhook_token_is_hidden_even_where_invisible_characters_split_it(text: str) -> None:
+    shown = clean(text)
+    assert TOKEN[7:40] not in shown
+    assert TOKEN[-20:] not in shown
+
+
+@given(NASTY, st.integers(-5, 200))
+def test_a_cut_text_is_never_longer_than_asked(text: str, limit: int) -> None:
+    assert len(cut_middle(text, limit)) <= max(limit, 0)
+
+
+def test_a_cut_keeps_both_ends_and_more_of_the_last() -> None:
+    cut = cut_middle("start" + "x" * 500 + "the cause", 100)
+    assert cut.startswith("start")
+    assert cut.endswith("the cause")
+    assert len(cut) == 100
+    assert cut.index("…") < 50
+
+
+def test_a_text_that_fits_is_not_cut() -> None:
+    assert cut_middle("x" * 100, 100) == "x" * 100
+
+
+@given(NASTY, st.integers(0, 300))
+def test_escaped_prose_keeps_to_its_limit_and_no_escape_is_halved(text: str, limit: int) -> None:
+    shown = prose(text, limit)
+    assert len(shown) <= limit
+    assert not re.search(r"[*_~|>\[\]()#<`]", re.sub(r"\\.", "", shown, flags=re.DOTALL))
+    assert not re.sub(r"\\.", "", shown, flags=re.DOTALL).endswith("\\")
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [
+        "<t:1:R>",
+        "<@123>",
+        "<#1>",
+        "</run:1>",
+        "<:x:1>",
+        "**b**",
+        "[a](http://b)",
+        "> q",
+        "# h",
+        "- i",
+        "||s||",
+    ],
+)
+def test_nothing_in_prose_is_taken_for_markup(mark: str) -> None:
+    shown = escape(mark)
+    assert re.sub(r"\\(.)", r"\1", shown) == mark
+    assert shown != mark
+
+
+@pytest.mark.parametrize("call", ["@everyone", "@here", "@Everyone"])
+def test_a_call_to_everyone_is_broken(call: str) -> None:
+    assert call not in escape(call)
+
+
+@given(NASTY, st.integers(0, 400))
+def test_no_text_leaves_its_code_block(text: str, limit: int) -> None:
+    block = code_block(text, limit)
+    assert len(block) <= limit
+    if block:
+        assert block.startswith("```\n")
+        assert block.endswith("\n```")
+        assert "``" not in block[4:-4]
+
+
+def test_a_code_block_keeps_the_spaces_that_indent_code() -> None:
+    assert code_block("  File x\n    raise", 100) == "```\n  File x\n    raise\n```"
+
+
+@pytest.mark.parametrize("text", ["", " \n ", "\u200b", "\x1b[0m", "\x00"])
+def test_where_nothing_is_to_be_seen_there_is_nothing(text: str) -> None:
+    assert code_block(text, 100) == ""
+    assert prose(text, 100) == ""
+    assert code_span(text, 100) == ""
+
+
+def test_a_path_can_be_copied_as_it_is() -> None:
+    assert code_span("/data/my_job-1/*.out", 100) == "`/data/my_job-1/*.out`"
+
+
+def test_a_path_with_a_backtick_is_escaped_instead() -> None:
+    assert code_span("/a`b_c", 100) == "/a\\`b\\_c"

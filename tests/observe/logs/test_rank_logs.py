@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import os
+import pwd
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jobmon_core.observe.logs.rank_logs import rank_logs, read_rank_log
+
+JOB = 8123
+
+
+def put(path: Path, modified: int = 1000, text: str = "text\n") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    os.utime(path, (modified, modified))
+    return path
+
+
+def found(folder: Path, job_id: int | None = JOB, texts: Sequence[str] = ()) -> list[str]:
+    main = put(folder / f"slurm-{JOB}.out")
+    return [str(Path(path).relative_to(folder)) for path in rank_logs([str(main)], job_id, texts)]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["slurm-8123_0.err", "train-8123-rank3.log", "log_8123_1.out", "out.8123.3", "train.o8123",
+     "8123-0.err.gz", "rank0-8123"],
+)  # fmt: skip
+def test_a_log_beside_the_main_one_that_carries_the_job_id_is_found(tmp_path: Path, name: str) -> None:
+    put(tmp_path / name)
+    assert found(tmp_path) == [name]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["slurm-81230_0.err", "slurm-18123.err", "other.err", "run_8123.py", "conf-8123.yaml", "core.8123"],
+)
+def test_neither_other_jobs_logs_nor_what_is_no_log_is_found(tmp_path: Path, name: str) -> None:
+    put(tmp_path / name)
+    assert found(tmp_path) == []
+
+
+def test_without_a_job_id_names_tell_nothing(tmp_path: Path) -> None:
+    put(tmp_path / "slurm-8123_0.err")
+    assert found(tmp_path, job_id=None) == []
+
+
+def test_the_main_logs_are_not_found_again_by_whatever_name(tmp_path: Path) -> None:
+    out, err = put(tmp_path / "slurm-8123.out"), put(tmp_path / "slurm-8123.err")
+    (tmp_path / "slurm-8123.log").hardlink_to(out)
+    (tmp_path / "link").symlink_to(err)
+    assert rank_logs([str(out), str(tmp_path / "link")], JOB, []) == ()
+
+
+def test_logs_in_a_folder_of_the_job_are_found_four_folders_deep(tmp_path: Path) -> None:
+    folder = tmp_path / "8123_torchelastic"
+    put(folder / "none_x" / "attempt_0" / "3" / "stderr.log", 3)
+    put(folder / "rank1.err", 2)
+    put(folder / "none_x" / "attempt_0" / "1" / "error.json", 1)
+    put(folder / "config.json")
+    put(folder / "a" / "b" / "c" / "d" / "too_deep.log")
+    put(tmp_path / "81234" / "stderr.log")
+    assert found(tmp_path) == [
+        "8123_torchelastic/none_x/attempt_0/1/error.json",
+        "8123_torchelastic/rank1.err",
+        "8123_torchelastic/none_x/attempt_0/3/stderr.log",
+    ]
+
+
+def test_where_the_main_logs_lie_in_a_folder_of_the_job_all_logs_in_it_are_its(tmp_path: Path) -> None:
+    main = put(tmp_path / "8123" / "train.out")
+    rank = put(tmp_path / "8123" / "ranks" / "0.err")
+    assert rank_logs([str(main)], JOB, []) == (str(rank),)
+
+
+def test_the_file_that_was_changed_last_comes_last(tmp_path: Path) -> None:
+    for rank, modified in enumerate((30, 10, 20)):
+        put(tmp_path / f"slurm-8123_{rank}.err", modified)
+    assert found(tmp_path) == ["slurm-8123_1.err", "slurm-8123_2.err", "slurm-8123_0.err"]
+
+
+def test_empty_files_are_left_out(tmp_path: Path) -> None:
+    put(tmp_path / "slurm-8123_0.err", text="")
+    assert found(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[0]:   error_file: {}/attempt_0/1/error.json",
+        "INFO:torch.distributed.elastic:Setting worker1 reply file to: {}/attempt_0/1/error.json",
+        "I0501 22:05:19.414000 1396 torch/api.py:881] log directory set to: {}",
+    ],
+)
+def test_the_files_of_torchrun_are_found_by_what_it_prints(tmp_path: Path, line: str) -> None:
+    run = tmp_path / "elsewhere" / "none_abc"
+    put(run / "attempt_0" / "0" / "stderr.log", 2)
+    put(run / "attempt_0" / "1" / "error.json", 1)
+    put(run / "attempt_0" / "1" / "secrets.txt", 1)
+    put(run / "notes.log")
+    assert found(tmp_path, None, [line.format(run)]) == [
+        "elsewhere/none_abc/attempt_0/1/error.json",
+        "elsewhere/none_abc/attempt_0/0/stderr.log",
+    ]
+
+
+def test_paths_that_are_not_absolute_begin_beside_the_main_log(tmp_path: Path) -> None:
+    put(tmp_path / "logs" / "attempt_0" / "0" / "stdout.log")
+    assert found(tmp_path, None, ["log directory set to: logs"]) == ["logs/attempt_0/0/stdout.log"]
+
+
+def test_only_the_newest_attempt_of_torchrun_that_wrote_anything_counts(tmp_path: Path) -> None:
+    for run in (tmp_path / "8123" / "none_a", tmp_path / "elsewhere"):
+        put(run / "attempt_2" / "0" / "stderr.log")
+        put(run / "attempt_10" / "0" / "stderr.log")
+        put(run / "attempt_11" / "0" / "stderr.log", text="")
+    assert found(tmp_path, texts=[f"log directory set to: {tmp_path / 'elsewhere'}"]) == [
+        "8123/none_a/attempt_10/0/stderr.log",
+        "elsewhere/attempt_10/0/stderr.log",
+    ]
+
+
+def test_an_error_file_that_the_user_placed_is_found(tmp_path: Path) -> None:
+    path = put(tmp_path / "elsewhere" / "error.json")
+    assert found(tmp_path, None, [f"  error_file: {path}"]) == ["elsewhere/error.json"]
+
+
+def test_a_path_in_a_log_leads_to_nothing_but_the_files_of_torchrun(tmp_path: Path) -> None:
+    secret = put(tmp_path / "id_rsa")
+    (tmp_path / "link").mkdir()
+    (tmp_path / "link" / "error.json").symlink_to(secret)
+    (tmp_path / "pipe").mkdir()
+    os.mkfifo(tmp_path / "pipe" / "error.json")
+    named = [secret, tmp_path / "link" / "error.json", tmp_path / "pipe" / "error.json", "/dev/zero", "<N/A>"]
+    texts = [f"{words}: {path}" for path in named for words in ("error_file", "log directory set to")]
+    assert found(tmp_path, None, texts) == []
+
+
+def test_files_of_somebody_else_are_left_out(tmp_path: Path) -> None:
+    if os.geteuid() != 0:
+        pytest.skip("only root can give a file away")
+    os.chown(put(tmp_path / "slurm-8123_0.err"), pwd.getpwnam("nobody").pw_uid, -1)
+    assert found(tmp_path) == []
+
+
+def test_links_pipes_and_circles_are_left_out(tmp_path: Path) -> None:
+    folder = tmp_path / "8123"
+    folder.mkdir()
+    (folder / "again").symlink_to(folder)
+    (folder / "a.log").symlink_to(folder / "a.log")
+    (folder / "zero.log").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "slurm-8123_0.err")
+    (tmp_path / "8123-link").symlink_to("/")
+    assert found(tmp_path) == []
+
+
+def test_a_folder_without_permission_is_as_good_as_empty(tmp_path: Path) -> None:
+    put(tmp_path / "8123" / "rank.log")
+    main = put(tmp_path / "slurm-8123.out")
+    (tmp_path / "8123").chmod(0)
+    # root may read everything: look with the eyes of somebody else
+    somebody = pwd.getpwnam("nobody").pw_uid if os.geteuid() == 0 else os.geteuid()
+    before = os.geteuid()
+    os.seteuid(somebody)
+    try:
+        paths = rank_logs([str(main)], JOB, [])
+    finally:
+        os.seteuid(before)
+        (tmp_path / "8123").chmod(0o700)
+    assert paths == ()
+
+
+def test_of_a_thousand_ranks_those_that_tell_most_are_kept(tmp_path: Path) -> None:
+    for rank in range(200):
+        put(tmp_path / "8123" / f"{rank}.err", 1000 + rank)
+    put(tmp_path / "8123" / "attempt_0" / "7" / "error.json", 1100)
+    names = found(tmp_path)
+    assert len(names) == 64
+    assert {"8123/0.err", "8123/199.err", "8123/attempt_0/7/error.json"} <= set(names)
+
+
+def test_what_a_rank_wrote_is_read_as_the_log_or_the_record_that_it_is(tmp_path: Path) -> None:
+    record = put(tmp_path / "0" / "error.json", text='{"message": "ValueError: bad"}')
+    assert read_rank_log(str(record)).excerpt.texts == ("ValueError: bad",)
+    assert read_rank_log(str(put(tmp_path / "0" / "stderr.log"))).excerpt.texts == ("text",)
+    half = put(tmp_path / "1" / "error.json", text='{"message": "Val')
+    assert read_rank_log(str(half)).excerpt.texts == ('{"message": "Val',)
+
+
+@settings(deadline=None, max_examples=50)  # a busy machine is no fault
+@given(st.lists(st.text(max_size=20)), st.one_of(st.none(), st.integers()), st.lists(st.text(max_size=40)))
+def test_no_text_and_no_path_makes_the_search_raise(
+    logs: list[str], job_id: int | None, texts: list[str]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [f"{folder}/{name}" for name in logs]
+        hostile = [f"{words}: {text}" for text in texts for words in ("log directory set to", "error_file")]
+        hostile += [f"error_file: {text}/error.json" for text in texts]
+        assert rank_logs(paths, job_id, hostile) == ()

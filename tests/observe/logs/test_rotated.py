@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobmon_core.observe.logs.read import read_tail
+from jobmon_core.observe.logs.rotated import standing_in_for
+
+
+def aged(path: Path, text: str, seconds: int) -> None:
+    path.write_text(text)
+    os.utime(path, (seconds, seconds))
+
+
+def test_where_a_log_is_gone_its_youngest_rotated_copy_stands_in(tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    aged(tmp_path / "job.log.0", "older\n", 1000)
+    aged(tmp_path / "job.log.1", "younger\n", 2000)
+    gone = read_tail(str(log))
+    assert (gone.excerpt.path, gone.excerpt.texts) == (f"{log}.1", ("younger",))
+
+
+def test_an_empty_log_is_not_taken_for_one_that_was_rotated(tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    aged(tmp_path / "job.log.1", "of an earlier job\n", 2000)
+    log.touch()
+    assert read_tail(str(log)).problem == "is empty"
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".1.gz"])
+def test_a_copy_that_was_packed_stands_in_too(tmp_path: Path, suffix: str) -> None:
+    log = tmp_path / "job.log"
+    Path(f"{log}{suffix}").write_bytes(gzip.compress(b"the end\n"))
+    part = read_tail(str(log))
+    assert (part.excerpt.path, part.excerpt.texts) == (f"{log}{suffix}", ("the end",))
+
+
+def test_a_log_with_text_speaks_for_itself(tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    aged(log, "new\n", 1000)
+    aged(tmp_path / "job.log.1", "old\n", 2000)
+    assert read_tail(str(log)).excerpt.texts == ("new",)
+
+
+def test_neither_an_empty_copy_nor_a_folder_nor_a_pipe_stands_in(tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    (tmp_path / "job.log.1").touch()
+    (tmp_path / "job.log.0").mkdir()
+    os.mkfifo(tmp_path / "job.log.gz")
+    assert standing_in_for(str(log)) == str(log)
+    assert read_tail(str(log)).problem == "does not exist"
+
+
+def test_nothing_stands_in_for_a_device_or_for_no_path() -> None:
+    assert [standing_in_for(path) for path in ("/dev/null", "")] == ["/dev/null", ""]
+
+
+@given(st.text())
+def test_no_path_makes_it_raise(path: str) -> None:
+    assert standing_in_for(path).startswith(path)

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.domain.slurm.rows import AccountingRow
+from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.scheduler.slurm.commands import ACCOUNTING_FIELDS, SEP
+from jobmon_core.scheduler.slurm.sacct import is_answer, read_accounting
+from tests.recordings.record import AWKWARD_NAME, WORK
+from tests.support.recordings import job_id, recorded
+
+LEDGER = recorded("accounting").stdout
+HEADER = SEP.join(ACCOUNTING_FIELDS)
+
+
+def rows(name: str) -> tuple[AccountingRow, ...]:
+    return read_accounting(LEDGER, job_id(name))
+
+
+def only(name: str) -> AccountingRow:
+    (row,) = rows(name)
+    return row
+
+
+def ledger(*lines: dict[str, str]) -> str:
+    """An answer of sacct's with these columns filled."""
+    body = [SEP.join(line.get(name, "") for name in ACCOUNTING_FIELDS) for line in lines]
+    return "\n".join([HEADER, *body]) + "\n"
+
+
+class TestRecordedAnswers:
+    def test_an_exit_code_of_128_and_more_is_told_128_too_small(self) -> None:
+        row = only("exit_137")
+        assert (row.state, row.exit_code, row.signal) == (JobState.FAILED, 9, None)
+
+    def test_a_death_by_signal_is_told(self) -> None:
+        assert (only("killed").exit_code, only("killed").signal) == (0, 9)
+
+    def test_a_name_with_newlines_is_put_together_again(self) -> None:
+        # slurmctld tells slurmdbd ` for "
+        assert only("running").name == AWKWARD_NAME.replace('"', "`")
+        assert only("running").workdir == str(WORK)
+
+    def test_both_runs_of_a_requeued_job_are_told_oldest_first(self) -> None:
+        first, second = rows("requeued")
+        assert (first.state, second.state) == (JobState.REQUEUED, JobState.PENDING)
+        assert first.submit_s is not None
+        assert second.submit_s is not None
+        assert first.submit_s < second.submit_s
+
+    def test_who_cancelled_is_told(self) -> None:
+        row = only("cancelled_array")
+        assert (row.state, row.word, row.cancelled_by) == (JobState.CANCELLED, "CANCELLED by 0", 0)
+        assert row.waiting is not None
+        assert [*row.waiting] == [1, 2, 3, 4]
+
+    def test_tasks_and_components_have_their_own_rows(self) -> None:
+        array, het = job_id("array"), job_id("het")
+        assert {row.ref for row in rows("array")} == {JobRef(array), JobRef(array, 1), JobRef(array, 2)}
+        assert [row.ref for row in rows("het")] == [JobRef(het, component=0), JobRef(het, component=1)]
+
+    def test_steps_are_folded_into_their_job(self) -> None:
+        row = only("steps")
+        assert (row.exit_code, row.derived_exit_code) == (0, 5)
+        assert row.usage.cpus == 2
+        assert row.usage.requested_bytes == 2 << 30
+        assert row.usage.max_rss_bytes is not None
+        assert 0 < row.usage.max_rss_bytes < 1 << 30
+        assert row.usage.cpu_s is not None
+
+    def test_what_never_ran_took_no_time_and_no_memory(self) -> None:
+        row = only("cancelled_array")
+        assert (row.elapsed_s, row.usage.max_rss_bytes, row.nodes) == (0, None, "")
+
+    def test_what_waits_has_no_start(self) -> None:
+        assert (only("held").start_s, only("held").end_s, only("held").nodes) == (None, None, "")
+
+    def test_the_stub_of_an_array_is_not_taken_for_its_end(self) -> None:
+        text = recorded("accounting-stub").stdout
+        stub, array = text.split("\n")[1], job_id("stub")
+        assert stub.startswith(SEP.join([str(array), str(array), "FAILED", "3:0"])), "as if it were one job"
+        assert read_accounting(text, array) == ()
+
+    def test_limits_are_in_seconds(self) -> None:
+        assert only("held").limit_s == 120
+        assert only("running").limit_s is None
+
+
+MAIN = {
+    "JobID": "7",
+    "JobIDRaw": "7",
+    "Partition": "main",
+    "State": "COMPLETED",
+    "Submit": "5",
+    "TotalCPU": "00:10",
+}
+BATCH = {"JobID": "7.batch", "JobIDRaw": "7.batch", "TotalCPU": "00:04", "MaxRSS": "2M"}
+STEP = {
+    "JobID": "7.0",
+    "JobIDRaw": "7.0",
+    "TotalCPU": "00:00:00",
+    "MaxRSS": "3M",
+    "TRESUsageInTot": "cpu=00:00:23,mem=9M",
+}
+
+
+class TestUsage:
+    def test_memory_is_the_most_that_one_step_held(self) -> None:
+        (row,) = read_accounting(ledger(MAIN, BATCH, STEP), 7)
+        assert row.usage.max_rss_bytes == 9 << 20
+
+    def test_cpu_time_adds_up_over_steps_each_by_its_larger_figure(self) -> None:
+        (row,) = read_accounting(ledger(MAIN, BATCH, STEP), 7)
+        assert row.usage.cpu_s == 27
+
+    def test_cpu_time_is_no_less_than_the_jobs_own(self) -> None:
+        (row,) = read_accounting(ledger(MAIN, BATCH), 7)
+        assert row.usage.cpu_s == 10
+
+    def test_each_run_has_its_own_steps(self) -> None:
+        again = {**MAIN, "Submit": "9"}
+        first, second = read_accounting(ledger(MAIN, STEP, again, BATCH), 7)
+        assert (first.usage.max_rss_bytes, second.usage.max_rss_bytes) == (9 << 20, 2 << 20)
+
+    def test_a_step_without_its_job_is_nobodys(self) -> None:
+        assert read_accounting(ledger(STEP), 7) == ()
+
+
+class TestWhatIsRead:
+    def test_an_unknown_word_is_kept_with_an_unknown_state(self) -> None:
+        (row,) = read_accounting(ledger({**MAIN, "State": "LEVITATED"}), 7)
+        assert (row.state, row.word) == (JobState.UNKNOWN, "LEVITATED")
+
+    def test_columns_are_found_by_name(self) -> None:
+        text = f"JobID{SEP}JobIDRaw{SEP}State\n7{SEP}7{SEP}TIMEOUT\n"
+        (row,) = read_accounting(text, 7)
+        assert (row.state, row.name) == (JobState.TIMEOUT, "")
+
+    def test_a_job_is_not_taken_for_one_whose_id_begins_alike(self) -> None:
+        assert read_accounting(LEDGER, job_id("running") // 10) == ()
+
+    def test_a_short_row_costs_one_row(self) -> None:
+        assert [row.ref for row in read_accounting(ledger(MAIN) + f"7{SEP}7\n", 7)] == [JobRef(7)]
+
+    def test_nothing_found_is_an_answer_and_nothing_said_is_none(self) -> None:
+        assert is_answer(recorded("accounting-unknown").stdout)
+        assert read_accounting(recorded("accounting-unknown").stdout, 7) == ()
+        assert is_answer(LEDGER)
+        assert not is_answer("")
+        assert not is_answer("<html>\n")
+        assert not is_answer(LEDGER[:-1])
+
+
+LINES = st.lists(st.sampled_from(LEDGER.split("\n")) | st.text(max_size=80))
+
+
+@given(LINES.map("\n".join), st.sampled_from([7, job_id("array"), job_id("steps")]), st.booleans())
+def test_no_text_makes_the_reader_raise(text: str, number: int, headed: bool) -> None:  # noqa: FBT001
+    is_answer(text)
+    for row in read_accounting(f"{HEADER}\n{text}" if headed else text, number):
+        assert row.ref.job_id == number
+
+
+@given(st.integers(min_value=0, max_value=len(LEDGER)))
+def test_no_cut_makes_the_reader_raise(length: int) -> None:
+    read_accounting(LEDGER[:length], job_id("steps"))

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.scheduler.base import Submitted
+from jobmon_core.scheduler.slurm.sbatch_output import job_in, perhaps_taken, told_nothing
+from tests.support.recordings import recorded
+
+NO_JOB = ("sbatch-quiet", "sbatch-test-only", "sbatch-version", "sbatch-bad-option", "sbatch-bad-partition")
+
+
+def jobs(name: str) -> list[Submitted]:
+    return [job for line in recorded(name).stdout.splitlines() if (job := job_in(line))]
+
+
+@pytest.mark.parametrize("name", ["sbatch", "sbatch-parsable"])
+def test_a_job_is_read_from_either_form(name: str) -> None:
+    (job,) = jobs(name)
+    assert job.ref.job_id > 0
+    assert job.cluster == ""
+
+
+@pytest.mark.parametrize("name", ["sbatch-cluster", "sbatch-cluster-parsable"])
+def test_a_cluster_is_read_where_it_is_named(name: str) -> None:
+    (job,) = jobs(name)
+    assert job.cluster == recorded(name).argv[2]
+
+
+@pytest.mark.parametrize("name", NO_JOB)
+def test_without_a_job_none_is_read(name: str) -> None:
+    assert jobs(name) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["Welcome to login 1", "Submitted batch job", "Submitted batch job 5 today", "5;", "job 5", "v22.05", ""],
+)
+def test_a_banner_is_no_job(line: str) -> None:
+    assert job_in(line) is None
+
+
+def test_white_space_around_is_no_matter() -> None:
+    assert job_in("Submitted batch job 5\r") == Submitted(JobRef(5))
+
+
+def test_only_a_quiet_submission_told_nothing() -> None:
+    told = {name: recorded(name) for name in NO_JOB}
+    silent = [name for name, ran in told.items() if told_nothing(ran.exit_code, ran.stdout, ran.stderr)]
+    assert silent == ["sbatch-quiet"]
+
+
+def test_a_quiet_wait_fails_silently_as_its_job_did() -> None:
+    assert told_nothing(3, "", "")
+
+
+@pytest.mark.parametrize(
+    "stderr",
+    [
+        "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation",
+        "sbatch: error: Batch job submission failed: Zero Bytes were transmitted or received",
+        "sbatch: error: Batch job submission failed: Unable to contact slurm controller (receive failure)",
+    ],
+)
+def test_a_lost_answer_may_have_been_a_yes(stderr: str) -> None:
+    assert perhaps_taken(1, stderr)
+
+
+def test_so_may_a_death_by_signal() -> None:
+    assert perhaps_taken(-2, "")
+
+
+@pytest.mark.parametrize(
+    "name", ["sbatch-no-slurmctld", "sbatch-bad-option", "sbatch-bad-partition", "sbatch-quiet"]
+)
+def test_a_clear_answer_leaves_no_doubt(name: str) -> None:
+    assert not perhaps_taken(recorded(name).exit_code, recorded(name).stderr)
+
+
+@given(st.text() | st.from_regex(r"Submitted batch job \d+.*|\d+;?.*"), st.integers())
+def test_no_text_makes_the_readers_raise(text: str, exit_code: int) -> None:
+    job_in(text)
+    told_nothing(exit_code, text, text)
+    perhaps_taken(exit_code, text)

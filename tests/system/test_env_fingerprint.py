@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.app.autostart import search_path
+from jobmon_core.context import Workshop
+from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.monitor import wiring
+from jobmon_core.scheduler.base import Scheduler
+from jobmon_core.store.home import Home
+from jobmon_core.system.env_fingerprint import controller, folder_of, surroundings
+from tests.support.clock import FakeClock
+from tests.support.processes import in_a_copy
+from tests.support.scheduler import FakeScheduler
+
+HERE, THERE = "/here/slurm.conf", "/there/slurm.conf"
+
+
+def slurm_in(folder: Path) -> str:
+    folder.mkdir()
+    for program in ("squeue", "sacct", "scontrol"):
+        (folder / program).touch(mode=0o755)
+    return str(folder)
+
+
+def test_a_working_folder_that_is_gone_hides_no_command(tmp_path: Path) -> None:
+    slurm, gone = slurm_in(tmp_path / "slurm"), tmp_path / "gone"
+
+    def look() -> None:
+        gone.mkdir()
+        os.chdir(gone)
+        gone.rmdir()
+        assert folder_of("squeue", {"PATH": f":bin:{slurm}"}) == slurm
+
+    in_a_copy(look)
+
+
+@pytest.mark.parametrize(
+    "name", ["SLURM_CONF", "SLURM_JWT", "JOBMON_ERROR_WEBHOOK", "https_proxy", "SSL_CERT_FILE", "HOME"]
+)
+def test_what_leads_to_another_cluster_or_channel_makes_a_difference(name: str) -> None:
+    assert surroundings({name: "a"}) != surroundings({name: "b"})
+    assert surroundings({name: "a"}) == surroundings({name: "a"})
+
+
+def test_what_describes_a_terminal_or_a_home_of_its_own_makes_none() -> None:
+    plain = surroundings({"SLURM_CONF": "/a"})
+    assert surroundings({"SLURM_CONF": "/a", "TERM": "x", "SLURM_JOB_ID": "7", "JOBMON_HOME": "/h"}) == plain
+
+
+def test_of_the_path_only_that_counts_which_leads_to_slurm(tmp_path: Path) -> None:
+    slurm, another = slurm_in(tmp_path / "slurm"), slurm_in(tmp_path / "another")
+    plain = surroundings({"PATH": f"/usr/games:{slurm}"})
+    assert surroundings({"PATH": f"/some/conda/bin:{slurm}:{another}"}) == plain
+    assert surroundings({"PATH": f"{another}:{slurm}"}) != plain
+
+
+def test_the_mark_tells_nothing_of_a_password() -> None:
+    assert len(surroundings({"JOBMON_ERROR_WEBHOOK": "https://example.org/secret"})) == 8
+
+
+@pytest.mark.parametrize("name", ["SLURM_CONF", "SLURM_CONF_SERVER"])
+def test_another_configuration_is_another_controller(name: str) -> None:
+    assert controller({name: "a"}) != controller({name: "b"})
+    assert controller({name: "a"}) == controller({name: "a"})
+
+
+def test_another_squeue_is_another_controller(tmp_path: Path) -> None:
+    slurm, another = slurm_in(tmp_path / "slurm"), slurm_in(tmp_path / "another")
+    assert controller({"PATH": f"{slurm}:{another}"}) != controller({"PATH": f"{another}:{slurm}"})
+    assert controller({"PATH": f"/some/conda/bin:{slurm}:{another}"}) == controller({"PATH": slurm})
+
+
+def test_who_asks_and_where_messages_go_makes_no_other_controller() -> None:
+    told = {"SLURM_JWT": "x", "HOME": "/h", "https_proxy": "p", "JOBMON_ERROR_WEBHOOK": "w"}
+    assert controller({"SLURM_CONF": HERE, **told}) == controller({"SLURM_CONF": HERE})
+
+
+def test_what_only_bears_the_name_of_a_command_is_passed_over(tmp_path: Path) -> None:
+    slurm, others = slurm_in(tmp_path / "slurm"), tmp_path / "others"
+    (others / "squeue").mkdir(parents=True)
+    (others / "sacct").touch(mode=0o644)
+    path = f"{others}:{slurm}"
+    assert search_path({"PATH": path}).startswith(f"{slurm}:/")
+    assert surroundings({"PATH": path}) == surroundings({"PATH": slurm})
+    assert controller({"PATH": path}) == controller({"PATH": slurm})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TwoClusters(Workshop):
+    """The tools of a login node that talks to the one cluster or the other, as SLURM_CONF says."""
+
+    slurm: Mapping[str, FakeScheduler] = field(default_factory=dict)
+
+    def scheduler(self, backend: str, cluster: str = "") -> Scheduler:  # noqa: ARG002 - as the workshop has it
+        return self.slurm[self.environment["SLURM_CONF"]]
+
+
+@pytest.fixture
+def slurm() -> dict[str, FakeScheduler]:
+    found = {HERE: FakeScheduler(), THERE: FakeScheduler()}
+    found[HERE].cluster, found[THERE].cluster = "here", "there"
+    return found
+
+
+@pytest.fixture
+def shops(tmp_path: Path, slurm: dict[str, FakeScheduler]) -> list[TwoClusters]:
+    """Three processes with one home, of which the second one was started for another cluster."""
+    home, clock = Home(tmp_path / "home"), FakeClock()
+    return [TwoClusters(home, {"SLURM_CONF": conf}, clock=clock, slurm=slurm) for conf in (HERE, THERE, HERE)]
+
+
+def test_a_cluster_is_not_called_by_the_name_that_another_one_told(
+    shops: list[TwoClusters], slurm: dict[str, FakeScheduler]
+) -> None:
+    assert [shop.cluster_name("slurm").get() for shop in shops] == ["here", "there", "here"]
+    assert [each.asked["cluster"] for each in slurm.values()] == [1, 1]
+
+
+def test_what_one_queue_told_is_not_taken_for_the_other_ones(
+    shops: list[TwoClusters], slurm: dict[str, FakeScheduler]
+) -> None:
+    for shop in shops:
+        shop.store.save(WatchedJob("slurm-12-x", 12, shop.clock.now(), user="me"))
+        wiring.supervisor(shop, "slurm-12-x", lambda _event: None).round()
+    assert [each.asked["queue"] for each in slurm.values()] == [1, 1]
+
+
+def test_the_local_scheduler_is_the_same_whatever_cluster_is_meant(shops: list[TwoClusters]) -> None:
+    assert {shop.slurm_here("local") for shop in shops} == {("local", "")}
+    assert len({shop.slurm_here("slurm") for shop in shops}) == 2

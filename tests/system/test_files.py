@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import os
+import random
+import stat
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.system.files import made_folder, private_folder, read_own, temporary, write_atomically
+from tests.support.disk import small_disk
+from tests.support.processes import in_a_copy, python, said
+
+KILLS = 25
+WRITER = """
+import sys
+from pathlib import Path
+from jobmon_core.system.files import write_atomically
+path = Path(sys.argv[1])
+print("writing", flush=True)
+while True:
+    for letter in (b"a", b"b"):
+        write_atomically(path, letter * 100_000)
+"""
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    with small_disk(tmp_path / "disk") as found:
+        yield found.folder
+
+
+def test_a_writer_killed_at_any_instant_leaves_a_whole_file(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    write_atomically(path, b"a" * 100_000)
+    for _ in range(KILLS):
+        with python(WRITER, str(path)) as writer:
+            assert said(writer) == "writing"
+            time.sleep(random.uniform(0, 0.01))  # noqa: S311 - the instant is to be any
+        content = path.read_bytes()
+        assert content in (b"a" * 100_000, b"b" * 100_000)
+
+
+def test_a_full_disk_leaves_the_old_content_and_nothing_else(disk: Path) -> None:
+    path = disk / "state"
+    write_atomically(path, b"old")
+    with pytest.raises(StorageFailed, match="state can't be written: No space left"):
+        write_atomically(path, b"x" * 1_000_000)
+    assert path.read_bytes() == b"old"
+    assert list(disk.iterdir()) == [path]
+
+
+def test_a_read_only_disk_is_told_in_words(disk: Path) -> None:
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)  # noqa: S607 - a system program
+    with pytest.raises(StorageFailed, match="Read-only file system"):
+        write_atomically(disk / "state", b"x")
+    with pytest.raises(StorageFailed, match="Read-only file system"):
+        private_folder(disk / "folder")
+
+
+def test_a_file_where_a_folder_should_be_is_told_in_words(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for refused in (private_folder, made_folder):
+        for path in (tmp_path / "file", tmp_path / "file" / "below"):
+            with pytest.raises(StorageFailed, match="can't be used: File exists"):
+                refused(path)
+    with pytest.raises(StorageFailed, match="Not a directory"):
+        write_atomically(tmp_path / "file" / "below", b"x")
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o177, 0o777])
+def test_what_is_made_is_private_whatever_the_umask(tmp_path: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        folder = private_folder(tmp_path / "home" / "state" / "monitors")
+        write_atomically(folder / "file", b"x")
+    finally:
+        os.umask(before)
+    assert mode(folder / "file") == 0o600
+    assert {mode(made) for made in (folder, folder.parent, folder.parent.parent)} == {0o700}
+
+
+def test_a_folder_of_ours_that_others_may_enter_is_closed_to_them(tmp_path: Path) -> None:
+    (tmp_path / "state").mkdir(mode=0o755)
+    assert mode(private_folder(tmp_path / "state")) == 0o700
+
+
+def test_a_folder_that_need_not_be_private_is_left_as_it_is(tmp_path: Path) -> None:
+    (tmp_path / "checkout").mkdir(mode=0o755)
+    assert mode(made_folder(tmp_path / "checkout")) == 0o755
+
+
+def test_somebody_elses_folder_is_not_used(tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    theirs.chmod(0o777)
+    if os.getuid() != 0:
+        pytest.skip("another user can be acted only by root")
+    for folder in (theirs, *theirs.parents):
+        folder.chmod(folder.stat().st_mode | 0o055)
+
+    def refused() -> None:
+        with pytest.raises(StorageFailed, match="belongs to root, not to you: run jobmon as its owner"):
+            private_folder(theirs)
+
+    in_a_copy(refused, as_nobody=True)
+
+
+def test_a_folder_that_is_a_link_is_not_used_and_what_it_names_is_left_as_it_is(tmp_path: Path) -> None:
+    target, link = tmp_path / "target", tmp_path / "link"
+    target.mkdir(mode=0o755)
+    for name in (target, tmp_path / "nowhere"):
+        link.unlink(missing_ok=True)
+        link.symlink_to(name)
+        with pytest.raises(StorageFailed, match=r"link is a symbolic link, .*remove it"):
+            private_folder(link)
+    assert mode(target) == 0o755
+    assert list(target.iterdir()) == []
+
+
+def test_somebody_elses_file_is_not_read(tmp_path: Path) -> None:
+    if os.getuid() != 0:
+        pytest.skip("a file can be given away only by root")
+    (tmp_path / "file").write_text("content")
+    os.chown(tmp_path / "file", 12345, 12345)
+    with pytest.raises(OSError, match="belongs to uid 12345, not to you"):
+        read_own(tmp_path / "file", 100)
+
+
+def test_a_link_laid_where_we_write_is_not_followed(tmp_path: Path) -> None:
+    victim, path = tmp_path / "victim", tmp_path / "state"
+    victim.write_text("precious")
+    temporary(path).symlink_to(victim)
+    with pytest.raises(StorageFailed):
+        write_atomically(path, b"x")
+    write_atomically(path, b"x")  # it is out of the way now
+    path.unlink()
+    path.symlink_to(victim)
+    write_atomically(path, b"x")
+    assert victim.read_text() == "precious"
+    assert not path.is_symlink()
+
+
+def test_only_a_regular_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("content")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")  # which would wait for ever
+    assert read_own(tmp_path / "file", 100) == b"content"
+    for name in ("link", "folder", "pipe", "missing"):
+        with pytest.raises(OSError, match=r".+") as caught:
+            read_own(tmp_path / name, 100)
+        assert caught.value.strerror
+
+
+def test_reading_what_is_no_file_keeps_no_descriptor(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    for _ in range(5):
+        with pytest.raises(IsADirectoryError):
+            read_own(tmp_path / "folder", 100)
+    assert len(list(Path("/proc/self/fd").iterdir())) == before

@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobmon_core.system.filesystem import Filesystem, Reach, found
+from tests.support.disk import small_disk
+
+# as proc(5), nfs(5) and mount.lustre(8) describe it
+MOUNTINFO = r"""
+21 1 254:1 / / rw,relatime shared:1 - ext4 /dev/vda1 rw,errors=remount-ro
+22 21 0:21 / /proc rw,nosuid,nodev,noexec,relatime shared:12 - proc proc rw
+40 21 0:35 / /home rw,relatime shared:20 - nfs4 fs:/home rw,vers=4.2,hard,local_lock=none,addr=192.0.2.1
+41 21 0:36 / /old rw,relatime shared:21 - nfs fs:/old rw,vers=3,nolock,local_lock=all,addr=192.0.2.1
+42 21 0:37 / /scratch rw,relatime - lustre 192.0.2.2@tcp:/scratch rw,flock,lazystatfs
+43 21 0:38 / /fast rw,relatime - lustre 192.0.2.2@tcp:/fast rw,localflock,lazystatfs
+44 21 0:39 / /bare rw,relatime - lustre 192.0.2.2@tcp:/bare rw,lazystatfs
+45 21 0:40 / /with\040blank rw,relatime - beegfs beegfs_nodev rw,cfgFile=/etc/beegfs/beegfs-client.conf
+46 21 0:41 / /gpfs rw,relatime - gpfs fs1 rw
+47 21 0:42 / /mine rw,nosuid,nodev - fuse.sshfs me@far: rw,user_id=1000
+48 21 0:43 / /share rw,relatime - cifs //fs/share rw,nobrl
+49 40 0:44 / /home/tmp rw,relatime - tmpfs tmpfs rw
+50 21 254:2 / /gpfs rw,relatime - xfs /dev/vdb rw
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "kind", "reach"),
+    [
+        ("/var/me", "ext4", Reach.DISK),
+        ("/home/me/.local", "nfs4", Reach.HOSTS),
+        ("/home", "nfs4", Reach.HOSTS),
+        ("/homeless", "ext4", Reach.DISK),
+        ("/home/tmp/x", "tmpfs", Reach.DISK),
+        ("/old/me", "nfs", Reach.HOST),
+        ("/scratch/me", "lustre", Reach.HOSTS),
+        ("/fast/me", "lustre", Reach.HOST),
+        ("/bare/me", "lustre", Reach.NOWHERE),
+        ("/with blank/me", "beegfs", Reach.HOST),
+        ("/mine/x", "fuse.sshfs", Reach.HOST),
+        ("/share/x", "cifs", Reach.HOST),
+    ],
+)
+def test_how_far_a_lock_reaches_is_known_by_the_file_system_and_its_options(
+    path: str, kind: str, reach: Reach
+) -> None:
+    filesystem = found(MOUNTINFO, path)
+    assert (filesystem.kind, filesystem.reach) == (kind, reach)
+
+
+def test_what_is_mounted_over_another_counts() -> None:
+    assert found(MOUNTINFO, "/gpfs/me").kind == "xfs"
+    assert found(MOUNTINFO.replace("xfs", "gpfs"), "/gpfs/me").reach is Reach.UNKNOWN
+
+
+@given(st.text(), st.text(min_size=1))
+def test_no_table_of_mounts_is_a_fault(table: str, path: str) -> None:
+    assert found(table, f"/{path}").reach in Reach
+
+
+def test_a_folder_of_this_machine_is_found(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk") as disk:
+        here = Filesystem.of(disk.folder / "not" / "there")
+        assert (here.kind, here.mounted_at) == ("tmpfs", os.path.realpath(disk.folder))

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
+from jobmon_core.domain.slurm.rows import AccountingRow
+from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.tracking.model import Inquiry, Task, WatchedJob
+from jobmon_core.system.json_codec import Mismatch, from_json, to_json
+from tests.support.records import anything
+
+Json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=10,
+)
+
+
+@dataclass(frozen=True)
+class Sample:
+    name: str
+    count: int = 3
+    share: float = 0.5
+    outcome: Outcome | None = None
+    parts: tuple[str, ...] = ()
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(anything(WatchedJob))
+def test_state_written_is_state_read(job: WatchedJob) -> None:
+    assert from_json(WatchedJob, json.loads(json.dumps(to_json(job)))) == job
+
+
+def test_the_row_of_tasks_that_never_started_can_be_kept() -> None:
+    row = AccountingRow(JobRef(12), JobState.CANCELLED, "CANCELLED", waiting=IndexSet.parse("1-9:2,12"))
+    job = WatchedJob("a", 12, 0.0, tasks={"": Task("", inquiry=Inquiry(0.0, 0.0, row=row))})
+    assert from_json(WatchedJob, json.loads(json.dumps(to_json(job)))) == job
+
+
+def test_what_holds_its_default_is_not_written() -> None:
+    assert to_json(Sample("x")) == {"name": "x"}
+
+
+def test_a_missing_key_takes_the_default_of_its_field() -> None:
+    assert from_json(Sample, {"name": "x"}) == Sample("x")
+
+
+def test_a_key_of_a_later_jobmon_is_ignored() -> None:
+    assert from_json(Sample, {"name": "x", "invented_later": [1]}) == Sample("x")
+
+
+def test_a_whole_number_may_stand_where_a_fraction_is_meant() -> None:
+    assert from_json(Sample, {"name": "x", "share": 1}).share == 1.0
+
+
+@pytest.mark.parametrize(
+    ("data", "place"),
+    [
+        ([], "$: expected dict, found list"),
+        ({}, "$:.*'name'"),
+        ({"name": 1}, "$.name: expected str, found int"),
+        ({"name": "x", "count": True}, "$.count: expected int, found bool"),
+        ({"name": "x", "count": 10**400}, "$.count: a number of 1329 bits"),
+        ({"name": "x", "count": 1.5}, "$.count: expected int, found float"),
+        ({"name": "x", "share": "1"}, "$.share: expected float, found str"),
+        ({"name": "x", "share": 10**400}, "$.share:.*too large"),
+        ({"name": "x", "outcome": "splendid"}, "$.outcome:.*splendid"),
+        ({"name": "x", "outcome": []}, "$.outcome:"),
+        ({"name": "x", "parts": "abc"}, "$.parts: expected list, found str"),
+        ({"name": "x", "parts": ["a", None]}, r"$.parts\[1\]: expected str, found NoneType"),
+    ],
+)
+def test_a_wrong_shape_is_refused_by_the_name_of_its_place(data: object, place: str) -> None:
+    with pytest.raises(Mismatch, match=place.replace("$", r"\$")):
+        from_json(Sample, data)
+
+
+@pytest.mark.parametrize("spans", [[[1, 2, 0]], [[1, 2, 3, 4]], [["1", 2, 3]], [3]])
+def test_what_is_no_span_of_indices_is_refused(spans: list[object]) -> None:
+    with pytest.raises(Mismatch):
+        from_json(IndexSet, {"spans": spans})
+
+
+@given(Json)
+def test_no_json_makes_reading_fail_otherwise_than_by_saying_so(data: object) -> None:
+    try:
+        from_json(WatchedJob, data)
+    except Mismatch as error:
+        assert str(error).startswith("$")  # noqa: PT017 - both ends are fine, a third is not

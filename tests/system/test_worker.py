@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import fcntl
+import os
+import resource
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from jobmon_core.system.worker import ChildFailed, Children
+from tests.support.processes import in_a_copy, kill, python, said
+from tests.support.waiting import eventually
+
+CHILDREN = Children()
+ORPHANING = """
+import os, sys, time
+from dataclasses import dataclass
+from pathlib import Path
+from jobmon_core.system.worker import Children
+
+@dataclass(frozen=True)
+class Word:
+    text: str
+
+def work():
+    print(os.getpid(), flush=True)
+    while not Path(sys.argv[1]).exists():
+        time.sleep(0.01)
+    return Word("done")
+
+try:
+    Children().run(Word, work, 60.0)
+finally:
+    Path(sys.argv[2]).touch()
+"""
+
+
+@dataclass(frozen=True)
+class Word:
+    text: str
+
+
+def run(work: Callable[[], Word], timeout_s: float = 20.0) -> str:
+    return CHILDREN.run(Word, work, timeout_s).text
+
+
+def fail() -> NoReturn:
+    raise RuntimeError("no such pattern")
+
+
+def open_files() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def test_a_child_hands_its_result_over() -> None:
+    assert run(lambda: Word(str(os.getppid()))) == str(os.getpid())
+
+
+def test_a_result_may_be_bigger_than_a_pipe() -> None:
+    assert run(lambda: Word("é\udcff" * 1_000_000)) == "é\udcff" * 1_000_000
+
+
+def test_a_fault_in_a_child_is_described_and_harms_nobody() -> None:
+    with pytest.raises(ChildFailed, match="RuntimeError: no such pattern"):
+        run(fail)
+
+
+@pytest.mark.parametrize("leave", [KeyboardInterrupt, SystemExit])
+def test_a_child_never_runs_on_as_its_parent(leave: type[BaseException]) -> None:
+    def work() -> Word:
+        raise leave
+
+    with pytest.raises(ChildFailed, match=leave.__name__):
+        run(work)
+
+
+def test_a_child_whose_parent_was_killed_does_not_live_on_in_its_place(tmp_path: Path) -> None:
+    go, went_on = tmp_path / "go", tmp_path / "went-on"
+    with python(ORPHANING, str(go), str(went_on)) as parent:
+        child = int(said(parent))
+        kill(parent.pid)
+        parent.wait()
+        go.touch()
+        eventually(lambda: not Path(f"/proc/{child}").exists())
+    assert not went_on.exists()
+
+
+def test_a_child_that_takes_too_long_is_killed(tmp_path: Path) -> None:
+    def work() -> Word:
+        (tmp_path / "pid").write_text(str(os.getpid()), encoding="ascii")
+        time.sleep(600)
+        return Word("late")
+
+    with pytest.raises(ChildFailed, match=r"no result within 0\.5 s"):
+        run(work, timeout_s=0.5)
+    pid = (tmp_path / "pid").read_text(encoding="ascii")
+    assert not Path(f"/proc/{pid}").exists()
+
+
+def test_a_child_that_was_killed_left_no_word() -> None:
+    def work() -> Word:
+        kill(os.getpid())
+        return Word("never")
+
+    with pytest.raises(ChildFailed, match="it ended without a word"):
+        run(work)
+
+
+def test_a_child_keeps_no_lock_of_the_monitor_open(tmp_path: Path) -> None:
+    lock = os.open(tmp_path / "lock", os.O_CREAT | os.O_RDWR)
+
+    def work() -> Word:
+        try:
+            os.fstat(lock)
+        except OSError:
+            return Word("closed")
+        return Word("open")
+
+    assert Children((lock,)).run(Word, work, 20.0).text == "closed"
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # and the monitor has it still
+    os.close(lock)
+
+
+def test_a_child_can_be_ended_although_its_monitor_blocks_signals() -> None:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM,))
+    try:
+        assert run(lambda: Word(str(signal.pthread_sigmask(signal.SIG_BLOCK, ())))) == "set()"
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def test_children_leave_no_descriptor_and_no_zombie_behind() -> None:
+    before = open_files()
+    for _ in range(5):
+        run(lambda: Word("x"))
+        with pytest.raises(ChildFailed):
+            run(fail)
+    assert open_files() == before
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_a_monitor_of_more_jobs_than_select_can_count_has_children_too() -> None:
+    def work() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (2048, 2048))
+        for _ in range(1100):
+            os.dup(0)
+        assert run(lambda: Word("x")) == "x"
+
+    if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 2048:
+        pytest.skip("so many files are not permitted here")
+    in_a_copy(work)
+
+
+def test_a_machine_that_allows_no_more_processes_is_a_failed_child() -> None:
+    def work() -> None:
+        resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
+        before = open_files()
+        with pytest.raises(ChildFailed, match="could not be started"):
+            run(lambda: Word("x"))
+        assert open_files() == before
+
+    in_a_copy(work, as_nobody=True)
+
+
+def test_a_process_whose_starter_ignores_dead_children_gets_their_results() -> None:
+    def work() -> None:
+        signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+        assert run(lambda: Word("x")) == "x"
+
+    in_a_copy(work)

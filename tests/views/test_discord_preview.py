@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import re
+from datetime import UTC, timedelta, timezone
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobmon.views.discord_preview import Look, card
+from jobmon.views.text_width import cell_width, chunks, wrap
+
+NOW = 1_754_500_000
+LOOK = Look(NOW, width=60, zone=UTC)
+PAYLOAD: dict[str, Any] = {
+    "username": "jobmon",
+    "content": "<@123456789012345678>",
+    "allowed_mentions": {"parse": []},
+    "embeds": [
+        {
+            "title": "❌ train\\_gpt \\(4211\\) failed",
+            "color": 0xE74C3C,
+            "description": "It ended.\n\n**Cause:** Out of memory\n\n"
+            "```\n  File x\nerror `\u200b`\n```\n\n**Log:** `/a_b`",
+            "fields": [
+                {"name": "Exit code", "value": "1", "inline": True},
+                {"name": "Ended", "value": f"<t:{NOW - 180}:f>", "inline": True},
+                {"name": "Seen", "value": f"<t:{NOW - 180}:R>", "inline": False},
+            ],
+            "footer": {"text": "jobmon · 4211"},
+            "timestamp": "2025-08-06T17:06:40+00:00",
+        }
+    ],
+}
+
+
+def test_a_message_reads_as_discord_shows_it() -> None:
+    assert card(PAYLOAD, LOOK).split("\n") == [
+        "jobmon",
+        "@123456789012345678",
+        "▌ ❌ train_gpt (4211) failed",
+        "▌",
+        "▌ It ended.",
+        "▌",
+        "▌ Cause: Out of memory",
+        "▌ │   File x",
+        "▌ │ error ``",
+        "▌ Log: /a_b",
+        "▌",
+        "▌ Exit code                    Ended",
+        "▌ 1                            2025-08-06 17:03",
+        "▌ Seen",
+        "▌ 3 minutes ago",
+        "▌",
+        "▌ jobmon · 4211 · 2025-08-06 17:06",
+    ]
+
+
+def test_times_are_shown_in_the_readers_zone() -> None:
+    there = Look(NOW, zone=timezone(timedelta(hours=2)))
+    assert "2025-08-06 19:03" in card(PAYLOAD, there)
+
+
+def test_without_colour_there_is_no_escape_code() -> None:
+    assert "\x1b" not in card(PAYLOAD, LOOK)
+
+
+def test_with_colour_the_bar_has_the_colour_of_the_message() -> None:
+    drawn = card(PAYLOAD, Look(NOW, width=60, colour=True, zone=UTC))
+    assert "\x1b[38;2;231;76;60m▌" in drawn
+    assert re.sub(r"\x1b\[[\d;]*m", "", drawn).replace("▌ \n", "▌\n") == card(PAYLOAD, LOOK)
+
+
+@pytest.mark.parametrize(
+    ("offset", "words"),
+    [
+        (0, "now"),
+        (-1, "1 second ago"),
+        (-7200, "2 hours ago"),
+        (90, "in 1 minute"),
+        (-86_400 * 800, "2 years ago"),
+    ],
+)
+def test_a_distance_in_time_is_told_in_words(offset: int, words: str) -> None:
+    assert card({"content": f"<t:{NOW + offset}:R>"}, LOOK) == f"message\n{words}"
+
+
+def test_a_year_without_a_name_is_left_as_it_came() -> None:
+    assert "<t:9999999999999:f>" in card({"content": "<t:9999999999999:f>"}, LOOK)
+
+
+def test_nothing_in_a_message_reaches_the_terminal_as_a_command() -> None:
+    hostile = {
+        "content": "\x1b]0;x\x07\x9b31m\u202e",
+        "embeds": [{"title": "\x1b[2J", "description": "```\n\x1bc\n```"}],
+    }
+    assert "\x1b" not in card(hostile, LOOK)
+    assert all(each.isprintable() or each == "\n" for each in card(hostile, LOOK))
+
+
+@pytest.mark.parametrize("width", [20, 30, 47, 80, 200])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    wide = {
+        "embeds": [{**PAYLOAD["embeds"][0], "description": "日本語" * 50 + "\n```\n" + "x日" * 90 + "\n```"}]
+    }
+    for line in card(wide, Look(NOW, width=width, zone=UTC)).split("\n"):
+        assert cell_width(line) <= width
+
+
+def test_a_plain_form_without_a_frame_is_drawn_too() -> None:
+    assert (
+        card({"username": "jobmon", "content": "❌ x failed\nCause: y"}, LOOK)
+        == "jobmon\n❌ x failed\nCause: y"
+    )
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(list(PAYLOAD["embeds"][0])), inner)
+    ),
+)
+
+
+@given(
+    st.fixed_dictionaries({}, optional=dict.fromkeys(("username", "content", "embeds"), JSON)),
+    st.integers(-5, 90),
+)
+def test_no_json_makes_it_fail(payload: dict[str, object], width: int) -> None:
+    assert card(payload, Look(NOW, width=width, colour=True))
+
+
+@given(st.text(), st.integers(2, 40))
+def test_no_chunk_is_wider_than_asked_and_none_is_lost(text: str, width: int) -> None:
+    pieces = chunks(text, width)
+    assert "".join(pieces) == text
+    assert all(cell_width(piece) <= width for piece in pieces)
+
+
+@given(st.text(alphabet="ab 日\n"), st.integers(2, 40))
+def test_wrapped_text_keeps_its_words_and_its_width(text: str, width: int) -> None:
+    lines = wrap(text, width)
+    assert "".join("".join(lines).split()) == "".join(text.split())
+    assert all(cell_width(line) <= width for line in lines)
