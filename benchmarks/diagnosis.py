@@ -28,13 +28,13 @@ from benchmarks.corpus import Case, CorpusInvalid, read_corpus
 from benchmarks.report import Speed, as_json, as_text
 from benchmarks.scores import Verdict, score
 from jobmon_core.domain.diagnosis.diagnose import diagnose
-from jobmon_core.domain.diagnosis.error_episodes import Scene
-from jobmon_core.domain.diagnosis.log_lines import Excerpt, LogLines
+from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
+from jobmon_core.domain.diagnosis.log_lines import LogExcerpt, LogLines
 from jobmon_core.domain.diagnosis.log_text import clean_lines
 from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
 from jobmon_core.domain.diagnosis.patterns import CLEAN
 from jobmon_core.domain.errors import PatternsInvalid
-from jobmon_core.observe.patterns.load import load_rules
+from jobmon_core.observe.patterns.load import load_patterns
 from jobmon_core.observe.patterns.match import Matcher
 
 MEGA = 10**6
@@ -102,7 +102,7 @@ class Bench:
             PatternsInvalid: they have faults.
         """
         began = time.process_time()
-        matcher = Matcher(load_rules())
+        matcher = Matcher(load_patterns())
         rules_s = time.process_time() - began
         logs = tuple(case.log.encode("utf-8", "replace") for case in cases)
         return cls(cases, logs, matcher, rules_s)
@@ -117,8 +117,8 @@ class Bench:
 
     def diagnosis(self, log: bytes) -> Diagnosis:
         """Diagnose one log from nothing but its text."""
-        lines = LogLines([Excerpt("log", clean_lines(log))])
-        return diagnose(_NOTHING_KNOWN, Scene(self.matcher.findings(lines), lines))
+        lines = LogLines([LogExcerpt("log", clean_lines(log))])
+        return diagnose(_NOTHING_KNOWN, LogAnalysis(self.matcher.find_matches(lines), lines))
 
     def speed(self, passes: int) -> Speed:
         """Time everything; the best of the passes counts, since only other work can make one slower."""

@@ -27,9 +27,9 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from jobmon_core.context import Workshop
+from jobmon_core.context import Context
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.lifecycle.health import snapshot
+from jobmon_core.lifecycle.health import job_status
 
 JOB = ("--hold", "--job-name=benchmark", "--output=/dev/null", "--wrap=true")
 TIME_AIM_S, MEMORY_AIM_KB = 0.120, 12 * 1024
@@ -63,7 +63,7 @@ class Bench:
         """Work in ``folder``."""
         self.folder = folder
         self.environment = {**os.environ, "JOBMON_HOME": str(folder / "home")}
-        self.shop = Workshop.open(self.environment)
+        self.ctx = Context.open(self.environment)
 
     def pair(self) -> tuple[float, float]:
         """Submit barely and through jobmon; return both wall times in seconds."""
@@ -97,8 +97,8 @@ class Bench:
     def _settled(self, job_id: int) -> int:
         """Wait until the monitor of a job has looked at it and sleeps; return its pid."""
         while True:
-            (job,) = self.shop.store.find(JobRef(job_id))
-            owner = snapshot(self.shop, job).owner
+            (job,) = self.ctx.store.find(JobRef(job_id))
+            owner = job_status(self.ctx, job).owner
             if job.workdir and owner and _sleeps(owner.pid):
                 return owner.pid
             time.sleep(0.05)

@@ -11,9 +11,9 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from jobmon.views.discord_preview import Look, card
+from jobmon.views.discord_preview import RenderOptions, discord_preview
 from jobmon_core.app.setup import configure, open_inbox
-from jobmon_core.context import Workshop
+from jobmon_core.context import Context
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 SCRIPTS = ("train.sbatch", "out_of_memory.sbatch")
@@ -32,20 +32,20 @@ def main(backend: str) -> int:
 
 
 def _demonstrate(backend: str, folder: Path, environment: Mapping[str, str]) -> int:
-    shop = Workshop.open(environment)
+    ctx = Context.open(environment)
     with open_inbox(0) as inbox:
-        configure(shop, inbox.success_url, inbox.error_url)
-        _poll_often(shop.home.config)
+        configure(ctx, inbox.success_url, inbox.error_url)
+        _poll_often(ctx.home.config)
         for script in SCRIPTS:
             _jobmon(["submit", "--backend", backend, str(EXAMPLES / script)], folder, environment)
         _jobmon(["status"], folder, environment)
         print("\nwaiting for both jobs to end: about half a minute ...", flush=True)
         messages = inbox.wait_for(len(SCRIPTS), PATIENCE_S)
         for message in messages:
-            look = Look(
+            look = RenderOptions(
                 message.at_s, width=min(100, shutil.get_terminal_size().columns), colour=sys.stdout.isatty()
             )
-            print(f"\n--- the {message.route} channel ---\n{card(message.payload, look)}")
+            print(f"\n--- the {message.route} channel ---\n{discord_preview(message.payload, look)}")
         print()
         _until_idle(folder)
         _jobmon(["status"], folder, environment)

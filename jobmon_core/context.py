@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.base import Scheduler, Submitter
     from jobmon_core.scheduler.slurm.session_search import Sessions
     from jobmon_core.store.dead_channels import DeadChannels
-    from jobmon_core.store.monitor_log import Logbook
+    from jobmon_core.store.monitor_log import MonitorLog
     from jobmon_core.store.owner import OwnerRecord
 
 
@@ -32,7 +32,7 @@ _RECENT_S = 3600.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Workshop:
+class Context:
     """The tools of one user's jobmon, made for the home they work in."""
 
     home: Home
@@ -41,7 +41,7 @@ class Workshop:
     clock: Clock = field(default_factory=SystemClock)
 
     @classmethod
-    def open(cls, environment: Mapping[str, str]) -> Workshop:
+    def open(cls, environment: Mapping[str, str]) -> Context:
         """Return the tools for the home that the environment names or implies."""
         return cls(Home.find(environment), environment)
 
@@ -50,11 +50,11 @@ class Workshop:
         """The state files."""
         return JobStore(self.home.state)
 
-    def monitor_log(self, job_id: str) -> Logbook:
+    def monitor_log(self, job_id: str) -> MonitorLog:
         """Return the log of the monitor of one job."""
-        from jobmon_core.store.monitor_log import Logbook
+        from jobmon_core.store.monitor_log import MonitorLog
 
-        return Logbook(self.home.logs / f"{job_id}.log")
+        return MonitorLog(self.home.logs / f"{job_id}.log")
 
     def configuration(self) -> Config:
         """Read and check the configuration.
@@ -74,18 +74,18 @@ class Workshop:
             return LocalScheduler(self.home.local_jobs)
         from jobmon_core.scheduler.slurm.session_search import Search
         from jobmon_core.scheduler.slurm.submit import SlurmSubmitter
-        from jobmon_core.system.runner import Programs
+        from jobmon_core.system.runner import ProgramRunner
 
         def sessions(cluster: str) -> Sessions:
             from jobmon_core.scheduler.slurm.client import SlurmScheduler
 
-            return SlurmScheduler(Programs(), cluster).sessions()
+            return SlurmScheduler(ProgramRunner(), cluster).sessions()
 
         search = Search(
-            already_known=self._took_lately,
-            alone=self._alone,
+            already_known=self._registered_recently,
+            alone=self._search_lock,
         )
-        return SlurmSubmitter(Programs(), sessions, search)
+        return SlurmSubmitter(ProgramRunner(), sessions, search)
 
     def scheduler(self, backend: str, cluster: str = "") -> Scheduler:
         """Return a backend by its name; ``cluster`` where another than the default one is meant."""
@@ -94,41 +94,41 @@ class Workshop:
 
             return LocalScheduler(self.home.local_jobs)
         from jobmon_core.scheduler.slurm.client import SlurmScheduler
-        from jobmon_core.system.runner import Programs
+        from jobmon_core.system.runner import ProgramRunner
 
-        return SlurmScheduler(Programs(), cluster)
+        return SlurmScheduler(ProgramRunner(), cluster)
 
-    def slurm_here(self, backend: str) -> tuple[str, str]:
+    def scheduler_fingerprint(self, backend: str) -> tuple[str, str]:
         """Return what tells the scheduler of this environment from others that the same host may talk to."""
-        from jobmon_core.system.env_fingerprint import controller
+        from jobmon_core.system.env_fingerprint import controller_fingerprint
 
-        return backend, controller(self.environment) if backend == "slurm" else ""
+        return backend, controller_fingerprint(self.environment) if backend == "slurm" else ""
 
     def cluster_name(self, backend: str) -> SharedClusterName:
         """Return what knows the name of the cluster that this host talks to."""
         from jobmon_core.polling.cluster_name import SharedClusterName
-        from jobmon_core.store.shared_answers import ReplyFile
+        from jobmon_core.store.shared_answers import SharedAnswer
 
-        file = ReplyFile.named(self.home.replies, "cluster", *self.slurm_here(backend))
+        file = SharedAnswer.named(self.home.shared_answers, "cluster", *self.scheduler_fingerprint(backend))
         return SharedClusterName(self.scheduler(backend), file, self.clock)
 
-    def _alone(self) -> AbstractContextManager[None]:
+    def _search_lock(self) -> AbstractContextManager[None]:
         """Hold off the other submissions of this home."""
-        from jobmon_core.system.lock import alone
+        from jobmon_core.system.lock import lock
 
-        return alone(self.home.monitors / "search.lock")
+        return lock(self.home.monitors / "search.lock")
 
-    def _took_lately(self, ref: JobRef) -> bool:
+    def _registered_recently(self, ref: JobRef) -> bool:
         """Whether a job is watched, or was just now: an id of former years may be a new job's by now."""
         recent_s = self.clock.now() - _RECENT_S
-        return any(not job.closed or job.taken_s > recent_s for job in self.store.find(ref))
+        return any(not job.closed or job.registered_s > recent_s for job in self.store.find(ref))
 
     @property
     def dead_channels(self) -> DeadChannels:
         """The channels that are known to be dead."""
         from jobmon_core.store.dead_channels import DeadChannels
 
-        return DeadChannels(self.home.replies)
+        return DeadChannels(self.home.shared_answers)
 
     def owner_record(self, job_id: str) -> OwnerRecord:
         """Return the record of who watches a job."""
@@ -136,16 +136,16 @@ class Workshop:
 
         return OwnerRecord(self.home.monitors / f"{job_id}.owner")
 
-    def obstacle(self, job_id: str) -> str:
+    def blocking_file(self, job_id: str) -> str:
         """Say what keeps a monitor from taking up a job, and what to do; empty where nothing does."""
-        from jobmon_core.system.file_checks import obstacle
+        from jobmon_core.system.file_checks import blocking_file
 
         for path in (self.home.monitors / f"{job_id}{kind}" for kind in (".lock", ".owner")):
-            if why := obstacle(path):
+            if why := blocking_file(path):
                 return f"{path} is in the way: {why}"
         return ""
 
-    def request_drop(self, job_id: str) -> None:
+    def request_cancel(self, job_id: str) -> None:
         """Ask whoever watches a job, on whatever host, to stop.
 
         Raises:
@@ -155,12 +155,12 @@ class Workshop:
 
         touch_private(self._request(job_id))
 
-    def withdraw_request(self, job_id: str) -> None:
+    def clear_cancel_request(self, job_id: str) -> None:
         """Forget such a request."""
         with suppress(OSError):  # it was nobody's request, but a folder, say
             self._request(job_id).unlink(missing_ok=True)
 
-    def is_dropped(self, job_id: str) -> bool:
+    def is_cancel_requested(self, job_id: str) -> bool:
         """Whether somebody asked to stop watching a job: what is no file of ours is no request."""
         from jobmon_core.system.file_checks import is_own
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.context import Workshop
+from jobmon_core.context import Context
 from jobmon_core.store.home import Home
 
 CHECKOUT = Path(__file__).resolve().parents[1]
@@ -21,11 +21,11 @@ def test_a_test_cannot_reach_the_network() -> None:
 
 
 def test_a_test_cannot_touch_the_home_of_whoever_runs_it() -> None:
-    shop = Workshop(Home(CHECKOUT), {})
+    ctx = Context(Home(CHECKOUT), {})
     with pytest.raises(AssertionError, match="the user's own"):
-        shop.monitor_log("x").path.write_text("x", encoding="utf-8")
+        ctx.monitor_log("x").path.write_text("x", encoding="utf-8")
 
 
 def test_a_test_has_a_home_of_its_own_and_no_webhook(tmp_path: Path) -> None:
-    assert Workshop.open(os.environ).home.root == tmp_path / "jobmon"
-    assert Workshop.open(os.environ).configuration().error_webhook is None
+    assert Context.open(os.environ).home.root == tmp_path / "jobmon"
+    assert Context.open(os.environ).configuration().error_webhook is None

@@ -17,12 +17,12 @@ from benchmarks.fault_campaign.forkserver import Nursery
 from benchmarks.fault_campaign.kill_points import STEPS
 from benchmarks.fault_campaign.member import CampaignShop, FastClock, Order, shop_of
 from benchmarks.fault_campaign.scenario import Story
-from jobmon_core.app.recover import Recovery
+from jobmon_core.app.recover import RecoverJobs
 from jobmon_core.domain.delivery.outbox import in_order
 from jobmon_core.domain.errors import AlreadyWatched
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.new_job import NewJob
-from jobmon_core.lifecycle.start import Launcher
+from jobmon_core.lifecycle.start import MonitorStarter
 
 _STEP_S = 0.01
 _RECOVER_EVERY_S = 0.02
@@ -57,15 +57,15 @@ class Toll:
         return Counter(self.log.read_text(encoding="ascii").splitlines()) if self.log.exists() else Counter()
 
 
-class Cradle(Launcher):
+class Cradle(MonitorStarter):
     """Starts monitors out of the nursery, and dooms some of them."""
 
     def __init__(
-        self, shop: CampaignShop, clock: FastClock, nursery: Nursery, toll: Toll, dice: Random
+        self, ctx: CampaignShop, clock: FastClock, nursery: Nursery, toll: Toll, dice: Random
     ) -> None:
         """Start monitors for the home of ``shop``."""
-        super().__init__(shop)
-        self._shop, self._clock, self._nursery, self._toll, self._dice = shop, clock, nursery, toll, dice
+        super().__init__(ctx)
+        self._ctx, self._clock, self._nursery, self._toll, self._dice = ctx, clock, nursery, toll, dice
         self._orders = 0
         self.deaths_wanted = 0.0  # at named steps
 
@@ -92,12 +92,14 @@ class Cradle(Launcher):
             doom = STEPS[self._orders % len(STEPS)]
             self._orders += 1
         passages, seed = self._dice.randint(1, _MOST_PASSAGES), self._dice.randrange(2**32)
-        home, clock = str(self._shop.home.root), self._clock
+        home, clock = str(self._ctx.home.root), self._clock
         return Order(home, job_ids, clock.epoch_s, clock.speed, seed, doom, passages)
 
     def _count_open_attempts(self, job_id: str) -> None:
-        job = self._shop.store.load(job_id)
-        self._toll.cut_off.update(owed.message.id for owed in job.outbox if owed.attempt_since_s is not None)
+        job = self._ctx.store.load(job_id)
+        self._toll.cut_off.update(
+            entry.message.id for entry in job.outbox if entry.attempt_since_s is not None
+        )
 
 
 @dataclass(slots=True)
@@ -105,7 +107,7 @@ class _Act:
     """One job of the campaign, and how far its story is told."""
 
     story: Story
-    scene: int = -1  # which of the hindrances, then the running, then the end
+    analysis: int = -1  # which of the hindrances, then the running, then the end
     seen_ns: int = 0
 
 
@@ -116,12 +118,12 @@ class Campaign:
         """Set the stage."""
         self.discord, self.nursery, self.aim = discord, nursery, aim
         self.clock = FastClock(time.time(), aim.speed)
-        self.shop = shop_of(home, self.clock)
+        self.ctx = shop_of(home, self.clock)
         self.stage = Stage(home / "stage")
         self.stage.folder.mkdir()
         self.toll = Toll(home / "deaths")
         self.dice = Random(aim.seed)  # noqa: S311 - a campaign can be repeated
-        self.cradle = Cradle(self.shop, self.clock, nursery, self.toll, self.dice)
+        self.cradle = Cradle(self.ctx, self.clock, nursery, self.toll, self.dice)
         self.given_up: list[str] = []
         self._acts: dict[str, _Act] = {}
 
@@ -138,7 +140,7 @@ class Campaign:
             self._advance()
             self._kill(kills_wanted)
             if time.monotonic() >= recover_s:
-                list(Recovery(self.shop, self.cradle).recover())
+                list(RecoverJobs(self.ctx, self.cradle).recover())
                 recover_s = time.monotonic() + _RECOVER_EVERY_S
             time.sleep(_STEP_S)
         return not (waiting or self._acts)
@@ -148,8 +150,8 @@ class Campaign:
             "discord": {"success_webhook": self.discord.success_url, "error_webhook": self.discord.error_url},
             "messages": {"array": "each"},
         }
-        self.shop.home.config.write_text(json.dumps(config), encoding="utf-8")
-        self.shop.home.config.chmod(0o600)
+        self.ctx.home.config.write_text(json.dumps(config), encoding="utf-8")
+        self.ctx.home.config.chmod(0o600)
 
     def _admit(self, waiting: list[Story]) -> None:
         """Submit more jobs, a few to a monitor, while there is room for them."""
@@ -163,18 +165,18 @@ class Campaign:
             self._next_scene(act)  # before the job is taken on: sbatch has answered by then
         job_id, now_s = story.job_id, self.clock.now()
         job = NewJob(f"{story.backend}-{job_id}-campaign", job_id, now_s, 0.0, story.backend, user="me")
-        self.shop.store.save(job)
+        self.ctx.store.save(job)
         self._acts[job.id] = act
         return job.id
 
     def _advance(self) -> None:
         """Go on with every story whose present scene was seen."""
         for state_id, act in list(self._acts.items()):
-            changed_ns = self.shop.store.path(state_id).stat().st_mtime_ns
+            changed_ns = self.ctx.store.path(state_id).stat().st_mtime_ns
             if changed_ns == act.seen_ns:
                 continue
             act.seen_ns = changed_ns
-            job = self.shop.store.load(state_id)
+            job = self.ctx.store.load(state_id)
             if job.closed and not in_order(job.outbox):
                 self._close(state_id, job)
             elif self._was_seen(act, job):
@@ -184,28 +186,28 @@ class Campaign:
         hindrances = act.story.hindrances
         if act.story.backend == "local":
             return False  # what is real goes on by itself
-        if act.scene < len(hindrances):
-            return f":{hindrances[act.scene]}" in job.noticed
-        running = sum(task.word == "RUNNING" for task in job.tasks.values())
-        return act.scene == len(hindrances) and running == len(act.story.ends)
+        if act.analysis < len(hindrances):
+            return f":{hindrances[act.analysis]}" in job.alerted
+        running = sum(task.raw_state == "RUNNING" for task in job.tasks.values())
+        return act.analysis == len(hindrances) and running == len(act.story.ends)
 
     def _next_scene(self, act: _Act) -> None:
-        act.scene += 1
-        self.stage.show(act.story.job_id, self._scene(act))
+        act.analysis += 1
+        self.stage.show(act.story.job_id, self._analysis(act))
 
-    def _scene(self, act: _Act) -> cluster.Scene:
+    def _analysis(self, act: _Act) -> cluster.Scene:
         hindrances = act.story.hindrances
-        if act.scene < len(hindrances):
-            return cluster.waiting(act.story, hindrances[act.scene])
-        if act.scene == len(hindrances):
+        if act.analysis < len(hindrances):
+            return cluster.waiting(act.story, hindrances[act.analysis])
+        if act.analysis == len(hindrances):
             return cluster.running(act.story)
         return cluster.ended(act.story, self.clock.now())
 
     def _close(self, state_id: str, job: WatchedJob) -> None:
         """Keep what counts of a job whose messages are all settled."""
-        self.given_up += [f"{owed.message.id}: {owed.given_up}" for owed in job.outbox if owed.given_up]
+        self.given_up += [f"{entry.message.id}: {entry.given_up}" for entry in job.outbox if entry.given_up]
         self.stage.clear(job.job_id)
-        self.shop.store.path(state_id).unlink()
+        self.ctx.store.path(state_id).unlink()
         del self._acts[state_id]
 
     def _kill(self, wanted: float) -> None:
@@ -221,4 +223,4 @@ class Campaign:
 
     def left(self) -> Iterator[str]:
         """Yield the state of each job that did not come to its end."""
-        yield from (f"{state_id} in scene {act.scene}" for state_id, act in self._acts.items())
+        yield from (f"{state_id} in scene {act.analysis}" for state_id, act in self._acts.items())

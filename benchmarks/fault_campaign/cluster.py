@@ -15,9 +15,9 @@ from jobmon_core.domain.slurm.rows import (
     AccountingRow,
     NotListed,
     QueueRow,
+    RawAnswer,
     Record,
     RecordAnswer,
-    Reply,
     Unreachable,
 )
 from jobmon_core.domain.slurm.states import JobState
@@ -42,15 +42,15 @@ class Stage:
 
     folder: Path
 
-    def show(self, job_id: int, scene: Scene) -> None:
+    def show(self, job_id: int, analysis: Scene) -> None:
         """Change what the cluster says of a job, in one step."""
-        write_atomically(self._path(job_id), json.dumps(to_json(scene)).encode(), durable=False)
+        write_atomically(self._path(job_id), json.dumps(to_json(analysis)).encode(), durable=False)
 
     def clear(self, job_id: int) -> None:
         """Let the cluster forget a job."""
         self._path(job_id).unlink(missing_ok=True)
 
-    def scene(self, job_id: int) -> Scene | None:
+    def analysis(self, job_id: int) -> Scene | None:
         """Return what the cluster says of a job; None where it knows none."""
         try:
             return from_json(Scene, json.loads(self._path(job_id).read_bytes()))
@@ -78,11 +78,13 @@ class ReplayedScheduler:
         """Refuse: the jobs of a campaign are on its stage already."""
         return Submission(1, None)
 
-    def ask_queue(self, user: str) -> Reply | Unreachable:  # noqa: ARG002 - all jobs are one user's
+    def ask_queue(self, user: str) -> RawAnswer | Unreachable:  # noqa: ARG002 - all jobs are one user's
         """Ask for the rows of all jobs."""
         if not self.asked("squeue"):
             return Unreachable("slurm_load_jobs error: Unable to contact slurm controller (connect failure)")
-        return Reply(json.dumps([to_json(row) for scene in self._scenes() for row in scene.queue]), 0.0)
+        return RawAnswer(
+            json.dumps([to_json(row) for analysis in self._scenes() for row in analysis.queue]), 0.0
+        )
 
     def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
         """Read the rows of some jobs."""
@@ -92,12 +94,12 @@ class ReplayedScheduler:
         self,
         job_ids: Sequence[int],
         within_s: float = NO_HURRY_S,  # noqa: ARG002 - as the contract has it
-    ) -> Reply | Unreachable:
+    ) -> RawAnswer | Unreachable:
         """Ask for the runs of several jobs."""
         if not self.asked("sacct"):
             return Unreachable("sacct: error: slurmdbd: Sending PersistInit msg: Connection refused")
-        scenes = [scene for job_id in job_ids if (scene := self.stage.scene(job_id))]
-        return Reply(json.dumps([to_json(row) for scene in scenes for row in scene.ledger]), 0.0)
+        scenes = [analysis for job_id in job_ids if (analysis := self.stage.analysis(job_id))]
+        return RawAnswer(json.dumps([to_json(row) for analysis in scenes for row in analysis.ledger]), 0.0)
 
     def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:
         """Read the runs of one job."""
@@ -108,11 +110,11 @@ class ReplayedScheduler:
         """Ask for what the controller remembers of one job."""
         if not self.asked("scontrol"):
             return Unreachable("slurm_load_jobs error: Socket timed out on send/recv operation")
-        scene = self.stage.scene(job_id)
-        if scene is None:
+        analysis = self.stage.analysis(job_id)
+        if analysis is None:
             return NotListed()
-        codes = {row.ref: row.exit_code for row in scene.ledger}
-        return tuple(_record(row, codes.get(row.ref)) for row in scene.queue)
+        codes = {row.ref: row.exit_code for row in analysis.ledger}
+        return tuple(_record(row, codes.get(row.ref)) for row in analysis.queue)
 
     def ask_log_templates(self, job_id: int) -> Templates | None:  # noqa: ARG002 - as the contract has it
         """Tell nothing: the jobs write no logs."""
@@ -127,15 +129,15 @@ class ReplayedScheduler:
         return CLUSTER
 
     def _scenes(self) -> Iterator[Scene]:
-        yield from (scene for job_id in self.stage.job_ids() if (scene := self.stage.scene(job_id)))
+        yield from (analysis for job_id in self.stage.job_ids() if (analysis := self.stage.analysis(job_id)))
 
 
 def _record(row: QueueRow, exit_code: int | None) -> Record:
     return Record(
         row.ref,
         row.state,
-        row.word,
-        waiting=row.waiting,
+        row.raw_state,
+        pending_indices=row.pending_indices,
         reason=row.reason,
         name="campaign",
         workdir="/",

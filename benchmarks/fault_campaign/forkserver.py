@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from benchmarks.fault_campaign.member import Order, live
 from jobmon_core.store.home import Home
-from jobmon_core.store.job_lock import seize_jobs
+from jobmon_core.store.job_lock import acquire_jobs
 from jobmon_core.system.json_codec import from_json
 
 
@@ -133,7 +133,7 @@ def _be_member(order: Order, word: int) -> NoReturn:
         nowhere = os.open(os.devnull, os.O_RDWR)
         os.dup2(nowhere, 0)
         os.dup2(nowhere, 1)
-        held = seize_jobs(Home.find({"JOBMON_HOME": order.home}).monitors, order.job_ids)
+        held = acquire_jobs(Home.find({"JOBMON_HOME": order.home}).monitors, order.job_ids)
         os.write(word, " ".join(held).encode())
         os.close(word)
         if held:

@@ -98,8 +98,8 @@ class PerilousStore(JobStore):
 
 
 def _attempts(job: WatchedJob) -> int:
-    return sum(owed.attempts for owed in job.outbox)
+    return sum(entry.attempts for entry in job.outbox)
 
 
 def _open_attempts(job: WatchedJob) -> int:
-    return sum(1 for owed in job.outbox if owed.attempt_since_s is not None)
+    return sum(1 for entry in job.outbox if entry.attempt_since_s is not None)

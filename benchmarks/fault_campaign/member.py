@@ -12,8 +12,8 @@ from random import Random
 
 from benchmarks.fault_campaign.cluster import ReplayedScheduler, Stage
 from benchmarks.fault_campaign.kill_points import Peril, PerilousStore
-from jobmon_core.context import Workshop
-from jobmon_core.lifecycle.process_state import Estate
+from jobmon_core.context import Context
+from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.monitor import main
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.scheduler.local.client import LocalScheduler
@@ -56,7 +56,7 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CampaignShop(Workshop):
+class CampaignShop(Context):
     """The tools of a monitor, some of them perilous."""
 
     peril: Peril | None = None
@@ -89,6 +89,6 @@ def live(order: Order, held: Mapping[str, int]) -> None:
     dice = Random(f"{order.seed} {os.getpid()}")  # noqa: S311 - as good a chance as any
     peril = Peril(dice, order.doom, order.passages, home.root / "deaths")
     clock = FastClock(order.epoch_s, order.speed)
-    estate = Estate(home, dict(held))
-    shop = CampaignShop(home, NO_ENVIRONMENT, estate, clock, peril)
-    main.run(shop, estate, lambda job_id, event: shop.monitor_log(job_id).write(event))
+    process_state = ProcessState(home, dict(held))
+    ctx = CampaignShop(home, NO_ENVIRONMENT, process_state, clock, peril)
+    main.run(ctx, process_state, lambda job_id, event: ctx.monitor_log(job_id).write(event))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.latency_parts.timeline import Timeline
-from jobmon_core.context import Workshop
+from jobmon_core.context import Context
 from jobmon_core.domain.tracking.model import WatchedJob
 from tests.support.fake_discord import FakeDiscord
 from tests.support.told import title
@@ -72,7 +72,7 @@ def _user(folder: Path, discord: FakeDiscord, setting: Setting, environment: Map
 
 def _submit(users: list[User], jobs: int) -> dict[int, User]:
     """Submit all jobs in time for each to be seen running; return them with whom they belong to."""
-    policy = Workshop.open(users[0].environment).configuration().policy
+    policy = Context.open(users[0].environment).configuration().policy
     first_s = time.time() + _SUBMIT_S * jobs + policy.pending_s + policy.running_s
     apart_s = _OVER_INTERVALS * policy.running_s / jobs
     submitted = {}
@@ -88,7 +88,7 @@ def _submit(users: list[User], jobs: int) -> dict[int, User]:
 
 
 def _await(discord: FakeDiscord, user: User, jobs: int) -> None:
-    policy = Workshop.open(user.environment).configuration().policy
+    policy = Context.open(user.environment).configuration().policy
     ending_s = _SUBMIT_S * jobs + policy.pending_s + (1 + _OVER_INTERVALS) * policy.running_s
     bound_s = policy.running_s + policy.accounting_grace_s
     discord.wait_for(jobs, ending_s + bound_s + _PATIENCE_S)
@@ -118,7 +118,7 @@ def _timeline(user: User, job: WatchedJob, accepted_s: float) -> Timeline:
     (task,) = job.tasks.values()
     if task.inquiry is None or task.end is None or not task.end.ended_s or job.concluded_s is None:
         raise SystemExit(f"job {job.job_id} was told without an end: {job}")
-    policy = Workshop.open(user.environment).configuration().policy
+    policy = Context.open(user.environment).configuration().policy
     seen_running = any(moment.state == "RUNNING" for moment in task.history)
     return Timeline(
         ended_s=float((user.work / f"{job.job_id}.end").read_text(encoding="ascii")),

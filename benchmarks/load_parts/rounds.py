@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import fmean
 
-from jobmon_core.context import Workshop
+from jobmon_core.context import Context
 from jobmon_core.domain.tracking.new_job import NewJob
 from jobmon_core.monitor import wiring
 from jobmon_core.scheduler.base import Scheduler
@@ -55,7 +55,7 @@ class FullQueue:
         ids = range(_FIRST_JOB, _FIRST_JOB + self.jobs)
         self.squeue = "".join(row.format(id=job_id, at=_BEGAN_S) for job_id in ids)
 
-    def ask(self, argv: Sequence[str], timeout_s: float) -> Ran | NotStarted:  # noqa: ARG002 - as the seam has it
+    def capture(self, argv: Sequence[str], timeout_s: float) -> Ran | NotStarted:  # noqa: ARG002 - as the seam has it
         """Answer what a monitor asks of jobs that run."""
         if argv[0] == "squeue":
             return Ran(tuple(argv), 0, "" if "-j" in argv else self.squeue, "")
@@ -63,13 +63,13 @@ class FullQueue:
             return Ran(tuple(argv), 0, _RECORD.format(id=argv[-1], at=_BEGAN_S), "")
         return Ran(tuple(argv), 0, "ClusterName = load\n", "")
 
-    def pass_through(self, argv: Sequence[str], on_line: Callable[[str], None]) -> NotStarted:  # noqa: ARG002 - as the seam has it
+    def run_attached(self, argv: Sequence[str], on_line: Callable[[str], None]) -> NotStarted:  # noqa: ARG002 - as the seam has it
         """Start nothing: the jobs are there."""
         return NotStarted(tuple(argv), "not part of this")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FullShop(Workshop):
+class FullShop(Context):
     """The tools of somebody with so many jobs."""
 
     runner: FullQueue = field(default_factory=lambda: FullQueue(0))
@@ -86,22 +86,22 @@ def round_s(jobs: int, rounds: int = 10) -> float:
     """
     with tempfile.TemporaryDirectory(prefix="jobmon-load-") as folder:
         clock = Metronome()
-        shop = FullShop(Home(Path(folder)), {}, clock=clock, runner=FullQueue(jobs))
-        names = [_take(shop, _FIRST_JOB + number) for number in range(jobs)]
-        supervisors = [wiring.supervisor(shop, name, lambda _: None) for name in names]
+        ctx = FullShop(Home(Path(folder)), {}, clock=clock, runner=FullQueue(jobs))
+        names = [_take(ctx, _FIRST_JOB + number) for number in range(jobs)]
+        job_monitors = [wiring.job_monitor(ctx, name, lambda _: None) for name in names]
         took_s = []
         for _ in range(rounds + 1):
             clock.now_s += _INTERVAL_S
             began_s = time.process_time()
-            for supervisor in supervisors:
-                supervisor.round()
+            for job_monitor in job_monitors:
+                job_monitor.poll_once()
             took_s.append(time.process_time() - began_s)
-        if any(supervisor.job.answered_s != clock.now_s for supervisor in supervisors):
+        if any(job_monitor.job.answered_s != clock.now_s for job_monitor in job_monitors):
             raise SystemExit("a round left a job out")
     return fmean(took_s[1:])  # the first one asks for each job's record
 
 
-def _take(shop: Workshop, job_id: int) -> str:
+def _take(ctx: Context, job_id: int) -> str:
     name = f"slurm-{job_id}-load"
-    shop.store.save(NewJob(name, job_id, _BEGAN_S, _BEGAN_S - 86_400, "slurm", user="me"))
+    ctx.store.save(NewJob(name, job_id, _BEGAN_S, _BEGAN_S - 86_400, "slurm", user="me"))
     return name

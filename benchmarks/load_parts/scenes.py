@@ -99,7 +99,7 @@ def _adopted(user: Somebody, jobs: int) -> None:
     for job_id in user.sbatch(jobs, *_LATER):
         name = state_id("slurm", JobRef(job_id))
         now_s = time.time()
-        user.shop.store.save(NewJob(name, job_id, now_s, now_s - 3600, "slurm", user=user_name()))
+        user.ctx.store.save(NewJob(name, job_id, now_s, now_s - 3600, "slurm", user=user_name()))
     user.jobmon("recover")
 
 

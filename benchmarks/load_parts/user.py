@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.load_parts.processes import sleeps
-from jobmon_core.context import Workshop
+from jobmon_core.context import Context
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.lifecycle.health import Health, Snapshot, census
+from jobmon_core.lifecycle.health import Health, JobStatus, list_jobs
 
 INTERVAL_S = 5  # the floor
 _ANSWERED = re.compile(r"^Submitted batch job (\d+)", re.MULTILINE)
@@ -62,7 +62,7 @@ class Somebody:
         config = home / "config.json"
         config.write_text(json.dumps({"poll": poll, "monitors": {"at_most": monitors}}), encoding="utf-8")
         config.chmod(0o600)
-        self.shop = Workshop.open(self.environment)
+        self.ctx = Context.open(self.environment)
 
     def run(self, argv: Sequence[str]) -> str:
         """Run a command, which must succeed; return what it printed."""
@@ -85,10 +85,10 @@ class Somebody:
         """Submit so many jobs without jobmon; return their ids."""
         return [_job_id(self.run(["sbatch", "--output=/dev/null", *options])) for _ in range(count)]
 
-    def watched(self) -> Iterator[Snapshot]:
+    def watched(self) -> Iterator[JobStatus]:
         """Yield what is known of each job that is not told yet."""
-        for found in census(self.shop):
-            if isinstance(found, Snapshot) and found.health is not Health.DONE:
+        for found in list_jobs(self.ctx):
+            if isinstance(found, JobStatus) and found.health is not Health.DONE:
                 yield found
 
     def settle(self, jobs: int) -> list[int]:
@@ -131,7 +131,7 @@ class Somebody:
         return self._parts(JobState.COMPLETED)
 
     def _jobs(self) -> Iterator[WatchedJob]:
-        yield from (found.job for found in census(self.shop) if isinstance(found, Snapshot))
+        yield from (found.job for found in list_jobs(self.ctx) if isinstance(found, JobStatus))
 
     def leave(self) -> None:
         """Leave neither jobs nor monitors behind."""
@@ -140,7 +140,7 @@ class Somebody:
 
     def next_poll(self) -> None:
         """Wait for the moment that the queue has been asked."""
-        (reply,) = self.shop.home.replies.glob("queue*.reply")
+        (reply,) = self.ctx.home.shared_answers.glob("queue*.reply")
         before_ns = reply.stat().st_mtime_ns
         eventually(lambda: reply.stat().st_mtime_ns != before_ns, "the queue is asked")
 

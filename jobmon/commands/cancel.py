@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import job_ref, open_shop
+from jobmon.commands.common import job_ref, open_context
 from jobmon.errors import say
 from jobmon.views.text_width import one_line
 from jobmon_core.app.cancel import cancel
@@ -23,14 +23,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Stop each monitor; one that can't be stopped keeps none of the others from it."""
-    shop = open_shop()
+    ctx = open_context()
     worst = 0
     for ref in options.job:
         try:
-            finding = cancel(shop, ref)
+            finding = cancel(ctx, ref)
         except JobmonError as error:
             say(str(error))
             worst = max(worst, error.exit_code)
         else:
-            print(one_line(f"{finding.subject}: {finding.deed}"))
+            print(one_line(f"{finding.subject}: {finding.action}"))
     return worst

@@ -6,17 +6,17 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_shop, stdout_sheet
+from jobmon.commands.common import open_context, stdout_console
 from jobmon.errors import UsageError, say
 from jobmon.views.diagnosis import report_json, report_lines
-from jobmon_core.app.diagnose import Inquest, Report, job_named
+from jobmon_core.app.diagnose import DiagnoseCommand, Report, parse_job
 from jobmon_core.app.patterns import own_patterns, titles
-from jobmon_core.domain.tracking.user_override import Statement
+from jobmon_core.domain.tracking.user_override import UserOverride
 
 if TYPE_CHECKING:
     import argparse
 
-    from jobmon_core.context import Workshop
+    from jobmon_core.context import Context
 
 DESCRIPTION = """\
 Say why a job failed: the cause, the lines that prove it, what to do. Any log will do: without a
@@ -45,27 +45,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the diagnosis."""
     try:
-        said = Statement.read(options.state, options.exit_code)
+        said = UserOverride.parse(options.state, options.exit_code)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    shop = open_shop()
-    report = _report(shop, options.what, said)
+    ctx = open_context()
+    report = _report(ctx, options.what, said)
     for fault in report.unread:
         say(fault)
     if options.json:
         print(json.dumps(report_json(report), indent=2))
     else:
-        named = titles(own_patterns(shop)) if report.diagnosis.symptoms else {}
-        print(*report_lines(report, named, stdout_sheet()), sep="\n")
+        named = titles(own_patterns(ctx)) if report.diagnosis.symptoms else {}
+        print(*report_lines(report, named, stdout_console()), sep="\n")
     return 1 if report.unread else 0
 
 
-def _report(shop: Workshop, what: list[str], said: Statement) -> Report:
-    inquest = Inquest(shop, shop.scheduler)
-    ref = job_named(what[0])
+def _report(ctx: Context, what: list[str], said: UserOverride) -> Report:
+    inquest = DiagnoseCommand(ctx, ctx.scheduler)
+    ref = parse_job(what[0])
     if len(what) == 1 and ref:
         return inquest.of_job(ref, said)
-    jobs = [word for word in what if job_named(word)]
+    jobs = [word for word in what if parse_job(word)]
     if jobs:
         raise UsageError(f"{jobs[0]} is no file; one job is diagnosed at a time, or any number of files")
     return inquest.of_files(what, said, sys.stdin.buffer)

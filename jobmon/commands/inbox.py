@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from jobmon.errors import say
-from jobmon.views.discord_preview import Look, card
+from jobmon.views.discord_preview import RenderOptions, discord_preview
 from jobmon_core.app.setup import open_inbox
 
 if TYPE_CHECKING:
@@ -34,8 +34,8 @@ def run(options: argparse.Namespace) -> int:
         shown = 0
         while True:
             for received in inbox.wait_for(shown + 1, timeout_s=3600)[shown:]:
-                look = Look(
+                look = RenderOptions(
                     received.at_s, width=shutil.get_terminal_size().columns, colour=sys.stdout.isatty()
                 )
-                print(f"\n[{received.route} channel]\n{card(received.payload, look)}", flush=True)
+                print(f"\n[{received.route} channel]\n{discord_preview(received.payload, look)}", flush=True)
                 shown += 1

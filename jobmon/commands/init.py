@@ -6,9 +6,9 @@ import getpass
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_shop
+from jobmon.commands.common import open_context
 from jobmon.errors import say
-from jobmon_core.app.setup import configure, whereabouts
+from jobmon_core.app.setup import configure, describe_home
 
 if TYPE_CHECKING:
     import argparse
@@ -29,14 +29,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Ask for both webhooks, on the terminal or from stdin, and write the configuration."""
     del options  # it has none: a URL among the arguments would be seen by everybody on this machine
-    shop = open_shop()
+    ctx = open_context()
     success, error = _ask("success"), _ask("error")
     if not success or not error:
         say(f"nothing was written: two webhook URLs are needed\n{HOW}")
         return 1
-    configure(shop, success, error)
-    print(f"wrote {shop.home.config}; `jobmon test-discord` tries both channels")
-    print(whereabouts(shop))
+    configure(ctx, success, error)
+    print(f"wrote {ctx.home.config}; `jobmon test-discord` tries both channels")
+    print(describe_home(ctx))
     return 0
 
 

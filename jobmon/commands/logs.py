@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import job_ref, newest, open_shop
+from jobmon.commands.common import job_ref, newest, open_context
 from jobmon.errors import say
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the log."""
-    shop = open_shop()
-    log = shop.monitor_log(newest(shop, options.job))
+    ctx = open_context()
+    log = ctx.monitor_log(newest(ctx, options.job))
     text = log.read()
     sys.stdout.write(text)
     if not text:

@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_shop, stdout_sheet
+from jobmon.commands.common import open_context, stdout_console
 from jobmon.views.patterns import checked_lines, entries_json, entry_lines, trial_lines
-from jobmon_core.app.patterns import check, in_use, own_patterns, rules_in_force, try_on
+from jobmon_core.app.patterns import check, effective_patterns, in_use, own_patterns, test_on_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,17 +64,17 @@ def _add(
 
 
 def _list(options: argparse.Namespace) -> int:
-    entries = rules_in_force(own_patterns(open_shop()))
+    entries = effective_patterns(own_patterns(open_context()))
     if options.json:
         print(json.dumps(entries_json(entries), indent=2))
     else:
-        print(*entry_lines(entries, stdout_sheet()), sep="\n")
+        print(*entry_lines(entries, stdout_console()), sep="\n")
     return 0
 
 
 def _check(options: argparse.Namespace) -> int:
     """Print one line a fault on stdout: faults are what was asked for."""
-    files = (options.file,) if options.file else in_use(own_patterns(open_shop()))
+    files = (options.file,) if options.file else in_use(own_patterns(open_context()))
     faulty = False
     for checked in check(files):
         print(*checked_lines(checked), sep="\n")
@@ -83,6 +83,6 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _test(options: argparse.Namespace) -> int:
-    trial = try_on(options.file, own_patterns(open_shop()))
-    print(*trial_lines(trial, stdout_sheet()), sep="\n")
+    trial = test_on_log(options.file, own_patterns(open_context()))
+    print(*trial_lines(trial, stdout_console()), sep="\n")
     return 0

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_shop
+from jobmon.commands.common import open_context
 from jobmon.errors import UsageError
 from jobmon.views.text_width import one_line
-from jobmon_core.app.recover import Recovery, stay
-from jobmon_core.domain.autostart.command import Way
+from jobmon_core.app.recover import RecoverJobs, wait_for_monitors
+from jobmon_core.domain.autostart.command import AutostartMethod
 from jobmon_core.domain.errors import AlreadyWatched
-from jobmon_core.lifecycle.start import Launcher
+from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:
     import argparse
 
-    from jobmon_core.context import Workshop
+    from jobmon_core.context import Context
 
 DESCRIPTION = """\
 Restart the monitors that are provably gone. A job that ended meanwhile is analysed and told.
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--install",
         nargs="?",
         const=BEST,
-        choices=(BEST, *(way.value for way in Way)),
+        choices=(BEST, *(way.value for way in AutostartMethod)),
         metavar="WAY",
         help="have it run by itself: cron, systemd or scrontab; without one, the best there is",
     )
@@ -57,30 +57,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Recover, and tell what was done per job; or see to it that this happens by itself."""
-    shop = open_shop()
+    ctx = open_context()
     if options.install or options.uninstall:
         from jobmon.commands import recover_install
 
         if options.stay:
             raise UsageError("--stay goes with recovering, not with --install or --uninstall")
         if options.uninstall:
-            return recover_install.uninstall(shop, sure=options.yes)
-        way = None if options.install == BEST else Way(options.install)
-        return recover_install.install(shop, way, sure=options.yes)
+            return recover_install.uninstall(ctx, sure=options.yes)
+        way = None if options.install == BEST else AutostartMethod(options.install)
+        return recover_install.install(ctx, way, sure=options.yes)
     if options.yes:
         raise UsageError("--yes goes with --install or --uninstall")
-    _recover(shop, quiet=options.quiet)
+    _recover(ctx, quiet=options.quiet)
     if options.stay:
-        stay(shop)
+        wait_for_monitors(ctx)
     return 0
 
 
-def _recover(shop: Workshop, *, quiet: bool) -> None:
+def _recover(ctx: Context, *, quiet: bool) -> None:
     done = 0
     try:
-        for finding in Recovery(shop, Launcher(shop)).recover():
+        for finding in RecoverJobs(ctx, MonitorStarter(ctx)).recover():
             if finding.acted or not quiet:
-                print(one_line(f"{finding.subject}: {finding.deed}"), flush=True)
+                print(one_line(f"{finding.subject}: {finding.action}"), flush=True)
             done += 1
     except AlreadyWatched:
         if not quiet:  # the next turn of whoever calls us quietly comes by itself

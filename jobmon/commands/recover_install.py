@@ -7,30 +7,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon.errors import say
-from jobmon_core.app.autostart import Comeback
-from jobmon_core.domain.autostart.command import NoWayBack, Way
+from jobmon_core.app.autostart import Autostart
+from jobmon_core.domain.autostart.command import AutostartMethod, AutostartUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from jobmon_core.context import Workshop
-    from jobmon_core.domain.autostart.command import Offer
+    from jobmon_core.context import Context
+    from jobmon_core.domain.autostart.command import MethodStatus
 
 _UNDONE = 1
 
 
-def install(shop: Workshop, wanted: Way | None, *, sure: bool) -> int:
+def install(ctx: Context, wanted: AutostartMethod | None, *, sure: bool) -> int:
     """Have something on this machine run ``jobmon recover`` again and again; return the exit code."""
-    comeback = Comeback.of(shop, _this_program())
-    offers = comeback.offers()
-    way = wanted or comeback.proposed(offers)
-    offer = next(each for each in offers if each.way is way)
-    if offer.hindrance:
-        raise NoWayBack(f"{way} can't be used here: {offer.hindrance}")
+    comeback = Autostart.of(ctx, _this_program())
+    offers = comeback.statuses()
+    way = wanted or comeback.recommended(offers)
+    offer = next(each for each in offers if each.method is way)
+    if offer.unavailable_because:
+        raise AutostartUnavailable(f"{way} can't be used here: {offer.unavailable_because}")
     _show("this machine offers:", (_offered(each) for each in offers))
-    means = comeback.means[way]
-    _show(f"--install {way} adds", means.shown())
-    for name in comeback.left_behind:
+    means = comeback.backends[way]
+    _show(f"--install {way} adds", means.preview())
+    for name in comeback.omitted_secrets:
         say(f"${name} is too secret to be carried along: what is restarted will not know it")
     if not _agreed(sure=sure):
         return _UNDONE
@@ -41,20 +41,20 @@ def install(shop: Workshop, wanted: Way | None, *, sure: bool) -> int:
     return 0
 
 
-def uninstall(shop: Workshop, *, sure: bool) -> int:
+def uninstall(ctx: Context, *, sure: bool) -> int:
     """Take away what was installed, whatever the way; return the exit code."""
-    comeback = Comeback.of(shop, _this_program())
-    installed = [means for means in comeback.means.values() if means.installed()]
+    comeback = Autostart.of(ctx, _this_program())
+    installed = [means for means in comeback.backends.values() if means.installed()]
     if not installed:
         print("nothing is installed; nothing was changed")
         return 0
     for means in installed:
-        _show(f"--uninstall takes away, of {means.way},", means.held())
+        _show(f"--uninstall takes away, of {means.method},", means.installed_entries())
     if not _agreed(sure=sure):
         return _UNDONE
     for means in installed:
         means.uninstall()
-        print(f"taken away from {means.way}")
+        print(f"taken away from {means.method}")
     return 0
 
 
@@ -66,11 +66,11 @@ def _this_program() -> tuple[str, ...]:
     return (str(started.absolute()),)
 
 
-def _offered(offer: Offer) -> str:
-    if offer.hindrance:
-        return f"  {offer.way:<9} no: {offer.hindrance}"
-    words = [word for word in ("installed" if offer.installed else "", offer.caution) if word]
-    return f"  {offer.way:<9} yes{': ' if words else ''}{'; '.join(words)}"
+def _offered(offer: MethodStatus) -> str:
+    if offer.unavailable_because:
+        return f"  {offer.method:<9} no: {offer.unavailable_because}"
+    words = [word for word in ("installed" if offer.installed else "", offer.warning) if word]
+    return f"  {offer.method:<9} yes{': ' if words else ''}{'; '.join(words)}"
 
 
 def _show(head: str, lines: Iterable[str]) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import job_ref, newest, open_shop
+from jobmon.commands.common import job_ref, newest, open_context
 from jobmon.views.model import details_json
 from jobmon.views.terminal import details
-from jobmon_core.lifecycle.health import snapshot
+from jobmon_core.lifecycle.health import job_status
 
 if TYPE_CHECKING:
     import argparse
@@ -24,10 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print one job."""
-    shop = open_shop()
-    found = snapshot(shop, shop.store.load(newest(shop, options.job)))
+    ctx = open_context()
+    found = job_status(ctx, ctx.store.load(newest(ctx, options.job)))
     if options.json:
         print(json.dumps(details_json(found), indent=2))
     else:
-        print(details(found, options.job.key, shop.clock.now()))
+        print(details(found, options.job.key, ctx.clock.now()))
     return 0

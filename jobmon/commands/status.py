@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_shop
+from jobmon.commands.common import open_context
 from jobmon.errors import say
 from jobmon.views.model import as_json, is_recent
-from jobmon_core.lifecycle.health import Health, Snapshot, census
+from jobmon_core.lifecycle.health import Health, JobStatus, list_jobs
 
 if TYPE_CHECKING:
     import argparse
@@ -31,11 +31,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Print the table, or its JSON."""
-    shop = open_shop()
-    now_s = shop.clock.now()
-    shown: list[Snapshot] = []
-    for found in census(shop):
-        if not isinstance(found, Snapshot):
+    ctx = open_context()
+    now_s = ctx.clock.now()
+    shown: list[JobStatus] = []
+    for found in list_jobs(ctx):
+        if not isinstance(found, JobStatus):
             say(f"left out, all other jobs are shown: {found.why}")
         elif options.all or is_recent(found, now_s):
             shown.append(found)
@@ -47,8 +47,8 @@ def run(options: argparse.Namespace) -> int:
     print(status_table(shown, now_s))
     if any(each.health is Health.DEAD for each in shown):
         say("monitors are DEAD; `jobmon recover` restarts them")
-    if any(each.health in (Health.ELSEWHERE, Health.STALE) for each in shown):
-        from jobmon_core.app.setup import whereabouts
+    if any(each.health in (Health.REMOTE, Health.STALE) for each in shown):
+        from jobmon_core.app.setup import describe_home
 
-        say(f"monitors run on several hosts; {whereabouts(shop)}")
+        say(f"monitors run on several hosts; {describe_home(ctx)}")
     return 0

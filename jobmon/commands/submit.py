@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 from jobmon.errors import UsageError, say
 from jobmon_core.domain.errors import SchedulerMissing, StorageFailed
 from jobmon_core.domain.tracking.new_job import BACKENDS
-from jobmon_core.lifecycle.prefork import Standby
+from jobmon_core.lifecycle.prefork import PreforkedMonitor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from jobmon_core.app.submit import Intake
-    from jobmon_core.context import Workshop
+    from jobmon_core.app.submit import SubmitJob
+    from jobmon_core.context import Context
     from jobmon_core.domain.tracking.new_job import NewJob
 
 HELP = """\
@@ -43,44 +43,46 @@ What follows is sbatch's own help."""
 def run(arguments: Sequence[str]) -> int:
     """Submit and watch; return sbatch's exit code."""
     backend, wants_sentinel, rest = _own_options(list(arguments))
-    standby = _standby()  # before the other imports, which it makes its own side by side
+    preforked = _preforked()  # before the other imports, which it makes its own side by side
     try:
-        from jobmon.commands.common import open_shop
-        from jobmon_core.app.submit import Intake
-        from jobmon_core.lifecycle.start import Launcher
+        from jobmon.commands.common import open_context
+        from jobmon_core.app.submit import SubmitJob
+        from jobmon_core.lifecycle.start import MonitorStarter
 
-        shop = open_shop()
-        intake = Intake(shop, Launcher(shop, standby), say, _posting(shop) if wants_sentinel else None)
+        ctx = open_context()
+        submit_job = SubmitJob(
+            ctx, MonitorStarter(ctx, preforked), say, _posting(ctx) if wants_sentinel else None
+        )
         if rest[:1] in (["--help"], ["-h"]):
-            return _help(intake, backend, rest)
-        return _as_exit_code(intake.submit(backend, rest))
+            return _help(submit_job, backend, rest)
+        return _as_exit_code(submit_job.submit(backend, rest))
     finally:
-        if standby:
-            standby.dismiss()
+        if preforked:
+            preforked.discard()
 
 
-def _standby() -> Standby | None:
+def _preforked() -> PreforkedMonitor | None:
     """Prepare the monitor; a host without room for it now may have some when the job is submitted."""
     try:
-        return Standby()
+        return PreforkedMonitor()
     except StorageFailed:
         return None
 
 
-def _help(intake: Intake, backend: str | None, rest: list[str]) -> int:
+def _help(submit_job: SubmitJob, backend: str | None, rest: list[str]) -> int:
     """Show our own help on stderr, then sbatch's; where there is no sbatch, ours is all there is."""
     print(HELP, file=sys.stderr, flush=True)
     try:
-        return _as_exit_code(intake.submit(backend or "slurm", rest))
+        return _as_exit_code(submit_job.submit(backend or "slurm", rest))
     except SchedulerMissing:
         say("sbatch is not on this machine, so it can't show its own help")
         return 0
 
 
-def _posting(shop: Workshop) -> Callable[[NewJob], None]:
-    from jobmon_core.app.add_sentinel import Posting  # who wants no sentinel does not wait for it
+def _posting(ctx: Context) -> Callable[[NewJob], None]:
+    from jobmon_core.app.add_sentinel import SentinelSubmitter  # who wants no sentinel does not wait for it
 
-    return Posting(shop, say).post
+    return SentinelSubmitter(ctx, say).submit
 
 
 def _own_options(arguments: list[str]) -> tuple[str | None, bool, list[str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_shop
+from jobmon.commands.common import open_context
 from jobmon_core.app.setup import try_channels
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> int:
     """Try both channels; succeed only if both took the message."""
     del options  # it has none
     failed = 0
-    for trial in try_channels(open_shop()):
+    for trial in try_channels(open_context()):
         print(f"{trial.route}: {'works' if trial.worked else 'FAILED'} ({trial.channel})")
         for line in (trial.answer, trial.advice):
             if line and not trial.worked:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import job_ref, open_shop
+from jobmon.commands.common import job_ref, open_context
 from jobmon.errors import say
-from jobmon_core.app.submit import Intake
-from jobmon_core.app.watch import Attachment
+from jobmon_core.app.submit import SubmitJob
+from jobmon_core.app.watch import WatchJob
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.tracking.model import LogPaths
 from jobmon_core.domain.tracking.new_job import BACKENDS
-from jobmon_core.lifecycle.start import Launcher
+from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:
     import argparse
@@ -37,8 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Watch each job; one that can't be watched keeps none of the others from it."""
-    shop = open_shop()
-    attachment = Attachment(Intake(shop, Launcher(shop), say))
+    ctx = open_context()
+    attachment = WatchJob(SubmitJob(ctx, MonitorStarter(ctx), say))
     logs = LogPaths(_absolute(options.output or options.error), _absolute(options.error or options.output))
     worst = 0
     for ref in options.job:

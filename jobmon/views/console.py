@@ -11,7 +11,7 @@ _NARROWEST = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class Console:
     """Turns words into lines that can do a terminal no harm."""
 
     width: int = 0  # cells of the terminal; 0 for a file or a pipe

@@ -11,7 +11,7 @@ from jobmon_core.domain.slurm.states import JobState, Outcome
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from jobmon.views.console import Sheet
+    from jobmon.views.console import Console
     from jobmon_core.app.diagnose import Report, Subject
     from jobmon_core.domain.diagnosis.log_lines import Line
     from jobmon_core.domain.diagnosis.model import Diagnosis
@@ -45,7 +45,7 @@ def report_json(report: Report) -> dict[str, Any]:
     }
 
 
-def report_lines(report: Report, titles: Mapping[str, str], sheet: Sheet) -> Iterator[str]:
+def report_lines(report: Report, titles: Mapping[str, str], sheet: Console) -> Iterator[str]:
     """Draw a diagnosis, what is most urgent first; ``titles`` name the rules that matched too."""
     found = report.diagnosis
     yield sheet.bold(found.title)
@@ -66,7 +66,7 @@ def verdict(found: Diagnosis) -> str:
     return f"{found.title}{cause}" + (f", {_percent(found)} sure" if _is_certain(found) else "")
 
 
-def _rest(report: Report, titles: Mapping[str, str], sheet: Sheet) -> Iterator[str]:
+def _rest(report: Report, titles: Mapping[str, str], sheet: Console) -> Iterator[str]:
     """Draw what is worth a line at the end, behind an empty one."""
     found = report.diagnosis
     seen = ", ".join(f"{titles[each]} ({each})" if each in titles else each for each in found.symptoms)
@@ -100,7 +100,7 @@ def _percent(found: Diagnosis) -> str:
     return f"{found.confidence * 100:.0f} %"
 
 
-def _place(line: Line, sheet: Sheet) -> str:
+def _place(line: Line, sheet: Console) -> str:
     """Return where a line is, as grep writes it."""
     return f"{sheet.path(line.file)}:{line.number}: " if line.number else f"{sheet.path(line.file)}: "
 
@@ -109,14 +109,16 @@ def _heading(subject: Subject) -> str:
     """Say which part of which job this is, and how Slurm puts its end."""
     name = f"Job {subject.ref} {subject.name}".rstrip()
     outcome = subject.task.end.outcome if subject.task.end else None
-    among = f"; {subject.alike} of {subject.parts} parts {_COUNTED[outcome]}" if subject.parts > 1 else ""
+    among = (
+        f"; {subject.same_outcome} of {subject.total} parts {_COUNTED[outcome]}" if subject.total > 1 else ""
+    )
     return f"{name}: {_ending(subject.task, subject.end)}{among}"
 
 
 def _ending(task: Task, end: End | None) -> str:
     if end is None:
-        return task.word or JobState.UNKNOWN
-    state = end.word or end.state
+        return task.raw_state or JobState.UNKNOWN
+    state = end.raw_state or end.state
     words = describe_exit(end.exit_code, end.signal)
     if end.signal:
         return f"{state}, {words}"

@@ -32,7 +32,7 @@ _SPANS = ((86_400 * 365, "year"), (86_400, "day"), (3600, "hour"), (60, "minute"
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class RenderOptions:
     """How to draw: cells of the terminal, colour or not, and what "now" (Unix seconds) and "here" are."""
 
     now_s: float
@@ -50,7 +50,7 @@ class _Style(NamedTuple):
     end: str = ""
 
 
-def card(payload: Mapping[str, object], look: Look) -> str:
+def discord_preview(payload: Mapping[str, object], look: RenderOptions) -> str:
     """Return a message as lines of text that end without a newline.
 
     Args:
@@ -68,12 +68,12 @@ def card(payload: Mapping[str, object], look: Look) -> str:
     return "\n".join(lines)
 
 
-def _content(text: str, look: Look, width: int) -> list[str]:
+def _content(text: str, look: RenderOptions, width: int) -> list[str]:
     """Draw the text that stands before the frame."""
     return _markdown(text, look, _Style(), width) if text else []
 
 
-def _embed(embed: Mapping[str, object], look: Look, style: _Style, width: int) -> list[str]:
+def _embed(embed: Mapping[str, object], look: RenderOptions, style: _Style, width: int) -> list[str]:
     """Draw the framed part, a blank line between its parts."""
     title = wrap(_inline(_text(embed, "title"), look), width)
     parts = [
@@ -88,7 +88,7 @@ def _embed(embed: Mapping[str, object], look: Look, style: _Style, width: int) -
     return lines
 
 
-def _footer(embed: Mapping[str, object], look: Look) -> str:
+def _footer(embed: Mapping[str, object], look: RenderOptions) -> str:
     """Return the last line: the footer's text and the time of the message."""
     footer = embed.get("footer")
     text = _plain(_text(footer, "text")) if isinstance(footer, Mapping) else ""
@@ -100,7 +100,7 @@ def _footer(embed: Mapping[str, object], look: Look) -> str:
     return " · ".join(filter(None, (text, shown)))
 
 
-def _markdown(text: str, look: Look, style: _Style, width: int) -> list[str]:
+def _markdown(text: str, look: RenderOptions, style: _Style, width: int) -> list[str]:
     """Draw text with code blocks: prose is wrapped, code is cut and keeps its spaces."""
     lines: list[str] = []
     for number, part in enumerate(_BLOCK.split(text)):
@@ -117,7 +117,7 @@ def _code(text: str, style: _Style, width: int) -> list[str]:
     return [f"{style.dim}{_CODE}{style.end}{piece}" for piece in pieces]
 
 
-def _fields(fields: list[Mapping[str, object]], look: Look, style: _Style, width: int) -> list[str]:
+def _fields(fields: list[Mapping[str, object]], look: RenderOptions, style: _Style, width: int) -> list[str]:
     """Draw the fields: inline ones side by side, each other one over the whole width."""
     columns = max(1, min(_MOST_COLUMNS, width // _COLUMN))
     lines: list[str] = []
@@ -128,7 +128,7 @@ def _fields(fields: list[Mapping[str, object]], look: Look, style: _Style, width
     return lines
 
 
-def _row(fields: list[Mapping[str, object]], look: Look, style: _Style, width: int) -> list[str]:
+def _row(fields: list[Mapping[str, object]], look: RenderOptions, style: _Style, width: int) -> list[str]:
     """Draw fields side by side, each ``width`` cells wide with the gap to the next."""
     room = width - _GAP
     names = [wrap(_inline(_text(field, "name"), look), room) for field in fields]
@@ -145,12 +145,12 @@ def _side_by_side(cells: list[list[str]], width: int) -> list[str]:
     return ["".join(pad(each, width) for each in row).rstrip() for row in rows]
 
 
-def _inline(text: str, look: Look) -> str:
+def _inline(text: str, look: RenderOptions) -> str:
     """Return text with Discord's marks within a line resolved."""
     return _plain(_INLINE.sub(lambda found: _resolved(found, look), text))
 
 
-def _resolved(found: re.Match[str], look: Look) -> str:
+def _resolved(found: re.Match[str], look: RenderOptions) -> str:
     """Return what one mark stands for."""
     if found["time"]:
         return _time(found, look)
@@ -158,7 +158,7 @@ def _resolved(found: re.Match[str], look: Look) -> str:
     return inner or _INLINE.sub(lambda nested: _resolved(nested, look), found["bold"])
 
 
-def _time(found: re.Match[str], look: Look) -> str:
+def _time(found: re.Match[str], look: RenderOptions) -> str:
     """Return a timestamp as the reader's own time, or how far off it is."""
     at_s = int(found["time"])
     if found["style"] == "R":
@@ -169,7 +169,7 @@ def _time(found: re.Match[str], look: Look) -> str:
         return found[0]
 
 
-def _local(at_s: float, look: Look) -> str:
+def _local(at_s: float, look: RenderOptions) -> str:
     """Return a Unix time in the reader's zone."""
     return datetime.fromtimestamp(at_s, tz=UTC).astimezone(look.zone).strftime("%Y-%m-%d %H:%M")
 
@@ -184,7 +184,7 @@ def _relative(seconds: float) -> str:
     return "now"
 
 
-def _style(colour: object, look: Look) -> _Style:
+def _style(colour: object, look: RenderOptions) -> _Style:
     """Return the escape codes for an embed's colour."""
     if not look.colour:
         return _Style()

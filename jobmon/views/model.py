@@ -6,11 +6,11 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from jobmon_core.domain.humanize import duration
-from jobmon_core.domain.messages.scheduler_outage import silence
+from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.slurm.exit_codes import describe_exit
 from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.lifecycle.health import Health, Snapshot
+from jobmon_core.lifecycle.health import Health, JobStatus
 
 if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import Task, WatchedJob
@@ -18,18 +18,20 @@ if TYPE_CHECKING:
 RECENT_S = 7 * 86_400
 
 
-def is_recent(snapshot: Snapshot, now_s: float) -> bool:
+def is_recent(snapshot: JobStatus, now_s: float) -> bool:
     """Whether a job belongs into the short list: it lives, owes a message, or ended within a week."""
     job = snapshot.job
     if snapshot.health is not Health.DONE or job.undelivered:
         return True
-    return now_s - (job.concluded_s or job.dropped_s or job.taken_s) < RECENT_S
+    return now_s - (job.concluded_s or job.unwatched_s or job.registered_s) < RECENT_S
 
 
 def state(job: WatchedJob) -> str:
     """Return Slurm's word for the job's state; for an array, how many tasks are in which."""
-    words = [task.end.state if task.end else task.word or JobState.UNKNOWN for task in job.tasks.values()]
-    waiting = len(IndexSet.parse(job.waiting))
+    words = [
+        task.end.state if task.end else task.raw_state or JobState.UNKNOWN for task in job.tasks.values()
+    ]
+    waiting = len(IndexSet.parse(job.pending_indices))
     if len(words) == 1 and not waiting:
         return words[0]
     if not words:
@@ -88,12 +90,12 @@ def stamp(at_s: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
         return "?"
 
 
-def as_json(snapshot: Snapshot) -> dict[str, Any]:
+def as_json(snapshot: JobStatus) -> dict[str, Any]:
     """Return the documented object of ``jobmon status --json``."""
     job = snapshot.job
     task = leading(job)
     end = task.end if task else None
-    quiet = silence(job)
+    quiet = current_outage(job)
     return {
         "job_id": str(job.ref),
         "name": job.name,
@@ -115,7 +117,7 @@ def as_json(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
-def details_json(snapshot: Snapshot) -> dict[str, Any]:
+def details_json(snapshot: JobStatus) -> dict[str, Any]:
     """Return the documented object of ``jobmon show --json``: that of ``status``, and what proves it."""
     job = snapshot.job
     return {
@@ -127,14 +129,14 @@ def details_json(snapshot: Snapshot) -> dict[str, Any]:
         "tasks": [_task_json(job, task) for task in job.tasks.values()],
         "messages": [
             {
-                "title": owed.message.title,
-                "route": owed.message.route,
-                "attempts": owed.attempts,
-                "delivered_at": owed.delivered_s,
-                "given_up": owed.given_up or None,
-                "maybe_repeated": owed.maybe_delivered,
+                "title": entry.message.title,
+                "route": entry.message.route,
+                "attempts": entry.attempts,
+                "delivered_at": entry.delivered_s,
+                "given_up": entry.given_up or None,
+                "maybe_repeated": entry.maybe_delivered,
             }
-            for owed in job.outbox
+            for entry in job.outbox
         ],
     }
 
@@ -143,9 +145,9 @@ def _task_json(job: WatchedJob, task: Task) -> dict[str, Any]:
     end, found = task.end, task.diagnosis
     return {
         "job_id": str(ref_of(job.job_id, task.key)),
-        "state": task.word,
+        "state": task.raw_state,
         "outcome": end.outcome if end else None,
-        "witness": end.witness if end else None,
+        "witness": end.source if end else None,
         "exit_code": end.exit_code if end else None,
         "signal": (end.signal or None) if end else None,
         "why": end.why if end else "",

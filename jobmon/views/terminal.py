@@ -9,11 +9,11 @@ from tabulate import tabulate
 from jobmon.views.model import cause, clock, elapsed, stamp, state
 from jobmon.views.text_width import one_line
 from jobmon_core.domain.humanize import duration, size
-from jobmon_core.domain.messages.scheduler_outage import silence
+from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.slurm.exit_codes import describe_exit
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.lifecycle.health import Health, Snapshot
+from jobmon_core.lifecycle.health import Health, JobStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -25,14 +25,14 @@ _NAME_WIDTH = 28
 _HISTORY_SHOWN = 20
 
 
-def status_table(snapshots: Sequence[Snapshot], now_s: float) -> str:
+def status_table(snapshots: Sequence[JobStatus], now_s: float) -> str:
     """Draw the table of ``jobmon status``."""
     if not snapshots:
         return "no job is watched; `jobmon submit SCRIPT` or `jobmon watch JOBID` begins"
     return tabulate([_row(each, now_s) for each in snapshots], _HEADERS, "simple", disable_numparse=True)
 
 
-def _row(snapshot: Snapshot, now_s: float) -> tuple[str, ...]:
+def _row(snapshot: JobStatus, now_s: float) -> tuple[str, ...]:
     job = snapshot.job
     return (
         str(job.ref),
@@ -40,7 +40,7 @@ def _row(snapshot: Snapshot, now_s: float) -> tuple[str, ...]:
         _state(job, now_s),
         elapsed(job, now_s),
         _health(snapshot),
-        job.outcome or ("no longer watched" if job.dropped_s else ""),
+        job.outcome or ("no longer watched" if job.unwatched_s else ""),
         one_line(cause(job)),
         str(job.undelivered or ""),
     )
@@ -50,17 +50,17 @@ def _state(job: WatchedJob, now_s: float) -> str:
     """Return the state; how old the knowledge is where the scheduler does not answer."""
     if job.answered_s is None and not job.closed:
         return "submitted" if job.stale_since_s is None else "not known yet (Slurm does not answer)"
-    quiet = silence(job)
+    quiet = current_outage(job)
     if quiet is None or job.answered_s is None or job.closed:
         return state(job)
     return f"{state(job)} (as of {clock(job.answered_s, now_s)}, stale since {clock(quiet.since_s, now_s)})"
 
 
-def _health(snapshot: Snapshot) -> str:
+def _health(snapshot: JobStatus) -> str:
     match snapshot.health:
         case Health.DEAD:
             return "DEAD"
-        case Health.STALE | Health.ELSEWHERE if snapshot.owner:
+        case Health.STALE | Health.REMOTE if snapshot.owner:
             return f"{snapshot.health} ({snapshot.owner.host})"
         case _:
             return snapshot.health
@@ -70,7 +70,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _NAME_WIDTH else text[: _NAME_WIDTH - 1] + "…"
 
 
-def details(snapshot: Snapshot, key: str, now_s: float) -> str:
+def details(snapshot: JobStatus, key: str, now_s: float) -> str:
     """Draw everything known of one job, or of the one part that ``key`` names."""
     job = snapshot.job
     tasks = [task for task in job.tasks.values() if not key or task.key == key]
@@ -80,7 +80,7 @@ def details(snapshot: Snapshot, key: str, now_s: float) -> str:
     return "\n".join([*lines, *_messages(job, now_s)])
 
 
-def _heading(snapshot: Snapshot, now_s: float) -> Iterator[str]:
+def _heading(snapshot: JobStatus, now_s: float) -> Iterator[str]:
     job = snapshot.job
     yield f"{job.ref} {one_line(job.name)}".rstrip()
     where = " / ".join(part for part in (job.cluster or job.backend, job.partition) if part)
@@ -88,7 +88,7 @@ def _heading(snapshot: Snapshot, now_s: float) -> Iterator[str]:
     yield _pair("state", _state(job, now_s) + (f", outcome {job.outcome}" if job.outcome else ""))
     monitor = f", process {snapshot.owner.pid} on {snapshot.owner.host}" if snapshot.owner else ""
     yield _pair("monitor", _health(snapshot) + (monitor if snapshot.health is not Health.DONE else ""))
-    if quiet := silence(job):
+    if quiet := current_outage(job):
         since = clock(quiet.since_s, now_s)
         yield _pair("", f"no answer from the scheduler since {since}: {quiet.why or 'it says nothing'}")
     for name, value in (("folder", job.workdir), ("script", job.command)):
@@ -101,7 +101,7 @@ def _pair(name: str, value: str) -> str:
 
 
 def _part(job: WatchedJob, task: Task, now_s: float) -> Iterator[str]:
-    yield f"{ref_of(job.job_id, task.key)}: {task.word or 'not listed'}"
+    yield f"{ref_of(job.job_id, task.key)}: {task.raw_state or 'not listed'}"
     if task.reason and task.reason != "None":
         yield _pair("reason", task.reason)
     if task.end:
@@ -114,7 +114,7 @@ def _part(job: WatchedJob, task: Task, now_s: float) -> Iterator[str]:
 
 
 def _end(task: Task, end: End, now_s: float) -> Iterator[str]:
-    yield _pair("outcome", f"{end.outcome}, on the word of {end.witness}")
+    yield _pair("outcome", f"{end.outcome}, on the word of {end.source}")
     if end.exit_code or end.signal or (end.exit_code == 0 and end.state is JobState.COMPLETED):
         yield _pair("exit code", describe_exit(end.exit_code, end.signal))
     if end.elapsed_s is not None:
@@ -151,11 +151,11 @@ def _diagnosis(job: WatchedJob, task: Task) -> Iterator[str]:
 
 
 def _messages(job: WatchedJob, now_s: float) -> Iterator[str]:
-    for owed in job.outbox:
-        if owed.delivered_s is not None:
-            fate = f"delivered {clock(owed.delivered_s, now_s)}"
-        elif owed.given_up:
-            fate = f"GIVEN UP: {owed.given_up}"
+    for entry in job.outbox:
+        if entry.delivered_s is not None:
+            fate = f"delivered {clock(entry.delivered_s, now_s)}"
+        elif entry.given_up:
+            fate = f"GIVEN UP: {entry.given_up}"
         else:
-            fate = f"still to be delivered, {owed.attempts} attempts so far"
-        yield _pair("message", f"{owed.message.title}: {fate}")
+            fate = f"still to be delivered, {entry.attempts} attempts so far"
+        yield _pair("message", f"{entry.message.title}: {fate}")

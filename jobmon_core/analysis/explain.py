@@ -6,23 +6,23 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.diagnosis.diagnose import diagnose, names_an_origin
-from jobmon_core.domain.diagnosis.error_episodes import Scene
+from jobmon_core.domain.diagnosis.diagnose import diagnose, names_root_cause
+from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.diagnosis.log_lines import LogLines
 from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.redaction import redacted_lines
 from jobmon_core.observe.logs.rank_logs import rank_logs, read_rank_log
 from jobmon_core.observe.logs.read import LogPart, read_head, read_tail
-from jobmon_core.observe.patterns.load import load_rules
+from jobmon_core.observe.patterns.load import load_patterns
 from jobmon_core.observe.patterns.match import Matcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from jobmon_core.domain.diagnosis.log_lines import Excerpt
+    from jobmon_core.domain.diagnosis.log_lines import LogExcerpt
     from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
-    from jobmon_core.domain.diagnosis.patterns import Rule
+    from jobmon_core.domain.diagnosis.patterns import Pattern
 
 _NAMELESS = "the path of the log is not known"
 
@@ -79,19 +79,19 @@ class _Case:
         self._matcher, self._fault = _prepared(user_patterns, stamp_ns)
         self._evidence = evidence
         self._parts: list[LogPart] = []  # in the order in which they are judged
-        self._scene = Scene((), LogLines(()))
+        self._analysis = LogAnalysis((), LogLines(()))
 
     def conclude(self, *steps: Callable[[], None]) -> Diagnosis:
         """Read step by step until a failure is named that is more than a consequence; then judge."""
         for step in steps:
             step()
             lines = LogLines([part.excerpt for part in self._parts])
-            if lines.excerpts == self._scene.lines.excerpts:
+            if lines.excerpts == self._analysis.lines.excerpts:
                 continue  # nothing new was found to read
-            self._scene = Scene(self._matcher.findings(lines), lines)
-            if names_an_origin(self._scene):
+            self._analysis = LogAnalysis(self._matcher.find_matches(lines), lines)
+            if names_root_cause(self._analysis):
                 break
-        found = diagnose(self._evidence, self._scene, note=self._note())
+        found = diagnose(self._evidence, self._analysis, note=self._note())
         masked = redacted_lines(tuple(line.text for line in found.evidence))
         evidence = (replace(line, text=text) for line, text in zip(found.evidence, masked, strict=True))
         return replace(found, evidence=tuple(evidence))
@@ -101,7 +101,7 @@ class _Case:
         self._parts.insert(0, read_tail(path))
 
     def read_ranks(self, main: Sequence[str], job_id: int | None) -> None:
-        paths = rank_logs(main, job_id, self._scene.lines.texts)
+        paths = rank_logs(main, job_id, self._analysis.lines.texts)
         self._parts[:0] = [read_rank_log(path) for path in paths]
 
     def read_heads(self) -> None:
@@ -126,7 +126,7 @@ class _Case:
         return (f"{part.excerpt.path} {part.note}" for part in self._parts if part.note)
 
 
-def _head_before(tail: Excerpt) -> LogPart:
+def _head_before(tail: LogExcerpt) -> LogPart:
     """Read the beginning of the log whose end is ``tail``, up to where that begins."""
     head = read_head(tail.path)
     lines_before = None if tail.first_number is None else tail.first_number - 1
@@ -140,14 +140,14 @@ def _prepared(user_patterns: Path | None, _stamp_ns: int) -> tuple[Matcher, str]
     return Matcher(rules), fault
 
 
-def _rules(user_patterns: Path | None) -> tuple[tuple[Rule, ...], str]:
+def _rules(user_patterns: Path | None) -> tuple[tuple[Pattern, ...], str]:
     """Load the rules; without the user's where those have faults, which are returned in words."""
     try:
-        return load_rules(user_patterns), ""
+        return load_patterns(user_patterns), ""
     except PatternsInvalid as invalid:
         faults = "; ".join(invalid.faults)
         fault = f"{invalid.source} has faults, so only the shipped patterns were used: {faults}"
     try:
-        return load_rules(), fault
+        return load_patterns(), fault
     except PatternsInvalid as invalid:
         return (), f"no patterns could be used: {invalid}"

@@ -10,7 +10,7 @@ from pathlib import Path
 from jobmon_core.analysis.job_logs import log_files
 from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
 from jobmon_core.domain.tracking.model import End, Task, WatchedJob
-from jobmon_core.system.worker import ChildFailed, Children
+from jobmon_core.system.worker import Worker, WorkerFailed
 
 _TIMEOUT_S = 300.0  # a dead file server must not hold the message back for ever
 
@@ -26,7 +26,7 @@ class Diagnoses:
 class Explainer:
     """Reads the logs of ended parts against the patterns."""
 
-    children: Children
+    children: Worker
     patterns: Path  # the user's own, laid over the shipped ones where the file exists
     log: Callable[[str], None]
 
@@ -34,7 +34,7 @@ class Explainer:
         """Return a diagnosis for each part named; never raises for what a log holds."""
         try:
             return self.children.run(Diagnoses, lambda: self._diagnoses(job, keys), _TIMEOUT_S).by_key
-        except ChildFailed as error:
+        except WorkerFailed as error:
             self.log(f"the analysis of the logs failed: {error}")
             note = "jobmon could not analyse the log; the monitor's own log (jobmon logs) says why"
             return dict.fromkeys(keys, Diagnosis(None, "", "", "", note=note))
@@ -57,7 +57,7 @@ def own_id(job: WatchedJob, task: Task) -> int | None:
     """Return the id that only this part has; None where all tasks of an array share the one that is known."""
     if not job.is_array:
         return job.job_id
-    return task.own_id if task.own_id != job.job_id else None
+    return task.raw_job_id if task.raw_job_id != job.job_id else None
 
 
 def evidence_of(end: End) -> SlurmEvidence:

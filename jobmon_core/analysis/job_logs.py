@@ -26,7 +26,7 @@ _ANY_NODE = "\0"  # which no path can hold
 
 def learn_logs(job: WatchedJob, records: tuple[Record, ...], scheduler: Scheduler) -> WatchedJob:
     """Take the log templates from what the scheduler says; what the user said stands."""
-    if job.logs.told_by == BY_USER or not records:
+    if job.logs.source == BY_USER or not records:
         return job
     first = records[0]
     stdout, stderr = first.stdout, first.stderr
@@ -44,7 +44,7 @@ def learn_logs(job: WatchedJob, records: tuple[Record, ...], scheduler: Schedule
 
 def with_script_logs(job: WatchedJob, scheduler: Scheduler) -> WatchedJob:
     """Fall back on the directives of the job's script where Slurm forgot the job before it was asked."""
-    if job.logs.told_by:
+    if job.logs.source:
         return job
     directives = script_directives(scheduler.script_of(job.job_id) or _own_copy(job.command))
     found = templates_from_record(
@@ -63,7 +63,7 @@ def log_files(job: WatchedJob, task: Task) -> tuple[str, str]:
 
 
 def _has_tasks(job: WatchedJob) -> bool:
-    return bool(job.expected) or job.scope.isdigit()
+    return bool(job.array_indices) or job.watched_part.isdigit()
 
 
 def _own_copy(command: str) -> str:
@@ -97,7 +97,7 @@ def _context(job: WatchedJob, task: Task) -> PathContext:
     node = _first_node(task.nodes) or job.batch_host
     return PathContext(
         # the script of a heterogeneous job runs once, in the component that has the job's own id
-        job_id=job.job_id if task.key.startswith("+") else task.own_id or job.job_id,
+        job_id=job.job_id if task.key.startswith("+") else task.raw_job_id or job.job_id,
         array_job_id=job.job_id if task.key.isdigit() else None,
         array_task=int(task.key) if task.key.isdigit() else None,
         user=job.user,

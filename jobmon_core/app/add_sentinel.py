@@ -1,4 +1,4 @@
-"""Posting a sentinel: a tiny job of Slurm's own that tells how a job ended, should its monitor be gone."""
+"""Submit a sentinel: a tiny Slurm job that reports how a job ended if its monitor is gone."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from jobmon_core.context import Workshop
+from jobmon_core.context import Context
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.config import WEBHOOK_VARIABLES
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.scheduler.base import Submitted
 from jobmon_core.scheduler.slurm.sentinel import Sentinel, station
-from jobmon_core.system.runner import Programs, Runner
+from jobmon_core.system.runner import ProgramRunner, Runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 _MODULE = "jobmon_core.lifecycle.sentinel"
 
 
-class NoSentinel(JobmonError):
+class SentinelUnavailable(JobmonError):
     """A sentinel would be of no use here."""
 
 
 @dataclass(frozen=True, slots=True)
-class Posting:
+class SentinelSubmitter:
     """Posts the sentinels of one user's jobs; ``tell`` says things to that user."""
 
-    shop: Workshop
+    ctx: Context
     tell: Callable[[str], None]
-    runner: Runner = field(default_factory=Programs)
+    runner: Runner = field(default_factory=ProgramRunner)
 
-    def post(self, job: NewJob) -> None:
+    def submit(self, job: NewJob) -> None:
         """Post a sentinel for a job that is watched; whatever happens, the user is told in one line."""
         try:
             self._refuse_useless(job)
-            posted = self._posted(job)
+            posted = self._submitted(job)
         except JobmonError as error:
             self.tell(f"job {job.job_id} has no sentinel: {' '.join(str(error).split())}")
         else:
@@ -52,25 +52,25 @@ class Posting:
         """Post none that could not do its work: a password is handed to no job.
 
         Raises:
-            NoSentinel: says why.
+            SentinelUnavailable: says why.
         """
         if job.backend != "slurm":
-            raise NoSentinel(f"the {job.backend} backend has nobody who could run it")
-        here = self.shop.configuration()
-        there = Workshop(self.shop.home, {}).configuration()
+            raise SentinelUnavailable(f"the {job.backend} backend has nobody who could run it")
+        here = self.ctx.configuration()
+        there = Context(self.ctx.home, {}).configuration()
         unknown = [f"${WEBHOOK_VARIABLES[it]}" for it in Route if here.webhook(it) != there.webhook(it)]
         if unknown:
-            raise NoSentinel(
+            raise SentinelUnavailable(
                 f"it would not know {' and '.join(unknown)}, since a password is handed to no job; "
                 "write it into config.json (`jobmon init`)"
             )
 
-    def _posted(self, job: NewJob) -> Submitted:
-        home = self.shop.home
+    def _submitted(self, job: NewJob) -> Submitted:
+        home = self.ctx.home
         sentinel = Sentinel(
             after=Submitted(JobRef(job.job_id), job.cluster if job.remote else ""),
             command=(sys.executable, "-P", "-m", _MODULE, str(home.root), job.id),
             folder=str(home.root),
-            log=str(self.shop.monitor_log(job.id).path),
+            log=str(self.ctx.monitor_log(job.id).path),
         )
         return station(self.runner, sentinel)

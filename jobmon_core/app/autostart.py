@@ -6,43 +6,43 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from jobmon_core.app.autostart_backends import ByCrontab, BySystemd, asked_through
+from jobmon_core.app.autostart_backends import CrontabBackend, SystemdBackend, asked_through
 from jobmon_core.app.submit import user_name
 from jobmon_core.domain.autostart.command import (
-    Errand,
-    NoWayBack,
-    Offer,
-    Way,
-    best,
-    carried,
-    left_behind,
-    mark_of,
+    AutostartCommand,
+    AutostartMethod,
+    AutostartUnavailable,
+    MethodStatus,
+    best_method,
+    exported_env,
+    marker_for,
+    omitted_secrets,
 )
 from jobmon_core.domain.autostart.logind_rules import ends_processes
 from jobmon_core.domain.config import WEBHOOK_VARIABLES
 from jobmon_core.host.crontab import cron_runs
 from jobmon_core.host.logind import Logind
-from jobmon_core.system.env_fingerprint import SLURM, folder_of
-from jobmon_core.system.runner import Programs
+from jobmon_core.system.env_fingerprint import SLURM, dir_of_program
+from jobmon_core.system.runner import ProgramRunner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from jobmon_core.context import Workshop
+    from jobmon_core.context import Context
     from jobmon_core.system.runner import Runner
 
 _SYSTEM = ("/usr/local/bin", "/usr/bin", "/bin")
 
 
-class Means(Protocol):
+class AutostartBackend(Protocol):
     """One way, as far as it can be used here."""
 
     @property
-    def way(self) -> Way:
+    def method(self) -> AutostartMethod:
         """Which way it is."""
         ...
 
-    def hindrance(self) -> str:
+    def unavailable_because(self) -> str:
         """Return why it can't be used; empty where it can."""
         ...
 
@@ -50,11 +50,11 @@ class Means(Protocol):
         """Tell whether it holds something of ours."""
         ...
 
-    def shown(self) -> Iterator[str]:
+    def preview(self) -> Iterator[str]:
         """Yield what installing adds, line by line."""
         ...
 
-    def held(self) -> Iterator[str]:
+    def installed_entries(self) -> Iterator[str]:
         """Yield what uninstalling takes away, line by line."""
         ...
 
@@ -68,66 +68,70 @@ class Means(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Comeback:
+class Autostart:
     """All ways of one home on this machine."""
 
-    means: Mapping[Way, Means]
+    backends: Mapping[AutostartMethod, AutostartBackend]
     logind: Logind
     user: str
-    left_behind: Sequence[str] = ()  # variables that are too secret to be carried
+    omitted_secrets: Sequence[str] = ()  # variables that are too secret to be carried
 
     @classmethod
-    def of(cls, shop: Workshop, program: tuple[str, ...], runner: Runner | None = None) -> Comeback:
+    def of(cls, ctx: Context, program: tuple[str, ...], runner: Runner | None = None) -> Autostart:
         """Return the ways for a home.
 
         Args:
-            shop: the tools of that home.
+            ctx: the tools of that home.
             program: how jobmon is called, an absolute path first.
             runner: what starts the programs that are asked; by default the real thing.
         """
-        home, environment = str(shop.home.root), shop.environment
-        errand = Errand(program, carried(environment, home, search_path(environment)), mark_of(home))
-        ask = asked_through(runner or Programs())
-        folder = Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "systemd" / "user"
-        means: tuple[Means, ...] = (
-            ByCrontab.cron(errand, ask),
-            BySystemd(errand, folder, ask),
-            ByCrontab.scrontab(errand, ask),
+        home, environment = str(ctx.home.root), ctx.environment
+        command = AutostartCommand(
+            program, exported_env(environment, home, search_path(environment)), marker_for(home)
         )
-        secrets = left_behind(environment, tuple(WEBHOOK_VARIABLES.values()))
-        return cls({each.way: each for each in means}, Logind(), user_name(), secrets)
+        ask = asked_through(runner or ProgramRunner())
+        folder = Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "systemd" / "user"
+        means: tuple[AutostartBackend, ...] = (
+            CrontabBackend.cron(command, ask),
+            SystemdBackend(command, folder, ask),
+            CrontabBackend.scrontab(command, ask),
+        )
+        secrets = omitted_secrets(environment, tuple(WEBHOOK_VARIABLES.values()))
+        return cls({each.method: each for each in means}, Logind(), user_name(), secrets)
 
-    def offers(self) -> list[Offer]:
+    def statuses(self) -> list[MethodStatus]:
         """Return every way, with why it can't be used or what is to be known of it."""
         return [
-            Offer(way, means.hindrance(), means.installed(), self._caution(way))
-            for way, means in self.means.items()
+            MethodStatus(way, means.unavailable_because(), means.installed(), self._caution(way))
+            for way, means in self.backends.items()
         ]
 
-    def proposed(self, offers: Sequence[Offer]) -> Way:
+    def recommended(self, offers: Sequence[MethodStatus]) -> AutostartMethod:
         """Return the way that suits this machine best.
 
         Raises:
-            NoWayBack: there is none.
+            AutostartUnavailable: there is none.
         """
-        way = best(offers, killed_at_logout=self._killed_at_logout())
+        way = best_method(offers, killed_at_logout=self._killed_at_logout())
         if way is None:
-            whys = "; ".join(f"{offer.way}: {offer.hindrance}" for offer in offers)
-            raise NoWayBack(f"this machine offers no way to start `jobmon recover` by itself ({whys})")
+            whys = "; ".join(f"{offer.method}: {offer.unavailable_because}" for offer in offers)
+            raise AutostartUnavailable(
+                f"this machine offers no way to start `jobmon recover` by itself ({whys})"
+            )
         return way
 
     def _killed_at_logout(self) -> bool:
         return ends_processes(self.logind.settings(), self.user)
 
-    def _caution(self, way: Way) -> str:
+    def _caution(self, way: AutostartMethod) -> str:
         match way:
-            case Way.CRON if not cron_runs():
+            case AutostartMethod.CRON if not cron_runs():
                 return "no cron was seen running on this machine"
-            case Way.CRON if self._killed_at_logout():
+            case AutostartMethod.CRON if self._killed_at_logout():
                 return "logind of this machine may end what cron starts (KillUserProcesses)"
-            case Way.SYSTEMD if not self.logind.lingers(self.user):
+            case AutostartMethod.SYSTEMD if not self.logind.lingers(self.user):
                 return "it stops when you log out, unless you let it linger: `loginctl enable-linger`"
-            case Way.SCRONTAB:
+            case AutostartMethod.SCRONTAB:
                 return "it runs as a job: its node has to see jobmon's home, and to reach Discord"
             case _:
                 return ""
@@ -135,5 +139,5 @@ class Comeback:
 
 def search_path(environment: Mapping[str, str]) -> str:
     """Return a PATH on which Slurm's commands are found as they are now; short, for cron bounds its lines."""
-    folders = (folder_of(program, environment) for program in SLURM)
+    folders = (dir_of_program(program, environment) for program in SLURM)
     return ":".join(dict.fromkeys((*filter(None, folders), *_SYSTEM)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.autostart.command import Errand, NoWayBack, Way
+from jobmon_core.domain.autostart.command import AutostartCommand, AutostartMethod, AutostartUnavailable
 from jobmon_core.domain.autostart.crontab_text import (
     cron_lines,
     our_lines,
@@ -29,89 +29,89 @@ def asked_through(runner: Runner) -> Ask:
     """Return the seam of the host's adapters, over what starts programs."""
 
     def ask(argv: Sequence[str]) -> Said:
-        answer = runner.ask(argv, _TIMEOUT_S)
+        answer = runner.capture(argv, _TIMEOUT_S)
         if isinstance(answer, Ran) and answer.exit_code == 0:
             return Said(well=True, stdout=answer.stdout)
-        return Said(well=False, words=answer.words)
+        return Said(well=False, words=answer.error_text)
 
     return ask
 
 
 @dataclass(frozen=True, slots=True)
-class ByCrontab:
+class CrontabBackend:
     """Marked lines in a crontab: cron's, or Slurm's."""
 
-    way: Way
-    errand: Errand
+    method: AutostartMethod
+    command: AutostartCommand
     crontab: Crontab
-    lines: Callable[[Errand], tuple[str, ...]]
+    lines: Callable[[AutostartCommand], tuple[str, ...]]
 
     @classmethod
-    def cron(cls, errand: Errand, ask: Ask) -> ByCrontab:
+    def cron(cls, command: AutostartCommand, ask: Ask) -> CrontabBackend:
         """Return the way by this host's cron."""
-        return cls(Way.CRON, errand, Crontab("crontab", ask), cron_lines)
+        return cls(AutostartMethod.CRON, command, Crontab("crontab", ask), cron_lines)
 
     @classmethod
-    def scrontab(cls, errand: Errand, ask: Ask) -> ByCrontab:
+    def scrontab(cls, command: AutostartCommand, ask: Ask) -> CrontabBackend:
         """Return the way by Slurm."""
-        return cls(Way.SCRONTAB, errand, Crontab("scrontab", ask), scrontab_lines)
+        return cls(AutostartMethod.SCRONTAB, command, Crontab("scrontab", ask), scrontab_lines)
 
-    def hindrance(self) -> str:
+    def unavailable_because(self) -> str:
         """Return why it can't be used; empty where it can."""
         try:
-            self.lines(self.errand)
+            self.lines(self.command)
             self.crontab.read()
-        except NoWayBack as error:
+        except AutostartUnavailable as error:
             return str(error)
         return ""
 
     def installed(self) -> bool:
         """Tell whether the crontab holds lines of ours."""
         try:
-            return bool(our_lines(self.crontab.read(), self.errand.mark))
-        except NoWayBack:
+            return bool(our_lines(self.crontab.read(), self.command.marker))
+        except AutostartUnavailable:
             return False
 
-    def shown(self) -> Iterator[str]:
+    def preview(self) -> Iterator[str]:
         """Yield the lines that are added."""
         yield f"lines at the top of your {self.crontab.program}, the others stay as they are:"
-        yield from (f"  {line}" for line in self.lines(self.errand))
+        yield from (f"  {line}" for line in self.lines(self.command))
 
-    def held(self) -> Iterator[str]:
+    def installed_entries(self) -> Iterator[str]:
         """Yield the lines that are taken away.
 
         Raises:
-            NoWayBack: the crontab can't be had.
+            AutostartUnavailable: the crontab can't be had.
         """
         yield f"these lines of your {self.crontab.program}:"
-        yield from (f"  {line}" for line in our_lines(self.crontab.read(), self.errand.mark))
+        yield from (f"  {line}" for line in our_lines(self.crontab.read(), self.command.marker))
 
     def install(self) -> bool:
         """Add our lines; return whether they were not there yet.
 
         Raises:
-            NoWayBack: the program refused.
+            AutostartUnavailable: the program refused.
         """
-        lines = self.lines(self.errand)
-        return self.crontab.change(lambda text: with_lines(text, lines, self.errand.mark))
+        lines = self.lines(self.command)
+        return self.crontab.change(lambda text: with_lines(text, lines, self.command.marker))
 
     def uninstall(self) -> bool:
         """Take our lines away; return whether there were any.
 
         Raises:
-            NoWayBack: the program refused.
+            AutostartUnavailable: the program refused.
         """
-        return self.crontab.change(lambda text: without_lines(text, self.errand.mark))
+        return self.crontab.change(lambda text: without_lines(text, self.command.marker))
 
 
 @dataclass(frozen=True, slots=True)
-class BySystemd:
+class SystemdBackend:
     """A timer of the user's own systemd."""
 
-    errand: Errand
+    command: AutostartCommand
     folder: Path
     ask: Ask
-    way: Way = field(default=Way.SYSTEMD, init=False)
+    method: AutostartMethod = field(default=AutostartMethod.SYSTEMD, init=False)
 
     @property
     def _units(self) -> UserUnits:
@@ -119,28 +119,28 @@ class BySystemd:
 
     @property
     def _names(self) -> tuple[str, ...]:
-        return service_name(self.errand.mark), timer_name(self.errand.mark)
+        return service_name(self.command.marker), timer_name(self.command.marker)
 
-    def hindrance(self) -> str:
+    def unavailable_because(self) -> str:
         """Return why it can't be used; empty where it can."""
         try:
-            unit_files(self.errand)
-        except NoWayBack as error:
+            unit_files(self.command)
+        except AutostartUnavailable as error:
             return str(error)
-        return self._units.hindrance()
+        return self._units.unavailable_because()
 
     def installed(self) -> bool:
         """Tell whether a unit file of ours is there."""
         return self._units.has_any(self._names)
 
-    def shown(self) -> Iterator[str]:
+    def preview(self) -> Iterator[str]:
         """Yield the files that are written, and what is told to systemd."""
-        for name, text in unit_files(self.errand).items():
+        for name, text in unit_files(self.command).items():
             yield f"the file {self.folder / name}:"
             yield from (f"  {line}" for line in text.splitlines())
-        yield f"and `systemctl --user enable --now {timer_name(self.errand.mark)}`"
+        yield f"and `systemctl --user enable --now {timer_name(self.command.marker)}`"
 
-    def held(self) -> Iterator[str]:
+    def installed_entries(self) -> Iterator[str]:
         """Yield the files that are removed."""
         yield from (f"the file {self.folder / name}" for name in self._names)
 
@@ -148,9 +148,9 @@ class BySystemd:
         """Write the units and switch the timer on; return whether it was not so already.
 
         Raises:
-            NoWayBack: the disk or systemd refused.
+            AutostartUnavailable: the disk or systemd refused.
         """
-        files = unit_files(self.errand)
+        files = unit_files(self.command)
         if self._units.holds(files):
             return False
         self._units.install(files)
@@ -160,7 +160,7 @@ class BySystemd:
         """Switch the timer off and remove the units; return whether there were any.
 
         Raises:
-            NoWayBack: the disk refused.
+            AutostartUnavailable: the disk refused.
         """
         if not self.installed():
             return False

@@ -16,12 +16,12 @@ from jobmon_core.analysis.job_logs import log_files, with_script_logs
 from jobmon_core.app.lookup import look_up
 from jobmon_core.app.patterns import own_patterns
 from jobmon_core.app.submit import state_id
-from jobmon_core.domain.errors import JobmonError, SlurmUnavailable, UnknownJob
+from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, ref_of
 from jobmon_core.domain.slurm.states import JobState, Outcome, Phase
 from jobmon_core.domain.tracking.model import FROM_WORST, Task, WatchedJob
 from jobmon_core.domain.tracking.user_override import NOTHING_KNOWN
-from jobmon_core.lifecycle.health import watched
+from jobmon_core.lifecycle.health import find_watched
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 from jobmon_core.observe.logs.rotated import standing_in_for
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import BinaryIO
 
-    from jobmon_core.context import Workshop
+    from jobmon_core.context import Context
     from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
     from jobmon_core.domain.tracking.model import End
-    from jobmon_core.domain.tracking.user_override import Statement
+    from jobmon_core.domain.tracking.user_override import UserOverride
     from jobmon_core.scheduler.base import Scheduler
 
 STDIN = "-"
@@ -53,8 +53,8 @@ class Subject:
     name: str
     task: Task
     end: End | None  # with what the user said of it; None while it runs and the user said nothing
-    alike: int = 1  # parts of the job that ended the same way, this one included
-    parts: int = 1  # all parts of the job
+    same_outcome: int = 1  # parts of the job that ended the same way, this one included
+    total: int = 1  # all parts of the job
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class Report:
     unread: tuple[str, ...] = ()  # which of those could not be read and why
 
 
-def job_named(word: str) -> JobRef | None:
+def parse_job(word: str) -> JobRef | None:
     """Return the job that a word of the command line names; None if it is no job id, or names a file too."""
     if _JOB.fullmatch(word) is None or os.path.lexists(word):
         return None
@@ -77,13 +77,13 @@ def job_named(word: str) -> JobRef | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Inquest:
+class DiagnoseCommand:
     """Diagnoses for one user, whose own patterns are laid over the shipped ones."""
 
-    shop: Workshop
+    ctx: Context
     scheduler: Callable[[str, str], Scheduler]  # by backend and cluster
 
-    def of_files(self, paths: Sequence[str], said: Statement, stdin: BinaryIO) -> Report:
+    def of_files(self, paths: Sequence[str], said: UserOverride, stdin: BinaryIO) -> Report:
         """Diagnose log files; ``-`` stands for ``stdin``.
 
         Raises:
@@ -101,24 +101,24 @@ class Inquest:
                 raise JobmonError("; ".join(unread))
             spool = spooled.name if spooled else ""
             files = [spool if path == STDIN else path for path in readable]
-            found = explain_files(_evidence(said.over(NOTHING_KNOWN)), files, own_patterns(self.shop))
+            found = explain_files(_evidence(said.apply_to(NOTHING_KNOWN)), files, own_patterns(self.ctx))
         return Report(_as_stdin(found, spool) if spool else found, unread=unread)
 
-    def of_job(self, ref: JobRef, said: Statement) -> Report:
+    def of_job(self, ref: JobRef, said: UserOverride) -> Report:
         """Diagnose a job, or the part of it that is worst off.
 
         Raises:
             UnknownJob: neither jobmon nor the scheduler knows it.
-            SlurmUnavailable: jobmon does not know it, and the scheduler can't be asked now.
+            SchedulerUnavailable: jobmon does not know it, and the scheduler can't be asked now.
             JobmonError: it has not started yet.
         """
         job, doubt = self._known(ref)
         task = _part(job, ref)
         if task is None or (task.end is None and not task.has_started and task.state.phase is Phase.WAITING):
             raise _no_log_yet(job, ref, task)
-        end = said.over(task.end or NOTHING_KNOWN)
+        end = said.apply_to(task.end or NOTHING_KNOWN)
         part = ref_of(job.job_id, task.key)
-        patterns = own_patterns(self.shop)
+        patterns = own_patterns(self.ctx)
         found = explain(_evidence(end), *log_files(job, task), patterns, job_id=own_id(job, task))
         found = replace(
             _quiet(found) if end == NOTHING_KNOWN else found,
@@ -131,24 +131,24 @@ class Inquest:
 
     def _known(self, ref: JobRef) -> tuple[WatchedJob, str]:
         """Return what is known of a job, and what makes that doubtful."""
-        watch = watched(self.shop, ref)
+        watch = find_watched(self.ctx, ref)
         if not watch:
             return self._looked_up(ref), ""
         job = watch[-1]
         part = _part(job, ref)
         if part is not None and part.end is not None:
-            return (job if job.logs.told_by else with_script_logs(job, self._scheduler_of(job))), ""
+            return (job if job.logs.source else with_script_logs(job, self._scheduler_of(job))), ""
         try:
-            return look_up(job, self._scheduler_of(job), self.shop.clock.now()), ""
-        except SlurmUnavailable:
+            return look_up(job, self._scheduler_of(job), self.ctx.clock.now()), ""
+        except SchedulerUnavailable:
             return job, _SILENT
         except UnknownJob:
             return job, _FORGOTTEN
 
     def _looked_up(self, ref: JobRef) -> WatchedJob:
         """Ask the scheduler about a job that nobody watched."""
-        backend = self.shop.configuration().backend
-        now_s = self.shop.clock.now()
+        backend = self.ctx.configuration().backend
+        now_s = self.ctx.clock.now()
         # all of an array, so that a task which it never had is told from one that is gone
         job = WatchedJob(state_id(backend, ref), ref.job_id, now_s, backend=backend)
         return look_up(job, self.scheduler(backend, ""), now_s)
@@ -197,7 +197,7 @@ def _part(job: WatchedJob, ref: JobRef) -> Task | None:
     if ref.job_id == job.job_id:
         named = [task for task in job.tasks.values() if not ref.key or task.key == ref.key]
     else:
-        named = [task for task in job.tasks.values() if task.own_id == ref.job_id]
+        named = [task for task in job.tasks.values() if task.raw_job_id == ref.job_id]
     return min(named, key=_rank, default=None)
 
 
@@ -208,10 +208,10 @@ def _rank(task: Task) -> tuple[int, int]:
 
 def _no_log_yet(job: WatchedJob, ref: JobRef, task: Task | None) -> JobmonError:
     """Say why there is nothing to diagnose."""
-    waits = not ref.key or (ref.task is not None and ref.task in IndexSet.parse(job.waiting))
+    waits = not ref.key or (ref.task is not None and ref.task in IndexSet.parse(job.pending_indices))
     if task is None and not waits:
         return UnknownJob(f"job {job.job_id} is known, but it has no {ref}")
-    reason = task.reason if task else job.waiting_reason
+    reason = task.reason if task else job.pending_reason
     why = f", {reason}" if reason not in ("", "None") else ""
     return JobmonError(f"job {ref} has not started (PENDING{why}): there is no log yet to diagnose")
 
@@ -219,7 +219,7 @@ def _no_log_yet(job: WatchedJob, ref: JobRef, task: Task | None) -> JobmonError:
 def _notes(task: Task, hindered: str, doubt: str) -> tuple[str, ...]:
     """Return what the user should know about a diagnosis beside it."""
     if task.end is None:
-        return doubt or _ALIVE.format(word=task.word or "its state is not known"), hindered
+        return doubt or _ALIVE.format(word=task.raw_state or "its state is not known"), hindered
     if task.end.state is JobState.CANCELLED and task.end.started_s is None:
         return (task.end.why or "it never started, so there is no log",)
     return task.end.why, hindered
@@ -229,4 +229,6 @@ def _among(subject: Subject, job: WatchedJob) -> Subject:
     """Tell how many parts of the job met the same."""
     outcome = subject.task.end.outcome if subject.task.end else None
     alike = sum(_rank(task)[0] == _FROM_WORST.index(outcome) for task in job.tasks.values())
-    return replace(subject, alike=alike, parts=len(job.tasks) + len(IndexSet.parse(job.waiting)))
+    return replace(
+        subject, same_outcome=alike, total=len(job.tasks) + len(IndexSet.parse(job.pending_indices))
+    )

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import learn_logs, with_script_logs
 from jobmon_core.app.submit import user_name
-from jobmon_core.domain.errors import JobmonError, SlurmUnavailable, UnknownJob
-from jobmon_core.domain.slurm.rows import Reply, Unreachable
+from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
+from jobmon_core.domain.slurm.rows import RawAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.apply_accounting import fold_accounting
-from jobmon_core.domain.tracking.apply_queue import fold_queue, fold_record
-from jobmon_core.domain.tracking.conclude import judge
+from jobmon_core.domain.tracking.apply_accounting import apply_accounting
+from jobmon_core.domain.tracking.apply_queue import apply_queue, apply_record
+from jobmon_core.domain.tracking.conclude import conclude
 from jobmon_core.domain.tracking.policy import Policy
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def look_up(job: WatchedJob, scheduler: Scheduler, now_s: float) -> WatchedJob:
 
     Raises:
         UnknownJob: the scheduler does not know it.
-        SlurmUnavailable: the scheduler can't be asked now.
+        SchedulerUnavailable: the scheduler can't be asked now.
     """
     record = scheduler.ask_record(job.job_id)
     if isinstance(record, tuple) and record and record[0].ref.job_id != job.job_id:
@@ -44,8 +44,8 @@ def look_up(job: WatchedJob, scheduler: Scheduler, now_s: float) -> WatchedJob:
     answers = (record, queue, ledger)
     if not any(isinstance(answer, tuple) and answer for answer in answers):
         raise _unknown(job, [answer.why for answer in answers if isinstance(answer, Unreachable)])
-    job = fold_queue(job, queue if isinstance(queue, tuple) else (), now_s, _AT_ONCE)
-    job = fold_accounting(fold_record(job, record, now_s), ledger, _AT_ONCE, now_s)
+    job = apply_queue(job, queue if isinstance(queue, tuple) else (), now_s, _AT_ONCE)
+    job = apply_accounting(apply_record(job, record, now_s), ledger, _AT_ONCE, now_s)
     if isinstance(record, tuple):
         job = learn_logs(job, record, scheduler)
     tasks = {key: _settled(task, now_s) for key, task in job.tasks.items()}
@@ -54,35 +54,35 @@ def look_up(job: WatchedJob, scheduler: Scheduler, now_s: float) -> WatchedJob:
 
 def _queue(scheduler: Scheduler, user: str, job_id: int) -> QueueAnswer:
     answer = scheduler.ask_queue(user)
-    return scheduler.read_queue(answer.text, [job_id]) if isinstance(answer, Reply) else answer
+    return scheduler.read_queue(answer.text, [job_id]) if isinstance(answer, RawAnswer) else answer
 
 
 def _accounting(scheduler: Scheduler, job_id: int) -> AccountingAnswer:
     answer = scheduler.ask_accounting([job_id])
-    return scheduler.read_accounting(answer.text, job_id) if isinstance(answer, Reply) else answer
+    return scheduler.read_accounting(answer.text, job_id) if isinstance(answer, RawAnswer) else answer
 
 
 def _unknown(job: WatchedJob, silent: list[str]) -> JobmonError:
     if silent:  # they are silent for one reason, which is told once
-        return SlurmUnavailable(f"job {job.job_id} can't be looked up now: {silent[0]}; {_OFFLINE}")
+        return SchedulerUnavailable(f"job {job.job_id} can't be looked up now: {silent[0]}; {_OFFLINE}")
     return UnknownJob(f"job {job.job_id} is not known: neither jobmon nor Slurm lists it; {_OFFLINE}")
 
 
 def _settled(task: Task, now_s: float) -> Task:
     """Judge a part, and learn of it what only the inquiry was told."""
-    end = task.end or judge(task, _AT_ONCE, now_s)
+    end = task.end or conclude(task, _AT_ONCE, now_s)
     inquiry = task.inquiry
     said = (inquiry.record or inquiry.row) if inquiry else None
     if said is None:
         return replace(task, end=end)
-    word = task.word or said.word
+    word = task.raw_state or said.raw_state
     return replace(
         task,
         end=end,
-        word=word,
+        raw_state=word,
         state=JobState.from_slurm(word),
         reason=task.reason or said.reason,
-        own_id=task.own_id or said.own_id,
+        raw_job_id=task.raw_job_id or said.raw_job_id,
         nodes=task.nodes or said.nodes,
         start_s=task.start_s or said.start_s,
     )

@@ -7,42 +7,42 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.explain import explain_files
-from jobmon_core.domain.diagnosis.error_episodes import Scene
+from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.diagnosis.log_lines import LogLines
 from jobmon_core.domain.diagnosis.model import SlurmEvidence
 from jobmon_core.domain.errors import JobmonError, PatternsInvalid
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.observe.logs.read import read_tail
-from jobmon_core.observe.patterns.load import load_rules, read_rules, shipped_patterns_path
+from jobmon_core.observe.patterns.load import load_patterns, read_patterns, shipped_patterns_path
 from jobmon_core.observe.patterns.match import Matcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from jobmon_core.context import Workshop
+    from jobmon_core.context import Context
     from jobmon_core.domain.diagnosis.log_lines import Line
     from jobmon_core.domain.diagnosis.model import Diagnosis
-    from jobmon_core.domain.diagnosis.patterns import Rule
+    from jobmon_core.domain.diagnosis.patterns import Pattern
 
 _READ_AT_MOST = 16 * 2**20  # bytes from the end of a log that patterns are tried on
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class EffectivePattern:
     """A rule in force."""
 
-    rule: Rule
+    pattern: Pattern
     is_own: bool = False  # it comes from the user's file
     replaces: bool = False  # and stands in the place of a shipped one
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class PatternFileCheck:
     """A pattern file, and every fault that it has."""
 
     path: str
-    rules: int
+    patterns: int
     faults: tuple[str, ...] = ()
 
 
@@ -51,12 +51,12 @@ class Hit:
     """A line of a log and every rule that matches it, in the order in which they are asked."""
 
     line: Line
-    rules: tuple[Rule, ...]
-    claimed: bool  # by the first of them; not where the line is code that a traceback quotes
+    patterns: tuple[Pattern, ...]
+    is_counted: bool  # by the first of them; not where the line is code that a traceback quotes
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class PatternTestResult:
     """What the rules do to a log."""
 
     hits: tuple[Hit, ...]
@@ -64,39 +64,40 @@ class Trial:
     complete: bool  # the whole log was read
 
 
-def own_patterns(shop: Workshop) -> Path | None:
+def own_patterns(ctx: Context) -> Path | None:
     """Return the user's own pattern file, if there is one."""
-    return shop.home.patterns if os.path.lexists(shop.home.patterns) else None
+    return ctx.home.patterns if os.path.lexists(ctx.home.patterns) else None
 
 
-def rules_in_force(own: Path | None) -> tuple[Entry, ...]:
+def effective_patterns(own: Path | None) -> tuple[EffectivePattern, ...]:
     """Return every rule in the order in which they are asked.
 
     Raises:
         PatternsInvalid: a file has faults.
     """
-    shipped = {rule.id for rule in load_rules()}
-    mine = {rule.id for rule in read_rules(own)} if own else set()
+    shipped = {rule.id for rule in load_patterns()}
+    mine = {rule.id for rule in read_patterns(own)} if own else set()
     return tuple(
-        Entry(rule, rule.id in mine, rule.id in mine and rule.id in shipped) for rule in load_rules(own)
+        EffectivePattern(rule, rule.id in mine, rule.id in mine and rule.id in shipped)
+        for rule in load_patterns(own)
     )
 
 
 def titles(own: Path | None) -> dict[str, str]:
     """Return the titles of all rules by their ids; none where they can't be loaded."""
     try:
-        return {rule.id: rule.title for rule in load_rules(own)}
+        return {rule.id: rule.title for rule in load_patterns(own)}
     except PatternsInvalid:
         return {}  # the diagnosis says so itself
 
 
-def check(paths: tuple[Path, ...]) -> Iterator[Checked]:
+def check(paths: tuple[Path, ...]) -> Iterator[PatternFileCheck]:
     """Check pattern files, with the examples of every rule."""
     for path in paths:
         try:
-            yield Checked(str(path), len(read_rules(path)))
+            yield PatternFileCheck(str(path), len(read_patterns(path)))
         except PatternsInvalid as invalid:
-            yield Checked(invalid.source, 0, invalid.faults)
+            yield PatternFileCheck(invalid.source, 0, invalid.faults)
 
 
 def in_use(own: Path | None) -> tuple[Path, ...]:
@@ -104,28 +105,28 @@ def in_use(own: Path | None) -> tuple[Path, ...]:
     return (*((own,) if own else ()), shipped_patterns_path())
 
 
-def try_on(path: str, own: Path | None) -> Trial:
+def test_on_log(path: str, own: Path | None) -> PatternTestResult:
     """Try all rules on a log.
 
     Raises:
         PatternsInvalid: a pattern file has faults.
         JobmonError: the log can't be read.
     """
-    rules = load_rules(own)
+    rules = load_patterns(own)
     part = read_tail(path, _READ_AT_MOST)
     if part.problem:
         raise JobmonError(f"{path} {part.problem}")
     lines = LogLines([part.excerpt])
     found = Matcher(rules).every_match(lines)
-    claimed = {finding.position for finding in Scene(found, lines).claimed}
-    by_line: dict[int, list[Rule]] = {}
+    claimed = {finding.position for finding in LogAnalysis(found, lines).matches}
+    by_line: dict[int, list[Pattern]] = {}
     for finding in found:
-        by_line.setdefault(finding.position, []).append(finding.rule)
+        by_line.setdefault(finding.position, []).append(finding.pattern)
     hits = (
         Hit(_shown(lines[position]), tuple(by_line[position]), position in claimed)
         for position in sorted(by_line)
     )
-    return Trial(tuple(hits), explain_files(SlurmEvidence(), [path], own), part.complete)
+    return PatternTestResult(tuple(hits), explain_files(SlurmEvidence(), [path], own), part.complete)
 
 
 def _shown(line: Line) -> Line:

@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING
 from jobmon_core import __version__
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.config import parse_config
-from jobmon_core.domain.delivery.outbox import Owed, Verdict
+from jobmon_core.domain.delivery.outbox import DeliveryOutcome, OutboxEntry
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
-from jobmon_core.lifecycle.health import STALE_AFTER_S
-from jobmon_core.monitor.outbox import mark
+from jobmon_core.monitor.outbox import channel_fingerprint
 from jobmon_core.notify.discord.channel import DiscordChannel
 from jobmon_core.notify.discord.inbox import Inbox
 from jobmon_core.notify.discord.responses import advice_for
 from jobmon_core.notify.discord.test_message import worst_case_message
 from jobmon_core.notify.http import post
 from jobmon_core.store.config_file import write_config
-from jobmon_core.system.filesystem import Filesystem, Reach
+from jobmon_core.store.owner import STALE_AFTER_S
+from jobmon_core.system.filesystem import Filesystem, LockScope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from jobmon_core.context import Workshop
+    from jobmon_core.context import Context
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class ChannelTestResult:
     """What a channel answered to a test message."""
 
     route: Route
@@ -39,26 +39,26 @@ class Trial:
     advice: str
 
 
-def configure(shop: Workshop, success_webhook: str, error_webhook: str) -> None:
+def configure(ctx: Context, success_webhook: str, error_webhook: str) -> None:
     """Write the two webhooks into the configuration; what else it holds stays.
 
     Raises:
         ConfigInvalid: a webhook, or the file that is there, has faults; nothing was written.
         StorageFailed: the disk refused.
     """
-    data = _present(shop)
+    data = _present(ctx)
     present = data.get("discord", {})
     discord = dict(present) if isinstance(present, dict) else {}
     for key, webhook in (("success_webhook", success_webhook), ("error_webhook", error_webhook)):
         discord[key] = webhook.strip()
         discord.pop(f"{key}_file", None)  # it would win over what is written here
     data["discord"] = discord
-    parse_config(data, str(shop.home.config), {}, lambda _: success_webhook)
-    write_config(shop.home.config, data)
+    parse_config(data, str(ctx.home.config), {}, lambda _: success_webhook)
+    write_config(ctx.home.config, data)
 
 
-def _present(shop: Workshop) -> dict[str, object]:
-    path = shop.home.config
+def _present(ctx: Context) -> dict[str, object]:
+    path = ctx.home.config
     try:
         data = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     except (OSError, ValueError) as error:
@@ -68,27 +68,29 @@ def _present(shop: Workshop) -> dict[str, object]:
     return data
 
 
-def try_channels(shop: Workshop) -> Iterator[Trial]:
+def try_channels(ctx: Context) -> Iterator[ChannelTestResult]:
     """Post a message of the worst allowed size to both channels.
 
     Raises:
         ConfigInvalid: the configuration has faults.
     """
-    config = shop.configuration()
+    config = ctx.configuration()
     for route in Route:
         webhook = config.webhook(route)
         if webhook is None:
-            yield Trial(
+            yield ChannelTestResult(
                 route, "none", worked=False, answer="no webhook is configured", advice="run `jobmon init`"
             )
             continue
-        channel = DiscordChannel(webhook, post, __version__, config.ping)
-        answer = channel.post(channel.payload(Owed(worst_case_message(route, int(shop.clock.now())))))
-        receipt = channel.verdict(answer)
-        worked = receipt.verdict is Verdict.DELIVERED
+        channel = DiscordChannel(webhook, post, __version__, config.mentions)
+        answer = channel.post(channel.payload(OutboxEntry(worst_case_message(route, int(ctx.clock.now())))))
+        receipt = channel.receipt(answer)
+        worked = receipt.outcome is DeliveryOutcome.DELIVERED
         if worked:
-            shop.dead_channels.revive(mark(config, route))
-        yield Trial(route, channel.name, worked=worked, answer=receipt.why, advice=advice_for(answer))
+            ctx.dead_channels.clear(channel_fingerprint(config, route))
+        yield ChannelTestResult(
+            route, channel.name, worked=worked, answer=receipt.why, advice=advice_for(answer)
+        )
 
 
 def open_inbox(port: int) -> Inbox:
@@ -105,17 +107,17 @@ def open_inbox(port: int) -> Inbox:
         ) from error
 
 
-def whereabouts(shop: Workshop) -> str:
+def describe_home(ctx: Context) -> str:
     """Say on what file system the home lies, how far its locks reach, and what holds beyond that."""
-    return describe(shop.home.root, Filesystem.of(shop.home.root))
+    return describe(ctx.home.root, Filesystem.of(ctx.home.root))
 
 
 def describe(home: Path, filesystem: Filesystem) -> str:
     """Say that of a home on a given file system."""
     kind = filesystem.kind or "a file system that is not known"
     at = f"{home} lies on {kind} (mounted at {filesystem.mounted_at})"
-    lies = f"{at}; locks hold {filesystem.reach}"
-    if filesystem.reach in (Reach.HOSTS, Reach.DISK):
+    lies = f"{at}; locks hold {filesystem.lock_scope}"
+    if filesystem.lock_scope in (LockScope.HOSTS, LockScope.DISK):
         return lies
     return (
         f"{lies}. Monitors of several hosts are kept apart by who is named the owner of a job, "

@@ -16,27 +16,27 @@ from jobmon_core.domain.errors import AlreadyWatched, JobmonError
 from jobmon_core.domain.tracking.new_job import NewJob
 
 if TYPE_CHECKING:
-    from jobmon_core.context import Workshop
+    from jobmon_core.context import Context
     from jobmon_core.domain.config import Config
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.model import WatchedJob
-    from jobmon_core.lifecycle.start import Launcher
+    from jobmon_core.lifecycle.start import MonitorStarter
     from jobmon_core.scheduler.base import Submitted
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 _CLOCKS_DIFFER_S = 86_400.0  # at most, ours from that which stamps submissions; ids come back later
 
 
 @dataclass(frozen=True, slots=True)
-class Intake:
+class SubmitJob:
     """Takes jobs on for one user; ``tell`` says things to that user.
 
     ``post`` is called with each submitted job that has a state file, after its monitor was started.
     """
 
-    shop: Workshop
-    launcher: Launcher
-    tell: Tell
+    ctx: Context
+    starter: MonitorStarter
+    tell: Notify
     post: Callable[[NewJob], None] | None = None
 
     def submit(self, backend: str | None, arguments: Sequence[str]) -> int:
@@ -46,16 +46,16 @@ class Intake:
             ConfigInvalid: before anything was submitted.
             SchedulerMissing: there is nothing to submit to.
         """
-        config = self.shop.configuration()
+        config = self.ctx.configuration()
         name = backend or config.backend
-        result = self.shop.submitter(name).submit(
+        result = self.ctx.submitter(name).submit(
             arguments, lambda submitted: self._take_submitted(name, submitted)
         )
         if result.note:
             self.tell(result.note)
         if result.job:
             self._warn_of_missing_webhooks(config)
-            if words := logout_warning.warning(self.shop.home, user_name()):
+            if words := logout_warning.warning(self.ctx.home, user_name()):
                 self.tell(words)
         return result.exit_code
 
@@ -72,15 +72,15 @@ class Intake:
         job = NewJob(
             id=state_id(submitted.cluster or backend, submitted.ref),
             job_id=submitted.ref.job_id,
-            taken_s=self.shop.clock.now(),
-            not_before_s=self.shop.clock.now() - _CLOCKS_DIFFER_S,
+            registered_s=self.ctx.clock.now(),
+            not_before_s=self.ctx.clock.now() - _CLOCKS_DIFFER_S,
             backend=backend,
             cluster=submitted.cluster,
             remote=bool(submitted.cluster),
             user=user_name(),
         )
         try:
-            self.shop.store.save(job)
+            self.ctx.store.save(job)
         except JobmonError as error:  # there is no state file that `recover` could find
             self._tell_unwatched(submitted, error, f"jobmon watch {submitted.ref}")
             return
@@ -99,7 +99,7 @@ class Intake:
     def start(self, job: WatchedJob | NewJob) -> None:
         """Start a monitor, unless a `jobmon recover` that ran meanwhile has started one already."""
         with suppress(AlreadyWatched):
-            self.launcher.start([job.id])
+            self.starter.start([job.id])
 
 
 def state_id(prefix: str, ref: JobRef) -> str:

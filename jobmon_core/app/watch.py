@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import BY_USER
-from jobmon_core.app.submit import Intake, state_id, user_name
-from jobmon_core.domain.errors import AlreadyWatched, SlurmUnavailable, UnknownJob
-from jobmon_core.domain.slurm.rows import Reply, Unreachable
+from jobmon_core.app.submit import SubmitJob, state_id, user_name
+from jobmon_core.domain.errors import AlreadyWatched, SchedulerUnavailable, UnknownJob
+from jobmon_core.domain.slurm.rows import RawAnswer, Unreachable
 from jobmon_core.domain.tracking.model import LogPaths, WatchedJob
-from jobmon_core.lifecycle.health import Health, snapshot
-from jobmon_core.system.lock import alone
+from jobmon_core.lifecycle.health import Health, job_status
+from jobmon_core.system.lock import lock
 
 if TYPE_CHECKING:
     from jobmon_core.domain.slurm.job_ids import JobRef
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Attachment:
+class WatchJob:
     """Attaches monitors to jobs that the scheduler knows already."""
 
-    intake: Intake
+    submit_job: SubmitJob
 
     def watch(self, ref: JobRef, backend: str | None, logs: LogPaths) -> None:
         """Attach a monitor to a job that waits, runs, or is over.
@@ -31,35 +31,35 @@ class Attachment:
         Raises:
             AlreadyWatched: somebody watches it.
             UnknownJob: the scheduler does not know it.
-            SlurmUnavailable: the scheduler can't be asked now.
+            SchedulerUnavailable: the scheduler can't be asked now.
         """
-        name = backend or self.intake.shop.configuration().backend
-        with alone(self.intake.shop.home.monitors / "watch.lock"):  # two at once would both find nobody
+        name = backend or self.submit_job.ctx.configuration().backend
+        with lock(self.submit_job.ctx.home.monitors / "watch.lock"):  # two at once would both find nobody
             self._attach(ref, name, logs)
 
     def _attach(self, ref: JobRef, name: str, logs: LogPaths) -> None:
         self._refuse_second(ref, name)
-        known = _look_up(self.intake.shop.scheduler(name), ref)
+        known = _look_up(self.submit_job.ctx.scheduler(name), ref)
         job = WatchedJob(
             id=state_id(name, ref),
             job_id=ref.job_id,
-            taken_s=self.intake.shop.clock.now(),
+            registered_s=self.submit_job.ctx.clock.now(),
             not_before_s=known.submit_s or 0,
             backend=name,
-            scope=ref.key,
+            watched_part=ref.key,
             user=known.user or user_name(),
             name=known.name,
             partition=known.partition,
             logs=LogPaths(logs.stdout, logs.stderr, BY_USER) if logs.stdout or logs.stderr else LogPaths(),
         )
-        self.intake.shop.store.save(job)
-        self.intake.start(job)
+        self.submit_job.ctx.store.save(job)
+        self.submit_job.start(job)
 
     def _refuse_second(self, ref: JobRef, backend: str) -> None:
-        for job in self.intake.shop.store.find(ref):
-            if job.closed or job.backend != backend or job.remote or job.scope not in ("", ref.key):
+        for job in self.submit_job.ctx.store.find(ref):
+            if job.closed or job.backend != backend or job.remote or job.watched_part not in ("", ref.key):
                 continue
-            found = snapshot(self.intake.shop, job)
+            found = job_status(self.submit_job.ctx, job)
             if found.health is Health.DEAD:
                 raise AlreadyWatched(f"the monitor of job {job.ref} is DEAD; `jobmon recover` restarts it")
             by = f" by monitor {found.owner.pid} on {found.owner.host}" if found.owner else ""
@@ -76,13 +76,13 @@ def _look_up(scheduler: Scheduler, ref: JobRef) -> Record | AccountingRow:
         if found:
             return found[0]
     ledger = scheduler.ask_accounting([ref.job_id])
-    if isinstance(ledger, Reply):
+    if isinstance(ledger, RawAnswer):
         rows = [row for row in scheduler.read_accounting(ledger.text, ref.job_id) if _is_part(row, ref)]
         if rows:
             return rows[-1]
     silent = [answer.why for answer in (record, ledger) if isinstance(answer, Unreachable)]
     if silent:
-        raise SlurmUnavailable(f"job {ref} can't be looked up now: {'; '.join(silent)}; try again later")
+        raise SchedulerUnavailable(f"job {ref} can't be looked up now: {'; '.join(silent)}; try again later")
     raise UnknownJob(
         f"job {ref} is not known: neither squeue nor sacct lists it; check the id with squeue --me"
     )
@@ -91,4 +91,4 @@ def _look_up(scheduler: Scheduler, ref: JobRef) -> Record | AccountingRow:
 def _is_part(row: Record | AccountingRow, ref: JobRef) -> bool:
     if not ref.key or row.ref.key == ref.key:
         return True
-    return ref.task is not None and row.waiting is not None and ref.task in row.waiting
+    return ref.task is not None and row.pending_indices is not None and ref.task in row.pending_indices

@@ -14,7 +14,7 @@ class Route(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ping:
+class Mentions:
     """Whom a failure may wake, as the user configured it: Discord's numeric user and role ids."""
 
     users: tuple[str, ...] = field(default=())

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from jobmon_core.domain.channels import Ping, Route
+from jobmon_core.domain.channels import Mentions, Route
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import HeartbeatUrl, mask_addresses
 from jobmon_core.domain.tracking.new_job import BACKENDS
@@ -26,7 +26,7 @@ class Config:
 
     success_webhook: Webhook | None = None
     error_webhook: Webhook | None = None
-    ping: Ping = Ping()
+    mentions: Mentions = Mentions()
     backend: str = "slurm"
     policy: Policy = Policy()
     heartbeat: HeartbeatUrl | None = None
@@ -123,7 +123,7 @@ def parse_config(
     top = _Section(data, "", faults)
     discord = top.section("discord")
     webhooks = {route: _webhook(discord, route, environment, read_secret) for route in Route}
-    ping = _ping(discord)
+    mentions = _mentions(discord)
     policy = _policy(top)
     backend = top.choice("backend", BACKENDS)
     heartbeat = _heartbeat(top)
@@ -132,7 +132,9 @@ def parse_config(
         section.close()
     if faults:
         raise ConfigInvalid(source, faults)
-    return Config(webhooks[Route.SUCCESS], webhooks[Route.ERROR], ping, backend, policy, heartbeat, monitors)
+    return Config(
+        webhooks[Route.SUCCESS], webhooks[Route.ERROR], mentions, backend, policy, heartbeat, monitors
+    )
 
 
 def _webhook(
@@ -179,7 +181,7 @@ def _monitors(top: _Section) -> int:
     return int(at_most)
 
 
-def _ping(discord: _Section) -> Ping:
+def _mentions(discord: _Section) -> Mentions:
     users: list[str] = []
     roles: list[str] = []
     for text in discord.texts("mention_on_failure"):
@@ -188,7 +190,7 @@ def _ping(discord: _Section) -> Ping:
             discord.fault("mention_on_failure", f"{text!r} is no mention; expected <@USER_ID> or <@&ROLE_ID>")
         else:
             (roles if match[1] else users).append(match[2])
-    return Ping(tuple(users), tuple(roles))
+    return Mentions(tuple(users), tuple(roles))
 
 
 def _policy(top: _Section) -> Policy:

@@ -1,8 +1,8 @@
 """What can go wrong, told apart by what the reader should do about it.
 
 JobmonError
-├── SlurmUnavailable    the scheduler did not answer: later may work
-├── SlurmRefused        the scheduler said no: unchanged it never will
+├── SchedulerUnavailable    the scheduler did not answer: later may work
+├── SchedulerRejected        the scheduler said no: unchanged it never will
 ├── SchedulerMissing    its commands are not on this machine
 ├── ConfigInvalid       the configuration has faults, all named at once
 ├── PatternsInvalid     a pattern file has faults, all named at once
@@ -21,13 +21,13 @@ class JobmonError(Exception):
     exit_code = 1
 
 
-class SlurmUnavailable(JobmonError):
+class SchedulerUnavailable(JobmonError):
     """The scheduler did not answer. The same question may be answered later."""
 
     exit_code = 69  # EX_UNAVAILABLE of sysexits.h
 
 
-class SlurmRefused(JobmonError):
+class SchedulerRejected(JobmonError):
     """The scheduler refused. The same question will be refused again."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobmon_core.domain.autostart.command import NoWayBack
+from jobmon_core.domain.autostart.command import AutostartUnavailable
 
 # what stands for bytes that are no text: writing it back would change a line that is not ours
 _UNREADABLE = "\N{REPLACEMENT CHARACTER}"
@@ -28,22 +28,24 @@ class Crontab:
         """Return its text, empty where there is none yet.
 
         Raises:
-            NoWayBack: it can't be had: the program is missing, not allowed, or switched off.
+            AutostartUnavailable: it can't be had: the program is missing, not allowed, or switched off.
         """
         said = self.ask((self.program, "-l"))
         if not said.well:
             if any(words in said.words.lower() for words in _NONE_YET):
                 return ""
-            raise NoWayBack(said.words)
+            raise AutostartUnavailable(said.words)
         if _UNREADABLE in said.stdout:
-            raise NoWayBack(f"{self.program}: it holds bytes that are no UTF-8, which would be lost")
+            raise AutostartUnavailable(
+                f"{self.program}: it holds bytes that are no UTF-8, which would be lost"
+            )
         return said.stdout
 
     def change(self, edit: Callable[[str], str]) -> bool:
         """Put what ``edit`` makes of the text in its place; return whether that is another text.
 
         Raises:
-            NoWayBack: the program refused; its words say why.
+            AutostartUnavailable: the program refused; its words say why.
         """
         text = self.read()
         wanted = edit(text)
@@ -51,7 +53,7 @@ class Crontab:
             return False
         said = self._write(wanted) if wanted else self.ask((self.program, "-r"))
         if not said.well:
-            raise NoWayBack(said.words)
+            raise AutostartUnavailable(said.words)
         return True
 
     def _write(self, text: str) -> Said:
@@ -62,7 +64,7 @@ class Crontab:
                 file.flush()
                 return self.ask((self.program, file.name))
         except OSError as error:
-            raise NoWayBack(f"{error.filename or 'a temporary file'}: {error.strerror}") from error
+            raise AutostartUnavailable(f"{error.filename or 'a temporary file'}: {error.strerror}") from error
 
 
 def cron_runs(root: Path = _ROOT) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.autostart.command import NoWayBack
+from jobmon_core.domain.autostart.command import AutostartUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +23,7 @@ class UserUnits:
     folder: Path
     ask: Ask
 
-    def hindrance(self) -> str:
+    def unavailable_because(self) -> str:
         """Return why the user has no systemd here; empty where it answers."""
         said = self.ask((*_SYSTEMCTL, "show", "--property=Version"))
         return "" if said.well else said.words
@@ -42,14 +42,14 @@ class UserUnits:
         """Write unit files, and switch on the timers among them.
 
         Raises:
-            NoWayBack: the disk or systemd refused.
+            AutostartUnavailable: the disk or systemd refused.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             for name, text in files.items():
                 (self.folder / name).write_text(text, encoding="utf-8", newline="")
         except OSError as error:
-            raise NoWayBack(f"{error.filename} can't be written: {error.strerror}") from error
+            raise AutostartUnavailable(f"{error.filename} can't be written: {error.strerror}") from error
         self._tell("daemon-reload")
         self._tell("enable", "--now", *(name for name in files if name.endswith(".timer")))
 
@@ -57,7 +57,7 @@ class UserUnits:
         """Switch off the timers among these units and remove their files, also where no systemd answers.
 
         Raises:
-            NoWayBack: the disk refused.
+            AutostartUnavailable: the disk refused.
         """
         self.ask((*_SYSTEMCTL, "disable", "--now", *(name for name in names if name.endswith(".timer"))))
         try:
@@ -65,13 +65,13 @@ class UserUnits:
                 (self.folder / name).unlink(missing_ok=True)
                 self._link(name).unlink(missing_ok=True)
         except OSError as error:
-            raise NoWayBack(f"{error.filename} can't be removed: {error.strerror}") from error
+            raise AutostartUnavailable(f"{error.filename} can't be removed: {error.strerror}") from error
         self.ask((*_SYSTEMCTL, "daemon-reload"))
 
     def _tell(self, *words: str) -> None:
         said = self.ask((*_SYSTEMCTL, *words))
         if not said.well:
-            raise NoWayBack(said.words)
+            raise AutostartUnavailable(said.words)
 
     def _read(self, name: str) -> str:
         try:

@@ -5,17 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.store.job_lock import seize_job
+from jobmon_core.store.job_lock import acquire_job
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jobmon_core.lifecycle.process_state import Estate
+    from jobmon_core.lifecycle.process_state import ProcessState
 
-MOST_JOBS = 500  # that one monitor follows: each takes a descriptor, and many hosts allow 1,024
+MAX_JOBS = 500  # that one monitor follows: each takes a descriptor, and many hosts allow 1,024
 
 
-def claim(estate: Estate, job_id: str, watch: Callable[[str], None], log: Callable[[str], None]) -> None:
+def adopt_job(
+    process_state: ProcessState, job_id: str, watch: Callable[[str], None], log: Callable[[str], None]
+) -> None:
     """Take up one job that is offered, unless somebody has it.
 
     The lock is taken and the owner named first, and the offer is struck last, by the owner alone: who waits
@@ -23,22 +25,22 @@ def claim(estate: Estate, job_id: str, watch: Callable[[str], None], log: Callab
     a dead owner.
 
     Args:
-        estate: what this process has.
+        process_state: what this process has.
         job_id: the job.
         watch: begins to follow it; raises JobmonError where it can't be followed.
         log: tells what went wrong.
     """
-    if len(estate.locks) >= MOST_JOBS:
+    if len(process_state.locks) >= MAX_JOBS:
         return
     try:
-        if job_id not in estate.locks:
-            lock = seize_job(estate.home.monitors / f"{job_id}.lock")
+        if job_id not in process_state.locks:
+            lock = acquire_job(process_state.home.monitors / f"{job_id}.lock")
             if lock is None:
                 return
-            estate.locks[job_id] = lock
+            process_state.locks[job_id] = lock
             watch(job_id)
-            estate.sign_slot()
+            process_state.write_slot()
     except JobmonError as error:
         log(f"an offered job is not taken up: {error}")
-        estate.release(job_id)
-    estate.offers.withdraw(job_id)
+        process_state.release(job_id)
+    process_state.handoffs.remove(job_id)

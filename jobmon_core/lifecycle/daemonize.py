@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
 from jobmon_core.domain.errors import JobmonError, StorageFailed
-from jobmon_core.lifecycle.process_state import Estate
+from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.store.home import Home
-from jobmon_core.store.job_lock import seize_jobs
-from jobmon_core.store.monitor_slots import Slots
+from jobmon_core.store.job_lock import acquire_jobs
+from jobmon_core.store.monitor_slots import MonitorSlots
 from jobmon_core.system.clock import SystemClock
-from jobmon_core.system.files import opened_private
+from jobmon_core.system.files import open_private
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ def load() -> None:
     import daemon  # noqa: F401 - loaded for later
 
 
-def become_monitor(
+def daemonize(
     root: str, ceiling: int, job_ids: Sequence[str], word: int, *, beyond: bool = False
 ) -> NoReturn:
     """Detach, own, exec; never return into the copy of the command.
@@ -50,24 +50,26 @@ def become_monitor(
     """
     home = Home(Path(root))
     try:
-        slot = Slots(home.slots).take(ceiling)
+        slot = MonitorSlots(home.slots).acquire(ceiling)
         # where who gave the order is gone, nobody hands the jobs to others: they need this monitor after all
-        if slot is None and not beyond and told(word, FULL):
+        if slot is None and not beyond and write_status(word, LIMIT_REACHED):
             os._exit(0)
         _detach(home, job_ids[0], [word] if slot is None else [word, slot])
         # an exec keeps both: a request that comes before the monitor can take it waits for it
         signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         _allow_many_files()
-        estate = Estate(home, seize_jobs(home.monitors, job_ids), slot, ceiling, _cpu_s())
-        estate.sign_slot()
-        told(word, READY + " ".join(estate.locks) if estate.locks else BUSY)  # heard or not
-        if estate.locks:
-            estate.become_monitor()
+        process_state = ProcessState(home, acquire_jobs(home.monitors, job_ids), slot, ceiling, _cpu_s())
+        process_state.write_slot()
+        write_status(
+            word, READY + " ".join(process_state.locks) if process_state.locks else ALREADY_OWNED
+        )  # heard or not
+        if process_state.locks:
+            process_state.exec_monitor()
     except JobmonError as error:
-        told(word, str(error))
+        write_status(word, str(error))
     except BaseException as error:  # noqa: BLE001 - whatever it was, the command tells its user
-        told(word, f"{type(error).__name__}: {error}")
+        write_status(word, f"{type(error).__name__}: {error}")
     finally:
         os._exit(1)
 
@@ -104,17 +106,17 @@ def _allow_many_files() -> None:
 
 def _opened_log(path: Path) -> BinaryIO:
     try:
-        return open(opened_private(path, os.O_WRONLY | os.O_APPEND), "ab")
+        return open(open_private(path, os.O_WRONLY | os.O_APPEND), "ab")
     except OSError as error:
         raise StorageFailed(f"{path} can't be written: {error.strerror}") from error
 
 
 READY = "ready "  # followed by the jobs that it holds
-BUSY = "busy"  # others hold all of them
-FULL = "full"  # there are as many monitors as there may be
+ALREADY_OWNED = "busy"  # others hold all of them
+LIMIT_REACHED = "full"  # there are as many monitors as there may be
 
 
-def told(pipe: int, word: str) -> bool:
+def write_status(pipe: int, word: str) -> bool:
     """Say something on a pipe; return whether anybody is there to hear it."""
     try:
         os.write(pipe, word.encode(errors="replace"))

@@ -17,24 +17,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.lifecycle.daemonize import READY, told
+from jobmon_core.lifecycle.daemonize import READY, write_status
 from jobmon_core.system.clock import SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jobmon_core.lifecycle.process_state import Estate
+    from jobmon_core.lifecycle.process_state import ProcessState
 
 _START_TIMEOUT_S = 120.0  # a home on a slow file system, a thousand jobs
 
 
-def hand_over(estate: Estate, become: Callable[[Estate], NoReturn] | None = None) -> str:
+def hand_over(process_state: ProcessState, become: Callable[[ProcessState], NoReturn] | None = None) -> str:
     """Hand everything to a fresh process; return why that failed, empty where it did not.
 
     Where it did not, the caller has to leave at once; where it did, all is the caller's own as before.
 
     Args:
-        estate: what is handed over; nothing of the jobs may be unsaved.
+        process_state: what is handed over; nothing of the jobs may be unsaved.
         become: what the copy does to become the new monitor; by default the real thing.
     """
     try:
@@ -48,7 +48,7 @@ def hand_over(estate: Estate, become: Callable[[Estate], NoReturn] | None = None
         os.close(writing)
         return f"no process could be started: {error.strerror}"
     if pid == 0:
-        _succeed(estate, writing, become or type(estate).become_monitor)
+        _succeed(process_state, writing, become or type(process_state).exec_monitor)
     os.close(writing)
     try:
         word = _heard(reading)
@@ -57,39 +57,41 @@ def hand_over(estate: Estate, become: Callable[[Estate], NoReturn] | None = None
     if word == READY:
         _forward_requests(pid)
         return ""
-    return _taken_back(estate, pid, word)
+    return _taken_back(process_state, pid, word)
 
 
-def report(estate: Estate, *, is_able: bool) -> bool:
+def complete_handover(process_state: ProcessState, *, is_able: bool) -> bool:
     """Name this process the owner of everything, and tell the predecessor so.
 
     Args:
-        estate: what this process was handed.
+        process_state: what this process was handed.
         is_able: whether it could take up every job.
 
     Returns:
         False where it could not, or the disk refused, and the predecessor, who lives, takes everything back.
     """
-    pipe, estate.predecessor = estate.predecessor, None
+    pipe, process_state.handover_pipe = process_state.handover_pipe, None
     if pipe is None:
         return True
     with open(pipe, "wb", buffering=0):  # closed at the end: the predecessor waits for that
-        if not is_able and told(pipe, "it could not take up every job"):
+        if not is_able and write_status(pipe, "it could not take up every job"):
             return False
         try:
-            estate.sign()
+            process_state.write_owner()
         except StorageFailed as error:
             # where nobody is there to take it back: better unnamed than unwatched
-            return not told(pipe, str(error))
-        told(pipe, READY)
+            return not write_status(pipe, str(error))
+        write_status(pipe, READY)
         return True
 
 
-def _succeed(estate: Estate, writing: int, become: Callable[[Estate], NoReturn]) -> NoReturn:
+def _succeed(
+    process_state: ProcessState, writing: int, become: Callable[[ProcessState], NoReturn]
+) -> NoReturn:
     """Become the new monitor; never return into the copy of the old one."""
     try:
         os.set_inheritable(writing, True)
-        become(replace(estate, predecessor=writing))
+        become(replace(process_state, handover_pipe=writing))
     except BaseException as error:  # noqa: BLE001 - whatever it was, the old monitor hears of it
         os.write(writing, f"{type(error).__name__}: {error}".encode(errors="replace"))
     finally:
@@ -116,7 +118,7 @@ def _forward_requests(pid: int) -> None:
             os.kill(pid, number)
 
 
-def _taken_back(estate: Estate, pid: int, word: str) -> str:
+def _taken_back(process_state: ProcessState, pid: int, word: str) -> str:
     """End what is left of the copy and name ourselves again."""
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
@@ -124,7 +126,7 @@ def _taken_back(estate: Estate, pid: int, word: str) -> str:
         os.waitpid(pid, 0)
     why = word or "the new process ended without a word"
     try:
-        estate.sign()
+        process_state.write_owner()
     except StorageFailed as error:
         return f"{why}; {error}"
     return why

@@ -23,7 +23,7 @@ _START_TIMEOUT_S = 30.0
 _STDIN, _STDOUT, _STDERR = range(3)
 
 
-class Standby:
+class PreforkedMonitor:
     """The copy, and the two pipes to it; it takes one order, or is dismissed."""
 
     def __init__(self) -> None:
@@ -46,9 +46,11 @@ class Standby:
         os.close(order)
         os.close(word)
         self._pid, self._orders, self._words = pid, orders, words
-        self.waits = True  # for its order
+        self.is_waiting = True  # for its order
 
-    def send(self, home: Path, ceiling: int, job_ids: Sequence[str], *, beyond: bool = False) -> str:
+    def become_monitor(
+        self, home: Path, ceiling: int, job_ids: Sequence[str], *, beyond: bool = False
+    ) -> str:
         """Have it become the monitor of these jobs; return its word, empty where it gave none.
 
         It refuses where ``ceiling`` monitors run already, unless it may go ``beyond``.
@@ -60,7 +62,7 @@ class Standby:
                     errors="surrogateescape"
                 ),
             )
-        self.waits = False
+        self.is_waiting = False
         os.close(self._orders)
         word = _read(self._words, _START_TIMEOUT_S)
         if not word:
@@ -69,10 +71,10 @@ class Standby:
         self._forget()
         return word.decode(errors="replace")
 
-    def dismiss(self) -> None:
+    def discard(self) -> None:
         """Send it away, if it still waits."""
-        if self.waits:
-            self.waits = False
+        if self.is_waiting:
+            self.is_waiting = False
             os.close(self._orders)
             self._forget()
 
@@ -92,7 +94,7 @@ def _stand_by(order: int, word: int) -> NoReturn:
         said = _read(order, None).decode(errors="surrogateescape")
         if said:
             home, ceiling, beyond, *job_ids = said.split("\n")
-            daemonize.become_monitor(home, int(ceiling), job_ids, word, beyond=bool(int(beyond)))
+            daemonize.daemonize(home, int(ceiling), job_ids, word, beyond=bool(int(beyond)))
     except Exception as error:  # noqa: BLE001 - whatever it was, the command tells its user
         os.write(word, f"{type(error).__name__}: {error}".encode(errors="replace"))
     finally:

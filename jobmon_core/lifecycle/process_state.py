@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from jobmon_core.store.handoffs import Offers
+from jobmon_core.store.handoffs import Handoffs
 from jobmon_core.store.home import Home
-from jobmon_core.store.monitor_slots import Holder, Slots, sign
+from jobmon_core.store.monitor_slots import MonitorSlots, SlotHolder, write_slot_holder
 from jobmon_core.store.owner import Owner, OwnerRecord
-from jobmon_core.system.env_fingerprint import surroundings
+from jobmon_core.system.env_fingerprint import env_fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,16 +22,16 @@ _NONE = -1
 
 
 @dataclass(slots=True)
-class Estate:
+class ProcessState:
     """The locks of the jobs that this process follows, its place among the monitors, and its allowance."""
 
     home: Home
     locks: dict[str, int] = field(default_factory=dict)  # job id -> descriptor of its lock
     slot: int | None = None  # the descriptor of its place; None for one that was started beyond the ceiling
-    ceiling: int = 0  # how many monitors there may be
-    cpu_s: float = float("inf")  # how much CPU time this process may take before it hands over
-    predecessor: int | None = None  # the pipe to whoever waits for our first word
-    mark: str = field(default_factory=lambda: surroundings(os.environ))
+    max_monitors: int = 0  # how many monitors there may be
+    cpu_budget_s: float = float("inf")  # how much CPU time this process may take before it hands over
+    handover_pipe: int | None = None  # the pipe to whoever waits for our first word
+    env_fingerprint: str = field(default_factory=lambda: env_fingerprint(os.environ))
 
     def __iter__(self) -> Iterator[int]:
         """Yield the descriptors that a child must not keep: they would outlive this process in it."""
@@ -40,7 +40,7 @@ class Estate:
             yield self.slot
 
     @classmethod
-    def of(cls, words: Sequence[str]) -> Estate:
+    def from_argv(cls, words: Sequence[str]) -> ProcessState:
         """Read what `words` wrote."""
         root, mark, ceiling, cpu_s, slot, predecessor, locks, *job_ids = words
         held = dict(zip(job_ids, map(int, locks.split(",")), strict=True))
@@ -48,25 +48,25 @@ class Estate:
             Home(Path(root)), held, _given(slot), int(ceiling), float(cpu_s), _given(predecessor), mark
         )
 
-    def words(self) -> list[str]:
+    def to_argv(self) -> list[str]:
         """Return what `of` reads, as arguments of a program."""
-        numbers = (_NONE if number is None else number for number in (self.slot, self.predecessor))
+        numbers = (_NONE if number is None else number for number in (self.slot, self.handover_pipe))
         locks = ",".join(map(str, self.locks.values()))
         return [
             str(self.home.root),
-            self.mark,
-            str(self.ceiling),
-            str(self.cpu_s),
+            self.env_fingerprint,
+            str(self.max_monitors),
+            str(self.cpu_budget_s),
             *map(str, numbers),
             locks,
             *self.locks,
         ]
 
-    def become_monitor(self) -> NoReturn:
+    def exec_monitor(self) -> NoReturn:
         """Become the slim monitor: same pid, same locks, none of this process's memory."""
-        os.execv(sys.executable, [sys.executable, "-P", "-m", _MODULE, *self.words()])  # noqa: S606 - our own
+        os.execv(sys.executable, [sys.executable, "-P", "-m", _MODULE, *self.to_argv()])  # noqa: S606 - our own
 
-    def sign(self) -> None:
+    def write_owner(self) -> None:
         """Name this process as the owner of the jobs and of its place, whichever process was that before.
 
         Raises:
@@ -74,27 +74,29 @@ class Estate:
         """
         for job_id in self.locks:
             OwnerRecord(self.home.monitors / f"{job_id}.owner").write(Owner.this_process())
-        self.sign_slot()
+        self.write_slot()
 
-    def sign_slot(self) -> None:
+    def write_slot(self) -> None:
         """Say in its place who this is and how many jobs it has."""
         if self.slot is not None:
-            sign(self.slot, Holder(Owner.this_process(), len(self.locks), self.mark))
+            write_slot_holder(
+                self.slot, SlotHolder(Owner.this_process(), len(self.locks), self.env_fingerprint)
+            )
 
-    def want_slot(self) -> None:
+    def acquire_slot(self) -> None:
         """Take a place that has become free, where this process has none.
 
         Raises:
             StorageFailed: the file system refused it.
         """
-        if self.slot is None and self.ceiling:
-            self.slot = Slots(self.home.slots).take(self.ceiling)
-            self.sign_slot()
+        if self.slot is None and self.max_monitors:
+            self.slot = MonitorSlots(self.home.slots).acquire(self.max_monitors)
+            self.write_slot()
 
     @property
-    def offers(self) -> Offers:
+    def handoffs(self) -> Handoffs:
         """What is offered to this process, among others."""
-        return Offers(self.home.offers, self.mark)
+        return Handoffs(self.home.handoffs, self.env_fingerprint)
 
     def release(self, job_id: str) -> None:
         """Let go of a job; whoever wants to take it up again can."""
@@ -102,7 +104,7 @@ class Estate:
         if lock is not None:
             OwnerRecord(self.home.monitors / f"{job_id}.owner").remove()
             os.close(lock)
-            self.sign_slot()
+            self.write_slot()
 
 
 def _given(number: str) -> int | None:

@@ -12,12 +12,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.context import Workshop
+from jobmon_core.context import Context
 from jobmon_core.domain.errors import AlreadyWatched, StateUnreadable, StorageFailed
-from jobmon_core.lifecycle.health import STALE_AFTER_S, Health, Snapshot, snapshot
-from jobmon_core.lifecycle.process_state import Estate
+from jobmon_core.lifecycle.health import Health, JobStatus, job_status
+from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.store.home import Home
-from jobmon_core.store.job_lock import own_for_life
+from jobmon_core.store.job_lock import acquire_ownership
+from jobmon_core.store.owner import STALE_AFTER_S
 from jobmon_core.system.clock import SystemClock, Wake
 
 if TYPE_CHECKING:
@@ -33,9 +34,9 @@ _TAKES_NO_MORE = "sentinel"  # no submission offers its job to a monitor of such
 class Sentinel:
     """Looks after one watched job until its monitor has told all, or is gone."""
 
-    def __init__(self, shop: Workshop, job_id: str, log: Callable[[str], None]) -> None:
+    def __init__(self, ctx: Context, job_id: str, log: Callable[[str], None]) -> None:
         """Set up for the job with this state id; ``log`` takes what is worth reading later."""
-        self._shop = shop
+        self._ctx = ctx
         self._job_id = job_id
         self._log = log
         self._said = ""
@@ -46,17 +47,17 @@ class Sentinel:
             if found and found.health not in _WAITS and (lock := self._claimed()) is not None:
                 self._log(f"{_gone(found)}; this sentinel takes over")
                 return lock
-            if self._shop.clock.wait(_LOOK_S) is Wake.LEAVE:
+            if self._ctx.clock.wait(_LOOK_S) is Wake.TERMINATE:
                 who = _monitor(found) if found else "its monitor"
                 self._log(f"its time is up, and {who} has not told all yet: it is left to it")
                 return None
         self._log(_why_done(found.job))
         return None
 
-    def _look(self) -> Snapshot | None:
+    def _look(self) -> JobStatus | None:
         """Return the job as it stands; None where its state can't be read now, as while a server is away."""
         try:
-            found = snapshot(self._shop, self._shop.store.load(self._job_id))
+            found = job_status(self._ctx, self._ctx.store.load(self._job_id))
         except StateUnreadable as error:
             self._say_once(f"{error}; tries again")
             return None
@@ -67,7 +68,7 @@ class Sentinel:
     def _claimed(self) -> int | None:
         """Take the lock, which names this process as the owner; None where that can't be done now."""
         try:
-            return own_for_life(self._shop.home.monitors / f"{self._job_id}.lock")
+            return acquire_ownership(self._ctx.home.monitors / f"{self._job_id}.lock")
         except AlreadyWatched as error:
             self._say_once(f"left to another one: {error}")
         except StorageFailed as error:
@@ -82,21 +83,21 @@ class Sentinel:
 
 _WAITS = {
     Health.ALIVE: "is at work: it is left to it",
-    Health.ELSEWHERE: f"gave a sign lately: it is left to it, unless it is silent for {STALE_AFTER_S:.0f} s",
+    Health.REMOTE: f"gave a sign lately: it is left to it, unless it is silent for {STALE_AFTER_S:.0f} s",
 }
 
 
-def _monitor(found: Snapshot) -> str:
+def _monitor(found: JobStatus) -> str:
     return str(found.owner or "its monitor")
 
 
-def _gone(found: Snapshot) -> str:
+def _gone(found: JobStatus) -> str:
     silent = f"gave no sign for more than {STALE_AFTER_S:.0f} s"
     return f"{_monitor(found)} {silent if found.health is Health.STALE else 'is gone'}"
 
 
 def _why_done(job: WatchedJob) -> str:
-    if job.dropped_s is not None:
+    if job.unwatched_s is not None:
         return "nothing to do: `jobmon cancel` ended the watch"
     if job.undelivered:
         return f"nothing to do: {job.undelivered} messages were given up; `jobmon show {job.ref}` says why"
@@ -107,12 +108,12 @@ def main() -> None:
     """Run on a node: ``HOME STATE_ID``."""
     os.umask(_UMASK)
     signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
-    shop, job_id = Workshop(Home(Path(sys.argv[1])), os.environ), sys.argv[2]
-    logbook = shop.monitor_log(job_id)
+    ctx, job_id = Context(Home(Path(sys.argv[1])), os.environ), sys.argv[2]
+    logbook = ctx.monitor_log(job_id)
     name = f"sentinel {os.environ.get('SLURM_JOB_ID', os.getpid())} on {os.uname().nodename}"
-    lock = Sentinel(shop, job_id, lambda event: logbook.write(f"{name}: {event}")).lock_to_take_over()
+    lock = Sentinel(ctx, job_id, lambda event: logbook.write(f"{name}: {event}")).lock_to_take_over()
     if lock is not None:
-        Estate(shop.home, {job_id: lock}, mark=_TAKES_NO_MORE).become_monitor()
+        ProcessState(ctx.home, {job_id: lock}, env_fingerprint=_TAKES_NO_MORE).exec_monitor()
 
 
 if __name__ == "__main__":

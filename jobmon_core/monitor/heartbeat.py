@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.heartbeat import HeartbeatUrl, is_due, wait_after
 from jobmon_core.system.files import read_own, write_atomically
-from jobmon_core.system.lock import turn
-from jobmon_core.system.worker import ChildFailed, Children
+from jobmon_core.system.lock import try_lock
+from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,14 +28,14 @@ class Heartbeat:
 
     settings: Callable[[], Settings]
     call: Callable[[HeartbeatUrl], str]  # returns why it failed, empty where it did not
-    children: Children
+    children: Worker
     clock: Clock
     stamp: Path  # holds when the address was last called (Unix seconds)
     log: Callable[[str], None]
     _heard_s: float = field(default=0.0, init=False)
     _failures: int = field(default=0, init=False)
 
-    def after_pass(self, heard_s: float | None) -> None:
+    def after_poll(self, heard_s: float | None) -> None:
         """Call the address if the scheduler answered since the last pass and it is time.
 
         Whatever comes of it, the watch goes on.
@@ -58,12 +58,12 @@ class Heartbeat:
             return
         try:
             self._note(self.children.run(str, lambda: self.call(address), _ATTEMPT_TIMEOUT_S))
-        except ChildFailed:
+        except WorkerFailed:
             self._note(f"{address} could not be called")  # the child's own words might show the address
 
     def _is_my_turn(self, every_s: float) -> bool:
         """Stamp the time, unless a monitor of this home called within the interval, or is about to."""
-        with turn(self.stamp.with_suffix(".lock")) as mine:
+        with try_lock(self.stamp.with_suffix(".lock")) as mine:
             now_s = self.clock.now()
             due = mine and is_due(now_s, self._last_s(), wait_after(self._failures, every_s))
             if due:

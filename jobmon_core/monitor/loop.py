@@ -11,7 +11,7 @@ from jobmon_core.system.clock import Clock, Wake
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from jobmon_core.monitor.job_monitor import Supervisor
+    from jobmon_core.monitor.job_monitor import JobMonitor
 
     Log = Callable[[str, str], None]  # of a job, an event
 
@@ -21,31 +21,33 @@ _HANDOVER_AGAIN_S = 300.0  # after one that failed
 _CODE_AGAIN_S = 300.0  # between two starts for lack of code: the new one may lack it too
 
 
-class Monitor:
+class MonitorLoop:
     """A set of supervisors, each called when it is due."""
 
-    def __init__(self, supervisors: dict[str, Supervisor], clock: Clock, beat: Callable[[str], None]) -> None:
+    def __init__(
+        self, job_monitors: dict[str, JobMonitor], clock: Clock, beat: Callable[[str], None]
+    ) -> None:
         """Watch ``supervisors``, by the ids of their jobs; ``beat`` gives a sign of life for one.
 
         It may put another supervisor in the place of the one that is there.
         """
-        self._supervisors = supervisors
-        self._due = dict.fromkeys(supervisors, 0.0)
+        self._job_monitors = job_monitors
+        self._due = dict.fromkeys(job_monitors, 0.0)
         self._clock = clock
         self._beat = beat
         self._unsaved: set[str] = set()  # jobs of which the disk may not hold what is known
         self.lacks_code = False  # jobmon was moved, removed or replaced since this process began
 
-    def add(self, job_id: str, supervisor: Supervisor) -> None:
+    def add(self, job_id: str, job_monitor: JobMonitor) -> None:
         """Watch one more job from now on, or one anew."""
-        if job_id in self._supervisors:
-            self.drop(job_id)
-        self._supervisors[job_id] = supervisor
+        if job_id in self._job_monitors:
+            self.remove(job_id)
+        self._job_monitors[job_id] = job_monitor
         self._due[job_id] = 0.0
 
-    def drop(self, job_id: str) -> None:
+    def remove(self, job_id: str) -> None:
         """Watch a job no longer."""
-        self._supervisors.pop(job_id).leave()
+        self._job_monitors.pop(job_id).stop()
         del self._due[job_id]
         self._unsaved.discard(job_id)
 
@@ -54,22 +56,22 @@ class Monitor:
         """Whether the disk holds everything, so that another process may take over."""
         return not self._unsaved
 
-    def pass_over(self, log: Callable[[str, str], None], done: Callable[[str], None]) -> tuple[str, ...]:
+    def run_due(self, log: Callable[[str, str], None], done: Callable[[str], None]) -> tuple[str, ...]:
         """Call every supervisor that is due; return the jobs that are left to follow.
 
         Trouble with one job leaves the others alone.
         """
-        for job_id in list(self._supervisors):
+        for job_id in list(self._job_monitors):
             try:
                 self._beat(job_id)
                 if self._due[job_id] > self._clock.now():
                     continue
                 self._unsaved.add(job_id)
-                due = self._supervisors[job_id].round()
+                due = self._job_monitors[job_id].poll_once()
                 self._unsaved.discard(job_id)
             except AlreadyWatched as error:
                 log(job_id, f"left alone from now on: {error}")
-                self.drop(job_id)
+                self.remove(job_id)
                 continue
             except JobmonError as error:
                 log(job_id, f"trouble: {error}")
@@ -79,21 +81,21 @@ class Monitor:
                 log(job_id, describe_fault(error))
                 due = self._clock.now() + _AFTER_TROUBLE_S
             if due is None:
-                self.drop(job_id)
+                self.remove(job_id)
                 done(job_id)
             else:
                 self._due[job_id] = due
-        return tuple(self._supervisors)
+        return tuple(self._job_monitors)
 
-    def heard_s(self) -> float | None:
+    def last_answer_s(self) -> float | None:
         """Return when the scheduler last answered (Unix seconds); None where it does not now."""
-        return heard_s(supervisor.job for supervisor in self._supervisors.values())
+        return heard_s(job_monitor.job for job_monitor in self._job_monitors.values())
 
     def wait(self) -> Wake:
         """Sleep until something is due; a request makes everything due."""
         now_s = self._clock.now()
         wake = self._clock.wait(min(min(self._due.values()) - now_s, _HEARTBEAT_S))
-        if wake is Wake.ASKED:
+        if wake is Wake.NOTIFIED:
             self._due = dict.fromkeys(self._due, 0.0)
         return wake
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import HeartbeatUrl  # noqa: TC001 - the codec reads it at run time
 from jobmon_core.domain.tracking.policy import Policy
-from jobmon_core.system.worker import ChildFailed, Children
+from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,7 @@ class SettingsReader:
 
     path: Path
     configuration: Callable[[], Config]
-    children: Children
+    children: Worker
     _stamp: tuple[int, ...] = field(default=(), init=False)
     _read: Settings | None = field(default=None, init=False)
 
@@ -65,7 +65,7 @@ class SettingsReader:
     def _in_a_child(self) -> Settings:
         try:
             return self.children.run(Settings, self._now, _READ_TIMEOUT_S)
-        except ChildFailed:  # a host without room for another process must not change how jobs are watched
+        except WorkerFailed:  # a host without room for another process must not change how jobs are watched
             return self._now()
 
     def _now(self) -> Settings:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jobmon_core.domain.delivery.outbox import Owed, Receipt
+    from jobmon_core.domain.delivery.outbox import OutboxEntry, Receipt
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
+class HttpRequest:
     """One request to be posted. The URL is a secret and is in no representation."""
 
     url: str = field(repr=False)
@@ -22,7 +22,7 @@ class Outgoing:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class HttpResponse:
     """The other side answered. Names of headers are in lower case; a long body is cut."""
 
     status: int
@@ -44,13 +44,13 @@ class MaybeSent:
     why: str
 
 
-Answer = Reply | NotSent | MaybeSent
+Answer = HttpResponse | NotSent | MaybeSent
 
 
 class Post(Protocol):
     """How a request goes out; the one implementation that uses a network is ``http.post``."""
 
-    def __call__(self, outgoing: Outgoing, timeout_s: float) -> Answer:
+    def __call__(self, outgoing: HttpRequest, timeout_s: float) -> Answer:
         """Post a request and return what came of it; a failure is a value, never an exception."""
 
 
@@ -61,16 +61,16 @@ class Channel(Protocol):
     def name(self) -> str:
         """What it is called in front of people, without its secret."""
 
-    def payload(self, owed: Owed) -> Mapping[str, object]:
+    def payload(self, entry: OutboxEntry) -> Mapping[str, object]:
         """Return the JSON object that tells what is owed, within every limit of the channel."""
 
-    def verdict(self, answer: Answer) -> Receipt:
+    def receipt(self, answer: Answer) -> Receipt:
         """Judge what came of a post."""
 
     def post(self, payload: Mapping[str, object]) -> Answer:
         """Send a payload, once."""
 
 
-def deliver(channel: Channel, owed: Owed) -> Receipt:
+def deliver(channel: Channel, entry: OutboxEntry) -> Receipt:
     """Make one attempt to deliver what is owed; the caller has noted before that it begins."""
-    return channel.verdict(channel.post(channel.payload(owed)))
+    return channel.receipt(channel.post(channel.payload(entry)))

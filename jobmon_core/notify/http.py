@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from jobmon_core.domain.webhook import is_loopback, mask_webhooks
-from jobmon_core.notify.base import Answer, MaybeSent, NotSent, Outgoing, Reply
+from jobmon_core.notify.base import Answer, HttpRequest, HttpResponse, MaybeSent, NotSent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ _OTHER_PATH = re.compile(r'("[A-Z]+ )(?!/api/v?[0-9]*/?webhooks/)\S+')
 _TALKATIVE = ("urllib3.connectionpool", "urllib3.util.retry")  # log whole URLs at DEBUG and WARNING
 
 
-def post(outgoing: Outgoing, timeout_s: float) -> Answer:
+def post(outgoing: HttpRequest, timeout_s: float) -> Answer:
     """Post ``outgoing`` and return the answer, or how far it got.
 
     Args:
@@ -68,7 +68,9 @@ class _Body(io.BytesIO):
         return super().read(size)
 
 
-def _exchange(session: requests.Session, outgoing: Outgoing, body: _Body, timeout_s: float) -> Reply:
+def _exchange(
+    session: requests.Session, outgoing: HttpRequest, body: _Body, timeout_s: float
+) -> HttpResponse:
     """Send the request and read the answer; raises what requests and urllib3 raise."""
     session.auth = _no_credentials  # what is set here keeps ~/.netrc out
     host = urlsplit(outgoing.url).hostname or ""
@@ -90,7 +92,7 @@ def _exchange(session: requests.Session, outgoing: Outgoing, body: _Body, timeou
         proxies={"no_proxy": host} if is_loopback(host) else None,
     ) as response:
         named = {name.lower(): value for name, value in response.headers.items()}
-        return Reply(response.status_code, named, _read(response, timeout_s))
+        return HttpResponse(response.status_code, named, _read(response, timeout_s))
 
 
 def _read(response: requests.Response, timeout_s: float) -> bytes:

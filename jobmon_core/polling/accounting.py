@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.slurm.rows import NO_HURRY_S, Disabled, Unreachable
-from jobmon_core.store.shared_answers import ReplyFile, SharedReply, shared_reply
-from jobmon_core.system.lock import turn
+from jobmon_core.store.shared_answers import SharedAnswer, StoredAnswer, stored_answer
+from jobmon_core.system.lock import try_lock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -32,7 +32,7 @@ class SharedAccounting:
     """
 
     scheduler: Scheduler
-    file: ReplyFile
+    file: SharedAnswer
     clock: Clock
     others: Callable[[], Iterable[int]] = tuple
 
@@ -44,7 +44,7 @@ class SharedAccounting:
         ``within_s``: how long the asker can wait for it, given whether the last question, a moment ago, had
         no answer.
         """
-        with turn(self.file.lock_path) as mine:
+        with try_lock(self.file.lock_path) as mine:
             if not mine:
                 return None
             reply = self.file.read()
@@ -62,13 +62,13 @@ class SharedAccounting:
         """Return an answer asked for at ``since_s`` or later, if there is one; ask for nothing."""
         return self._found(self.file.read(), job_id, since_s)
 
-    def _found(self, reply: SharedReply, job_id: int, since_s: float) -> AccountingAnswer | None:
+    def _found(self, reply: StoredAnswer, job_id: int, since_s: float) -> AccountingAnswer | None:
         for known in (reply, *reply.earlier):
             if job_id in known.about and since_s <= known.asked_s <= self.clock.now():
                 return self._answer(known, job_id)
         return None
 
-    def _is_silence(self, reply: SharedReply) -> bool:
+    def _is_silence(self, reply: StoredAnswer) -> bool:
         """Whether accounting did not answer when it was last asked, a moment ago."""
         return bool(reply.problem) and 0 <= self.clock.now() - reply.asked_s < _SILENT_S
 
@@ -77,17 +77,17 @@ class SharedAccounting:
         now_s = self.clock.now()
         return 0 <= now_s - max(since_s) < COALESCE_S and 0 <= now_s - min(since_s) < COLLECTED_AT_MOST_S
 
-    def _ask(self, known: SharedReply, wanted: dict[str, float], within_s: float) -> SharedReply:
+    def _ask(self, known: StoredAnswer, wanted: dict[str, float], within_s: float) -> StoredAnswer:
         asked_s = self.clock.now()
         earlier = tuple(_still_kept((known, *known.earlier), asked_s))
         told = {job_id for each in earlier for job_id in each.about}
         job_ids = tuple(sorted({*map(int, wanted), *(other for other in self.others() if other not in told)}))
-        answer = shared_reply(self.scheduler.ask_accounting(job_ids, within_s), asked_s)
+        answer = stored_answer(self.scheduler.ask_accounting(job_ids, within_s), asked_s)
         reply = replace(answer, about=job_ids, earlier=earlier)
         self.file.write(reply)
         return reply
 
-    def _answer(self, reply: SharedReply, job_id: int) -> AccountingAnswer:
+    def _answer(self, reply: StoredAnswer, job_id: int) -> AccountingAnswer:
         if reply.disabled:
             return Disabled()
         if reply.problem:
@@ -95,7 +95,7 @@ class SharedAccounting:
         return self.scheduler.read_accounting(reply.text, job_id)
 
 
-def _still_kept(replies: Iterable[SharedReply], now_s: float) -> Iterator[SharedReply]:
+def _still_kept(replies: Iterable[StoredAnswer], now_s: float) -> Iterator[StoredAnswer]:
     """Yield the answers that somebody may still have to read, the newest first."""
     room = _KEPT_LETTERS
     for reply in replies:

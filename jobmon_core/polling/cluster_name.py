@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.store.shared_answers import ReplyFile, SharedReply
+from jobmon_core.store.shared_answers import SharedAnswer, StoredAnswer
 
 if TYPE_CHECKING:
     from jobmon_core.scheduler.base import Scheduler
@@ -20,7 +20,7 @@ class SharedClusterName:
     """The name of the cluster that this host talks to: asked for once a day, whatever the monitors."""
 
     scheduler: Scheduler
-    file: ReplyFile
+    file: SharedAnswer
     clock: Clock
 
     def get(self) -> str:
@@ -32,7 +32,7 @@ class SharedClusterName:
             return known.text
         name = self.scheduler.cluster_name()
         # a host does not change its cluster while that one is away: what it was is better than nothing
-        reply = SharedReply(self.clock.now(), name or known.text, "" if name else "no answer")
+        reply = StoredAnswer(self.clock.now(), name or known.text, "" if name else "no answer")
         self.file.write(reply)
         return reply.text
 

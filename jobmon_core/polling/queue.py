@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.slurm.rows import Unreachable
-from jobmon_core.store.shared_answers import ReplyFile, SharedReply, shared_reply
-from jobmon_core.system.lock import turn
+from jobmon_core.store.shared_answers import SharedAnswer, StoredAnswer, stored_answer
+from jobmon_core.system.lock import try_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -42,12 +42,12 @@ class SharedQueue:
     """
 
     scheduler: Scheduler
-    file: ReplyFile
+    file: SharedAnswer
     clock: Clock
     _followed: dict[int, int] = field(default_factory=dict, init=False)  # parts of one array share an id
     _views: dict[int, QueueView] = field(default_factory=dict, init=False)  # of those that are followed
     _stamp: Stamp | None = field(default=None, init=False)  # of the answer that the views are of
-    _unwritten: SharedReply = field(default_factory=SharedReply, init=False)  # which the disk refused
+    _unwritten: StoredAnswer = field(default_factory=StoredAnswer, init=False)  # which the disk refused
 
     def follow(self, job_id: int) -> None:
         """Read the next answers for this job too."""
@@ -69,7 +69,7 @@ class SharedQueue:
         view = self._view(job_id)
         if self._is_fresh(view, max_age_s):
             return view
-        with turn(self.file.lock_path) as mine:
+        with try_lock(self.file.lock_path) as mine:
             if not mine:
                 return view if isinstance(view.answer, Unreachable) else None
             view = self._view(job_id)
@@ -98,10 +98,10 @@ class SharedQueue:
             self._stamp = stamp
         return self._views[job_id]
 
-    def _latest(self) -> SharedReply:
+    def _latest(self) -> StoredAnswer:
         return max(self.file.read(), self._unwritten, key=lambda reply: reply.asked_s)
 
-    def _read(self, reply: SharedReply, job_ids: set[int]) -> dict[int, QueueView]:
+    def _read(self, reply: StoredAnswer, job_ids: set[int]) -> dict[int, QueueView]:
         came_s = reply.asked_s + reply.took_s
         if reply.problem:
             silence = QueueView(reply.asked_s, Unreachable(reply.problem), came_s)
@@ -109,7 +109,7 @@ class SharedQueue:
         rows = self._rows(reply, job_ids)
         return {job_id: QueueView(reply.asked_s, rows[job_id], came_s) for job_id in job_ids}
 
-    def _rows(self, reply: SharedReply, job_ids: set[int]) -> dict[int, tuple[QueueRow, ...]]:
+    def _rows(self, reply: StoredAnswer, job_ids: set[int]) -> dict[int, tuple[QueueRow, ...]]:
         """Return what an answer lists of each job; nothing where nobody has asked yet, or nobody answered."""
         rows = self.scheduler.read_queue(reply.text, job_ids) if reply.asked_s and not reply.problem else ()
         of_job: dict[int, list[QueueRow]] = {job_id: [] for job_id in job_ids}
@@ -119,7 +119,7 @@ class SharedQueue:
 
     def _ask(self, user: str) -> None:
         asked_s = self.clock.now()
-        reply = shared_reply(self.scheduler.ask_queue(user), asked_s)
+        reply = stored_answer(self.scheduler.ask_queue(user), asked_s)
         reply = replace(reply, took_s=max(0.0, self.clock.now() - asked_s))
         try:
             self.file.write(reply)

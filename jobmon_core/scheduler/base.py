@@ -16,8 +16,8 @@ if TYPE_CHECKING:
         AccountingRow,
         Disabled,
         QueueRow,
+        RawAnswer,
         RecordAnswer,
-        Reply,
         Unreachable,
     )
 
@@ -58,7 +58,7 @@ class Scheduler(Protocol):
 
     name: str
 
-    def ask_queue(self, user: str) -> Reply | Unreachable:
+    def ask_queue(self, user: str) -> RawAnswer | Unreachable:
         """Ask once for all jobs of a user, those that ended a moment ago included."""
         ...
 
@@ -68,7 +68,7 @@ class Scheduler(Protocol):
 
     def ask_accounting(
         self, job_ids: Sequence[int], within_s: float = NO_HURRY_S
-    ) -> Reply | Disabled | Unreachable:
+    ) -> RawAnswer | Disabled | Unreachable:
         """Ask accounting once for every run of several jobs; no answer within that time is none."""
         ...
 

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from jobmon_core.system.file_checks import obstacle
+from jobmon_core.system.file_checks import blocking_file
 from jobmon_core.system.files import writing_host
 from jobmon_core.system.process import start_ticks
 
@@ -20,7 +20,7 @@ _OURS = (".lock", ".owner", ".heir", ".reply", ".lane", ".notice", ".dead", ".dr
 _SWEPT = (".tmp", *_OURS)
 
 
-def sweep(folder: Path) -> Iterator[tuple[Path, str]]:
+def clean_up(folder: Path) -> Iterator[tuple[Path, str]]:
     """Remove what no living process of this host writes any more, and links; yield what, in words.
 
     What else is no file of ours is told, and stays. What another host writes is left to that host, and a
@@ -35,7 +35,7 @@ def sweep(folder: Path) -> Iterator[tuple[Path, str]]:
         elif _is_abandoned(path.name):
             what = "what a process that was killed began to write"
         else:
-            if what := obstacle(path):
+            if what := blocking_file(path):
                 yield path, what
             continue
         try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.config import Config, parse_config
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.system.file_checks import user_name
-from jobmon_core.system.files import made_folder, write_atomically
+from jobmon_core.system.files import make_folder, write_atomically
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -84,5 +84,5 @@ def write_config(path: Path, data: dict[str, object]) -> None:
     Raises:
         StorageFailed: the disk refused.
     """
-    made_folder(path.parent)  # one that is there may be a checkout that others read
+    make_folder(path.parent)  # one that is there may be a checkout that others read
     write_atomically(path, (json.dumps(data, indent=2) + "\n").encode())

@@ -22,7 +22,7 @@ class DeadChannels:
 
     folder: Path
 
-    def bury(self, channel: str, why: str) -> None:
+    def mark_dead(self, channel: str, why: str) -> None:
         """Mark a channel as dead.
 
         Raises:
@@ -37,7 +37,7 @@ class DeadChannels:
         except OSError:
             return ""  # no mark, or none that can be read: the channel itself will say
 
-    def revive(self, channel: str) -> None:
+    def clear(self, channel: str) -> None:
         """Remove the mark of a channel."""
         self._mark(channel).unlink(missing_ok=True)
 

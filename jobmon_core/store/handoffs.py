@@ -12,20 +12,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.system.files import opened_private, private_folder
+from jobmon_core.system.files import open_private, private_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)
-class Offers:
+class Handoffs:
     """The offers to the monitors of the same surroundings (host, cluster, webhooks: see there)."""
 
     folder: Path
-    surroundings: str
+    env_fingerprint: str
 
-    def make(self, job_id: str) -> None:
+    def create(self, job_id: str) -> None:
         """Offer a job.
 
         Raises:
@@ -33,22 +33,22 @@ class Offers:
         """
         path = private_folder(self.folder) / self._name(job_id)
         try:
-            os.close(opened_private(path, os.O_WRONLY))
+            os.close(open_private(path, os.O_WRONLY))
         except OSError as error:
             raise StorageFailed(f"{path} can't be written: {error.strerror}") from error
 
-    def stands(self, job_id: str) -> bool:
+    def is_pending(self, job_id: str) -> bool:
         """Whether a job is offered."""
         return (self.folder / self._name(job_id)).exists()
 
-    def withdraw(self, job_id: str) -> bool:
+    def remove(self, job_id: str) -> bool:
         """Take an offer back, or strike one that was taken up; return whether it stood until now."""
         with suppress(OSError):  # one that can't be removed costs a look at each pass, no more
             (self.folder / self._name(job_id)).unlink()
             return True
         return False
 
-    def open(self) -> list[str]:
+    def pending(self) -> list[str]:
         """Return the jobs that are offered."""
         ending = self._name("")
         with suppress(OSError):  # nothing was ever offered
@@ -60,4 +60,4 @@ class Offers:
         return []
 
     def _name(self, job_id: str) -> str:
-        return f"{job_id}@{self.surroundings}.offer"
+        return f"{job_id}@{self.env_fingerprint}.offer"

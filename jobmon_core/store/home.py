@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.store.cleanup import sweep
+from jobmon_core.store.cleanup import clean_up
 from jobmon_core.system.files import private_folder
 
 if TYPE_CHECKING:
@@ -64,12 +64,12 @@ class Home:
         return self.monitors / "slots"
 
     @property
-    def offers(self) -> Path:
+    def handoffs(self) -> Path:
         """Jobs that are offered to the monitors; see `jobmon_core.store.handoffs`, which makes it."""
         return self.monitors / "offers"
 
     @property
-    def replies(self) -> Path:
+    def shared_answers(self) -> Path:
         """The scheduler's latest answers, shared by all monitors of a host."""
         return private_folder(self.state / "replies")
 
@@ -83,15 +83,15 @@ class Home:
         """One log per monitor."""
         return private_folder(self.root / "logs")
 
-    def sweep(self) -> Iterator[tuple[Path, str]]:
+    def clean_up(self) -> Iterator[tuple[Path, str]]:
         """Remove what killed processes of this host left half written, and links; yield what, in words.
 
         Raises:
             StorageFailed: a folder can't be used.
         """
-        for folder in (self.root, self.state, self.monitors, self.replies):
+        for folder in (self.root, self.state, self.monitors, self.shared_answers):
             try:
-                yield from sweep(folder)
+                yield from clean_up(folder)
             except OSError as error:
                 raise StorageFailed(f"{folder} can't be read: {error.strerror}") from error
 

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
 from jobmon_core.store.owner import Owner, OwnerRecord
 from jobmon_core.system.files import PRIVATE_FILE
-from jobmon_core.system.lock import has_locks, opened, seize
+from jobmon_core.system.lock import acquire, has_locks, opened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
 
-def own_for_life(path: Path) -> int:
+def acquire_ownership(path: Path) -> int:
     """Take the lock that makes this process the monitor, name it the owner, and return the lock's descriptor.
 
-    By filelock, for a process that may be large and slow to start, such as a sentinel; `seize_job` does the
+    By filelock, for a process that may be large and slow to start, such as a sentinel; `acquire_job` does the
     same by the kernel's call alone. The descriptor survives an exec: the lock belongs to the open file, and
     the kernel frees it when the process ends, however it ends. The owner is named beside the lock, and
     decides where the lock does not reach: between the hosts of some file systems, and nowhere where a file
@@ -62,15 +62,15 @@ def _lock_for_life(path: Path, undo: ExitStack) -> int:
     return locked
 
 
-def seize_job(path: Path) -> int | None:
+def acquire_job(path: Path) -> int | None:
     """Take the lock of a job and name this process its owner; return its descriptor, None where it has one.
 
-    It is what `own_for_life` takes, without the library: 15 ms of the user's time, 3 MB of a monitor.
+    It is what `acquire_ownership` takes, without the library: 15 ms of the user's time, 3 MB of a monitor.
 
     Raises:
         StorageFailed: the file system refused it.
     """
-    descriptor = seize(path)
+    descriptor = acquire(path)
     if descriptor is None:
         return None
     with suppress(AlreadyWatched), ExitStack() as undo:
@@ -81,11 +81,11 @@ def seize_job(path: Path) -> int | None:
     return None
 
 
-def seize_jobs(folder: Path, job_ids: Sequence[str]) -> dict[str, int]:
+def acquire_jobs(folder: Path, job_ids: Sequence[str]) -> dict[str, int]:
     """Take the locks of those jobs that are free; job id -> descriptor. What others hold is missing.
 
     Raises:
-        StorageFailed: as `seize_job`.
+        StorageFailed: as `acquire_job`.
     """
-    locks = {job_id: seize_job(folder / f"{job_id}.lock") for job_id in job_ids}
+    locks = {job_id: acquire_job(folder / f"{job_id}.lock") for job_id in job_ids}
     return {job_id: lock for job_id, lock in locks.items() if lock is not None}

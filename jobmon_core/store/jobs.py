@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.system.files import read_own, write_atomically
-from jobmon_core.system.json_codec import Mismatch, from_json, to_json
+from jobmon_core.system.json_codec import DecodeError, from_json, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,12 +99,12 @@ class JobStore:
 def covers(job: WatchedJob, ref: JobRef) -> bool:
     """Whether ``ref`` names this job, or a part of it."""
     if job.job_id == ref.job_id:
-        return not job.scope or not ref.key or job.scope == ref.key
-    return not ref.key and any(task.own_id == ref.job_id for task in job.tasks.values())
+        return not job.watched_part or not ref.key or job.watched_part == ref.key
+    return not ref.key and any(task.raw_job_id == ref.job_id for task in job.tasks.values())
 
 
 def _age(job: WatchedJob) -> float:
-    return job.taken_s
+    return job.registered_s
 
 
 def _job(path: Path, data: object) -> WatchedJob:
@@ -119,7 +119,7 @@ def _job(path: Path, data: object) -> WatchedJob:
 
     try:
         job = from_json(domain.WatchedJob, data)
-    except Mismatch as error:
+    except DecodeError as error:
         raise StateUnreadable(f"{path} is damaged: {error}{_way_out(path)}") from error
     if job.id != path.stem:
         raise StateUnreadable(f"{path} holds the state of {job.id}: it was renamed or copied{_way_out(path)}")

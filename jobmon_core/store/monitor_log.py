@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.webhook import mask_webhooks
-from jobmon_core.system.files import opened_private
+from jobmon_core.system.files import open_private
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,11 +17,11 @@ _LONGEST = 10_000  # characters of one event that are kept
 
 
 @dataclass(frozen=True, slots=True)
-class Logbook:
+class MonitorLog:
     """One append-only log."""
 
     path: Path
-    most_bytes: int = 1_000_000
+    max_bytes: int = 1_000_000
 
     def write(self, event: str) -> None:
         """Append one event, stamped with the local time; a webhook in it is masked."""
@@ -31,7 +31,7 @@ class Logbook:
         line = mask_webhooks(" ".join(visible.split()))[:_LONGEST]
         try:
             self._rotate()
-            descriptor = opened_private(self.path, os.O_WRONLY | os.O_APPEND)
+            descriptor = open_private(self.path, os.O_WRONLY | os.O_APPEND)
             with open(descriptor, "a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(f"{stamp} {line}\n")
         except OSError:
@@ -43,5 +43,5 @@ class Logbook:
         return "".join(file.read_text("utf-8", errors="replace") for file in files if file.is_file())
 
     def _rotate(self) -> None:
-        if self.path.exists() and self.path.stat().st_size >= self.most_bytes:
+        if self.path.exists() and self.path.stat().st_size >= self.max_bytes:
             self.path.replace(self.path.with_suffix(".log.1"))

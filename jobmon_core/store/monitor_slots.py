@@ -11,12 +11,12 @@ import os
 import zlib
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from jobmon_core.store.owner import Life, Owner
+from jobmon_core.store.owner import Liveness, Owner
 from jobmon_core.system.files import private_folder, read_own
-from jobmon_core.system.json_codec import Mismatch, from_json, to_json
-from jobmon_core.system.lock import seize
+from jobmon_core.system.json_codec import DecodeError, from_json, to_json
+from jobmon_core.system.lock import acquire
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,26 +25,28 @@ _RECORD_BYTES = 512  # always as many, written at once: no reader meets the end 
 
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class SlotHolder:
     """A monitor that holds a place."""
+
+    JSON_KEYS: ClassVar[dict[str, str]] = {"env_fingerprint": "surroundings"}
 
     owner: Owner
     jobs: int  # how many it follows
-    surroundings: str  # a monitor may take up the jobs of the same surroundings only
+    env_fingerprint: str  # a monitor may take up the jobs of the same surroundings only
 
     @property
-    def lives(self) -> bool:
+    def is_alive(self) -> bool:
         """Whether it runs, on this host."""
-        return self.owner.life(0.0, 0.0) is Life.ALIVE
+        return self.owner.liveness(0.0, 0.0) is Liveness.ALIVE
 
 
 @dataclass(frozen=True, slots=True)
-class Slots:
+class MonitorSlots:
     """The places on this host; a folder that several hosts share holds those of each."""
 
     folder: Path
 
-    def take(self, at_most: int) -> int | None:
+    def acquire(self, at_most: int) -> int | None:
         """Take the first of ``at_most`` places that is free; return its descriptor, None where none is.
 
         The place is kept as long as a process has the descriptor open; an exec keeps it.
@@ -55,35 +57,37 @@ class Slots:
         folder = private_folder(self.folder)
         for number in range(at_most):
             path = folder / f"{self._host}-{number}.slot"
-            descriptor = seize(path)
+            descriptor = acquire(path)
             if descriptor is None:
                 continue
             holder = _read(path)
-            if holder is None or not holder.lives:
+            if holder is None or not holder.is_alive:
                 return descriptor
             os.close(descriptor)  # a file system without locks: what stands in the file has to do
         return None
 
-    def holders(self) -> list[Holder]:
+    def holders(self) -> list[SlotHolder]:
         """Return who holds the places and lives, the one with the fewest jobs first."""
         names = (name for name in os.listdir(self.folder) if name.startswith(self._host))  # noqa: PTH208 - plain names
         found = (_read(self.folder / name) for name in names)
-        return sorted((holder for holder in found if holder and holder.lives), key=lambda holder: holder.jobs)
+        return sorted(
+            (holder for holder in found if holder and holder.is_alive), key=lambda holder: holder.jobs
+        )
 
     @property
     def _host(self) -> str:
         return f"{zlib.crc32(os.fsencode(os.uname().nodename)):08x}"
 
 
-def sign(descriptor: int, holder: Holder) -> None:
+def write_slot_holder(descriptor: int, holder: SlotHolder) -> None:
     """Write into a place who holds it; where the disk refuses, its holder is merely offered nothing."""
     record = json.dumps(to_json(holder)).encode().ljust(_RECORD_BYTES)
     with suppress(OSError):
         os.pwrite(descriptor, record, 0)
 
 
-def _read(path: Path) -> Holder | None:
+def _read(path: Path) -> SlotHolder | None:
     try:
-        return from_json(Holder, json.loads(read_own(path, _RECORD_BYTES)))
-    except (OSError, ValueError, RecursionError, Mismatch):
+        return from_json(SlotHolder, json.loads(read_own(path, _RECORD_BYTES)))
+    except (OSError, ValueError, RecursionError, DecodeError):
         return None  # it is free, or just being written: there are others

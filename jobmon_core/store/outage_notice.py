@@ -6,10 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.messages.scheduler_outage import Notice
+from jobmon_core.domain.messages.scheduler_outage import OutageNotice
 from jobmon_core.store.home import file_name
 from jobmon_core.system.files import read_own, write_atomically
-from jobmon_core.system.json_codec import Mismatch, from_json, to_json
+from jobmon_core.system.json_codec import DecodeError, from_json, to_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,13 +18,13 @@ _AT_MOST = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class NoticeFile:
+class OutageNoticeFile:
     """Where the notice of one cluster is kept."""
 
     path: Path
 
     @classmethod
-    def named(cls, folder: Path, *names: str) -> NoticeFile:
+    def named(cls, folder: Path, *names: str) -> OutageNoticeFile:
         """Return the file for a scheduler, e.g. ("slurm", cluster)."""
         return cls(folder / f"{file_name('outage', *names)}.notice")
 
@@ -33,14 +33,14 @@ class NoticeFile:
         """The lock that whoever changes the notice holds meanwhile."""
         return self.path.with_suffix(".lock")
 
-    def read(self) -> Notice:
+    def read(self) -> OutageNotice:
         """Return the notice; an empty one where none can be read: better told twice than never."""
         try:
-            return from_json(Notice, json.loads(read_own(self.path, _AT_MOST)))
-        except (OSError, ValueError, RecursionError, Mismatch):
-            return Notice()
+            return from_json(OutageNotice, json.loads(read_own(self.path, _AT_MOST)))
+        except (OSError, ValueError, RecursionError, DecodeError):
+            return OutageNotice()
 
-    def write(self, notice: Notice) -> None:
+    def write(self, notice: OutageNotice) -> None:
         """Replace the notice.
 
         Raises:

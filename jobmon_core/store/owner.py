@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
 from jobmon_core.system.file_checks import because
-from jobmon_core.system.files import made_alone, read_dated, read_own, time_of_files, write_atomically
-from jobmon_core.system.json_codec import Mismatch, from_json, to_json
+from jobmon_core.system.files import create_exclusive, read_dated, read_own, time_of_files, write_atomically
+from jobmon_core.system.json_codec import DecodeError, from_json, to_json
 from jobmon_core.system.process import start_ticks
 
 if TYPE_CHECKING:
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 _AT_MOST = 64 * 1024
 # Several heartbeats, and more than two hosts' clocks can differ where they date the files, as on Lustre:
 # munge, and with it Slurm, refuses a host that is five minutes off.
-SILENT_TOO_LONG_S = 900.0
+STALE_AFTER_S = 900.0
 
 
-class Life(StrEnum):
+class Liveness(StrEnum):
     """What can be said of an owner from here."""
 
     ALIVE = "alive"
     DEAD = "dead"
-    ELSEWHERE = "elsewhere"  # on another host, and fresh signs of it
+    REMOTE = "elsewhere"  # on another host, and fresh signs of it
     STALE = "stale"  # on another host, and no sign of it for long
 
 
@@ -54,17 +54,19 @@ class Owner:
         """Return the identity of the calling process; it survives an exec."""
         return _process(os.getpid())
 
-    def life(self, heartbeat_s: float, stale_after_s: float, now: Callable[[], float] = time.time) -> Life:
+    def liveness(
+        self, heartbeat_s: float, stale_after_s: float, now: Callable[[], float] = time.time
+    ) -> Liveness:
         """Say whether this owner lives; ``heartbeat_s`` is when it last gave a sign (Unix seconds).
 
         ``now`` tells the time by the same clock. A sign from far in the future is none: a dead owner
         would seem to live until then.
         """
         if self.host != os.uname().nodename:
-            return Life.ELSEWHERE if abs(now() - heartbeat_s) < stale_after_s else Life.STALE
+            return Liveness.REMOTE if abs(now() - heartbeat_s) < stale_after_s else Liveness.STALE
         if self.boot_id != _boot_id() or start_ticks(self.pid) != self.start_ticks:
-            return Life.DEAD
-        return Life.ALIVE
+            return Liveness.DEAD
+        return Liveness.ALIVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,37 +98,40 @@ class OwnerRecord:
         passed: list[Path] = []
         while last is None or last[0] != claimant:
             self._refuse_living(last)
-            heir = self._heir_of(last)
-            if made_alone(heir.path, _content(claimant)):
-                self._succeed(heir.path, before)
+            successor = self._successor_of(last)
+            if create_exclusive(successor.path, _content(claimant)):
+                self._succeed(successor.path, before)
                 break
-            passed.append(heir.path)
-            last = heir.read()
+            passed.append(successor.path)
+            last = successor.read()
             if last is None:
                 raise self._taken()
         for path in passed:
             _remove(path)
 
-    def _succeed(self, heir: Path, before: tuple[Owner, float] | None) -> None:
+    def _succeed(self, successor: Path, before: tuple[Owner, float] | None) -> None:
         """Turn the file of an heir into the record, if that still names whom it was made to follow."""
         now = self.read()
         if (now and now[0]) != (before and before[0]):
-            _remove(heir)
+            _remove(successor)
             raise self._taken()
         try:
-            heir.replace(self.path)
+            successor.replace(self.path)
         except OSError as error:
-            _remove(heir)
+            _remove(successor)
             raise StorageFailed(f"{self.path} can't be written: {because(self.path, error)}") from error
 
     def _refuse_living(self, found: tuple[Owner, float] | None) -> None:
-        if found and found[0].life(found[1], SILENT_TOO_LONG_S, self.now) in (Life.ALIVE, Life.ELSEWHERE):
+        if found and found[0].liveness(found[1], STALE_AFTER_S, self.now) in (
+            Liveness.ALIVE,
+            Liveness.REMOTE,
+        ):
             raise AlreadyWatched(f"{self._job} is watched by {found[0]}")
 
     def _taken(self) -> AlreadyWatched:
         return AlreadyWatched(f"another monitor takes up {self._job} at this moment")
 
-    def _heir_of(self, found: tuple[Owner, float] | None) -> OwnerRecord:
+    def _successor_of(self, found: tuple[Owner, float] | None) -> OwnerRecord:
         named = f"{zlib.crc32(_content(found[0])):08x}" if found else "first"
         return OwnerRecord(self.path.with_name(f"{self._job}.{named}.heir"))
 
@@ -143,10 +148,10 @@ class OwnerRecord:
         try:
             content, heartbeat_s = read_dated(self.path, _AT_MOST)
             return from_json(Owner, json.loads(content)), heartbeat_s
-        except (OSError, ValueError, RecursionError, Mismatch):
+        except (OSError, ValueError, RecursionError, DecodeError):
             return None  # nobody, or nobody who can be told: the lock decides who may run
 
-    def beat(self) -> bool:
+    def heartbeat(self) -> bool:
         """Give a sign of life; return False where nobody is named, so that another may have come and gone.
 
         Raises:
@@ -167,7 +172,7 @@ class OwnerRecord:
         found = self.read()
         if found is None or found[0] == Owner.this_process():
             return
-        if found[0].life(found[1], SILENT_TOO_LONG_S, self.now) is not Life.DEAD:
+        if found[0].liveness(found[1], STALE_AFTER_S, self.now) is not Liveness.DEAD:
             raise AlreadyWatched(f"{self._job} was taken over by {found[0]}")
         with suppress(StorageFailed):  # one who is gone is in nobody's way
             self.write(Owner.this_process())

@@ -12,8 +12,8 @@ class Wake(StrEnum):
     """Why a wait ended."""
 
     DUE = "due"  # the time is over
-    ASKED = "asked"  # somebody has a request
-    LEAVE = "leave"  # the process is to end
+    NOTIFIED = "asked"  # somebody has a request
+    TERMINATE = "leave"  # the process is to end
 
 
 class Clock(Protocol):
@@ -46,7 +46,7 @@ class SystemClock:
         woken = signal.sigtimedwait(self.WAKING, max(0.0, seconds))
         if woken is None:
             return Wake.DUE
-        return Wake.LEAVE if woken.si_signo == signal.SIGTERM else Wake.ASKED
+        return Wake.TERMINATE if woken.si_signo == signal.SIGTERM else Wake.NOTIFIED
 
     def cpu_s(self) -> float:
         """Return the CPU time of this process, without its children: what a site and a limit count."""

@@ -28,7 +28,7 @@ _VARIABLES = (
 SLURM = ("squeue", "sacct", "scontrol")
 
 
-def surroundings(environment: Mapping[str, str]) -> str:
+def env_fingerprint(environment: Mapping[str, str]) -> str:
     """Return a mark that is the same where the same cluster and webhooks are meant, on the same host.
 
     A mark and no more: it tells nothing of what an environment holds. Of PATH only that counts which
@@ -36,16 +36,16 @@ def surroundings(environment: Mapping[str, str]) -> str:
     """
     told = [os.uname().nodename, *(environment.get(name, "") for name in _VARIABLES)]
     told += sorted(f"{k}={v}" for k, v in environment.items() if k.startswith(_OURS) and k != _THE_HOME)
-    return _mark([*told, *(folder_of(program, environment) for program in SLURM)])
+    return _mark([*told, *(dir_of_program(program, environment) for program in SLURM)])
 
 
-def controller(environment: Mapping[str, str]) -> str:
+def controller_fingerprint(environment: Mapping[str, str]) -> str:
     """Return a mark that is the same where the same controller answers."""
     told = [environment.get(name, "") for name in ("SLURM_CONF", "SLURM_CONF_SERVER")]
-    return _mark([*told, folder_of(SLURM[0], environment)])
+    return _mark([*told, dir_of_program(SLURM[0], environment)])
 
 
-def folder_of(program: str, environment: Mapping[str, str]) -> str:
+def dir_of_program(program: str, environment: Mapping[str, str]) -> str:
     """Return the folder of PATH that a program is started from, as an absolute path; empty if none."""
     for folder in environment.get("PATH", os.defpath).split(os.pathsep):
         with suppress(FileNotFoundError):  # a relative one counts from a working folder that is gone

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def obstacle(path: Path) -> str:
+def blocking_file(path: Path) -> str:
     """Say what stands where a file of ours belongs, and what to do; empty where nothing is in the way."""
     try:
         status = path.lstat()
@@ -27,7 +27,7 @@ def obstacle(path: Path) -> str:
 
 def because(path: Path, error: OSError) -> str:
     """Say why a file of ours could not be used: what is in its way, else what the system says."""
-    return (error.errno in _IN_THE_WAY and obstacle(path)) or error.strerror or str(error)
+    return (error.errno in _IN_THE_WAY and blocking_file(path)) or error.strerror or str(error)
 
 
 _IN_THE_WAY = (errno.EISDIR, errno.EEXIST, errno.EACCES, errno.EPERM)

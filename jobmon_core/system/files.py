@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.system.file_checks import because, obstacle, user_name
+from jobmon_core.system.file_checks import because, blocking_file, user_name
 from jobmon_core.system.process import start_ticks
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def private_folder(path: Path) -> Path:
         raise StorageFailed(
             f"{path} is a symbolic link, and jobmon follows none: remove it; to move it, set $JOBMON_HOME"
         )
-    made_folder(path)
+    make_folder(path)
     try:
         status = path.stat()
         if status.st_uid != os.geteuid():
@@ -46,7 +46,7 @@ def private_folder(path: Path) -> Path:
     return path
 
 
-def made_folder(path: Path) -> Path:
+def make_folder(path: Path) -> Path:
     """Return ``path`` as a folder: private where it had to be made, left as it is where it is there.
 
     Raises:
@@ -106,7 +106,7 @@ def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> Non
         raise StorageFailed(f"{path} can't be written: {because(path, error)}") from error
 
 
-def made_alone(path: Path, content: bytes) -> bool:
+def create_exclusive(path: Path, content: bytes) -> bool:
     """Make a file with its content in one step; return False where there is one, whoever made it.
 
     Of several that try at once, on whatever hosts, one succeeds: link(2) is the server's own decision,
@@ -185,20 +185,20 @@ def _follow_no_link(name: str, flags: int) -> int:
     return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
-def without_link(path: Path) -> None:
+def remove_link(path: Path) -> None:
     """Remove a link laid where a file of ours belongs; what it names is not touched."""
     if path.is_symlink():
         with suppress(OSError):  # then it stays, and opening the file is refused
             path.unlink()
 
 
-def opened_private(path: Path, flags: int) -> int:
+def open_private(path: Path, flags: int) -> int:
     """Open a file of ours, made where it is missing, that only we can open whatever the umask; no link.
 
     Raises:
         OSError: it can't be opened, or is no file of ours; says what to do about that.
     """
-    if why := obstacle(path):
+    if why := blocking_file(path):
         raise OSError(errno.EEXIST, why)
     # O_NONBLOCK: what is laid there in this very moment may be a pipe, which would wait for a reader
     flags |= os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
@@ -214,9 +214,9 @@ def touch_private(path: Path) -> None:
     Raises:
         StorageFailed: it can't be made, or is no file of ours.
     """
-    without_link(path)
+    remove_link(path)
     try:
-        descriptor = opened_private(path, os.O_WRONLY)
+        descriptor = open_private(path, os.O_WRONLY)
         try:
             os.utime(descriptor)
         finally:

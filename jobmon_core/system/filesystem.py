@@ -12,7 +12,7 @@ _MOUNTS = Path("/proc/self/mountinfo")
 _OCTAL = re.compile(r"\\([0-7]{3})")  # how mountinfo writes blanks and the like, proc(5)
 
 
-class Reach(StrEnum):
+class LockScope(StrEnum):
     """Whom a lock keeps out."""
 
     HOSTS = "between hosts"
@@ -39,11 +39,11 @@ class Filesystem:
             return _NOBODY_KNOWS
 
     @property
-    def reach(self) -> Reach:
+    def lock_scope(self) -> LockScope:
         """How far flock(2) reaches here."""
         if self.kind in _DISKS:
-            return Reach.DISK
-        otherwise, by_option = _SHARED.get(self.kind, (Reach.UNKNOWN, {}))
+            return LockScope.DISK
+        otherwise, by_option = _SHARED.get(self.kind, (LockScope.UNKNOWN, {}))
         return next((reach for option, reach in by_option.items() if option in self.options), otherwise)
 
 
@@ -52,23 +52,23 @@ _DISKS = {
     *("bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs", "ntfs3", "overlay"),
     *("ramfs", "reiserfs", "tmpfs", "vfat", "xfs", "zfs"),
 }
-_ON_SERVER = {"nolock": Reach.HOST, "local_lock=all": Reach.HOST, "local_lock=flock": Reach.HOST}
-_DLM = {"localflocks": Reach.HOST}
-_SHARED: dict[str, tuple[Reach, dict[str, Reach]]] = {
+_ON_SERVER = {"nolock": LockScope.HOST, "local_lock=all": LockScope.HOST, "local_lock=flock": LockScope.HOST}
+_DLM = {"localflocks": LockScope.HOST}
+_SHARED: dict[str, tuple[LockScope, dict[str, LockScope]]] = {
     # since Linux 2.6.12 a lock of the whole file is asked of the server: flock(2), nfs(5)
-    "nfs": (Reach.HOSTS, _ON_SERVER),
-    "nfs4": (Reach.HOSTS, _ON_SERVER),
+    "nfs": (LockScope.HOSTS, _ON_SERVER),
+    "nfs4": (LockScope.HOSTS, _ON_SERVER),
     # the option is part of what the administrator mounts: mount.lustre(8) lists all three
-    "lustre": (Reach.NOWHERE, {"flock": Reach.HOSTS, "localflock": Reach.HOST}),
-    "ceph": (Reach.HOSTS, {}),
-    "gfs2": (Reach.HOSTS, _DLM),
-    "ocfs2": (Reach.HOSTS, _DLM),
+    "lustre": (LockScope.NOWHERE, {"flock": LockScope.HOSTS, "localflock": LockScope.HOST}),
+    "ceph": (LockScope.HOSTS, {}),
+    "gfs2": (LockScope.HOSTS, _DLM),
+    "ocfs2": (LockScope.HOSTS, _DLM),
     # unless tuneUseGlobalFileLocks is set in a file that need not be readable; it is not by default
-    "beegfs": (Reach.HOST, {}),
+    "beegfs": (LockScope.HOST, {}),
     # sent to the server since Linux 5.5, if the server knows them: flock(2)
-    "cifs": (Reach.UNKNOWN, {"nobrl": Reach.HOST}),
-    "smb3": (Reach.UNKNOWN, {"nobrl": Reach.HOST}),
-    "fuse.sshfs": (Reach.HOST, {}),
+    "cifs": (LockScope.UNKNOWN, {"nobrl": LockScope.HOST}),
+    "smb3": (LockScope.UNKNOWN, {"nobrl": LockScope.HOST}),
+    "fuse.sshfs": (LockScope.HOST, {}),
 }
 
 

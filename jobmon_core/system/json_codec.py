@@ -2,7 +2,8 @@
 
 Hand-made because every monitor carries it for days: the libraries that do this cost 1.7 MB and more
 each, a seventh of what an idle monitor may weigh. Unknown keys are ignored, missing ones take the
-field's default, so a file of an older jobmon can be read by a newer one.
+field's default, so a file of an older jobmon can be read by a newer one. A field that was renamed keeps
+its key: the record's class lists it in ``JSON_KEYS`` (field name -> key).
 """
 
 from __future__ import annotations
@@ -19,15 +20,16 @@ T = TypeVar("T")
 _FARTHEST = 2**63  # of whole numbers: nothing counts beyond, and arithmetic with floats ends far behind it
 
 
-class Mismatch(ValueError):
+class DecodeError(ValueError):
     """The JSON does not have the shape of the record; the message says where."""
 
 
 def to_json(value: object) -> Any:
     """Return ``value`` as what `json.dumps` takes; fields that hold their default are left out."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        keys = _json_keys(type(value))
         return {
-            field.name: to_json(getattr(value, field.name))
+            keys.get(field.name, field.name): to_json(getattr(value, field.name))
             for field in dataclasses.fields(value)
             if getattr(value, field.name) != field.default
         }
@@ -74,21 +76,23 @@ def _build_optional(kind: Any, data: Any, path: str) -> Any:
 
 
 def _build_record(kind: Any, data: dict[str, Any], path: str) -> Any:
-    hints = _hints(kind)
+    keys = _json_keys(kind)
     values = {
-        name: _build(hint, data[name], f"{path}.{name}") for name, hint in hints.items() if name in data
+        name: _build(hint, data[key], f"{path}.{key}")
+        for name, hint in _hints(kind).items()
+        if (key := keys.get(name, name)) in data
     }
     try:
         return kind(**values)
     except TypeError as error:
-        raise Mismatch(f"{path}: {error}") from error
+        raise DecodeError(f"{path}: {error}") from error
 
 
 def _build_range(data: Any, path: str) -> range:
     try:
         return range(*_build(tuple[int, ...], data, path))
     except (TypeError, ValueError) as error:
-        raise Mismatch(f"{path}: {error}") from error
+        raise DecodeError(f"{path}: {error}") from error
 
 
 def _build_scalar(kind: Any, data: Any, path: str) -> Any:
@@ -96,23 +100,28 @@ def _build_scalar(kind: Any, data: Any, path: str) -> Any:
         try:
             return kind(data)
         except ValueError as error:
-            raise Mismatch(f"{path}: {error}") from error
+            raise DecodeError(f"{path}: {error}") from error
     if kind is float and type(data) is int:
         try:
             return float(data)
         except OverflowError as error:
-            raise Mismatch(f"{path}: {error}") from error
+            raise DecodeError(f"{path}: {error}") from error
     if kind is int and type(data) is int and not -_FARTHEST <= data <= _FARTHEST:
-        raise Mismatch(f"{path}: a number of {data.bit_length()} bits")
+        raise DecodeError(f"{path}: a number of {data.bit_length()} bits")
     return _of(kind, data, path)
 
 
 def _of(kind: type[T], data: Any, path: str) -> T:
     if type(data) is not kind:
-        raise Mismatch(f"{path}: expected {kind.__name__}, found {type(data).__name__}")
+        raise DecodeError(f"{path}: expected {kind.__name__}, found {type(data).__name__}")
     return data
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
-    return typing.get_type_hints(kind)
+def _hints(kind: Any) -> dict[str, Any]:
+    hints = typing.get_type_hints(kind)
+    return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
+
+
+def _json_keys(kind: type) -> dict[str, str]:
+    return getattr(kind, "JSON_KEYS", {})

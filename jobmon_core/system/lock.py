@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.system.files import opened_private, without_link
+from jobmon_core.system.files import open_private, remove_link
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 _NO_LOCKS_HERE = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # e.g. Lustre mounted without flock
 
 
-def seize(path: Path) -> int | None:
+def acquire(path: Path) -> int | None:
     """Take a lock for life without waiting; return its descriptor, None where another process holds it.
 
     It is the kernel's lock that filelock takes, too, so the two keep each other out; a monitor that runs has
-    no room for a library. Like that of `own_for_life`, the descriptor survives an exec.
+    no room for a library. Like that of `acquire_ownership`, the descriptor survives an exec.
 
     Raises:
         StorageFailed: the lock's file can't be made or locked.
@@ -47,7 +47,7 @@ def has_locks(descriptor: int) -> bool:
 
 
 @contextmanager
-def turn(path: Path) -> Iterator[bool]:
+def try_lock(path: Path) -> Iterator[bool]:
     """Hold a short lock among the monitors of a user; yield False where another holds it.
 
     This is the kernel's own lock and not filelock's: it is taken every few seconds by a process that
@@ -66,7 +66,7 @@ def turn(path: Path) -> Iterator[bool]:
 
 
 @contextmanager
-def alone(path: Path) -> Iterator[None]:
+def lock(path: Path) -> Iterator[None]:
     """Hold a short lock, having waited for it.
 
     Raises:
@@ -86,9 +86,9 @@ def opened(path: Path, what: str = "used") -> int:
     Raises:
         StorageFailed: it can't be made, or is no file of ours.
     """
-    without_link(path)
+    remove_link(path)
     try:
-        return opened_private(path, os.O_RDWR)
+        return open_private(path, os.O_RDWR)
     except OSError as error:
         raise StorageFailed(f"{path} can't be {what}: {error.strerror}") from error
 

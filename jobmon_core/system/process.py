@@ -9,7 +9,7 @@ from pathlib import Path
 _SET_PARENT_DEATH_SIGNAL = 1  # of prctl(2)
 
 
-def end_with(parent: int) -> None:
+def die_with_parent(parent: int) -> None:
     """Have the kernel kill this process as soon as its parent ends, or at once where that has ended already.
 
     Where the kernel refuses, nothing changes: that is no reason to leave the work undone. Nor does anything

@@ -41,7 +41,7 @@ class Ran:
     duration_s: float = 0.0
 
     @property
-    def words(self) -> str:
+    def error_text(self) -> str:
         """What the program said of its failure, as one line that names the program."""
         said = self.stderr.strip() or self.stdout.strip() or f"failed with exit code {self.exit_code}"
         # Slurm's commands begin their complaints with their own name
@@ -60,7 +60,7 @@ class TimedOut:
     stderr: str = ""
 
     @property
-    def words(self) -> str:
+    def error_text(self) -> str:
         """What happened, as one line that names the program."""
         said = " ".join(self.stderr.split())
         return f"{self.argv[0]}: no answer within {self.timeout_s:g} s{said and f'; {said}'}"[:_WORDS_LIMIT]
@@ -74,7 +74,7 @@ class NotStarted:
     why: str
 
     @property
-    def words(self) -> str:
+    def error_text(self) -> str:
         """What happened, as one line that names the program."""
         return f"{self.argv[0]}: {self.why}"
 
@@ -82,11 +82,11 @@ class NotStarted:
 class Runner(Protocol):
     """What can start programs: `Programs`, or a script of replies in the tests."""
 
-    def ask(self, argv: Sequence[str], timeout_s: float) -> Ran | TimedOut | NotStarted:
+    def capture(self, argv: Sequence[str], timeout_s: float) -> Ran | TimedOut | NotStarted:
         """Put a question to a program and wait for its whole answer, ``timeout_s`` seconds at most."""
         ...
 
-    def pass_through(self, argv: Sequence[str], on_line: Callable[[str], None]) -> Ran | NotStarted:
+    def run_attached(self, argv: Sequence[str], on_line: Callable[[str], None]) -> Ran | NotStarted:
         """Run a program in the user's name, on the user's terminal, as if jobmon were not there.
 
         Its output is copied byte for byte as it comes; ``on_line`` gets each line of its stdout, without
@@ -96,7 +96,7 @@ class Runner(Protocol):
         ...
 
 
-class Programs:
+class ProgramRunner:
     """The real thing: starts programs on this machine."""
 
     def __init__(self, *, stdout_fd: int = 1, stderr_fd: int = 2, umask: int | None = None) -> None:
@@ -108,7 +108,7 @@ class Programs:
         self._stderr_fd = stderr_fd
         self._umask = -1 if umask is None else umask
 
-    def ask(self, argv: Sequence[str], timeout_s: float) -> Ran | TimedOut | NotStarted:
+    def capture(self, argv: Sequence[str], timeout_s: float) -> Ran | TimedOut | NotStarted:
         """Put a question; see `Runner`. The program gets no input and no setting that changes its answer."""
         began = time.monotonic()
         try:
@@ -132,7 +132,7 @@ class Programs:
             raise
         return Ran(tuple(argv), process.returncode, _text(out), _text(err), time.monotonic() - began)
 
-    def pass_through(self, argv: Sequence[str], on_line: Callable[[str], None]) -> Ran | NotStarted:
+    def run_attached(self, argv: Sequence[str], on_line: Callable[[str], None]) -> Ran | NotStarted:
         """Run a program for the user; see `Runner`. From the main thread only: it handles signals."""
         began = time.monotonic()
         with _signals_left_to_a_program() as hand_signals_to:

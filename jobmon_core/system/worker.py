@@ -14,7 +14,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
-from jobmon_core.system.json_codec import Mismatch, from_json, to_json
+from jobmon_core.system.json_codec import DecodeError, from_json, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -25,25 +25,25 @@ _REAP_S = 2.0
 _REAP_STEP_S = 0.01
 
 
-class ChildFailed(Exception):
+class WorkerFailed(Exception):
     """The child ended without a result: killed, out of time, or a fault of ours that it describes."""
 
 
-class ChildRaised(ChildFailed):
+class WorkerRaised(WorkerFailed):
     """The work itself failed, and will again: a fault of ours."""
 
 
 @dataclass(frozen=True, slots=True)
-class Children:
+class Worker:
     """How this process makes children; ``closing`` are descriptors that they must not keep open."""
 
-    closing: Iterable[int] = ()
+    close_fds: Iterable[int] = ()
 
     def run(self, kind: type[T], work: Callable[[], T], timeout_s: float) -> T:
         """Return what ``work`` returns, a record of ``kind``, having run it in a child.
 
         Raises:
-            ChildFailed: there is no result.
+            WorkerFailed: there is no result.
         """
         reading, writing = os.pipe()
         try:
@@ -51,7 +51,7 @@ class Children:
         except OSError as error:
             os.close(reading)
             os.close(writing)
-            raise ChildFailed(f"it could not be started: {error.strerror}") from error
+            raise WorkerFailed(f"it could not be started: {error.strerror}") from error
         if pid == 0:
             os.close(reading)
             self._be_child(work, writing)
@@ -77,7 +77,7 @@ class Children:
 
     def _answer(self, work: Callable[[], object]) -> str:
         try:
-            for descriptor in self.closing:
+            for descriptor in self.close_fds:
                 os.close(descriptor)
             signal.pthread_sigmask(signal.SIG_SETMASK, ())
             return json.dumps({"result": to_json(work())})
@@ -99,7 +99,7 @@ def _read(reading: int, timeout_s: float) -> bytes:
         if not chunk:
             return b"".join(chunks)
         chunks.append(chunk)
-    raise ChildFailed(f"no result within {timeout_s:g} s")
+    raise WorkerFailed(f"no result within {timeout_s:g} s")
 
 
 def _end(pid: int) -> None:
@@ -119,10 +119,10 @@ def _result(kind: type[T], data: bytes) -> T:
     try:
         answer = json.loads(data)
     except ValueError as error:
-        raise ChildFailed("it ended without a word") from error
+        raise WorkerFailed("it ended without a word") from error
     if "failure" in answer:
-        raise ChildRaised(answer["failure"])
+        raise WorkerRaised(answer["failure"])
     try:
         return from_json(kind, answer["result"])
-    except Mismatch as error:
-        raise ChildFailed(str(error)) from error
+    except DecodeError as error:
+        raise WorkerFailed(str(error)) from error

@@ -21,7 +21,7 @@ from tests.support.processes import in_a_copy
 from tests.support.scheduler import FakeScheduler
 
 JOB = WatchedJob("slurm-12-x", 12, 0.0, user="me", name="train", workdir="/w")
-ARRAY = replace(JOB, expected="1-3")
+ARRAY = replace(JOB, array_indices="1-3")
 
 
 @pytest.fixture
@@ -45,13 +45,13 @@ def test_an_arrays_logs_are_patterns_to_be_expanded_for_each_task(slurm: FakeSch
     slurm.templates = Templates("/w/%A_%a-%j.out", "/w/%a.err")
     told = replace(record("12_1", "RUNNING"), stdout="/w/12_1-13.out", stderr="/w/1.err")
     job = learn_logs(ARRAY, (told,), slurm)
-    assert log_files(job, Task("2", own_id=14)) == ("/w/12_2-14.out", "/w/2.err")
+    assert log_files(job, Task("2", raw_job_id=14)) == ("/w/12_2-14.out", "/w/2.err")
 
 
 def test_one_watched_task_of_an_array_has_its_own_logs(slurm: FakeScheduler) -> None:
     slurm.templates = Templates("/w/%A_%a.out", "/w/%A_%a.out")
     told = replace(record("12_1", "RUNNING"), stdout="/w/12_1.out")
-    job = learn_logs(replace(JOB, scope="2"), (told,), slurm)
+    job = learn_logs(replace(JOB, watched_part="2"), (told,), slurm)
     assert log_files(job, Task("2"))[0] == "/w/12_2.out"
 
 
@@ -96,7 +96,7 @@ def test_without_any_script_the_defaults_of_sbatch_are_the_guess(
     os.mkfifo(tmp_path / "pipe")  # nobody will ever write into it
     job = replace(JOB, command=str(tmp_path / command) if command == "pipe" else command)
     assert with_script_logs(job, slurm).logs.stdout == "/w/slurm-%j.out"
-    array = replace(job, expected="1-3")
+    array = replace(job, array_indices="1-3")
     assert with_script_logs(array, slurm).logs.stdout == "/w/slurm-%A_%a.out"
 
 

@@ -1,11 +1,11 @@
-"""Posting a sentinel, as the user hears of it."""
+"""SentinelSubmitter a sentinel, as the user hears of it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from jobmon_core.app.add_sentinel import Posting
-from jobmon_core.context import Workshop
+from jobmon_core.app.add_sentinel import SentinelSubmitter
+from jobmon_core.context import Context
 from jobmon_core.domain.tracking.new_job import NewJob
 from jobmon_core.store.config_file import write_config
 from jobmon_core.store.home import Home
@@ -18,7 +18,7 @@ HOOK, OTHER = (f"https://discord.com/api/webhooks/12345678901234567{end}/{'a' * 
 def told(home: Path, variables: dict[str, str], runner: FakeRunner) -> str:
     """Return the one line that the user reads."""
     lines: list[str] = []
-    Posting(Workshop(Home(home), variables), lines.append, runner).post(JOB)
+    SentinelSubmitter(Context(Home(home), variables), lines.append, runner).submit(JOB)
     (line,) = lines
     return line
 

@@ -7,29 +7,31 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.analysis.job_logs import BY_SLURM
-from jobmon_core.app.diagnose import Inquest, Report, job_named
-from jobmon_core.context import Workshop
-from jobmon_core.domain.errors import JobmonError, SlurmUnavailable, UnknownJob
+from jobmon_core.app.diagnose import DiagnoseCommand, Report, parse_job
+from jobmon_core.context import Context
+from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import Templates
 from jobmon_core.domain.slurm.rows import Disabled, NotListed, RecordAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, LogPaths, Moment, Task, WatchedJob, Witness
-from jobmon_core.domain.tracking.user_override import Statement
+from jobmon_core.domain.tracking.model import End, LogPaths, Source, StateChange, Task, WatchedJob
+from jobmon_core.domain.tracking.user_override import UserOverride
 from jobmon_core.store.home import Home
 from tests.support.clock import FakeClock
 from tests.support.play import JOB, START_S, ledger, record, row
 from tests.support.scheduler import FakeScheduler
 
-NOTHING = Statement()
+NOTHING = UserOverride()
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
 MISSING = "FileNotFoundError: [Errno 2] No such file or directory: 'x'\n"
 DOWN = Unreachable("squeue: connection refused")
 FAILED = End(
-    JobState.FAILED, "FAILED", Outcome.FAILURE, Witness.QUEUE, exit_code=1, signal=0, started_s=1, ended_s=2
+    JobState.FAILED, "FAILED", Outcome.FAILURE, Source.QUEUE, exit_code=1, signal=0, started_s=1, ended_s=2
 )
-COMPLETED = replace(FAILED, state=JobState.COMPLETED, word="COMPLETED", outcome=Outcome.SUCCESS, exit_code=0)
-RUNNING = Task("", JobState.RUNNING, "RUNNING", history=(Moment("RUNNING", START_S),))
+COMPLETED = replace(
+    FAILED, state=JobState.COMPLETED, raw_state="COMPLETED", outcome=Outcome.SUCCESS, exit_code=0
+)
+RUNNING = Task("", JobState.RUNNING, "RUNNING", history=(StateChange("RUNNING", START_S),))
 
 
 class SlurmctldOfOwnIds(FakeScheduler):
@@ -37,7 +39,7 @@ class SlurmctldOfOwnIds(FakeScheduler):
 
     def ask_record(self, job_id: int) -> RecordAnswer:
         known = self.records[0]
-        own = tuple(each for each in known if each.own_id == job_id) if isinstance(known, tuple) else ()
+        own = tuple(each for each in known if each.raw_job_id == job_id) if isinstance(known, tuple) else ()
         return own or super().ask_record(job_id)
 
 
@@ -48,7 +50,7 @@ class Bench:
         self.folder = folder
         self.slurm = FakeScheduler()
         self.asked_for: list[tuple[str, str]] = []
-        self.shop = Workshop(Home(folder / "jobmon"), {}, clock=FakeClock(START_S + 100))
+        self.ctx = Context(Home(folder / "jobmon"), {}, clock=FakeClock(START_S + 100))
 
     def log(self, name: str, text: str) -> str:
         (self.folder / name).write_text(text)
@@ -60,17 +62,17 @@ class Bench:
             logs = LogPaths(f"{self.folder}/job.out", f"{self.folder}/job.err", BY_SLURM)
         job = WatchedJob("slurm-12-x", JOB, START_S, logs=logs, name="train", user="me", cluster=cluster)
         by_key = {task.key: task for task in tasks}
-        self.shop.store.save(replace(job, tasks=by_key, expected=expected, waiting=waiting))
+        self.ctx.store.save(replace(job, tasks=by_key, array_indices=expected, pending_indices=waiting))
 
-    def ask(self, words: str, said: Statement = NOTHING) -> Report:
+    def ask(self, words: str, said: UserOverride = NOTHING) -> Report:
         def scheduler(backend: str, cluster: str) -> FakeScheduler:
             self.asked_for.append((backend, cluster))
             return self.slurm
 
-        return Inquest(self.shop, scheduler).of_job(JobRef.parse(words), said)
+        return DiagnoseCommand(self.ctx, scheduler).of_job(JobRef.parse(words), said)
 
-    def read(self, *paths: str, said: Statement = NOTHING, stdin: bytes = b"") -> Report:
-        return Inquest(self.shop, lambda _backend, _cluster: self.slurm).of_files(
+    def read(self, *paths: str, said: UserOverride = NOTHING, stdin: bytes = b"") -> Report:
+        return DiagnoseCommand(self.ctx, lambda _backend, _cluster: self.slurm).of_files(
             paths, said, io.BytesIO(stdin)
         )
 
@@ -97,7 +99,7 @@ def test_what_slurm_said_of_the_end_is_evidence(bench: Bench) -> None:
 
 
 def test_of_an_array_the_worst_part_is_diagnosed_and_named(bench: Bench) -> None:
-    cancelled = replace(FAILED, state=JobState.CANCELLED, word="CANCELLED", outcome=Outcome.CANCELLED)
+    cancelled = replace(FAILED, state=JobState.CANCELLED, raw_state="CANCELLED", outcome=Outcome.CANCELLED)
     bench.watched(
         Task("1", end=COMPLETED),
         Task("2", end=cancelled),
@@ -112,22 +114,22 @@ def test_of_an_array_the_worst_part_is_diagnosed_and_named(bench: Bench) -> None
     assert report.diagnosis.cause == "file_not_found"
     assert report.subject is not None
     assert str(report.subject.ref) == "12_9"
-    assert (report.subject.alike, report.subject.parts) == (2, 7)
+    assert (report.subject.same_outcome, report.subject.total) == (2, 7)
 
 
 def test_the_task_that_is_named_is_diagnosed_by_its_own_log(bench: Bench) -> None:
-    bench.watched(Task("1", end=FAILED), Task("2", end=FAILED, own_id=14), expected="1-2")
+    bench.watched(Task("1", end=FAILED), Task("2", end=FAILED, raw_job_id=14), expected="1-2")
     bench.log("1.err", OOM)
     bench.log("2.err", MISSING)
     for words in ("12_2", "14"):  # a task is known by its own id as well
         report = bench.ask(words)
         assert report.diagnosis.cause == "file_not_found"
         assert report.subject is not None
-        assert (str(report.subject.ref), report.subject.parts) == ("12_2", 1)
+        assert (str(report.subject.ref), report.subject.total) == ("12_2", 1)
 
 
 def test_a_log_that_bears_the_id_of_the_whole_array_is_not_taken_for_that_of_a_task(bench: Bench) -> None:
-    bench.watched(Task("1", end=FAILED, own_id=JOB), Task("2", end=FAILED, own_id=14), expected="1-2")
+    bench.watched(Task("1", end=FAILED, raw_job_id=JOB), Task("2", end=FAILED, raw_job_id=14), expected="1-2")
     bench.log(f"worker-{JOB}.err", OOM)
     bench.log("worker-14.err", MISSING)
     assert bench.ask(f"{JOB}_1").diagnosis.cause is None
@@ -187,7 +189,7 @@ def test_a_job_that_nobody_watched_is_found_in_slurmctlds_memory(bench: Bench) -
     assert report.diagnosis.cause == "file_not_found"
     assert report.subject is not None
     assert (report.subject.name, report.subject.end and report.subject.end.exit_code) == ("train", 1)
-    assert list(bench.shop.store.all()) == []
+    assert list(bench.ctx.store.all()) == []
 
 
 def test_a_job_that_only_accounting_remembers_is_found_with_its_log(bench: Bench) -> None:
@@ -200,7 +202,7 @@ def test_a_job_that_only_accounting_remembers_is_found_with_its_log(bench: Bench
 
 
 def test_the_tasks_of_an_array_that_nobody_watched_are_told_apart(bench: Bench) -> None:
-    rows = (ledger("12_1", "COMPLETED"), replace(ledger("12_2", "FAILED", 1), own_id=14))
+    rows = (ledger("12_1", "COMPLETED"), replace(ledger("12_2", "FAILED", 1), raw_job_id=14))
     bench.slurm.accounting = [tuple(replace(each, workdir=str(bench.folder)) for each in rows)]
     bench.slurm.script = "#!/bin/bash\n#SBATCH --output=run-%a-%j.log\n"
     bench.log("run-2-14.log", MISSING)
@@ -220,20 +222,20 @@ def test_a_running_job_that_nobody_watched_is_diagnosed_so_far(bench: Bench) -> 
     assert report.diagnosis.cause == "cuda_oom"
     assert "it still runs (RUNNING)" in report.diagnosis.note
     assert report.subject is not None
-    assert (report.subject.alike, report.subject.parts) == (1, 3)
+    assert (report.subject.same_outcome, report.subject.total) == (1, 3)
 
 
 def test_a_task_that_nobody_watched_is_found_by_its_own_number(bench: Bench) -> None:
     bench.slurm = SlurmctldOfOwnIds()
     log = bench.log("2.log", OOM)
-    told = replace(record("12_2", "RUNNING"), own_id=14, stdout=log, stderr=log)
+    told = replace(record("12_2", "RUNNING"), raw_job_id=14, stdout=log, stderr=log)
     bench.slurm.records = [(told, record("12_3", "RUNNING"))]
-    bench.slurm.queue = [(replace(row("12_2", "RUNNING"), own_id=14), row("12_3", "RUNNING"))]
+    bench.slurm.queue = [(replace(row("12_2", "RUNNING"), raw_job_id=14), row("12_3", "RUNNING"))]
     bench.slurm.templates = Templates(f"{bench.folder}/%a.log", "")
     report = bench.ask("14")
     assert report.diagnosis.cause == "cuda_oom"
     assert report.subject is not None
-    assert (str(report.subject.ref), report.subject.parts) == ("12_2", 1)
+    assert (str(report.subject.ref), report.subject.total) == ("12_2", 1)
 
 
 def test_a_job_that_has_only_just_begun_is_not_said_to_have_ended(bench: Bench) -> None:
@@ -258,7 +260,9 @@ def test_while_slurmctld_is_down_accounting_is_believed(bench: Bench) -> None:
 
 def test_where_slurm_is_down_the_way_without_it_is_named(bench: Bench) -> None:
     bench.slurm.queue, bench.slurm.records, bench.slurm.accounting = [DOWN], [DOWN], [DOWN]
-    with pytest.raises(SlurmUnavailable, match="connection refused; `jobmon diagnose FILE` explains") as told:
+    with pytest.raises(
+        SchedulerUnavailable, match="connection refused; `jobmon diagnose FILE` explains"
+    ) as told:
         bench.ask("12")
     assert str(told.value).count("refused") == 1
 
@@ -302,8 +306,8 @@ def test_what_was_cancelled_before_its_start_is_not_said_to_lack_a_log(bench: Be
 def test_what_the_user_says_overrides_what_is_known(bench: Bench) -> None:
     bench.watched(replace(RUNNING, end=FAILED))
     bench.log("job.err", "step 1\n")
-    assert bench.ask("12", Statement.read("PREEMPTED", None)).diagnosis.cause == "slurm_preempted"
-    assert bench.ask("12", Statement.read(None, "0:125")).diagnosis.cause == "host_oom_kill"
+    assert bench.ask("12", UserOverride.parse("PREEMPTED", None)).diagnosis.cause == "slurm_preempted"
+    assert bench.ask("12", UserOverride.parse(None, "0:125")).diagnosis.cause == "host_oom_kill"
 
 
 def test_the_id_of_the_job_stands_in_the_advice(bench: Bench) -> None:
@@ -346,25 +350,25 @@ def test_standard_input_is_named_as_such(bench: Bench) -> None:
 def test_a_failed_exit_keeps_a_quiet_log_from_being_called_healthy(bench: Bench) -> None:
     log = bench.log("quiet.log", "step 1\n")
     assert bench.read(log).diagnosis.label == "clean"
-    assert bench.read(log, said=Statement.read(None, "1")).diagnosis.label is None
-    assert bench.read(log, said=Statement.read("RUNNING", None)).diagnosis.label == "clean"
+    assert bench.read(log, said=UserOverride.parse(None, "1")).diagnosis.label is None
+    assert bench.read(log, said=UserOverride.parse("RUNNING", None)).diagnosis.label == "clean"
 
 
 def test_a_word_is_a_job_only_if_it_looks_so_and_is_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert job_named("12") == JobRef(12)
-    assert job_named("12_3") == JobRef(12, task=3)
-    assert job_named("12+1") == JobRef(12, component=1)
+    assert parse_job("12") == JobRef(12)
+    assert parse_job("12_3") == JobRef(12, task=3)
+    assert parse_job("12+1") == JobRef(12, component=1)
     for word in ("12.log", "12.batch", "12_[1-3]", "", "-", "1" * 11, "\u0661\u0662"):
-        assert job_named(word) is None, word
+        assert parse_job(word) is None, word
     (tmp_path / "12").touch()
-    assert job_named("12") is None
+    assert parse_job("12") is None
 
 
 def test_a_reply_of_not_listed_alone_makes_no_job_known(bench: Bench) -> None:
     bench.slurm.records = [NotListed()]
     bench.slurm.accounting = [DOWN]
-    with pytest.raises(SlurmUnavailable):
+    with pytest.raises(SchedulerUnavailable):
         bench.ask("12")

@@ -3,23 +3,23 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from jobmon_core.app.recover import Recovery
-from jobmon_core.context import Workshop
+from jobmon_core.app.recover import RecoverJobs
+from jobmon_core.context import Context
 from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.lifecycle.start import Launcher
+from jobmon_core.lifecycle.start import MonitorStarter
 from jobmon_core.store.home import Home
-from jobmon_core.store.shared_answers import SharedReply
+from jobmon_core.store.shared_answers import StoredAnswer
 
 
 def test_an_orphan_of_another_cluster_that_shares_the_home_is_left_alone(tmp_path: Path) -> None:
-    shop = Workshop(Home(tmp_path), {})
-    shop.cluster_name("slurm").file.write(SharedReply(time.time(), "ours"))
-    shop.store.save(WatchedJob("slurm-12-x", 12, 100.0, cluster="theirs", name="train"))
-    (finding,) = Recovery(shop, Launcher(shop)).recover()
+    ctx = Context(Home(tmp_path), {})
+    ctx.cluster_name("slurm").file.write(StoredAnswer(time.time(), "ours"))
+    ctx.store.save(WatchedJob("slurm-12-x", 12, 100.0, cluster="theirs", name="train"))
+    (finding,) = RecoverJobs(ctx, MonitorStarter(ctx)).recover()
     assert finding.subject == "12 train"
-    assert finding.deed == "left alone: it runs on cluster theirs, and this machine talks to ours"
+    assert finding.action == "left alone: it runs on cluster theirs, and this machine talks to ours"
 
 
 def test_clusters_that_one_host_talks_to_share_no_answers(tmp_path: Path) -> None:
-    shops = [Workshop(Home(tmp_path), {"SLURM_CONF": conf}) for conf in ("/a/slurm.conf", "/b/slurm.conf")]
-    assert len({shop.cluster_name("slurm").file.path for shop in shops}) == 2
+    shops = [Context(Home(tmp_path), {"SLURM_CONF": conf}) for conf in ("/a/slurm.conf", "/b/slurm.conf")]
+    assert len({ctx.cluster_name("slurm").file.path for ctx in shops}) == 2

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.setup import describe, whereabouts
-from jobmon_core.context import Workshop
+from jobmon_core.app.setup import describe, describe_home
+from jobmon_core.context import Context
 from jobmon_core.store.home import Home
 from jobmon_core.system.filesystem import Filesystem
 from tests.support.disk import small_disk
@@ -34,6 +34,6 @@ def test_a_user_reads_what_keeps_monitors_apart(kind: str, option: str, words: s
 
 def test_the_file_system_of_this_very_home_is_named(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk") as disk:
-        told = whereabouts(Workshop(Home(disk.folder), {}))
+        told = describe_home(Context(Home(disk.folder), {}))
         lies = f"{disk.folder} lies on tmpfs (mounted at {os.path.realpath(disk.folder)})"
         assert told == f"{lies}; locks hold on this host, and no other host sees this disk"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.context import Workshop
+from jobmon_core.context import Context
 from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.lifecycle.health import Health, Snapshot, census
+from jobmon_core.lifecycle.health import Health, JobStatus, list_jobs
 from jobmon_core.store.home import Home
 from jobmon_core.store.jobs import JobStore
 from tests.support.intruders import KINDS, lay
@@ -34,8 +34,8 @@ def monitors(shell: Shell) -> Iterator[Path]:
         os.kill(found.owner.pid, signal.SIGKILL)
 
 
-def living(shell: Shell) -> dict[int, Snapshot]:
-    found = (each for each in census(Workshop(Home(shell.home), {})) if isinstance(each, Snapshot))
+def living(shell: Shell) -> dict[int, JobStatus]:
+    found = (each for each in list_jobs(Context(Home(shell.home), {})) if isinstance(each, JobStatus))
     return {each.job.job_id: each for each in found if each.health is Health.ALIVE}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Moment, Task, WatchedJob, Witness
+from jobmon_core.domain.tracking.model import End, Source, StateChange, Task, WatchedJob
 from jobmon_core.store.jobs import JobStore
 from jobmon_core.system.files import temporary
 from tests.support.shell import Shell, complaint
@@ -139,8 +139,10 @@ def test_an_owner_record_that_makes_no_sense_is_no_owner(shell: Shell) -> None:
 
 def test_names_that_could_harm_a_terminal_do_not(shell: Shell) -> None:
     evil = "a\x1b[2Jb\nc\u202ed\u2026"
-    end = End(JobState.FAILED, "FAILED", Outcome.FAILURE, Witness.QUEUE, why=evil, nodes=evil, reason=evil)
-    task = Task("", JobState.FAILED, "FAILED", end=end, reason=evil, history=(Moment("FAILED", 1.0, evil),))
+    end = End(JobState.FAILED, "FAILED", Outcome.FAILURE, Source.QUEUE, why=evil, nodes=evil, reason=evil)
+    task = Task(
+        "", JobState.FAILED, "FAILED", end=end, reason=evil, history=(StateChange("FAILED", 1.0, evil),)
+    )
     JobStore(shell.state).save(
         WatchedJob(
             "slurm-12-x",

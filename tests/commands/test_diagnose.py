@@ -10,7 +10,7 @@ import pytest
 
 from jobmon_core.domain.diagnosis.patterns import LABELS
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, LogPaths, Task, WatchedJob, Witness
+from jobmon_core.domain.tracking.model import End, LogPaths, Source, Task, WatchedJob
 from jobmon_core.store.jobs import JobStore
 from tests.support.shell import Shell, complaint
 
@@ -161,12 +161,12 @@ def test_the_users_own_patterns_are_used(shell: Shell) -> None:
 
 
 def test_a_watched_array_is_explained_by_its_worst_task(shell: Shell) -> None:
-    end = End(JobState.FAILED, "FAILED", Outcome.FAILURE, Witness.QUEUE, exit_code=1, started_s=1, ended_s=2)
-    good = End(JobState.COMPLETED, "COMPLETED", Outcome.SUCCESS, Witness.QUEUE, exit_code=0)
+    end = End(JobState.FAILED, "FAILED", Outcome.FAILURE, Source.QUEUE, exit_code=1, started_s=1, ended_s=2)
+    good = End(JobState.COMPLETED, "COMPLETED", Outcome.SUCCESS, Source.QUEUE, exit_code=0)
     logs = LogPaths(str(shell.work / "%A_%a.log"), "", "Slurm")
     tasks = {"1": Task("1", end=good), "2": Task("2", end=end)}
     JobStore(shell.state).save(
-        WatchedJob("slurm-12-x", 12, 100.0, name="sweep", expected="1-2", logs=logs, tasks=tasks)
+        WatchedJob("slurm-12-x", 12, 100.0, name="sweep", array_indices="1-2", logs=logs, tasks=tasks)
     )
     log(shell, "12_2.log", OOM)
     for words in ("12", "12_2"):

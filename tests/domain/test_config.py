@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.channels import Ping, Route
+from jobmon_core.domain.channels import Mentions, Route
 from jobmon_core.domain.config import Config, parse_config
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.tracking.policy import Policy
@@ -38,7 +38,7 @@ def test_no_configuration_is_a_configuration() -> None:
 def test_the_example_is_valid_and_holds_the_defaults() -> None:
     example = parsed(json.loads(EXAMPLE.read_text(encoding="utf-8")))
     assert example.policy == Policy()
-    assert (example.backend, example.ping) == ("slurm", Ping())
+    assert (example.backend, example.mentions) == ("slurm", Mentions())
     assert example.monitors == Config().monitors
 
 
@@ -152,7 +152,9 @@ def test_a_faulty_variable_is_named() -> None:
 
 
 def test_whom_a_failure_wakes_is_told_apart_into_users_and_roles() -> None:
-    assert parsed({"discord": {"mention_on_failure": ["<@12>", " <@&34> "]}}).ping == Ping(("12",), ("34",))
+    assert parsed({"discord": {"mention_on_failure": ["<@12>", " <@&34> "]}}).mentions == Mentions(
+        ("12",), ("34",)
+    )
 
 
 @pytest.mark.parametrize("mention", ["@everyone", "<@!12>", "12", "<@12> <@13>", "<#12>"])

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.decide import answer_within_s, wake_s
+from jobmon_core.domain.decide import accounting_timeout_s, wake_s
 from jobmon_core.domain.slurm.rows import NO_HURRY_S
 from jobmon_core.domain.tracking.policy import Policy
 from tests.support.play import START_S, Play, record, row
@@ -21,7 +21,7 @@ def seen_late(late_s: float, *, word: str = "TIMEOUT") -> Play:
 
 
 def within_s(play: Play, *, silent: bool = False) -> float:
-    return answer_within_s(play.job, POLICY, play.now_s, silent=silent)
+    return accounting_timeout_s(play.job, POLICY, play.now_s, silent=silent)
 
 
 def seconds_until_told(play: Play) -> int:
@@ -55,7 +55,7 @@ def test_what_is_proved_is_told_when_its_grace_is_over_however_far_the_next_ques
         while not play.asks_accounting():
             play.later(1)
         play.accounting()
-    next_ask_s = play.job.tasks[""].inquiry.next_ask_s if play.job.tasks[""].inquiry else 0.0
+    next_ask_s = play.job.tasks[""].inquiry.next_query_s if play.job.tasks[""].inquiry else 0.0
     assert next_ask_s > START_S + 20
     assert wake_s(play.job, POLICY, START_S, play.now_s) == START_S + 20
 
@@ -89,7 +89,7 @@ def test_an_accounting_that_was_silent_a_moment_ago_makes_no_message_later() -> 
 
 def test_a_question_that_comes_when_the_wait_is_over_is_given_no_more_for_that() -> None:
     play = seen_late(10)
-    assert answer_within_s(play.job, POLICY, play.now_s + 60, silent=True) == 3
+    assert accounting_timeout_s(play.job, POLICY, play.now_s + 60, silent=True) == 3
 
 
 def test_accounting_may_take_its_time_while_a_part_of_the_job_lives() -> None:

@@ -6,7 +6,7 @@ import json
 
 from jobmon.views.model import as_json, details_json
 from jobmon.views.terminal import details, status_table
-from jobmon_core.domain.autostart.command import Errand, NoWayBack, mark_of
+from jobmon_core.domain.autostart.command import AutostartCommand, AutostartUnavailable, marker_for
 from jobmon_core.domain.autostart.crontab_text import (
     cron_lines,
     our_lines,
@@ -14,25 +14,25 @@ from jobmon_core.domain.autostart.crontab_text import (
     with_lines,
     without_lines,
 )
-from jobmon_core.domain.channels import Ping, Route
+from jobmon_core.domain.channels import Mentions, Route
 from jobmon_core.domain.config import Config
-from jobmon_core.domain.delivery.outbox import Owed
-from jobmon_core.domain.diagnosis.log_lines import Excerpt, LogLines
+from jobmon_core.domain.delivery.outbox import OutboxEntry
+from jobmon_core.domain.diagnosis.log_lines import LogExcerpt, LogLines
 from jobmon_core.domain.errors import ConfigInvalid, PatternsInvalid, StateUnreadable
 from jobmon_core.domain.messages.job_ended import final
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.host.crontab import Crontab, Said
-from jobmon_core.lifecycle.health import Health, Snapshot
+from jobmon_core.lifecycle.health import Health, JobStatus
 from jobmon_core.notify.discord import payload
 from jobmon_core.notify.discord.test_message import worst_case_message
-from jobmon_core.observe.patterns.load import overlay, read_rules
+from jobmon_core.observe.patterns.load import overlay, read_patterns
 from jobmon_core.observe.patterns.match import Matcher
 from jobmon_core.store.config_file import read_config
 from jobmon_core.store.jobs import JobStore, Unreadable
-from jobmon_core.store.outage_notice import NoticeFile
+from jobmon_core.store.outage_notice import OutageNoticeFile
 from jobmon_core.store.owner import OwnerRecord
-from jobmon_core.store.send_queues import Lanes
-from jobmon_core.store.shared_answers import ReplyFile
+from jobmon_core.store.send_queues import SendQueues
+from jobmon_core.store.shared_answers import SharedAnswer
 from jobmon_core.system.json_codec import to_json
 from tests.fuzz.folder import written
 from tests.fuzz.tape import TOKEN, Tape, only_whole_secrets
@@ -41,7 +41,7 @@ from tests.support.discord_rules import faults
 _NOW_S = 1_800_000_000.0
 _DAYS_S = 3 * 86_400.0
 STATE_ID = "slurm-12-20260101T000000"
-_LOG = LogLines((Excerpt("x", ("epoch 1", "", "Traceback", "boom: CUDA out of memory", "[rank1]: boom")),))
+_LOG = LogLines((LogExcerpt("x", ("epoch 1", "", "Traceback", "boom: CUDA out of memory", "[rank1]: boom")),))
 
 
 def state(data: bytes) -> None:
@@ -66,23 +66,23 @@ def _same(store: JobStore, again: dict[str, object]) -> str:
 
 def _shown(job: WatchedJob) -> None:
     """Draw a job in every way there is: one odd state file must not hide all others."""
-    snapshot = Snapshot(job, Health.DEAD)
+    snapshot = JobStatus(job, Health.DEAD)
     table = status_table([snapshot], _NOW_S)
     assert "\x1b" not in table
     assert "\x1b" not in details(snapshot, "", _NOW_S)
     json.dumps([as_json(snapshot), details_json(snapshot)])
     if job.ended:
         for message in final(job, _NOW_S, each=len(job.name) % 2 == 0):
-            assert faults(dict(payload.full(Owed(message), Ping()))) == []
-            assert faults(dict(payload.plain(Owed(message)))) == []
+            assert faults(dict(payload.full(OutboxEntry(message), Mentions()))) == []
+            assert faults(dict(payload.plain(OutboxEntry(message)))) == []
 
 
 def records(data: bytes) -> None:
     """Any bytes where monitors leave word for each other are read, or are as if nothing was there."""
-    assert isinstance(ReplyFile(written("a.reply", data)).read().text, str)
-    assert isinstance(NoticeFile(written("a.notice", data)).read(), object)
+    assert isinstance(SharedAnswer(written("a.reply", data)).read().text, str)
+    assert isinstance(OutageNoticeFile(written("a.notice", data)).read(), object)
     found = OwnerRecord(written("a.owner", data)).read()
-    assert found is None or found[0].life(_NOW_S, 900.0)
+    assert found is None or found[0].liveness(_NOW_S, 900.0)
 
 
 def config(data: bytes) -> None:
@@ -106,7 +106,7 @@ def patterns(data: bytes) -> None:
     """Any bytes are rules that can be matched, or their faults are named."""
     path = written("patterns.json", data)
     try:
-        rules = read_rules(path)
+        rules = read_patterns(path)
     except PatternsInvalid as invalid:
         assert invalid.faults  # noqa: PT017 - all that is wrong is in them
         assert str(path) in str(invalid)  # noqa: PT017 - as above
@@ -116,34 +116,34 @@ def patterns(data: bytes) -> None:
     for finding in Matcher(everything).every_match(_LOG):
         assert 0 <= finding.position < len(_LOG)
     for rule in rules:
-        hit = {finding.rule.id for finding in Matcher([rule]).every_match(_lines(rule.examples))}
+        hit = {finding.pattern.id for finding in Matcher([rule]).every_match(_lines(rule.examples))}
         assert hit == {rule.id}, "its examples were tried before it was taken"
 
 
 def _lines(examples: tuple[str, ...]) -> LogLines:
-    return LogLines((Excerpt("x", tuple(each for example in examples for each in example.split("\n"))),))
+    return LogLines((LogExcerpt("x", tuple(each for example in examples for each in example.split("\n"))),))
 
 
 def crontab(data: bytes) -> None:
     """Whatever a user's crontab holds, our lines come and go and every other byte stays."""
     tape = Tape(data[:32])
     home = f"/home/{tape.line()}".replace("\ud83d", "")  # which no name of a file decodes to
-    errand = Errand(("/usr/bin/jobmon",), {"JOBMON_HOME": home}, mark_of(home))
+    errand = AutostartCommand(("/usr/bin/jobmon",), {"JOBMON_HOME": home}, marker_for(home))
     try:
         lines = tape.pick((cron_lines, scrontab_lines))(errand)
-    except NoWayBack:
+    except AutostartUnavailable:
         lines = ()
     text = data[32:].decode("utf-8", "replace").replace("\ufffd", "?")
     if tape.below(2):
-        text = f"{text}\n# a note of my own # {errand.mark}0\n0 1 * * * backup"
-    added = with_lines(text, lines, errand.mark)
-    if not our_lines(text, errand.mark):
+        text = f"{text}\n# a note of my own # {errand.marker}0\n0 1 * * * backup"
+    added = with_lines(text, lines, errand.marker)
+    if not our_lines(text, errand.marker):
         assert added == "".join(f"{line}\n" for line in lines) + text
-        assert without_lines(added, errand.mark) == text
-    assert tuple(our_lines(added, errand.mark)) == lines
-    assert with_lines(added, lines, errand.mark) == added
-    assert _foreign(added, errand.mark) == _foreign(text, errand.mark)
-    assert without_lines(added, errand.mark) == without_lines(text, errand.mark)
+        assert without_lines(added, errand.marker) == text
+    assert tuple(our_lines(added, errand.marker)) == lines
+    assert with_lines(added, lines, errand.marker) == added
+    assert _foreign(added, errand.marker) == _foreign(text, errand.marker)
+    assert without_lines(added, errand.marker) == without_lines(text, errand.marker)
     _handed_over(text, added)
 
 
@@ -175,9 +175,9 @@ def lanes(data: bytes) -> None:
     """Any bytes where the lane of a channel was kept let a message go, at once or within days."""
     message = worst_case_message(Route.ERROR, int(_NOW_S))
     folder = written("lane", b"").parent
-    store = Lanes(folder)
-    store.ask("x", message, _NOW_S)
+    store = SendQueues(folder)
+    store.request_turn("x", message, _NOW_S)
     (path,) = folder.glob("x,*.lane")
     written(path.name, data)
-    again_s = store.ask("x", message, _NOW_S)
+    again_s = store.request_turn("x", message, _NOW_S)
     assert again_s is None or _NOW_S < again_s < _NOW_S + _DAYS_S

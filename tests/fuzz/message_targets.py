@@ -6,14 +6,14 @@ import json
 import re
 from typing import Any
 
-from jobmon_core.domain.channels import Ping, Route
-from jobmon_core.domain.delivery.outbox import Fact, Message, Owed, Tone
+from jobmon_core.domain.channels import Mentions, Route
+from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry, Tone
 from jobmon_core.domain.heartbeat import HeartbeatUrl, mask_addresses
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.domain.webhook import Webhook, mask_webhooks
-from jobmon_core.notify.base import Reply
+from jobmon_core.notify.base import HttpResponse
 from jobmon_core.notify.discord import payload as discord_payload
-from jobmon_core.notify.discord.responses import judge
+from jobmon_core.notify.discord.responses import interpret_response
 from tests.fuzz.tape import SECRET, TOKEN, Tape, only_whole_secrets
 from tests.support.discord_rules import SCHEMA_FILE, faults, schema_faults
 
@@ -32,20 +32,23 @@ _DAY_S = 86_400.0
 def message(data: bytes) -> None:
     """Whatever texts a message is made of, both its forms keep to Discord's rules and harm nobody."""
     tape = Tape(data)
-    owed = _owed(tape)
-    ping = Ping(users=(_USER,)) if tape.below(2) else Ping()
+    entry = _entries(tape)
+    mentions = Mentions(users=(_USER,)) if tape.below(2) else Mentions()
     by_schema = tape.below(64) == 1 and SCHEMA_FILE.exists()  # which takes many times as long as all else
-    for form, woken in ((discord_payload.full(owed, ping), ping), (discord_payload.plain(owed), Ping())):
+    for form, woken in (
+        (discord_payload.full(entry, mentions), mentions),
+        (discord_payload.plain(entry), Mentions()),
+    ):
         payload: dict[str, Any] = dict(form)
         assert faults(payload) == []
         assert not by_schema or schema_faults(payload, SCHEMA_FILE) == []
-        _harmless(payload, woken if owed.message.tone is Tone.FAILURE else Ping())
+        _harmless(payload, woken if entry.message.tone is Tone.FAILURE else Mentions())
         assert json.loads(json.dumps(payload).encode()) == payload
 
 
-def _owed(tape: Tape) -> Owed:
+def _entries(tape: Tape) -> OutboxEntry:
     facts = tuple(
-        Fact(tape.text(), tape.text(), tape.maybe(tape.number(8) - _FAR_S)) for _ in range(tape.below(31))
+        Field(tape.text(), tape.text(), tape.maybe(tape.number(8) - _FAR_S)) for _ in range(tape.below(31))
     )
     made = Message(
         id=tape.text(),
@@ -53,21 +56,21 @@ def _owed(tape: Tape) -> Owed:
         tone=tape.pick(tuple(Tone)),
         title=tape.text(),
         summary=tape.text(),
-        facts=facts,
+        fields=facts,
         cause=tape.text(),
         evidence=tuple(tape.text() for _ in range(tape.below(5))),
         advice=tape.text(),
         log_path=tape.text(),
-        made_s=tape.number(5),
+        created_s=tape.number(5),
     )
     since_s = tape.maybe(float(tape.number(5)))
-    return Owed(made, maybe_delivered=tape.below(2) == 1, attempt_since_s=since_s)
+    return OutboxEntry(made, maybe_delivered=tape.below(2) == 1, attempt_since_s=since_s)
 
 
-def _harmless(payload: dict[str, Any], ping: Ping) -> None:
+def _harmless(payload: dict[str, Any], mentions: Mentions) -> None:
     allowed = payload["allowed_mentions"]
     assert allowed["parse"] == []
-    assert tuple(allowed.get("users", ())) == ping.users
+    assert tuple(allowed.get("users", ())) == mentions.users
     assert "roles" not in allowed
     shown = [*_texts(payload)]
     assert not any(map(_SPOILS.search, shown))
@@ -96,16 +99,16 @@ def discord_answer(data: bytes) -> None:
     """Whatever answers in Discord's place gets a verdict, in a few words, with a wait that ends."""
     tape = Tape(data[:16])
     headers = {"retry-after": tape.pick(("1.5", "nan", "-1", "1e999", "99999999999", "x", "")), "via": ""}
-    reply = Reply(100 + tape.below(500), headers if tape.below(2) else {}, data[16:])
-    ruling = judge(reply)
-    receipt = ruling.receipt
+    reply = HttpResponse(100 + tape.below(500), headers if tape.below(2) else {}, data[16:])
+    advice = interpret_response(reply)
+    receipt = advice.receipt
     assert receipt.retry_after_s is None or 0 <= receipt.retry_after_s <= _DAY_S
     assert len(receipt.why) <= 500
     assert "\n" not in receipt.why
     assert not _SPOILS.search(receipt.why)
     assert not (only_whole_secrets(data) and TOKEN in receipt.why)
     assert bool(receipt.why) != (200 <= reply.status < 300)
-    assert bool(ruling.advice) == bool(receipt.why)
+    assert bool(advice.advice) == bool(receipt.why)
 
 
 def webhook(data: bytes) -> None:

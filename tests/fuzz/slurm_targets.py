@@ -12,8 +12,8 @@ from jobmon_core.domain.slurm.rows import (
     Disabled,
     NotListed,
     QueueRow,
+    RawAnswer,
     Record,
-    Reply,
     Unreachable,
 )
 from jobmon_core.domain.slurm.sbatch_directives import directive_words, script_directives
@@ -51,7 +51,7 @@ def squeue(data: bytes) -> None:
         assert text, "an empty answer means that there are no jobs"
         assert 0 < len(answer.why) < _SHORT
         return
-    assert answer == Reply(text, 1.0)
+    assert answer == RawAnswer(text, 1.0)
     lines = [line.split("|", QUEUE_COLUMNS - 1) for line in text.split("\n")]
     shown = 0
     for job_id in _ids(text):
@@ -60,8 +60,10 @@ def squeue(data: bytes) -> None:
         for row in rows:
             shown += 1
             assert row.ref.job_id == job_id
-            assert any((row.word, row.nodes, row.reason) == (line[4], line[9], line[10]) for line in of_job)
-            assert row.waiting is None or len(row.waiting) <= _MOST_TASKS
+            assert any(
+                (row.raw_state, row.nodes, row.reason) == (line[4], line[9], line[10]) for line in of_job
+            )
+            assert row.pending_indices is None or len(row.pending_indices) <= _MOST_TASKS
             assert row.end_s is None or row.state.phase in _OVER
         assert len(rows) <= len(of_job)
     assert shown <= len(lines)
@@ -71,7 +73,7 @@ def sacct(data: bytes) -> None:
     """Any bytes from sacct are an answer or none; each row of an answer stands in it, oldest first."""
     text = data.decode("utf-8", "replace")
     answer = _slurm(text).ask_accounting([7])
-    assert isinstance(answer, Reply | Disabled | Unreachable)
+    assert isinstance(answer, RawAnswer | Disabled | Unreachable)
     assert not isinstance(answer, Unreachable) or len(answer.why) < _SHORT
     for job_id in _ids(text):
         rows = _slurm("").read_accounting(text, job_id)
@@ -79,11 +81,11 @@ def sacct(data: bytes) -> None:
         assert [row.submit_s or 0 for row in rows] == sorted(row.submit_s or 0 for row in rows)
         for row in rows:
             assert row.ref.job_id == job_id
-            assert {row.word, row.name, row.workdir} == {each for each in _told(row) if each in text}
+            assert {row.raw_state, row.name, row.workdir} == {each for each in _told(row) if each in text}
 
 
 def _told(row: AccountingRow | Record) -> set[str]:
-    return {row.word, row.name, row.workdir}
+    return {row.raw_state, row.name, row.workdir}
 
 
 def scontrol(data: bytes) -> None:
@@ -97,7 +99,7 @@ def scontrol(data: bytes) -> None:
     assert 0 < len(answer) <= text.count("JobId=")
     for record in answer:
         assert all(each in text for each in _told(record))
-        assert record.own_id is None or f"JobId={record.own_id} " in re.sub("=0+(?=[0-9])", "=", text)
+        assert record.raw_job_id is None or f"JobId={record.raw_job_id} " in re.sub("=0+(?=[0-9])", "=", text)
         assert record.end_s is None or record.state.phase in _OVER
 
 
@@ -125,14 +127,14 @@ def sbatch(data: bytes) -> None:
     """No line of sbatch's names a job that does not stand in it."""
     text = data.decode("utf-8", "replace")
     for line in text.split("\n"):
-        job = sbatch_output.job_in(line)
+        job = sbatch_output.announced_job(line)
         if job:
             assert job.ref.key == ""
             assert str(job.ref.job_id) in line
             assert job.cluster in line
             assert re.fullmatch(r"Submitted batch job .*|0*\d+(;\S+)?", line.strip(), re.DOTALL | re.ASCII)
-    assert not sbatch_output.perhaps_taken(0, text)
-    assert not sbatch_output.told_nothing(0, text or "x", "")
+    assert not sbatch_output.may_have_been_accepted(0, text)
+    assert not sbatch_output.printed_no_job_id(0, text or "x", "")
 
 
 def names(data: bytes) -> None:
@@ -145,12 +147,12 @@ def names(data: bytes) -> None:
             assert "\n" not in str(error)  # noqa: PT017 - the words are shown to the user
         else:
             assert JobRef.parse(str(ref)) == ref
-        for found in (values.listed(word), values.of_array(7, word)):
+        for found in (values.listed_id(word), values.array_part(7, word)):
             tasks = found[1] if found else None
             assert tasks is None or len(tasks) <= _MOST_TASKS
             assert tasks is None or all(span[-1] < _MOST_TASKS for span in tasks.spans)
             assert tasks is None or IndexSet.parse(str(tasks)) == tasks
-        for read in (values.number, values.moment, values.limit_s, values.duration_s, values.size_bytes):
+        for read in (values.number, values.unix_time, values.limit_s, values.duration_s, values.size_bytes):
             assert (read(word) or 0) >= 0
         assert len(values.exit_pair(word)) == 2
 

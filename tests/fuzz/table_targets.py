@@ -84,10 +84,10 @@ def _queue_row(tape: Tape) -> tuple[QueueRow, str]:
     row = QueueRow(
         ref=listed.ref,
         state=state,
-        word=state.value,
+        raw_state=state.value,
         reason=reason,
-        waiting=listed.waiting,
-        own_id=None if listed.waiting else own_id,
+        pending_indices=listed.waiting,
+        raw_job_id=None if listed.waiting else own_id,
         submit_s=submit_s,
         start_s=None if state.phase is Phase.WAITING else start_s,
         end_s=end_s if state.phase in _OVER else None,
@@ -118,9 +118,9 @@ def _run(tape: Tape) -> tuple[AccountingRow, list[str]]:
     row = AccountingRow(
         ref=listed.ref,
         state=state,
-        word=state.value if by is None else f"{state} by {by}",
-        own_id=None if listed.waiting else 100 + tape.number(),
-        waiting=listed.waiting,
+        raw_state=state.value if by is None else f"{state} by {by}",
+        raw_job_id=None if listed.waiting else 100 + tape.number(),
+        pending_indices=listed.waiting,
         cancelled_by=by,
         exit_code=tape.number(),
         signal=tape.below(65) or None,
@@ -139,8 +139,8 @@ def _run(tape: Tape) -> tuple[AccountingRow, list[str]]:
     )
     own = {
         "JobID": listed.text,
-        "JobIDRaw": str(row.own_id or 100),
-        "State": row.word,
+        "JobIDRaw": str(row.raw_job_id or 100),
+        "State": row.raw_state,
         "ExitCode": f"{row.exit_code}:{row.signal or 0}",
         "Submit": _shown(row.submit_s, "Unknown"),
         "Start": _shown(row.start_s, "Unknown"),

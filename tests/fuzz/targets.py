@@ -14,10 +14,10 @@ from functools import cache
 from pathlib import Path
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Fact, Message, Owed, Tone
+from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry, Tone
 from jobmon_core.domain.diagnosis.model import Diagnosis, Line
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Moment, Task, WatchedJob, Witness
+from jobmon_core.domain.tracking.model import End, Source, StateChange, Task, WatchedJob
 from jobmon_core.system.json_codec import to_json
 from tests.fuzz import file_targets, log_targets, message_targets, slurm_targets, table_targets
 from tests.fuzz.tape import SECRET
@@ -74,25 +74,26 @@ def _logs() -> tuple[bytes, ...]:
 
 
 _FAILED = End(
-    JobState.FAILED, "FAILED", Outcome.FAILURE, Witness.QUEUE, exit_code=137, started_s=1_795_248_000,
+    JobState.FAILED, "FAILED", Outcome.FAILURE, Source.QUEUE, exit_code=137, started_s=1_795_248_000,
     ended_s=1_795_248_100, limit_s=3600, nodes="n1", why="slurmctld forgot it",
 )  # fmt: skip
 _TOLD = Message(
-    "12/end", Route.ERROR, Tone.FAILURE, "train (12) failed", "", (Fact("Job", "12"),), "It died.", ("boom",)
+    "12/end", Route.ERROR, Tone.FAILURE, "train (12) failed", "", (Field("Job", "12"),), "It died.", ("boom",)
 )
 
 
 @cache
 def _states() -> tuple[bytes, ...]:
     found = Diagnosis("cuda_oom", "Out of memory", "It.", "Less.", (Line("x", 3, "boom"),), confidence=0.9)
-    history = (Moment("PENDING", 1_795_247_000.0, "Priority"), Moment("RUNNING", 1_795_248_000.0))
-    task = Task("", JobState.FAILED, "FAILED", own_id=12, history=history, end=_FAILED, diagnosis=found)
+    history = (StateChange("PENDING", 1_795_247_000.0, "Priority"), StateChange("RUNNING", 1_795_248_000.0))
+    task = Task("", JobState.FAILED, "FAILED", raw_job_id=12, history=history, end=_FAILED, diagnosis=found)
     one = WatchedJob(
         file_targets.STATE_ID, 12, 1_795_247_000.0, cluster="big", user="me", name="train", tasks={"": task},
-        answered_s=1_795_248_100.0, outbox=(Owed(_TOLD, attempts=2),), concluded_s=1_795_248_200.0,
+        answered_s=1_795_248_100.0, outbox=(OutboxEntry(_TOLD, attempts=2),), concluded_s=1_795_248_200.0,
     )  # fmt: skip
     array = WatchedJob(
-        file_targets.STATE_ID, 12, 1_795_247_000.0, expected="1-9:2", waiting="5-9:2", stale_since_s=9e8,
+        file_targets.STATE_ID, 12, 1_795_247_000.0, array_indices="1-9:2", pending_indices="5-9:2",
+        stale_since_s=9e8,
         tasks={key: Task(key, JobState.RUNNING, start_s=1_795_248_000) for key in ("1", "3", "+1")},
     )  # fmt: skip
     kept = (json.dumps({"schema": 1, **to_json(job)}, indent=1).encode() for job in (one, array))

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.app.autostart_backends import asked_through
-from jobmon_core.domain.autostart.command import NoWayBack
+from jobmon_core.domain.autostart.command import AutostartUnavailable
 from jobmon_core.host.crontab import Ask, Crontab, cron_runs
-from jobmon_core.system.runner import Programs
+from jobmon_core.system.runner import ProgramRunner
 from tests.support import fake_crontab
 from tests.support.fake_runner import FakeRunner, said
 
@@ -31,7 +31,7 @@ def ask(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Monk
     (programs / "crontab").write_text(f"#!/bin/bash\n{line}\n", encoding="utf-8")
     (programs / "crontab").chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    return asked_through(Programs())
+    return asked_through(ProgramRunner())
 
 
 def _shut_in(spool: Path) -> str:
@@ -67,7 +67,7 @@ def test_the_last_line_gone_the_crontab_is_gone(ask: Ask) -> None:
 def test_the_words_of_a_program_that_refuses_reach_the_user_and_nothing_is_changed(ask: Ask) -> None:
     crontab = Crontab("crontab", ask)
     crontab.change(lambda _: "0 1 * * * backup\n")
-    with pytest.raises(NoWayBack, match=r"crontab: .*newline before EOF"):
+    with pytest.raises(AutostartUnavailable, match=r"crontab: .*newline before EOF"):
         crontab.change(lambda text: f"{text}0 2 * * * cut off")
     assert crontab.read() == "0 1 * * * backup\n"
 
@@ -82,19 +82,19 @@ def test_the_words_of_a_program_that_refuses_reach_the_user_and_nothing_is_chang
 )
 def test_a_crontab_that_is_not_to_be_had_is_not_an_empty_one(words: str) -> None:
     runner = FakeRunner().on("crontab", "-l", answers=[said(stderr=words, exit_code=1)])
-    with pytest.raises(NoWayBack):
+    with pytest.raises(AutostartUnavailable):
         Crontab("crontab", asked_through(runner)).change(lambda text: f"{text}x\n")
     assert runner.asked == [("crontab", "-l")]
 
 
 def test_a_crontab_with_bytes_that_writing_back_would_change_is_left_alone() -> None:
     runner = FakeRunner().on("crontab", "-l", answers=[said("0 1 * * * caf\ufffd\n")])
-    with pytest.raises(NoWayBack, match="no UTF-8"):
+    with pytest.raises(AutostartUnavailable, match="no UTF-8"):
         Crontab("crontab", asked_through(runner)).change(lambda text: f"x\n{text}")
 
 
 def test_a_machine_without_the_program_says_so() -> None:
-    with pytest.raises(NoWayBack, match="scrontab: not found on PATH"):
+    with pytest.raises(AutostartUnavailable, match="scrontab: not found on PATH"):
         Crontab("scrontab", asked_through(FakeRunner())).read()
 
 

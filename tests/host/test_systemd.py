@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.app.autostart_backends import asked_through
-from jobmon_core.domain.autostart.command import NoWayBack
+from jobmon_core.domain.autostart.command import AutostartUnavailable
 from jobmon_core.host.systemd import UserUnits
 from tests.support.fake_runner import FakeRunner, said
 
@@ -72,11 +72,11 @@ def test_what_systemd_says_against_it_reaches_the_user(folder: Path) -> None:
     words = "Failed to connect to bus: No medium found"
     runner = FakeRunner().on("systemctl", answers=[said(stderr=words, exit_code=1)])
     units = UserUnits(folder, asked_through(runner))
-    assert units.hindrance() == f"systemctl: {words}"
-    with pytest.raises(NoWayBack, match=words):
+    assert units.unavailable_because() == f"systemctl: {words}"
+    with pytest.raises(AutostartUnavailable, match=words):
         units.install(FILES)
 
 
 def test_a_folder_that_can_not_be_written_is_told(systemd: FakeRunner) -> None:
-    with pytest.raises(NoWayBack, match="can't be written"):
+    with pytest.raises(AutostartUnavailable, match="can't be written"):
         UserUnits(Path("/proc/nowhere"), asked_through(systemd)).install(FILES)

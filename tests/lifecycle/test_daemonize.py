@@ -17,10 +17,10 @@ from tests.support.waiting import eventually
 # a copy of a command that is killed after its order, before the copy's word
 ORPHAN = """
 import os, sys
-from jobmon_core.lifecycle.daemonize import become_monitor
+from jobmon_core.lifecycle.daemonize import daemonize
 reading, word = os.pipe()
 os.close(reading)
-become_monitor(sys.argv[1], int(sys.argv[2]), sys.argv[3:], word)
+daemonize(sys.argv[1], int(sys.argv[2]), sys.argv[3:], word)
 """
 
 
@@ -41,9 +41,9 @@ def test_a_monitor_outlives_the_command_and_has_no_terminal(login: Login) -> Non
     _state, _parent, _group, session, terminal = stat_of(pid)[:5]
     assert session not in (str(pid), surroundings.split()[2], str(os.getsid(0)))
     assert terminal == "0"
-    assert Path(f"/proc/{pid}/cwd").readlink() == login.shop.home.state
+    assert Path(f"/proc/{pid}/cwd").readlink() == login.ctx.home.state
     assert Path(f"/proc/{pid}/fd/0").readlink() == Path(os.devnull)
-    assert Path(f"/proc/{pid}/fd/1").readlink() == login.shop.monitor_log("a").path
+    assert Path(f"/proc/{pid}/fd/1").readlink() == login.ctx.monitor_log("a").path
 
 
 def test_a_logout_does_not_end_a_monitor(login: Login) -> None:
@@ -51,7 +51,7 @@ def test_a_logout_does_not_end_a_monitor(login: Login) -> None:
     eventually(login.watches)
     os.kill(login.pid(), signal.SIGHUP)
     os.kill(login.pid(), signal.SIGTERM)  # heeded only by a monitor that the other left alive
-    eventually(lambda: "asked to leave by SIGTERM" in login.shop.monitor_log("a").read())
+    eventually(lambda: "asked to leave by SIGTERM" in login.ctx.monitor_log("a").read())
 
 
 def test_the_command_goes_on_as_it_was(login: Login) -> None:
@@ -63,7 +63,7 @@ def test_what_a_monitor_writes_is_private(login: Login) -> None:
     login.launch()
     eventually(login.watches)
     modes = []
-    for path in login.shop.home.root.rglob("*"):
+    for path in login.ctx.home.root.rglob("*"):
         with suppress(FileNotFoundError):  # a file that the monitor replaces at this moment
             modes.append(path.lstat().st_mode)
     assert any(map(stat.S_ISREG, modes))
@@ -101,7 +101,7 @@ def test_a_monitor_that_is_asked_to_leave_leaves_its_job_to_the_next(login: Logi
     login.launch()
     os.kill(login.pid(), signal.SIGTERM)
     eventually(gone(login))
-    assert "asked to leave by SIGTERM" in login.shop.monitor_log("a").read()
+    assert "asked to leave by SIGTERM" in login.ctx.monitor_log("a").read()
     assert login.launch()[0] == "holds a"
 
 
@@ -124,15 +124,15 @@ def test_a_monitor_starts_where_dead_children_are_ignored(login: Login) -> None:
 
 
 def test_a_home_that_cannot_be_used_is_told_in_words(login: Login) -> None:
-    (login.shop.home.root / "logs").write_text("", encoding="ascii")
+    (login.ctx.home.root / "logs").write_text("", encoding="ascii")
     (said, _) = login.launch()
     assert said.startswith("StorageFailed the monitor did not start: ")
     assert "logs can't be used" in said
-    (login.shop.home.root / "logs").unlink()
+    (login.ctx.home.root / "logs").unlink()
 
 
 def test_a_monitor_starts_where_the_command_that_ordered_it_is_gone(login: Login) -> None:
-    with python(ORPHAN, str(login.shop.home.root), "16", "a", "b") as copy:
+    with python(ORPHAN, str(login.ctx.home.root), "16", "a", "b") as copy:
         copy.wait()
     eventually(lambda: login.watches() and login.watches(job_id="b"))
     assert login.alive() == {"a": login.pid(), "b": login.pid()}
@@ -142,7 +142,7 @@ def test_where_nobody_is_left_to_hand_a_job_to_those_that_run_it_gets_a_monitor_
     login: Login,
 ) -> None:
     login.launch("a")
-    with python(ORPHAN, str(login.shop.home.root), "1", "b") as copy:
+    with python(ORPHAN, str(login.ctx.home.root), "1", "b") as copy:
         copy.wait()
     eventually(lambda: login.watches(job_id="b"))
     assert login.pid("b") != login.pid("a")

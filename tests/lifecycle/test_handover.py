@@ -12,8 +12,8 @@ import pytest
 
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health
-from jobmon_core.lifecycle.process_state import Estate
-from jobmon_core.system.lock import seize
+from jobmon_core.lifecycle.process_state import ProcessState
+from jobmon_core.system.lock import acquire
 from tests.support.login import PATIENTLY, Login
 from tests.support.processes import kill, python, said
 from tests.support.waiting import eventually
@@ -23,35 +23,35 @@ OLD = """
 import os, signal, sys
 from pathlib import Path
 from jobmon_core.system.clock import SystemClock
-from jobmon_core.lifecycle.process_state import Estate
+from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.lifecycle.handover import hand_over
 from jobmon_core.store.home import Home
-from jobmon_core.store.monitor_slots import Slots
-from jobmon_core.store.job_lock import seize_job
-def dies(estate):
+from jobmon_core.store.monitor_slots import MonitorSlots
+from jobmon_core.store.job_lock import acquire_job
+def dies(state):
     os.kill(os.getpid(), signal.SIGKILL)
-def dies_when_it_is_named(estate):
-    estate.sign()
-    dies(estate)
-def cannot_start(estate):
+def dies_when_it_is_named(state):
+    state.write_owner()
+    dies(state)
+def cannot_start(state):
     os.execv("/no/such/program", ["x"])
-def starts_and_fails(estate):
+def starts_and_fails(state):
     os.execv(sys.executable, [sys.executable, "-c", "raise SystemExit('no module')"])
-def is_orphaned(estate):
+def is_orphaned(state):
     os.dup2(2, 1)  # the test sees the end of what the old one says
     os.kill(os.getppid(), signal.SIGKILL)
-    estate.become_monitor()
-def starts(estate):
-    estate.become_monitor()
+    state.exec_monitor()
+def starts(state):
+    state.exec_monitor()
 signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
 home = Home(Path(sys.argv[1]))
-locks = {job_id: seize_job(home.monitors / f"{job_id}.lock") for job_id in ("a", "b")}
-estate = Estate(home, locks, Slots(home.slots).take(1), 1, float(sys.argv[3]))
-estate.sign_slot()
+locks = {job_id: acquire_job(home.monitors / f"{job_id}.lock") for job_id in ("a", "b")}
+state = ProcessState(home, locks, MonitorSlots(home.slots).acquire(1), 1, float(sys.argv[3]))
+state.write_slot()
 os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 print("ready", flush=True)
 sys.stdin.readline()
-print("why:", hand_over(estate, globals()[sys.argv[2]]), flush=True)
+print("why:", hand_over(state, globals()[sys.argv[2]]), flush=True)
 sys.stdin.readline()
 """
 
@@ -76,7 +76,7 @@ class Old:
 @contextmanager
 def handing_over(login: Login, successor: str = "starts", cpu_s: float = 480.0) -> Iterator[Old]:
     """Have a monitor of two jobs that has just tried to hand over; the next ones do so after ``cpu_s``."""
-    with python(OLD, str(login.shop.home.root), successor, str(cpu_s)) as process:
+    with python(OLD, str(login.ctx.home.root), successor, str(cpu_s)) as process:
         assert process.stdin is not None
         assert said(process) == "ready"
         old = Old(login, process.pid)
@@ -89,7 +89,7 @@ def handing_over(login: Login, successor: str = "starts", cpu_s: float = 480.0) 
 
 def is_locked(login: Login) -> bool:
     for job_id in ("a", "b"):
-        lock = seize(login.shop.home.monitors / f"{job_id}.lock")
+        lock = acquire(login.ctx.home.monitors / f"{job_id}.lock")
         if lock is not None:
             os.close(lock)
             return False
@@ -110,24 +110,24 @@ def test_the_fresh_process_has_everything_before_the_old_one_leaves(login: Login
 
 def test_a_request_that_comes_amid_handovers_is_heeded(login: Login) -> None:
     with handing_over(login, cpu_s=0.0):
-        login.shop.request_drop("a")
+        login.ctx.request_cancel("a")
         for pid in login.monitors():
             _wake(pid)
     eventually(lambda: login.health("a") is Health.DONE, 60)
     first = login.pid("b")
     eventually(lambda: login.pid("b") != first, 60)
-    lock = seize(login.shop.home.monitors / "a.lock")
+    lock = acquire(login.ctx.home.monitors / "a.lock")
     assert lock is not None
     os.close(lock)
 
 
 def test_a_job_that_is_offered_amid_handovers_is_taken_up(login: Login) -> None:
     login.configure(monitors={"at_most": 1})
-    login.shop.store.save(WatchedJob("c", 12, 100.0, backend="local", user="me"))
+    login.ctx.store.save(WatchedJob("c", 12, 100.0, backend="local", user="me"))
     with handing_over(login, cpu_s=0.0):
         pass
     assert login.launch("c", PATIENTLY)[0] == "holds c"
-    assert login.shop.owner_record("c").path.exists()
+    assert login.ctx.owner_record("c").path.exists()
     eventually(lambda: login.pid("c") == login.pid("b"), 60)
 
 
@@ -186,9 +186,9 @@ def test_a_monitor_may_take_less_cpu_time_than_sites_and_limits_allow(
 ) -> None:
     assert login.launch("a,b", through=f'ulimit -S -t {limit}; "$@"')[0] == "holds a b"
     words = Path(f"/proc/{login.pid()}/cmdline").read_bytes().decode().split("\0")
-    estate = Estate.of(words[words.index(str(login.shop.home.root)) : -1])
-    assert estate.cpu_s == allowance_s
-    assert list(estate.locks) == ["a", "b"]
+    process_state = ProcessState.from_argv(words[words.index(str(login.ctx.home.root)) : -1])
+    assert process_state.cpu_budget_s == allowance_s
+    assert list(process_state.locks) == ["a", "b"]
 
 
 def _wake(pid: int) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.lifecycle.health import Health
-from jobmon_core.store.handoffs import Offers
-from jobmon_core.store.monitor_slots import Slots
-from jobmon_core.system.env_fingerprint import surroundings
-from jobmon_core.system.lock import seize
+from jobmon_core.store.handoffs import Handoffs
+from jobmon_core.store.monitor_slots import MonitorSlots
+from jobmon_core.system.env_fingerprint import env_fingerprint
+from jobmon_core.system.lock import acquire
 from tests.support.login import PATIENTLY, Login
 from tests.support.processes import kill
 from tests.support.waiting import eventually
@@ -29,12 +29,12 @@ def login(tmp_path: Path) -> Iterator[Login]:
         yield user
 
 
-def offers(login: Login) -> Offers:
-    return Offers(login.shop.home.offers, surroundings(os.environ))
+def offers(login: Login) -> Handoffs:
+    return Handoffs(login.ctx.home.handoffs, env_fingerprint(os.environ))
 
 
 def holders(login: Login) -> list[int]:
-    return [holder.owner.pid for holder in Slots(login.shop.home.slots).holders()]
+    return [holder.owner.pid for holder in MonitorSlots(login.ctx.home.slots).holders()]
 
 
 def test_beyond_the_ceiling_a_running_monitor_takes_the_job_up_before_the_command_returns(
@@ -45,7 +45,7 @@ def test_beyond_the_ceiling_a_running_monitor_takes_the_job_up_before_the_comman
     assert login.alive() == {"a": login.pid("a"), "b": login.pid("a")}
     assert login.monitors() == {login.pid("a")}
     eventually(lambda: f"monitor {login.pid('a')} watches" in login.log("b"))
-    assert not offers(login).open()
+    assert not offers(login).pending()
 
 
 def test_the_jobs_are_shared_out_evenly_to_as_many_monitors_as_there_may_be(login: Login) -> None:
@@ -83,7 +83,7 @@ def test_a_job_that_no_monitor_takes_up_gets_one_of_its_own_and_only_one(login: 
     try:
         assert login.launch("b")[0] == "holds b"
         assert login.pid("b") != deaf
-        assert not offers(login).open()
+        assert not offers(login).pending()
     finally:
         os.kill(deaf, signal.SIGCONT)
     os.kill(deaf, signal.SIGTERM)
@@ -124,21 +124,21 @@ def test_what_others_have_is_not_offered(login: Login) -> None:
 def test_an_offer_whose_command_was_killed_is_taken_up_all_the_same(login: Login) -> None:
     login.launch("a")
     eventually(login.watches)
-    offers(login).make("b")
+    offers(login).create("b")
     os.kill(login.pid("a"), signal.SIGUSR1)
-    eventually(lambda: not offers(login).open())
+    eventually(lambda: not offers(login).pending())
     assert login.pid("b") == login.pid("a")
 
 
 def test_an_offer_of_what_cannot_be_read_is_struck_and_nobody_holds_the_job(login: Login) -> None:
     login.launch("a")
     eventually(login.watches)
-    login.shop.store.path("b").write_text("{", encoding="ascii")
-    offers(login).make("b")
+    login.ctx.store.path("b").write_text("{", encoding="ascii")
+    offers(login).create("b")
     os.kill(login.pid("a"), signal.SIGUSR1)
-    eventually(lambda: not offers(login).open())
-    assert login.shop.owner_record("b").read() is None
-    lock = seize(login.shop.home.monitors / "b.lock")
+    eventually(lambda: not offers(login).pending())
+    assert login.ctx.owner_record("b").read() is None
+    lock = acquire(login.ctx.home.monitors / "b.lock")
     assert lock is not None
     os.close(lock)
     assert "an offered job is not taken up" in login.log("b")
@@ -148,11 +148,11 @@ def test_a_job_that_is_done_can_be_taken_up_again_while_its_monitor_follows_othe
     login.launch("a,b")
     eventually(login.watches)
     monitor = login.pid("a")
-    login.shop.request_drop("a")
+    login.ctx.request_cancel("a")
     os.kill(monitor, signal.SIGUSR1)
     eventually(lambda: login.health("a") is Health.DONE)
-    eventually(lambda: login.shop.owner_record("a").read() is None)
-    lock = seize(login.shop.home.monitors / "a.lock")
+    eventually(lambda: login.ctx.owner_record("a").read() is None)
+    lock = acquire(login.ctx.home.monitors / "a.lock")
     assert lock is not None
     os.close(lock)
     assert login.alive() == {"b": monitor}
@@ -160,16 +160,16 @@ def test_a_job_that_is_done_can_be_taken_up_again_while_its_monitor_follows_othe
 
 def test_an_offer_is_struck_by_none_but_the_named_owner_of_the_job(login: Login) -> None:
     login.launch("a")
-    lock = seize(login.shop.home.monitors / "b.lock")  # by a monitor that has not named itself yet
+    lock = acquire(login.ctx.home.monitors / "b.lock")  # by a monitor that has not named itself yet
     assert lock is not None
     for job_id in ("b", "c"):
-        offers(login).make(job_id)
+        offers(login).create(job_id)
     os.kill(login.pid("a"), signal.SIGUSR1)
-    eventually(lambda: offers(login).open() == ["b"])  # each is looked at in turn
+    eventually(lambda: offers(login).pending() == ["b"])  # each is looked at in turn
     os.close(lock)
     os.kill(login.pid("a"), signal.SIGUSR1)
-    eventually(lambda: offers(login).open() == [])
+    eventually(lambda: offers(login).pending() == [])
     assert login.alive() == dict.fromkeys("abc", login.pid("a"))
-    offers(login).make("b")  # whose command was killed
+    offers(login).create("b")  # whose command was killed
     os.kill(login.pid("a"), signal.SIGUSR1)
-    eventually(lambda: offers(login).open() == [])
+    eventually(lambda: offers(login).pending() == [])

@@ -10,20 +10,20 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.context import Workshop
+from jobmon_core.context import Context
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Message, Owed, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.lifecycle.health import STALE_AFTER_S, Health, snapshot
+from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.lifecycle.sentinel import Sentinel
 from jobmon_core.store.home import Home
-from jobmon_core.store.owner import Owner
+from jobmon_core.store.owner import STALE_AFTER_S, Owner
 from jobmon_core.system.clock import Wake
 from tests.support.clock import FakeClock
 from tests.support.processes import python, said
 
 JOB = WatchedJob("slurm-12-x", 12, 100.0)
-OWED = Owed(Message("m1", Route.ERROR, Tone.FAILURE, "it failed"))
+OWED = OutboxEntry(Message("m1", Route.ERROR, Tone.FAILURE, "it failed"))
 LOGIN = replace(Owner.this_process(), host="login1", pid=71)
 _HOLD = """
 import fcntl, sys
@@ -39,7 +39,7 @@ class Node(FakeClock):
 
     def __init__(self, home: Path, meanwhile: Callable[[], object] = lambda: None) -> None:
         super().__init__()
-        self.shop = Workshop(Home(home), {}, clock=self)
+        self.ctx = Context(Home(home), {}, clock=self)
         self.said: list[str] = []
         self.meanwhile = meanwhile
 
@@ -48,20 +48,20 @@ class Node(FakeClock):
         return super().wait(seconds)
 
     def watched_by(self, owner: Owner, silent_s: float = 0.0) -> None:
-        record = self.shop.owner_record(JOB.id)
+        record = self.ctx.owner_record(JOB.id)
         record.write(owner)
         os.utime(record.path, (0, time.time() - silent_s))
 
     def sentinel(self, job: WatchedJob | None = JOB) -> int | None:
         if job:
-            self.shop.store.save(job)
-        return Sentinel(self.shop, JOB.id, self.said.append).lock_to_take_over()
+            self.ctx.store.save(job)
+        return Sentinel(self.ctx, JOB.id, self.said.append).lock_to_take_over()
 
 
 @pytest.mark.parametrize(
     ("job", "words"),
     [
-        (replace(JOB, dropped_s=200.0), "`jobmon cancel` ended the watch"),
+        (replace(JOB, unwatched_s=200.0), "`jobmon cancel` ended the watch"),
         (replace(JOB, concluded_s=200.0), "all is told"),
         (
             replace(JOB, concluded_s=200.0, outbox=(replace(OWED, given_up="404"),)),
@@ -79,13 +79,13 @@ def test_a_job_that_is_done_with_is_left_at_once(tmp_path: Path, job: WatchedJob
 def test_a_monitor_on_a_login_node_is_left_to_it_while_it_gives_signs_and_said_once(tmp_path: Path) -> None:
     node = Node(tmp_path)
     node.watched_by(LOGIN)
-    node.wakes = [Wake.DUE, Wake.DUE, Wake.LEAVE]
+    node.wakes = [Wake.DUE, Wake.DUE, Wake.TERMINATE]
     assert node.sentinel() is None
     assert node.said == [
         "monitor 71 on login1 gave a sign lately: it is left to it, unless it is silent for 900 s",
         "its time is up, and monitor 71 on login1 has not told all yet: it is left to it",
     ]
-    assert snapshot(node.shop, JOB).owner == LOGIN
+    assert job_status(node.ctx, JOB).owner == LOGIN
 
 
 def test_the_job_of_a_login_node_that_falls_silent_is_taken_over(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ def test_the_job_of_a_login_node_that_falls_silent_is_taken_over(tmp_path: Path)
     lock = node.sentinel()
     assert lock is not None
     assert node.said[1] == "monitor 71 on login1 gave no sign for more than 900 s; this sentinel takes over"
-    found = snapshot(node.shop, JOB)
+    found = job_status(node.ctx, JOB)
     assert (found.health, found.owner) == (Health.ALIVE, Owner.this_process())
     assert os.get_inheritable(lock)  # or the lock would be lost as the process becomes the monitor
 
@@ -103,14 +103,14 @@ def test_the_job_of_a_login_node_that_falls_silent_is_taken_over(tmp_path: Path)
 def test_what_a_monitor_told_while_the_sentinel_waited_is_not_told_again(tmp_path: Path) -> None:
     node = Node(tmp_path)
     node.watched_by(LOGIN)
-    node.meanwhile = lambda: node.shop.store.save(replace(JOB, concluded_s=200.0))
+    node.meanwhile = lambda: node.ctx.store.save(replace(JOB, concluded_s=200.0))
     assert node.sentinel() is None
     assert node.said[-1] == "nothing to do: all is told"
 
 
 def test_a_job_that_another_process_holds_is_left_to_it_until_its_lock_is_free(tmp_path: Path) -> None:
     node = Node(tmp_path)
-    with python(_HOLD, str(node.shop.home.monitors / f"{JOB.id}.lock")) as holder:
+    with python(_HOLD, str(node.ctx.home.monitors / f"{JOB.id}.lock")) as holder:
         assert said(holder) == "held"
 
         def let_go() -> None:
@@ -127,7 +127,7 @@ def test_a_job_that_another_process_holds_is_left_to_it_until_its_lock_is_free(t
 
 def test_a_full_disk_puts_taking_over_off(tmp_path: Path) -> None:
     node = Node(tmp_path)
-    record = node.shop.owner_record(JOB.id).path
+    record = node.ctx.owner_record(JOB.id).path
     record.mkdir()  # nothing can be written there
     node.meanwhile = record.rmdir
     assert node.sentinel() is not None
@@ -142,7 +142,7 @@ def test_a_state_that_cannot_be_read_now_is_told_once_and_read_later(tmp_path: P
 
     def is_back() -> None:
         if len(node.waits) == 1:
-            node.shop.store.save(replace(JOB, concluded_s=200.0))
+            node.ctx.store.save(replace(JOB, concluded_s=200.0))
 
     node.meanwhile = is_back
     assert node.sentinel(None) is None

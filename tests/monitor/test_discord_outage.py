@@ -9,13 +9,13 @@ import pytest
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.config import Config
-from jobmon_core.domain.delivery.outbox import Message, Owed, Receipt, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Receipt, Tone
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.new_job import NewJob
 from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.monitor.job_monitor import Supervisor, Tools
-from jobmon_core.monitor.outage_notifier import Outages
+from jobmon_core.monitor.job_monitor import JobMonitor, MonitorDeps
+from jobmon_core.monitor.outage_notifier import OutageNotifier
 from jobmon_core.monitor.outbox import Outbox
 from jobmon_core.notify.base import deliver
 from jobmon_core.notify.discord.channel import DiscordChannel
@@ -23,8 +23,8 @@ from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.store.dead_channels import DeadChannels
 from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.outage_notice import NoticeFile
-from jobmon_core.store.shared_answers import ReplyFile
+from jobmon_core.store.outage_notice import OutageNoticeFile
+from jobmon_core.store.shared_answers import SharedAnswer
 from tests.support.clock import FakeClock
 from tests.support.scheduler import FakeScheduler
 from tests.support.strict_discord import AtHome, StrictDiscord
@@ -57,47 +57,49 @@ class Day:
         self.outbox.dead.folder.mkdir(exist_ok=True)
         self.jobs = [self._job(number) for number in range(JOBS)]
 
-    def _send(self, config: Config, owed: Owed) -> Receipt:
-        webhook = config.webhook(owed.message.route)
+    def _send(self, config: Config, entry: OutboxEntry) -> Receipt:
+        webhook = config.webhook(entry.message.route)
         assert webhook
-        return deliver(DiscordChannel(webhook, self.discord, "1"), owed)
+        return deliver(DiscordChannel(webhook, self.discord, "1"), entry)
 
     def _job(self, number: int) -> WatchedJob:
         ended_s = self.began_s + number * (DAY_S - 60) / (JOBS - 1)
         routes = (Route.ERROR, Route.SUCCESS, Route.ERROR, Route.ERROR, Route.ERROR)
-        owed = (
-            Owed(Message(f"{number}/{part}", route, Tone.ATTENTION, "news", made_s=int(ended_s)))
+        entry = (
+            OutboxEntry(Message(f"{number}/{part}", route, Tone.ATTENTION, "news", created_s=int(ended_s)))
             for part, route in enumerate(routes)
         )
-        return WatchedJob(f"slurm-{number}", number, ended_s, concluded_s=ended_s, outbox=tuple(owed))
+        return WatchedJob(f"slurm-{number}", number, ended_s, concluded_s=ended_s, outbox=tuple(entry))
 
     def pass_by(self) -> None:
         """Follow every job from its end until it is told; the clock leaps from one due moment to the next."""
-        due = {self._supervisor(job): job.taken_s for job in reversed(self.jobs)}
+        due = {self._job_monitor(job): job.registered_s for job in reversed(self.jobs)}
         while due:
-            supervisor = min(due, key=lambda each: due[each])
-            self.clock.now_s = max(self.clock.now_s, due.pop(supervisor))
-            again_s = supervisor.round()
+            job_monitor = min(due, key=lambda each: due[each])
+            self.clock.now_s = max(self.clock.now_s, due.pop(job_monitor))
+            again_s = job_monitor.poll_once()
             if again_s is not None:
-                due[supervisor] = again_s
+                due[job_monitor] = again_s
 
-    def _supervisor(self, job: WatchedJob) -> Supervisor:
-        slurm, file = FakeScheduler(), ReplyFile(self.folder / "any.reply")
-        notices = NoticeFile(self.folder / "any.notice")
-        return Supervisor(
+    def _job_monitor(self, job: WatchedJob) -> JobMonitor:
+        slurm, file = FakeScheduler(), SharedAnswer(self.folder / "any.reply")
+        notices = OutageNoticeFile(self.folder / "any.notice")
+        return JobMonitor(
             job,
-            Tools(
+            MonitorDeps(
                 scheduler=slurm,
                 queue=SharedQueue(slurm, file, self.clock),
                 accounting=SharedAccounting(slurm, file, self.clock),
-                outages=Outages(lambda _job: notices, self.clock, Policy(), "login1", lambda _job_id: False),
+                outages=OutageNotifier(
+                    lambda _job: notices, self.clock, Policy(), "login1", lambda _job_id: False
+                ),
                 store=Forgetful(self.folder),
                 clock=self.clock,
                 policy=Policy(),
                 cluster_name=str,
-                explain=lambda _job, _keys: {},
+                diagnose=lambda _job, _keys: {},
                 deliver=self.outbox.deliver,
-                dropped=lambda _job_id: False,
+                cancel_requested=lambda _job_id: False,
                 log=lambda _event: None,
             ),
         )
@@ -108,10 +110,10 @@ class Day:
             embed = payload["embeds"][0]
             yield embed["footer"]["text"].split(" · ")[1], "Told late" in embed.get("description", "")
 
-    def owed(self, route: Route) -> list[str]:
+    def entry(self, route: Route) -> list[str]:
         """What was to arrive on a channel, oldest first."""
-        owed = (owed.message for job in self.jobs for owed in job.outbox)
-        return [message.id for message in owed if message.route is route]
+        entry = (entry.message for job in self.jobs for entry in job.outbox)
+        return [message.id for message in entry if message.route is route]
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +125,7 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Day:
 
 @pytest.mark.parametrize("route", list(Route))
 def test_after_a_day_of_silence_all_arrive_once_and_the_oldest_first(day: Day, route: Route) -> None:
-    assert [message for message, _ in day.told(route)] == day.owed(route)
+    assert [message for message, _ in day.told(route)] == day.entry(route)
 
 
 def test_what_waits_to_be_told_keeps_to_discords_limits(day: Day) -> None:
@@ -133,7 +135,7 @@ def test_what_waits_to_be_told_keeps_to_discords_limits(day: Day) -> None:
 
 @pytest.mark.parametrize("route", list(Route))
 def test_what_is_told_more_than_an_hour_late_says_so(day: Day, route: Route) -> None:
-    made_s = {owed.message.id: owed.message.made_s for job in day.jobs for owed in job.outbox}
+    made_s = {entry.message.id: entry.message.created_s for job in day.jobs for entry in job.outbox}
     sent_s = [at_s for at_s, _ in day.discord.taken[HOOKS[route].url]]
     late = [late for _, late in day.told(route)]
     old = [

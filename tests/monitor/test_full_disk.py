@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.delivery.outbox import Owed
+from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.policy import Policy
-from jobmon_core.monitor.job_monitor import Supervisor, Tools
-from jobmon_core.monitor.loop import Monitor
-from jobmon_core.monitor.outage_notifier import Outages
+from jobmon_core.monitor.job_monitor import JobMonitor, MonitorDeps
+from jobmon_core.monitor.loop import MonitorLoop
+from jobmon_core.monitor.outage_notifier import OutageNotifier
 from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.outage_notice import NoticeFile
-from jobmon_core.store.shared_answers import ReplyFile
+from jobmon_core.store.outage_notice import OutageNoticeFile
+from jobmon_core.store.shared_answers import SharedAnswer
 from tests.support.clock import FakeClock
 from tests.support.disk import SmallDisk, small_disk
 from tests.support.play import START_S, ledger, record, row
@@ -43,7 +43,7 @@ class Office:
         self.trouble: list[str] = []
         self.left: tuple[str, ...] = JOBS
         self.slurm.queue = [tuple(row(job_id, "RUNNING") for job_id in JOBS)]
-        self.monitor = Monitor(
+        self.monitor = MonitorLoop(
             {job_id: self._watch(job_id) for job_id in JOBS}, self.clock, lambda _job_id: None
         )
 
@@ -57,7 +57,7 @@ class Office:
         """Let the monitor work until so much time has passed or everything is told."""
         until_s = self.clock.now() + seconds
         while self.left and self.clock.now() < until_s:
-            self.left = self.monitor.pass_over(
+            self.left = self.monitor.run_due(
                 lambda _job_id, event: self.trouble.append(event), lambda _: None
             )
             assert not list(self.disk.folder.glob(".*")), "a temporary file was left"
@@ -68,34 +68,38 @@ class Office:
         """What the state files hold, which must be whole."""
         return {job_id: self.store.load(f"slurm-{job_id}-x") for job_id in JOBS}
 
-    def _watch(self, job_id: str) -> Supervisor:
+    def _watch(self, job_id: str) -> JobMonitor:
         job = WatchedJob(f"slurm-{job_id}-x", int(job_id), START_S, user="me")
         self.store.save(job)
         folder, slurm, clock = self.disk.folder, self.slurm, self.clock
-        return Supervisor(
+        return JobMonitor(
             job,
-            Tools(
+            MonitorDeps(
                 scheduler=slurm,
-                queue=SharedQueue(slurm, ReplyFile(folder / "queue.reply"), clock),
-                accounting=SharedAccounting(slurm, ReplyFile(folder / "accounting.reply"), clock),
-                outages=Outages(
-                    lambda _job: NoticeFile(folder / "x.notice"), clock, Policy(), "n1", lambda _job_id: False
+                queue=SharedQueue(slurm, SharedAnswer(folder / "queue.reply"), clock),
+                accounting=SharedAccounting(slurm, SharedAnswer(folder / "accounting.reply"), clock),
+                outages=OutageNotifier(
+                    lambda _job: OutageNoticeFile(folder / "x.notice"),
+                    clock,
+                    Policy(),
+                    "n1",
+                    lambda _job_id: False,
                 ),
                 store=self.store,
                 clock=clock,
                 policy=Policy(),
                 cluster_name=str,
-                explain=lambda _job, keys: dict.fromkeys(keys, Diagnosis(None, "", "", "")),
+                diagnose=lambda _job, keys: dict.fromkeys(keys, Diagnosis(None, "", "", "")),
                 deliver=self._deliver,
-                dropped=lambda _job_id: False,
+                cancel_requested=lambda _job_id: False,
                 log=lambda _event: None,
             ),
         )
 
-    def _deliver(self, owed: Owed, note: Callable[[Owed], None]) -> Owed:
-        note(replace(owed, attempts=1, attempt_since_s=self.clock.now()))
-        self.sent.append(owed.message.id)
-        return replace(owed, attempts=1, attempt_since_s=None, delivered_s=self.clock.now())
+    def _deliver(self, entry: OutboxEntry, note: Callable[[OutboxEntry], None]) -> OutboxEntry:
+        note(replace(entry, attempts=1, attempt_since_s=self.clock.now()))
+        self.sent.append(entry.message.id)
+        return replace(entry, attempts=1, attempt_since_s=None, delivered_s=self.clock.now())
 
 
 @pytest.fixture

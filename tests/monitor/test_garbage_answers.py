@@ -18,14 +18,14 @@ from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.policy import Policy
-from jobmon_core.monitor.job_monitor import Supervisor, Tools
-from jobmon_core.monitor.outage_notifier import Outages
+from jobmon_core.monitor.job_monitor import JobMonitor, MonitorDeps
+from jobmon_core.monitor.outage_notifier import OutageNotifier
 from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
 from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.outage_notice import NoticeFile
-from jobmon_core.store.shared_answers import ReplyFile
+from jobmon_core.store.outage_notice import OutageNoticeFile
+from jobmon_core.store.shared_answers import SharedAnswer
 from jobmon_core.system.runner import NotStarted, Ran, TimedOut
 from tests.support.clock import FakeClock
 from tests.support.fake_runner import Answer, FakeRunner, said
@@ -101,14 +101,14 @@ class Watch:
         number = job_id(name)
         job = WatchedJob(f"slurm-{number}-x", number, self.clock.now() - 100, user="0", cluster="big")
         slurm = SlurmScheduler(self.runner, clock=self.clock.now)
-        self.supervisor = Supervisor(
+        self.job_monitor = JobMonitor(
             job,
-            Tools(
+            MonitorDeps(
                 scheduler=slurm,
-                queue=SharedQueue(slurm, ReplyFile(folder / "queue.reply"), self.clock),
-                accounting=SharedAccounting(slurm, ReplyFile(folder / "sacct.reply"), self.clock),
-                outages=Outages(
-                    lambda _job: NoticeFile(folder / "x.notice"),
+                queue=SharedQueue(slurm, SharedAnswer(folder / "queue.reply"), self.clock),
+                accounting=SharedAccounting(slurm, SharedAnswer(folder / "sacct.reply"), self.clock),
+                outages=OutageNotifier(
+                    lambda _job: OutageNoticeFile(folder / "x.notice"),
                     self.clock,
                     Policy(),
                     "login1",
@@ -118,16 +118,16 @@ class Watch:
                 clock=self.clock,
                 policy=Policy(),
                 cluster_name=lambda: "big",
-                explain=lambda _job, keys: {key: Diagnosis(None, "", "", "") for key in keys},
-                deliver=lambda owed, _note: replace(owed, delivered_s=self.clock.now()),
-                dropped=lambda _job_id: False,
+                diagnose=lambda _job, keys: {key: Diagnosis(None, "", "", "") for key in keys},
+                deliver=lambda entry, _note: replace(entry, delivered_s=self.clock.now()),
+                cancel_requested=lambda _job_id: False,
                 log=lambda _event: None,
             ),
         )
 
     @property
     def job(self) -> WatchedJob:
-        return self.supervisor.job
+        return self.job_monitor.job
 
     def hears(self, choose: Callable[[Ran], Answer]) -> None:
         """Let the next rounds get these answers."""
@@ -137,10 +137,10 @@ class Watch:
     def round(self, later_s: float) -> bool:
         """Look again after so long; return whether anything is left to do."""
         self.clock.now_s += later_s
-        return self.supervisor.round() is not None
+        return self.job_monitor.poll_once() is not None
 
     def told(self) -> list[Tone]:
-        return [owed.message.tone for owed in self.job.outbox if "/outage-" not in owed.message.id]
+        return [entry.message.tone for entry in self.job.outbox if "/outage-" not in entry.message.id]
 
     def deeds(self) -> set[str]:
         """Return the programs that were started, with what scontrol was to do."""
@@ -196,7 +196,7 @@ def test_silence_of_any_length_ends_nothing_and_is_told_once(failures: list[Answ
             watch.hears(lambda _whole, number=number: silent[number % len(silent)])  # type: ignore[misc]
             assert watch.round(1000.0)
         assert (watch.job.outcome, watch.told()) == (None, [])
-        warnings = [owed for owed in watch.job.outbox if "/outage-" in owed.message.id]
+        warnings = [entry for entry in watch.job.outbox if "/outage-" in entry.message.id]
         assert len(warnings) == (1 if rounds >= 3 else 0)
         assert watch.job.stale_since_s is not None
 

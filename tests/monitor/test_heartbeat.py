@@ -10,8 +10,8 @@ from jobmon_core.domain.heartbeat import HeartbeatUrl
 from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.monitor.heartbeat import Heartbeat
 from jobmon_core.monitor.settings import Settings
-from jobmon_core.system.lock import turn
-from jobmon_core.system.worker import Children
+from jobmon_core.system.lock import try_lock
+from jobmon_core.system.worker import Worker
 from tests.support.clock import FakeClock
 
 ADDRESS = HeartbeatUrl.parse("https://hc.example.org/s3cret")
@@ -32,7 +32,7 @@ class Stage:
         return Heartbeat(
             self.settings,
             self._call,
-            Children(),
+            Worker(),
             self.clock,
             self.folder / "heartbeat.stamp",
             self.log.append,
@@ -41,7 +41,7 @@ class Stage:
     def later(self, monitor: Heartbeat, seconds: float) -> int:
         """Let time pass, and a pass of a monitor that heard the scheduler; return all calls so far."""
         self.clock.now_s += seconds
-        monitor.after_pass(self.clock.now_s)
+        monitor.after_poll(self.clock.now_s)
         return self.calls
 
     @property
@@ -76,7 +76,7 @@ def test_all_monitors_of_a_home_beat_with_one_heart(stage: Stage) -> None:
 
 def test_where_the_scheduler_does_not_answer_it_does_not_beat(stage: Stage) -> None:
     monitor = stage.monitor()
-    monitor.after_pass(None)
+    monitor.after_poll(None)
     assert stage.calls == 0
 
 
@@ -84,7 +84,7 @@ def test_an_old_answer_is_none(stage: Stage) -> None:
     monitor = stage.monitor()
     heard_s = stage.clock.now_s
     for _ in range(3):
-        monitor.after_pass(heard_s)
+        monitor.after_poll(heard_s)
         stage.clock.now_s += 60
     assert stage.calls == 1
 
@@ -131,7 +131,7 @@ def test_a_configuration_that_is_being_edited_and_a_full_disk_do_not_disturb(sta
 
 
 def test_nobody_waits_for_the_one_who_calls(stage: Stage) -> None:
-    with turn(stage.folder / "heartbeat.lock"):
+    with try_lock(stage.folder / "heartbeat.lock"):
         assert stage.later(stage.monitor(), 0) == 0
 
 

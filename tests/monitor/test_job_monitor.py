@@ -7,24 +7,24 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Message, Owed, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.new_job import NewJob
 from jobmon_core.domain.tracking.policy import Policy
-from jobmon_core.monitor.job_monitor import Supervisor, Tools
-from jobmon_core.monitor.outage_notifier import Outages
+from jobmon_core.monitor.job_monitor import JobMonitor, MonitorDeps
+from jobmon_core.monitor.outage_notifier import OutageNotifier
 from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.outage_notice import NoticeFile
-from jobmon_core.store.shared_answers import ReplyFile
+from jobmon_core.store.outage_notice import OutageNoticeFile
+from jobmon_core.store.shared_answers import SharedAnswer
 from tests.support.clock import FakeClock
 from tests.support.play import record, row
 from tests.support.scheduler import FakeScheduler
 
-OWED = Owed(Message("12/end", Route.ERROR, Tone.FAILURE, "it failed"))
+OWED = OutboxEntry(Message("12/end", Route.ERROR, Tone.FAILURE, "it failed"))
 TOLD = WatchedJob("slurm-12-x", 12, 100.0, user="me", concluded_s=200.0, outbox=(OWED,))
 
 
@@ -49,23 +49,23 @@ class CountingStore(JobStore):
         super().save(job)
 
 
-def supervisor(
+def job_monitor(
     job: WatchedJob,
     store: JobStore,
-    deliver: Callable[[Owed, Callable[[Owed], None]], Owed] = lambda owed, _note: owed,
+    deliver: Callable[[OutboxEntry, Callable[[OutboxEntry], None]], OutboxEntry] = lambda entry, _note: entry,
     slurm: FakeScheduler | None = None,
     clock: FakeClock | None = None,
-) -> Supervisor:
+) -> JobMonitor:
     slurm, clock, folder = slurm or FakeScheduler(), clock or FakeClock(), store.folder
-    file = ReplyFile(folder / "any.reply")
-    return Supervisor(
+    file = SharedAnswer(folder / "any.reply")
+    return JobMonitor(
         job,
-        Tools(
+        MonitorDeps(
             scheduler=slurm,
             queue=SharedQueue(slurm, file, clock),
             accounting=SharedAccounting(slurm, file, clock),
-            outages=Outages(
-                lambda _job: NoticeFile(folder / "any.notice"),
+            outages=OutageNotifier(
+                lambda _job: OutageNoticeFile(folder / "any.notice"),
                 clock,
                 Policy(),
                 "login1",
@@ -75,9 +75,9 @@ def supervisor(
             clock=clock,
             policy=Policy(),
             cluster_name=str,
-            explain=lambda _job, _keys: {},
+            diagnose=lambda _job, _keys: {},
             deliver=deliver,
-            dropped=lambda _job_id: False,
+            cancel_requested=lambda _job_id: False,
             log=lambda _event: None,
         ),
     )
@@ -86,17 +86,17 @@ def supervisor(
 def test_a_delivery_that_cannot_be_ticked_off_is_not_made_again(tmp_path: Path) -> None:
     sent: list[str] = []
 
-    def deliver(owed: Owed, note: Callable[[Owed], None]) -> Owed:
-        note(replace(owed, attempts=1, attempt_since_s=1.0))
-        sent.append(owed.message.id)
-        return replace(owed, attempts=1, delivered_s=2.0)
+    def deliver(entry: OutboxEntry, note: Callable[[OutboxEntry], None]) -> OutboxEntry:
+        note(replace(entry, attempts=1, attempt_since_s=1.0))
+        sent.append(entry.message.id)
+        return replace(entry, attempts=1, delivered_s=2.0)
 
-    watch = supervisor(TOLD, FullDisk(tmp_path), deliver)
+    watch = job_monitor(TOLD, FullDisk(tmp_path), deliver)
     for _ in range(3):
         with pytest.raises(StorageFailed):
-            watch.round()
+            watch.poll_once()
     FullDisk.full = False
-    assert watch.round() is None
+    assert watch.poll_once() is None
     assert sent == ["12/end"]
     assert JobStore(tmp_path).load(TOLD.id).undelivered == 0
 
@@ -105,13 +105,13 @@ def test_a_quiet_job_is_written_every_five_minutes_and_its_news_at_once(tmp_path
     slurm, clock, store = FakeScheduler(), FakeClock(), CountingStore(tmp_path)
     slurm.queue = [(row("12", "RUNNING"),)]
     slurm.records = [(record("12", "RUNNING"),)]
-    watch = supervisor(WatchedJob("slurm-12-x", 12, 100.0, user="me"), store, slurm=slurm, clock=clock)
+    watch = job_monitor(WatchedJob("slurm-12-x", 12, 100.0, user="me"), store, slurm=slurm, clock=clock)
 
     def written_in(rounds: int) -> int:
         before = CountingStore.saves
         for _ in range(rounds):
             clock.now_s += 31.0
-            watch.round()
+            watch.poll_once()
         return CountingStore.saves - before
 
     written_in(2)
@@ -120,7 +120,7 @@ def test_a_quiet_job_is_written_every_five_minutes_and_its_news_at_once(tmp_path
     assert watch.job.answered_s == clock.now_s  # it was asked all the while
     slurm.queue = [(row("12", "SUSPENDED"),)]
     assert written_in(1) >= 1
-    assert store.load("slurm-12-x").tasks[""].word == "SUSPENDED"
+    assert store.load("slurm-12-x").tasks[""].raw_state == "SUSPENDED"
     slurm.queue = [Unreachable("no route to host")]
     assert written_in(1) >= 1
     silent = store.load("slurm-12-x")

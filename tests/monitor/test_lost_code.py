@@ -14,10 +14,10 @@ import pytest
 
 import jobmon_core
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Message, Owed, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.store.handoffs import Offers
-from jobmon_core.system.lock import seize
+from jobmon_core.store.handoffs import Handoffs
+from jobmon_core.system.lock import acquire
 from tests.support.fake_discord import FakeDiscord
 from tests.support.login import Login
 from tests.support.processes import python
@@ -30,18 +30,18 @@ import os, signal, sys, time
 from pathlib import Path
 from jobmon_core.monitor import main as monitor
 from jobmon_core.system.clock import SystemClock
-from jobmon_core.lifecycle.process_state import Estate
-from jobmon_core.context import Workshop
+from jobmon_core.lifecycle.process_state import ProcessState
+from jobmon_core.context import Context
 from jobmon_core.store.home import Home
-from jobmon_core.store.job_lock import seize_job
+from jobmon_core.store.job_lock import acquire_job
 class Clock(SystemClock):
     def now(self):
         return time.time() + (301 if os.path.exists(sys.argv[2]) else 0)
 signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
 home = Home(Path(sys.argv[1]))
-estate = Estate(home, {{"a": seize_job(home.monitors / "a.lock")}}, mark={MARK!r})
-shop = Workshop(home, os.environ, estate, Clock())
-monitor.run(shop, estate, lambda job_id, event: shop.monitor_log(job_id).write(event))
+state = ProcessState(home, {{"a": acquire_job(home.monitors / "a.lock")}}, env_fingerprint={MARK!r})
+ctx = Context(home, os.environ, state, Clock())
+monitor.run(ctx, state, lambda job_id, event: ctx.monitor_log(job_id).write(event))
 """
 OWES = WatchedJob(
     "b",
@@ -50,7 +50,7 @@ OWES = WatchedJob(
     backend="local",
     user="me",
     concluded_s=200.0,
-    outbox=(Owed(Message("m1", Route.ERROR, Tone.FAILURE, "it failed")),),
+    outbox=(OutboxEntry(Message("m1", Route.ERROR, Tone.FAILURE, "it failed")),),
 )
 
 
@@ -70,8 +70,8 @@ class Installed:
 
     def owe(self) -> None:
         """Have it take up a job that owes a message: for that it needs code that it did not load so far."""
-        self.login.shop.store.save(OWES)
-        Offers(self.login.shop.home.offers, MARK).make("b")
+        self.login.ctx.store.save(OWES)
+        Handoffs(self.login.ctx.home.handoffs, MARK).create("b")
         self.wake()
 
     def failed(self, times: int) -> bool:
@@ -92,7 +92,7 @@ def installed(tmp_path: Path, discord: FakeDiscord, monkeypatch: pytest.MonkeyPa
         shutil.copytree(code, tmp_path / "lib" / code.name, ignore=shutil.ignore_patterns("__pycache__"))
         monkeypatch.setenv("PYTHONPATH", f"{tmp_path}/lib:{tmp_path}/new")
         monkeypatch.setenv("PYTHONSAFEPATH", "1")  # the folder of the tests holds this jobmon, too
-        with python(MONITOR, str(login.shop.home.root), str(tmp_path / "later")) as process:
+        with python(MONITOR, str(login.ctx.home.root), str(tmp_path / "later")) as process:
             eventually(login.watches)
             yield Installed(login, process)
 
@@ -111,7 +111,7 @@ def test_a_monitor_whose_code_was_moved_begins_anew_where_it_is_and_tells_what_i
     assert "starts again: jobmon's own code was moved or replaced" in login.log()
     eventually(lambda: login.watches(2))
     assert login.monitors() == {login.pid()} == {installed.process.pid}
-    assert seize(login.shop.home.monitors / "a.lock") is None
+    assert acquire(login.ctx.home.monitors / "a.lock") is None
 
 
 def test_a_monitor_does_not_begin_anew_for_lack_of_code_as_soon_as_it_has_begun(installed: Installed) -> None:

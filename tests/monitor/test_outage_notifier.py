@@ -9,21 +9,21 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Message, Owed, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.domain.messages.scheduler_outage import Notice
+from jobmon_core.domain.messages.scheduler_outage import OutageNotice
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.new_job import NewJob
 from jobmon_core.domain.tracking.policy import Policy
-from jobmon_core.monitor.job_monitor import Supervisor, Tools
-from jobmon_core.monitor.outage_notifier import Outages
+from jobmon_core.monitor.job_monitor import JobMonitor, MonitorDeps
+from jobmon_core.monitor.outage_notifier import OutageNotifier
 from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.outage_notice import NoticeFile
-from jobmon_core.store.shared_answers import ReplyFile
-from jobmon_core.system.lock import turn
+from jobmon_core.store.outage_notice import OutageNoticeFile
+from jobmon_core.store.shared_answers import SharedAnswer
+from jobmon_core.system.lock import try_lock
 from tests.support.clock import FakeClock
 from tests.support.play import row
 from tests.support.scheduler import FakeScheduler
@@ -39,15 +39,15 @@ class Cluster:
         self.clock = FakeClock()
         self.slurm: dict[str, FakeScheduler] = {}
         self.store = JobStore(folder)
-        self.watches: dict[str, Supervisor] = {}
-        self.notice = NoticeFile.named(folder, "slurm", "big")
+        self.watches: dict[str, JobMonitor] = {}
+        self.notice = OutageNoticeFile.named(folder, "slurm", "big")
 
-    def watch(self, number: int, host: str = "login1", store: JobStore | None = None) -> Supervisor:
+    def watch(self, number: int, host: str = "login1", store: JobStore | None = None) -> JobMonitor:
         """Start a monitor, or start it again."""
         job_id = f"slurm-{number}-x"
         path = self.store.path(job_id)
         job = self.store.load(job_id) if path.exists() else self._submitted(job_id, number)
-        self.watches[job_id] = Supervisor(job, self._tools(host, store or self.store))
+        self.watches[job_id] = JobMonitor(job, self._tools(host, store or self.store))
         return self.watches[job_id]
 
     def _submitted(self, job_id: str, number: int) -> WatchedJob:
@@ -55,24 +55,24 @@ class Cluster:
         self.store.save(job)
         return job
 
-    def _tools(self, host: str, store: JobStore) -> Tools:
+    def _tools(self, host: str, store: JobStore) -> MonitorDeps:
         if host not in self.slurm:
             self.slurm[host] = FakeScheduler()
             self.answer(host)
         slurm = self.slurm[host]
-        file = ReplyFile(self.folder / f"queue-{host}.reply")
-        return Tools(
+        file = SharedAnswer(self.folder / f"queue-{host}.reply")
+        return MonitorDeps(
             scheduler=slurm,
             queue=SharedQueue(slurm, file, self.clock),
-            accounting=SharedAccounting(slurm, ReplyFile(self.folder / f"sacct-{host}.reply"), self.clock),
-            outages=Outages(lambda _job: self.notice, self.clock, Policy(), host, self._is_telling),
+            accounting=SharedAccounting(slurm, SharedAnswer(self.folder / f"sacct-{host}.reply"), self.clock),
+            outages=OutageNotifier(lambda _job: self.notice, self.clock, Policy(), host, self._is_telling),
             store=store,
             clock=self.clock,
             policy=Policy(),
             cluster_name=lambda: "big",
-            explain=lambda _job, _keys: {},
-            deliver=lambda owed, _note: replace(owed, delivered_s=self.clock.now()),
-            dropped=lambda _job_id: False,
+            diagnose=lambda _job, _keys: {},
+            deliver=lambda entry, _note: replace(entry, delivered_s=self.clock.now()),
+            cancel_requested=lambda _job_id: False,
             log=lambda _event: None,
         )
 
@@ -92,13 +92,13 @@ class Cluster:
         for _ in range(minutes // 5):
             self.clock.now_s += 300.0
             for watch in list(self.watches.values()):
-                watch.round()
+                watch.poll_once()
 
     def told(self) -> list[Message]:
         """Return the outage messages of all jobs, in the order in which they were made."""
         jobs = [job for job in self.store.all() if isinstance(job, WatchedJob)]
-        found = [owed.message for job in jobs for owed in job.outbox if "/outage-" in owed.message.id]
-        return sorted(found, key=lambda message: message.made_s)
+        found = [entry.message for job in jobs for entry in job.outbox if "/outage-" in entry.message.id]
+        return sorted(found, key=lambda message: message.created_s)
 
     def tones(self) -> list[Tone]:
         return [message.tone for message in self.told()]
@@ -118,9 +118,9 @@ def test_forty_jobs_make_one_warning_and_one_all_clear(cluster: Cluster) -> None
     assert cluster.tones() == [Tone.ATTENTION]
     cluster.answer()
     cluster.live(10)
-    assert cluster.tones() == [Tone.ATTENTION, Tone.RELIEF]
+    assert cluster.tones() == [Tone.ATTENTION, Tone.RESOLVED]
     assert {watch.job.outage_s for watch in cluster.watches.values()} == {None}
-    assert {task.word for watch in cluster.watches.values() for task in watch.job.tasks.values()} == {
+    assert {task.raw_state for watch in cluster.watches.values() for task in watch.job.tasks.values()} == {
         "RUNNING"
     }
 
@@ -134,7 +134,7 @@ def test_a_second_outage_is_told_of_by_whoever_comes_first(cluster: Cluster) -> 
         cluster.live(40)
         cluster.answer()
     cluster.live(40)
-    assert cluster.tones() == [Tone.ATTENTION, Tone.RELIEF] * 2
+    assert cluster.tones() == [Tone.ATTENTION, Tone.RESOLVED] * 2
 
 
 def test_hosts_that_share_a_home_tell_of_an_outage_once(cluster: Cluster) -> None:
@@ -147,7 +147,7 @@ def test_hosts_that_share_a_home_tell_of_an_outage_once(cluster: Cluster) -> Non
     cluster.live(20)  # the other hosts learn of it later, and make no new outage of it
     cluster.answer()
     cluster.live(60)
-    assert Counter(cluster.tones()) == {Tone.ATTENTION: 1, Tone.RELIEF: 1}
+    assert Counter(cluster.tones()) == {Tone.ATTENTION: 1, Tone.RESOLVED: 1}
 
 
 def test_a_host_that_stays_cut_off_warns_in_its_own_name_after_a_while(cluster: Cluster) -> None:
@@ -158,8 +158,8 @@ def test_a_host_that_stays_cut_off_warns_in_its_own_name_after_a_while(cluster: 
     cluster.live(40)
     cluster.answer("login1")
     cluster.live(40)
-    assert cluster.tones() == [Tone.ATTENTION, Tone.RELIEF, Tone.ATTENTION]
-    hosts = [fact.value for message in cluster.told() for fact in message.facts if fact.name == "Asked from"]
+    assert cluster.tones() == [Tone.ATTENTION, Tone.RESOLVED, Tone.ATTENTION]
+    hosts = [fact.value for message in cluster.told() for fact in message.fields if fact.name == "Asked from"]
     assert hosts == ["login1", "login1", "login2"]
 
 
@@ -173,7 +173,7 @@ def test_a_teller_that_was_killed_gives_the_all_clear_when_it_is_back(cluster: C
     cluster.live(40)
     cluster.watch(1)
     cluster.live(5)
-    assert cluster.tones() == [Tone.ATTENTION, Tone.RELIEF]
+    assert cluster.tones() == [Tone.ATTENTION, Tone.RESOLVED]
 
 
 def test_a_teller_that_is_watched_no_more_is_succeeded_and_then_says_nothing(cluster: Cluster) -> None:
@@ -189,7 +189,7 @@ def test_a_teller_that_is_watched_no_more_is_succeeded_and_then_says_nothing(clu
     cluster.watch(1)
     cluster.answer()
     cluster.live(5)
-    assert Counter(cluster.tones()) == {Tone.ATTENTION: 2, Tone.RELIEF: 1}
+    assert Counter(cluster.tones()) == {Tone.ATTENTION: 2, Tone.RESOLVED: 1}
 
 
 class CutOff(JobStore):
@@ -206,11 +206,11 @@ def test_a_crash_between_the_warning_and_the_notice_costs_at_most_a_repeat(clust
     cluster.live(5)
     cluster.fall_silent()
     cluster.clock.now_s += 30.0
-    dying.round()
+    dying.poll_once()
     cluster.clock.now_s += 3600.0
     with pytest.raises(StorageFailed):
-        dying.round()
-    assert cluster.notice.read() == Notice()
+        dying.poll_once()
+    assert cluster.notice.read() == OutageNotice()
     cluster.watch(1)
     cluster.live(40)
     assert cluster.tones() == [Tone.ATTENTION]
@@ -219,7 +219,7 @@ def test_a_crash_between_the_warning_and_the_notice_costs_at_most_a_repeat(clust
     assert cluster.tones() == [Tone.ATTENTION] * 2
     cluster.answer()
     cluster.live(5)
-    assert Counter(cluster.tones()) == {Tone.ATTENTION: 2, Tone.RELIEF: 1}
+    assert Counter(cluster.tones()) == {Tone.ATTENTION: 2, Tone.RESOLVED: 1}
 
 
 def test_a_crash_between_the_all_clear_and_the_notice_leaves_the_next_outage_to_be_told(
@@ -230,35 +230,35 @@ def test_a_crash_between_the_all_clear_and_the_notice_leaves_the_next_outage_to_
     cluster.live(5)
     cluster.fall_silent()
     cluster.live(40)
-    teller = cluster.notice.read().teller
+    reporter = cluster.notice.read().reporter
     cluster.answer()
     cluster.live(5)
-    cluster.notice.write(Notice(teller))  # as if it had not come to write that it is over
+    cluster.notice.write(OutageNotice(reporter))  # as if it had not come to write that it is over
     cluster.fall_silent()
     cluster.live(40)
-    assert cluster.tones() == [Tone.ATTENTION, Tone.RELIEF, Tone.ATTENTION]
+    assert cluster.tones() == [Tone.ATTENTION, Tone.RESOLVED, Tone.ATTENTION]
 
 
 def test_while_another_monitor_has_the_turn_nothing_is_told_and_nothing_lost(cluster: Cluster) -> None:
     cluster.watch(1)
     cluster.live(5)
     cluster.fall_silent()
-    with turn(cluster.notice.lock_path):
+    with try_lock(cluster.notice.lock_path):
         cluster.live(60)
         assert cluster.tones() == []
     cluster.live(5)
-    with turn(cluster.notice.lock_path):
+    with try_lock(cluster.notice.lock_path):
         cluster.answer()
         cluster.live(5)
         assert cluster.tones() == [Tone.ATTENTION]
     cluster.live(5)
-    assert cluster.tones() == [Tone.ATTENTION, Tone.RELIEF]
+    assert cluster.tones() == [Tone.ATTENTION, Tone.RESOLVED]
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"teller": 5}', b"\xff\x00", b'{"over_s": "soon"}'])
 def test_a_damaged_notice_is_none(cluster: Cluster, content: bytes) -> None:
     cluster.notice.path.write_bytes(content)
-    assert cluster.notice.read() == Notice()
+    assert cluster.notice.read() == OutageNotice()
     cluster.watch(1)
     cluster.live(5)
     cluster.fall_silent()
@@ -279,7 +279,8 @@ def test_a_notice_that_cannot_be_written_leaves_the_warning_owed(cluster: Cluste
 
 def test_clusters_do_not_share_a_notice(tmp_path: Path) -> None:
     files = {
-        NoticeFile.named(tmp_path, *names).path for names in (("slurm", "a"), ("slurm", "b"), ("local", "a"))
+        OutageNoticeFile.named(tmp_path, *names).path
+        for names in (("slurm", "a"), ("slurm", "b"), ("local", "a"))
     }
     assert len(files) == 3
 
@@ -288,5 +289,5 @@ def test_what_is_owed_of_an_outage_keeps_the_monitor() -> None:
     job = WatchedJob("slurm-1-x", 1, 1.0, concluded_s=2.0)
     assert job.finished
     assert not replace(job, outage_s=1.0).finished
-    assert not replace(job, outbox=(Owed(Message("m", Route.ERROR, Tone.RELIEF, "t")),)).finished
-    assert replace(job, outage_s=1.0, dropped_s=3.0).finished
+    assert not replace(job, outbox=(OutboxEntry(Message("m", Route.ERROR, Tone.RESOLVED, "t")),)).finished
+    assert replace(job, outage_s=1.0, unwatched_s=3.0).finished

@@ -9,28 +9,28 @@ import pytest
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.config import Config
-from jobmon_core.domain.delivery.outbox import Message, Owed, Receipt, Tone, Verdict
+from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Message, OutboxEntry, Receipt, Tone
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.monitor.outbox import Outbox, reopened
+from jobmon_core.monitor.outbox import Outbox, reopen
 from jobmon_core.store.dead_channels import DeadChannels
-from jobmon_core.system.worker import Children
+from jobmon_core.system.worker import Worker
 from tests.support.clock import FakeClock
 from tests.support.processes import kill
 
-OWED = Owed(Message("m1", Route.ERROR, Tone.FAILURE, "it failed"))
+OWED = OutboxEntry(Message("m1", Route.ERROR, Tone.FAILURE, "it failed"))
 HOOK = Webhook("https://discord.com", "123450001", "token")
 OTHER = Webhook("https://discord.com", "123450002", "token")
 CONFIG = Config(error_webhook=HOOK)
 
 
-def delivered(_config: Config, _owed: Owed) -> Receipt:
-    return Receipt(Verdict.DELIVERED)
+def delivered(_config: Config, _entries: OutboxEntry) -> Receipt:
+    return Receipt(DeliveryOutcome.DELIVERED)
 
 
-def killed(_config: Config, _owed: Owed) -> Receipt:
+def killed(_config: Config, _entries: OutboxEntry) -> Receipt:
     kill(os.getpid())
-    return Receipt(Verdict.DELIVERED)
+    return Receipt(DeliveryOutcome.DELIVERED)
 
 
 @pytest.fixture(autouse=True)
@@ -44,47 +44,47 @@ class Office:
 
     dead: DeadChannels
 
-    def __init__(self, send: Callable[[Config, Owed], Receipt] = delivered) -> None:
+    def __init__(self, send: Callable[[Config, OutboxEntry], Receipt] = delivered) -> None:
         self.config: Config | ConfigInvalid = CONFIG
-        self.noted: list[Owed] = []
+        self.noted: list[OutboxEntry] = []
         self.clock = FakeClock()
-        self.outbox = Outbox(self._configuration, send, Children(), self.clock, self.dead)
+        self.outbox = Outbox(self._configuration, send, Worker(), self.clock, self.dead)
 
     def _configuration(self) -> Config:
         if isinstance(self.config, ConfigInvalid):
             raise self.config
         return self.config
 
-    def deliver(self, owed: Owed = OWED) -> Owed:
-        return self.outbox.deliver(owed, self.noted.append)
+    def deliver(self, entry: OutboxEntry = OWED) -> OutboxEntry:
+        return self.outbox.deliver(entry, self.noted.append)
 
 
 def test_a_message_that_arrived_is_ticked_off() -> None:
     office = Office()
-    owed = office.deliver()
-    assert owed.delivered_s == office.clock.now()
-    assert (owed.attempts, owed.attempt_since_s, owed.maybe_delivered) == (1, None, False)
+    entry = office.deliver()
+    assert entry.delivered_s == office.clock.now()
+    assert (entry.attempts, entry.attempt_since_s, entry.maybe_delivered) == (1, None, False)
 
 
 def test_an_attempt_is_noted_before_it_is_made(tmp_path: Path) -> None:
-    def send(_config: Config, owed: Owed) -> Receipt:
-        assert owed.attempt_since_s is not None
-        return Receipt(Verdict.DELIVERED, (tmp_path / "noted").read_text(encoding="ascii"))
+    def send(_config: Config, entry: OutboxEntry) -> Receipt:
+        assert entry.attempt_since_s is not None
+        return Receipt(DeliveryOutcome.DELIVERED, (tmp_path / "noted").read_text(encoding="ascii"))
 
     office = Office(send)
 
-    def note(owed: Owed) -> None:
-        (tmp_path / "noted").write_text(str(owed.attempt_since_s), encoding="ascii")
+    def note(entry: OutboxEntry) -> None:
+        (tmp_path / "noted").write_text(str(entry.attempt_since_s), encoding="ascii")
 
     assert office.outbox.deliver(OWED, note).delivered_s is not None
 
 
 def test_an_attempt_that_cannot_be_noted_is_not_made(tmp_path: Path) -> None:
-    def send(_config: Config, _owed: Owed) -> Receipt:
+    def send(_config: Config, _entries: OutboxEntry) -> Receipt:
         (tmp_path / "sent").touch()
-        return Receipt(Verdict.DELIVERED)
+        return Receipt(DeliveryOutcome.DELIVERED)
 
-    def note(_owed: Owed) -> None:
+    def note(_entries: OutboxEntry) -> None:
         raise StorageFailed("the disk is full")
 
     with pytest.raises(StorageFailed):
@@ -93,8 +93,8 @@ def test_an_attempt_that_cannot_be_noted_is_not_made(tmp_path: Path) -> None:
 
 
 def test_the_configuration_is_read_anew_for_every_attempt() -> None:
-    def send(config: Config, _owed: Owed) -> Receipt:
-        return Receipt(Verdict.CHANNEL_DEAD, str(config.webhook(Route.ERROR)))
+    def send(config: Config, _entries: OutboxEntry) -> Receipt:
+        return Receipt(DeliveryOutcome.CHANNEL_DEAD, str(config.webhook(Route.ERROR)))
 
     office = Office(send)
     assert office.deliver().given_up == str(HOOK)
@@ -105,37 +105,37 @@ def test_the_configuration_is_read_anew_for_every_attempt() -> None:
 def test_a_message_without_a_webhook_is_kept_with_advice() -> None:
     office = Office()
     office.config = Config(success_webhook=HOOK)
-    owed = office.deliver()
-    assert "no error webhook is configured" in owed.given_up
-    assert "jobmon init" in owed.given_up
+    entry = office.deliver()
+    assert "no error webhook is configured" in entry.given_up
+    assert "jobmon init" in entry.given_up
     assert not office.noted
 
 
 def test_a_message_that_met_a_faulty_configuration_can_be_taken_up_again() -> None:
     office = Office()
     office.config = ConfigInvalid("config.json", ["poll.running_s: 1 is less than the floor of 5"])
-    young = replace(OWED.message, made_s=int(office.clock.now()))
+    young = replace(OWED.message, created_s=int(office.clock.now()))
     first = replace(OWED, message=young, attempts=3, channel=Office().deliver().channel)
-    owed = office.deliver(first)
-    assert owed.is_open
-    assert owed.next_try_s > office.clock.now()
-    office.clock.wait(owed.message.made_s + 100_000)
-    owed = office.deliver(first)
-    assert "poll.running_s" in owed.given_up
-    assert "jobmon recover" in owed.given_up
-    assert reopened(owed, CONFIG, Office.dead).is_open
+    entry = office.deliver(first)
+    assert entry.is_open
+    assert entry.next_try_s > office.clock.now()
+    office.clock.wait(entry.message.created_s + 100_000)
+    entry = office.deliver(first)
+    assert "poll.running_s" in entry.given_up
+    assert "jobmon recover" in entry.given_up
+    assert reopen(entry, CONFIG, Office.dead).is_open
 
 
 def test_a_child_that_was_killed_may_have_delivered() -> None:
     office = Office(killed)
-    owed = office.deliver()
-    assert owed.is_open
-    assert owed.maybe_delivered
-    assert owed.next_try_s > office.clock.now()
+    entry = office.deliver()
+    assert entry.is_open
+    assert entry.maybe_delivered
+    assert entry.next_try_s > office.clock.now()
 
 
 def test_a_fault_of_ours_while_sending_loses_nothing() -> None:
-    def send(_config: Config, _owed: Owed) -> Receipt:
+    def send(_config: Config, _entries: OutboxEntry) -> Receipt:
         raise ZeroDivisionError
 
     assert Office(send).deliver().is_open
@@ -150,69 +150,69 @@ def test_an_attempt_that_was_cut_off_makes_the_next_a_possible_repeat() -> None:
 
 
 def test_a_message_that_has_to_wait_stays_owed_and_names_its_channel() -> None:
-    def send(_config: Config, _owed: Owed) -> Receipt:
-        return Receipt(Verdict.TRY_AGAIN, "429", retry_after_s=7.5)
+    def send(_config: Config, _entries: OutboxEntry) -> Receipt:
+        return Receipt(DeliveryOutcome.TRY_AGAIN, "429", retry_after_s=7.5)
 
     office = Office(send)
-    owed = office.deliver()
-    assert owed.is_open
-    assert owed.next_try_s == office.clock.now() + 7.5
-    assert str(HOOK) in owed.channel
-    assert HOOK.token not in owed.channel
+    entry = office.deliver()
+    assert entry.is_open
+    assert entry.next_try_s == office.clock.now() + 7.5
+    assert str(HOOK) in entry.channel
+    assert HOOK.token not in entry.channel
 
 
-def refused(_config: Config, _owed: Owed) -> Receipt:
-    return Receipt(Verdict.CHANNEL_DEAD, "404")
+def refused(_config: Config, _entries: OutboxEntry) -> Receipt:
+    return Receipt(DeliveryOutcome.CHANNEL_DEAD, "404")
 
 
 @pytest.fixture
-def given_up() -> Owed:
+def given_up() -> OutboxEntry:
     return Office(refused).deliver(replace(OWED, attempts=3, plain=True, next_try_s=99.0))
 
 
 @pytest.mark.parametrize("webhook", [OTHER, replace(HOOK, token="mended"), replace(HOOK, thread_id="7")])
 def test_a_message_is_taken_up_again_when_its_channel_is_another_one(
-    given_up: Owed, webhook: Webhook
+    given_up: OutboxEntry, webhook: Webhook
 ) -> None:
-    owed = reopened(given_up, Config(error_webhook=webhook), Office.dead)
-    assert owed.is_open
-    assert (owed.attempts, owed.plain, owed.next_try_s) == (0, False, 0.0)
+    entry = reopen(given_up, Config(error_webhook=webhook), Office.dead)
+    assert entry.is_open
+    assert (entry.attempts, entry.plain, entry.next_try_s) == (0, False, 0.0)
 
 
 @pytest.mark.parametrize("config", [CONFIG, Config(), Config(success_webhook=OTHER)])
 def test_a_message_stays_given_up_while_its_channel_is_the_same_or_none(
-    given_up: Owed, config: Config
+    given_up: OutboxEntry, config: Config
 ) -> None:
-    assert reopened(given_up, config, Office.dead) == given_up
+    assert reopen(given_up, config, Office.dead) == given_up
 
 
-@pytest.mark.parametrize("owed", [OWED, replace(OWED, delivered_s=1.0)])
-def test_what_was_not_given_up_is_left_alone(owed: Owed) -> None:
-    assert reopened(owed, Config(error_webhook=OTHER), Office.dead) == owed
+@pytest.mark.parametrize("entry", [OWED, replace(OWED, delivered_s=1.0)])
+def test_what_was_not_given_up_is_left_alone(entry: OutboxEntry) -> None:
+    assert reopen(entry, Config(error_webhook=OTHER), Office.dead) == entry
 
 
 def test_a_dead_channel_is_not_called_again() -> None:
     Office(refused).deliver()
     calls = Office()
-    owed = calls.deliver(replace(OWED, message=replace(OWED.message, id="m2")))
-    assert owed.given_up == "404"
+    entry = calls.deliver(replace(OWED, message=replace(OWED.message, id="m2")))
+    assert entry.given_up == "404"
     assert not calls.noted
 
 
-def test_a_message_is_taken_up_again_when_its_channel_was_found_alive(given_up: Owed) -> None:
-    Office.dead.revive(given_up.channel)
-    assert reopened(given_up, CONFIG, Office.dead).is_open
+def test_a_message_is_taken_up_again_when_its_channel_was_found_alive(given_up: OutboxEntry) -> None:
+    Office.dead.clear(given_up.channel)
+    assert reopen(given_up, CONFIG, Office.dead).is_open
 
 
 def test_a_message_whose_answers_are_all_lost_is_repeated_ever_more_rarely_and_not_for_ever() -> None:
     office = Office(killed)
-    owed, waits = OWED, []
-    while owed.is_open:
-        owed = office.deliver(owed)
-        waits.append(owed.next_try_s - office.clock.now())
+    entry, waits = OWED, []
+    while entry.is_open:
+        entry = office.deliver(entry)
+        waits.append(entry.next_try_s - office.clock.now())
     assert len(waits) == 6
     assert waits[:-1] == sorted(waits[:-1])
-    assert "probably arrived" in owed.given_up
+    assert "probably arrived" in entry.given_up
 
 
 def test_an_attempt_that_was_cut_off_just_now_may_still_arrive_and_is_waited_for() -> None:
@@ -226,14 +226,14 @@ def test_an_attempt_that_was_cut_off_just_now_may_still_arrive_and_is_waited_for
     assert office.noted[0].maybe_delivered
 
 
-def limited(_config: Config, _owed: Owed) -> Receipt:
-    return Receipt(Verdict.TRY_AGAIN, "429", retry_after_s=40.0, for_all=True)
+def limited(_config: Config, _entries: OutboxEntry) -> Receipt:
+    return Receipt(DeliveryOutcome.TRY_AGAIN, "429", retry_after_s=40.0, for_all=True)
 
 
 def test_what_refuses_one_is_not_asked_by_the_others_meanwhile() -> None:
     office, other = Office(limited), Office()
     office.deliver()
-    younger = replace(OWED, message=replace(OWED.message, id="m2", made_s=5))
+    younger = replace(OWED, message=replace(OWED.message, id="m2", created_s=5))
     waiting = other.deliver(younger)
     assert waiting.next_try_s > other.clock.now() + 40
     assert waiting.attempts == 0
@@ -243,7 +243,7 @@ def test_what_refuses_one_is_not_asked_by_the_others_meanwhile() -> None:
 def test_after_a_refusal_the_oldest_goes_first() -> None:
     first, second = Office(limited), Office()
     older = first.deliver()
-    younger = second.deliver(replace(OWED, message=replace(OWED.message, id="m2", made_s=5)))
+    younger = second.deliver(replace(OWED, message=replace(OWED.message, id="m2", created_s=5)))
     second.clock.now_s = older.next_try_s
     assert second.deliver(younger).is_open
     back = Office()

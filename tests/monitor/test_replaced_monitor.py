@@ -35,19 +35,19 @@ def test_one_whose_successor_finished_the_job_tells_nothing_more_of_it(login: Lo
         if "done" in login.log("a"):
             return True
         # again and again: a monitor in the middle of a round writes down what it knew before
-        login.shop.store.save(replace(login.shop.store.load("a"), concluded_s=200.0))
-        login.shop.owner_record("a").path.unlink(missing_ok=True)
+        login.ctx.store.save(replace(login.ctx.store.load("a"), concluded_s=200.0))
+        login.ctx.owner_record("a").path.unlink(missing_ok=True)
         wake(pid)
         return False
 
     eventually(has_left_it)
-    assert login.shop.store.load("a").concluded_s == 200.0
+    assert login.ctx.store.load("a").concluded_s == 200.0
     assert login.alive() == {"b": pid}
 
 
 def test_one_whose_record_was_removed_names_itself_again_and_goes_on(login: Login) -> None:
     pid = login.pid()
-    login.shop.owner_record("a").path.unlink()
+    login.ctx.owner_record("a").path.unlink()
     wake(pid)
     eventually(lambda: login.watches(2))
     assert login.alive() == {"a": pid, "b": pid}
@@ -56,10 +56,10 @@ def test_one_whose_record_was_removed_names_itself_again_and_goes_on(login: Logi
 def test_one_that_was_replaced_leaves_that_job_and_keeps_the_others(login: Login) -> None:
     pid = login.pid()
     other = replace(Owner.this_process(), host="another-login-node")
-    login.shop.owner_record("a").write(other)
+    login.ctx.owner_record("a").write(other)
     wake(pid)
     eventually(lambda: "left alone from now on" in login.log("a"))
     assert login.pid("b") == pid
-    found = login.shop.owner_record("a").read()
+    found = login.ctx.owner_record("a").read()
     assert found is not None
     assert found[0] == other

@@ -15,7 +15,7 @@ from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import HeartbeatUrl
 from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.monitor.settings import SettingsReader
-from jobmon_core.system.worker import Children
+from jobmon_core.system.worker import Worker
 
 ADDRESS = HeartbeatUrl.parse("https://hc.example.org/s3cret")
 FOUND = Config(policy=Policy(running_s=7.0), heartbeat=ADDRESS)
@@ -29,7 +29,7 @@ class Desk:
         self.path.write_text("{}", encoding="ascii")
         self.readers = folder / "readers"
         self.found: Callable[[], Config] = lambda: FOUND
-        self.reader = SettingsReader(self.path, self._read, Children())
+        self.reader = SettingsReader(self.path, self._read, Worker())
 
     def _read(self) -> Config:
         with self.readers.open("a") as file:
@@ -42,7 +42,7 @@ class Desk:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Desk:
+def session(tmp_path: Path) -> Desk:
     return Desk(tmp_path)
 
 
@@ -50,49 +50,49 @@ def faulty() -> Config:
     raise ConfigInvalid("config.json", ["it is no JSON", "backend: unknown"])
 
 
-def test_it_is_read_by_another_process(desk: Desk) -> None:
-    settings = desk.reader.settings()
+def test_it_is_read_by_another_process(session: Desk) -> None:
+    settings = session.reader.settings()
     assert (settings.policy, settings.heartbeat) == (FOUND.policy, ADDRESS)
-    assert os.getpid() not in desk.reads
+    assert os.getpid() not in session.reads
 
 
-def test_it_is_read_again_only_where_the_file_changed(desk: Desk) -> None:
+def test_it_is_read_again_only_where_the_file_changed(session: Desk) -> None:
     for _ in range(3):
-        desk.reader.settings()
-    assert len(desk.reads) == 1
-    desk.path.write_text('{"backend": "slurm"}', encoding="ascii")
-    desk.found = Config
-    assert desk.reader.settings().policy == Policy()
-    assert len(desk.reads) == 2
+        session.reader.settings()
+    assert len(session.reads) == 1
+    session.path.write_text('{"backend": "slurm"}', encoding="ascii")
+    session.found = Config
+    assert session.reader.settings().policy == Policy()
+    assert len(session.reads) == 2
 
 
-def test_without_a_file_it_is_read_once(desk: Desk) -> None:
-    desk.path.unlink()
+def test_without_a_file_it_is_read_once(session: Desk) -> None:
+    session.path.unlink()
     for _ in range(3):
-        desk.reader.settings()
-    assert len(desk.reads) == 1
+        session.reader.settings()
+    assert len(session.reads) == 1
 
 
-def test_every_fault_is_told_and_a_mended_one_counts_at_once(desk: Desk) -> None:
-    desk.found = faulty
+def test_every_fault_is_told_and_a_mended_one_counts_at_once(session: Desk) -> None:
+    session.found = faulty
     for _ in range(2):
         with pytest.raises(ConfigInvalid) as caught:
-            desk.reader.settings()
+            session.reader.settings()
         assert list(caught.value.faults) == ["it is no JSON", "backend: unknown"]
-    desk.found = lambda: FOUND  # a file that the configuration names, which no stamp tells of
-    assert desk.reader.settings().policy == FOUND.policy
+    session.found = lambda: FOUND  # a file that the configuration names, which no stamp tells of
+    assert session.reader.settings().policy == FOUND.policy
 
 
-def test_where_no_process_can_be_made_it_is_read_all_the_same(desk: Desk) -> None:
+def test_where_no_process_can_be_made_it_is_read_all_the_same(session: Desk) -> None:
     def broken() -> Config:
         if os.getpid() != here:
             os._exit(1)
         return FOUND
 
     here = os.getpid()
-    desk.found = broken
-    assert desk.reader.settings().policy == FOUND.policy
-    assert desk.reads[-1] == here
+    session.found = broken
+    assert session.reader.settings().policy == FOUND.policy
+    assert session.reads[-1] == here
 
 
 def test_an_idle_monitor_carries_nothing_that_only_rare_moments_need() -> None:

@@ -6,18 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from jobmon_core.domain.delivery.outbox import Owed
-from jobmon_core.domain.slurm.rows import NO_HURRY_S, Disabled, Reply, Unreachable
+from jobmon_core.domain.delivery.outbox import OutboxEntry
+from jobmon_core.domain.slurm.rows import NO_HURRY_S, Disabled, RawAnswer, Unreachable
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.policy import Policy
-from jobmon_core.monitor.job_monitor import Supervisor, Tools
-from jobmon_core.monitor.outage_notifier import Outages
+from jobmon_core.monitor.job_monitor import JobMonitor, MonitorDeps
+from jobmon_core.monitor.outage_notifier import OutageNotifier
 from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.outage_notice import NoticeFile
-from jobmon_core.store.shared_answers import ReplyFile, SharedReply
-from jobmon_core.system.lock import turn
+from jobmon_core.store.outage_notice import OutageNoticeFile
+from jobmon_core.store.shared_answers import SharedAnswer, StoredAnswer
+from jobmon_core.system.lock import try_lock
 from tests.support.clock import FakeClock
 from tests.support.play import ledger, record, row
 from tests.support.scheduler import FakeScheduler
@@ -38,7 +38,7 @@ class Hanging(FakeScheduler):
 
     def ask_accounting(
         self, job_ids: Sequence[int], within_s: float = NO_HURRY_S
-    ) -> Reply | Disabled | Unreachable:
+    ) -> RawAnswer | Disabled | Unreachable:
         self.clock.now_s += min(self.takes_s, within_s)
         if within_s < self.takes_s:
             self.asked["accounting"] += 1
@@ -46,28 +46,32 @@ class Hanging(FakeScheduler):
         return super().ask_accounting(job_ids, within_s)
 
 
-def supervisor(folder: Path, slurm: FakeScheduler, clock: FakeClock, told_at_s: list[float]) -> Supervisor:
-    def deliver(owed: Owed, _note: Callable[[Owed], None]) -> Owed:
+def job_monitor(folder: Path, slurm: FakeScheduler, clock: FakeClock, told_at_s: list[float]) -> JobMonitor:
+    def deliver(entry: OutboxEntry, _note: Callable[[OutboxEntry], None]) -> OutboxEntry:
         told_at_s.append(clock.now())
-        return replace(owed, delivered_s=clock.now())
+        return replace(entry, delivered_s=clock.now())
 
-    tools = Tools(
+    tools = MonitorDeps(
         scheduler=slurm,
-        queue=SharedQueue(slurm, ReplyFile(folder / "queue.reply"), clock),
-        accounting=SharedAccounting(slurm, ReplyFile(folder / "accounting.reply"), clock),
-        outages=Outages(
-            lambda _job: NoticeFile(folder / "any.notice"), clock, POLICY, "login1", lambda _job_id: False
+        queue=SharedQueue(slurm, SharedAnswer(folder / "queue.reply"), clock),
+        accounting=SharedAccounting(slurm, SharedAnswer(folder / "accounting.reply"), clock),
+        outages=OutageNotifier(
+            lambda _job: OutageNoticeFile(folder / "any.notice"),
+            clock,
+            POLICY,
+            "login1",
+            lambda _job_id: False,
         ),
         store=JobStore(folder),
         clock=clock,
         policy=POLICY,
         cluster_name=str,
-        explain=lambda _job, _keys: {},
+        diagnose=lambda _job, _keys: {},
         deliver=deliver,
-        dropped=lambda _job_id: False,
+        cancel_requested=lambda _job_id: False,
         log=lambda _event: None,
     )
-    return Supervisor(WatchedJob("slurm-12-x", 12, clock.now() - 60, user="me"), tools)
+    return JobMonitor(WatchedJob("slurm-12-x", 12, clock.now() - 60, user="me"), tools)
 
 
 def test_a_message_waits_for_an_accounting_that_hangs_no_longer_than_its_grace(tmp_path: Path) -> None:
@@ -76,8 +80,8 @@ def test_a_message_waits_for_an_accounting_that_hangs_no_longer_than_its_grace(t
     slurm = Hanging(clock)
     slurm.queue = [(row("12", "COMPLETED"),)]
     slurm.records = [(replace(record("12", "COMPLETED"), end_s=ended_s),)]
-    watch = supervisor(tmp_path, slurm, clock, told_at_s)
-    while (due_s := watch.round()) is not None:
+    watch = job_monitor(tmp_path, slurm, clock, told_at_s)
+    while (due_s := watch.poll_once()) is not None:
         clock.now_s = max(clock.now_s, due_s)
     assert slurm.asked["accounting"] >= 1
     looked_s = ended_s + LATE_S
@@ -89,15 +93,15 @@ def test_a_job_whose_turn_to_ask_comes_late_is_told_of_no_later(tmp_path: Path) 
     slurm = Hanging(clock)
     slurm.queue = [(row("12", "COMPLETED"),)]
     slurm.records = [(replace(record("12", "COMPLETED"), end_s=int(clock.now())),)]
-    watch = supervisor(tmp_path, slurm, clock, told_at_s)
+    watch = job_monitor(tmp_path, slurm, clock, told_at_s)
     until_s = clock.now() + POLICY.accounting_grace_s
-    with turn(tmp_path / "accounting.lock") as held:  # somebody else's question hangs
+    with try_lock(tmp_path / "accounting.lock") as held:  # somebody else's question hangs
         assert held
         while clock.now_s < until_s - 2:
-            clock.now_s = min(watch.round() or until_s, until_s - 2)
-        unanswered = SharedReply(clock.now_s - 20, problem="sacct: no answer", about=(13,))
-        ReplyFile(tmp_path / "accounting.reply").write(unanswered)
-    while (due_s := watch.round()) is not None:
+            clock.now_s = min(watch.poll_once() or until_s, until_s - 2)
+        unanswered = StoredAnswer(clock.now_s - 20, problem="sacct: no answer", about=(13,))
+        SharedAnswer(tmp_path / "accounting.reply").write(unanswered)
+    while (due_s := watch.poll_once()) is not None:
         clock.now_s = max(clock.now_s, due_s)
     assert slurm.asked["accounting"] == 1
     assert until_s <= told_at_s[0] <= until_s + 2
@@ -111,12 +115,12 @@ def test_a_job_whose_turn_to_ask_comes_late_gets_its_details_from_an_accounting_
     slurm.queue = [(row("12", "COMPLETED"),)]
     slurm.records = [(replace(record("12", "COMPLETED"), end_s=int(clock.now())),)]
     slurm.accounting = [(ledger("12", "COMPLETED"),)]
-    watch = supervisor(tmp_path, slurm, clock, told_at_s)
+    watch = job_monitor(tmp_path, slurm, clock, told_at_s)
     until_s = clock.now() + POLICY.accounting_grace_s
-    with turn(tmp_path / "accounting.lock"):  # somebody else's question takes long
+    with try_lock(tmp_path / "accounting.lock"):  # somebody else's question takes long
         while clock.now_s < until_s - 2:
-            clock.now_s = min(watch.round() or until_s, until_s - 2)
-    while (due_s := watch.round()) is not None:
+            clock.now_s = min(watch.poll_once() or until_s, until_s - 2)
+    while (due_s := watch.poll_once()) is not None:
         clock.now_s = max(clock.now_s, due_s)
     end = watch.job.tasks[""].end
     assert end is not None

@@ -12,7 +12,7 @@ import pytest
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.notify.base import Answer, MaybeSent, NotSent, Outgoing, Reply
+from jobmon_core.notify.base import Answer, HttpRequest, HttpResponse, MaybeSent, NotSent
 from jobmon_core.notify.http import post
 from tests.support import discord_answers as answers
 from tests.support.fake_discord import FakeDiscord
@@ -22,9 +22,9 @@ BODY = b'{"content": "hello", "allowed_mentions": {"parse": []}}'
 FAR = f"https://discord.invalid/api/webhooks/112233445566778899/{TOKEN}"
 
 
-def outgoing(url: str, body: bytes = BODY) -> Outgoing:
+def outgoing(url: str, body: bytes = BODY) -> HttpRequest:
     webhook = Webhook.parse(url)
-    return Outgoing(webhook.url, str(webhook), body, "DiscordBot (https://example.org, 1.0)")
+    return HttpRequest(webhook.url, str(webhook), body, "DiscordBot (https://example.org, 1.0)")
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +69,7 @@ def speaking(server: socket.socket, talk: Callable[[socket.socket], None]) -> th
 def test_an_answer_comes_back_with_status_headers_and_body(discord: FakeDiscord) -> None:
     discord.script(answers.rate_limited(0.376))
     answer = post(outgoing(discord.error_url), 5)
-    assert isinstance(answer, Reply)
+    assert isinstance(answer, HttpResponse)
     assert answer.status == 429
     assert answer.headers["retry-after"] == "1"
     assert b'"retry_after": 0.376' in answer.body
@@ -112,7 +112,7 @@ def test_a_connection_that_breaks_after_sending_may_mean_delivered(discord: Fake
 def test_a_status_counts_even_if_the_body_breaks_off(discord: FakeDiscord) -> None:
     discord.script(answers.break_off())
     answer = post(outgoing(discord.error_url), 5)
-    assert isinstance(answer, Reply)
+    assert isinstance(answer, HttpResponse)
     assert answer.status == 200
 
 
@@ -135,7 +135,7 @@ def test_an_endless_body_is_read_in_part_only(listener: socket.socket) -> None:
     peer = speaking(listener, talk)
     answer = post(outgoing(url_of(listener)), 5)
     peer.join()
-    assert isinstance(answer, Reply)
+    assert isinstance(answer, HttpResponse)
     assert len(answer.body) == 65_536
 
 
@@ -151,7 +151,7 @@ def test_a_body_that_trickles_ends_with_the_time_allowed(listener: socket.socket
     answer = post(outgoing(url_of(listener)), 0.3)
     ended.set()
     peer.join()
-    assert isinstance(answer, Reply)
+    assert isinstance(answer, HttpResponse)
     assert len(answer.body) < 65_536  # as much as is ever read
 
 
@@ -159,7 +159,7 @@ def test_a_redirect_is_reported_and_never_followed(discord: FakeDiscord) -> None
     with FakeDiscord() as elsewhere:
         discord.script(answers.redirect(elsewhere.error_url))
         answer = post(outgoing(discord.error_url), 5)
-        assert isinstance(answer, Reply)
+        assert isinstance(answer, HttpResponse)
         assert answer.status == 307
         assert elsewhere.attempts == []
 
@@ -200,7 +200,7 @@ def test_a_receiver_on_this_machine_is_reached_past_any_proxy(
 ) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
-    assert isinstance(post(outgoing(discord.error_url), 5), Reply)
+    assert isinstance(post(outgoing(discord.error_url), 5), HttpResponse)
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.domain.slurm.rows import Disabled, Reply, Unreachable
+from jobmon_core.domain.slurm.rows import Disabled, RawAnswer, Unreachable
 from jobmon_core.polling.accounting import COALESCE_S, COLLECTED_AT_MOST_S, KEPT_S, SharedAccounting
 from jobmon_core.polling.cluster_name import SharedClusterName
 from jobmon_core.polling.queue import SharedQueue
-from jobmon_core.store.shared_answers import ReplyFile, SharedReply
-from jobmon_core.system.lock import turn
+from jobmon_core.store.shared_answers import SharedAnswer, StoredAnswer
+from jobmon_core.system.lock import try_lock
 from tests.support.clock import FakeClock
 from tests.support.play import ledger, row
 from tests.support.scheduler import FakeScheduler
@@ -31,17 +31,17 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> ReplyFile:
-    return ReplyFile.named(tmp_path, "answers")
+def file(tmp_path: Path) -> SharedAnswer:
+    return SharedAnswer.named(tmp_path, "answers")
 
 
 @pytest.fixture
-def queue(slurm: FakeScheduler, clock: FakeClock, file: ReplyFile) -> SharedQueue:
+def queue(slurm: FakeScheduler, clock: FakeClock, file: SharedAnswer) -> SharedQueue:
     return SharedQueue(slurm, file, clock)
 
 
 @pytest.fixture
-def accounting(slurm: FakeScheduler, clock: FakeClock, file: ReplyFile) -> SharedAccounting:
+def accounting(slurm: FakeScheduler, clock: FakeClock, file: SharedAnswer) -> SharedAccounting:
     return SharedAccounting(slurm, file, clock)
 
 
@@ -53,7 +53,7 @@ def collected(accounting: SharedAccounting, clock: FakeClock, *job_ids: int) -> 
 
 
 def test_two_hundred_monitors_ask_the_queue_once_an_interval(
-    slurm: FakeScheduler, clock: FakeClock, file: ReplyFile
+    slurm: FakeScheduler, clock: FakeClock, file: SharedAnswer
 ) -> None:
     slurm.queue = [tuple(row(str(job_id), "RUNNING") for job_id in range(200))]
     for interval in (1, 2, 3):
@@ -127,7 +127,7 @@ def test_a_clock_that_was_set_back_makes_the_queue_be_asked_again(
 
 
 def test_nobody_waits_for_the_one_who_asks(slurm: FakeScheduler, queue: SharedQueue) -> None:
-    with turn(queue.file.lock_path):
+    with try_lock(queue.file.lock_path):
         assert queue.look("me", 12, 30.0) is None
     assert not slurm.asked
 
@@ -141,7 +141,7 @@ def test_a_damaged_answer_costs_one_question(slurm: FakeScheduler, queue: Shared
 
 
 def test_an_answer_that_cannot_be_shared_is_told_in_words(slurm: FakeScheduler, clock: FakeClock) -> None:
-    nowhere = ReplyFile(Path("/proc/nowhere/queue.reply"))
+    nowhere = SharedAnswer(Path("/proc/nowhere/queue.reply"))
     with pytest.raises(StorageFailed):
         SharedQueue(slurm, nowhere, clock).look("me", 12, 30.0)
 
@@ -224,7 +224,7 @@ def test_that_nobody_answered_stands_while_another_monitor_asks_again(
     slurm.queue = [DOWN]
     queue.look("me", 12, 30.0)
     clock.now_s += 600.0
-    with turn(queue.file.lock_path):
+    with try_lock(queue.file.lock_path):
         view = queue.look("me", 12, 30.0)
     assert view is not None
     assert view.answer == DOWN
@@ -232,7 +232,7 @@ def test_that_nobody_answered_stands_while_another_monitor_asks_again(
 
 
 def test_the_name_of_the_cluster_is_remembered_without_asking(
-    slurm: FakeScheduler, clock: FakeClock, file: ReplyFile
+    slurm: FakeScheduler, clock: FakeClock, file: SharedAnswer
 ) -> None:
     name = SharedClusterName(slurm, file, clock)
     assert name.last_known() == ""
@@ -242,7 +242,7 @@ def test_the_name_of_the_cluster_is_remembered_without_asking(
 
 
 def test_nobody_waits_for_the_one_who_asks_accounting(accounting: SharedAccounting, clock: FakeClock) -> None:
-    with turn(accounting.file.lock_path):
+    with try_lock(accounting.file.lock_path):
         assert accounting.ask(12, clock.now()) is None
     assert accounting.file.read().wanted == {}
 
@@ -272,11 +272,11 @@ def test_who_asks_accounting_asks_for_all_that_ended_at_the_same_moment(
             replace(row("16", "COMPLETED"), end_s=now_s - 1),
         )
     ]
-    queue = SharedQueue(slurm, ReplyFile(tmp_path / "queue.reply"), clock)
+    queue = SharedQueue(slurm, SharedAnswer(tmp_path / "queue.reply"), clock)
     queue.look("me", 12, 30.0)
     accounting = SharedAccounting(
         slurm,
-        ReplyFile(tmp_path / "accounting.reply"),
+        SharedAnswer(tmp_path / "accounting.reply"),
         clock,
         others=lambda: queue.ended_lately((12, 13, 14, 15, 99)),
     )
@@ -301,7 +301,7 @@ def test_an_answer_that_not_all_have_read_stands_beside_the_next(
 
 
 def test_answers_do_not_pile_up(
-    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock, file: ReplyFile
+    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock, file: SharedAnswer
 ) -> None:
     for job_id in range(100):
         collected(accounting, clock, job_id)
@@ -323,10 +323,10 @@ def test_endings_without_end_are_not_collected_for_ever(
     assert slurm.asked["accounting"] == pytest.approx(lasted_s / COLLECTED_AT_MOST_S, abs=3)
 
 
-class CountedFile(ReplyFile):
+class CountedFile(SharedAnswer):
     """Notes beside the file how often it is read."""
 
-    def read(self) -> SharedReply:
+    def read(self) -> StoredAnswer:
         with self.path.with_suffix(".reads").open("a") as file:
             file.write("once\n")
         return super().read()
@@ -354,7 +354,7 @@ def test_one_monitor_reads_an_answer_once_for_all_its_jobs(
 
 
 def test_an_answer_that_another_monitor_replaced_is_read_anew(
-    slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock, file: ReplyFile
+    slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock, file: SharedAnswer
 ) -> None:
     slurm.queue = [(row("12", "PENDING"),), (row("12", "RUNNING"),)]
     queue.look("me", 12, 30.0)
@@ -373,7 +373,7 @@ class SlowScheduler(FakeScheduler):
         super().__init__()
         self._clock = clock
 
-    def ask_queue(self, user: str) -> Reply | Unreachable:
+    def ask_queue(self, user: str) -> RawAnswer | Unreachable:
         self._clock.now_s += 40.0
         return super().ask_queue(user)
 
@@ -390,7 +390,7 @@ def assert_asked_once_an_interval(
 
 
 def test_an_answer_that_took_long_does_for_all_jobs_and_is_not_asked_for_again_at_once(
-    clock: FakeClock, file: ReplyFile
+    clock: FakeClock, file: SharedAnswer
 ) -> None:
     slurm = SlowScheduler(clock)
     queue = SharedQueue(slurm, file, clock)
@@ -425,7 +425,7 @@ def test_where_nobody_asked_yet_no_job_is_thought_to_have_ended(queue: SharedQue
 
 
 def test_what_was_asked_about_a_moment_ago_is_not_asked_about_again_for_others(
-    slurm: FakeScheduler, clock: FakeClock, file: ReplyFile
+    slurm: FakeScheduler, clock: FakeClock, file: SharedAnswer
 ) -> None:
     accounting = SharedAccounting(slurm, file, clock, others=lambda: (13,))
     for job_id in (12, 14):
@@ -435,9 +435,9 @@ def test_what_was_asked_about_a_moment_ago_is_not_asked_about_again_for_others(
 
 
 def test_huge_answers_are_not_kept_beside_newer_ones(
-    accounting: SharedAccounting, clock: FakeClock, file: ReplyFile
+    accounting: SharedAccounting, clock: FakeClock, file: SharedAnswer
 ) -> None:
-    file.write(SharedReply(clock.now(), "x" * 5_000_000, about=(11,)))
+    file.write(StoredAnswer(clock.now(), "x" * 5_000_000, about=(11,)))
     collected(accounting, clock, 12)
     accounting.ask(12, clock.now())
     assert file.read().earlier == ()
@@ -456,7 +456,7 @@ def test_what_is_known_is_told_without_asking(
 
 
 def test_a_cluster_that_is_away_keeps_its_name_and_is_asked_for_it_once_a_minute(
-    slurm: FakeScheduler, clock: FakeClock, file: ReplyFile
+    slurm: FakeScheduler, clock: FakeClock, file: SharedAnswer
 ) -> None:
     name = SharedClusterName(slurm, file, clock)
     assert name.get() == "fake"

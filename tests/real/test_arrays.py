@@ -6,7 +6,7 @@ import pytest
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import WatchedJob, Witness
+from jobmon_core.domain.tracking.model import Source, WatchedJob
 from tests.support.told import end_of, facts, only, read, title
 from tests.support.user import User
 
@@ -77,7 +77,7 @@ def test_a_task_cancelled_alone_before_its_start_counts_as_cancelled(user: User)
     (user.work / "go").touch()
     job = user.told(job_id, timeout_s=90)
     assert _outcomes(job) == {"1": Outcome.SUCCESS, "2": Outcome.CANCELLED, "3": Outcome.SUCCESS}
-    assert end_of(job, "2").witness is Witness.ARRAY
+    assert end_of(job, "2").source is Source.ARRAY
     payload = only(user, Route.ERROR)
     assert "1 cancelled, 2 completed" in title(payload)
     assert facts(payload)["Cancelled before the start"] == "1 task: 2"

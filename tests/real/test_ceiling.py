@@ -34,13 +34,13 @@ def test_twenty_submissions_are_followed_by_three_monitors_and_all_are_told(user
 _WORN = """
 import os, signal, sys
 from jobmon_core.system.clock import SystemClock
-from jobmon_core.lifecycle.process_state import Estate
-from jobmon_core.context import Workshop
-from jobmon_core.store.job_lock import seize_job
+from jobmon_core.lifecycle.process_state import ProcessState
+from jobmon_core.context import Context
+from jobmon_core.store.job_lock import acquire_job
 signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
-home = Workshop.open(os.environ).home
-lock = seize_job(home.monitors / f"{sys.argv[1]}.lock")
-Estate(home, {sys.argv[1]: lock}, cpu_s=0.0).become_monitor()
+home = Context.open(os.environ).home
+lock = acquire_job(home.monitors / f"{sys.argv[1]}.lock")
+ProcessState(home, {sys.argv[1]: lock}, cpu_budget_s=0.0).exec_monitor()
 """
 
 

@@ -10,7 +10,7 @@ from private_slurm import Cluster
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import Witness
+from jobmon_core.domain.tracking.model import Source
 from tests.support.told import end_of, facts, only, read, title
 from tests.support.user import User
 
@@ -21,7 +21,7 @@ def test_a_completed_job_is_a_success_on_the_success_channel(user: User) -> None
     job = user.told(user.submit("--wrap", "echo hello", "-J", "greeting"))
     end = end_of(job)
     assert (end.state, end.outcome, end.exit_code) == (JobState.COMPLETED, Outcome.SUCCESS, 0)
-    assert end.witness is not Witness.NOBODY
+    assert end.source is not Source.NOBODY
     payload = only(user, Route.SUCCESS)
     assert title(payload) == f"✅ greeting ({job.job_id}) completed"
     assert facts(payload)["State"] == "COMPLETED"

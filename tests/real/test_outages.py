@@ -11,7 +11,7 @@ from private_slurm import Cluster
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import Ledger, Witness
+from jobmon_core.domain.tracking.model import AccountingStatus, Source
 from tests.support.told import end_of, only, read, title
 from tests.support.user import User
 from tests.support.waiting import eventually
@@ -41,19 +41,19 @@ def test_accounting_that_comes_late_is_waited_for(user: User, slurm: Cluster) ->
     try:
         (user.work / "go").touch()
         eventually(lambda: _is_forgotten(user, job_id), 30)
-        eventually(lambda: _ledger(user, job_id) is Ledger.UNREACHABLE, 60)
+        eventually(lambda: _ledger(user, job_id) is AccountingStatus.UNREACHABLE, 60)
         assert user.status(job_id)["outcome"] is None
         assert not user.discord.received()
     finally:
         slurm.start_accounting()
     end = end_of(user.told(job_id, _OUTAGE_S))
-    assert (end.state, end.exit_code, end.witness) == (JobState.FAILED, 3, Witness.ACCOUNTING)
+    assert (end.state, end.exit_code, end.source) == (JobState.FAILED, 3, Source.ACCOUNTING)
     assert title(only(user, Route.ERROR)) == f"❌ late ({job_id}) failed"
 
 
-def _ledger(user: User, job_id: int) -> Ledger | None:
+def _ledger(user: User, job_id: int) -> AccountingStatus | None:
     inquiry = user.job(job_id).tasks[""].inquiry
-    return inquiry.ledger if inquiry else None
+    return inquiry.accounting if inquiry else None
 
 
 def test_a_controller_that_is_away_ends_nothing(user: User, slurm: Cluster) -> None:

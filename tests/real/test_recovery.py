@@ -15,8 +15,8 @@ import pytest
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.lifecycle.health import STALE_AFTER_S, Health
-from jobmon_core.store.owner import Owner, OwnerRecord
+from jobmon_core.lifecycle.health import Health
+from jobmon_core.store.owner import STALE_AFTER_S, Owner, OwnerRecord
 from tests.support.discord_answers import hang
 from tests.support.told import facts, title
 from tests.support.user import User

@@ -12,8 +12,8 @@ from private_slurm import Cluster
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.lifecycle.health import STALE_AFTER_S, Health
-from jobmon_core.store.owner import Owner, OwnerRecord
+from jobmon_core.lifecycle.health import Health
+from jobmon_core.store.owner import STALE_AFTER_S, Owner, OwnerRecord
 from tests.support.discord_answers import hang, ok, server_error
 from tests.support.failing import UNTIL_GO, assert_failed_and_told_once, kill, let_go
 from tests.support.told import only, read

@@ -18,8 +18,8 @@ from jobmon_core.domain.slurm.rows import (
     Disabled,
     NotListed,
     QueueRow,
+    RawAnswer,
     Record,
-    Reply,
     Unreachable,
 )
 from jobmon_core.domain.slurm.states import JobState
@@ -27,7 +27,7 @@ from jobmon_core.scheduler.base import Submission, Submitted
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
 from jobmon_core.scheduler.slurm.session_search import Search
 from jobmon_core.scheduler.slurm.submit import SlurmSubmitter
-from jobmon_core.system.runner import Programs
+from jobmon_core.system.runner import ProgramRunner
 from tests.recordings.record import AWKWARD_NAME
 from tests.support.waiting import eventually
 
@@ -55,7 +55,7 @@ class Desk:
 
     def rows(self, job_id: int) -> tuple[QueueRow, ...]:
         reply = self.slurm.ask_queue(str(os.getuid()))
-        assert isinstance(reply, Reply), reply
+        assert isinstance(reply, RawAnswer), reply
         return self.slurm.read_queue(reply.text, [job_id])
 
     def records(self, job_id: int) -> tuple[Record, ...]:
@@ -65,7 +65,7 @@ class Desk:
 
     def ledger(self, job_id: int) -> tuple[AccountingRow, ...]:
         reply = self.slurm.ask_accounting([job_id])
-        assert isinstance(reply, Reply), reply
+        assert isinstance(reply, RawAnswer), reply
         return self.slurm.read_accounting(reply.text, job_id)
 
     def becomes(self, job_id: int, *states: JobState) -> tuple[QueueRow, ...]:
@@ -76,7 +76,7 @@ class Desk:
 def desk_of(tmp_path: Path, search: Search | None = None) -> Iterator[Desk]:
     out = tmp_path / "out"
     with out.open("wb") as file:
-        programs = Programs(stdout_fd=file.fileno(), stderr_fd=file.fileno())
+        programs = ProgramRunner(stdout_fd=file.fileno(), stderr_fd=file.fileno())
         slurm = SlurmScheduler(programs)
         submitter = SlurmSubmitter(programs, lambda _cluster: slurm.sessions(), search or Search())
         yield Desk(slurm, submitter, tmp_path, out)
@@ -89,42 +89,42 @@ def _on_the_cluster(slurm: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[Desk]:
+def session(tmp_path: Path) -> Iterator[Desk]:
     yield from desk_of(tmp_path)
 
 
-def accounted(desk: Desk, job_id: int, state: JobState) -> AccountingRow:
-    eventually(lambda: {row.state for row in desk.ledger(job_id)} == {state}, PATIENCE_S)
-    return desk.ledger(job_id)[-1]
+def accounted(session: Desk, job_id: int, state: JobState) -> AccountingRow:
+    eventually(lambda: {row.state for row in session.ledger(job_id)} == {state}, PATIENCE_S)
+    return session.ledger(job_id)[-1]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_all_witnesses_agree_on_a_job_of_any_name(desk: Desk, name: str) -> None:
-    job_id = desk.job("-J", name, "--wrap", "exit 137", "--mem=70M")
-    (row,) = desk.becomes(job_id, JobState.FAILED)
-    (record,) = desk.records(job_id)
-    entry = accounted(desk, job_id, JobState.FAILED)
+def test_all_witnesses_agree_on_a_job_of_any_name(session: Desk, name: str) -> None:
+    job_id = session.job("-J", name, "--wrap", "exit 137", "--mem=70M")
+    (row,) = session.becomes(job_id, JobState.FAILED)
+    (record,) = session.records(job_id)
+    entry = accounted(session, job_id, JobState.FAILED)
     assert record.name == name
     assert entry.name == name.replace('"', "`")
     assert (record.exit_code, entry.exit_code) == (137, 9)
     assert row.submit_s == record.submit_s == entry.submit_s
     assert row.end_s == record.end_s == entry.end_s
     assert record.requested_bytes == entry.usage.requested_bytes == 70 << 20
-    assert record.stdout == str(desk.work / f"slurm-{job_id}.out")
+    assert record.stdout == str(session.work / f"slurm-{job_id}.out")
 
 
-def test_the_queue_may_be_asked_by_the_users_name_too(desk: Desk) -> None:
-    job_id = desk.job("-H", "--wrap", "true")
-    reply = desk.slurm.ask_queue("root" if os.getuid() == 0 else os.environ["USER"])
-    assert isinstance(reply, Reply)
-    assert desk.slurm.read_queue(reply.text, [job_id])
+def test_the_queue_may_be_asked_by_the_users_name_too(session: Desk) -> None:
+    job_id = session.job("-H", "--wrap", "true")
+    reply = session.slurm.ask_queue("root" if os.getuid() == 0 else os.environ["USER"])
+    assert isinstance(reply, RawAnswer)
+    assert session.slurm.read_queue(reply.text, [job_id])
 
 
 def test_the_users_settings_for_slurms_commands_change_no_answer(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
+    session: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job_id = desk.job("-H", "--wrap", "true")
-    before = desk.rows(job_id), desk.records(job_id)
+    job_id = session.job("-H", "--wrap", "true")
+    before = session.rows(job_id), session.records(job_id)
     for name, value in {
         "SQUEUE_USERS": "nobody",
         "SQUEUE_STATES": "RUNNING",
@@ -135,25 +135,25 @@ def test_the_users_settings_for_slurms_commands_change_no_answer(
         "LC_ALL": "de_DE.UTF-8",
     }.items():
         monkeypatch.setenv(name, value)
-    assert (desk.rows(job_id), desk.records(job_id)) == before
+    assert (session.rows(job_id), session.records(job_id)) == before
 
 
-def test_an_array_from_waiting_to_the_last_task(desk: Desk) -> None:
-    job_id = desk.job("-a", "1-3", "--begin", "now+1hour", "--wrap", "exit $SLURM_ARRAY_TASK_ID")
-    (waiting,) = desk.rows(job_id)
-    assert waiting.waiting is not None
-    assert [*waiting.waiting] == [1, 2, 3]
+def test_an_array_from_waiting_to_the_last_task(session: Desk) -> None:
+    job_id = session.job("-a", "1-3", "--begin", "now+1hour", "--wrap", "exit $SLURM_ARRAY_TASK_ID")
+    (waiting,) = session.rows(job_id)
+    assert waiting.pending_indices is not None
+    assert [*waiting.pending_indices] == [1, 2, 3]
     subprocess.run(["scontrol", "update", f"jobid={job_id}", "starttime=now"], check=True)  # noqa: S607
     # gathered look by look: slurmctld may forget the first task before it has ended the last one
     ended: set[QueueRow] = set()
     codes: dict[int | None, int | None] = {}
 
     def all_ended() -> bool:
-        ended.update(row for row in desk.rows(job_id) if row.state is JobState.FAILED)
+        ended.update(row for row in session.rows(job_id) if row.state is JobState.FAILED)
         codes.update(
             {
                 record.ref.task: record.exit_code
-                for record in desk.records(job_id)
+                for record in session.records(job_id)
                 if not record.state.is_alive
             }
         )
@@ -162,87 +162,87 @@ def test_an_array_from_waiting_to_the_last_task(desk: Desk) -> None:
     eventually(all_ended, PATIENCE_S)
     assert codes == {1: 1, 2: 2, 3: 3}
     assert {row.ref for row in ended} == {JobRef(job_id, task) for task in (1, 2, 3)}
-    assert job_id in {row.own_id for row in ended}, "the last task has the array's own id"
-    accounted(desk, job_id, JobState.FAILED)
-    assert {row.ref.task: row.exit_code for row in desk.ledger(job_id)} == {1: 1, 2: 2, 3: 3}
-    log = str(desk.work / "slurm-%A_%a.out")
-    assert desk.slurm.ask_log_templates(job_id) == Templates(log, log)
+    assert job_id in {row.raw_job_id for row in ended}, "the last task has the array's own id"
+    accounted(session, job_id, JobState.FAILED)
+    assert {row.ref.task: row.exit_code for row in session.ledger(job_id)} == {1: 1, 2: 2, 3: 3}
+    log = str(session.work / "slurm-%A_%a.out")
+    assert session.slurm.ask_log_templates(job_id) == Templates(log, log)
 
 
-def test_a_requeued_job_has_two_runs(desk: Desk) -> None:
-    job_id = desk.job("--wrap", "sleep 300")
-    desk.becomes(job_id, JobState.RUNNING)
+def test_a_requeued_job_has_two_runs(session: Desk) -> None:
+    job_id = session.job("--wrap", "sleep 300")
+    session.becomes(job_id, JobState.RUNNING)
     subprocess.run(["scontrol", "requeue", str(job_id)], check=True)  # noqa: S607
-    desk.becomes(job_id, JobState.PENDING)
-    eventually(lambda: len(desk.ledger(job_id)) == 2, PATIENCE_S)
-    assert [row.state for row in desk.ledger(job_id)] == [JobState.REQUEUED, JobState.PENDING]
-    assert [record.restarts for record in desk.records(job_id)] == [1]
+    session.becomes(job_id, JobState.PENDING)
+    eventually(lambda: len(session.ledger(job_id)) == 2, PATIENCE_S)
+    assert [row.state for row in session.ledger(job_id)] == [JobState.REQUEUED, JobState.PENDING]
+    assert [record.restarts for record in session.records(job_id)] == [1]
     subprocess.run(["scancel", str(job_id)], check=True)  # noqa: S607
-    eventually(lambda: desk.ledger(job_id)[-1].cancelled_by == os.getuid(), PATIENCE_S)
+    eventually(lambda: session.ledger(job_id)[-1].cancelled_by == os.getuid(), PATIENCE_S)
 
 
 def test_a_quiet_job_is_found_whatever_it_is(tmp_path: Path) -> None:
     known: set[JobRef] = set()
-    for desk in desk_of(tmp_path, Search(lambda ref: ref in known, lambda _text: None)):
+    for session in desk_of(tmp_path, Search(lambda ref: ref in known, lambda _text: None)):
         for arguments in ((), ("--parsable",), ("-a", "1-2"), ("-n1", ":", "-n1")):
-            submission = desk.submit("-Q", "-H", *arguments, "--wrap", "true")
+            submission = session.submit("-Q", "-H", *arguments, "--wrap", "true")
             assert submission.job is not None, arguments
-            assert desk.rows(submission.job.ref.job_id), arguments
+            assert session.rows(submission.job.ref.job_id), arguments
             assert submission.job.ref not in known
             known.add(submission.job.ref)
         assert len(known) == 4
-        assert desk.out.read_bytes() == b""
+        assert session.out.read_bytes() == b""
 
 
-def test_a_waiting_sbatch_tells_its_job_at_once_and_its_exit_code_in_the_end(desk: Desk) -> None:
+def test_a_waiting_sbatch_tells_its_job_at_once_and_its_exit_code_in_the_end(session: Desk) -> None:
     seen: list[JobState] = []
 
     def on_job(job: Submitted) -> None:
-        seen.extend(row.state for row in desk.rows(job.ref.job_id))
+        seen.extend(row.state for row in session.rows(job.ref.job_id))
 
-    script = ["-D", str(desk.work), "--wait", "--wrap", "sleep 2; exit 3"]
-    submission = desk.submitter.submit(script, on_job)
+    script = ["-D", str(session.work), "--wait", "--wrap", "sleep 2; exit 3"]
+    submission = session.submitter.submit(script, on_job)
     assert submission.exit_code == 3
     assert seen
     assert seen[0] in (JobState.PENDING, JobState.RUNNING)
 
 
-def test_a_job_knows_nothing_of_the_webhook(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_knows_nothing_of_the_webhook(session: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JOBMON_ERROR_WEBHOOK", "https://secret.example")
-    job_id = desk.job("--wrap", "echo [$JOBMON_ERROR_WEBHOOK]")
-    desk.becomes(job_id, JobState.COMPLETED)
-    assert (desk.work / f"slurm-{job_id}.out").read_text() == "[]\n"
+    job_id = session.job("--wrap", "echo [$JOBMON_ERROR_WEBHOOK]")
+    session.becomes(job_id, JobState.COMPLETED)
+    assert (session.work / f"slurm-{job_id}.out").read_text() == "[]\n"
 
 
-def test_a_test_only_submission_is_no_job(desk: Desk) -> None:
-    assert desk.submit("--test-only", "--wrap", "true") == Submission(0, None)
-    assert "to start at" in desk.out.read_text()
+def test_a_test_only_submission_is_no_job(session: Desk) -> None:
+    assert session.submit("--test-only", "--wrap", "true") == Submission(0, None)
+    assert "to start at" in session.out.read_text()
 
 
-def test_what_slurm_does_not_know_is_not_listed(desk: Desk) -> None:
-    assert desk.slurm.ask_record(179_999) == NotListed()
-    assert desk.slurm.script_of(179_999) == ""
-    assert desk.ledger(179_999) == ()
+def test_what_slurm_does_not_know_is_not_listed(session: Desk) -> None:
+    assert session.slurm.ask_record(179_999) == NotListed()
+    assert session.slurm.script_of(179_999) == ""
+    assert session.ledger(179_999) == ()
 
 
-def test_a_jobs_script_and_the_clusters_name_are_told(desk: Desk, slurm: Cluster) -> None:
-    job_id = desk.job("-H", "--wrap", "echo hello from here")
-    assert "echo hello from here" in desk.slurm.script_of(job_id)
-    assert desk.slurm.cluster_name() == slurm.name
+def test_a_jobs_script_and_the_clusters_name_are_told(session: Desk, slurm: Cluster) -> None:
+    job_id = session.job("-H", "--wrap", "echo hello from here")
+    assert "echo hello from here" in session.slurm.script_of(job_id)
+    assert session.slurm.cluster_name() == slurm.name
 
 
-def test_another_cluster_is_asked_by_its_name(desk: Desk, slurm: Cluster) -> None:
-    named = SlurmScheduler(Programs(), slurm.name)
-    submission = desk.submit("-M", slurm.name, "-H", "--wrap", "true")
+def test_another_cluster_is_asked_by_its_name(session: Desk, slurm: Cluster) -> None:
+    named = SlurmScheduler(ProgramRunner(), slurm.name)
+    submission = session.submit("-M", slurm.name, "-H", "--wrap", "true")
     assert submission.job is not None
     assert submission.job.cluster == slurm.name
     job_id = submission.job.ref.job_id
     reply, ledger = named.ask_queue(str(os.getuid())), named.ask_accounting([job_id])
-    assert isinstance(reply, Reply)
-    assert isinstance(ledger, Reply)
-    assert named.read_queue(reply.text, [job_id]) == desk.rows(job_id)
-    assert named.ask_record(job_id) == desk.slurm.ask_record(job_id)
-    unknown = SlurmScheduler(Programs(), "nowhere").ask_queue(str(os.getuid()))
+    assert isinstance(reply, RawAnswer)
+    assert isinstance(ledger, RawAnswer)
+    assert named.read_queue(reply.text, [job_id]) == session.rows(job_id)
+    assert named.ask_record(job_id) == session.slurm.ask_record(job_id)
+    unknown = SlurmScheduler(ProgramRunner(), "nowhere").ask_queue(str(os.getuid()))
     assert isinstance(unknown, Unreachable)
 
 
@@ -259,28 +259,28 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
 
 def test_a_job_taken_by_a_controller_that_hung_is_found(tmp_path: Path, frozen: Callable[[], None]) -> None:
     # it answers again just when sbatch has given up, and serves the request that lay there
-    for desk in desk_of(tmp_path, Search(tell=lambda _text: frozen())):
-        submission = desk.submit("-H", "--wrap", "true")
+    for session in desk_of(tmp_path, Search(tell=lambda _text: frozen())):
+        submission = session.submit("-H", "--wrap", "true")
         assert submission.exit_code == 1
-        assert "Socket timed out" in desk.out.read_text()
+        assert "Socket timed out" in session.out.read_text()
         assert submission.job is not None, submission.note
         assert "do not submit it again" in submission.note
-        assert [job.ref for job in desk.jobs] == [submission.job.ref]
-        assert desk.rows(submission.job.ref.job_id)[0].reason == "JobHeldUser"
+        assert [job.ref for job in session.jobs] == [submission.job.ref]
+        assert session.rows(submission.job.ref.job_id)[0].reason == "JobHeldUser"
 
 
 @pytest.mark.usefixtures("frozen")
-def test_a_controller_that_hangs_is_unreachable(desk: Desk) -> None:
-    for answer in (desk.slurm.ask_queue(str(os.getuid())), desk.slurm.ask_record(1)):
+def test_a_controller_that_hangs_is_unreachable(session: Desk) -> None:
+    for answer in (session.slurm.ask_queue(str(os.getuid())), session.slurm.ask_record(1)):
         assert isinstance(answer, Unreachable)
         assert "timed out" in answer.why
 
 
 def test_a_cluster_without_accounting_says_so(
-    desk: Desk, slurm: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    session: Desk, slurm: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = Path(slurm.env["SLURM_CONF"]).read_text().splitlines(keepends=True)
     conf = tmp_path / "slurm.conf"
     conf.write_text("".join(line for line in lines if not line.startswith("AccountingStorage")))
     monkeypatch.setenv("SLURM_CONF", str(conf))
-    assert desk.slurm.ask_accounting([1]) == Disabled()
+    assert session.slurm.ask_accounting([1]) == Disabled()

@@ -9,7 +9,7 @@ from private_slurm import Cluster
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.domain.tracking.model import Witness
+from jobmon_core.domain.tracking.model import Source
 from tests.support.told import end_of, facts, only, read, title
 from tests.support.user import User
 
@@ -47,7 +47,7 @@ def test_a_job_that_slurm_forgot_unseen_is_unknown_and_no_success(user: User, fo
     user.configure(poll={"running_s": 10, "pending_s": 10})
     job_id = user.submit("-J", "lost", "--wrap", "sleep 1")
     job = user.told(job_id)
-    assert (job.outcome, end_of(job).witness) == (Outcome.UNKNOWN, Witness.NOBODY)
+    assert (job.outcome, end_of(job).source) == (Outcome.UNKNOWN, Source.NOBODY)
     payload = only(user, Route.ERROR)
     assert title(payload) == f"⚠ lost ({job_id}) ended, outcome unknown"
     assert "keeps no accounting" in read(payload)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from jobmon_core.scheduler.slurm import commands
-from jobmon_core.system.runner import Programs, Ran
+from jobmon_core.system.runner import ProgramRunner, Ran
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,12 +30,12 @@ AWKWARD_NAME = "we|ird \"q\" 's' %j =x=y \\ ü\nJobState=FAKE JobId=3 UserId=me(
 STEPS = "srun -n2 sleep 3; srun -n1 sh -c 'exit 5'; exit 0"
 PATIENCE_S = 60.0
 
-programs = Programs()
+programs = ProgramRunner()
 
 
 def run(*argv: str) -> Ran:
-    answer = programs.ask(argv, PATIENCE_S)
-    assert isinstance(answer, Ran), answer.words
+    answer = programs.capture(argv, PATIENCE_S)
+    assert isinstance(answer, Ran), answer.error_text
     return answer
 
 
@@ -60,7 +60,7 @@ class Recorder:
 
 def submit(*arguments: str) -> int:
     ran = run("sbatch", "--parsable", "-D", str(WORK), *arguments)
-    assert ran.exit_code == 0, ran.words
+    assert ran.exit_code == 0, ran.error_text
     return int(ran.stdout)
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.store.cleanup import sweep
+from jobmon_core.store.cleanup import clean_up
 from jobmon_core.store.home import Home
 from jobmon_core.system.files import temporary
 from tests.support.processes import python, said
@@ -28,9 +28,9 @@ def begun(folder: Path) -> Path:
 
 def test_what_a_killed_process_began_to_write_is_removed_and_named(tmp_path: Path) -> None:
     left = begun(tmp_path)
-    assert list(sweep(tmp_path)) == [(left, "removed: what a process that was killed began to write")]
+    assert list(clean_up(tmp_path)) == [(left, "removed: what a process that was killed began to write")]
     assert list(tmp_path.iterdir()) == []
-    assert list(sweep(tmp_path)) == []
+    assert list(clean_up(tmp_path)) == []
 
 
 def test_what_a_living_process_writes_is_left_to_it(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_what_a_living_process_writes_is_left_to_it(tmp_path: Path) -> None:
     mine.touch()
     with python(WRITER, str(tmp_path / "theirs.json")) as writer:
         theirs = Path(said(writer))
-        assert list(sweep(tmp_path)) == []
+        assert list(clean_up(tmp_path)) == []
         assert {mine, theirs} == set(tmp_path.iterdir())
 
 
@@ -46,14 +46,14 @@ def test_a_process_with_the_number_of_a_dead_writer_is_not_taken_for_it(tmp_path
     mine = temporary(tmp_path / "mine.json").name
     former = mine.rpartition("-")[0] + "-1.tmp"
     (tmp_path / former).touch()
-    assert len(list(sweep(tmp_path))) == 1
+    assert len(list(clean_up(tmp_path))) == 1
 
 
 def test_what_another_host_writes_is_left_to_it(tmp_path: Path) -> None:
     left = begun(tmp_path)
     host, _, rest = left.name.removeprefix(".slurm-1-x.json.").partition("-")
     other = left.rename(left.with_name(f".slurm-1-x.json.{int(host, 16) ^ 1:08x}-{rest}"))
-    assert list(sweep(tmp_path)) == []
+    assert list(clean_up(tmp_path)) == []
     assert other.exists()
 
 
@@ -62,7 +62,7 @@ def test_what_another_host_writes_is_left_to_it(tmp_path: Path) -> None:
 )
 def test_what_others_keep_there_stays(tmp_path: Path, name: str) -> None:
     (tmp_path / name).touch()
-    assert list(sweep(tmp_path)) == []
+    assert list(clean_up(tmp_path)) == []
     assert (tmp_path / name).exists()
 
 
@@ -73,19 +73,19 @@ def test_a_link_laid_where_a_file_of_ours_belongs_is_removed_and_what_it_names_s
     for suffix in (".lock", ".owner", ".reply"):
         (tmp_path / f"x{suffix}").symlink_to(victim)
     (tmp_path / "x.json").symlink_to(victim)  # who reads state files reports it
-    assert len(list(sweep(tmp_path))) == 3
+    assert len(list(clean_up(tmp_path))) == 3
     assert {path.name for path in tmp_path.iterdir()} == {"victim", "x.json"}
     assert victim.stat() == before
 
 
 def test_every_folder_of_a_home_that_is_written_to_is_swept(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
-    left = [begun(folder) for folder in (home.logs.parent, home.state, home.monitors, home.replies)]
-    assert [path for path, _ in home.sweep()] == left
+    left = [begun(folder) for folder in (home.logs.parent, home.state, home.monitors, home.shared_answers)]
+    assert [path for path, _ in home.clean_up()] == left
 
 
 def test_a_folder_that_can_not_be_cleaned_is_no_failure(tmp_path: Path) -> None:
     left = begun(tmp_path)
     left.unlink()
     left.mkdir()
-    assert list(sweep(tmp_path)) == []
+    assert list(clean_up(tmp_path)) == []

@@ -24,7 +24,9 @@ def store(tmp_path: Path) -> JobStore:
 
 
 def watched(store: JobStore, job_id: int, taken_s: float = 0.0, scope: str = "") -> WatchedJob:
-    job = WatchedJob(f"slurm-{job_id}-20260101T000000{scope and '-' + scope}", job_id, taken_s, scope=scope)
+    job = WatchedJob(
+        f"slurm-{job_id}-20260101T000000{scope and '-' + scope}", job_id, taken_s, watched_part=scope
+    )
     store.save(job)
     return job
 
@@ -149,17 +151,17 @@ def test_one_watched_task_is_found_by_itself_and_not_by_its_siblings(store: JobS
 
 
 def test_an_array_is_found_by_the_own_id_of_a_task(store: JobStore) -> None:
-    array = replace(watched(store, 12), tasks={"3": Task("3", own_id=15)})
+    array = replace(watched(store, 12), tasks={"3": Task("3", raw_job_id=15)})
     store.save(array)
     assert store.find(JobRef(15)) == [array]
 
 
 def test_of_several_jobs_with_one_id_the_newest_comes_last(store: JobStore) -> None:
-    new = replace(JOB, id="slurm-12-b", taken_s=200.0)
-    old = replace(JOB, id="slurm-12-a", taken_s=100.0)
+    new = replace(JOB, id="slurm-12-b", registered_s=200.0)
+    old = replace(JOB, id="slurm-12-a", registered_s=100.0)
     for job in (new, old):
         store.save(replace(job, id=f"{job.id}-x"))
-    assert [job.taken_s for job in store.find(JobRef(12))] == [100.0, 200.0]
+    assert [job.registered_s for job in store.find(JobRef(12))] == [100.0, 200.0]
 
 
 def test_the_ids_of_watched_jobs_stand_in_the_names_of_their_files(tmp_path: Path) -> None:

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jobmon_core.store.monitor_log import Logbook
+from jobmon_core.store.monitor_log import MonitorLog
 
 TOKEN = "tOkEn-that-nobody-may-see_0123456789"
 
 
 @pytest.fixture
-def book(tmp_path: Path) -> Logbook:
-    return Logbook(tmp_path / "slurm-a.b-12.log", most_bytes=2000)
+def book(tmp_path: Path) -> MonitorLog:
+    return MonitorLog(tmp_path / "slurm-a.b-12.log", max_bytes=2000)
 
 
-def test_an_event_is_one_stamped_line(book: Logbook) -> None:
+def test_an_event_is_one_stamped_line(book: MonitorLog) -> None:
     book.write("job 12:\n  RUNNING\r\n")
     book.write("job 12: COMPLETED")
     first, second = book.read().splitlines()
@@ -25,7 +25,7 @@ def test_an_event_is_one_stamped_line(book: Logbook) -> None:
     assert second.endswith(" job 12: COMPLETED")
 
 
-def test_a_log_never_grows_beyond_two_files_of_its_limit(book: Logbook) -> None:
+def test_a_log_never_grows_beyond_two_files_of_its_limit(book: MonitorLog) -> None:
     for number in range(200):
         book.write(f"event {number} {'x' * 60}")
     sizes = [path.stat().st_size for path in book.path.parent.iterdir()]
@@ -34,12 +34,12 @@ def test_a_log_never_grows_beyond_two_files_of_its_limit(book: Logbook) -> None:
     assert book.read().splitlines()[-1].split()[3] == "199"
 
 
-def test_one_enormous_event_is_cut(book: Logbook) -> None:
+def test_one_enormous_event_is_cut(book: MonitorLog) -> None:
     book.write("x" * 10_000_000)
     assert book.path.stat().st_size < 20_000
 
 
-def test_a_log_is_private(book: Logbook) -> None:
+def test_a_log_is_private(book: MonitorLog) -> None:
     book.write("x")
     assert book.path.stat().st_mode & 0o777 == 0o600
 
@@ -47,21 +47,21 @@ def test_a_log_is_private(book: Logbook) -> None:
 @pytest.mark.parametrize(
     "before", ["https://discord.com/api/webhooks/12/", r"https:\/\/discord.com\/api\/webhooks\/12\/"]
 )
-def test_a_webhook_is_masked(book: Logbook, before: str) -> None:
+def test_a_webhook_is_masked(book: MonitorLog, before: str) -> None:
     book.write(f"could not reach {before}{TOKEN}?wait=true")
     assert TOKEN not in book.read()
     assert "could not reach" in book.read()
 
 
 def test_a_folder_that_cannot_be_written_ends_nothing(tmp_path: Path) -> None:
-    book = Logbook(tmp_path / "missing" / "12.log")
+    book = MonitorLog(tmp_path / "missing" / "12.log")
     book.write("x")
     assert book.read() == ""
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(exclude_categories=())))
-def test_every_text_can_be_written_and_stays_one_line(book: Logbook, text: str) -> None:
+def test_every_text_can_be_written_and_stays_one_line(book: MonitorLog, text: str) -> None:
     book.write(text)
     assert len(book.read().splitlines()[-1]) >= len("2026-01-01 00:00:00+0000")
     for path in book.path.parent.iterdir():

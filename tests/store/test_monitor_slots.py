@@ -7,65 +7,65 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.store.monitor_slots import Holder, Slots, sign
+from jobmon_core.store.monitor_slots import MonitorSlots, SlotHolder, write_slot_holder
 from jobmon_core.store.owner import Owner
 
 
-def taken(slots: Slots, at_most: int) -> int:
-    descriptor = slots.take(at_most)
+def taken(slots: MonitorSlots, at_most: int) -> int:
+    descriptor = slots.acquire(at_most)
     assert descriptor is not None
     return descriptor
 
 
-def me(jobs: int = 1) -> Holder:
-    return Holder(Owner.this_process(), jobs, "here")
+def me(jobs: int = 1) -> SlotHolder:
+    return SlotHolder(Owner.this_process(), jobs, "here")
 
 
 def test_there_are_as_many_places_as_there_may_be_and_one_that_is_left_is_free(tmp_path: Path) -> None:
-    slots = Slots(tmp_path / "slots")
+    slots = MonitorSlots(tmp_path / "slots")
     held = [taken(slots, 3) for _ in range(3)]
-    assert slots.take(3) is None
+    assert slots.acquire(3) is None
     os.close(held.pop(1))
     held.append(taken(slots, 3))
-    assert slots.take(3) is None
+    assert slots.acquire(3) is None
     assert len(list(slots.folder.iterdir())) == 3
     for descriptor in held:
         os.close(descriptor)
 
 
 def test_the_holders_that_live_are_known_and_the_least_busy_comes_first(tmp_path: Path) -> None:
-    slots = Slots(tmp_path / "slots")
+    slots = MonitorSlots(tmp_path / "slots")
     held = [taken(slots, 4) for _ in range(4)]
     dead = replace(me(), owner=replace(Owner.this_process(), start_ticks=1))
     for descriptor, holder in zip(
         held, (me(7), dead, me(2)), strict=False
     ):  # the last one has not signed yet
-        sign(descriptor, holder)
+        write_slot_holder(descriptor, holder)
     assert [holder.jobs for holder in slots.holders()] == [2, 7]
     for descriptor in held:
         os.close(descriptor)
 
 
 def test_a_place_can_be_signed_again_and_again(tmp_path: Path) -> None:
-    slots = Slots(tmp_path / "slots")
+    slots = MonitorSlots(tmp_path / "slots")
     descriptor = taken(slots, 1)
     for jobs in (100_000, 3):
-        sign(descriptor, me(jobs))
+        write_slot_holder(descriptor, me(jobs))
         assert slots.holders() == [me(jobs)]
     os.close(descriptor)
 
 
 def test_where_locks_mean_nothing_a_place_that_a_living_monitor_signed_is_taken(tmp_path: Path) -> None:
-    slots = Slots(tmp_path / "slots")
+    slots = MonitorSlots(tmp_path / "slots")
     descriptor = taken(slots, 1)
-    sign(descriptor, me())
+    write_slot_holder(descriptor, me())
     os.close(descriptor)  # as if the file system had not locked it
-    assert slots.take(1) is None
+    assert slots.acquire(1) is None
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"owner": 5}', b"\xff" * 600])
 def test_a_place_that_says_nonsense_is_a_free_place(tmp_path: Path, content: bytes) -> None:
-    slots = Slots(tmp_path / "slots")
+    slots = MonitorSlots(tmp_path / "slots")
     os.close(taken(slots, 1))
     (path,) = slots.folder.iterdir()
     path.write_bytes(content)
@@ -77,4 +77,4 @@ def test_a_link_laid_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "slots").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(StorageFailed, match="symbolic link"):
-        Slots(tmp_path / "slots").take(1)
+        MonitorSlots(tmp_path / "slots").acquire(1)

@@ -9,43 +9,43 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.store.owner import Life, Owner, OwnerRecord
+from jobmon_core.store.owner import Liveness, Owner, OwnerRecord
 from tests.support.processes import stat_of
 from tests.support.waiting import eventually
 
 STALE_AFTER_S = 900.0
 
 
-def life(owner: Owner, heartbeat_s: float | None = None) -> Life:
-    return owner.life(time.time() if heartbeat_s is None else heartbeat_s, STALE_AFTER_S)
+def life(owner: Owner, heartbeat_s: float | None = None) -> Liveness:
+    return owner.liveness(time.time() if heartbeat_s is None else heartbeat_s, STALE_AFTER_S)
 
 
 def test_this_process_is_alive_however_old_its_heartbeat() -> None:
-    assert life(Owner.this_process(), heartbeat_s=0.0) is Life.ALIVE
+    assert life(Owner.this_process(), heartbeat_s=0.0) is Liveness.ALIVE
 
 
 def test_a_process_that_got_the_same_pid_later_is_another_one() -> None:
     this = Owner.this_process()
-    assert life(replace(this, start_ticks=this.start_ticks + 1)) is Life.DEAD
+    assert life(replace(this, start_ticks=this.start_ticks + 1)) is Liveness.DEAD
 
 
 def test_nothing_survives_a_reboot() -> None:
-    assert life(replace(Owner.this_process(), boot_id="another")) is Life.DEAD
+    assert life(replace(Owner.this_process(), boot_id="another")) is Liveness.DEAD
 
 
 def test_a_pid_that_nobody_has_is_dead() -> None:
-    assert life(replace(Owner.this_process(), pid=2**22 + 1)) is Life.DEAD
+    assert life(replace(Owner.this_process(), pid=2**22 + 1)) is Liveness.DEAD
 
 
 @pytest.mark.parametrize("pid", [0, -1])
 def test_a_pid_that_no_process_can_have_is_dead(pid: int) -> None:
-    assert life(replace(Owner.this_process(), pid=pid, start_ticks=0)) is Life.DEAD
+    assert life(replace(Owner.this_process(), pid=pid, start_ticks=0)) is Liveness.DEAD
 
 
 def test_an_owner_on_another_host_lives_while_it_gives_signs_of_life() -> None:
     elsewhere = replace(Owner.this_process(), host="another-login-node", pid=1)
-    assert life(elsewhere) is Life.ELSEWHERE
-    assert life(elsewhere, time.time() - STALE_AFTER_S - 1) is Life.STALE
+    assert life(elsewhere) is Liveness.REMOTE
+    assert life(elsewhere, time.time() - STALE_AFTER_S - 1) is Liveness.STALE
 
 
 def test_an_owner_keeps_its_identity_through_an_exec() -> None:
@@ -60,7 +60,7 @@ def test_a_zombie_watches_nothing() -> None:
     with subprocess.Popen(["/bin/true"]) as process:
         eventually(lambda: stat_of(process.pid)[0] == "Z")
         owner = replace(Owner.this_process(), pid=process.pid, start_ticks=int(stat_of(process.pid)[19]))
-        assert life(owner) is Life.DEAD
+        assert life(owner) is Liveness.DEAD
 
 
 def test_a_process_is_known_whatever_it_calls_itself(tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_a_process_is_known_whatever_it_calls_itself(tmp_path: Path) -> None:
         try:
             eventually(lambda: ") Z" in Path(f"/proc/{process.pid}/comm").read_text(encoding="ascii"))
             ticks = int(stat_of(process.pid)[19])
-            assert life(replace(Owner.this_process(), pid=process.pid, start_ticks=ticks)) is Life.ALIVE
+            assert life(replace(Owner.this_process(), pid=process.pid, start_ticks=ticks)) is Liveness.ALIVE
         finally:
             process.kill()
 
@@ -81,14 +81,14 @@ def test_a_record_names_its_owner_and_when_it_last_gave_a_sign(tmp_path: Path) -
     record.write(this)
     os.utime(record.path, (0, 0))
     assert record.read() == (this, 0.0)
-    record.beat()
+    record.heartbeat()
     found = record.read()
     assert found is not None
     assert time.time() - found[1] < 60
     record.remove()
     assert record.read() is None
     record.remove()  # nothing is left to do
-    record.beat()
+    record.heartbeat()
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"host": 1}', "[" * 100_000, "\x00"])

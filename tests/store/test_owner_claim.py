@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
-from jobmon_core.store.owner import SILENT_TOO_LONG_S, Life, Owner, OwnerRecord
+from jobmon_core.store.owner import STALE_AFTER_S, Liveness, Owner, OwnerRecord
 from jobmon_core.system.process import start_ticks
 from tests.support.processes import python, said
 
@@ -80,17 +80,17 @@ def test_a_job_that_nobody_has_is_had_by_who_claims_it(record: OwnerRecord) -> N
 
 
 def test_what_a_living_process_has_is_not_taken_from_it(record: OwnerRecord, neighbour: Owner) -> None:
-    silent(record, neighbour, 10 * SILENT_TOO_LONG_S)
+    silent(record, neighbour, 10 * STALE_AFTER_S)
     with pytest.raises(AlreadyWatched, match=f"12 is watched by monitor {neighbour.pid} on {neighbour.host}"):
         record.claim(ME)
     assert owner_of(record) == neighbour
 
 
 def test_what_another_host_has_is_left_to_it_until_it_is_silent_for_long(record: OwnerRecord) -> None:
-    silent(record, ELSEWHERE, SILENT_TOO_LONG_S - 60)
+    silent(record, ELSEWHERE, STALE_AFTER_S - 60)
     with pytest.raises(AlreadyWatched, match="on another-login-node"):
         record.claim(ME)
-    silent(record, ELSEWHERE, SILENT_TOO_LONG_S + 60)
+    silent(record, ELSEWHERE, STALE_AFTER_S + 60)
     record.claim(ME)
     assert owner_of(record) == ME
     assert left_beside(record) == []
@@ -106,7 +106,7 @@ def test_who_was_killed_while_claiming_holds_nobody_up(record: OwnerRecord) -> N
     record.write(GONE)
     later = replace(GONE, start_ticks=GONE.start_ticks + 1)
     for before, killed in ((GONE, later), (later, replace(later, pid=later.pid + 1))):
-        record._heir_of((before, 0.0)).write(killed)  # noqa: SLF001 - what a kill at that instant leaves
+        record._successor_of((before, 0.0)).write(killed)  # noqa: SLF001 - what a kill at that instant leaves
     record.claim(ME)
     assert owner_of(record) == ME
     assert left_beside(record) == []
@@ -114,7 +114,7 @@ def test_who_was_killed_while_claiming_holds_nobody_up(record: OwnerRecord) -> N
 
 def test_who_is_just_claiming_is_not_overtaken(record: OwnerRecord, neighbour: Owner) -> None:
     record.write(GONE)
-    record._heir_of((GONE, 0.0)).write(neighbour)  # noqa: SLF001 - what stands there in that instant
+    record._successor_of((GONE, 0.0)).write(neighbour)  # noqa: SLF001 - what stands there in that instant
     with pytest.raises(AlreadyWatched, match="12 is watched by"):
         record.claim(ME)
     assert owner_of(record) == GONE
@@ -124,9 +124,9 @@ def test_of_many_that_claim_at_once_one_succeeds(tmp_path: Path) -> None:
     for number in range(RECORDS):
         (tmp_path / f"{number}.json").touch()
         if number % 3:
-            silent(OwnerRecord(tmp_path / f"{number}.owner"), ELSEWHERE, 2 * SILENT_TOO_LONG_S)
+            silent(OwnerRecord(tmp_path / f"{number}.owner"), ELSEWHERE, 2 * STALE_AFTER_S)
         if number % 3 == 1:
-            OwnerRecord(tmp_path / f"{number}.owner")._heir_of((ELSEWHERE, 0.0)).write(GONE)  # noqa: SLF001 - killed
+            OwnerRecord(tmp_path / f"{number}.owner")._successor_of((ELSEWHERE, 0.0)).write(GONE)  # noqa: SLF001 - killed
     with ExitStack() as running:
         racers = [running.enter_context(python(RACER, str(tmp_path))) for _ in range(RACERS)]
         assert {said(racer) for racer in racers} == {"ready"}
@@ -153,10 +153,10 @@ def test_who_was_replaced_hears_of_it_at_its_next_sign_of_life_and_leaves_the_re
     record: OwnerRecord,
 ) -> None:
     record.claim(ME)
-    record.beat()
+    record.heartbeat()
     record.write(ELSEWHERE)
     with pytest.raises(AlreadyWatched, match=r"12 was taken over by monitor .* on another-login-node"):
-        record.beat()
+        record.heartbeat()
     record.remove()
     assert owner_of(record) == ELSEWHERE
 
@@ -166,16 +166,16 @@ def test_a_heartbeat_is_judged_by_the_clock_of_the_file_system_and_not_by_ours(r
     found = record.read()
     assert found is not None
     hours_off_s = found[1] + 4 * 3600  # of our own clock
-    assert ELSEWHERE.life(found[1], SILENT_TOO_LONG_S, lambda: hours_off_s) is Life.STALE
+    assert ELSEWHERE.liveness(found[1], STALE_AFTER_S, lambda: hours_off_s) is Liveness.STALE
     assert abs(record.now() - found[1]) < 60
-    assert ELSEWHERE.life(found[1], SILENT_TOO_LONG_S, record.now) is Life.ELSEWHERE
+    assert ELSEWHERE.liveness(found[1], STALE_AFTER_S, record.now) is Liveness.REMOTE
 
 
 def test_a_sign_of_life_from_far_in_the_future_is_none(record: OwnerRecord) -> None:
-    silent(record, ELSEWHERE, -10 * SILENT_TOO_LONG_S)
+    silent(record, ELSEWHERE, -10 * STALE_AFTER_S)
     found = record.read()
     assert found is not None
-    assert ELSEWHERE.life(found[1], SILENT_TOO_LONG_S, record.now) is Life.STALE
+    assert ELSEWHERE.liveness(found[1], STALE_AFTER_S, record.now) is Liveness.STALE
 
 
 def test_a_folder_in_the_place_of_a_record_is_named_with_what_to_do(record: OwnerRecord) -> None:
@@ -184,7 +184,7 @@ def test_a_folder_in_the_place_of_a_record_is_named_with_what_to_do(record: Owne
         record.write(ME)
     with pytest.raises(StorageFailed, match=r"12\.owner can't be written: it is a folder, .* move it away"):
         record.claim(ME)
-    record.beat()
+    record.heartbeat()
     record.remove()  # none of which is an end of the monitor
     assert left_beside(record) == []
 
@@ -197,7 +197,7 @@ from jobmon_core.store.owner import Owner, OwnerRecord
 record = OwnerRecord(Path(sys.argv[1]))
 record.claim(Owner.this_process())
 socket.sethostname("by-dhcp")
-record.beat()
+record.heartbeat()
 record.remove()
 print(sorted(path.name for path in record.path.parent.iterdir()))
 """
@@ -211,14 +211,14 @@ print(sorted(path.name for path in record.path.parent.iterdir()))
 
 def test_where_nobody_is_named_any_more_the_sign_of_life_says_so(record: OwnerRecord) -> None:
     record.claim(ME)
-    assert record.beat()
+    assert record.heartbeat()
     record.path.unlink()
-    assert not record.beat()
+    assert not record.heartbeat()
     assert record.read() is None
 
 
 def test_who_holds_a_job_leaves_it_to_no_dead_owner(record: OwnerRecord) -> None:
     record.claim(ME)
     record.write(replace(ME, pid=4_000_000))
-    assert record.beat()
+    assert record.heartbeat()
     assert owner_of(record) == ME

@@ -37,13 +37,13 @@ class FakeRunner:
         self._replies.append(_Reply(prefix, list(answers)))
         return self
 
-    def ask(self, argv: Sequence[str], timeout_s: float) -> Answer:
+    def capture(self, argv: Sequence[str], timeout_s: float) -> Answer:
         """Reply as told; a program that nobody told about is not there."""
         assert timeout_s > 0
         self.asked.append(tuple(argv))
         return self._reply(tuple(argv))
 
-    def pass_through(self, argv: Sequence[str], on_line: Callable[[str], None]) -> Ran | NotStarted:
+    def run_attached(self, argv: Sequence[str], on_line: Callable[[str], None]) -> Ran | NotStarted:
         """Reply as told, handing out the lines first."""
         self.asked.append(tuple(argv))
         answer = self._reply(tuple(argv))

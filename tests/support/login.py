@@ -12,9 +12,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Self
 
-from jobmon_core.context import Workshop
+from jobmon_core.context import Context
 from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.lifecycle.health import Health, snapshot
+from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.store.home import Home
 from tests.support.processes import monitors_of, processes_of
 
@@ -24,8 +24,8 @@ import os, signal, sys, time
 from pathlib import Path
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.system.clock import SystemClock
-from jobmon_core.lifecycle.start import Launcher
-from jobmon_core.context import Workshop
+from jobmon_core.lifecycle.start import MonitorStarter
+from jobmon_core.context import Context
 from jobmon_core.store.home import Home
 class Patient(SystemClock):
     def now(self):
@@ -35,7 +35,8 @@ clock = Patient() if "patiently" in sys.argv else SystemClock()
 if "ignoring-children" in sys.argv:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 try:
-    held = Launcher(Workshop(Home(Path(sys.argv[1])), os.environ, clock=clock)).start(sys.argv[2].split(","))
+    ctx = Context(Home(Path(sys.argv[1])), os.environ, clock=clock)
+    held = MonitorStarter(ctx).start(sys.argv[2].split(","))
     print("holds", *held)
 except JobmonError as error:
     print(type(error).__name__, error)
@@ -48,11 +49,11 @@ class Login:
 
     def __init__(self, folder: Path, jobs: Sequence[str] = ("a", "b")) -> None:
         self.folder = folder
-        self.shop = Workshop(Home(folder / "home"), {})
+        self.ctx = Context(Home(folder / "home"), {})
         self.jobs = jobs
         for job_id in jobs:
             # no such job: its monitor looks for a witness for longer than any test lasts
-            self.shop.store.save(WatchedJob(job_id, 12, 100.0, backend="local", user="me"))
+            self.ctx.store.save(WatchedJob(job_id, 12, 100.0, backend="local", user="me"))
 
     def __enter__(self) -> Self:
         return self
@@ -64,7 +65,7 @@ class Login:
                     os.kill(pid, signal.SIGKILL)
 
     def configure(self, **sections: object) -> None:
-        path = self.shop.home.config
+        path = self.ctx.home.config
         path.write_text(json.dumps(sections), encoding="ascii")
         path.chmod(0o600)
 
@@ -77,7 +78,7 @@ class Login:
 
     def launching(self, jobs: str = "a", through: str = '"$@"', **environment: str) -> subprocess.Popen[str]:
         """Begin to start a monitor."""
-        command = ["sh", "-c", through, "sh", sys.executable, "-c", LAUNCH, str(self.shop.home.root), jobs]
+        command = ["sh", "-c", through, "sh", sys.executable, "-c", LAUNCH, str(self.ctx.home.root), jobs]
         return subprocess.Popen(
             command,
             cwd=self.folder,
@@ -88,12 +89,12 @@ class Login:
         )
 
     def pid(self, job_id: str = "a") -> int:
-        found = self.shop.owner_record(job_id).read()
+        found = self.ctx.owner_record(job_id).read()
         assert found is not None
         return found[0].pid
 
     def health(self, job_id: str = "a") -> Health:
-        return snapshot(self.shop, self.shop.store.load(job_id)).health
+        return job_status(self.ctx, self.ctx.store.load(job_id)).health
 
     def alive(self) -> dict[str, int]:
         """Return who lives and watches which job."""
@@ -101,14 +102,14 @@ class Login:
 
     def monitors(self) -> set[int]:
         """Return the processes that are monitors of this user, whatever they own."""
-        return monitors_of(self.shop.home.root)
+        return monitors_of(self.ctx.home.root)
 
     def processes(self) -> list[int]:
         """Return the monitors, and the copies of themselves that they make."""
-        return sorted(processes_of(self.shop.home.root))
+        return sorted(processes_of(self.ctx.home.root))
 
     def log(self, job_id: str = "a") -> str:
-        return self.shop.monitor_log(job_id).read()
+        return self.ctx.monitor_log(job_id).read()
 
     def watches(self, times: int = 1, job_id: str = "a") -> bool:
         return self.log(job_id).count("watches") == times

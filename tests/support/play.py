@@ -4,14 +4,27 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jobmon_core.domain.decide import Action, AllClear, AskAccounting, AskRecord, Explain, Warn, decide
+from jobmon_core.domain.decide import (
+    Action,
+    Diagnose,
+    NotifyOutage,
+    NotifyRecovered,
+    QueryAccounting,
+    QueryController,
+    decide,
+)
 from jobmon_core.domain.diagnosis.model import Diagnosis
-from jobmon_core.domain.messages.scheduler_outage import Notice, may_tell, relieved, warned
+from jobmon_core.domain.messages.scheduler_outage import (
+    OutageNotice,
+    may_notify,
+    with_outage_message,
+    with_recovery_message,
+)
 from jobmon_core.domain.slurm.job_ids import parse_listed
 from jobmon_core.domain.slurm.rows import AccountingRow, Disabled, NotListed, QueueRow, Record, Unreachable
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.apply_accounting import fold_accounting
-from jobmon_core.domain.tracking.apply_queue import answered, fold_queue, fold_record, unreachable
+from jobmon_core.domain.tracking.apply_accounting import apply_accounting
+from jobmon_core.domain.tracking.apply_queue import apply_queue, apply_record, mark_answered, mark_unreachable
 from jobmon_core.domain.tracking.model import End, WatchedJob
 from jobmon_core.domain.tracking.policy import Policy
 
@@ -30,7 +43,14 @@ def record(listed: str, word: str, exit_code: int = 0, signal: int = 0) -> Recor
     ref, waiting = parse_listed(listed)
     state = JobState.from_slurm(word)
     return Record(
-        ref, state, word, waiting=waiting, name="train", workdir="/w", exit_code=exit_code, signal=signal
+        ref,
+        state,
+        word,
+        pending_indices=waiting,
+        name="train",
+        workdir="/w",
+        exit_code=exit_code,
+        signal=signal,
     )
 
 
@@ -42,7 +62,7 @@ def ledger(listed: str, words: str, exit_code: int = 0, submit_s: int = 1_000_00
         ref,
         JobState.from_slurm(words),
         words,
-        waiting=waiting,
+        pending_indices=waiting,
         cancelled_by=by,
         exit_code=exit_code,
         submit_s=submit_s,
@@ -57,8 +77,8 @@ class Play:
     def __init__(self, policy: Policy | None = None, scope: str = "") -> None:
         self.policy = policy or Policy()
         self.now_s = START_S
-        self.job = WatchedJob("t-12", JOB, START_S - 1, scope=scope, user="me")
-        self.notice = Notice()
+        self.job = WatchedJob("t-12", JOB, START_S - 1, watched_part=scope, user="me")
+        self.notice = OutageNotice()
         self.actions: tuple[Action, ...] = ()
 
     def later(self, seconds: float) -> Play:
@@ -68,51 +88,51 @@ class Play:
 
     def queue(self, *rows: QueueRow) -> Play:
         """squeue answers."""
-        self.job = fold_queue(self.job, rows, self.now_s, self.policy)
+        self.job = apply_queue(self.job, rows, self.now_s, self.policy)
         return self._decide()
 
     def answered(self) -> Play:
         """squeue answers when all is told of the job, and only the outage is still of interest."""
-        self.job = answered(self.job, self.now_s)
+        self.job = mark_answered(self.job, self.now_s)
         return self._decide()
 
     def queue_down(self) -> Play:
         """squeue does not answer."""
-        self.job = unreachable(self.job, "connect failure", self.now_s)
+        self.job = mark_unreachable(self.job, "connect failure", self.now_s)
         return self._decide()
 
     def record(self, *records: Record) -> Play:
         """scontrol answers; with nothing, that it does not know the job."""
-        self.job = fold_record(self.job, records or NotListed(), self.now_s)
+        self.job = apply_record(self.job, records or NotListed(), self.now_s)
         return self._decide()
 
     def record_down(self) -> Play:
         """scontrol does not answer."""
-        self.job = fold_record(self.job, Unreachable("connect failure"), self.now_s)
+        self.job = apply_record(self.job, Unreachable("connect failure"), self.now_s)
         return self._decide()
 
     def accounting(self, *rows: AccountingRow) -> Play:
         """sacct answers."""
-        self.job = fold_accounting(self.job, rows, self.policy, self.now_s)
+        self.job = apply_accounting(self.job, rows, self.policy, self.now_s)
         return self._decide()
 
     def accounting_down(self) -> Play:
         """sacct does not answer."""
-        self.job = fold_accounting(self.job, Unreachable("no database"), self.policy, self.now_s)
+        self.job = apply_accounting(self.job, Unreachable("no database"), self.policy, self.now_s)
         return self._decide()
 
     def no_accounting(self) -> Play:
         """This cluster keeps none."""
-        self.job = fold_accounting(self.job, Disabled(), self.policy, self.now_s)
+        self.job = apply_accounting(self.job, Disabled(), self.policy, self.now_s)
         return self._decide()
 
     def asks_accounting(self) -> bool:
         """Whether accounting is to be asked now."""
-        return AskAccounting() in self.actions
+        return QueryAccounting() in self.actions
 
     def asks_record(self) -> bool:
         """Whether slurmctld is to be asked for the record now."""
-        return AskRecord() in self.actions
+        return QueryController() in self.actions
 
     def end(self, key: str = "") -> End:
         """How a part ended; fails where it has not."""
@@ -122,14 +142,19 @@ class Play:
 
     def _decide(self) -> Play:
         self.job, self.actions = decide(self.job, self.policy, self.now_s)
-        if Warn() in self.actions and may_tell(self.notice, self.policy, self.now_s, teller_watches=True):
-            self.job, self.notice = warned(self.job, "login1", self.now_s), Notice(self.job.id)
+        if NotifyOutage() in self.actions and may_notify(
+            self.notice, self.policy, self.now_s, teller_watches=True
+        ):
+            self.job, self.notice = (
+                with_outage_message(self.job, "login1", self.now_s),
+                OutageNotice(self.job.id),
+            )
             return self._decide()
-        if AllClear() in self.actions:
-            self.job = relieved(self.job, self.notice, "login1", self.now_s)
+        if NotifyRecovered() in self.actions:
+            self.job = with_recovery_message(self.job, self.notice, "login1", self.now_s)
             self.notice = replace(self.notice, over_s=self.now_s)
             return self._decide()
-        explained = [action for action in self.actions if isinstance(action, Explain)]
+        explained = [action for action in self.actions if isinstance(action, Diagnose)]
         if explained:
             tasks = {
                 key: replace(self.job.tasks[key], diagnosis=Diagnosis(None, "", "", ""))

@@ -37,5 +37,6 @@ def anything(kind: Any) -> st.SearchStrategy[Any]:  # noqa: ANN401 - a type hint
         return st.sampled_from(kind)
     if dataclasses.is_dataclass(kind) and isinstance(kind, type):
         hints = typing.get_type_hints(kind)
-        return st.builds(kind, **{name: anything(hint) for name, hint in hints.items()})
+        fields = (field.name for field in dataclasses.fields(kind))
+        return st.builds(kind, **{name: anything(hints[name]) for name in fields})
     return _LEAVES[kind]

@@ -14,8 +14,8 @@ from jobmon_core.domain.slurm.rows import (
     Disabled,
     NotListed,
     QueueRow,
+    RawAnswer,
     RecordAnswer,
-    Reply,
     Unreachable,
 )
 from jobmon_core.scheduler.base import Submission, Submitted
@@ -51,14 +51,14 @@ class FakeScheduler:
         on_job(job)
         return Submission(0, job)
 
-    def ask_queue(self, user: str) -> Reply | Unreachable:
+    def ask_queue(self, user: str) -> RawAnswer | Unreachable:
         self.asked["queue"] += 1
         answer = _next(self.queue)
         if isinstance(answer, Unreachable):
             return answer
         text = f"queue of {user}, number {self.asked['queue']}"
         self._told[text] = answer
-        return Reply(text, 0.0)
+        return RawAnswer(text, 0.0)
 
     def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
         self.read_for.append(frozenset(job_ids))
@@ -66,7 +66,7 @@ class FakeScheduler:
 
     def ask_accounting(
         self, job_ids: Sequence[int], within_s: float = NO_HURRY_S
-    ) -> Reply | Disabled | Unreachable:
+    ) -> RawAnswer | Disabled | Unreachable:
         self.asked["accounting"] += 1
         self.accounting_within_s.append(within_s)
         self.asked_about.append(tuple(job_ids))
@@ -75,7 +75,7 @@ class FakeScheduler:
             return answer
         text = f"accounting, number {self.asked['accounting']}"
         self._ledgers[text] = answer
-        return Reply(text, 0.0)
+        return RawAnswer(text, 0.0)
 
     def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:
         return tuple(row for row in self._ledgers[text] if row.ref.job_id == job_id)

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import TypeVar
 
-from jobmon_core.notify.base import Answer, NotSent, Outgoing, Reply
+from jobmon_core.notify.base import Answer, HttpRequest, HttpResponse, NotSent
 from jobmon_core.system.clock import Clock
-from jobmon_core.system.worker import Children
+from jobmon_core.system.worker import Worker
 from tests.support.fake_discord import Payload
 
 T = TypeVar("T")
@@ -29,7 +29,7 @@ class StrictDiscord:
         self.impatient = 0  # requests that came before the wait that they had been told was over
         self._wait_until_s: dict[str, float] = defaultdict(float)
 
-    def __call__(self, outgoing: Outgoing, timeout_s: float) -> Answer:
+    def __call__(self, outgoing: HttpRequest, timeout_s: float) -> Answer:
         assert timeout_s > 0
         now_s, url = self.clock.now(), outgoing.url
         self.asked[url] += 1
@@ -40,16 +40,16 @@ class StrictDiscord:
         if wait_s > 0:
             self.limited += 1
             self._wait_until_s[url] = now_s + wait_s
-            return Reply(429, {"via": "1.1 google"}, json.dumps({"retry_after": wait_s}).encode())
+            return HttpResponse(429, {"via": "1.1 google"}, json.dumps({"retry_after": wait_s}).encode())
         self.taken[url].append((now_s, json.loads(outgoing.body)))
-        return Reply(200, {}, b"{}")
+        return HttpResponse(200, {}, b"{}")
 
     def _wait_s(self, url: str, most: int, within_s: float) -> float:
         recent = [at_s for at_s, _ in self.taken[url] if self.clock.now() - at_s < within_s]
         return recent[-most] + within_s - self.clock.now() if len(recent) >= most else 0.0
 
 
-class AtHome(Children):
+class AtHome(Worker):
     """Does in this process what a child would do, so that what it changes stays."""
 
     def run(self, kind: type[T], work: Callable[[], T], timeout_s: float) -> T:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from jobmon.views.discord_preview import Look, card
+from jobmon.views.discord_preview import RenderOptions, discord_preview
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.tracking.model import End, WatchedJob
 from tests.support.fake_discord import Payload
@@ -24,7 +24,7 @@ def only(user: User, route: Route) -> Payload:
 
 def read(payload: Payload) -> str:
     """Return a message as Discord shows it: no markup, nothing wrapped."""
-    return card(payload, Look(now_s=0, width=_NO_WRAP))
+    return discord_preview(payload, RenderOptions(now_s=0, width=_NO_WRAP))
 
 
 def title(payload: Payload) -> str:

@@ -12,10 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jobmon_core.context import Workshop
+from jobmon_core.context import Context
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.lifecycle.health import Health, Snapshot, census, snapshot
+from jobmon_core.lifecycle.health import Health, JobStatus, job_status, list_jobs
 from jobmon_core.store.jobs import JobStore
 from tests.support.fake_discord import FakeDiscord, Payload
 from tests.support.waiting import eventually
@@ -90,9 +90,9 @@ class User:
         assert found, f"job {job_id} has no state file"
         return found[-1]
 
-    def snapshot(self, job_id: int | str) -> Snapshot:
+    def snapshot(self, job_id: int | str) -> JobStatus:
         """Return what `jobmon status` knows of a job."""
-        return snapshot(Workshop.open(self.environment), self.job(job_id))
+        return job_status(Context.open(self.environment), self.job(job_id))
 
     def told(self, job_id: int | str, timeout_s: float = PATIENCE_S) -> WatchedJob:
         """Wait until the job is over and told and its monitor has left; return its state."""
@@ -106,11 +106,11 @@ class User:
 
     def watched_as(self, job_id: int | str, word: str, timeout_s: float = PATIENCE_S) -> None:
         """Wait until jobmon has seen a job in a state."""
-        eventually(lambda: any(task.word == word for task in self.job(job_id).tasks.values()), timeout_s)
+        eventually(lambda: any(task.raw_state == word for task in self.job(job_id).tasks.values()), timeout_s)
 
     def watched_as_waiting(self, job_id: int | str, indices: str, timeout_s: float = PATIENCE_S) -> None:
         """Wait until jobmon has seen that these tasks of an array wait."""
-        eventually(lambda: self.job(job_id).waiting == indices, timeout_s)
+        eventually(lambda: self.job(job_id).pending_indices == indices, timeout_s)
 
     def status(self, job_id: int | str) -> dict[str, Any]:
         """Return the job's object of `jobmon status --json`."""
@@ -128,8 +128,8 @@ class User:
     def leave(self) -> None:
         """End what the test left behind: monitors, and this user's jobs."""
         jobs = []
-        for found in census(Workshop.open(self.environment)):
-            if isinstance(found, Snapshot):
+        for found in list_jobs(Context.open(self.environment)):
+            if isinstance(found, JobStatus):
                 jobs.append(str(found.job.job_id))
                 if found.health is Health.ALIVE and found.owner:
                     os.kill(found.owner.pid, signal.SIGKILL)

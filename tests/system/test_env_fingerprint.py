@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.app.autostart import search_path
-from jobmon_core.context import Workshop
+from jobmon_core.context import Context
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.monitor import wiring
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.store.home import Home
-from jobmon_core.system.env_fingerprint import controller, folder_of, surroundings
+from jobmon_core.system.env_fingerprint import controller_fingerprint, dir_of_program, env_fingerprint
 from tests.support.clock import FakeClock
 from tests.support.processes import in_a_copy
 from tests.support.scheduler import FakeScheduler
@@ -35,7 +35,7 @@ def test_a_working_folder_that_is_gone_hides_no_command(tmp_path: Path) -> None:
         gone.mkdir()
         os.chdir(gone)
         gone.rmdir()
-        assert folder_of("squeue", {"PATH": f":bin:{slurm}"}) == slurm
+        assert dir_of_program("squeue", {"PATH": f":bin:{slurm}"}) == slurm
 
     in_a_copy(look)
 
@@ -44,41 +44,49 @@ def test_a_working_folder_that_is_gone_hides_no_command(tmp_path: Path) -> None:
     "name", ["SLURM_CONF", "SLURM_JWT", "JOBMON_ERROR_WEBHOOK", "https_proxy", "SSL_CERT_FILE", "HOME"]
 )
 def test_what_leads_to_another_cluster_or_channel_makes_a_difference(name: str) -> None:
-    assert surroundings({name: "a"}) != surroundings({name: "b"})
-    assert surroundings({name: "a"}) == surroundings({name: "a"})
+    assert env_fingerprint({name: "a"}) != env_fingerprint({name: "b"})
+    assert env_fingerprint({name: "a"}) == env_fingerprint({name: "a"})
 
 
 def test_what_describes_a_terminal_or_a_home_of_its_own_makes_none() -> None:
-    plain = surroundings({"SLURM_CONF": "/a"})
-    assert surroundings({"SLURM_CONF": "/a", "TERM": "x", "SLURM_JOB_ID": "7", "JOBMON_HOME": "/h"}) == plain
+    plain = env_fingerprint({"SLURM_CONF": "/a"})
+    assert (
+        env_fingerprint({"SLURM_CONF": "/a", "TERM": "x", "SLURM_JOB_ID": "7", "JOBMON_HOME": "/h"}) == plain
+    )
 
 
 def test_of_the_path_only_that_counts_which_leads_to_slurm(tmp_path: Path) -> None:
     slurm, another = slurm_in(tmp_path / "slurm"), slurm_in(tmp_path / "another")
-    plain = surroundings({"PATH": f"/usr/games:{slurm}"})
-    assert surroundings({"PATH": f"/some/conda/bin:{slurm}:{another}"}) == plain
-    assert surroundings({"PATH": f"{another}:{slurm}"}) != plain
+    plain = env_fingerprint({"PATH": f"/usr/games:{slurm}"})
+    assert env_fingerprint({"PATH": f"/some/conda/bin:{slurm}:{another}"}) == plain
+    assert env_fingerprint({"PATH": f"{another}:{slurm}"}) != plain
 
 
 def test_the_mark_tells_nothing_of_a_password() -> None:
-    assert len(surroundings({"JOBMON_ERROR_WEBHOOK": "https://example.org/secret"})) == 8
+    assert len(env_fingerprint({"JOBMON_ERROR_WEBHOOK": "https://example.org/secret"})) == 8
 
 
 @pytest.mark.parametrize("name", ["SLURM_CONF", "SLURM_CONF_SERVER"])
 def test_another_configuration_is_another_controller(name: str) -> None:
-    assert controller({name: "a"}) != controller({name: "b"})
-    assert controller({name: "a"}) == controller({name: "a"})
+    assert controller_fingerprint({name: "a"}) != controller_fingerprint({name: "b"})
+    assert controller_fingerprint({name: "a"}) == controller_fingerprint({name: "a"})
 
 
 def test_another_squeue_is_another_controller(tmp_path: Path) -> None:
     slurm, another = slurm_in(tmp_path / "slurm"), slurm_in(tmp_path / "another")
-    assert controller({"PATH": f"{slurm}:{another}"}) != controller({"PATH": f"{another}:{slurm}"})
-    assert controller({"PATH": f"/some/conda/bin:{slurm}:{another}"}) == controller({"PATH": slurm})
+    assert controller_fingerprint({"PATH": f"{slurm}:{another}"}) != controller_fingerprint(
+        {"PATH": f"{another}:{slurm}"}
+    )
+    assert controller_fingerprint({"PATH": f"/some/conda/bin:{slurm}:{another}"}) == controller_fingerprint(
+        {"PATH": slurm}
+    )
 
 
 def test_who_asks_and_where_messages_go_makes_no_other_controller() -> None:
     told = {"SLURM_JWT": "x", "HOME": "/h", "https_proxy": "p", "JOBMON_ERROR_WEBHOOK": "w"}
-    assert controller({"SLURM_CONF": HERE, **told}) == controller({"SLURM_CONF": HERE})
+    assert controller_fingerprint({"SLURM_CONF": HERE, **told}) == controller_fingerprint(
+        {"SLURM_CONF": HERE}
+    )
 
 
 def test_what_only_bears_the_name_of_a_command_is_passed_over(tmp_path: Path) -> None:
@@ -87,12 +95,12 @@ def test_what_only_bears_the_name_of_a_command_is_passed_over(tmp_path: Path) ->
     (others / "sacct").touch(mode=0o644)
     path = f"{others}:{slurm}"
     assert search_path({"PATH": path}).startswith(f"{slurm}:/")
-    assert surroundings({"PATH": path}) == surroundings({"PATH": slurm})
-    assert controller({"PATH": path}) == controller({"PATH": slurm})
+    assert env_fingerprint({"PATH": path}) == env_fingerprint({"PATH": slurm})
+    assert controller_fingerprint({"PATH": path}) == controller_fingerprint({"PATH": slurm})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class TwoClusters(Workshop):
+class TwoClusters(Context):
     """The tools of a login node that talks to the one cluster or the other, as SLURM_CONF says."""
 
     slurm: Mapping[str, FakeScheduler] = field(default_factory=dict)
@@ -118,19 +126,19 @@ def shops(tmp_path: Path, slurm: dict[str, FakeScheduler]) -> list[TwoClusters]:
 def test_a_cluster_is_not_called_by_the_name_that_another_one_told(
     shops: list[TwoClusters], slurm: dict[str, FakeScheduler]
 ) -> None:
-    assert [shop.cluster_name("slurm").get() for shop in shops] == ["here", "there", "here"]
+    assert [ctx.cluster_name("slurm").get() for ctx in shops] == ["here", "there", "here"]
     assert [each.asked["cluster"] for each in slurm.values()] == [1, 1]
 
 
 def test_what_one_queue_told_is_not_taken_for_the_other_ones(
     shops: list[TwoClusters], slurm: dict[str, FakeScheduler]
 ) -> None:
-    for shop in shops:
-        shop.store.save(WatchedJob("slurm-12-x", 12, shop.clock.now(), user="me"))
-        wiring.supervisor(shop, "slurm-12-x", lambda _event: None).round()
+    for ctx in shops:
+        ctx.store.save(WatchedJob("slurm-12-x", 12, ctx.clock.now(), user="me"))
+        wiring.job_monitor(ctx, "slurm-12-x", lambda _event: None).poll_once()
     assert [each.asked["queue"] for each in slurm.values()] == [1, 1]
 
 
 def test_the_local_scheduler_is_the_same_whatever_cluster_is_meant(shops: list[TwoClusters]) -> None:
-    assert {shop.slurm_here("local") for shop in shops} == {("local", "")}
-    assert len({shop.slurm_here("slurm") for shop in shops}) == 2
+    assert {ctx.scheduler_fingerprint("local") for ctx in shops} == {("local", "")}
+    assert len({ctx.scheduler_fingerprint("slurm") for ctx in shops}) == 2

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.system.files import made_folder, private_folder, read_own, temporary, write_atomically
+from jobmon_core.system.files import make_folder, private_folder, read_own, temporary, write_atomically
 from tests.support.disk import small_disk
 from tests.support.processes import in_a_copy, python, said
 
@@ -68,7 +68,7 @@ def test_a_read_only_disk_is_told_in_words(disk: Path) -> None:
 
 def test_a_file_where_a_folder_should_be_is_told_in_words(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    for refused in (private_folder, made_folder):
+    for refused in (private_folder, make_folder):
         for path in (tmp_path / "file", tmp_path / "file" / "below"):
             with pytest.raises(StorageFailed, match="can't be used: File exists"):
                 refused(path)
@@ -95,7 +95,7 @@ def test_a_folder_of_ours_that_others_may_enter_is_closed_to_them(tmp_path: Path
 
 def test_a_folder_that_need_not_be_private_is_left_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "checkout").mkdir(mode=0o755)
-    assert mode(made_folder(tmp_path / "checkout")) == 0o755
+    assert mode(make_folder(tmp_path / "checkout")) == 0o755
 
 
 def test_somebody_elses_folder_is_not_used(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.system.filesystem import Filesystem, Reach, found
+from jobmon_core.system.filesystem import Filesystem, LockScope, found
 from tests.support.disk import small_disk
 
 # as proc(5), nfs(5) and mount.lustre(8) describe it
@@ -31,35 +31,35 @@ MOUNTINFO = r"""
 @pytest.mark.parametrize(
     ("path", "kind", "reach"),
     [
-        ("/var/me", "ext4", Reach.DISK),
-        ("/home/me/.local", "nfs4", Reach.HOSTS),
-        ("/home", "nfs4", Reach.HOSTS),
-        ("/homeless", "ext4", Reach.DISK),
-        ("/home/tmp/x", "tmpfs", Reach.DISK),
-        ("/old/me", "nfs", Reach.HOST),
-        ("/scratch/me", "lustre", Reach.HOSTS),
-        ("/fast/me", "lustre", Reach.HOST),
-        ("/bare/me", "lustre", Reach.NOWHERE),
-        ("/with blank/me", "beegfs", Reach.HOST),
-        ("/mine/x", "fuse.sshfs", Reach.HOST),
-        ("/share/x", "cifs", Reach.HOST),
+        ("/var/me", "ext4", LockScope.DISK),
+        ("/home/me/.local", "nfs4", LockScope.HOSTS),
+        ("/home", "nfs4", LockScope.HOSTS),
+        ("/homeless", "ext4", LockScope.DISK),
+        ("/home/tmp/x", "tmpfs", LockScope.DISK),
+        ("/old/me", "nfs", LockScope.HOST),
+        ("/scratch/me", "lustre", LockScope.HOSTS),
+        ("/fast/me", "lustre", LockScope.HOST),
+        ("/bare/me", "lustre", LockScope.NOWHERE),
+        ("/with blank/me", "beegfs", LockScope.HOST),
+        ("/mine/x", "fuse.sshfs", LockScope.HOST),
+        ("/share/x", "cifs", LockScope.HOST),
     ],
 )
 def test_how_far_a_lock_reaches_is_known_by_the_file_system_and_its_options(
-    path: str, kind: str, reach: Reach
+    path: str, kind: str, reach: LockScope
 ) -> None:
     filesystem = found(MOUNTINFO, path)
-    assert (filesystem.kind, filesystem.reach) == (kind, reach)
+    assert (filesystem.kind, filesystem.lock_scope) == (kind, reach)
 
 
 def test_what_is_mounted_over_another_counts() -> None:
     assert found(MOUNTINFO, "/gpfs/me").kind == "xfs"
-    assert found(MOUNTINFO.replace("xfs", "gpfs"), "/gpfs/me").reach is Reach.UNKNOWN
+    assert found(MOUNTINFO.replace("xfs", "gpfs"), "/gpfs/me").lock_scope is LockScope.UNKNOWN
 
 
 @given(st.text(), st.text(min_size=1))
 def test_no_table_of_mounts_is_a_fault(table: str, path: str) -> None:
-    assert found(table, f"/{path}").reach in Reach
+    assert found(table, f"/{path}").lock_scope in LockScope
 
 
 def test_a_folder_of_this_machine_is_found(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
 from jobmon_core.domain.slurm.rows import AccountingRow
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import Inquiry, Task, WatchedJob
-from jobmon_core.system.json_codec import Mismatch, from_json, to_json
+from jobmon_core.domain.tracking.model import EndInquiry, Task, WatchedJob
+from jobmon_core.system.json_codec import DecodeError, from_json, to_json
 from tests.support.records import anything
 
 Json = st.recursive(
@@ -37,8 +37,10 @@ def test_state_written_is_state_read(job: WatchedJob) -> None:
 
 
 def test_the_row_of_tasks_that_never_started_can_be_kept() -> None:
-    row = AccountingRow(JobRef(12), JobState.CANCELLED, "CANCELLED", waiting=IndexSet.parse("1-9:2,12"))
-    job = WatchedJob("a", 12, 0.0, tasks={"": Task("", inquiry=Inquiry(0.0, 0.0, row=row))})
+    row = AccountingRow(
+        JobRef(12), JobState.CANCELLED, "CANCELLED", pending_indices=IndexSet.parse("1-9:2,12")
+    )
+    job = WatchedJob("a", 12, 0.0, tasks={"": Task("", inquiry=EndInquiry(0.0, 0.0, row=row))})
     assert from_json(WatchedJob, json.loads(json.dumps(to_json(job)))) == job
 
 
@@ -76,13 +78,13 @@ def test_a_whole_number_may_stand_where_a_fraction_is_meant() -> None:
     ],
 )
 def test_a_wrong_shape_is_refused_by_the_name_of_its_place(data: object, place: str) -> None:
-    with pytest.raises(Mismatch, match=place.replace("$", r"\$")):
+    with pytest.raises(DecodeError, match=place.replace("$", r"\$")):
         from_json(Sample, data)
 
 
 @pytest.mark.parametrize("spans", [[[1, 2, 0]], [[1, 2, 3, 4]], [["1", 2, 3]], [3]])
 def test_what_is_no_span_of_indices_is_refused(spans: list[object]) -> None:
-    with pytest.raises(Mismatch):
+    with pytest.raises(DecodeError):
         from_json(IndexSet, {"spans": spans})
 
 
@@ -90,5 +92,5 @@ def test_what_is_no_span_of_indices_is_refused(spans: list[object]) -> None:
 def test_no_json_makes_reading_fail_otherwise_than_by_saying_so(data: object) -> None:
     try:
         from_json(WatchedJob, data)
-    except Mismatch as error:
+    except DecodeError as error:
         assert str(error).startswith("$")  # noqa: PT017 - both ends are fine, a third is not

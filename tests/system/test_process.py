@@ -10,21 +10,21 @@ from tests.support.waiting import eventually
 # a parent, whose child ties itself to it and then waits to be killed
 FAMILY = """
 import os, signal
-from jobmon_core.system.process import end_with
+from jobmon_core.system.process import die_with_parent
 parent = os.getpid()
-end_with(parent)
+die_with_parent(parent)
 if os.fork() == 0:
-    end_with(parent)
+    die_with_parent(parent)
     print(os.getpid(), flush=True)
 signal.pause()
 """
 # a child that ties itself to a parent that is gone already
 LATE = """
 import os, sys
-from jobmon_core.system.process import end_with
+from jobmon_core.system.process import die_with_parent
 child = os.fork()
 if child == 0:
-    end_with(1)
+    die_with_parent(1)
     print("still here", flush=True)
     os._exit(0)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.system.runner import NotStarted, Programs, Ran, TimedOut
+from jobmon_core.system.runner import NotStarted, ProgramRunner, Ran, TimedOut
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
@@ -28,7 +28,7 @@ def sh(script: str) -> list[str]:
 
 
 def ask(script: str, timeout_s: float = PATIENCE_S) -> Ran | TimedOut | NotStarted:
-    return Programs().ask(sh(script), timeout_s)
+    return ProgramRunner().capture(sh(script), timeout_s)
 
 
 def is_running(pid: int) -> bool:
@@ -62,7 +62,7 @@ class TestAsking:
 
     def test_arguments_reach_the_program_as_they_are(self) -> None:
         awkward = ["a b", "$HOME", "*", "'", '"', "", "x\ny", "ü"]
-        answer = Programs().ask(["printf", r"%s\0", *awkward], PATIENCE_S)
+        answer = ProgramRunner().capture(["printf", r"%s\0", *awkward], PATIENCE_S)
         assert isinstance(answer, Ran)
         assert answer.stdout.split("\0")[:-1] == awkward
 
@@ -78,23 +78,23 @@ class TestAsking:
         assert answer.exit_code == -signal.SIGKILL
 
     def test_a_program_that_is_not_there_is_an_answer_too(self) -> None:
-        answer = Programs().ask(["no-such-program-anywhere", "-x"], PATIENCE_S)
+        answer = ProgramRunner().capture(["no-such-program-anywhere", "-x"], PATIENCE_S)
         assert answer == NotStarted(("no-such-program-anywhere", "-x"), "not found on PATH")
-        assert answer.words == "no-such-program-anywhere: not found on PATH"
+        assert answer.error_text == "no-such-program-anywhere: not found on PATH"
 
     def test_a_file_that_may_not_be_run_is_named_with_the_reason(self, tmp_path: Path) -> None:
         plain = tmp_path / "squeue"
         plain.write_text("#!/bin/sh\n")
-        answer = Programs().ask([str(plain)], PATIENCE_S)
+        answer = ProgramRunner().capture([str(plain)], PATIENCE_S)
         assert isinstance(answer, NotStarted)
-        assert "Permission denied" in answer.words
+        assert "Permission denied" in answer.error_text
 
     def test_a_program_that_hangs_is_killed_in_time_with_all_it_started(self, tmp_path: Path) -> None:
         began = time.monotonic()
         answer = ask(f"echo half; echo why >&2; sleep 1000 & echo $! >{tmp_path}/pid; wait", timeout_s=0.5)
         assert time.monotonic() - began < PATIENCE_S
         assert answer == TimedOut(answer.argv, 0.5, "half\n", "why\n")
-        assert answer.words == "sh: no answer within 0.5 s; why"
+        assert answer.error_text == "sh: no answer within 0.5 s; why"
         child = int((tmp_path / "pid").read_text())
         eventually(lambda: not is_running(child))
 
@@ -107,13 +107,13 @@ class TestAsking:
 class TestWords:
     def test_a_complaint_is_one_line_that_names_the_program_once(self) -> None:
         ran = Ran(("squeue",), 1, "", "squeue: error: one\n\n  slurm_load_jobs error: two  \n")
-        assert ran.words == "squeue: error: one; slurm_load_jobs error: two"
+        assert ran.error_text == "squeue: error: one; slurm_load_jobs error: two"
 
     def test_a_complaint_on_stdout_counts_where_stderr_is_silent(self) -> None:
-        assert Ran(("squeue",), 1, "no\n", "").words == "squeue: no"
+        assert Ran(("squeue",), 1, "no\n", "").error_text == "squeue: no"
 
     def test_silence_is_told_as_the_exit_code(self) -> None:
-        assert Ran(("squeue",), 4, "", "").words == "squeue: failed with exit code 4"
+        assert Ran(("squeue",), 4, "", "").error_text == "squeue: failed with exit code 4"
 
 
 @dataclass
@@ -122,10 +122,10 @@ class Terminal:
 
     out: Path
     err: Path
-    programs: Programs
+    programs: ProgramRunner
 
     def run(self, script: str, on_line: Callable[[str], None] = lambda _line: None) -> Ran:
-        ran = self.programs.pass_through(sh(script), on_line)
+        ran = self.programs.run_attached(sh(script), on_line)
         assert isinstance(ran, Ran)
         return ran
 
@@ -134,7 +134,7 @@ class Terminal:
 def terminal(tmp_path: Path) -> Iterator[Terminal]:
     out, err = tmp_path / "out", tmp_path / "err"
     with out.open("wb") as out_file, err.open("wb") as err_file:
-        yield Terminal(out, err, Programs(stdout_fd=out_file.fileno(), stderr_fd=err_file.fileno()))
+        yield Terminal(out, err, ProgramRunner(stdout_fd=out_file.fileno(), stderr_fd=err_file.fileno()))
 
 
 class TestPassingThrough:
@@ -193,7 +193,7 @@ class TestPassingThrough:
         os.close(reading)
         lines: list[str] = []
         script = f"echo 5; echo again; touch {tmp_path}/done"
-        ran = Programs(stdout_fd=writing, stderr_fd=2).pass_through(sh(script), lines.append)
+        ran = ProgramRunner(stdout_fd=writing, stderr_fd=2).run_attached(sh(script), lines.append)
         os.close(writing)
         assert isinstance(ran, Ran)
         assert (ran.exit_code, lines, (tmp_path / "done").exists()) == (0, ["5", "again"], True)
@@ -205,13 +205,13 @@ class TestPassingThrough:
         with subprocess.Popen(sh("wc -c"), stdin=reading, stdout=subprocess.PIPE) as reader:
             os.close(reading)
             script = sh("head -c 1000000 /dev/zero")
-            Programs(stdout_fd=writing, stderr_fd=2).pass_through(script, lambda _line: None)
+            ProgramRunner(stdout_fd=writing, stderr_fd=2).run_attached(script, lambda _line: None)
             os.close(writing)
             assert reader.stdout is not None
             assert int(reader.stdout.read()) == 1_000_000
 
     def test_a_missing_program_is_an_answer(self, terminal: Terminal) -> None:
-        answer = terminal.programs.pass_through(["no-such-program-anywhere"], lambda _line: None)
+        answer = terminal.programs.run_attached(["no-such-program-anywhere"], lambda _line: None)
         assert answer == NotStarted(("no-such-program-anywhere",), "not found on PATH")
 
     def test_signals_are_handled_as_before_afterwards(self, terminal: Terminal) -> None:
@@ -236,8 +236,8 @@ class TestWhatTheUsersProgramInherits:
 
     def test_a_daemon_can_give_it_the_umask_of_its_user(self) -> None:
         with Path(os.devnull).open("wb") as nowhere:
-            programs = Programs(stdout_fd=nowhere.fileno(), umask=0o022)
-            ran = programs.pass_through(sh("umask"), lambda _line: None)
+            programs = ProgramRunner(stdout_fd=nowhere.fileno(), umask=0o022)
+            ran = programs.run_attached(sh("umask"), lambda _line: None)
         assert isinstance(ran, Ran)
         assert ran.stdout == "0022\n"
 
@@ -276,9 +276,9 @@ def wrap(script: str, tmp_path: Path, *, before: str = "", trap: str = "") -> Wr
     pid_file = tmp_path / "pid"
     program = textwrap.dedent(f"""
         import signal, sys
-        from jobmon_core.system.runner import Programs
+        from jobmon_core.system.runner import ProgramRunner
         {before}
-        ran = Programs().pass_through(["sh", "-c", sys.argv[1]], lambda line: None)
+        ran = ProgramRunner().run_attached(["sh", "-c", sys.argv[1]], lambda line: None)
         print("exit", ran.exit_code)
     """)
     full = f"{trap}\necho $$ >{pid_file}.new; mv {pid_file}.new {pid_file}; {script}"
@@ -331,9 +331,9 @@ class TestSignals:
         pid_file = tmp_path / "pid"
         script = f"echo $$ >{pid_file}.new; mv {pid_file}.new {pid_file}; sleep 60"
         program = textwrap.dedent(f"""
-            from jobmon_core.system.runner import Programs
+            from jobmon_core.system.runner import ProgramRunner
             try:
-                Programs().ask(["sh", "-c", "{script}"], 60)
+                ProgramRunner().capture(["sh", "-c", "{script}"], 60)
             except KeyboardInterrupt:
                 print("interrupted")
         """)

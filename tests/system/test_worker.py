@@ -12,16 +12,16 @@ from typing import NoReturn
 
 import pytest
 
-from jobmon_core.system.worker import ChildFailed, Children
+from jobmon_core.system.worker import Worker, WorkerFailed
 from tests.support.processes import in_a_copy, kill, python, said
 from tests.support.waiting import eventually
 
-CHILDREN = Children()
+CHILDREN = Worker()
 ORPHANING = """
 import os, sys, time
 from dataclasses import dataclass
 from pathlib import Path
-from jobmon_core.system.worker import Children
+from jobmon_core.system.worker import Worker
 
 @dataclass(frozen=True)
 class Word:
@@ -34,7 +34,7 @@ def work():
     return Word("done")
 
 try:
-    Children().run(Word, work, 60.0)
+    Worker().run(Word, work, 60.0)
 finally:
     Path(sys.argv[2]).touch()
 """
@@ -66,7 +66,7 @@ def test_a_result_may_be_bigger_than_a_pipe() -> None:
 
 
 def test_a_fault_in_a_child_is_described_and_harms_nobody() -> None:
-    with pytest.raises(ChildFailed, match="RuntimeError: no such pattern"):
+    with pytest.raises(WorkerFailed, match="RuntimeError: no such pattern"):
         run(fail)
 
 
@@ -75,7 +75,7 @@ def test_a_child_never_runs_on_as_its_parent(leave: type[BaseException]) -> None
     def work() -> Word:
         raise leave
 
-    with pytest.raises(ChildFailed, match=leave.__name__):
+    with pytest.raises(WorkerFailed, match=leave.__name__):
         run(work)
 
 
@@ -96,7 +96,7 @@ def test_a_child_that_takes_too_long_is_killed(tmp_path: Path) -> None:
         time.sleep(600)
         return Word("late")
 
-    with pytest.raises(ChildFailed, match=r"no result within 0\.5 s"):
+    with pytest.raises(WorkerFailed, match=r"no result within 0\.5 s"):
         run(work, timeout_s=0.5)
     pid = (tmp_path / "pid").read_text(encoding="ascii")
     assert not Path(f"/proc/{pid}").exists()
@@ -107,7 +107,7 @@ def test_a_child_that_was_killed_left_no_word() -> None:
         kill(os.getpid())
         return Word("never")
 
-    with pytest.raises(ChildFailed, match="it ended without a word"):
+    with pytest.raises(WorkerFailed, match="it ended without a word"):
         run(work)
 
 
@@ -121,7 +121,7 @@ def test_a_child_keeps_no_lock_of_the_monitor_open(tmp_path: Path) -> None:
             return Word("closed")
         return Word("open")
 
-    assert Children((lock,)).run(Word, work, 20.0).text == "closed"
+    assert Worker((lock,)).run(Word, work, 20.0).text == "closed"
     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # and the monitor has it still
     os.close(lock)
 
@@ -138,7 +138,7 @@ def test_children_leave_no_descriptor_and_no_zombie_behind() -> None:
     before = open_files()
     for _ in range(5):
         run(lambda: Word("x"))
-        with pytest.raises(ChildFailed):
+        with pytest.raises(WorkerFailed):
             run(fail)
     assert open_files() == before
     with pytest.raises(ChildProcessError):
@@ -161,7 +161,7 @@ def test_a_machine_that_allows_no_more_processes_is_a_failed_child() -> None:
     def work() -> None:
         resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
         before = open_files()
-        with pytest.raises(ChildFailed, match="could not be started"):
+        with pytest.raises(WorkerFailed, match="could not be started"):
             run(lambda: Word("x"))
         assert open_files() == before
 

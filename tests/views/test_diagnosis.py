@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from jobmon.views.console import Sheet
+from jobmon.views.console import Console
 from jobmon.views.diagnosis import report_json, report_lines, verdict
 from jobmon.views.text_width import cell_width
 from jobmon_core.app.diagnose import Report, Subject
@@ -14,7 +14,7 @@ from jobmon_core.domain.diagnosis.log_lines import Line
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Task, Witness
+from jobmon_core.domain.tracking.model import End, Source, Task
 from tests.support.records import anything
 
 FOUND = Diagnosis(
@@ -35,11 +35,11 @@ UNKNOWN = Diagnosis(
     None, "Cause unknown", "Its last lines follow.", "", evidence=(Line("a", None, "the end"),)
 )
 CLEAN = Diagnosis(None, "No failure found", "Nothing shows a failure.", "", label="clean", confidence=0.9)
-FAILED = End(JobState.FAILED, "FAILED", Outcome.FAILURE, Witness.QUEUE, exit_code=1, signal=0)
-PIPE, TERMINAL = Sheet(), Sheet(60)
+FAILED = End(JobState.FAILED, "FAILED", Outcome.FAILURE, Source.QUEUE, exit_code=1, signal=0)
+PIPE, TERMINAL = Console(), Console(60)
 
 
-def drawn(report: Report, sheet: Sheet = PIPE) -> list[str]:
+def drawn(report: Report, sheet: Console = PIPE) -> list[str]:
     return list(report_lines(report, {"srun_error": "srun reports an end"}, sheet))
 
 
@@ -97,9 +97,12 @@ def test_only_a_terminal_gets_bold_and_dim_type_and_lines_that_fit() -> None:
         (None, "RUNNING"),
         (FAILED, "FAILED, exit code 1 (general error)"),
         (replace(FAILED, exit_code=0, signal=9), "FAILED, killed by signal 9 (SIGKILL: "),
-        (replace(FAILED, word="TIMEOUT", exit_code=0), "TIMEOUT"),
-        (replace(FAILED, state=JobState.COMPLETED, word="COMPLETED", exit_code=0), "COMPLETED, exit code 0"),
-        (replace(FAILED, word="CANCELLED by 1000", exit_code=None), "CANCELLED by 1000"),
+        (replace(FAILED, raw_state="TIMEOUT", exit_code=0), "TIMEOUT"),
+        (
+            replace(FAILED, state=JobState.COMPLETED, raw_state="COMPLETED", exit_code=0),
+            "COMPLETED, exit code 0",
+        ),
+        (replace(FAILED, raw_state="CANCELLED by 1000", exit_code=None), "CANCELLED by 1000"),
     ],
 )
 def test_a_diagnosis_of_a_job_says_which_part_it_is_about_and_how_it_ended(
@@ -142,7 +145,7 @@ def test_a_verdict_is_one_line() -> None:
 @given(anything(Diagnosis), anything(Task))
 def test_nothing_in_a_diagnosis_harms_a_terminal_or_the_json(found: Diagnosis, task: Task) -> None:
     report = Report(found, Subject(JobRef(1), found.note, task, task.end))
-    for sheet in (PIPE, TERMINAL, Sheet(1)):
+    for sheet in (PIPE, TERMINAL, Console(1)):
         for line in report_lines(report, {}, sheet):
             plain = line.removeprefix("\x1b[1m").removeprefix("\x1b[2m").removesuffix("\x1b[0m")
             assert plain.isprintable()

@@ -6,18 +6,18 @@ import pytest
 
 from jobmon.views import model
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Message, Owed, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Inquiry, Ledger, Task, WatchedJob, Witness
-from jobmon_core.lifecycle.health import Health, Snapshot
+from jobmon_core.domain.tracking.model import AccountingStatus, End, EndInquiry, Source, Task, WatchedJob
+from jobmon_core.lifecycle.health import Health, JobStatus
 
 NEW = WatchedJob("slurm-12-x", 12, 1000.0, backend="slurm")
-OWED = Owed(Message("m", Route.ERROR, Tone.FAILURE, "it failed"))
+OWED = OutboxEntry(Message("m", Route.ERROR, Tone.FAILURE, "it failed"))
 
 
 def end(state: JobState, outcome: Outcome, exit_code: int | None = None, signal: int | None = None) -> End:
-    return End(state, state.value, outcome, Witness.QUEUE, exit_code=exit_code, signal=signal)
+    return End(state, state.value, outcome, Source.QUEUE, exit_code=exit_code, signal=signal)
 
 
 SUCCESS = end(JobState.COMPLETED, Outcome.SUCCESS, 0)
@@ -31,7 +31,7 @@ def task(
 
 
 def job(*tasks: Task, waiting: str = "") -> WatchedJob:
-    return replace(NEW, tasks={each.key: each for each in tasks}, waiting=waiting)
+    return replace(NEW, tasks={each.key: each for each in tasks}, pending_indices=waiting)
 
 
 @pytest.mark.parametrize(
@@ -73,29 +73,29 @@ def test_the_cause_is_the_best_that_is_known(
 def test_the_part_that_failed_stands_for_the_whole() -> None:
     whole = job(task("1", SUCCESS), task("2", FAILURE), task("3", SUCCESS))
     assert whole.outcome is Outcome.FAILURE
-    assert model.as_json(Snapshot(whole, Health.DONE))["exit_code"] == 5
+    assert model.as_json(JobStatus(whole, Health.DONE))["exit_code"] == 5
 
 
 def test_json_has_the_documented_keys_whatever_is_known() -> None:
     for watched in (NEW, job(task("")), job(task("", FAILURE))):
-        shown = model.as_json(Snapshot(watched, Health.ALIVE))
+        shown = model.as_json(JobStatus(watched, Health.ALIVE))
         assert {"job_id", "name", "state", "outcome", "exit_code", "signal", "cause", "monitor"} <= set(shown)
         assert (shown["job_id"], shown["undelivered"], shown["monitor"]) == ("12", 0, "alive")
-    assert model.as_json(Snapshot(NEW, Health.ALIVE))["outcome"] is None
+    assert model.as_json(JobStatus(NEW, Health.ALIVE))["outcome"] is None
 
 
 def test_a_message_that_was_given_up_counts_as_undelivered() -> None:
     watched = replace(NEW, outbox=(OWED, replace(OWED, given_up="404"), replace(OWED, delivered_s=1.0)))
-    assert model.as_json(Snapshot(watched, Health.ALIVE))["undelivered"] == 2
+    assert model.as_json(JobStatus(watched, Health.ALIVE))["undelivered"] == 2
 
 
 def test_the_short_list_holds_what_lives_what_is_owed_and_what_is_new() -> None:
     told = replace(NEW, concluded_s=2000.0)
     later_s = 2000.0 + model.RECENT_S
-    assert model.is_recent(Snapshot(told, Health.DONE), later_s - 1)
-    assert not model.is_recent(Snapshot(told, Health.DONE), later_s)
-    assert model.is_recent(Snapshot(NEW, Health.DEAD), later_s * 9)
-    assert model.is_recent(Snapshot(replace(told, outbox=(OWED,)), Health.DONE), later_s * 9)
+    assert model.is_recent(JobStatus(told, Health.DONE), later_s - 1)
+    assert not model.is_recent(JobStatus(told, Health.DONE), later_s)
+    assert model.is_recent(JobStatus(NEW, Health.DEAD), later_s * 9)
+    assert model.is_recent(JobStatus(replace(told, outbox=(OWED,)), Health.DONE), later_s * 9)
 
 
 @pytest.mark.parametrize(
@@ -116,13 +116,13 @@ def test_a_moment_of_another_day_has_its_date() -> None:
 
 def test_stale_since_is_told_while_it_is_so_and_the_job_is_followed() -> None:
     silent = replace(job(task("")), answered_s=10.0, stale_since_s=20.0)
-    shown = [model.as_json(Snapshot(each, Health.ALIVE))["stale_since"] for each in (silent, job(task("")))]
+    shown = [model.as_json(JobStatus(each, Health.ALIVE))["stale_since"] for each in (silent, job(task("")))]
     assert shown == [20.0, None]
     told = replace(silent, concluded_s=30.0)
-    assert model.as_json(Snapshot(told, Health.DONE))["stale_since"] is None
+    assert model.as_json(JobStatus(told, Health.DONE))["stale_since"] is None
 
 
 def test_accounting_that_an_end_waits_for_in_vain_makes_it_stale() -> None:
-    inquiry = Inquiry(40.0, 40.0, ledger=Ledger.UNREACHABLE)
+    inquiry = EndInquiry(40.0, 40.0, accounting=AccountingStatus.UNREACHABLE)
     waits = job(replace(task(""), inquiry=inquiry))
-    assert model.as_json(Snapshot(waits, Health.ALIVE))["stale_since"] == 40.0
+    assert model.as_json(JobStatus(waits, Health.ALIVE))["stale_since"] == 40.0

@@ -6,10 +6,10 @@ import pytest
 
 from jobmon.views.terminal import details, status_table
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Message, Owed, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.model import Inquiry, Ledger, Moment, Task, WatchedJob
-from jobmon_core.lifecycle.health import Health, Snapshot
+from jobmon_core.domain.tracking.model import AccountingStatus, EndInquiry, StateChange, Task, WatchedJob
+from jobmon_core.lifecycle.health import Health, JobStatus
 from jobmon_core.store.owner import Owner
 
 NOW_S = 1_700_000_000.0
@@ -19,7 +19,7 @@ OWNER = Owner("login2", "boot", 4711, 1)
 
 
 def row(job: WatchedJob, health: Health = Health.ALIVE) -> str:
-    return status_table([Snapshot(job, health, OWNER)], NOW_S + 60).splitlines()[-1]
+    return status_table([JobStatus(job, health, OWNER)], NOW_S + 60).splitlines()[-1]
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def row(job: WatchedJob, health: Health = Health.ALIVE) -> str:
         (Health.ALIVE, "alive"),
         (Health.DEAD, "DEAD"),
         (Health.STALE, "stale (login2)"),
-        (Health.ELSEWHERE, "elsewhere (login2)"),
+        (Health.REMOTE, "elsewhere (login2)"),
         (Health.DONE, "done"),
     ],
 )
@@ -46,16 +46,18 @@ def test_a_silent_scheduler_makes_the_state_one_of_the_past() -> None:
 
 
 def test_accounting_that_is_waited_for_in_vain_makes_the_state_stale_too() -> None:
-    inquiry = Inquiry(NOW_S, NOW_S, ledger=Ledger.UNREACHABLE, ledger_why="sacct: Connection refused")
+    inquiry = EndInquiry(
+        NOW_S, NOW_S, accounting=AccountingStatus.UNREACHABLE, accounting_error="sacct: Connection refused"
+    )
     waits = replace(JOB, tasks={"": replace(RUNNING, inquiry=inquiry)})
     assert "stale since" in row(waits)
-    told = details(Snapshot(waits, Health.ALIVE, OWNER), "", NOW_S)
+    told = details(JobStatus(waits, Health.ALIVE, OWNER), "", NOW_S)
     assert "no answer from the scheduler since" in told
     assert "sacct: Connection refused" in told
 
 
 def test_a_dropped_job_is_said_to_be_watched_no_longer() -> None:
-    assert "no longer watched" in row(replace(JOB, dropped_s=NOW_S), Health.DONE)
+    assert "no longer watched" in row(replace(JOB, unwatched_s=NOW_S), Health.DONE)
 
 
 def test_a_long_name_is_cut_and_no_name_breaks_the_table() -> None:
@@ -65,9 +67,9 @@ def test_a_long_name_is_cut_and_no_name_breaks_the_table() -> None:
 
 def test_a_moment_that_no_calendar_has_hides_no_job() -> None:
     odd = replace(JOB, answered_s=1e300, stale_since_s=1e300)
-    seen = replace(RUNNING, history=(Moment("RUNNING", float("inf")),))
+    seen = replace(RUNNING, history=(StateChange("RUNNING", float("inf")),))
     assert "as of ?" in row(odd)
-    shown = details(Snapshot(replace(odd, tasks={"": seen}), Health.ALIVE, OWNER), "", NOW_S)
+    shown = details(JobStatus(replace(odd, tasks={"": seen}), Health.ALIVE, OWNER), "", NOW_S)
     assert "no answer from the scheduler since ?" in shown
     assert "? RUNNING" in shown
 
@@ -78,9 +80,9 @@ def test_numbers_in_names_stay_as_they_are() -> None:
 
 
 def test_what_became_of_each_message_is_shown() -> None:
-    owed = Owed(Message("m", Route.ERROR, Tone.FAILURE, "train failed"), attempts=2)
-    outbox = (owed, replace(owed, given_up="the webhook is gone"), replace(owed, delivered_s=NOW_S))
-    shown = details(Snapshot(replace(JOB, outbox=outbox), Health.ALIVE, OWNER), "", NOW_S)
+    entry = OutboxEntry(Message("m", Route.ERROR, Tone.FAILURE, "train failed"), attempts=2)
+    outbox = (entry, replace(entry, given_up="the webhook is gone"), replace(entry, delivered_s=NOW_S))
+    shown = details(JobStatus(replace(JOB, outbox=outbox), Health.ALIVE, OWNER), "", NOW_S)
     assert "train failed: still to be delivered, 2 attempts so far" in shown
     assert "train failed: GIVEN UP: the webhook is gone" in shown
     assert "train failed: delivered " in shown
@@ -88,7 +90,7 @@ def test_what_became_of_each_message_is_shown() -> None:
 
 def test_one_task_of_an_array_can_be_shown_alone() -> None:
     tasks = {key: replace(RUNNING, key=key) for key in ("1", "2")}
-    shown = details(Snapshot(replace(JOB, tasks=tasks), Health.ALIVE, OWNER), "2", NOW_S)
+    shown = details(JobStatus(replace(JOB, tasks=tasks), Health.ALIVE, OWNER), "2", NOW_S)
     assert "12_2: RUNNING" in shown
     assert "12_1" not in shown
 

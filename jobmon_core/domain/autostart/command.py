@@ -18,11 +18,11 @@ _CARRIED = ("SLURM_CONF", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 
 
-class NoWayBack(JobmonError):
+class AutostartUnavailable(JobmonError):
     """Nothing on this machine brings jobmon back in the way that was asked for."""
 
 
-class Way(StrEnum):
+class AutostartMethod(StrEnum):
     """What starts `jobmon recover` again and again."""
 
     CRON = "cron"  # this host's cron, by the user's crontab
@@ -31,24 +31,24 @@ class Way(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class MethodStatus:
     """One way, and whether this machine allows it."""
 
-    way: Way
-    hindrance: str = ""  # why it can't be used; empty where it can
+    method: AutostartMethod
+    unavailable_because: str = ""  # why it can't be used; empty where it can
     installed: bool = False
-    caution: str = ""  # what the user should know of it here
+    warning: str = ""  # what the user should know of it here
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class AutostartCommand:
     """What is run: the same words whoever starts it."""
 
     program: tuple[str, ...]  # the absolute path of jobmon, with what has to stand before its verb
     environment: Mapping[str, str]
-    mark: str  # tells what jobmon installed for this home from all else
+    marker: str  # tells what jobmon installed for this home from all else
 
-    def words(self, *options: str) -> tuple[str, ...]:
+    def argv(self, *options: str) -> tuple[str, ...]:
         """Return the command line; ``env`` says the same in every shell, and without one."""
         settings = (f"{name}={value}" for name, value in self.environment.items())
         return ("/usr/bin/env", *settings, *self.program, "recover", "--quiet", *options)
@@ -57,22 +57,22 @@ class Errand:
         """Return the command line as a shell takes it.
 
         Raises:
-            NoWayBack: a path holds what no line can.
+            AutostartUnavailable: a path holds what no line can.
         """
-        words = self.words(*options)
+        words = self.argv(*options)
         for word in words:
             # cron treats a backslash each time otherwise, and a line ends at its end
             if not word.isprintable() or "\\" in word:
-                raise NoWayBack(f"{word!r} holds a letter that can't stand in a crontab")
+                raise AutostartUnavailable(f"{word!r} holds a letter that can't stand in a crontab")
         return shlex.join(words)
 
 
-def mark_of(home: str) -> str:
+def marker_for(home: str) -> str:
     """Return the mark of one home of jobmon: a user may have several."""
     return f"jobmon-{crc32(home.encode('utf-8', 'surrogateescape')):08x}"
 
 
-def carried(environment: Mapping[str, str], home: str, path: str) -> dict[str, str]:
+def exported_env(environment: Mapping[str, str], home: str, path: str) -> dict[str, str]:
     """Return the variables that ``jobmon recover`` needs where no shell of the user's set them.
 
     Args:
@@ -85,7 +85,7 @@ def carried(environment: Mapping[str, str], home: str, path: str) -> dict[str, s
     return {"JOBMON_HOME": home, **kept, **proxies, "PATH": path}
 
 
-def left_behind(environment: Mapping[str, str], secrets: Sequence[str]) -> list[str]:
+def omitted_secrets(environment: Mapping[str, str], secrets: Sequence[str]) -> list[str]:
     """Return the variables that jobmon uses now and that are too secret for a crontab.
 
     Args:
@@ -96,15 +96,19 @@ def left_behind(environment: Mapping[str, str], secrets: Sequence[str]) -> list[
     return [*(name for name in secrets if environment.get(name, "").strip()), *proxies]
 
 
-def best(offers: Sequence[Offer], *, killed_at_logout: bool) -> Way | None:
+def best_method(offers: Sequence[MethodStatus], *, killed_at_logout: bool) -> AutostartMethod | None:
     """Return the way to propose; None where there is none.
 
     cron needs least. But where logind ends what a session leaves behind, it may end what cron started too,
     and never what a user's lingering systemd did.
     """
-    order = (Way.SYSTEMD, Way.CRON) if killed_at_logout else (Way.CRON, Way.SYSTEMD)
-    usable = {offer.way for offer in offers if not offer.hindrance}
-    return next((way for way in (*order, Way.SCRONTAB) if way in usable), None)
+    order = (
+        (AutostartMethod.SYSTEMD, AutostartMethod.CRON)
+        if killed_at_logout
+        else (AutostartMethod.CRON, AutostartMethod.SYSTEMD)
+    )
+    usable = {offer.method for offer in offers if not offer.unavailable_because}
+    return next((way for way in (*order, AutostartMethod.SCRONTAB) if way in usable), None)
 
 
 def _proxies(environment: Mapping[str, str]) -> dict[str, str]:

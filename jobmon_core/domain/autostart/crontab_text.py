@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.autostart.command import EVERY_MINUTES, Errand
+from jobmon_core.domain.autostart.command import EVERY_MINUTES, AutostartCommand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def cron_lines(errand: Errand) -> tuple[str, ...]:
+def cron_lines(command: AutostartCommand) -> tuple[str, ...]:
     """Return the lines for cron: at the start of the machine, and every few minutes.
 
     Raises:
-        NoWayBack: a path can't stand in a crontab.
+        AutostartUnavailable: a path can't stand in a crontab.
     """
-    command = errand.line().replace("%", r"\%")  # a bare one is a line break to cron
-    return tuple(f"{when} {command} # {errand.mark}" for when in ("@reboot", f"*/{EVERY_MINUTES} * * * *"))
+    line = command.line().replace("%", r"\%")  # a bare one is a line break to cron
+    return tuple(f"{when} {line} # {command.marker}" for when in ("@reboot", f"*/{EVERY_MINUTES} * * * *"))
 
 
-def scrontab_lines(errand: Errand) -> tuple[str, ...]:
+def scrontab_lines(command: AutostartCommand) -> tuple[str, ...]:
     """Return the lines for Slurm's own crontab.
 
     A job takes all that it started with it when it ends: here ``recover`` stays as long as its monitors.
 
     Raises:
-        NoWayBack: a path can't stand in a crontab.
+        AutostartUnavailable: a path can't stand in a crontab.
     """
     return (
-        f"{_option(errand.mark)} --output=/dev/null",
-        f"*/{EVERY_MINUTES} * * * * {errand.line('--stay')} # {errand.mark}",
+        f"{_option(command.marker)} --output=/dev/null",
+        f"*/{EVERY_MINUTES} * * * * {command.line('--stay')} # {command.marker}",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.autostart.command import EVERY_MINUTES, Errand, NoWayBack
+from jobmon_core.domain.autostart.command import EVERY_MINUTES, AutostartCommand, AutostartUnavailable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,16 +38,16 @@ WantedBy=timers.target
 """
 
 
-def unit_files(errand: Errand) -> Mapping[str, str]:
+def unit_files(command: AutostartCommand) -> Mapping[str, str]:
     """Return the text of each unit file by its name; the timer has the mark's name.
 
     Raises:
-        NoWayBack: a path can't stand in a unit file.
+        AutostartUnavailable: a path can't stand in a unit file.
     """
-    command = " ".join(_quoted(word) for word in errand.words())
+    line = " ".join(_quoted(word) for word in command.argv())
     return {
-        service_name(errand.mark): _SERVICE.format(note=_NOTE, about=_ABOUT, command=command),
-        timer_name(errand.mark): _TIMER.format(note=_NOTE, about=_ABOUT, minutes=EVERY_MINUTES),
+        service_name(command.marker): _SERVICE.format(note=_NOTE, about=_ABOUT, command=line),
+        timer_name(command.marker): _TIMER.format(note=_NOTE, about=_ABOUT, minutes=EVERY_MINUTES),
     }
 
 
@@ -64,7 +64,7 @@ def timer_name(mark: str) -> str:
 def _quoted(word: str) -> str:
     """Quote a word of a command line, in which %, $, quotes and backslashes mean something."""
     if not word.isprintable():
-        raise NoWayBack(f"{word!r} holds a letter that can't stand in a unit file")
+        raise AutostartUnavailable(f"{word!r} holds a letter that can't stand in a unit file")
     if word.replace("/", "").replace("-", "").replace("_", "").replace(".", "").isalnum():
         return word
     escaped = word.replace("\\", r"\\").replace('"', r"\"").replace("%", "%%").replace("$", "$$")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import ClassVar
 
 from jobmon_core.domain.channels import Route
 
@@ -15,11 +16,11 @@ class Tone(StrEnum):
     FAILURE = "failure"  # red
     CANCELLED = "cancelled"  # grey
     ATTENTION = "attention"  # amber: nothing ended, but somebody should look
-    RELIEF = "relief"  # blue: what was called attention to is over
+    RESOLVED = "relief"  # blue: what was called attention to is over
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class Field:
     """One named fact of a message, e.g. ``Exit code`` / ``1 (general error)``; plain text, no markup.
 
     A time is given as ``at_s`` (Unix seconds) with an empty ``value``: the channel shows it in the
@@ -35,20 +36,22 @@ class Fact:
 class Message:
     """What to tell, free of any channel's markup; every text may hold anything a log or a user can."""
 
+    JSON_KEYS: ClassVar[dict[str, str]] = {"fields": "facts", "created_s": "made_s"}
+
     id: str
     route: Route
     tone: Tone
     title: str
     summary: str = ""
-    facts: tuple[Fact, ...] = ()
+    fields: tuple[Field, ...] = ()
     cause: str = ""
     evidence: tuple[str, ...] = ()  # the lines that prove the cause, oldest first
     advice: str = ""
     log_path: str = ""
-    made_s: int = 0  # when it was made, Unix seconds
+    created_s: int = 0  # when it was made, Unix seconds
 
 
-class Verdict(StrEnum):
+class DeliveryOutcome(StrEnum):
     """What an attempt to deliver a message came to."""
 
     DELIVERED = "delivered"
@@ -62,26 +65,28 @@ class Verdict(StrEnum):
 class Receipt:
     """The verdict on one attempt, why, and how long to wait before the next (seconds)."""
 
-    verdict: Verdict
+    outcome: DeliveryOutcome
     why: str = ""
     retry_after_s: float | None = None
     for_all: bool = False  # nothing sent there now would fare better: it was not for this message
 
 
 @dataclass(frozen=True, slots=True)
-class Owed:
+class OutboxEntry:
     """A message that is owed until it is delivered or given up.
 
     ``attempt_since_s`` is written before an attempt and removed after it: where a restarted monitor
     finds it, the attempt was cut off and may have succeeded, and the next one is marked a possible repeat.
     """
 
+    JSON_KEYS: ClassVar[dict[str, str]] = {"unconfirmed_attempts": "doubts"}
+
     message: Message
     attempts: int = 0
     next_try_s: float = 0.0
     attempt_since_s: float | None = None
     maybe_delivered: bool = False
-    doubts: int = 0  # attempts that were sent, and whose answer was lost
+    unconfirmed_attempts: int = 0  # attempts that were sent, and whose answer was lost
     plain: bool = False  # send the minimal safe form: the full one was refused
     delivered_s: float | None = None
     given_up: str = ""  # why; empty while there is hope
@@ -106,49 +111,51 @@ class RetryPolicy:
         return min(self.most_s, self.first_s * 2.0 ** min(attempts - 1, 16))
 
 
-def begun(owed: Owed, now_s: float) -> Owed:
+def mark_attempt(entry: OutboxEntry, now_s: float) -> OutboxEntry:
     """Note that an attempt begins, so that one that is cut off can be told from one that never was."""
-    cut_off = owed.attempt_since_s is not None
+    cut_off = entry.attempt_since_s is not None
     return replace(
-        owed,
-        attempts=owed.attempts + 1,
+        entry,
+        attempts=entry.attempts + 1,
         attempt_since_s=now_s,
-        maybe_delivered=owed.maybe_delivered or cut_off,
+        maybe_delivered=entry.maybe_delivered or cut_off,
     )
 
 
 _UNDER_WAY_S = 10.0  # how long what was sent may take to arrive, though its sender is gone
 
 
-def in_doubt_until_s(owed: Owed, now_s: float) -> float | None:
+def unconfirmed_until_s(entry: OutboxEntry, now_s: float) -> float | None:
     """Return until when an attempt that was cut off may still arrive; None where none can.
 
     A repeat before that could arrive first: the second one would bear no mark, and overtake what followed.
     """
-    if owed.attempt_since_s is None:
+    if entry.attempt_since_s is None:
         return None
-    until_s = owed.attempt_since_s + _UNDER_WAY_S
-    return until_s if owed.attempt_since_s <= now_s < until_s else None
+    until_s = entry.attempt_since_s + _UNDER_WAY_S
+    return until_s if entry.attempt_since_s <= now_s < until_s else None
 
 
 _DEFAULT_RETRY = RetryPolicy()
 
 
-def settled(owed: Owed, receipt: Receipt, now_s: float, policy: RetryPolicy = _DEFAULT_RETRY) -> Owed:
+def apply_receipt(
+    entry: OutboxEntry, receipt: Receipt, now_s: float, policy: RetryPolicy = _DEFAULT_RETRY
+) -> OutboxEntry:
     """Apply the ``receipt`` of the attempt that just ended."""
-    ended = replace(owed, attempt_since_s=None)
-    wait_s = max(receipt.retry_after_s or 0.0, policy.wait_s(owed.attempts))
-    match receipt.verdict:
-        case Verdict.DELIVERED:
+    ended = replace(entry, attempt_since_s=None)
+    wait_s = max(receipt.retry_after_s or 0.0, policy.wait_s(entry.attempts))
+    match receipt.outcome:
+        case DeliveryOutcome.DELIVERED:
             return replace(ended, delivered_s=now_s)
-        case Verdict.TRY_AGAIN:
+        case DeliveryOutcome.TRY_AGAIN:
             return replace(ended, next_try_s=now_s + (receipt.retry_after_s or wait_s))
-        case Verdict.MAYBE_DELIVERED:
+        case DeliveryOutcome.MAYBE_DELIVERED:
             return _doubted(ended, receipt, now_s)
-        case Verdict.REFUSED_BODY if not owed.plain:
+        case DeliveryOutcome.REFUSED_BODY if not entry.plain:
             return replace(ended, next_try_s=now_s, plain=True)
-        case Verdict.REFUSED_BODY | Verdict.CHANNEL_DEAD:
-            dead = receipt.verdict is Verdict.CHANNEL_DEAD
+        case DeliveryOutcome.REFUSED_BODY | DeliveryOutcome.CHANNEL_DEAD:
+            dead = receipt.outcome is DeliveryOutcome.CHANNEL_DEAD
             return replace(ended, given_up=receipt.why, channel_was_dead=dead)
 
 
@@ -156,15 +163,16 @@ def settled(owed: Owed, receipt: Receipt, now_s: float, policy: RetryPolicy = _D
 _DOUBT_WAITS_S = (10.0, 60.0, 600.0, 3600.0, 21_600.0)
 
 
-def _doubted(owed: Owed, receipt: Receipt, now_s: float) -> Owed:
+def _doubted(entry: OutboxEntry, receipt: Receipt, now_s: float) -> OutboxEntry:
     """Try again after an attempt that may have succeeded, until it has been doubted too often."""
-    doubted = replace(owed, maybe_delivered=True, doubts=owed.doubts + 1)
-    if owed.doubts >= len(_DOUBT_WAITS_S):
-        why = f"sent {doubted.doubts} times without an answer ({receipt.why}): it has probably arrived"
+    doubted = replace(entry, maybe_delivered=True, unconfirmed_attempts=entry.unconfirmed_attempts + 1)
+    if entry.unconfirmed_attempts >= len(_DOUBT_WAITS_S):
+        times = doubted.unconfirmed_attempts
+        why = f"sent {times} times without an answer ({receipt.why}): it has probably arrived"
         return replace(doubted, given_up=why)
-    return replace(doubted, next_try_s=now_s + _DOUBT_WAITS_S[owed.doubts])
+    return replace(doubted, next_try_s=now_s + _DOUBT_WAITS_S[entry.unconfirmed_attempts])
 
 
-def in_order(outbox: tuple[Owed, ...]) -> tuple[Owed, ...]:
+def in_order(outbox: tuple[OutboxEntry, ...]) -> tuple[OutboxEntry, ...]:
     """Return the open messages of an outbox, oldest first: no later one may overtake an earlier one."""
-    return tuple(owed for owed in outbox if owed.is_open)
+    return tuple(entry for entry in outbox if entry.is_open)

@@ -17,12 +17,12 @@ The rules of judging, in this order:
 
 from __future__ import annotations
 
-from jobmon_core.domain.diagnosis.error_episodes import ORIGIN, SURE, Scene
+from jobmon_core.domain.diagnosis.error_episodes import MIN_RELIABLE, MIN_ROOT, LogAnalysis
 from jobmon_core.domain.diagnosis.exit_causes import Cause, implied_cause, stated_cause
 from jobmon_core.domain.diagnosis.fingerprint import fingerprint
 from jobmon_core.domain.diagnosis.log_lines import Line
 from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
-from jobmon_core.domain.diagnosis.patterns import CLEAN, Finding, Role, Rule, Severity, label_of
+from jobmon_core.domain.diagnosis.patterns import CLEAN, Match, Pattern, Role, Severity, label_of
 from jobmon_core.domain.diagnosis.tracebacks import Frame
 from jobmon_core.domain.slurm.exit_codes import describe_exit
 from jobmon_core.domain.slurm.states import JobState
@@ -39,47 +39,47 @@ _IMPLIED = 0.5  # an exit status alone
 _DOUBT = 0.2  # taken off where the program seems to have gone on
 
 
-def diagnose(evidence: SlurmEvidence, scene: Scene, *, note: str = "") -> Diagnosis:
+def diagnose(evidence: SlurmEvidence, analysis: LogAnalysis, *, note: str = "") -> Diagnosis:
     """Judge why a job ended as it did.
 
     Args:
         evidence: what Slurm knows; its state is UNKNOWN where only the log can tell.
-        scene: the lines that were read, and what was found in them.
+        analysis: the lines that were read, and what was found in them.
         note: what hindered the analysis, passed on.
     """
-    return _Judge(evidence, scene, note).verdict()
+    return _Judge(evidence, analysis, note).verdict()
 
 
-def names_an_origin(scene: Scene) -> bool:
+def names_root_cause(analysis: LogAnalysis) -> bool:
     """Tell whether the log names a failure that is more than a consequence or the scheduler's last words."""
-    root = _worst(scene.last_episode, scene)
-    return root is not None and root.rule.precedence >= ORIGIN
+    root = _worst(analysis.last_episode, analysis)
+    return root is not None and root.pattern.precedence >= MIN_ROOT
 
 
-def _worst(roots: tuple[Finding, ...], scene: Scene) -> Finding | None:
+def _worst(roots: tuple[Match, ...], analysis: LogAnalysis) -> Match | None:
     """Return the best candidate for the cause: of the highest precedence, then the earliest.
 
     Of two exceptions that no rule knows better, the one raised while the other was handled ended the program.
     """
-    worst: Finding | None = None
+    worst: Match | None = None
     for root in roots:
-        if worst is None or _outranks(root, worst, scene):
+        if worst is None or _outranks(root, worst, analysis):
             worst = root
     return worst
 
 
-def _outranks(later: Finding, earlier: Finding, scene: Scene) -> bool:
-    if later.rule.precedence != earlier.rule.precedence:
-        return later.rule.precedence > earlier.rule.precedence
-    return scene.ended_handling(earlier, later)
+def _outranks(later: Match, earlier: Match, analysis: LogAnalysis) -> bool:
+    if later.pattern.precedence != earlier.pattern.precedence:
+        return later.pattern.precedence > earlier.pattern.precedence
+    return analysis.ended_handling(earlier, later)
 
 
 class _Judge:
     """One case: what Slurm says, what the log shows."""
 
-    def __init__(self, evidence: SlurmEvidence, scene: Scene, note: str) -> None:
+    def __init__(self, evidence: SlurmEvidence, analysis: LogAnalysis, note: str) -> None:
         self._evidence = evidence
-        self._scene = scene
+        self._analysis = analysis
         self._note = note
 
     def verdict(self) -> Diagnosis:
@@ -94,41 +94,45 @@ class _Judge:
             return self._from_root(root)
         if implied is not None:
             return self._from_cause(implied, _IMPLIED)
-        if self._evidence.state is JobState.UNKNOWN and self._scene.lines and self._scene.ends_well:
-            trust = _PROVED if self._scene.ends_in_success else _SUSPECTED
+        if self._evidence.state is JobState.UNKNOWN and self._analysis.lines and self._analysis.ends_well:
+            trust = _PROVED if self._analysis.ends_in_success else _SUSPECTED
             return self._healthy("No failure found", "Nothing in the log shows a failure.", trust)
         return self._unexplained()
 
-    def _root(self) -> Finding | None:
-        scene = self._scene
-        roots = scene.last_episode
+    def _root(self) -> Match | None:
+        analysis = self._analysis
+        roots = analysis.last_episode
         # where nothing but the log says whether the job failed, what it survived is no failure
-        if self._evidence.state is JobState.UNKNOWN and scene.ends_well:
-            roots = () if all(map(scene.went_on_after, roots)) else roots
-        return _worst(roots, scene)
+        if self._evidence.state is JobState.UNKNOWN and analysis.ends_well:
+            roots = () if all(map(analysis.went_on_after, roots)) else roots
+        return _worst(roots, analysis)
 
-    def _is_doubtful(self, root: Finding) -> bool:
+    def _is_doubtful(self, root: Match) -> bool:
         """Whether the exit status is better evidence: the failure is often survived, or seems to be."""
-        return root.rule.precedence < SURE or self._scene.went_on_after(root)
+        return root.pattern.precedence < MIN_RELIABLE or self._analysis.went_on_after(root)
 
-    def _explains(self, root: Finding | None) -> bool:
+    def _explains(self, root: Match | None) -> bool:
         """Whether the job met a failure and only then, without going on, its end by the scheduler."""
-        if root is None or self._evidence.state not in _MAY_BE_EXPLAINED or root.rule.precedence < SURE:
+        if (
+            root is None
+            or self._evidence.state not in _MAY_BE_EXPLAINED
+            or root.pattern.precedence < MIN_RELIABLE
+        ):
             return False
-        return not self._scene.went_on_after(root)
+        return not self._analysis.went_on_after(root)
 
     def _healthy(self, title: str, explanation: str, confidence: float) -> Diagnosis:
-        warnings = (f.rule for f in self._scene.claimed if f.rule.severity is Severity.WARNING)
+        warnings = (f.pattern for f in self._analysis.matches if f.pattern.severity is Severity.WARNING)
         found = tuple(dict.fromkeys(rule.id for rule in warnings))
         return Diagnosis(
             None, title, explanation, "", symptoms=found, note=self._note, label=CLEAN, confidence=confidence
         )
 
-    def _from_root(self, root: Finding) -> Diagnosis:
-        rule, line = root.rule, self._scene.lines[root.position]
-        frame = self._scene.traceback(root).users_frame()
-        doubt = _DOUBT if self._scene.went_on_after(root) else 0.0
-        trust = _PROVED if rule.precedence >= ORIGIN else _SUSPECTED
+    def _from_root(self, root: Match) -> Diagnosis:
+        rule, line = root.pattern, self._analysis.lines[root.position]
+        frame = self._analysis.traceback(root).users_frame()
+        doubt = _DOUBT if self._analysis.went_on_after(root) else 0.0
+        trust = _PROVED if rule.precedence >= MIN_ROOT else _SUSPECTED
         return Diagnosis(
             cause=rule.id,
             title=rule.title,
@@ -147,14 +151,14 @@ class _Judge:
 
     def _shown(self, frame: Frame | None) -> tuple[Line, ...]:
         positions = () if frame is None else (frame.position, frame.source)
-        return tuple(self._scene.lines[position] for position in positions if position is not None)
+        return tuple(self._analysis.lines[position] for position in positions if position is not None)
 
     def _from_cause(self, cause: Cause, confidence: float) -> Diagnosis:
         """Report a cause that rests on Slurm, with the log's own line of it where there is one."""
         label = label_of(cause.id)
-        alike = [f for f in self._scene.claimed if f.rule.label == label]
-        alike.sort(key=lambda f: -f.rule.precedence)  # the kernel's own words before a shell's "Killed"
-        proof = tuple(self._scene.lines[f.position] for f in alike[:1])
+        alike = [f for f in self._analysis.matches if f.pattern.label == label]
+        alike.sort(key=lambda f: -f.pattern.precedence)  # the kernel's own words before a shell's "Killed"
+        proof = tuple(self._analysis.lines[f.position] for f in alike[:1])
         shown = proof or self._last_lines()
         return Diagnosis(
             cause=cause.id,
@@ -189,15 +193,15 @@ class _Judge:
         )
 
     def _last_lines(self) -> tuple[Line, ...]:
-        texts = self._scene.lines.texts
+        texts = self._analysis.lines.texts
         filled = (i for i in range(len(texts) - 1, -1, -1) if texts[i].strip())
         last = sorted(position for position, _ in zip(filled, range(_LAST_LINES), strict=False))
-        return tuple(self._scene.lines[position] for position in last)
+        return tuple(self._analysis.lines[position] for position in last)
 
-    def _others(self, chosen: Rule | Cause | None) -> tuple[str, ...]:
+    def _others(self, chosen: Pattern | Cause | None) -> tuple[str, ...]:
         """Name what else was found, once each, in the order of the log; mere context does not count."""
         label = label_of(chosen.id) if chosen else None
-        rules = [f.rule for f in self._scene.claimed if f.rule.role is not Role.CONTEXT]
+        rules = [f.pattern for f in self._analysis.matches if f.pattern.role is not Role.CONTEXT]
         found = dict.fromkeys([rule.id for rule in rules])
         return tuple([name for name in found if label_of(name) != label])
 

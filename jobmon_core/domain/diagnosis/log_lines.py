@@ -16,11 +16,11 @@ from typing import overload
 from jobmon_core.domain.diagnosis.log_text import LABEL_STARTS, without_label
 from jobmon_core.domain.diagnosis.model import Line
 
-__all__ = ["Excerpt", "Line", "LogLines"]
+__all__ = ["Line", "LogExcerpt", "LogLines"]
 
 
 @dataclass(frozen=True, slots=True)
-class Excerpt:
+class LogExcerpt:
     """Lines of one file that follow one another."""
 
     path: str
@@ -31,14 +31,14 @@ class Excerpt:
 class LogLines(Sequence[Line]):
     """The lines of several excerpts, one after the other."""
 
-    def __init__(self, excerpts: Sequence[Excerpt]) -> None:
+    def __init__(self, excerpts: Sequence[LogExcerpt]) -> None:
         """Put ``excerpts`` into one sequence, in their order."""
         self.excerpts = tuple([excerpt for excerpt in excerpts if excerpt.texts])
         self.texts = tuple(chain.from_iterable([excerpt.texts for excerpt in self.excerpts]))
         self._ends = tuple(accumulate([len(excerpt.texts) for excerpt in self.excerpts]))
 
     @cached_property
-    def bare(self) -> tuple[str, ...]:
+    def unprefixed(self) -> tuple[str, ...]:
         """The texts without the labels of the ranks that printed them."""
         # the first character tells of nearly every line that it has no label: logs have many
         return tuple([without_label(text) if text[:1] in LABEL_STARTS else text for text in self.texts])
@@ -46,9 +46,11 @@ class LogLines(Sequence[Line]):
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """For each line the label of the rank that printed it; empty where it has none."""
-        if self.bare == self.texts:
+        if self.unprefixed == self.texts:
             return ("",) * len(self.texts)
-        return tuple(text[: len(text) - len(bare)] for text, bare in zip(self.texts, self.bare, strict=True))
+        return tuple(
+            text[: len(text) - len(bare)] for text, bare in zip(self.texts, self.unprefixed, strict=True)
+        )
 
     def __len__(self) -> int:
         return len(self.texts)

@@ -42,7 +42,7 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class Pattern:
     """One known failure: how its line looks, what it means and what to do."""
 
     id: str  # a label, or label.variant where a variant deserves its own words
@@ -64,7 +64,7 @@ class Rule:
 
 
 # what a traceback ends with that no rule knows: the traceback says that it is an exception, whatever its name
-UNNAMED_EXCEPTION = Rule(
+UNNAMED_EXCEPTION = Pattern(
     id=f"{GENERIC}.unnamed",
     title="An exception of the program's own",
     severity=Severity.ERROR,
@@ -78,8 +78,8 @@ UNNAMED_EXCEPTION = Rule(
 )
 
 
-class Finding(NamedTuple):
+class Match(NamedTuple):
     """A rule that matched, and where. A log has so many that it is a tuple, which is made in no time."""
 
-    rule: Rule
+    pattern: Pattern
     position: int  # index among the lines that were read: the order of events

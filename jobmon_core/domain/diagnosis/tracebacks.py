@@ -84,7 +84,7 @@ class Traceback(NamedTuple):
 
 def traceback_above(lines: LogLines, position: int) -> Traceback:
     """Return the traceback that ends with the exception at ``position``; without frames where none does."""
-    labels, texts, label = lines.labels, lines.bare, lines.labels[position]
+    labels, texts, label = lines.labels, lines.unprefixed, lines.labels[position]
     frames: list[Frame] = []
     source: int | None = None
     head: int | None = None
@@ -108,7 +108,7 @@ def ends_of_tracebacks(lines: LogLines) -> tuple[list[int], bool]:
     ends: list[int] = []
     open_head = False
     # whatever is done to every line is done without a loop of our own: logs have many
-    for head in compress(count(), map(str.startswith, lines.bare, repeat(_HEAD))):
+    for head in compress(count(), map(str.startswith, lines.unprefixed, repeat(_HEAD))):
         end = _end_of_traceback(lines, head)
         open_head = end is None
         if end is not None:
@@ -120,7 +120,7 @@ def _end_of_traceback(lines: LogLines, head: int) -> int | None:
     """Return the first line after the frames below ``head``; ``head`` itself where there are none."""
     label, in_frames = lines.labels[head], False
     for index in range(head + 1, min(len(lines), head + 1 + _FURTHEST_LINES)):
-        text = lines.bare[index]
+        text = lines.unprefixed[index]
         if lines.labels[index] != label:
             continue
         if not text[:1].isspace():
@@ -136,7 +136,7 @@ def dump_below(lines: LogLines, position: int) -> Traceback:
     """
     frames: list[Frame] = []
     for index in range(position + 1, min(len(lines), position + 1 + _FURTHEST_LINES)):
-        text = lines.bare[index]
+        text = lines.unprefixed[index]
         if _is_frame(text):
             frames.append(Frame(index, None, text))
         elif frames and lines.labels[index] == lines.labels[position]:
@@ -146,12 +146,12 @@ def dump_below(lines: LogLines, position: int) -> Traceback:
 
 def is_code(lines: LogLines, position: int) -> bool:
     """Tell whether a line is code that a traceback quotes below one of its frames."""
-    if not lines.bare[position][:1].isspace():
+    if not lines.unprefixed[position][:1].isspace():
         return False
     label = lines.labels[position]
     for index in range(position - 1, max(-1, position - 1 - _NEAR_LINES), -1):
         if lines.labels[index] == label:
-            return _is_frame(lines.bare[index])
+            return _is_frame(lines.unprefixed[index])
     return False
 
 
@@ -166,7 +166,7 @@ def link(lines: LogLines, earlier: int, later: Traceback) -> Link | None:
     """Return how the later exception came from that at ``earlier``; None where nothing says that it did."""
     if later.head is None or not earlier < later.head:
         return None
-    between = "\n".join(lines.bare[max(earlier, later.head - _NEAR_LINES) : later.head])
+    between = "\n".join(lines.unprefixed[max(earlier, later.head - _NEAR_LINES) : later.head])
     if _WHILE_HANDLING in between:
         return Link.WHILE_HANDLING
     return Link.FROM if _DIRECT_CAUSE in between else None

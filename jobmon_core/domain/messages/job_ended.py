@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Fact, Message, Tone
+from jobmon_core.domain.delivery.outbox import Field, Message, Tone
 from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.humanize import count, duration, size
 from jobmon_core.domain.slurm.exit_codes import SIGNAL_BASE, describe_exit
 from jobmon_core.domain.slurm.job_ids import compact, ref_of
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import FROM_WORST, End, Task, WatchedJob, Witness
+from jobmon_core.domain.tracking.model import FROM_WORST, End, Source, Task, WatchedJob
 
 _TONES = {
     Outcome.SUCCESS: Tone.SUCCESS,
@@ -48,13 +48,13 @@ def title_of(job: WatchedJob, key: str) -> str:
     return f"{name or 'job'} ({ref_of(job.job_id, key)})"
 
 
-def identity_of(job: WatchedJob, key: str) -> Iterator[Fact]:
+def identity_of(job: WatchedJob, key: str) -> Iterator[Field]:
     """Yield what tells this job from all others."""
-    yield Fact("Job", f"{ref_of(job.job_id, key)} {job.name}".rstrip())
+    yield Field("Job", f"{ref_of(job.job_id, key)} {job.name}".rstrip())
     where = " / ".join(part for part in (job.cluster, job.partition) if part)
     if where:
         both = job.cluster and job.partition
-        yield Fact("Cluster / partition" if both else "Cluster" if job.cluster else "Partition", where)
+        yield Field("Cluster / partition" if both else "Cluster" if job.cluster else "Partition", where)
 
 
 def _of_part(job: WatchedJob, task: Task, end: End, now_s: float) -> Message:
@@ -65,12 +65,12 @@ def _of_part(job: WatchedJob, task: Task, end: End, now_s: float) -> Message:
         tone=_TONES[end.outcome],
         title=f"{title_of(job, task.key)} {_what_happened(end, diagnosis)}",
         summary=_summary(task, end),
-        facts=tuple(_facts(job, task, end)),
+        fields=tuple(_facts(job, task, end)),
         cause=_cause(end, diagnosis),
         evidence=_proof(diagnosis),
         advice=_advice(job, task.key, diagnosis),
         log_path=diagnosis.log_path if diagnosis else "",
-        made_s=int(now_s),
+        created_s=int(now_s),
     )
 
 
@@ -101,7 +101,7 @@ def _sentence(text: str) -> str:
 
 def _cause(end: End, diagnosis: Diagnosis | None) -> str:
     """Return the cause in words, and what kept the log from telling more."""
-    if diagnosis is None or end.witness is Witness.ARRAY:
+    if diagnosis is None or end.source is Source.ARRAY:
         return ""
     hindered = "" if _never_started(end) else diagnosis.note
     return f"{diagnosis.explanation} {_sentence(hindered)}".strip()
@@ -118,34 +118,34 @@ def _advice(job: WatchedJob, key: str, diagnosis: Diagnosis | None) -> str:
 
 def _is_lost(task: Task) -> bool:
     """Whether Slurm keeps no trace of the part, so that there is nothing to look up."""
-    return task.end is not None and task.end.witness is Witness.ARRAY
+    return task.end is not None and task.end.source is Source.ARRAY
 
 
-def _facts(job: WatchedJob, task: Task, end: End) -> Iterator[Fact]:
+def _facts(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
     yield from identity_of(job, task.key)
     if end.nodes:
-        yield Fact("Node", end.nodes)
-    yield Fact("State", _state_words(end))
+        yield Field("Node", end.nodes)
+    yield Field("State", _state_words(end))
     if end.exit_code or end.signal or (end.exit_code == 0 and end.state is JobState.COMPLETED):
-        yield Fact("Exit code", _exit_words(end))
+        yield Field("Exit code", _exit_words(end))
     if end.elapsed_s is not None:
         limit = f" of {duration(end.limit_s)}" if end.limit_s else ""
-        yield Fact("Wall time", duration(end.elapsed_s) + limit)
+        yield Field("Wall time", duration(end.elapsed_s) + limit)
     yield from _memory(end)
     if task.restarts:
-        yield Fact("Restarts", f"{task.restarts}, the last run counts")
+        yield Field("Restarts", f"{task.restarts}, the last run counts")
     if end.started_s:
-        yield Fact("Started", at_s=end.started_s)
+        yield Field("Started", at_s=end.started_s)
     if end.ended_s:
-        yield Fact("Ended", at_s=end.ended_s)
+        yield Field("Ended", at_s=end.ended_s)
 
 
 def _state_words(end: End) -> str:
     if end.reason in _SAYS_NOTHING or end.reason.startswith("RaisedSignal"):
-        return end.word
+        return end.raw_state
     if end.reason == "JobLaunchFailure" and end.signal:  # up to 22.05 any death by a signal is called so
-        return end.word
-    return f"{end.word} ({end.reason})"
+        return end.raw_state
+    return f"{end.raw_state} ({end.reason})"
 
 
 def _exit_words(end: End) -> str:
@@ -157,12 +157,12 @@ def _exit_words(end: End) -> str:
     return words
 
 
-def _memory(end: End) -> Iterator[Fact]:
+def _memory(end: End) -> Iterator[Field]:
     used, requested = end.usage.max_rss_bytes, end.usage.requested_bytes
     if used:
         of = f" of {size(requested)}" if requested else ""
         missed = requested and used < requested and end.state is JobState.OUT_OF_MEMORY
-        yield Fact("Peak memory", size(used) + of + (" as sampled, before the last peak" if missed else ""))
+        yield Field("Peak memory", size(used) + of + (" as sampled, before the last peak" if missed else ""))
 
 
 def _proof(diagnosis: Diagnosis | None) -> tuple[str, ...]:
@@ -183,12 +183,12 @@ def _digest(job: WatchedJob, parts: list[Task], now_s: float) -> Message:
         tone=_TONES[outcome],
         title=f"{title_of(job, '')}: {', '.join(told)}",
         summary=f"{count(len(parts), noun)} in all.",
-        facts=(*identity_of(job, ""), *_group_facts(groups, noun), *_peak(job, parts), *_span(parts)),
+        fields=(*identity_of(job, ""), *_group_facts(groups, noun), *_peak(job, parts), *_span(parts)),
         cause=_cause_of_example(job, worst) if worst else "",
         evidence=_proof(diagnosis),
         advice=_advice(job, worst.key, diagnosis) if worst else "",
         log_path=diagnosis.log_path if diagnosis else "",
-        made_s=int(now_s),
+        created_s=int(now_s),
     )
 
 
@@ -222,16 +222,16 @@ def _groups(parts: list[Task]) -> list[tuple[str, list[Task]]]:
 
 def _ending(end: End) -> str:
     if end.exit_code or end.signal:
-        return f"{end.word}, exit code {describe_exit(end.exit_code, end.signal)}"
-    return end.word
+        return f"{end.raw_state}, exit code {describe_exit(end.exit_code, end.signal)}"
+    return end.raw_state
 
 
-def _group_facts(groups: list[tuple[str, list[Task]]], noun: str) -> Iterator[Fact]:
+def _group_facts(groups: list[tuple[str, list[Task]]], noun: str) -> Iterator[Field]:
     for label, tasks in groups[:_GROUPS_SHOWN]:
-        yield Fact(label, f"{count(len(tasks), noun)}: {_keys(tasks)}")
+        yield Field(label, f"{count(len(tasks), noun)}: {_keys(tasks)}")
     if len(groups) > _GROUPS_SHOWN:
         rest = sum(len(tasks) for _, tasks in groups[_GROUPS_SHOWN:])
-        yield Fact("Other", f"{count(rest, noun)} in {len(groups) - _GROUPS_SHOWN} more groups")
+        yield Field("Other", f"{count(rest, noun)} in {len(groups) - _GROUPS_SHOWN} more groups")
 
 
 def _keys(tasks: list[Task]) -> str:
@@ -239,19 +239,19 @@ def _keys(tasks: list[Task]) -> str:
     return compact(indices) if indices else ", ".join(task.key for task in tasks)
 
 
-def _span(parts: list[Task]) -> Iterator[Fact]:
+def _span(parts: list[Task]) -> Iterator[Field]:
     starts = [task.end.started_s for task in parts if task.end and task.end.started_s]
     ends = [task.end.ended_s for task in parts if task.end and task.end.ended_s]
     if starts and ends:
-        yield Fact("Wall time", duration(max(ends) - min(starts)))
-        yield Fact("Started", at_s=min(starts))
-        yield Fact("Ended", at_s=max(ends))
+        yield Field("Wall time", duration(max(ends) - min(starts)))
+        yield Field("Started", at_s=min(starts))
+        yield Field("Ended", at_s=max(ends))
 
 
-def _peak(job: WatchedJob, parts: list[Task]) -> Iterator[Fact]:
+def _peak(job: WatchedJob, parts: list[Task]) -> Iterator[Field]:
     """Tell which part came nearest to what memory it had."""
     used = [task for task in parts if task.end and task.end.usage.max_rss_bytes]
     if used:
         most = max(used, key=lambda task: (task.end and task.end.usage.max_rss_bytes) or 0)
         for fact in _memory(most.end) if most.end else ():
-            yield Fact(fact.name, f"{fact.value} ({ref_of(job.job_id, most.key)})")
+            yield Field(fact.name, f"{fact.value} ({ref_of(job.job_id, most.key)})")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Fact, Message, Tone
+from jobmon_core.domain.delivery.outbox import Field, Message, Tone
 from jobmon_core.domain.messages.job_ended import identity_of, title_of
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import JobState
@@ -38,7 +38,7 @@ _HOPELESS = {
 }
 
 
-def attention(job: WatchedJob, now_s: float) -> Iterator[tuple[str, Message]]:
+def stuck_alerts(job: WatchedJob, now_s: float) -> Iterator[tuple[str, Message]]:
     """Yield (subject, message) for what keeps the job from ever starting, while it lives.
 
     All tasks of an array have their subjects in common: a thousand that are held are told of once.
@@ -57,8 +57,8 @@ def attention(job: WatchedJob, now_s: float) -> Iterator[tuple[str, Message]]:
 
 def _waiting(job: WatchedJob) -> Iterator[Task]:
     """Yield what stands for the tasks of an array that nobody has listed one by one yet."""
-    if job.waiting:
-        yield Task("", JobState.PENDING, JobState.PENDING, job.waiting_reason)
+    if job.pending_indices:
+        yield Task("", JobState.PENDING, JobState.PENDING, job.pending_reason)
 
 
 def _attention(job: WatchedJob, task: Task, subject: str, words: tuple[str, str], now_s: float) -> Message:
@@ -70,8 +70,8 @@ def _attention(job: WatchedJob, task: Task, subject: str, words: tuple[str, str]
         tone=Tone.ATTENTION,
         title=f"{title_of(job, task.key)} {what}",
         summary="The job has not ended; jobmon goes on watching it.",
-        facts=(*identity_of(job, task.key), Fact("State", f"{task.word} ({task.reason})")),
+        fields=(*identity_of(job, task.key), Field("State", f"{task.raw_state} ({task.reason})")),
         advice=advice.replace("JOBID", str(ref_of(job.job_id, task.key))),
         log_path=log_path if task.restarts and "%" not in log_path else "",
-        made_s=int(now_s),
+        created_s=int(now_s),
     )

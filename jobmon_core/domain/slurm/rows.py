@@ -6,6 +6,7 @@ Times are Unix seconds, durations seconds, sizes bytes; None is "not told".
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
 from jobmon_core.domain.slurm.states import JobState
@@ -31,7 +32,7 @@ class Disabled:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class RawAnswer:
     """The scheduler's own words, not yet read; many monitors share one."""
 
     text: str
@@ -42,12 +43,18 @@ class Reply:
 class QueueRow:
     """One row of the queue. ``waiting`` names the array tasks that it stands for, if many."""
 
+    JSON_KEYS: ClassVar[dict[str, str]] = {
+        "raw_state": "word",
+        "raw_job_id": "own_id",
+        "pending_indices": "waiting",
+    }
+
     ref: JobRef
     state: JobState
-    word: str  # the state as Slurm wrote it
+    raw_state: str  # the state as Slurm wrote it
     reason: str = ""
-    waiting: IndexSet | None = None
-    own_id: int | None = None  # an array task's or a component's own job id
+    pending_indices: IndexSet | None = None
+    raw_job_id: int | None = None  # an array task's or a component's own job id
     submit_s: int | None = None
     start_s: int | None = None
     end_s: int | None = None
@@ -59,11 +66,17 @@ class QueueRow:
 class Record:
     """What slurmctld remembers of one job (``scontrol show job``): true exit codes and log paths."""
 
+    JSON_KEYS: ClassVar[dict[str, str]] = {
+        "raw_state": "word",
+        "raw_job_id": "own_id",
+        "pending_indices": "waiting",
+    }
+
     ref: JobRef
     state: JobState
-    word: str
-    own_id: int | None = None
-    waiting: IndexSet | None = None
+    raw_state: str
+    raw_job_id: int | None = None
+    pending_indices: IndexSet | None = None
     reason: str = ""
     name: str = ""
     user: str = ""
@@ -102,11 +115,17 @@ class AccountingRow:
     sacct prints exit codes of 128 and more wrongly (less 128): ``exit_code`` may be 128 too small.
     """
 
+    JSON_KEYS: ClassVar[dict[str, str]] = {
+        "raw_state": "word",
+        "raw_job_id": "own_id",
+        "pending_indices": "waiting",
+    }
+
     ref: JobRef
     state: JobState
-    word: str
-    own_id: int | None = None
-    waiting: IndexSet | None = None
+    raw_state: str
+    raw_job_id: int | None = None
+    pending_indices: IndexSet | None = None
     cancelled_by: int | None = None  # uid
     exit_code: int | None = None
     signal: int | None = None

@@ -12,36 +12,36 @@ from dataclasses import replace
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact
 from jobmon_core.domain.slurm.rows import NotListed, QueueRow, Record, RecordAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.tracking.model import Inquiry, Moment, Task, WatchedJob
+from jobmon_core.domain.tracking.model import EndInquiry, StateChange, Task, WatchedJob
 from jobmon_core.domain.tracking.policy import Policy
 
-Change = Callable[[Task, Inquiry], Inquiry]
+Change = Callable[[Task, EndInquiry], EndInquiry]
 _SAME_SUBMISSION_S = 5  # within it the parts of one submission get their stamps
 _HISTORY_LIMIT = 200  # moments kept a part: a job that is requeued for weeks must not grow for ever
 
 
-def fold_queue(job: WatchedJob, rows: Sequence[QueueRow], asked_s: float, policy: Policy) -> WatchedJob:
+def apply_queue(job: WatchedJob, rows: Sequence[QueueRow], asked_s: float, policy: Policy) -> WatchedJob:
     """Take in one queue reply that was asked for at ``asked_s``."""
     ours = [row for row in rows if _in_scope(job, row) and _is_present(job, row)]
     waiting = _waiting(job, [row for row in ours if row.state.is_alive])
     job = replace(
-        answered(job, asked_s),
+        mark_answered(job, asked_s),
         submitted_s=_first_submission(job, [row.submit_s for row in ours]),
-        waiting=str(waiting),
-        waiting_reason=next((row.reason for row in ours if row.waiting), ""),
+        pending_indices=str(waiting),
+        pending_reason=next((row.reason for row in ours if row.pending_indices), ""),
     )
     job = _learn_shape(job, ours)
     rest = _leftovers(job, ours)
     tasks = dict(job.tasks)
-    if job.scope and waiting.spans:
-        tasks.setdefault(job.scope, Task(job.scope))
+    if job.watched_part and waiting.spans:
+        tasks.setdefault(job.watched_part, Task(job.watched_part))
     listed: set[str] = set()
     for row in ours:
-        if row.waiting is None and row not in rest:
+        if row.pending_indices is None and row not in rest:
             listed.add(row.ref.key)
             tasks[row.ref.key] = _seen(tasks.get(row.ref.key, Task(row.ref.key)), row, asked_s, policy)
     for row in ours:
-        if row.waiting is not None and row.state.is_alive:
+        if row.pending_indices is not None and row.state.is_alive:
             listed |= _seen_waiting(tasks, row, asked_s)
     for key in _unlisted(job, tasks, listed, waiting):
         tasks[key] = _missing(tasks.get(key, Task(key)), rest, asked_s, policy)
@@ -51,9 +51,13 @@ def fold_queue(job: WatchedJob, rows: Sequence[QueueRow], asked_s: float, policy
 def _in_scope(job: WatchedJob, row: QueueRow) -> bool:
     if row.ref.job_id != job.job_id:
         return False
-    if not job.scope or row.ref.key == job.scope:
+    if not job.watched_part or row.ref.key == job.watched_part:
         return True
-    return row.waiting is not None and job.scope.isdigit() and int(job.scope) in row.waiting
+    return (
+        row.pending_indices is not None
+        and job.watched_part.isdigit()
+        and int(job.watched_part) in row.pending_indices
+    )
 
 
 def _is_present(job: WatchedJob, row: QueueRow) -> bool:
@@ -66,17 +70,17 @@ def _is_present(job: WatchedJob, row: QueueRow) -> bool:
 
 def _waiting(job: WatchedJob, rows: Sequence[QueueRow]) -> IndexSet:
     """Return the watched array tasks that have not started."""
-    if job.scope:
-        return IndexSet.parse(job.scope if any(row.waiting for row in rows) else "")
-    return IndexSet(tuple(span for row in rows if row.waiting for span in row.waiting.spans))
+    if job.watched_part:
+        return IndexSet.parse(job.watched_part if any(row.pending_indices for row in rows) else "")
+    return IndexSet(tuple(span for row in rows if row.pending_indices for span in row.pending_indices.spans))
 
 
-def answered(job: WatchedJob, asked_s: float) -> WatchedJob:
+def mark_answered(job: WatchedJob, asked_s: float) -> WatchedJob:
     """Note that the scheduler answered, whatever it said."""
     return replace(job, answered_s=asked_s, stale_since_s=None, stale_why="")
 
 
-def unreachable(job: WatchedJob, why: str, now_s: float) -> WatchedJob:
+def mark_unreachable(job: WatchedJob, why: str, now_s: float) -> WatchedJob:
     """Note that the scheduler does not answer: nothing changes but how old our knowledge is."""
     since_s = job.stale_since_s if job.stale_since_s is not None else now_s
     return replace(job, stale_since_s=since_s, stale_why=why)
@@ -84,12 +88,12 @@ def unreachable(job: WatchedJob, why: str, now_s: float) -> WatchedJob:
 
 def _learn_shape(job: WatchedJob, rows: Sequence[QueueRow]) -> WatchedJob:
     """Widen the known index set of an array by what this reply lists."""
-    if job.scope:
+    if job.watched_part:
         return job
-    known = set(IndexSet.parse(job.expected))
+    known = set(IndexSet.parse(job.array_indices))
     listed = {row.ref.task for row in rows if row.ref.task is not None}
-    listed |= {index for row in rows if row.waiting for index in row.waiting}
-    return job if listed <= known else replace(job, expected=compact(list(known | listed)))
+    listed |= {index for row in rows if row.pending_indices for index in row.pending_indices}
+    return job if listed <= known else replace(job, array_indices=compact(list(known | listed)))
 
 
 def _leftovers(job: WatchedJob, rows: Sequence[QueueRow]) -> list[QueueRow]:
@@ -97,22 +101,26 @@ def _leftovers(job: WatchedJob, rows: Sequence[QueueRow]) -> list[QueueRow]:
     return [
         row
         for row in rows
-        if not row.ref.key and (job.expected if row.waiting is None else not row.state.is_alive)
+        if not row.ref.key and (job.array_indices if row.pending_indices is None else not row.state.is_alive)
     ]
 
 
 def _unlisted(job: WatchedJob, tasks: dict[str, Task], listed: set[str], waiting: IndexSet) -> list[str]:
     """Return the parts that should be somewhere, and that this reply does not list."""
-    expected = {str(index) for index in IndexSet.parse(job.expected) if index not in waiting}
+    expected = {str(index) for index in IndexSet.parse(job.array_indices) if index not in waiting}
     known = expected | {key for key in tasks if not (key.isdigit() and int(key) in waiting)}
     if not known and not listed and not waiting.spans:
-        known = {job.scope}
+        known = {job.watched_part}
     return sorted(known - listed)
 
 
 def _seen_waiting(tasks: dict[str, Task], row: QueueRow, asked_s: float) -> set[str]:
     """Update the parts known by themselves that one row says are waiting (again); return them."""
-    found = {key for key in tasks if key.isdigit() and row.waiting is not None and int(key) in row.waiting}
+    found = {
+        key
+        for key in tasks
+        if key.isdigit() and row.pending_indices is not None and int(key) in row.pending_indices
+    }
     for key in found:
         tasks[key] = _alive(tasks[key], row, asked_s)
     return found
@@ -123,28 +131,28 @@ def _seen(task: Task, row: QueueRow, asked_s: float, policy: Policy) -> Task:
         return _alive(task, row, asked_s)
     if task.end is not None:
         return task
-    seen = _remember(task, row.state, row.word, row.reason, asked_s)
-    inquiry = seen.inquiry or opened(asked_s, policy)
+    seen = _remember(task, row.state, row.raw_state, row.reason, asked_s)
+    inquiry = seen.inquiry or open_inquiry(asked_s, policy)
     return replace(
         seen,
-        own_id=row.own_id or seen.own_id,
+        raw_job_id=row.raw_job_id or seen.raw_job_id,
         submit_s=_later(row.submit_s, seen.submit_s),
         start_s=row.start_s or seen.start_s,
         limit_s=row.limit_s or seen.limit_s,
         nodes=row.nodes or seen.nodes,
-        inquiry=replace(inquiry, shown=row.state, shown_word=row.word, last_queue_s=asked_s),
+        inquiry=replace(inquiry, queue_state=row.state, queue_raw_state=row.raw_state, last_queue_s=asked_s),
     )
 
 
 def _alive(task: Task, row: QueueRow, asked_s: float) -> Task:
     """Note that the part lives; an end that was being looked into is undone by it."""
     again = task.submit_s is not None and row.submit_s is not None and row.submit_s > task.submit_s
-    seen = _remember(task, row.state, row.word, row.reason, asked_s, again=again)
+    seen = _remember(task, row.state, row.raw_state, row.reason, asked_s, again=again)
     return replace(
         seen,
-        own_id=row.own_id or seen.own_id,
+        raw_job_id=row.raw_job_id or seen.raw_job_id,
         submit_s=_later(row.submit_s, seen.submit_s),
-        start_s=row.start_s if row.waiting is None else None,
+        start_s=row.start_s if row.pending_indices is None else None,
         limit_s=row.limit_s or seen.limit_s,
         nodes=row.nodes,
         restarts=seen.restarts + 1 if again else seen.restarts,
@@ -164,18 +172,18 @@ def _remember(
     """Keep state and reason; a change of either, or the same in another run (``again``), becomes history."""
     if task.history and not again and (task.history[-1].state, task.history[-1].reason) == (word, reason):
         return task
-    history = (*task.history, Moment(word, at_s, reason))[-_HISTORY_LIMIT:]
-    return replace(task, state=state, word=word, reason=reason, history=history)
+    history = (*task.history, StateChange(word, at_s, reason))[-_HISTORY_LIMIT:]
+    return replace(task, state=state, raw_state=word, reason=reason, history=history)
 
 
 def _missing(task: Task, rest: Sequence[QueueRow], asked_s: float, policy: Policy) -> Task:
     """Look into a part that the reply does not list; what the rest of its array met, it met too."""
     if task.end is not None:
         return task
-    inquiry = replace(task.inquiry or opened(asked_s, policy), last_queue_s=asked_s)
+    inquiry = replace(task.inquiry or open_inquiry(asked_s, policy), last_queue_s=asked_s)
     for row in rest:
-        if not row.state.is_alive and _stands_for(row.waiting, task):
-            inquiry = replace(inquiry, rest=row.state, rest_word=row.word)
+        if not row.state.is_alive and _stands_for(row.pending_indices, task):
+            inquiry = replace(inquiry, remaining_tasks=row.state, remaining_raw_state=row.raw_state)
     return replace(task, inquiry=inquiry)
 
 
@@ -186,12 +194,12 @@ def _stands_for(indices: IndexSet | None, task: Task) -> bool:
     return task.key.isdigit() and int(task.key) in indices
 
 
-def opened(asked_s: float, policy: Policy) -> Inquiry:
+def open_inquiry(asked_s: float, policy: Policy) -> EndInquiry:
     """Begin to look for witnesses of an end."""
-    return Inquiry(asked_s, asked_s, next_ask_s=asked_s + policy.accounting_wait_s(0))
+    return EndInquiry(asked_s, asked_s, next_query_s=asked_s + policy.accounting_wait_s(0))
 
 
-def fold_record(job: WatchedJob, answer: RecordAnswer, now_s: float) -> WatchedJob:
+def apply_record(job: WatchedJob, answer: RecordAnswer, now_s: float) -> WatchedJob:
     """Take in what slurmctld remembers of the job: its name, its logs, true exit codes."""
     job = replace(job, record_asked_s=now_s)
     match answer:
@@ -200,7 +208,7 @@ def fold_record(job: WatchedJob, answer: RecordAnswer, now_s: float) -> WatchedJ
         case NotListed():
             return each_inquiry(job, lambda _, inquiry: _forgotten(inquiry))
         case told:
-            job = _without_namesake(job, told)
+            job = _drop_reused_id(job, told)
             records = [record for record in told if job.is_ours(record.submit_s)]
             return each_inquiry(
                 _counted(_described(job, records), records),
@@ -208,7 +216,7 @@ def fold_record(job: WatchedJob, answer: RecordAnswer, now_s: float) -> WatchedJ
             )
 
 
-def _forgotten(inquiry: Inquiry) -> Inquiry:
+def _forgotten(inquiry: EndInquiry) -> EndInquiry:
     """Note that slurmctld knows the job no more.
 
     Where its record said before that the job lives again, the end that the queue showed was that of an
@@ -217,7 +225,7 @@ def _forgotten(inquiry: Inquiry) -> Inquiry:
     inquiry = replace(inquiry, record_gone=True)
     if inquiry.record is None or not inquiry.record.state.is_alive:
         return inquiry
-    return replace(inquiry, record=None, shown=None, shown_word="")
+    return replace(inquiry, record=None, queue_state=None, queue_raw_state="")
 
 
 def _first_submission(job: WatchedJob, submitted_s: Sequence[int | None]) -> int | None:
@@ -226,7 +234,7 @@ def _first_submission(job: WatchedJob, submitted_s: Sequence[int | None]) -> int
     return min((moment_s for moment_s in submitted_s if moment_s is not None), default=None)
 
 
-def _without_namesake(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
+def _drop_reused_id(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
     """Forget what was learnt from a later job of the same id, to which a slurmctld without its state gave it.
 
     A requeue is a later submission too, but Slurm counts those; who was submitted later and never
@@ -247,7 +255,7 @@ def _without_namesake(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
         key: replace(
             task,
             state=JobState.UNKNOWN,
-            word=JobState.UNKNOWN,
+            raw_state=JobState.UNKNOWN,
             submit_s=job.submitted_s,
             inquiry=None,
             end=None,
@@ -261,7 +269,9 @@ def _without_namesake(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
 
 
 def _described(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
-    mine = [record for record in records if not job.scope or record.ref.key == job.scope] or list(records)
+    mine = [
+        record for record in records if not job.watched_part or record.ref.key == job.watched_part
+    ] or list(records)
     if not mine:
         return job
     first = mine[0]
@@ -283,7 +293,7 @@ def _counted(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
     Slurm counts as soon as it is asked to requeue, and stamps the submission when the old run is cleaned up:
     a record from in between would have the same restart counted twice.
     """
-    told = {record.ref.key: record for record in records if record.waiting is None}
+    told = {record.ref.key: record for record in records if record.pending_indices is None}
     tasks = {
         key: replace(
             task,
@@ -296,11 +306,15 @@ def _counted(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
     return replace(job, tasks={**job.tasks, **tasks})
 
 
-def _recorded(task: Task, inquiry: Inquiry, records: Sequence[Record]) -> Inquiry:
+def _recorded(task: Task, inquiry: EndInquiry, records: Sequence[Record]) -> EndInquiry:
     mine = [
         record
         for record in records
-        if (record.ref.key == task.key if record.waiting is None else _stands_for(record.waiting, task))
+        if (
+            record.ref.key == task.key
+            if record.pending_indices is None
+            else _stands_for(record.pending_indices, task)
+        )
     ]
     return replace(inquiry, record=mine[-1]) if mine else replace(inquiry, record_gone=True)
 

@@ -10,16 +10,16 @@ _SLACK_S = 1.0
 _LONGEST_WAIT_S = 21_600.0  # between two attempts of anything: a later appointment was made by another clock
 
 
-def not_after(job: WatchedJob, now_s: float) -> WatchedJob:
+def clamp_to_now(job: WatchedJob, now_s: float) -> WatchedJob:
     """Return a job whose past lies in the past; the job itself, unless the clock was set back."""
-    if max(job.taken_s, job.answered_s or 0.0) <= now_s + _SLACK_S:
+    if max(job.registered_s, job.answered_s or 0.0) <= now_s + _SLACK_S:
         return job
     outbox = tuple(
-        replace(owed, next_try_s=min(owed.next_try_s, now_s + _LONGEST_WAIT_S)) for owed in job.outbox
+        replace(entry, next_try_s=min(entry.next_try_s, now_s + _LONGEST_WAIT_S)) for entry in job.outbox
     )
     return replace(
         job,
-        taken_s=min(job.taken_s, now_s - _SLACK_S),
+        registered_s=min(job.registered_s, now_s - _SLACK_S),
         answered_s=None if job.answered_s is None else min(job.answered_s, now_s - _SLACK_S),
         record_asked_s=min(job.record_asked_s, now_s - _SLACK_S),
         stale_since_s=None if job.stale_since_s is None else min(job.stale_since_s, now_s),
@@ -38,6 +38,6 @@ def _task(task: Task, now_s: float) -> Task:
         task.inquiry,
         since_s=min(task.inquiry.since_s, now_s),
         last_queue_s=min(task.inquiry.last_queue_s, now_s),
-        next_ask_s=min(task.inquiry.next_ask_s, now_s),
+        next_query_s=min(task.inquiry.next_query_s, now_s),
     )
     return replace(task, inquiry=inquiry)

@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import ClassVar
 
-from jobmon_core.domain.delivery.outbox import Owed
+from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.slurm.job_ids import JobRef, ref_of
 from jobmon_core.domain.slurm.rows import AccountingRow, Record, Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome, Phase
 
 
-class Witness(StrEnum):
+class Source(StrEnum):
     """Who said that a job ended."""
 
     QUEUE = "squeue"
@@ -27,7 +28,7 @@ class Witness(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class StateChange:
     """A state that a part was in, from when it was seen."""
 
     state: str  # Slurm's word
@@ -39,10 +40,12 @@ class Moment:
 class End:
     """How one part ended, and on whose word."""
 
+    JSON_KEYS: ClassVar[dict[str, str]] = {"raw_state": "word", "source": "witness"}
+
     state: JobState
-    word: str  # Slurm's own, e.g. ``CANCELLED by 1000``
+    raw_state: str  # Slurm's own, e.g. ``CANCELLED by 1000``
     outcome: Outcome
-    witness: Witness
+    source: Source
     exit_code: int | None = None
     exit_code_exact: bool = (
         True  # False where only sacct told it, which prints codes of 128 and more less 128
@@ -66,53 +69,68 @@ class End:
         return max(0, self.ended_s - self.started_s)
 
 
-class Ledger(StrEnum):
+class AccountingStatus(StrEnum):
     """How accounting last answered the question about a part."""
 
-    UNASKED = "unasked"
-    SILENT = "silent"  # it answered, and knows no end of this run
+    NOT_ASKED = "unasked"
+    NO_RECORD = "silent"  # it answered, and knows no end of this run
     UNREACHABLE = "unreachable"
     DISABLED = "disabled"
-    TOLD = "told"
+    FOUND = "told"
 
 
 @dataclass(frozen=True, slots=True)
-class Inquiry:
+class EndInquiry:
     """The search for a witness, from the moment a part left the queue or showed an end there."""
+
+    JSON_KEYS: ClassVar[dict[str, str]] = {
+        "queue_state": "shown",
+        "queue_raw_state": "shown_word",
+        "accounting": "ledger",
+        "accounting_error": "ledger_why",
+        "attempts": "asked",
+        "next_query_s": "next_ask_s",
+        "remaining_tasks": "rest",
+        "remaining_raw_state": "rest_word",
+        "siblings_found": "siblings_told",
+        "accounting_is_fresh": "ledger_is_fresh",
+    }
 
     since_s: float
     last_queue_s: float  # the latest queue reply that did not show it alive
-    shown: JobState | None = None  # the end that the queue shows; None where it lists the part no more
-    shown_word: str = ""
+    queue_state: JobState | None = None  # the end that the queue shows; None where it lists the part no more
+    queue_raw_state: str = ""
     record: Record | None = None
     record_gone: bool = False  # slurmctld answered that it does not know the job
-    ledger: Ledger = Ledger.UNASKED
+    accounting: AccountingStatus = AccountingStatus.NOT_ASKED
     row: AccountingRow | None = None
-    ledger_why: str = ""  # why accounting did not answer, in its own words
-    asked: int = 0  # how often accounting answered or failed to
-    next_ask_s: float = 0.0
-    rest: JobState | None = None  # the end of an array's waiting tasks, which may include this one
-    rest_word: str = ""
-    siblings_told: bool = False  # accounting knows other tasks of the same array
-    ledger_is_fresh: bool = False  # and of one of them something newer than this inquiry
+    accounting_error: str = ""  # why accounting did not answer, in its own words
+    attempts: int = 0  # how often accounting answered or failed to
+    next_query_s: float = 0.0
+    remaining_tasks: JobState | None = None  # the end of an array's waiting tasks, which may include this one
+    remaining_raw_state: str = ""
+    siblings_found: bool = False  # accounting knows other tasks of the same array
+    accounting_is_fresh: bool = False  # and of one of them something newer than this inquiry
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """One part of a job that ends on its own: the job itself, an array task, a het component."""
 
+    JSON_KEYS: ClassVar[dict[str, str]] = {"raw_state": "word", "raw_job_id": "own_id"}
+
     key: str  # see JobRef.key
     state: JobState = JobState.UNKNOWN
-    word: str = ""
+    raw_state: str = ""
     reason: str = ""
-    own_id: int | None = None
+    raw_job_id: int | None = None
     submit_s: int | None = None  # of the present run: a requeue resets it
     start_s: int | None = None
     limit_s: int | None = None
     nodes: str = ""
     restarts: int = 0
-    history: tuple[Moment, ...] = ()
-    inquiry: Inquiry | None = None
+    history: tuple[StateChange, ...] = ()
+    inquiry: EndInquiry | None = None
     end: End | None = None
     diagnosis: Diagnosis | None = None
 
@@ -132,25 +150,37 @@ class Task:
 class LogPaths:
     """Where the job writes, as templates with Slurm's ``%`` patterns; empty where not known yet."""
 
+    JSON_KEYS: ClassVar[dict[str, str]] = {"source": "told_by"}
+
     stdout: str = ""
     stderr: str = ""
-    told_by: str = ""  # "the user", "Slurm", or "the script"
+    source: str = ""  # "the user", "Slurm", or "the script"
 
 
 @dataclass(frozen=True, slots=True)
 class WatchedJob:
     """Everything that is kept about one submission: the content of its state file."""
 
+    JSON_KEYS: ClassVar[dict[str, str]] = {
+        "registered_s": "taken_s",
+        "watched_part": "scope",
+        "array_indices": "expected",
+        "pending_indices": "waiting",
+        "pending_reason": "waiting_reason",
+        "alerted": "noticed",
+        "unwatched_s": "dropped_s",
+    }
+
     id: str  # the name of its state file, without suffix
     job_id: int
-    taken_s: float  # when jobmon took it on
+    registered_s: float  # when jobmon took it on
     not_before_s: float = 0.0  # no run of this job was submitted earlier: the id may have been another's
     not_after_s: float | None = None  # nor later: Slurm lost it and gave its id to another
     submitted_s: int | None = None  # the first submission of it that was seen; a requeue is a later one
     backend: str = "slurm"
     cluster: str = ""
     remote: bool = False  # submitted with -M: questions must name the cluster
-    scope: str = ""  # the one part that is watched; empty for all
+    watched_part: str = ""  # the one part that is watched; empty for all
     user: str = ""
     name: str = ""
     partition: str = ""
@@ -158,50 +188,50 @@ class WatchedJob:
     command: str = ""
     batch_host: str = ""
     logs: LogPaths = LogPaths()
-    expected: str = ""  # the indices of an array, as Slurm announced them
-    waiting: str = ""  # those of them that have not started
-    waiting_reason: str = ""  # why not, in Slurm's word
+    array_indices: str = ""  # the indices of an array, as Slurm announced them
+    pending_indices: str = ""  # those of them that have not started
+    pending_reason: str = ""  # why not, in Slurm's word
     tasks: dict[str, Task] = field(default_factory=dict)
     record_asked_s: float = 0.0  # when slurmctld was last asked for the job's record
     answered_s: float | None = None  # when the scheduler last answered about this job
     stale_since_s: float | None = None  # since when it does not answer
     stale_why: str = ""
     outage_s: float | None = None  # since when, if this job told the user that it does not; see `outage`
-    noticed: tuple[str, ...] = ()  # what the user was told while the job lives
-    outbox: tuple[Owed, ...] = ()
+    alerted: tuple[str, ...] = ()  # what the user was told while the job lives
+    outbox: tuple[OutboxEntry, ...] = ()
     concluded_s: float | None = None  # when the final messages were made
-    dropped_s: float | None = None  # when the user stopped the monitoring
+    unwatched_s: float | None = None  # when the user stopped the monitoring
 
     @property
     def ref(self) -> JobRef:
         """The job, or the one part of it, that is watched."""
-        return ref_of(self.job_id, self.scope)
+        return ref_of(self.job_id, self.watched_part)
 
     @property
     def is_array(self) -> bool:
         """Whether this job is an array, of which not just one task is watched."""
-        return bool(self.expected) and not self.scope
+        return bool(self.array_indices) and not self.watched_part
 
     @property
     def ended(self) -> bool:
         """Whether every part ended."""
-        return bool(self.tasks) and not self.waiting and all(task.end for task in self.tasks.values())
+        return bool(self.tasks) and not self.pending_indices and all(task.end for task in self.tasks.values())
 
     @property
     def closed(self) -> bool:
         """Whether nothing is left to watch: told, or dropped by the user."""
-        return self.concluded_s is not None or self.dropped_s is not None
+        return self.concluded_s is not None or self.unwatched_s is not None
 
     @property
     def finished(self) -> bool:
         """Whether its monitor may leave: dropped, or told with nothing more to tell."""
-        owes = self.outage_s is not None or any(owed.is_open for owed in self.outbox)
-        return self.dropped_s is not None or (self.closed and not owes)
+        owes = self.outage_s is not None or any(entry.is_open for entry in self.outbox)
+        return self.unwatched_s is not None or (self.closed and not owes)
 
     @property
     def undelivered(self) -> int:
         """How many messages are owed or were given up."""
-        return sum(1 for owed in self.outbox if owed.delivered_s is None)
+        return sum(1 for entry in self.outbox if entry.delivered_s is None)
 
     @property
     def outcome(self) -> Outcome | None:

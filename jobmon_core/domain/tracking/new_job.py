@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 BACKENDS = ("slurm", "local")  # the first is the default
 
@@ -14,9 +15,11 @@ class NewJob:
     A module of its own, because `jobmon submit` must add little to sbatch's own time.
     """
 
+    JSON_KEYS: ClassVar[dict[str, str]] = {"registered_s": "taken_s"}
+
     id: str
     job_id: int
-    taken_s: float  # Unix seconds
+    registered_s: float  # Unix seconds
     not_before_s: float  # likewise
     backend: str
     cluster: str = ""

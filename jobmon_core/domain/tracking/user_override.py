@@ -6,17 +6,17 @@ import re
 from dataclasses import dataclass, replace
 
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Witness
+from jobmon_core.domain.tracking.model import End, Source
 
 _UID = re.compile(r"\bby ([0-9]{1,10})")
 _EXIT = re.compile(r"([0-9]{1,3})(?::([0-9]{1,3}))?")
 _HIGHEST = 255
 
-NOTHING_KNOWN = End(JobState.UNKNOWN, "", Outcome.UNKNOWN, Witness.NOBODY)
+NOTHING_KNOWN = End(JobState.UNKNOWN, "", Outcome.UNKNOWN, Source.NOBODY)
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class UserOverride:
     """A state, an exit, both or neither."""
 
     state: JobState | None = None
@@ -25,7 +25,7 @@ class Statement:
     signal: int | None = None
 
     @classmethod
-    def read(cls, state: str | None, exit_code: str | None) -> Statement:
+    def parse(cls, state: str | None, exit_code: str | None) -> UserOverride:
         """Read ``CANCELLED by 1000`` and ``1:0``, as sacct prints them; None where the user says nothing.
 
         Raises:
@@ -40,12 +40,12 @@ class Statement:
             raise ValueError(f"{exit_code!r} is no exit code; expected N or N:SIGNAL, as sacct prints: 1:0")
         return replace(said, exit_code=numbers[0], signal=numbers[1])
 
-    def over(self, end: End) -> End:
+    def apply_to(self, end: End) -> End:
         """Return an end as it is when the user is right."""
         if self.state is not None:
             same = self.state is end.state
             by = self.cancelled_by if self.cancelled_by is not None or not same else end.cancelled_by
-            end = replace(end, state=self.state, word=self.state, cancelled_by=by)
+            end = replace(end, state=self.state, raw_state=self.state, cancelled_by=by)
         if self.exit_code is None:
             return end
         end = replace(
@@ -57,13 +57,13 @@ class Statement:
         )
         # the reverse does not hold: what reached its time limit has an exit code of 0 too
         failed = end.state is JobState.UNKNOWN and (end.exit_code or end.signal)
-        return replace(end, state=JobState.FAILED, word=JobState.FAILED) if failed else end
+        return replace(end, state=JobState.FAILED, raw_state=JobState.FAILED) if failed else end
 
 
-def _state(words: str) -> Statement:
+def _state(words: str) -> UserOverride:
     state = JobState.from_slurm(words)
     if state is JobState.UNKNOWN and words.strip().upper() != JobState.UNKNOWN:
         ends = ", ".join(each for each in JobState if not each.is_alive)
         raise ValueError(f"{words!r} is no state of Slurm; ends are {ends}")
     by = _UID.search(words)
-    return Statement(state, int(by[1]) if by else None)
+    return UserOverride(state, int(by[1]) if by else None)

@@ -6,15 +6,15 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.channels import Ping
-from jobmon_core.notify.base import Outgoing
+from jobmon_core.domain.channels import Mentions
+from jobmon_core.notify.base import HttpRequest
 from jobmon_core.notify.discord import payload as discord_payload
-from jobmon_core.notify.discord.responses import verdict
+from jobmon_core.notify.discord.responses import receipt_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jobmon_core.domain.delivery.outbox import Owed, Receipt
+    from jobmon_core.domain.delivery.outbox import OutboxEntry, Receipt
     from jobmon_core.domain.webhook import Webhook
     from jobmon_core.notify.base import Answer, Post
     from jobmon_core.notify.discord.limits import Payload
@@ -30,7 +30,7 @@ class DiscordChannel:
     webhook: Webhook
     send: Post
     version: str
-    ping: Ping = field(default_factory=Ping)
+    mentions: Mentions = field(default_factory=Mentions)
     timeout_s: float = _TIMEOUT_S
 
     @property
@@ -38,13 +38,13 @@ class DiscordChannel:
         """Discord, the host and the end of the webhook's id."""
         return f"Discord ({self.webhook})"
 
-    def payload(self, owed: Owed) -> Payload:
+    def payload(self, entry: OutboxEntry) -> Payload:
         """Return what is owed as Discord's JSON; in the plain form where the full one was refused."""
-        return discord_payload.plain(owed) if owed.plain else discord_payload.full(owed, self.ping)
+        return discord_payload.plain(entry) if entry.plain else discord_payload.full(entry, self.mentions)
 
-    def verdict(self, answer: Answer) -> Receipt:
+    def receipt(self, answer: Answer) -> Receipt:
         """Judge what came of a post."""
-        return verdict(answer)
+        return receipt_for(answer)
 
     def post(self, payload: Mapping[str, object]) -> Answer:
         """Send a payload, once.
@@ -52,7 +52,7 @@ class DiscordChannel:
         The user agent has the form that Discord asks for: it shuts out some that name a mere library.
         """
         return self.send(
-            Outgoing(
+            HttpRequest(
                 url=self.webhook.url,
                 receiver=str(self.webhook),
                 body=json.dumps(payload).encode(),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Required, TypedDict
 
 
-class Field(TypedDict):
+class EmbedField(TypedDict):
     """One named value of an embed; neither may be empty."""
 
     name: str
@@ -30,12 +30,12 @@ class Embed(TypedDict, total=False):
     title: Required[str]
     color: Required[int]
     description: str
-    fields: list[Field]
+    fields: list[EmbedField]
     footer: Footer
     timestamp: str  # ISO 8601 with an offset
 
 
-class Mentions(TypedDict, total=False):
+class AllowedMentions(TypedDict, total=False):
     """Who may be woken: an empty ``parse`` means nobody but those listed."""
 
     parse: Required[list[str]]
@@ -47,7 +47,7 @@ class Payload(TypedDict, total=False):
     """The body of a request."""
 
     username: Required[str]
-    allowed_mentions: Required[Mentions]
+    allowed_mentions: Required[AllowedMentions]
     content: str
     embeds: list[Embed]
 

@@ -10,8 +10,8 @@ import math
 from dataclasses import dataclass
 from typing import assert_never
 
-from jobmon_core.domain.delivery.outbox import Receipt, Verdict
-from jobmon_core.notify.base import Answer, MaybeSent, NotSent, Reply
+from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt
+from jobmon_core.notify.base import Answer, HttpResponse, MaybeSent, NotSent
 from jobmon_core.notify.discord.markdown import cut_middle, one_line
 
 _BAN_S = 600.0  # a ban names no wait; asking sooner prolongs it
@@ -35,7 +35,7 @@ _PATIENCE = "Nothing, unless it lasts: then see https://discordstatus.com. jobmo
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class ResponseAdvice:
     """A receipt, and what the user can do about it; ``advice`` is empty where all is well."""
 
     receipt: Receipt
@@ -46,12 +46,16 @@ class Ruling:
 class _Row:
     """One line of the table of verdicts."""
 
-    verdict: Verdict
+    verdict: DeliveryOutcome
     why: str
     advice: str
 
 
-_DEAD, _LATER, _REFUSED = Verdict.CHANNEL_DEAD, Verdict.TRY_AGAIN, Verdict.REFUSED_BODY
+_DEAD, _LATER, _REFUSED = (
+    DeliveryOutcome.CHANNEL_DEAD,
+    DeliveryOutcome.TRY_AGAIN,
+    DeliveryOutcome.REFUSED_BODY,
+)
 
 # Discord's own code is the more exact, so it is asked first.
 _BY_CODE = {
@@ -95,33 +99,35 @@ class _Problem:
     retry_after: object = None
 
 
-def judge(answer: Answer) -> Ruling:
+def interpret_response(answer: Answer) -> ResponseAdvice:
     """Return the verdict on what came of a post, and what to do about it."""
     match answer:
         case NotSent(why):
-            return Ruling(Receipt(Verdict.TRY_AGAIN, why, for_all=True), _NETWORK)
+            return ResponseAdvice(Receipt(DeliveryOutcome.TRY_AGAIN, why, for_all=True), _NETWORK)
         case MaybeSent(why):
-            return Ruling(Receipt(Verdict.MAYBE_DELIVERED, why), f"Look whether it arrived. {_NETWORK}")
-        case Reply():
+            return ResponseAdvice(
+                Receipt(DeliveryOutcome.MAYBE_DELIVERED, why), f"Look whether it arrived. {_NETWORK}"
+            )
+        case HttpResponse():
             return _judge_reply(answer)
         case _:
             assert_never(answer)
 
 
-def verdict(answer: Answer) -> Receipt:
+def receipt_for(answer: Answer) -> Receipt:
     """Return what came of a post."""
-    return judge(answer).receipt
+    return interpret_response(answer).receipt
 
 
 def advice_for(answer: Answer) -> str:
     """Return what the user can do about an answer; empty where the message was delivered."""
-    return judge(answer).advice
+    return interpret_response(answer).advice
 
 
-def _judge_reply(reply: Reply) -> Ruling:
+def _judge_reply(reply: HttpResponse) -> ResponseAdvice:
     """Judge an answer by its status and by the code that Discord put into its body."""
     if 200 <= reply.status < 300:  # noqa: PLR2004 - the classes of HTTP
-        return Ruling(Receipt(Verdict.DELIVERED))
+        return ResponseAdvice(Receipt(DeliveryOutcome.DELIVERED))
     problem = _problem(reply.body)
     wait_s = _longest(reply.headers.get("retry-after"), problem.retry_after)
     if reply.status == 429:  # noqa: PLR2004 - the classes of HTTP
@@ -129,10 +135,10 @@ def _judge_reply(reply: Reply) -> Ruling:
     row = _row(reply, problem)
     detail = f"{reply.status}, {problem.text}" if problem.text else str(reply.status)
     why = cut_middle(f"{row.why} ({detail})", _WHY_LIMIT)
-    return Ruling(Receipt(row.verdict, why, wait_s if row.verdict is _LATER else None), row.advice)
+    return ResponseAdvice(Receipt(row.verdict, why, wait_s if row.verdict is _LATER else None), row.advice)
 
 
-def _row(reply: Reply, problem: _Problem) -> _Row:
+def _row(reply: HttpResponse, problem: _Problem) -> _Row:
     """Find the line of the table for a refusal."""
     if problem.code in _BY_CODE:
         return _BY_CODE[problem.code]
@@ -145,14 +151,14 @@ def _row(reply: Reply, problem: _Problem) -> _Row:
     return _REDIRECT if reply.status < 400 else _OTHER  # noqa: PLR2004 - the classes of HTTP
 
 
-def _limited(wait_s: float | None) -> Ruling:
+def _limited(wait_s: float | None) -> ResponseAdvice:
     """Judge a 429. One without a wait comes from the gate before Discord: a ban of this address."""
     if wait_s is None:
         why = f"this network address is blocked for too many requests; next try in {_BAN_S:g} s"
-        receipt = Receipt(Verdict.TRY_AGAIN, why, _BAN_S, for_all=True)
-        return Ruling(receipt, f"{_WAIT} Others here may be the cause.")
+        receipt = Receipt(DeliveryOutcome.TRY_AGAIN, why, _BAN_S, for_all=True)
+        return ResponseAdvice(receipt, f"{_WAIT} Others here may be the cause.")
     why = f"Discord limits how fast messages may come; next try in {wait_s:g} s"
-    return Ruling(Receipt(Verdict.TRY_AGAIN, why, wait_s, for_all=True), _WAIT)
+    return ResponseAdvice(Receipt(DeliveryOutcome.TRY_AGAIN, why, wait_s, for_all=True), _WAIT)
 
 
 def _longest(*waits: object) -> float | None:

@@ -6,7 +6,7 @@ A small one proves little: the message that fails is the one about a failure, fo
 from __future__ import annotations
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Fact, Message, Tone
+from jobmon_core.domain.delivery.outbox import Field, Message, Tone
 
 _LONG = "This text is long on purpose: it has to be cut to fit. "
 _NASTY = "*bold* _line_ `code` [link](x) <@1> <t:1:R> @everyone \x1b[31mred\x1b[0m"
@@ -22,17 +22,17 @@ def worst_case_message(route: Route, now_s: int = 0) -> Message:
         now_s: When it is made, Unix seconds.
     """
     value = _NASTY + _LONG * 40
-    named = tuple(Fact(f"Fact {number} {_NASTY} {_LONG * 5}", value) for number in range(2, _FACTS))
+    named = tuple(Field(f"Fact {number} {_NASTY} {_LONG * 5}", value) for number in range(2, _FACTS))
     return Message(
         id=f"test-{route}",
         route=route,
         tone=Tone.SUCCESS if route is Route.SUCCESS else Tone.FAILURE,
         title=f"jobmon test of the {route} channel: the largest message it can send. {_LONG * 10}",
         summary=f"If you can read this, real messages will arrive too. {_NASTY} {_LONG * 50}",
-        facts=(Fact("Sent", at_s=now_s), *named),
+        fields=(Field("Sent", at_s=now_s), *named),
         cause=f"No job failed: this is a test. {_LONG * 50}",
         evidence=tuple(f"10%\rline {number}: ```{_NASTY}``` {_LONG}" for number in range(1, _LINES)),
         advice=f"Nothing. {_LONG * 50}",
         log_path="/" + "a-long-folder/" * 100 + "job.log",
-        made_s=now_s,
+        created_s=now_s,
     )

@@ -14,7 +14,7 @@ _MOST_ZEROS = 32 * 2**20  # bytes of zeros at the end of a file that are stepped
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class ByteRange:
     """Bytes of a log that follow one another."""
 
     data: bytes
@@ -23,7 +23,7 @@ class Passage:
     begins_line: bool = True
     note: str = ""  # what hindered the reading, as the end of a sentence on the path
 
-    def without_cut_start(self) -> Passage:
+    def without_cut_start(self) -> ByteRange:
         """Leave out a first line whose beginning is missing, unless there is no other."""
         end = -1 if self.begins_line else self.data.find(b"\n")
         rest = self.data[end + 1 :]
@@ -32,27 +32,27 @@ class Passage:
         lines_before = None if self.lines_before is None else self.lines_before + 1
         return replace(self, data=rest, lines_before=lines_before, begins_line=True)
 
-    def without_cut_end(self) -> Passage:
+    def without_cut_end(self) -> ByteRange:
         """Leave out a last line whose end may be missing, unless there is no other."""
         if self.complete:
             return self
         return replace(self, data=self.data[: self.data.rfind(b"\n") + 1] or self.data)
 
 
-def start_of(file: RegularFile, max_bytes: int) -> Passage:
+def start_of(file: RegularFile, max_bytes: int) -> ByteRange:
     """Return the first ``max_bytes`` of a file."""
     data = file.read_at(0, max_bytes)
-    return Passage(data, complete=len(data) >= file.size)
+    return ByteRange(data, complete=len(data) >= file.size)
 
 
-def end_of(file: RegularFile, max_bytes: int) -> Passage:
+def end_of(file: RegularFile, max_bytes: int) -> ByteRange:
     """Return the last ``max_bytes`` of a file; zeros behind its text are stepped over.
 
     The lines before are counted where that takes no longer than a glance.
     """
     end = _end_of_text(file)
     start = max(0, end - max_bytes)
-    return Passage(
+    return ByteRange(
         file.read_at(start, end - start),
         complete=start == 0,
         lines_before=_line_ends(file, start) if start <= _MOST_COUNTED else None,

@@ -6,7 +6,7 @@ import zlib
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from jobmon_core.observe.logs.byte_ranges import Passage
+from jobmon_core.observe.logs.byte_ranges import ByteRange
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +36,7 @@ def is_packed(file: RegularFile) -> bool:
     return file.read_at(0, len(_MAGIC)) == _MAGIC
 
 
-def unpacked_start(file: RegularFile, max_bytes: int) -> Passage:
+def unpacked_start(file: RegularFile, max_bytes: int) -> ByteRange:
     """Return the first ``max_bytes`` of what a file unpacks to.
 
     Raises:
@@ -49,10 +49,10 @@ def unpacked_start(file: RegularFile, max_bytes: int) -> Passage:
         if len(kept) > max_bytes:
             break
     complete = len(kept) <= max_bytes and not unpacking.fault
-    return Passage(bytes(kept[:max_bytes]), complete, note=unpacking.fault)
+    return ByteRange(bytes(kept[:max_bytes]), complete, note=unpacking.fault)
 
 
-def unpacked_end(file: RegularFile, max_bytes: int) -> Passage:
+def unpacked_end(file: RegularFile, max_bytes: int) -> ByteRange:
     """Return the last ``max_bytes`` of what a file unpacks to, or of what could be unpacked.
 
     Raises:
@@ -80,10 +80,10 @@ class _Window:
         if len(self._kept) >= 2 * self._size:  # seldom, as what is left must be moved
             self._trim()
 
-    def passage(self, fault: str) -> Passage:
+    def passage(self, fault: str) -> ByteRange:
         self._trim()
         whole = self._whole and not fault
-        return Passage(bytes(self._kept), whole, self._passed_lines, self._begins_line, fault)
+        return ByteRange(bytes(self._kept), whole, self._passed_lines, self._begins_line, fault)
 
     def _trim(self) -> None:
         excess = len(self._kept) - self._size

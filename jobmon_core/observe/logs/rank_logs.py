@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.observe.logs.read import LogPart, read_tail
-from jobmon_core.observe.logs.scan_dirs import Budget, Found, is_folder, own_file, tree
+from jobmon_core.observe.logs.scan_dirs import Found, ScanBudget, is_folder, own_file, tree
 from jobmon_core.observe.logs.torchrun import (
     ERROR_FILE,
     NAMES,
@@ -42,7 +42,7 @@ def rank_logs(log_paths: Sequence[str], job_id: int | None, texts: Iterable[str]
         texts: the lines of the main logs, for the paths that torchrun prints.
     """
     places = sorted({str(Path(path).parent) for path in log_paths if path})
-    budget = Budget()
+    budget = ScanBudget()
     found = files_named_in(texts, places, budget)
     if job_id is not None:
         found += [file for place in places for file in _named_after(job_id, place, budget)]
@@ -65,7 +65,7 @@ def _identity(path: str) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-def _named_after(job_id: int, place: str, budget: Budget) -> list[Found]:
+def _named_after(job_id: int, place: str, budget: ScanBudget) -> list[Found]:
     """Return the logs of a job in the folder of its main logs, and those in folders of the job there."""
     has_id = re.compile(rf"(?<!\d){job_id}(?!\d)").search
     if has_id(Path(place).name):

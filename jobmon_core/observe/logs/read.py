@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.diagnosis.log_lines import Excerpt
+from jobmon_core.domain.diagnosis.log_lines import LogExcerpt
 from jobmon_core.domain.diagnosis.log_text import clean_lines, is_binary
-from jobmon_core.observe.logs.byte_ranges import Passage, end_of, start_of
+from jobmon_core.observe.logs.byte_ranges import ByteRange, end_of, start_of
 from jobmon_core.observe.logs.gzip import is_packed, unpacked_end, unpacked_start
 from jobmon_core.observe.logs.open_file import RegularFile, Unreadable, regular_file
 from jobmon_core.observe.logs.rotated import standing_in_for
@@ -27,7 +27,7 @@ HEAD_BYTES = 128 * 1024
 class LogPart:
     """Lines from one end of a log, cleaned for reading."""
 
-    excerpt: Excerpt
+    excerpt: LogExcerpt
     size: int = 0  # bytes of the file, as it lies on the disk
     problem: str = ""  # why there are no lines, as the end of a sentence on the path; empty if all is well
     complete: bool = False  # these are all lines of the log
@@ -48,31 +48,31 @@ def read_head(path: str, max_bytes: int = HEAD_BYTES) -> LogPart:
     return _read(path, lambda file: _head(file, max_bytes).without_cut_end())
 
 
-def _tail(file: RegularFile, max_bytes: int) -> Passage:
+def _tail(file: RegularFile, max_bytes: int) -> ByteRange:
     return unpacked_end(file, max_bytes) if is_packed(file) else end_of(file, max_bytes)
 
 
-def _head(file: RegularFile, max_bytes: int) -> Passage:
+def _head(file: RegularFile, max_bytes: int) -> ByteRange:
     return unpacked_start(file, max_bytes) if is_packed(file) else start_of(file, max_bytes)
 
 
-def _read(path: str, choose: Callable[[RegularFile], Passage]) -> LogPart:
+def _read(path: str, choose: Callable[[RegularFile], ByteRange]) -> LogPart:
     path = standing_in_for(path)
     try:
         with regular_file(path) as file:
             passage = choose(file)
             size = file.size
     except Unreadable as unreadable:
-        return LogPart(Excerpt(path), problem=str(unreadable))
+        return LogPart(LogExcerpt(path), problem=str(unreadable))
     problem = _why_no_text(passage)
     if problem:
-        return LogPart(Excerpt(path), size, problem)
+        return LogPart(LogExcerpt(path), size, problem)
     first = None if passage.lines_before is None else passage.lines_before + 1
-    excerpt = Excerpt(path, clean_lines(passage.data), first)
+    excerpt = LogExcerpt(path, clean_lines(passage.data), first)
     return LogPart(excerpt, size, complete=passage.complete, note=passage.note)
 
 
-def _why_no_text(passage: Passage) -> str:
+def _why_no_text(passage: ByteRange) -> str:
     if not passage.data:
         return passage.note or "is empty"
     if not passage.data.strip(b"\x00"):

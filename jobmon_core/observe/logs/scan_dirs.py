@@ -24,7 +24,7 @@ class Found:
     identity: tuple[int, int]  # device and inode: one file, whatever its names
 
 
-class Budget:
+class ScanBudget:
     """How many more entries of folders may be looked at."""
 
     def __init__(self) -> None:
@@ -60,13 +60,13 @@ def own_file(path: str) -> Found | None:
     return Found(path, status.st_mtime_ns, (status.st_dev, status.st_ino))
 
 
-def own_files(folder: str, wanted: Callable[[str], bool], budget: Budget) -> list[Found]:
+def own_files(folder: str, wanted: Callable[[str], bool], budget: ScanBudget) -> list[Found]:
     """Return the files of this user in a folder whose names are ``wanted``."""
     paths = [entry.path for entry in budget.entries(folder) if wanted(entry.name)]
     return [found for path in paths if (found := own_file(path))]
 
 
-def tree(folder: str, wanted: Callable[[str], bool], budget: Budget, levels: int) -> list[Found]:
+def tree(folder: str, wanted: Callable[[str], bool], budget: ScanBudget, levels: int) -> list[Found]:
     """Return what ``own_files`` finds in a folder and in those within it, ``levels`` folders in all."""
     found: list[Found] = []
     level = [folder]

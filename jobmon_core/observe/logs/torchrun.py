@@ -13,10 +13,10 @@ from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.diagnosis.log_lines import Excerpt
+from jobmon_core.domain.diagnosis.log_lines import LogExcerpt
 from jobmon_core.domain.diagnosis.log_text import clean_lines
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
-from jobmon_core.observe.logs.scan_dirs import Budget, Found, is_folder, own_file, own_files
+from jobmon_core.observe.logs.scan_dirs import Found, ScanBudget, is_folder, own_file, own_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ _ATTEMPT = re.compile(r"attempt_(\d{1,9})")
 _RANK = re.compile(r"(\d{1,9})")
 
 
-def files_named_in(texts: Iterable[str], places: Sequence[str], budget: Budget) -> list[Found]:
+def files_named_in(texts: Iterable[str], places: Sequence[str], budget: ScanBudget) -> list[Found]:
     """Return the files of the workers that the lines of a log lead to.
 
     Args:
@@ -76,7 +76,7 @@ def _paths(texts: Iterable[str]) -> Iterable[str]:
     return found
 
 
-def _files_of_run(folder: str, budget: Budget) -> list[Found]:
+def _files_of_run(folder: str, budget: ScanBudget) -> list[Found]:
     """Return the files in ``folder/attempt_N/RANK``, those of the newest attempt first."""
     return [
         file
@@ -86,7 +86,7 @@ def _files_of_run(folder: str, budget: Budget) -> list[Found]:
     ]
 
 
-def _numbered(folder: str, name: re.Pattern[str], budget: Budget) -> list[str]:
+def _numbered(folder: str, name: re.Pattern[str], budget: ScanBudget) -> list[str]:
     """Return the folders in ``folder`` whose names are like ``name``, in the order of their numbers."""
     matches = [(name.fullmatch(entry.name), entry) for entry in budget.entries(folder)]
     numbers = [(int(match[1]), entry.path) for match, entry in matches if match and is_folder(entry)]
@@ -96,7 +96,7 @@ def _numbered(folder: str, name: re.Pattern[str], budget: Budget) -> list[str]:
 _MOST_BYTES = 2**20
 
 
-def read_error_file(path: str) -> Excerpt | None:
+def read_error_file(path: str) -> LogExcerpt | None:
     """Return the traceback and the message of an ``error.json`` as lines; None where it has none.
 
     The lines are unnumbered, as they are none of the file's own. Never raises.
@@ -107,7 +107,7 @@ def read_error_file(path: str) -> Excerpt | None:
     except Unreadable:
         return None
     lines = clean_lines(_told(data).encode("utf-8", errors="replace"))
-    return Excerpt(path, lines, first_number=None) if any(lines) else None
+    return LogExcerpt(path, lines, first_number=None) if any(lines) else None
 
 
 def _told(data: bytes) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from jobmon_core.domain.diagnosis.log_text import without_label
-from jobmon_core.domain.diagnosis.patterns import Role, Rule, Severity
+from jobmon_core.domain.diagnosis.patterns import Pattern, Role, Severity
 from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 from jobmon_core.observe.patterns.re2_regex import compile_regex, to_bytes
@@ -40,25 +40,25 @@ def shipped_patterns_path() -> Path:
     return packaged if packaged.is_file() else package.parent / "patterns" / FILE_NAME
 
 
-def load_rules(user_path: Path | None = None) -> tuple[Rule, ...]:
+def load_patterns(user_path: Path | None = None) -> tuple[Pattern, ...]:
     """Load the shipped rules, overlaid by those of the user's file.
 
     Raises:
         PatternsInvalid: a file cannot be read or has faults; all faults of it are named.
     """
     # the tests prove the shipped rules by their examples: that takes longer than to judge a log
-    shipped = read_rules(shipped_patterns_path(), prove=False)
-    return shipped if user_path is None else overlay(shipped, read_rules(user_path))
+    shipped = read_patterns(shipped_patterns_path(), prove=False)
+    return shipped if user_path is None else overlay(shipped, read_patterns(user_path))
 
 
-def overlay(shipped: Iterable[Rule], own: Iterable[Rule]) -> tuple[Rule, ...]:
+def overlay(shipped: Iterable[Pattern], own: Iterable[Pattern]) -> tuple[Pattern, ...]:
     """Replace shipped rules by the user's of the same id, in place; put the user's others first."""
     replaced = {rule.id: rule for rule in own}
     kept = [replaced.pop(rule.id, rule) for rule in shipped]
     return (*replaced.values(), *kept)
 
 
-def read_rules(path: Path, *, prove: bool = True) -> tuple[Rule, ...]:
+def read_patterns(path: Path, *, prove: bool = True) -> tuple[Pattern, ...]:
     """Read and check one pattern file; ``prove`` compiles the expressions and tries them on their examples.
 
     Raises:
@@ -72,11 +72,11 @@ def read_rules(path: Path, *, prove: bool = True) -> tuple[Rule, ...]:
             str(path),
             [f"cannot be read: it {error}" if isinstance(error, Unreadable) else f"cannot be read: {error}"],
         ) from error
-    return parse_rules(text, str(path), prove=prove)
+    return parse_patterns(text, str(path), prove=prove)
 
 
-def parse_rules(text: str, source: str, *, prove: bool = True) -> tuple[Rule, ...]:
-    """Read rules from JSON ``text``, as ``read_rules`` does; ``source`` names it in the faults.
+def parse_patterns(text: str, source: str, *, prove: bool = True) -> tuple[Pattern, ...]:
+    """Read rules from JSON ``text``, as ``read_patterns`` does; ``source`` names it in the faults.
 
     Raises:
         PatternsInvalid: naming every fault by index and key.
@@ -178,7 +178,7 @@ def _refused(key: str, regex: str) -> list[str]:
     return [f"{key}: matches the empty line, and so every line"] if matches_nothing else []
 
 
-def _example_faults(rule: Rule) -> list[str]:
+def _example_faults(rule: Pattern) -> list[str]:
     regexes = [compile_regex(regex) for regex in rule.regex]
 
     def matches(text: str) -> bool:
@@ -201,10 +201,10 @@ def _repeated_ids(entries: dict[int, dict[str, object]]) -> list[str]:
     return faults
 
 
-def _rule(entry: dict[str, object]) -> Rule:
+def _rule(entry: dict[str, object]) -> Pattern:
     """Build the rule of an entry that was found without fault."""
     examples, counter_examples = (tuple(cast("list[str]", entry[key])) for key in _LISTS)
-    return Rule(
+    return Pattern(
         id=str(entry["id"]),
         title=str(entry["title"]),
         severity=Severity(str(entry["severity"])),

@@ -11,9 +11,9 @@ from functools import cached_property
 from itertools import compress, count
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.diagnosis.patterns import Finding, Rule
+from jobmon_core.domain.diagnosis.patterns import Match, Pattern
 from jobmon_core.observe.patterns.prefilter import ignores_case, needed_literals
-from jobmon_core.observe.patterns.re2_regex import Test, to_bytes
+from jobmon_core.observe.patterns.re2_regex import RegexTest, to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -28,7 +28,7 @@ _FEW = 3  # texts that are looked for in a line before an expression is tried on
 class _Alternative:
     """One expression of a rule, compiled when it is tried for the first time."""
 
-    def __init__(self, rule: Rule, regex: str) -> None:
+    def __init__(self, rule: Pattern, regex: str) -> None:
         self.rule = rule
         self._regex = regex
         self.ignores_case = ignores_case(regex)
@@ -39,7 +39,7 @@ class _Alternative:
     @cached_property
     def matches(self) -> Callable[[str, bytes], object]:
         """What tells, as true or false, whether a line matches that is given as text and in UTF-8."""
-        expression = Test(self._regex).matches
+        expression = RegexTest(self._regex).matches
         others = [tuple(texts) for texts in self._needed if len(texts) <= _FEW]
         ignores_case = self.ignores_case
 
@@ -103,16 +103,18 @@ class _Index:
 class Matcher:
     """The rules. Lines are matched without the label of their rank."""
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
+    def __init__(self, rules: Sequence[Pattern]) -> None:
         """Prepare ``rules``, which were validated before."""
         self._alternatives = [_Alternative(rule, regex) for rule in rules for regex in rule.regex]
         self._index = _Index(self._alternatives)
 
-    def findings(self, lines: LogLines) -> tuple[Finding, ...]:
+    def find_matches(self, lines: LogLines) -> tuple[Match, ...]:
         """Return the rule that each line belongs to: the first in their order that matches it."""
-        texts = tuple(dict.fromkeys(lines.bare))  # lines repeat, on every rank for one: each is tried once
+        texts = tuple(
+            dict.fromkeys(lines.unprefixed)
+        )  # lines repeat, on every rank for one: each is tried once
         alternatives = self._alternatives
-        first: dict[str, Rule] = {}
+        first: dict[str, Pattern] = {}
         for number, line, candidates in self._candidates(texts):
             text = texts[number]
             for index in sorted(candidates):
@@ -120,19 +122,19 @@ class Matcher:
                 if alternative.matches(text, line):
                     first[text] = alternative.rule
                     break
-        matched = compress(count(), map(first.__contains__, lines.bare))
-        return tuple([Finding(first[lines.bare[number]], number) for number in matched])
+        matched = compress(count(), map(first.__contains__, lines.unprefixed))
+        return tuple([Match(first[lines.unprefixed[number]], number) for number in matched])
 
-    def every_match(self, lines: LogLines) -> tuple[Finding, ...]:
+    def every_match(self, lines: LogLines) -> tuple[Match, ...]:
         """Return all rules that match each line, in their order."""
-        texts = tuple(dict.fromkeys(lines.bare))
-        every: dict[str, tuple[Rule, ...]] = {}
+        texts = tuple(dict.fromkeys(lines.unprefixed))
+        every: dict[str, tuple[Pattern, ...]] = {}
         for number, line, candidates in self._candidates(texts):
             text = texts[number]
             tried = [self._alternatives[index] for index in sorted(candidates)]
             every[text] = tuple(dict.fromkeys(each.rule for each in tried if each.matches(text, line)))
-        found = enumerate(map(every.get, lines.bare))
-        return tuple([Finding(rule, number) for number, rules in found for rule in rules or ()])
+        found = enumerate(map(every.get, lines.unprefixed))
+        return tuple([Match(rule, number) for number, rules in found for rule in rules or ()])
 
     def _candidates(self, texts: Iterable[str]) -> list[tuple[int, bytes, set[int]]]:
         return self._index.candidates(to_bytes("\n".join((*texts, ""))))

@@ -15,7 +15,7 @@ class Regex(Protocol):
         """Return the first match, or None."""
 
 
-class Test:
+class RegexTest:
     """An expression of which only matters whether it matches: four times as quick to ask.
 
     ``matches`` tells, as true or false, whether the expression matches somewhere in a text in UTF-8. It is

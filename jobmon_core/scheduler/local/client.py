@@ -6,16 +6,16 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.errors import SlurmRefused, StateUnreadable
+from jobmon_core.domain.errors import SchedulerRejected, StateUnreadable
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import Templates
-from jobmon_core.domain.slurm.rows import NO_HURRY_S, NotListed, Reply, Unreachable
+from jobmon_core.domain.slurm.rows import NO_HURRY_S, NotListed, RawAnswer, Unreachable
 from jobmon_core.scheduler.base import Submission, Submitted
 from jobmon_core.scheduler.local import job_dir
 from jobmon_core.scheduler.local.machine import Machine
 from jobmon_core.scheduler.local.records import KILL_WAIT_S
-from jobmon_core.scheduler.local.status import survey
-from jobmon_core.scheduler.local.status_rows import Line, from_reply, to_reply
+from jobmon_core.scheduler.local.status import job_status_rows
+from jobmon_core.scheduler.local.status_rows import StatusRow, from_reply, to_reply
 from jobmon_core.scheduler.local.submit import Request, launch, read_request
 from jobmon_core.scheduler.local.task_env import CLUSTER
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
-    from jobmon_core.scheduler.local.job_dir import JobFolder
+    from jobmon_core.scheduler.local.job_dir import JobDir
 
 _REMEMBERED_S = 300.0  # how long the queue shows what ended: slurmctld's default MinJobAge
 
@@ -59,14 +59,14 @@ class LocalScheduler:
         """Start a job; see `Scheduler`. What it prints is what sbatch prints."""
         try:
             request = read_request(arguments, self._clock(), self._kill_wait_s)
-        except SlurmRefused as error:
+        except SchedulerRejected as error:
             _say(str(error))
             return Submission(1, None)
-        if request.wishes.ignored and not request.wishes.quiet:
-            _say(f"no meaning on a single machine, ignored: {' '.join(request.wishes.ignored)}")
+        if request.options.ignored and not request.options.quiet:
+            _say(f"no meaning on a single machine, ignored: {' '.join(request.options.ignored)}")
         try:
             folder = self._start(request)
-        except (OSError, SlurmRefused) as error:
+        except (OSError, SchedulerRejected) as error:
             _say(f"the job could not be started: {error}")
             return Submission(1, None)
         job = Submitted(JobRef(folder.id))
@@ -76,7 +76,7 @@ class LocalScheduler:
             _announce(request, folder.id)
         return Submission(0, job)
 
-    def _start(self, request: Request) -> JobFolder:
+    def _start(self, request: Request) -> JobDir:
         folder = job_dir.new_folder(self._folder)
         try:
             folder.create(request.spec, request.script.content)
@@ -86,20 +86,20 @@ class LocalScheduler:
             raise
         return folder
 
-    def ask_queue(self, user: str) -> Reply | Unreachable:  # noqa: ARG002 - all jobs of a home are one user's
+    def ask_queue(self, user: str) -> RawAnswer | Unreachable:  # noqa: ARG002 - all jobs of a home are one user's
         """Look at all jobs that have not ended, or ended a moment ago; see `Scheduler`."""
         asked_s = self._clock()
         try:
-            return Reply(to_reply(self._recent(asked_s)), asked_s)
+            return RawAnswer(to_reply(self._recent(asked_s)), asked_s)
         except OSError as error:
             return _unreadable(error)
 
-    def _recent(self, now_s: float) -> Iterator[Line]:
+    def _recent(self, now_s: float) -> Iterator[StatusRow]:
         here = self._machine()
         for folder in job_dir.all_folders(self._folder):
             ended_s = folder.ended_s()
             if ended_s is None or now_s - ended_s < _REMEMBERED_S:
-                lines = survey(folder, here)
+                lines = job_status_rows(folder, here)
                 yield from (line for line in lines if now_s - (line.end_s or now_s) < _REMEMBERED_S)
 
     def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
@@ -110,13 +110,15 @@ class LocalScheduler:
         self,
         job_ids: Sequence[int],
         within_s: float = NO_HURRY_S,  # noqa: ARG002 - the files answer at once
-    ) -> Reply | Unreachable:
+    ) -> RawAnswer | Unreachable:
         """Look at everything that is known of those jobs; see `Scheduler`."""
         asked_s = self._clock()
         try:
             here = self._machine()
             folders = [folder for job_id in job_ids if (folder := job_dir.find(self._folder, job_id))]
-            return Reply(to_reply(line for folder in folders for line in survey(folder, here)), asked_s)
+            return RawAnswer(
+                to_reply(line for folder in folders for line in job_status_rows(folder, here)), asked_s
+            )
         except OSError as error:
             return _unreadable(error)
 
@@ -128,7 +130,7 @@ class LocalScheduler:
         """Look at everything that is known of one job; see `Scheduler`."""
         try:
             folder = job_dir.find(self._folder, job_id)
-            lines = [] if folder is None else survey(folder, self._machine())
+            lines = [] if folder is None else job_status_rows(folder, self._machine())
         except OSError as error:
             return _unreadable(error)
         return tuple(line.as_record() for line in lines) or NotListed()
@@ -165,6 +167,6 @@ def _say(words: str) -> None:
 
 
 def _announce(request: Request, job_id: int) -> None:
-    if request.wishes.quiet:
+    if request.options.quiet:
         return
-    print(job_id if request.wishes.parsable else f"Submitted batch job {job_id}", flush=True)
+    print(job_id if request.options.parsable else f"Submitted batch job {job_id}", flush=True)

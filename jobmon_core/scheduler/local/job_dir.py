@@ -25,7 +25,7 @@ _PRIVATE_FOLDER = 0o700
 
 
 @dataclass(frozen=True, slots=True)
-class JobFolder:
+class JobDir:
     """Everything that is known of one job. Reading raises StateUnreadable where a file is damaged."""
 
     path: Path
@@ -107,7 +107,7 @@ def indices(spec: JobSpec) -> list[int | None]:
     return list(IndexSet.parse(spec.array)) if spec.array else [None]
 
 
-def new_folder(root: Path) -> JobFolder:
+def new_folder(root: Path) -> JobDir:
     """Take the next number: whoever makes the folder has it, however many try at once."""
     number = _highest(root) + 1
     while True:
@@ -118,10 +118,10 @@ def new_folder(root: Path) -> JobFolder:
             number += 1
             continue
         path.chmod(_PRIVATE_FOLDER)  # whatever the user's umask is
-        return JobFolder(path)
+        return JobDir(path)
 
 
-def new_own_id(folder: JobFolder) -> int:
+def new_own_id(folder: JobDir) -> int:
     """Take the next number for a task of an array, as each has one in Slurm."""
     root = folder.path.parent
     number = _highest(root) + 1
@@ -134,19 +134,19 @@ def new_own_id(folder: JobFolder) -> int:
         return number
 
 
-def find(root: Path, job_id: int) -> JobFolder | None:
+def find(root: Path, job_id: int) -> JobDir | None:
     """Return the folder of a job, None where there is no such job."""
     path = root / str(job_id)
-    return JobFolder(path) if path.is_dir() and not path.is_symlink() else None
+    return JobDir(path) if path.is_dir() and not path.is_symlink() else None
 
 
-def all_folders(root: Path) -> Iterator[JobFolder]:
+def all_folders(root: Path) -> Iterator[JobDir]:
     """Yield every job there ever was, oldest first."""
     with os.scandir(root) as entries:
         names = [
             entry.name for entry in entries if entry.name.isdecimal() and entry.is_dir(follow_symlinks=False)
         ]
-    yield from (JobFolder(root / name) for name in sorted(names, key=int))
+    yield from (JobDir(root / name) for name in sorted(names, key=int))
 
 
 def _highest(root: Path) -> int:

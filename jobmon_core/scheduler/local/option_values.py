@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.errors import SlurmRefused
+from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.job_ids import IndexSet
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def limit_s(text: str) -> int | None:
     Slurm rounds up to whole minutes; here ``0:02`` is two seconds.
 
     Raises:
-        SlurmRefused: it is no time limit.
+        SchedulerRejected: it is no time limit.
     """
     if text.upper() in _NO_LIMIT:
         return None
@@ -45,7 +45,7 @@ def limit_s(text: str) -> int | None:
     if clock := _CLOCK.fullmatch(text):
         hour, minute, second, plain = (int(number or 0) for number in clock.groups())
         return (hour * _HOUR_S + (minute + plain) * _MINUTE_S + second) or None
-    raise SlurmRefused("Invalid --time specification")
+    raise SchedulerRejected("Invalid --time specification")
 
 
 def array_indices(text: str) -> list[int]:
@@ -54,16 +54,16 @@ def array_indices(text: str) -> list[int]:
     The throttle behind ``%`` says nothing here: the tasks run one at a time.
 
     Raises:
-        SlurmRefused: it is no array, or one too large.
+        SchedulerRejected: it is no array, or one too large.
     """
     if not text.strip():
         return []
     match = _ARRAY.fullmatch(text.lstrip())
     if match is None or any(_is_void(span) for span in match[1].split(",")):
-        raise SlurmRefused("Invalid job array specification")
+        raise SchedulerRejected("Invalid job array specification")
     indices = IndexSet.parse(match[1])
     if len(indices) > _TASKS_LIMIT or any(span[-1] > _INDEX_LIMIT for span in indices.spans):
-        raise SlurmRefused(
+        raise SchedulerRejected(
             f"Invalid job array specification: at most {_TASKS_LIMIT} tasks, the highest {_INDEX_LIMIT}"
         )
     return sorted(set(indices))
@@ -80,10 +80,10 @@ def open_mode(text: str) -> bool:
     """Return whether ``--open-mode`` asks to append.
 
     Raises:
-        SlurmRefused: it asks for neither append nor truncate.
+        SchedulerRejected: it asks for neither append nor truncate.
     """
     if text.lower() not in ("", "a", "append", "t", "truncate"):
-        raise SlurmRefused("Invalid --open-mode specification")
+        raise SchedulerRejected("Invalid --open-mode specification")
     return text.lower().startswith("a")
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.errors import SlurmRefused
+from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.job_ids import compact
 from jobmon_core.domain.slurm.sbatch_options import LETTERS, OPTIONS, Argument, Option, Treatment
 from jobmon_core.scheduler.local.option_values import array_indices, limit_s, open_mode
@@ -34,7 +34,7 @@ _COMMAND_LINE_ONLY = ("quiet", "wrap")  # sbatch overlooks them in a script
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class SbatchOptions:
     """What a submission asks for; empty where it does not say. Paths are patterns, as written."""
 
     job_name: str = ""
@@ -64,18 +64,18 @@ def read_command_line(arguments: Sequence[str]) -> CommandLine:
     """Read the arguments as sbatch does: options, then the script, then the script's own arguments.
 
     Raises:
-        SlurmRefused: sbatch would not take them either, or an option has no equal here.
+        SchedulerRejected: sbatch would not take them either, or an option has no equal here.
     """
     given, script = read_arguments(arguments)
     wrap = next((each.value for each in reversed(given) if each.name == "wrap"), None)
     if wrap is not None and script:
-        raise SlurmRefused("Script arguments not permitted with --wrap option")
+        raise SchedulerRejected("Script arguments not permitted with --wrap option")
     return CommandLine(given, wrap, script)
 
 
-def read_wishes(
+def read_options(
     directives: Iterable[Sequence[str]], environment: Mapping[str, str], command_line: CommandLine
-) -> Wishes:
+) -> SbatchOptions:
     """Lay directives, environment and command line over each other.
 
     Args:
@@ -84,7 +84,7 @@ def read_wishes(
         command_line: what the user typed.
 
     Raises:
-        SlurmRefused: one of the three asks for what can't be done, or makes no sense.
+        SchedulerRejected: one of the three asks for what can't be done, or makes no sense.
     """
     given = [
         *_from_script(directives),
@@ -93,20 +93,20 @@ def read_wishes(
     ]
     for each in given:
         if OPTIONS[each.name].treatment is Treatment.REFUSED:
-            raise SlurmRefused(f"option '--{each.name}' is not supported on a single machine")
-    return _wishes({each.name: each.value for each in given})
+            raise SchedulerRejected(f"option '--{each.name}' is not supported on a single machine")
+    return _options({each.name: each.value for each in given})
 
 
 def _from_script(directives: Iterable[Sequence[str]]) -> Iterable[Given]:
     for words in directives:
         given, rest = read_arguments(words)
         if rest:
-            raise SlurmRefused(f"Invalid directive found in batch script: {rest[0]}")
+            raise SchedulerRejected(f"Invalid directive found in batch script: {rest[0]}")
         yield from (each for each in given if each.name not in _COMMAND_LINE_ONLY)
 
 
-def _wishes(values: Mapping[str, str]) -> Wishes:
-    return Wishes(
+def _options(values: Mapping[str, str]) -> SbatchOptions:
+    return SbatchOptions(
         job_name=values.get("job-name", ""),
         output=values.get("output", ""),
         error=values.get("error", ""),
@@ -134,7 +134,7 @@ def read_arguments(words: Sequence[str]) -> tuple[list[Given], Sequence[str]]:
     """Return the options in the order given, and the words from the first that is no option on.
 
     Raises:
-        SlurmRefused: an option is unknown, ambiguous, or has one argument too few or too many.
+        SchedulerRejected: an option is unknown, ambiguous, or has one argument too few or too many.
     """
     given: list[Given] = []
     position = 0
@@ -158,11 +158,11 @@ def _long(body: str, following: str | None) -> tuple[list[Given], bool]:
     written, equals, value = body.partition("=")
     option = _named(written)
     if equals and option.argument is Argument.NONE:
-        raise SlurmRefused(f"option '--{option.name}' doesn't allow an argument")
+        raise SchedulerRejected(f"option '--{option.name}' doesn't allow an argument")
     if equals or option.argument is not Argument.REQUIRED:
         return [Given(option.name, value)], False
     if following is None:
-        raise SlurmRefused(f"option '--{option.name}' requires an argument")
+        raise SchedulerRejected(f"option '--{option.name}' requires an argument")
     return [Given(option.name, following)], True
 
 
@@ -173,9 +173,9 @@ def _named(written: str) -> Option:
     if len(candidates) == 1:
         return candidates[0]
     if not candidates:
-        raise SlurmRefused(f"unrecognized option '--{written}'")
+        raise SchedulerRejected(f"unrecognized option '--{written}'")
     names = " ".join(f"'--{option.name}'" for option in candidates)
-    raise SlurmRefused(f"option '--{written}' is ambiguous; possibilities: {names}")
+    raise SchedulerRejected(f"option '--{written}' is ambiguous; possibilities: {names}")
 
 
 def _cluster(letters: str, following: str | None) -> tuple[list[Given], bool]:
@@ -184,7 +184,7 @@ def _cluster(letters: str, following: str | None) -> tuple[list[Given], bool]:
     for position, letter in enumerate(letters, start=1):
         option = LETTERS.get(letter)
         if option is None:
-            raise SlurmRefused(f"invalid option -- '{letter}'")
+            raise SchedulerRejected(f"invalid option -- '{letter}'")
         attached = letters[position:]
         if option.argument is Argument.NONE or (option.argument is Argument.OPTIONAL and not attached):
             given.append(Given(option.name, ""))
@@ -192,6 +192,6 @@ def _cluster(letters: str, following: str | None) -> tuple[list[Given], bool]:
         if attached:
             return [*given, Given(option.name, attached)], False
         if following is None:
-            raise SlurmRefused(f"option requires an argument -- '{letter}'")
+            raise SchedulerRejected(f"option requires an argument -- '{letter}'")
         return [*given, Given(option.name, following)], True
     return given, False

@@ -27,11 +27,11 @@ def adopt_orphans() -> None:
 
 
 @dataclass(slots=True)
-class Flock:
+class ProcessTree:
     """All processes of one task; ``leader`` runs its script, in a session of its own."""
 
     leader: int
-    bell: Bell
+    signals: SignalWaiter
     max_rss_bytes: int = 0
     cpu_s: float = 0.0
     status: int | None = None  # of the leader, as wait(2) tells it; None while it runs
@@ -73,7 +73,7 @@ class Flock:
         """Kill what the script left behind, as Slurm does; a process stuck in the kernel is left there."""
         deadline = time.monotonic() + patience_s
         while self.send(signal.SIGKILL) and time.monotonic() < deadline:
-            self.bell.wait(_ROUND_S)
+            self.signals.wait(_ROUND_S)
             self.reap()
         self.reap()
 
@@ -83,7 +83,7 @@ _AWAITED = _CANCEL | {signal.SIGCHLD}
 _LONGEST_S = 3600.0  # a longer wait overflows the kernel's clock on some machines
 
 
-class Bell:
+class SignalWaiter:
     """The signals of this process. From its creation on none of them does anything by itself."""
 
     def __init__(self) -> None:

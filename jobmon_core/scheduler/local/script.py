@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.errors import SlurmRefused
+from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.sbatch_directives import directive_words
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def read_script(named: Sequence[str], wrap: str | None, search_path: str) -> Scr
     """Return the script that a submission names, wraps, or else gives on standard input.
 
     Raises:
-        SlurmRefused: it can't be read, or is no batch script.
+        SchedulerRejected: it can't be read, or is no batch script.
     """
     if wrap is not None:
         script = Script(os.fsencode(_WRAPPED.format(wrap)), "wrap")
@@ -53,7 +53,7 @@ def _from_file(name: str, search_path: str) -> Script:
     except IsADirectoryError:
         return Script(b"", path.name)  # sbatch calls it an empty script, and so it will be called
     except OSError as error:
-        raise SlurmRefused(f"Unable to open file {name}") from error
+        raise SchedulerRejected(f"Unable to open file {name}") from error
 
 
 def _located(name: str, search_path: str) -> Path:
@@ -65,20 +65,20 @@ def _located(name: str, search_path: str) -> Path:
 
 def _check(content: bytes) -> None:
     if not content:
-        raise SlurmRefused("Batch script is empty!")
+        raise SchedulerRejected("Batch script is empty!")
     if not content.strip():
-        raise SlurmRefused("Batch script contains only whitespace!")
+        raise SchedulerRejected("Batch script contains only whitespace!")
     if not content.startswith(b"#!"):
-        raise SlurmRefused(
+        raise SchedulerRejected(
             "This does not look like a batch script.  The first\n"
             "line must start with #! followed by the path to an interpreter.\n"
             "For instance: #!/bin/sh"
         )
     if b"\0" in content:
-        raise SlurmRefused(
+        raise SchedulerRejected(
             "The Slurm controller does not allow scripts that\ncontain a NULL character '\\0'."
         )
     if b"\r\n" in content:
-        raise SlurmRefused(
+        raise SchedulerRejected(
             "Batch script contains DOS line breaks (\\r\\n)\ninstead of expected UNIX line breaks (\\n)."
         )

@@ -13,13 +13,13 @@ from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.local.machine import Life, Machine, Owner, is_running
-from jobmon_core.scheduler.local.status_rows import Line
-from jobmon_core.scheduler.local.task_env import Errand
+from jobmon_core.scheduler.local.status_rows import StatusRow
+from jobmon_core.scheduler.local.task_env import TaskEnv
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobmon_core.scheduler.local.job_dir import JobFolder
+    from jobmon_core.scheduler.local.job_dir import JobDir
     from jobmon_core.scheduler.local.records import JobSpec, TaskRecord
 
 _REBOOTED = "the machine was restarted"
@@ -31,7 +31,7 @@ _QUEUED = "JobArrayTaskLimit"  # Slurm's word for tasks that wait for others of 
 class _Known:
     """A job, its shepherd, and whether that lives."""
 
-    folder: JobFolder
+    folder: JobDir
     spec: JobSpec
     owner: Owner
     life: Life
@@ -41,7 +41,7 @@ class _Known:
         return f"it runs on {self.owner.host}, and only there can be seen whether it still does"
 
 
-def survey(folder: JobFolder, here: Machine) -> list[Line]:
+def job_status_rows(folder: JobDir, here: Machine) -> list[StatusRow]:
     """Return all that is known of a job, none where nothing is.
 
     Raises:
@@ -57,15 +57,15 @@ def survey(folder: JobFolder, here: Machine) -> list[Line]:
         lines = (_of_task(known, task) for task in tasks)
         return [*_of_waiting(known, tasks), *(line for line in lines if line is not None)]
     except StateUnreadable as error:
-        return [Line(folder.id, JobState.UNKNOWN, folder.id, reason=str(error))]
+        return [StatusRow(folder.id, JobState.UNKNOWN, folder.id, reason=str(error))]
 
 
-def _of_task(known: _Known, task: TaskRecord) -> Line | None:
+def _of_task(known: _Known, task: TaskRecord) -> StatusRow | None:
     spec = known.spec
     line = replace(
         _blank(known),
         state=task.state,
-        own_id=task.own_id,
+        raw_job_id=task.own_id,
         task=task.index,
         reason=task.reason,
         cancelled_by=task.cancelled_by,
@@ -87,20 +87,20 @@ def _of_task(known: _Known, task: TaskRecord) -> Line | None:
     return _without_shepherd(known, line)
 
 
-def _without_shepherd(known: _Known, line: Line) -> Line:
+def _without_shepherd(known: _Known, line: StatusRow) -> StatusRow:
     """Return the line of something unfinished whose shepherd can't be seen from here."""
     if known.life is Life.REBOOTED:
         return replace(line, state=JobState.NODE_FAIL, reason=_REBOOTED)
     return replace(line, state=JobState.UNKNOWN, reason=known.elsewhere)
 
 
-def _of_waiting(known: _Known, tasks: list[TaskRecord]) -> Iterator[Line]:
+def _of_waiting(known: _Known, tasks: list[TaskRecord]) -> Iterator[StatusRow]:
     """Yield at most one line: about what was not started."""
     started = {task.index for task in tasks}
     waiting = [index for index in IndexSet.parse(known.spec.array) if index not in started]
     if not waiting and (known.spec.array or started):
         return
-    line = replace(_blank(known), waiting=compact(waiting))
+    line = replace(_blank(known), pending_indices=compact(waiting))
     rest = known.folder.rest()
     if rest is not None:
         yield replace(line, state=rest.state, cancelled_by=rest.cancelled_by, end_s=rest.end_s)
@@ -110,23 +110,23 @@ def _of_waiting(known: _Known, tasks: list[TaskRecord]) -> Iterator[Line]:
         yield _without_shepherd(known, line)
 
 
-def _blank(known: _Known) -> Line:
+def _blank(known: _Known) -> StatusRow:
     """Return what holds for every part of the job."""
     spec = known.spec
-    errand = Errand(spec, known.folder.id, None, known.folder.id, known.owner.host)
-    return Line(
+    task_env = TaskEnv(spec, known.folder.id, None, known.folder.id, known.owner.host)
+    return StatusRow(
         job_id=known.folder.id,
         state=JobState.PENDING,
-        own_id=known.folder.id,
+        raw_job_id=known.folder.id,
         submit_s=spec.submit_s,
         limit_s=spec.limit_s,
-        node=errand.node,
+        node=task_env.node,
         name=spec.name,
         user=spec.user,
         uid=spec.uid,
         workdir=spec.workdir,
         # of many tasks only the patterns are common
-        stdout=spec.stdout if spec.array else errand.path(spec.stdout),
-        stderr=spec.stderr if spec.array else errand.path(spec.stderr),
+        stdout=spec.stdout if spec.array else task_env.path(spec.stdout),
+        stderr=spec.stderr if spec.array else task_env.path(spec.stderr),
         command=" ".join((spec.command, *spec.arguments)) if spec.command else "",
     )

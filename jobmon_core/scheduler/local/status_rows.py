@@ -19,14 +19,14 @@ _ABOUT = re.compile(r'\{"job_id": (\d+),', re.ASCII)  # how each line of `to_rep
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class StatusRow:
     """One task, or with ``waiting`` all tasks of an array that have not started. Times are Unix seconds."""
 
     job_id: int
     state: str
-    own_id: int
+    raw_job_id: int
     task: int | None = None
-    waiting: str = ""  # the indices
+    pending_indices: str = ""  # the indices
     reason: str = ""
     cancelled_by: int | None = None
     exit_code: int | None = None
@@ -59,17 +59,17 @@ class Line:
     @property
     def indices(self) -> IndexSet | None:
         """The waiting tasks, None where this line is about one."""
-        return IndexSet.parse(self.waiting) if self.waiting else None
+        return IndexSet.parse(self.pending_indices) if self.pending_indices else None
 
     def as_queue_row(self) -> QueueRow:
         """Return it as squeue shows it: tasks that will never start are one row without index."""
         return QueueRow(
             ref=self.ref,
             state=self.job_state,
-            word=self.state,
+            raw_state=self.state,
             reason=self.reason,
-            waiting=self.indices if self.job_state.is_alive else None,
-            own_id=self.own_id,
+            pending_indices=self.indices if self.job_state.is_alive else None,
+            raw_job_id=self.raw_job_id,
             submit_s=self.submit_s,
             start_s=self.start_s,
             end_s=self.end_s,
@@ -84,9 +84,9 @@ class Line:
         return AccountingRow(
             ref=self.ref,
             state=self.job_state,
-            word=f"{self.state}{by}",
-            own_id=self.own_id,
-            waiting=self.indices,
+            raw_state=f"{self.state}{by}",
+            raw_job_id=self.raw_job_id,
+            pending_indices=self.indices,
             cancelled_by=self.cancelled_by,
             exit_code=self.exit_code,
             signal=self.signal,
@@ -109,9 +109,9 @@ class Line:
         return Record(
             ref=self.ref,
             state=self.job_state,
-            word=self.state,
-            own_id=self.own_id,
-            waiting=self.indices,
+            raw_state=self.state,
+            raw_job_id=self.raw_job_id,
+            pending_indices=self.indices,
             reason=self.reason,
             name=self.name,
             user=self.user,
@@ -131,12 +131,12 @@ class Line:
         )
 
 
-def to_reply(lines: Iterable[Line]) -> str:
+def to_reply(lines: Iterable[StatusRow]) -> str:
     """Write lines as the text of a reply: one JSON object on each."""
     return "".join(f"{json.dumps(asdict(line))}\n" for line in lines)
 
 
-def from_reply(text: str, job_ids: Collection[int]) -> Iterator[Line]:
+def from_reply(text: str, job_ids: Collection[int]) -> Iterator[StatusRow]:
     """Yield the lines about some jobs; one that makes no sense costs itself only."""
     wanted = {str(job_id) for job_id in job_ids}
     for row in text.splitlines():
@@ -148,8 +148,8 @@ def from_reply(text: str, job_ids: Collection[int]) -> Iterator[Line]:
             yield line
 
 
-def _read(row: str) -> Line | None:
+def _read(row: str) -> StatusRow | None:
     try:
-        return from_object(Line, json.loads(row))
+        return from_object(StatusRow, json.loads(row))
     except (ValueError, RecursionError):
         return None

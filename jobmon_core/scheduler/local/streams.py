@@ -46,7 +46,7 @@ class Streams:
         try:
             os.write(self.stderr, os.fsencode(f"slurmstepd: error: {words}\n"))
         except OSError as error:
-            complain(f"not written to the job's stderr ({error}): {words}")
+            log_error(f"not written to the job's stderr ({error}): {words}")
 
     def close(self) -> None:
         """Let go of all of them."""
@@ -64,7 +64,7 @@ def _open_for_writing(path: str, *, append: bool) -> int:
 _STDERR = 2
 
 
-def complain(words: str) -> None:
+def log_error(words: str) -> None:
     """Write down a trouble that must not end the supervision of the job."""
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S")
     try:

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.local.job_dir import JobFolder, indices, new_own_id
+from jobmon_core.scheduler.local.job_dir import JobDir, indices, new_own_id
 from jobmon_core.scheduler.local.machine import Machine, Owner
-from jobmon_core.scheduler.local.process_tree import Bell, adopt_orphans
+from jobmon_core.scheduler.local.process_tree import SignalWaiter, adopt_orphans
 from jobmon_core.scheduler.local.records import JobSpec, TaskRecord
-from jobmon_core.scheduler.local.streams import complain
-from jobmon_core.scheduler.local.task_env import Errand
+from jobmon_core.scheduler.local.streams import log_error
+from jobmon_core.scheduler.local.task_env import TaskEnv
 from jobmon_core.scheduler.local.tasks import run_task
 
 if TYPE_CHECKING:
@@ -31,27 +31,27 @@ _PATIENCE_S = 86_400.0  # how long an end is kept in memory until the disk takes
 _READY = b"1"
 
 
-class Shepherd:
+class LocalSupervisor:
     """Runs the tasks of one job, one after the other."""
 
-    def __init__(self, folder: JobFolder, spec: JobSpec, machine: Machine, bell: Bell) -> None:
+    def __init__(self, folder: JobDir, spec: JobSpec, machine: Machine, signals: SignalWaiter) -> None:
         """Take over a job; nothing is started yet."""
         self._folder = folder
         self._spec = spec
         self._machine = machine
-        self._bell = bell
+        self._signals = signals
 
     def run(self) -> None:
         """Run every task, or as many as were not cancelled before."""
         todo = indices(self._spec)
         for position, index in enumerate(todo):
-            self._bell.wait(0)
-            if self._bell.cancelled_by is not None:
+            self._signals.wait(0)
+            if self._signals.cancelled_by is not None:
                 self._keep(self._never_started())
                 break
             own_id = self._own_id(is_last=position == len(todo) - 1)
-            errand = Errand(self._spec, self._folder.id, index, own_id, self._machine.host)
-            self._keep(run_task(errand, self._folder.script, self._machine, self._bell, self._note))
+            task_env = TaskEnv(self._spec, self._folder.id, index, own_id, self._machine.host)
+            self._keep(run_task(task_env, self._folder.script, self._machine, self._signals, self._note))
         self._persist(self._folder.mark_ended)
 
     def _own_id(self, *, is_last: bool) -> int:
@@ -61,7 +61,7 @@ class Shepherd:
         try:
             return new_own_id(self._folder)
         except OSError as error:  # better two tasks of one number than a task that never runs
-            complain(f"no number for a task of its own: {error}")
+            log_error(f"no number for a task of its own: {error}")
             return self._folder.id
 
     def _never_started(self) -> TaskRecord:
@@ -70,7 +70,7 @@ class Shepherd:
             state=JobState.CANCELLED,
             waiting=True,
             end_s=int(time.time()),
-            cancelled_by=self._bell.cancelled_by,
+            cancelled_by=self._signals.cancelled_by,
         )
 
     def _note(self, record: TaskRecord) -> None:
@@ -78,7 +78,7 @@ class Shepherd:
         try:
             self._folder.write_task(record)
         except OSError as error:
-            complain(f"not written: {error}")
+            log_error(f"not written: {error}")
 
     def _keep(self, record: TaskRecord) -> None:
         self._persist(lambda: self._folder.write_task(record))
@@ -90,10 +90,10 @@ class Shepherd:
             try:
                 write()
             except OSError as error:
-                complain(f"not written: {error}")
+                log_error(f"not written: {error}")
                 if not self._folder.path.is_dir() or time.monotonic() > deadline:
                     return
-                self._bell.wait(_RETRY_S)
+                self._signals.wait(_RETRY_S)
             else:
                 return
 
@@ -105,17 +105,17 @@ def main(arguments: list[str]) -> int:
         os.close(writable)
         return 0 if os.read(readable, len(_READY)) == _READY else 1
     os.close(readable)
-    folder = JobFolder(Path(arguments[0]))
+    folder = JobDir(Path(arguments[0]))
     spec = folder.spec()
     if spec is None:
         raise FileNotFoundError(folder.path)
-    bell = Bell()
+    signals = SignalWaiter()
     adopt_orphans()
     machine = Machine.here()
     folder.write_owner(Owner.of(os.getpid(), machine))
     os.write(writable, _READY)
     os.close(writable)
-    Shepherd(folder, spec, machine, bell).run()
+    LocalSupervisor(folder, spec, machine, signals).run()
     return 0
 
 

@@ -20,7 +20,7 @@ _KEPT = ("SLURM_CONF", "SLURM_CONF_SERVER")  # the machine's, not of a job that 
 
 
 @dataclass(frozen=True, slots=True)
-class Errand:
+class TaskEnv:
     """One task of one job; ``index`` is None for a job that is no array."""
 
     spec: JobSpec

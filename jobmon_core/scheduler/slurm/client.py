@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.slurm.log_paths import Templates, templates_from_record
-from jobmon_core.domain.slurm.rows import NO_HURRY_S, Disabled, NotListed, Reply, Unreachable
+from jobmon_core.domain.slurm.rows import NO_HURRY_S, Disabled, NotListed, RawAnswer, Unreachable
 from jobmon_core.scheduler.slurm import commands, sacct, scontrol, squeue, values
 from jobmon_core.scheduler.slurm.session_search import Sessions, read_sessions
 from jobmon_core.system.runner import NotStarted, Ran, Runner, TimedOut
@@ -56,14 +56,14 @@ class SlurmScheduler:
         self._clock = clock
         self._fields: tuple[str, ...] = commands.ACCOUNTING_FIELDS
 
-    def ask_queue(self, user: str) -> Reply | Unreachable:
+    def ask_queue(self, user: str) -> RawAnswer | Unreachable:
         """Ask for all jobs of ``user``, a name or a number; see `Scheduler`."""
         asked_s = self._clock()
         answer = self._ask(commands.queue(user, self._cluster))
         if isinstance(answer, Unreachable):
             return answer
         fault = squeue.fault_in(answer.stdout)
-        return Unreachable(f"squeue: {fault}") if fault else Reply(answer.stdout, asked_s)
+        return Unreachable(f"squeue: {fault}") if fault else RawAnswer(answer.stdout, asked_s)
 
     def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
         """Read the rows of some jobs; see `Scheduler`."""
@@ -99,11 +99,11 @@ class SlurmScheduler:
 
     def ask_accounting(
         self, job_ids: Sequence[int], within_s: float = NO_HURRY_S
-    ) -> Reply | Disabled | Unreachable:
+    ) -> RawAnswer | Disabled | Unreachable:
         """Ask sacct once for all those jobs; see `Scheduler`."""
         asked_s = self._clock()
         if not job_ids:
-            return Reply("", asked_s)  # without ids sacct would list everything of today
+            return RawAnswer("", asked_s)  # without ids sacct would list everything of today
         answer = self._run(commands.accounting(job_ids, self._fields, self._cluster), within_s)
         if isinstance(answer, Ran) and _UNKNOWN_FIELD in answer.stderr:
             self._fields = self._known_fields()
@@ -115,12 +115,12 @@ class SlurmScheduler:
             return sound
         if not sacct.is_answer(sound.stdout):
             return Unreachable(f"sacct: its answer makes no sense: {sound.stdout[:80]!r:.120}")
-        return Reply(sound.stdout, asked_s)
+        return RawAnswer(sound.stdout, asked_s)
 
     def sessions(self) -> Sessions:
         """Ask which jobs of this user are in the queue, and from which login session each came."""
         argv = commands.sessions(str(os.getuid()), self._cluster)
-        answer = _sound(self._runner.ask(argv, min(self._timeout_s, _SEARCH_TIMEOUT_S)))
+        answer = _sound(self._runner.capture(argv, min(self._timeout_s, _SEARCH_TIMEOUT_S)))
         return answer if isinstance(answer, Unreachable) else read_sessions(answer.stdout)
 
     def _known_fields(self) -> tuple[str, ...]:
@@ -147,7 +147,7 @@ class SlurmScheduler:
         return match[1] if match else ""
 
     def _run(self, argv: Sequence[str], within_s: float = NO_HURRY_S) -> Ran | TimedOut | NotStarted:
-        return self._runner.ask(argv, min(self._timeout_s, within_s))
+        return self._runner.capture(argv, min(self._timeout_s, within_s))
 
     def _ask(self, argv: Sequence[str]) -> Ran | Unreachable:
         return _sound(self._run(argv))
@@ -156,7 +156,7 @@ class SlurmScheduler:
 def _sound(answer: Ran | TimedOut | NotStarted) -> Ran | Unreachable:
     """Tell an answer from a failure. squeue ends with 0 after ``error: Invalid user`` and prints nothing."""
     if not isinstance(answer, Ran) or answer.exit_code != 0:
-        return Unreachable(answer.words)
+        return Unreachable(answer.error_text)
     if not answer.stdout and "error:" in answer.stderr:
-        return Unreachable(answer.words)
+        return Unreachable(answer.error_text)
     return answer

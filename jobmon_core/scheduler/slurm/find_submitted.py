@@ -20,29 +20,29 @@ if TYPE_CHECKING:
     from jobmon_core.system.runner import Ran
 
 
-def resolve(ran: Ran, arguments: Sequence[str], started_s: int, seeker: Seeker) -> Submission:
+def resolve(ran: Ran, arguments: Sequence[str], started_s: int, seeker: SubmissionFinder) -> Submission:
     """Look for a job that sbatch did not name, if there may be one; and say what came of it."""
     cluster = named_cluster(arguments, os.environ)
-    if sbatch_output.perhaps_taken(ran.exit_code, ran.stderr):
+    if sbatch_output.may_have_been_accepted(ran.exit_code, ran.stderr):
         seeker.how.tell("sbatch failed, but Slurm may have taken the job; looking for it (a minute at most)")
-        found, note = _after_a_failure(seeker.seek(cluster, started_s))
-    elif sbatch_output.told_nothing(ran.exit_code, ran.stdout, ran.stderr):
+        found, note = _after_a_failure(seeker.find(cluster, started_s))
+    elif sbatch_output.printed_no_job_id(ran.exit_code, ran.stdout, ran.stderr):
         seeker.how.tell("sbatch printed no job id (--quiet?); looking for the job in the queue")
-        found, note = _after_silence(seeker.seek(cluster, started_s))
+        found, note = _after_silence(seeker.find(cluster, started_s))
     else:
         found, note = None, ""
     return Submission(ran.exit_code, Submitted(found, cluster) if found else None, note)
 
 
 @dataclass(frozen=True, slots=True)
-class Seeker:
+class SubmissionFinder:
     """Looks for a job, and claims it by ``on_job`` before anybody else can."""
 
     list_sessions: Callable[[str], Sessions]
     how: Search
     on_job: OnJob
 
-    def seek(self, cluster: str, started_s: int) -> Found:
+    def find(self, cluster: str, started_s: int) -> Found:
         """Look for a job that this session submitted at ``started_s`` (Unix seconds) or later."""
         if "," in cluster or cluster == "all":
             return Unreachable(f"it may be on any of the clusters {cluster}: squeue -M {cluster} --me")

@@ -83,7 +83,7 @@ def _runs(rows: Iterator[Fields]) -> Iterator[_Run]:
 
 def _row(run: _Run) -> AccountingRow | None:
     main = run.main
-    job = values.listed(main.get("JobID", ""))
+    job = values.listed_id(main.get("JobID", ""))
     word = main.get("State", "")
     if job is None or not word.strip() or _is_stub(main):
         return None
@@ -93,16 +93,16 @@ def _row(run: _Run) -> AccountingRow | None:
     return AccountingRow(
         ref=ref,
         state=JobState.from_slurm(word),
-        word=word,
-        own_id=None if waiting is not None else values.number(main.get(_OWN_ID, "")),
-        waiting=waiting,
+        raw_state=word,
+        raw_job_id=None if waiting is not None else values.number(main.get(_OWN_ID, "")),
+        pending_indices=waiting,
         cancelled_by=int(by[1]) if by else None,
         exit_code=exit_code,
         signal=signal,
         derived_exit_code=values.exit_pair(main.get("DerivedExitCode", ""))[0],
-        submit_s=values.moment(main.get("Submit", "")),
-        start_s=values.moment(main.get("Start", "")),
-        end_s=values.moment(main.get("End", "")),
+        submit_s=values.unix_time(main.get("Submit", "")),
+        start_s=values.unix_time(main.get("Start", "")),
+        end_s=values.unix_time(main.get("End", "")),
         elapsed_s=values.number(main.get("ElapsedRaw", "")),
         limit_s=values.limit_of_minutes_s(main.get("TimelimitRaw", "")),
         nodes=_text(main, "NodeList"),

@@ -26,13 +26,13 @@ _PERHAPS_TAKEN = re.compile(
 )
 
 
-def job_in(line: str) -> Submitted | None:
+def announced_job(line: str) -> Submitted | None:
     """Read the job that a line of sbatch's stdout announces, if it announces one."""
     match = _SENTENCE.fullmatch(line.strip()) or _PARSABLE.fullmatch(line.strip())
     return Submitted(JobRef(int(match[1])), match[2] or "") if match else None
 
 
-def told_nothing(exit_code: int, stdout: str, stderr: str) -> bool:
+def printed_no_job_id(exit_code: int, stdout: str, stderr: str) -> bool:
     """Whether sbatch submitted without naming the job (``--quiet``).
 
     With ``--test-only`` it names an id that is no job's; with ``--wait`` it fails as the job did, silently.
@@ -40,6 +40,6 @@ def told_nothing(exit_code: int, stdout: str, stderr: str) -> bool:
     return not stdout and (exit_code == 0 or not stderr) and not _TEST_ONLY.search(stderr)
 
 
-def perhaps_taken(exit_code: int, stderr: str) -> bool:
+def may_have_been_accepted(exit_code: int, stderr: str) -> bool:
     """Whether the job may exist although sbatch failed: killed, or left without an answer."""
     return exit_code < 0 or (exit_code > 0 and _PERHAPS_TAKEN.search(stderr) is not None)

@@ -94,9 +94,9 @@ def _record(start: re.Match[str], rest: str) -> Record | None:
     return Record(
         ref=ref,
         state=state,
-        word=word,
-        own_id=None if waiting is not None else int(start["own"]),
-        waiting=waiting,
+        raw_state=word,
+        raw_job_id=None if waiting is not None else int(start["own"]),
+        pending_indices=waiting,
         reason=_text(fields, "Reason"),
         name=rest[: user.start()],
         user=user["user"],
@@ -121,7 +121,7 @@ def _record(start: re.Match[str], rest: str) -> Record | None:
 
 def _identity(start: re.Match[str]) -> tuple[JobRef, IndexSet | None]:
     if start["array"]:
-        return values.of_array(int(start["array"]), start["task"])
+        return values.array_part(int(start["array"]), start["task"])
     if start["het"]:
         return JobRef(int(start["het"]), component=int(start["offset"])), None
     return JobRef(int(start["own"])), None
@@ -144,7 +144,7 @@ def _text(fields: dict[str, str], key: str) -> str:
 
 
 def _moment(fields: dict[str, str], key: str) -> int | None:
-    return values.moment(fields.get(key, ""))
+    return values.unix_time(fields.get(key, ""))
 
 
 def _memory(fields: dict[str, str]) -> int | None:

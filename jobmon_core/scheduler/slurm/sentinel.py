@@ -10,7 +10,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.errors import SlurmRefused
+from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.scheduler.slurm import sbatch_output
 from jobmon_core.system.runner import Ran
 
@@ -44,15 +44,15 @@ def station(runner: Runner, sentinel: Sentinel) -> Submitted:
     """Submit a sentinel, into the partition of its job and on the same account.
 
     Raises:
-        SlurmRefused: Slurm did not take it; sbatch's own words.
+        SchedulerRejected: Slurm did not take it; sbatch's own words.
     """
     same = _same_as(runner, sentinel.after)
-    answer = runner.ask(submit(sentinel, same), _TIMEOUT_S)
+    answer = runner.capture(submit(sentinel, same), _TIMEOUT_S)
     if isinstance(answer, Ran) and answer.exit_code == 0:
         for line in answer.stdout.splitlines():
-            if job := sbatch_output.job_in(line):
+            if job := sbatch_output.announced_job(line):
                 return job
-    raise SlurmRefused(answer.words.removeprefix(f"{_IN_NO_SESSION[0]}: "))
+    raise SchedulerRejected(answer.error_text.removeprefix(f"{_IN_NO_SESSION[0]}: "))
 
 
 def submit(sentinel: Sentinel, same: Sequence[str]) -> list[str]:
@@ -79,7 +79,7 @@ def _same_as(runner: Runner, job: Submitted) -> list[str]:
     """Return the options that put a job where another one is; none where Slurm does not tell."""
     where = _on(job) or ["--local"]
     listing = ["squeue", *where, "-h", "-t", "all", "-j", str(job.ref.job_id), "-o", "%P|%a|%q"]
-    answer = runner.ask(listing, _TIMEOUT_S)
+    answer = runner.capture(listing, _TIMEOUT_S)
     rows = answer.stdout.splitlines() if isinstance(answer, Ran) and answer.exit_code == 0 else []
     for row in rows:
         words = row.split("|")

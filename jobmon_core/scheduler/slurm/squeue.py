@@ -50,20 +50,20 @@ def _row(line: str) -> Iterator[QueueRow]:
     if len(columns) != commands.QUEUE_COLUMNS:
         return
     listed, own_id, _, _, word, start, end, submit, limit, nodes, reason = columns
-    job = values.listed(listed)
+    job = values.listed_id(listed)
     if job is None or not word.strip():
         return
     ref, waiting = job
     state = JobState.from_slurm(word)
-    start_s, end_s = estimates_removed(state, values.moment(start), values.moment(end))
+    start_s, end_s = estimates_removed(state, values.unix_time(start), values.unix_time(end))
     yield QueueRow(
         ref=ref,
         state=state,
-        word=word,
+        raw_state=word,
         reason=reason,
-        waiting=waiting,
-        own_id=None if waiting is not None else values.number(own_id),
-        submit_s=values.moment(submit),
+        pending_indices=waiting,
+        raw_job_id=None if waiting is not None else values.number(own_id),
+        submit_s=values.unix_time(submit),
         start_s=start_s,
         end_s=end_s,
         limit_s=values.limit_s(limit),

@@ -34,21 +34,21 @@ class SlurmSubmitter:
         jobs: list[Submitted] = []
 
         def on_line(line: str) -> None:
-            job = sbatch_output.job_in(line)
+            job = sbatch_output.announced_job(line)
             if job and not jobs:
                 jobs.append(job)
                 on_job(job)
 
         started = int(self._how.clock())
-        ran = self._runner.pass_through(commands.submit(arguments), on_line)
+        ran = self._runner.run_attached(commands.submit(arguments), on_line)
         if isinstance(ran, NotStarted):
             raise SchedulerMissing(
-                f"{ran.words}. Where there is no Slurm, `--backend local` runs the script on this machine."
+                f"{ran.error_text}. Without Slurm, `--backend local` runs the script on this machine."
             )
         if jobs:
             return Submission(ran.exit_code, jobs[0])
         from jobmon_core.scheduler.slurm import find_submitted  # rarely needed, and the user waits
 
         return find_submitted.resolve(
-            ran, arguments, started, find_submitted.Seeker(self._list_sessions, self._how, on_job)
+            ran, arguments, started, find_submitted.SubmissionFinder(self._list_sessions, self._how, on_job)
         )

@@ -27,7 +27,7 @@ def number(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _DIGITS else None
 
 
-def moment(text: str) -> int | None:
+def unix_time(text: str) -> int | None:
     """Read a point in time in Unix seconds; ``Unknown``, ``None`` and ``N/A`` are None."""
     return number(text) or None
 
@@ -79,7 +79,7 @@ _ABSURD = re.compile(r"\d{11}")  # no id and no index has so many digits
 _MOST_TASKS = 4_000_001  # the highest MaxArraySize: whoever counts through more of them never comes back
 
 
-def listed(text: str) -> tuple[JobRef, IndexSet | None] | None:
+def listed_id(text: str) -> tuple[JobRef, IndexSet | None] | None:
     """Read the id of a row, which may stand for many waiting tasks; None if it is no id."""
     if _ABSURD.search(text):
         return None
@@ -95,7 +95,7 @@ def _last(indices: IndexSet) -> int:
     return max((span[-1] for span in indices.spans), default=0)
 
 
-def of_array(job_id: int, task: str) -> tuple[JobRef, IndexSet | None]:
+def array_part(job_id: int, task: str) -> tuple[JobRef, IndexSet | None]:
     """Read which tasks of the array ``job_id`` a record is about: an index, or an expression of many."""
-    found = listed(f"{job_id}_{task}") or listed(f"{job_id}_[{task}]")
+    found = listed_id(f"{job_id}_{task}") or listed_id(f"{job_id}_[{task}]")
     return found or (JobRef(job_id), None)

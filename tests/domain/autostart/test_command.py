@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.autostart.command import (
-    Errand,
-    NoWayBack,
-    Offer,
-    Way,
-    best,
-    carried,
-    left_behind,
-    mark_of,
+    AutostartCommand,
+    AutostartMethod,
+    AutostartUnavailable,
+    MethodStatus,
+    best_method,
+    exported_env,
+    marker_for,
+    omitted_secrets,
 )
 from jobmon_core.domain.autostart.crontab_text import (
     cron_lines,
@@ -26,14 +26,16 @@ from jobmon_core.domain.autostart.crontab_text import (
 )
 from jobmon_core.domain.autostart.systemd_units import unit_files
 
-MARK = mark_of("/home/me/jobmon")
-ERRAND = Errand(("/opt/bin/jobmon",), {"JOBMON_HOME": "/home/me/jobmon", "PATH": "/opt/slurm/bin:/bin"}, MARK)
+MARK = marker_for("/home/me/jobmon")
+ERRAND = AutostartCommand(
+    ("/opt/bin/jobmon",), {"JOBMON_HOME": "/home/me/jobmon", "PATH": "/opt/slurm/bin:/bin"}, MARK
+)
 LINES = cron_lines(ERRAND)
 Crontab = st.text(st.characters(codec="utf-8") | st.sampled_from("\n#* %"))
 
 
-def errand(program: str, **environment: str) -> Errand:
-    return Errand((program,), environment, MARK)
+def command(program: str, **environment: str) -> AutostartCommand:
+    return AutostartCommand((program,), environment, MARK)
 
 
 def test_cron_starts_it_at_boot_and_every_ten_minutes() -> None:
@@ -67,8 +69,8 @@ def test_lines_of_an_older_installation_are_replaced() -> None:
 
 
 def test_two_homes_do_not_touch_each_other() -> None:
-    other = mark_of("/home/me/other")
-    both = with_lines(with_lines("", LINES, MARK), cron_lines(Errand(("/j",), {}, other)), other)
+    other = marker_for("/home/me/other")
+    both = with_lines(with_lines("", LINES, MARK), cron_lines(AutostartCommand(("/j",), {}, other)), other)
     assert our_lines(without_lines(both, other), MARK) == list(LINES)
 
 
@@ -76,7 +78,7 @@ def test_two_homes_do_not_touch_each_other() -> None:
     "path", ["/a b/jobmon", "/it's/jobmon", '/"q"/$HOME/`x`/jobmon', "/100%/jobmon", "/#/é"]
 )
 def test_a_shell_reads_back_the_words_that_were_written(path: str) -> None:
-    line = cron_lines(errand(path, JOBMON_HOME=path))[0]
+    line = cron_lines(command(path, JOBMON_HOME=path))[0]
     as_cron_hands_it_over = line.removeprefix("@reboot ").replace(r"\%", "%")
     words = shlex.split(as_cron_hands_it_over, comments=True)
     assert words == ["/usr/bin/env", f"JOBMON_HOME={path}", path, "recover", "--quiet"]
@@ -90,14 +92,14 @@ def test_a_shell_reads_back_the_words_that_were_written(path: str) -> None:
 
 
 def test_no_percent_sign_is_left_to_cron() -> None:
-    line = cron_lines(errand("/100%/jobmon"))[0]
+    line = cron_lines(command("/100%/jobmon"))[0]
     assert line.count("%") == line.count(r"\%") == 1
 
 
 @pytest.mark.parametrize("path", ["/a\nb", "/a\\b", "/a\x1bb", "/a\rb"])
 def test_what_no_line_can_hold_is_refused(path: str) -> None:
-    with pytest.raises(NoWayBack):
-        cron_lines(errand(path))
+    with pytest.raises(AutostartUnavailable):
+        cron_lines(command(path))
 
 
 def test_in_a_slurm_job_it_stays_as_long_as_its_monitors_and_writes_no_file() -> None:
@@ -115,10 +117,10 @@ def test_the_timer_leaves_alone_the_monitors_that_its_service_started() -> None:
 
 
 def test_what_means_something_to_systemd_is_escaped() -> None:
-    service = unit_files(errand('/a b/%h/$HOME/"q"'))[f"{MARK}.service"]
+    service = unit_files(command('/a b/%h/$HOME/"q"'))[f"{MARK}.service"]
     assert r'ExecStart=/usr/bin/env "/a b/%%h/$$HOME/\"q\"" recover --quiet' in service
-    with pytest.raises(NoWayBack):
-        unit_files(errand("/a\n[Service]"))
+    with pytest.raises(AutostartUnavailable):
+        unit_files(command("/a\n[Service]"))
 
 
 def test_the_cluster_the_home_and_the_way_out_are_carried_and_nothing_else() -> None:
@@ -129,34 +131,34 @@ def test_the_cluster_the_home_and_the_way_out_are_carried_and_nothing_else() -> 
         "HOME": "/home/me",
         "PATH": "/long",
     }
-    assert carried(environment, "/h", "/bin") == {
+    assert exported_env(environment, "/h", "/bin") == {
         "JOBMON_HOME": "/h",
         "SLURM_CONF": "/etc/slurm/other.conf",
         "https_proxy": "http://proxy:3128",
         "PATH": "/bin",
     }
-    assert left_behind(environment, ["JOBMON_ERROR_WEBHOOK"]) == ["JOBMON_ERROR_WEBHOOK"]
+    assert omitted_secrets(environment, ["JOBMON_ERROR_WEBHOOK"]) == ["JOBMON_ERROR_WEBHOOK"]
 
 
 @pytest.mark.parametrize("proxy", ["http://me:hunter2@proxy:3128", "me:hunter2@proxy", "http://[::1:3128"])
 def test_a_proxy_with_a_password_is_named_and_not_carried(proxy: str) -> None:
-    assert "HTTPS_PROXY" not in carried({"HTTPS_PROXY": proxy}, "/h", "/bin")
-    assert left_behind({"HTTPS_PROXY": proxy}, []) == ["HTTPS_PROXY"]
+    assert "HTTPS_PROXY" not in exported_env({"HTTPS_PROXY": proxy}, "/h", "/bin")
+    assert omitted_secrets({"HTTPS_PROXY": proxy}, []) == ["HTTPS_PROXY"]
 
 
 @pytest.mark.parametrize(
     ("usable", "killed", "way"),
     [
-        ("cron systemd scrontab", False, Way.CRON),
-        ("cron systemd scrontab", True, Way.SYSTEMD),
-        ("systemd scrontab", False, Way.SYSTEMD),
-        ("cron scrontab", True, Way.CRON),
-        ("scrontab", False, Way.SCRONTAB),
+        ("cron systemd scrontab", False, AutostartMethod.CRON),
+        ("cron systemd scrontab", True, AutostartMethod.SYSTEMD),
+        ("systemd scrontab", False, AutostartMethod.SYSTEMD),
+        ("cron scrontab", True, AutostartMethod.CRON),
+        ("scrontab", False, AutostartMethod.SCRONTAB),
         ("", False, None),
     ],
 )
 def test_the_way_that_needs_least_and_lasts_is_proposed(
-    usable: str, way: Way | None, *, killed: bool
+    usable: str, way: AutostartMethod | None, *, killed: bool
 ) -> None:
-    offers = [Offer(each, "" if each in usable.split() else "not here") for each in Way]
-    assert best(offers, killed_at_logout=killed) is way
+    offers = [MethodStatus(each, "" if each in usable.split() else "not here") for each in AutostartMethod]
+    assert best_method(offers, killed_at_logout=killed) is way

@@ -6,53 +6,53 @@ from hypothesis import strategies as st
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import (
+    DeliveryOutcome,
     Message,
-    Owed,
+    OutboxEntry,
     Receipt,
     RetryPolicy,
     Tone,
-    Verdict,
-    begun,
+    apply_receipt,
     in_order,
-    settled,
+    mark_attempt,
 )
 
 MESSAGE = Message("m1", Route.ERROR, Tone.FAILURE, "it failed")
-OWED = Owed(MESSAGE)
+OWED = OutboxEntry(MESSAGE)
 NOW = 1000.0
 
 
-def attempted(receipt: Receipt, owed: Owed = OWED) -> Owed:
-    return settled(begun(owed, NOW), receipt, NOW)
+def attempted(receipt: Receipt, entry: OutboxEntry = OWED) -> OutboxEntry:
+    return apply_receipt(mark_attempt(entry, NOW), receipt, NOW)
 
 
 def test_a_first_attempt_is_no_repeat() -> None:
-    owed = begun(OWED, NOW)
-    assert (owed.attempts, owed.attempt_since_s, owed.maybe_delivered) == (1, NOW, False)
+    entry = mark_attempt(OWED, NOW)
+    assert (entry.attempts, entry.attempt_since_s, entry.maybe_delivered) == (1, NOW, False)
 
 
 def test_an_attempt_that_was_cut_off_makes_the_next_one_a_possible_repeat() -> None:
-    restarted = begun(begun(OWED, NOW), NOW + 60)
+    restarted = mark_attempt(mark_attempt(OWED, NOW), NOW + 60)
     assert restarted.maybe_delivered
     assert restarted.attempts == 2
 
 
 def test_a_delivered_message_is_owed_no_longer() -> None:
-    owed = attempted(Receipt(Verdict.DELIVERED))
-    assert owed.delivered_s == NOW
-    assert not owed.is_open
+    entry = attempted(Receipt(DeliveryOutcome.DELIVERED))
+    assert entry.delivered_s == NOW
+    assert not entry.is_open
 
 
-@pytest.mark.parametrize("verdict", list(Verdict))
-def test_whatever_became_of_an_attempt_it_is_over(verdict: Verdict) -> None:
+@pytest.mark.parametrize("verdict", list(DeliveryOutcome))
+def test_whatever_became_of_an_attempt_it_is_over(verdict: DeliveryOutcome) -> None:
     assert attempted(Receipt(verdict, "why")).attempt_since_s is None
 
 
 def test_a_wait_that_was_asked_for_is_kept_to_even_a_short_one() -> None:
-    owed = attempted(Receipt(Verdict.TRY_AGAIN, "limited", retry_after_s=0.376))
-    assert owed.next_try_s == NOW + 0.376
-    assert owed.is_open
-    assert not owed.maybe_delivered
+    entry = attempted(Receipt(DeliveryOutcome.TRY_AGAIN, "limited", retry_after_s=0.376))
+    assert entry.next_try_s == NOW + 0.376
+    assert entry.is_open
+    assert not entry.maybe_delivered
 
 
 def test_without_a_wait_it_doubles_up_to_a_ceiling() -> None:
@@ -61,41 +61,45 @@ def test_without_a_wait_it_doubles_up_to_a_ceiling() -> None:
 
 
 def test_a_lost_answer_marks_the_next_attempt_a_possible_repeat() -> None:
-    owed = attempted(Receipt(Verdict.MAYBE_DELIVERED, "no answer"))
-    assert owed.is_open
-    assert owed.maybe_delivered
-    assert owed.next_try_s > NOW
+    entry = attempted(Receipt(DeliveryOutcome.MAYBE_DELIVERED, "no answer"))
+    assert entry.is_open
+    assert entry.maybe_delivered
+    assert entry.next_try_s > NOW
 
 
 def test_a_refused_body_is_followed_at_once_by_the_plain_form() -> None:
-    owed = attempted(Receipt(Verdict.REFUSED_BODY, "title too long"))
-    assert owed.is_open
-    assert owed.plain
-    assert owed.next_try_s == NOW
+    entry = attempted(Receipt(DeliveryOutcome.REFUSED_BODY, "title too long"))
+    assert entry.is_open
+    assert entry.plain
+    assert entry.next_try_s == NOW
 
 
 def test_a_plain_form_that_is_refused_too_is_given_up_with_the_reason() -> None:
-    first = attempted(Receipt(Verdict.REFUSED_BODY, "title too long"))
-    second = attempted(Receipt(Verdict.REFUSED_BODY, "blocked"), first)
+    first = attempted(Receipt(DeliveryOutcome.REFUSED_BODY, "title too long"))
+    second = attempted(Receipt(DeliveryOutcome.REFUSED_BODY, "blocked"), first)
     assert second.given_up == "blocked"
     assert not second.is_open
 
 
 def test_a_dead_channel_ends_it_with_the_reason() -> None:
-    owed = attempted(Receipt(Verdict.CHANNEL_DEAD, "Discord knows no such webhook"))
-    assert owed.given_up == "Discord knows no such webhook"
+    entry = attempted(Receipt(DeliveryOutcome.CHANNEL_DEAD, "Discord knows no such webhook"))
+    assert entry.given_up == "Discord knows no such webhook"
 
 
-@given(st.sampled_from(list(Verdict)), st.none() | st.floats(0, 1e6), st.integers(0, 50))
+@given(st.sampled_from(list(DeliveryOutcome)), st.none() | st.floats(0, 1e6), st.integers(0, 50))
 def test_no_message_is_lost_without_a_word(
-    verdict: Verdict, retry_after_s: float | None, attempts: int
+    verdict: DeliveryOutcome, retry_after_s: float | None, attempts: int
 ) -> None:
-    owed = attempted(Receipt(verdict, "why", retry_after_s), Owed(MESSAGE, attempts=attempts))
-    assert owed.is_open or owed.delivered_s is not None or owed.given_up
-    assert not owed.is_open or owed.next_try_s >= NOW
+    entry = attempted(Receipt(verdict, "why", retry_after_s), OutboxEntry(MESSAGE, attempts=attempts))
+    assert entry.is_open or entry.delivered_s is not None or entry.given_up
+    assert not entry.is_open or entry.next_try_s >= NOW
 
 
 def test_open_messages_keep_their_order_and_ended_ones_are_left_out() -> None:
-    open_1, done, open_2 = Owed(MESSAGE, next_try_s=99), Owed(MESSAGE, delivered_s=1.0), Owed(MESSAGE)
-    dead = Owed(MESSAGE, given_up="gone")
+    open_1, done, open_2 = (
+        OutboxEntry(MESSAGE, next_try_s=99),
+        OutboxEntry(MESSAGE, delivered_s=1.0),
+        OutboxEntry(MESSAGE),
+    )
+    dead = OutboxEntry(MESSAGE, given_up="gone")
     assert in_order((open_1, done, dead, open_2)) == (open_1, open_2)

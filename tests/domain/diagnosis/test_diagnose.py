@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.diagnosis.diagnose import diagnose
-from jobmon_core.domain.diagnosis.error_episodes import Scene
-from jobmon_core.domain.diagnosis.log_lines import Excerpt, Line, LogLines
+from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
+from jobmon_core.domain.diagnosis.log_lines import Line, LogExcerpt, LogLines
 from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
-from jobmon_core.domain.diagnosis.patterns import Finding, Role, Rule, Severity
+from jobmon_core.domain.diagnosis.patterns import Match, Pattern, Role, Severity
 from jobmon_core.domain.slurm.states import JobState
 
 FAILED = SlurmEvidence(state=JobState.FAILED, exit_code=1)
@@ -20,8 +20,8 @@ GIB = 1024**3
 
 def rule(
     name: str, precedence: int = 50, role: Role = Role.ROOT, severity: Severity = Severity.ERROR
-) -> Rule:
-    return Rule(
+) -> Pattern:
+    return Pattern(
         name, f"title of {name}", severity, role, (name,), f"Cause of {name}.", "Do this.", precedence, (), ()
     )
 
@@ -45,12 +45,12 @@ RULES = {
 def judge(evidence: SlurmEvidence, *texts: str) -> Diagnosis:
     """Diagnose a log in which each line shows the failures that it names, separated by blanks."""
     found = [
-        Finding(RULES[word], position)
+        Match(RULES[word], position)
         for position, text in enumerate(texts)
         for word in text.split()
         if word in RULES
     ]
-    return diagnose(evidence, Scene(found, LogLines([Excerpt("job.err", texts)])))
+    return diagnose(evidence, LogAnalysis(found, LogLines([LogExcerpt("job.err", texts)])))
 
 
 def test_the_highest_precedence_wins_wherever_it_stands() -> None:
@@ -319,7 +319,7 @@ def test_another_program_that_fails_later_does_not_hide_the_first() -> None:
     assert judge(FAILED, *TRACEBACK[:-1], "cuda_oom", *other).cause == "cuda_oom"
 
 
-def final(name: str, precedence: int = 50) -> Rule:
+def final(name: str, precedence: int = 50) -> Pattern:
     return replace(rule(name, precedence), is_final=True)
 
 

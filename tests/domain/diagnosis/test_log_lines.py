@@ -2,10 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.diagnosis.log_lines import Excerpt, Line, LogLines
+from jobmon_core.domain.diagnosis.log_lines import Line, LogExcerpt, LogLines
 
 LINES = LogLines(
-    [Excerpt("a", ("a1", "a2")), Excerpt("empty"), Excerpt("b", ("b7",), 7), Excerpt("c", ("?",), None)]
+    [
+        LogExcerpt("a", ("a1", "a2")),
+        LogExcerpt("empty"),
+        LogExcerpt("b", ("b7",), 7),
+        LogExcerpt("c", ("?",), None),
+    ]
 )
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.decide import Finish
 from jobmon_core.domain.delivery.outbox import Message, Tone
-from jobmon_core.domain.messages.scheduler_outage import Notice, may_tell, silence
+from jobmon_core.domain.messages.scheduler_outage import OutageNotice, current_outage, may_notify
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.policy import Policy
 from tests.support.play import START_S, Play, ledger, record, row
@@ -36,7 +36,7 @@ def away(play: Play, minutes: int) -> Play:
 
 
 def told(play: Play) -> list[Message]:
-    return [owed.message for owed in play.job.outbox]
+    return [entry.message for entry in play.job.outbox]
 
 
 def tones(play: Play) -> list[Tone]:
@@ -44,7 +44,7 @@ def tones(play: Play) -> list[Tone]:
 
 
 def delivered(play: Play) -> Play:
-    outbox = tuple(replace(owed, delivered_s=play.now_s) for owed in play.job.outbox)
+    outbox = tuple(replace(entry, delivered_s=play.now_s) for entry in play.job.outbox)
     play.job = replace(play.job, outbox=outbox)
     return play
 
@@ -61,7 +61,7 @@ class TestTheWarning:
         assert warning.evidence == ("connect failure",)
         assert "takes none for ended, and goes on asking" in warning.summary
         assert "Do not submit the jobs again" in warning.advice
-        moments = {fact.name: fact.at_s for fact in warning.facts if fact.at_s}
+        moments = {fact.name: fact.at_s for fact in warning.fields if fact.at_s}
         assert moments == {"No answer since": START_S + 60, "Last answer": START_S}
 
     def test_names_no_cluster_where_none_is_known(self) -> None:
@@ -78,12 +78,12 @@ class TestTheWarning:
 
     def test_is_left_to_another_job_that_told_of_this_outage(self) -> None:
         play = running()
-        play.notice = Notice("t-13")
+        play.notice = OutageNotice("t-13")
         assert not told(away(play, 5000))
 
     def test_ends_nothing(self) -> None:
         play = away(running(), 3000)
-        assert (play.job.ended, play.job.outcome, play.job.tasks[""].word) == (False, None, "RUNNING")
+        assert (play.job.ended, play.job.outcome, play.job.tasks[""].raw_state) == (False, None, "RUNNING")
 
     def test_a_short_silence_is_worth_none_however_often_it_returns(self) -> None:
         play = running()
@@ -97,7 +97,7 @@ class TestTheAllClear:
         play = away(running(), 60).later(MINUTE_S).queue(row("12", "RUNNING"))
         for _ in range(10):
             play.later(MINUTE_S).queue(row("12", "RUNNING"))
-        assert tones(play) == [Tone.ATTENTION, Tone.RELIEF]
+        assert tones(play) == [Tone.ATTENTION, Tone.RESOLVED]
         relief = told(play)[1]
         assert (relief.route, relief.title) == (Route.ERROR, "Slurm (big) answers again")
         assert "The outage lasted 1h 01m" in relief.summary
@@ -105,7 +105,7 @@ class TestTheAllClear:
     def test_comes_after_the_warning_and_before_the_end_that_is_told_as_usual(self) -> None:
         play = away(running(), 40).later(MINUTE_S).queue(row("12", "FAILED"))
         play.record(record("12", "FAILED", exit_code=3)).later(3).accounting(ledger("12", "FAILED", 3))
-        assert tones(play) == [Tone.ATTENTION, Tone.RELIEF, Tone.FAILURE]
+        assert tones(play) == [Tone.ATTENTION, Tone.RESOLVED, Tone.FAILURE]
         assert play.end().exit_code == 3
 
     def test_is_waited_for_although_the_job_ended_meanwhile(self) -> None:
@@ -115,7 +115,7 @@ class TestTheAllClear:
         delivered(play).later(MINUTE_S).queue_down()
         assert Finish() not in play.actions
         play.later(MINUTE_S).answered()
-        assert tones(play) == [Tone.ATTENTION, Tone.FAILURE, Tone.RELIEF]
+        assert tones(play) == [Tone.ATTENTION, Tone.FAILURE, Tone.RESOLVED]
         assert Finish() in delivered(play).later(1).actions
 
     def test_is_not_given_where_the_warning_could_not_be_delivered(self) -> None:
@@ -126,18 +126,18 @@ class TestTheAllClear:
 
     def test_is_left_to_the_job_that_took_over_while_this_one_was_not_watched(self) -> None:
         play = away(running(), 30)
-        play.notice = Notice("t-13")
+        play.notice = OutageNotice("t-13")
         assert tones(play.later(MINUTE_S).queue(row("12", "RUNNING"))) == [Tone.ATTENTION]
 
     def test_is_given_although_another_job_told_of_an_earlier_outage(self) -> None:
         play = away(running(), 30)
-        play.notice = Notice("t-13", over_s=START_S - 90_000)
-        assert tones(play.later(MINUTE_S).queue(row("12", "RUNNING"))) == [Tone.ATTENTION, Tone.RELIEF]
+        play.notice = OutageNotice("t-13", over_s=START_S - 90_000)
+        assert tones(play.later(MINUTE_S).queue(row("12", "RUNNING"))) == [Tone.ATTENTION, Tone.RESOLVED]
 
     def test_a_later_outage_is_told_of_again(self) -> None:
         play = away(running(), 60).later(MINUTE_S).queue(row("12", "RUNNING"))
         away(play, 60).later(MINUTE_S).queue(row("12", "RUNNING"))
-        assert tones(play) == [Tone.ATTENTION, Tone.RELIEF] * 2
+        assert tones(play) == [Tone.ATTENTION, Tone.RESOLVED] * 2
         assert len({message.id for message in told(play)}) == 4
 
 
@@ -154,11 +154,11 @@ class TestAccountingThatIsAway:
         assert (play.job.ended, tones(play)) == (False, [Tone.ATTENTION])
         assert told(play)[0].evidence == ("no database",)
         play.later(MINUTE_S).accounting(ledger("12", "COMPLETED"))
-        assert tones(play) == [Tone.ATTENTION, Tone.SUCCESS, Tone.RELIEF]
+        assert tones(play) == [Tone.ATTENTION, Tone.SUCCESS, Tone.RESOLVED]
         assert [message.route for message in told(play)] == [Route.ERROR, Route.SUCCESS, Route.ERROR]
 
     def test_is_no_silence_about_a_job_that_squeue_lists(self) -> None:
-        assert silence(running().later(30).queue(row("12", "RUNNING")).job) is None
+        assert current_outage(running().later(30).queue(row("12", "RUNNING")).job) is None
 
     def test_for_good_makes_an_unknown_outcome_and_no_all_clear(self) -> None:
         play = self.gone(1500)
@@ -171,25 +171,25 @@ class TestAccountingThatIsAway:
         away(play, 60).later(MINUTE_S).queue().accounting_down()
         assert tones(play) == [Tone.ATTENTION]
         play.later(MINUTE_S).accounting(ledger("12", "TIMEOUT"))
-        assert tones(play) == [Tone.ATTENTION, Tone.RELIEF, Tone.FAILURE]
+        assert tones(play) == [Tone.ATTENTION, Tone.RESOLVED, Tone.FAILURE]
 
 
 class TestWhoMayTell:
     @pytest.mark.parametrize("watches", [True, False])
     def test_the_first(self, watches: bool) -> None:  # noqa: FBT001
-        assert may_tell(Notice(), POLICY, START_S, teller_watches=watches)
+        assert may_notify(OutageNotice(), POLICY, START_S, teller_watches=watches)
 
     def test_another_one_where_the_teller_is_watched_no_more(self) -> None:
-        assert not may_tell(Notice("t-13"), POLICY, START_S, teller_watches=True)
-        assert may_tell(Notice("t-13"), POLICY, START_S, teller_watches=False)
+        assert not may_notify(OutageNotice("t-13"), POLICY, START_S, teller_watches=True)
+        assert may_notify(OutageNotice("t-13"), POLICY, START_S, teller_watches=False)
 
     def test_nobody_shortly_after_an_all_clear(self) -> None:
-        over = Notice("t-13", over_s=START_S)
-        assert not may_tell(over, POLICY, START_S + HALF_HOUR_S - 1, teller_watches=True)
-        assert may_tell(over, POLICY, START_S + HALF_HOUR_S, teller_watches=True)
+        over = OutageNotice("t-13", over_s=START_S)
+        assert not may_notify(over, POLICY, START_S + HALF_HOUR_S - 1, teller_watches=True)
+        assert may_notify(over, POLICY, START_S + HALF_HOUR_S, teller_watches=True)
 
     def test_anybody_where_the_clock_was_set_back_since_then(self) -> None:
-        assert may_tell(Notice("t-13", over_s=START_S), POLICY, START_S - 1, teller_watches=True)
+        assert may_notify(OutageNotice("t-13", over_s=START_S), POLICY, START_S - 1, teller_watches=True)
 
 
 _STEPS = st.lists(
@@ -218,7 +218,7 @@ def test_warnings_and_all_clears_take_turns_and_nothing_is_called_a_success(step
             case _:
                 play.accounting_down()
     calls = [message for message in told(play) if "/outage-" in message.id]
-    assert [message.tone for message in calls] == [Tone.ATTENTION, Tone.RELIEF] * (len(calls) // 2) + [
+    assert [message.tone for message in calls] == [Tone.ATTENTION, Tone.RESOLVED] * (len(calls) // 2) + [
         Tone.ATTENTION
     ] * (len(calls) % 2)
     assert {message.route for message in told(play)} <= {Route.ERROR}

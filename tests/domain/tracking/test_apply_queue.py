@@ -11,7 +11,7 @@ from jobmon_core.domain.channels import Route
 from jobmon_core.domain.decide import Deliver, Finish
 from jobmon_core.domain.delivery.outbox import Tone
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import Witness
+from jobmon_core.domain.tracking.model import Source
 from jobmon_core.domain.tracking.policy import Policy
 from tests.support.play import START_S, Play, ledger, record, row
 
@@ -23,9 +23,9 @@ def test_a_completed_job_is_told_once_on_the_success_channel() -> None:
     assert play.asks_accounting()
     play.accounting(ledger("12", "COMPLETED"))
     assert play.job.outcome is Outcome.SUCCESS
-    (owed,) = play.job.outbox
-    assert owed.message.route is Route.SUCCESS
-    assert play.actions == (Deliver(owed.message.id),)
+    (entry,) = play.job.outbox
+    assert entry.message.route is Route.SUCCESS
+    assert play.actions == (Deliver(entry.message.id),)
     assert len(play.later(60).job.outbox) == 1
 
 
@@ -53,7 +53,7 @@ def test_a_job_that_left_the_queue_is_judged_by_accounting() -> None:
     play = Play().queue(row("12", "RUNNING")).later(30).queue().record().later(3)
     play.accounting(ledger("12", "FAILED", exit_code=3))
     end = play.end()
-    assert (end.outcome, end.witness, end.exit_code) == (Outcome.FAILURE, Witness.ACCOUNTING, 3)
+    assert (end.outcome, end.source, end.exit_code) == (Outcome.FAILURE, Source.ACCOUNTING, 3)
     assert not end.exit_code_exact
 
 
@@ -167,7 +167,7 @@ def test_an_unknown_state_is_alive_and_no_success() -> None:
     play = Play().queue(row("12", "HIBERNATING"))
     play.later(3000).queue(row("12", "HIBERNATING"))
     assert not play.job.ended
-    assert play.job.tasks[""].word == "HIBERNATING"
+    assert play.job.tasks[""].raw_state == "HIBERNATING"
 
 
 def test_completing_hides_the_end_and_is_none() -> None:
@@ -189,8 +189,8 @@ def test_a_dependency_that_can_never_be_satisfied_is_told_once_while_the_job_liv
     play = Play().queue(row("12", "PENDING", "DependencyNeverSatisfied"))
     play.record(record("12", "PENDING"))
     play.later(60).queue(row("12", "PENDING", "DependencyNeverSatisfied"))
-    (owed,) = play.job.outbox
-    assert owed.message.tone is Tone.ATTENTION
+    (entry,) = play.job.outbox
+    assert entry.message.tone is Tone.ATTENTION
     assert play.job.outcome is None
 
 
@@ -198,8 +198,8 @@ def test_a_call_for_attention_waits_for_the_name_that_the_record_tells() -> None
     play = Play().queue(row("12", "PENDING", "DependencyNeverSatisfied"))
     assert not play.job.outbox
     play.record(record("12", "PENDING"))
-    (owed,) = play.job.outbox
-    assert owed.message.title.startswith("train (12)")
+    (entry,) = play.job.outbox
+    assert entry.message.title.startswith("train (12)")
 
 
 def test_a_restart_that_no_look_at_the_queue_saw_is_learnt_from_the_record() -> None:
@@ -207,7 +207,7 @@ def test_a_restart_that_no_look_at_the_queue_saw_is_learnt_from_the_record() -> 
         Play().queue(row("12", "COMPLETED")).record(replace(record("12", "COMPLETED"), restarts=2)).later(3)
     )
     play.accounting(ledger("12", "COMPLETED"))
-    assert any(fact.name == "Restarts" for fact in play.job.outbox[0].message.facts)
+    assert any(fact.name == "Restarts" for fact in play.job.outbox[0].message.fields)
 
 
 def test_a_restart_that_the_record_told_first_is_counted_once() -> None:
@@ -258,7 +258,7 @@ def test_each_special_exit_asks_for_attention_once() -> None:
         play.record(replace(record("12", "SPECIAL_EXIT"), restarts=run)).later(60)
         play.queue(row("12", "SPECIAL_EXIT", "JobHeldUser", submit_s=1_000_000 + run))
         play.later(60).queue(row("12", "RUNNING", submit_s=1_000_000 + run)).record(record("12", "RUNNING"))
-        assert len({owed.message.id for owed in play.job.outbox}) == run
+        assert len({entry.message.id for entry in play.job.outbox}) == run
     assert play.job.outcome is None
 
 
@@ -316,7 +316,7 @@ def test_a_later_job_of_the_same_id_proves_nothing_about_the_one_that_slurm_lost
     for _ in range(30):
         play.later(30).queue().accounting(ledger("12", "RUNNING"), ledger("12", "COMPLETED", submit_s=again))
     assert play.end().outcome is Outcome.UNKNOWN
-    assert [owed.message.route for owed in play.job.outbox] == [Route.ERROR]
+    assert [entry.message.route for entry in play.job.outbox] == [Route.ERROR]
 
 
 def test_a_later_job_of_the_same_id_is_looked_into_although_it_is_in_the_same_state() -> None:
@@ -417,4 +417,4 @@ def test_no_sequence_of_answers_without_a_completed_makes_a_success(steps: list[
             case _:
                 play.later(float(word))
     assert play.job.outcome is not Outcome.SUCCESS
-    assert all(owed.message.route is Route.ERROR for owed in play.job.outbox)
+    assert all(entry.message.route is Route.ERROR for entry in play.job.outbox)

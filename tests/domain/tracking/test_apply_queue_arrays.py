@@ -8,30 +8,30 @@ from hypothesis import strategies as st
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Tone
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.domain.tracking.model import Witness
+from jobmon_core.domain.tracking.model import Source
 from jobmon_core.domain.tracking.policy import Policy
 from tests.support.play import Play, ledger, record, row
 
 
 def test_an_array_is_told_in_one_digest() -> None:
     play = Play().queue(row("12_[2-3%1]", "PENDING"), row("12_1", "RUNNING")).later(30)
-    assert play.job.expected == "1-3"
+    assert play.job.array_indices == "1-3"
     play.queue(row("12_1", "COMPLETED"), row("12_2", "FAILED"), row("12_3", "FAILED"))
     play.record(record("12_1", "COMPLETED"), record("12_2", "FAILED", 2), record("12_3", "FAILED", 2)).later(
         3
     )
     play.accounting(ledger("12_1", "COMPLETED"), ledger("12_2", "FAILED", 2), ledger("12_3", "FAILED", 2))
-    (owed,) = play.job.outbox
-    assert owed.message.route is Route.ERROR
-    assert "2 failed" in owed.message.title
-    assert any("2-3" in fact.value for fact in owed.message.facts)
+    (entry,) = play.job.outbox
+    assert entry.message.route is Route.ERROR
+    assert "2 failed" in entry.message.title
+    assert any("2-3" in fact.value for fact in entry.message.fields)
 
 
 def test_an_array_can_be_told_task_by_task() -> None:
     play = Play(Policy(array_messages="each")).queue(row("12_1", "FAILED"), row("12_2", "COMPLETED"))
     play.record(record("12_1", "FAILED", 1), record("12_2", "COMPLETED")).later(3)
     play.accounting(ledger("12_1", "FAILED", 1), ledger("12_2", "COMPLETED"))
-    assert sorted(owed.message.route for owed in play.job.outbox) == [Route.ERROR, Route.SUCCESS]
+    assert sorted(entry.message.route for entry in play.job.outbox) == [Route.ERROR, Route.SUCCESS]
 
 
 def test_an_array_with_waiting_tasks_has_not_ended() -> None:
@@ -53,9 +53,9 @@ def test_an_array_cancelled_before_any_start_is_cancelled() -> None:
 
 def test_an_array_that_squeue_lists_as_cancelled_by_its_indices_is_cancelled() -> None:
     play = Play().queue(row("12_[1-3%1]", "PENDING")).later(30).queue(row("12_[1-3%1]", "CANCELLED"))
-    assert not play.job.waiting
+    assert not play.job.pending_indices
     play.record(record("12_[1-3%1]", "CANCELLED")).later(3).no_accounting()
-    assert {key: play.end(key).witness for key in "123"} == dict.fromkeys("123", Witness.RECORD)
+    assert {key: play.end(key).source for key in "123"} == dict.fromkeys("123", Source.RECORD)
     assert play.job.outcome is Outcome.CANCELLED
 
 
@@ -71,15 +71,15 @@ def test_of_a_throttled_array_cancelled_half_way_the_rest_never_started() -> Non
     play.record(record("12_[2,4%1]", "CANCELLED"), record("12_1", "CANCELLED", signal=15)).later(3)
     play.accounting(ledger("12_1", "CANCELLED by 0"), ledger("12_[2,4%1]", "CANCELLED by 0"))
     assert sorted(play.job.tasks) == ["1", "2", "4"]
-    (owed,) = play.job.outbox
-    assert "3 cancelled" in owed.message.title
+    (entry,) = play.job.outbox
+    assert "3 cancelled" in entry.message.title
 
 
 def test_the_watched_task_of_an_array_cancelled_before_any_start_is_cancelled() -> None:
     play = Play(scope="2").queue(row("12_[1-3]", "PENDING")).later(30).queue(row("12_[1-3]", "CANCELLED"))
     play.record(record("12_[1-3]", "CANCELLED")).later(3).no_accounting()
     assert list(play.job.tasks) == ["2"]
-    assert (play.end("2").outcome, play.end("2").witness) == (Outcome.CANCELLED, Witness.RECORD)
+    assert (play.end("2").outcome, play.end("2").source) == (Outcome.CANCELLED, Source.RECORD)
 
 
 def test_a_task_that_its_array_lost_before_its_start_counts_as_cancelled() -> None:
@@ -88,7 +88,7 @@ def test_a_task_that_its_array_lost_before_its_start_counts_as_cancelled() -> No
         play.queue(row("12_1", "RUNNING"), row("12_2", "RUNNING")).record(record("12_1", "RUNNING"))
         play.accounting(ledger("12_1", "RUNNING"), ledger("12_2", "RUNNING")).later(30)
     assert play.end("3").outcome is Outcome.CANCELLED
-    assert play.end("3").witness is Witness.ARRAY
+    assert play.end("3").source is Source.ARRAY
     assert play.job.tasks["1"].end is None
 
 
@@ -126,8 +126,8 @@ def test_the_digest_shows_the_log_of_a_failed_task_rather_than_of_one_of_many_ca
     play.record(*(record(task, "CANCELLED") for task in cancelled), record("12_70", "FAILED", 3)).later(3)
     play.accounting(*(ledger(task, "CANCELLED by 0") for task in cancelled), ledger("12_70", "FAILED", 3))
     assert play.job.tasks["70"].diagnosis is not None
-    (owed,) = play.job.outbox
-    assert owed.message.title.endswith(": 1 failed, 69 cancelled")
+    (entry,) = play.job.outbox
+    assert entry.message.title.endswith(": 1 failed, 69 cancelled")
 
 
 def test_both_components_of_a_het_job_must_succeed() -> None:
@@ -144,7 +144,7 @@ def test_an_array_that_was_over_before_it_was_watched_is_split_into_its_tasks() 
     )
     play.later(3).accounting(ledger("12_1", "COMPLETED"), ledger("12_2", "FAILED", 1))
     assert play.end("2").outcome is Outcome.FAILURE
-    assert play.job.expected == "1-2"
+    assert play.job.array_indices == "1-2"
 
 
 def test_an_array_that_can_never_start_is_told_once_while_it_lives() -> None:
@@ -154,8 +154,8 @@ def test_an_array_that_can_never_start_is_told_once_while_it_lives() -> None:
         .record(record("12_[1-9]", "PENDING"))
     )
     play.later(60).queue(row("12_[1-9]", "PENDING", "DependencyNeverSatisfied"))
-    (owed,) = play.job.outbox
-    assert owed.message.tone is Tone.ATTENTION
+    (entry,) = play.job.outbox
+    assert entry.message.tone is Tone.ATTENTION
 
 
 _PARTS = st.sampled_from(["12", "12_[1-3]", "12_[2-3%1]", "12_[3]", "12_1", "12_2", "12_3"])
@@ -190,7 +190,7 @@ def test_whatever_is_said_of_an_array_it_is_told_once_and_is_no_success_without_
             case _:
                 play.later(700)
     assert play.job.outcome is not Outcome.SUCCESS
-    assert sum(owed.message.id.endswith("/end") for owed in play.job.outbox) <= 1
+    assert sum(entry.message.id.endswith("/end") for entry in play.job.outbox) <= 1
     assert not play.job.ended or play.job.outbox
 
 
@@ -240,4 +240,4 @@ def test_the_watched_task_of_an_array_that_is_cancelled_while_it_waits_is_cancel
     for _ in range(25):
         play.queue(row("12_[2]", "PENDING"), row("12_1", "RUNNING")).record(record("12_1", "RUNNING"))
         play.accounting(ledger("12_1", "RUNNING")).later(30)
-    assert (play.end("3").outcome, play.end("3").witness) == (Outcome.CANCELLED, Witness.ARRAY)
+    assert (play.end("3").outcome, play.end("3").source) == (Outcome.CANCELLED, Source.ARRAY)

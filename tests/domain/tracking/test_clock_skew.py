@@ -1,18 +1,18 @@
 from __future__ import annotations
 
-from jobmon_core.domain.tracking.clock_skew import not_after
+from jobmon_core.domain.tracking.clock_skew import clamp_to_now
 from tests.support.play import Play, ledger, record, row
 
 
 def test_a_clock_that_goes_on_changes_nothing() -> None:
     play = Play().queue(row("12", "RUNNING"))
-    assert not_after(play.job, play.now_s + 60) is play.job
+    assert clamp_to_now(play.job, play.now_s + 60) is play.job
 
 
 def test_a_job_is_followed_on_after_the_clock_was_set_back() -> None:
     play = Play().queue(row("12", "RUNNING")).later(30).queue()
     play.now_s -= 7200
-    play.job = not_after(play.job, play.now_s)
+    play.job = clamp_to_now(play.job, play.now_s)
     assert play.job.answered_s is not None
     assert play.job.answered_s < play.now_s
     play.later(1).queue().record().later(3)
@@ -23,14 +23,14 @@ def test_a_job_is_followed_on_after_the_clock_was_set_back() -> None:
 
 def test_what_was_not_looked_into_stays_so() -> None:
     play = Play().queue(row("12", "RUNNING")).record(record("12", "RUNNING"))
-    job = not_after(play.job, play.now_s - 7200)
+    job = clamp_to_now(play.job, play.now_s - 7200)
     assert job.tasks[""].inquiry is None
-    assert job.taken_s < play.now_s - 7200
+    assert job.registered_s < play.now_s - 7200
 
 
 def test_no_moment_of_its_history_lies_in_the_future() -> None:
     play = Play().queue(row("12", "RUNNING")).record(record("12", "RUNNING"))
     now_s = play.now_s - 7200
-    job = not_after(play.job, now_s)
+    job = clamp_to_now(play.job, now_s)
     assert job.tasks[""].history
     assert all(moment.at_s < now_s for moment in job.tasks[""].history)

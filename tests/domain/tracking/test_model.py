@@ -6,16 +6,16 @@ from itertools import permutations
 import pytest
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Message, Owed, Tone
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Task, WatchedJob, Witness, worst
+from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob, worst
 
 JOB = WatchedJob("slurm-12-x", 12, 0.0)
 
 
 def ended(key: str, outcome: Outcome) -> Task:
-    return Task(key, end=End(JobState.UNKNOWN, "UNKNOWN", outcome, Witness.QUEUE))
+    return Task(key, end=End(JobState.UNKNOWN, "UNKNOWN", outcome, Source.QUEUE))
 
 
 def job_of(*tasks: Task) -> WatchedJob:
@@ -49,7 +49,7 @@ def test_a_job_has_not_ended_while_one_part_lives() -> None:
 
 
 def test_a_job_has_not_ended_while_tasks_wait_to_start() -> None:
-    job = replace(job_of(ended("1", Outcome.SUCCESS)), waiting="2-9")
+    job = replace(job_of(ended("1", Outcome.SUCCESS)), pending_indices="2-9")
     assert not job.ended
 
 
@@ -62,23 +62,23 @@ def test_a_job_that_ended_has_the_worst_outcome_of_its_parts() -> None:
 def test_a_job_is_closed_when_its_end_is_told_or_its_user_dropped_it() -> None:
     assert not JOB.closed
     assert replace(JOB, concluded_s=0.0).closed
-    assert replace(JOB, dropped_s=0.0).closed
+    assert replace(JOB, unwatched_s=0.0).closed
 
 
 def test_one_watched_task_of_an_array_is_no_array() -> None:
-    assert replace(JOB, expected="1-3").is_array
-    assert not replace(JOB, expected="1-3", scope="2").is_array
-    assert replace(JOB, scope="2").ref == JobRef(12, task=2)
+    assert replace(JOB, array_indices="1-3").is_array
+    assert not replace(JOB, array_indices="1-3", watched_part="2").is_array
+    assert replace(JOB, watched_part="2").ref == JobRef(12, task=2)
 
 
 def test_what_was_given_up_is_undelivered_too() -> None:
-    owed = Owed(Message("m", Route.ERROR, Tone.FAILURE, "it failed"))
-    outbox = (owed, replace(owed, given_up="404"), replace(owed, delivered_s=1.0))
+    entry = OutboxEntry(Message("m", Route.ERROR, Tone.FAILURE, "it failed"))
+    outbox = (entry, replace(entry, given_up="404"), replace(entry, delivered_s=1.0))
     assert replace(JOB, outbox=outbox).undelivered == 2
 
 
 def test_a_run_that_never_started_took_no_time() -> None:
-    end = End(JobState.FAILED, "FAILED", Outcome.FAILURE, Witness.QUEUE, ended_s=50)
+    end = End(JobState.FAILED, "FAILED", Outcome.FAILURE, Source.QUEUE, ended_s=50)
     assert end.elapsed_s is None
     assert replace(end, started_s=20).elapsed_s == 30
     assert replace(end, started_s=60).elapsed_s == 0  # clocks of two nodes may differ

@@ -5,10 +5,10 @@ from dataclasses import replace
 import pytest
 
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Witness
-from jobmon_core.domain.tracking.user_override import NOTHING_KNOWN, Statement
+from jobmon_core.domain.tracking.model import End, Source
+from jobmon_core.domain.tracking.user_override import NOTHING_KNOWN, UserOverride
 
-TIMEOUT = End(JobState.TIMEOUT, "TIMEOUT", Outcome.FAILURE, Witness.QUEUE, exit_code=0, nodes="n1")
+TIMEOUT = End(JobState.TIMEOUT, "TIMEOUT", Outcome.FAILURE, Source.QUEUE, exit_code=0, nodes="n1")
 
 
 @pytest.mark.parametrize(
@@ -23,44 +23,44 @@ TIMEOUT = End(JobState.TIMEOUT, "TIMEOUT", Outcome.FAILURE, Witness.QUEUE, exit_
     ],
 )
 def test_a_state_is_read_as_slurm_writes_it(words: str, state: JobState, uid: int | None) -> None:
-    end = Statement.read(words, None).over(NOTHING_KNOWN)
+    end = UserOverride.parse(words, None).apply_to(NOTHING_KNOWN)
     assert (end.state, end.cancelled_by) == (state, uid)
 
 
 @pytest.mark.parametrize("words", ["", "bogus", "by 1000", "FAILED:1", "KAPUTT", "\u202e"])
 def test_a_word_that_slurm_does_not_use_is_refused_with_those_that_it_does(words: str) -> None:
     with pytest.raises(ValueError, match=r"no state of Slurm; ends are COMPLETED, FAILED, .*NODE_FAIL"):
-        Statement.read(words, None)
+        UserOverride.parse(words, None)
 
 
 @pytest.mark.parametrize(("text", "code", "signal"), [("1", 1, 0), ("0:125", 0, 125), (" 137:0 ", 137, 0)])
 def test_an_exit_code_is_read_as_slurm_prints_it(text: str, code: int, signal: int) -> None:
-    end = Statement.read(None, text).over(NOTHING_KNOWN)
+    end = UserOverride.parse(None, text).apply_to(NOTHING_KNOWN)
     assert (end.exit_code, end.signal, end.exit_code_exact) == (code, signal, True)
 
 
 @pytest.mark.parametrize("text", ["", "x", "-1", "256", "1:256", "1:2:3", "1:", ":9", "\u0661"])
 def test_what_is_no_exit_code_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is no exit code"):
-        Statement.read(None, text)
+        UserOverride.parse(None, text)
 
 
 def test_a_bad_exit_alone_says_that_the_job_failed_and_a_good_one_says_nothing() -> None:
     for text in ("1", "0:9"):
-        assert Statement.read(None, text).over(NOTHING_KNOWN).state is JobState.FAILED
+        assert UserOverride.parse(None, text).apply_to(NOTHING_KNOWN).state is JobState.FAILED
     # what reached its time limit has a code of 0 as well
-    assert Statement.read(None, "0:0").over(NOTHING_KNOWN).state is JobState.UNKNOWN
-    assert Statement.read(None, "1").over(TIMEOUT).state is JobState.TIMEOUT
+    assert UserOverride.parse(None, "0:0").apply_to(NOTHING_KNOWN).state is JobState.UNKNOWN
+    assert UserOverride.parse(None, "1").apply_to(TIMEOUT).state is JobState.TIMEOUT
 
 
 def test_only_what_the_user_says_is_changed() -> None:
-    assert Statement.read(None, None).over(TIMEOUT) == TIMEOUT
-    said = Statement.read("FAILED", None).over(TIMEOUT)
-    assert said == replace(TIMEOUT, state=JobState.FAILED, word="FAILED")
+    assert UserOverride.parse(None, None).apply_to(TIMEOUT) == TIMEOUT
+    said = UserOverride.parse("FAILED", None).apply_to(TIMEOUT)
+    assert said == replace(TIMEOUT, state=JobState.FAILED, raw_state="FAILED")
 
 
 def test_who_cancelled_is_kept_unless_the_user_says_otherwise() -> None:
     cancelled = replace(TIMEOUT, state=JobState.CANCELLED, cancelled_by=7)
-    assert Statement.read("CANCELLED", None).over(cancelled).cancelled_by == 7
-    assert Statement.read("CANCELLED by 8", None).over(cancelled).cancelled_by == 8
-    assert Statement.read("FAILED", None).over(cancelled).cancelled_by is None
+    assert UserOverride.parse("CANCELLED", None).apply_to(cancelled).cancelled_by == 7
+    assert UserOverride.parse("CANCELLED by 8", None).apply_to(cancelled).cancelled_by == 8
+    assert UserOverride.parse("FAILED", None).apply_to(cancelled).cancelled_by is None

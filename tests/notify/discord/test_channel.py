@@ -4,10 +4,17 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.channels import Ping, Route
-from jobmon_core.domain.delivery.outbox import Message, Owed, Tone, Verdict, begun, settled
+from jobmon_core.domain.channels import Mentions, Route
+from jobmon_core.domain.delivery.outbox import (
+    DeliveryOutcome,
+    Message,
+    OutboxEntry,
+    Tone,
+    apply_receipt,
+    mark_attempt,
+)
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.notify.base import Answer, Channel, Outgoing, Reply, deliver
+from jobmon_core.notify.base import Answer, Channel, HttpRequest, HttpResponse, deliver
 from jobmon_core.notify.discord.channel import DiscordChannel
 from jobmon_core.notify.discord.test_message import worst_case_message
 from jobmon_core.notify.http import post
@@ -16,15 +23,17 @@ from tests.support.discord_answers import Scripted
 from tests.support.fake_discord import FakeDiscord
 
 NOW = 1_754_500_000
-OWED = Owed(Message("4211-0", Route.ERROR, Tone.FAILURE, "train failed", evidence=("Killed",), made_s=NOW))
+OWED = OutboxEntry(
+    Message("4211-0", Route.ERROR, Tone.FAILURE, "train failed", evidence=("Killed",), created_s=NOW)
+)
 
 
-def channel_to(url: str, ping: Ping | None = None) -> DiscordChannel:
-    return DiscordChannel(Webhook.parse(url), post, "1.2.3", ping or Ping(), timeout_s=0.5)
+def channel_to(url: str, mentions: Mentions | None = None) -> DiscordChannel:
+    return DiscordChannel(Webhook.parse(url), post, "1.2.3", mentions or Mentions(), timeout_s=0.5)
 
 
 def test_a_message_arrives_once_and_is_delivered(discord: FakeDiscord) -> None:
-    assert deliver(channel_to(discord.error_url), OWED).verdict is Verdict.DELIVERED
+    assert deliver(channel_to(discord.error_url), OWED).outcome is DeliveryOutcome.DELIVERED
     (payload,) = discord.received(Route.ERROR)
     assert payload["embeds"][0]["title"] == "❌ train failed"
     assert discord.received(Route.SUCCESS) == []
@@ -48,48 +57,51 @@ def test_the_user_agent_has_the_form_that_discord_asks_for(discord: FakeDiscord)
 
 @pytest.mark.parametrize("route", list(Route))
 def test_the_worst_case_is_taken_in_both_forms(route: Route, discord: FakeDiscord) -> None:
-    ping = Ping(users=("123456789012345678",))
-    for owed in (Owed(worst_case_message(route, NOW)), Owed(worst_case_message(route, NOW), plain=True)):
-        assert deliver(channel_to(discord.url(route), ping), owed).verdict is Verdict.DELIVERED
+    mentions = Mentions(users=("123456789012345678",))
+    for entry in (
+        OutboxEntry(worst_case_message(route, NOW)),
+        OutboxEntry(worst_case_message(route, NOW), plain=True),
+    ):
+        assert deliver(channel_to(discord.url(route), mentions), entry).outcome is DeliveryOutcome.DELIVERED
     assert discord.violations == []
 
 
 @pytest.mark.parametrize(
     ("answer", "verdict"),
     [
-        (answers.no_content(), Verdict.DELIVERED),
-        (answers.rate_limited(0.05), Verdict.TRY_AGAIN),
-        (answers.banned(), Verdict.TRY_AGAIN),
-        (answers.unknown_webhook(), Verdict.CHANNEL_DEAD),
-        (answers.bad_token(), Verdict.CHANNEL_DEAD),
-        (answers.no_permission(), Verdict.CHANNEL_DEAD),
-        (answers.blocked_agent(), Verdict.CHANNEL_DEAD),
-        (answers.forum_channel(), Verdict.CHANNEL_DEAD),
-        (answers.server_error(502), Verdict.TRY_AGAIN),
-        (answers.hang(), Verdict.MAYBE_DELIVERED),
-        (answers.close_read(), Verdict.MAYBE_DELIVERED),
-        (answers.break_off(), Verdict.DELIVERED),
+        (answers.no_content(), DeliveryOutcome.DELIVERED),
+        (answers.rate_limited(0.05), DeliveryOutcome.TRY_AGAIN),
+        (answers.banned(), DeliveryOutcome.TRY_AGAIN),
+        (answers.unknown_webhook(), DeliveryOutcome.CHANNEL_DEAD),
+        (answers.bad_token(), DeliveryOutcome.CHANNEL_DEAD),
+        (answers.no_permission(), DeliveryOutcome.CHANNEL_DEAD),
+        (answers.blocked_agent(), DeliveryOutcome.CHANNEL_DEAD),
+        (answers.forum_channel(), DeliveryOutcome.CHANNEL_DEAD),
+        (answers.server_error(502), DeliveryOutcome.TRY_AGAIN),
+        (answers.hang(), DeliveryOutcome.MAYBE_DELIVERED),
+        (answers.close_read(), DeliveryOutcome.MAYBE_DELIVERED),
+        (answers.break_off(), DeliveryOutcome.DELIVERED),
     ],
 )
 def test_each_answer_on_the_wire_has_its_verdict(
-    answer: Scripted, verdict: Verdict, discord: FakeDiscord
+    answer: Scripted, verdict: DeliveryOutcome, discord: FakeDiscord
 ) -> None:
     discord.script(answer)
-    assert deliver(channel_to(discord.error_url), OWED).verdict is verdict
+    assert deliver(channel_to(discord.error_url), OWED).outcome is verdict
 
 
 def test_a_wrong_token_is_a_dead_channel(discord: FakeDiscord) -> None:
-    assert deliver(channel_to(f"{discord.error_url}x"), OWED).verdict is Verdict.CHANNEL_DEAD
+    assert deliver(channel_to(f"{discord.error_url}x"), OWED).outcome is DeliveryOutcome.CHANNEL_DEAD
 
 
 def test_a_refused_message_arrives_in_its_plain_form(discord: FakeDiscord) -> None:
     discord.script(answers.refusal(400, 50035, "Invalid Form Body"))
     channel = channel_to(discord.error_url)
-    owed = begun(OWED, NOW)
-    owed = settled(owed, deliver(channel, owed), NOW)
-    assert owed.plain
-    owed = begun(owed, NOW)
-    assert settled(owed, deliver(channel, owed), NOW).delivered_s == NOW
+    entry = mark_attempt(OWED, NOW)
+    entry = apply_receipt(entry, deliver(channel, entry), NOW)
+    assert entry.plain
+    entry = mark_attempt(entry, NOW)
+    assert apply_receipt(entry, deliver(channel, entry), NOW).delivered_s == NOW
     (payload,) = discord.received(Route.ERROR)
     assert "embeds" not in payload
     assert "train failed" in payload["content"]
@@ -98,9 +110,9 @@ def test_a_refused_message_arrives_in_its_plain_form(discord: FakeDiscord) -> No
 def test_a_lost_answer_leads_to_a_marked_repeat(discord: FakeDiscord) -> None:
     discord.script(answers.close_read(saves=True))
     channel = channel_to(discord.error_url)
-    owed = begun(OWED, NOW)
-    owed = begun(settled(owed, deliver(channel, owed), NOW), NOW)
-    deliver(channel, owed)
+    entry = mark_attempt(OWED, NOW)
+    entry = mark_attempt(apply_receipt(entry, deliver(channel, entry), NOW), NOW)
+    deliver(channel, entry)
     first, second = discord.received(Route.ERROR)
     assert "possible repeat" not in str(first)
     assert "possible repeat" in str(second)
@@ -114,14 +126,14 @@ def test_a_channel_is_named_without_its_secret() -> None:
 
 
 def test_how_a_request_goes_out_is_the_callers_choice() -> None:
-    sent: list[Outgoing] = []
+    sent: list[HttpRequest] = []
 
-    def keep(outgoing: Outgoing, timeout_s: float) -> Answer:
+    def keep(outgoing: HttpRequest, timeout_s: float) -> Answer:
         assert timeout_s > 0
         sent.append(outgoing)
-        return Reply(204, {}, b"")
+        return HttpResponse(204, {}, b"")
 
     webhook = Webhook.parse("https://discord.com/api/webhooks/112233445566778899/s3cret-token")
     channel = DiscordChannel(webhook, keep, "1")
-    assert deliver(channel, replace(OWED, plain=True)).verdict is Verdict.DELIVERED
+    assert deliver(channel, replace(OWED, plain=True)).outcome is DeliveryOutcome.DELIVERED
     assert sent[0].url == webhook.url

@@ -10,7 +10,7 @@ import pytest
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.notify.base import Outgoing, Reply
+from jobmon_core.notify.base import HttpRequest, HttpResponse
 from jobmon_core.notify.http import post
 from tests.support import discord_answers as answers
 from tests.support.discord_rules import SCHEMA_FILE, faults, schema_faults
@@ -68,9 +68,9 @@ TAKEN = [
 ]
 
 
-def send(payload: object, url: str) -> Reply:
-    answer = post(Outgoing(Webhook.parse(url).url, "fake", json.dumps(payload).encode(), "test"), 5)
-    assert isinstance(answer, Reply)
+def send(payload: object, url: str) -> HttpResponse:
+    answer = post(HttpRequest(Webhook.parse(url).url, "fake", json.dumps(payload).encode(), "test"), 5)
+    assert isinstance(answer, HttpResponse)
     return answer
 
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.channels import Ping, Route
-from jobmon_core.domain.delivery.outbox import Fact, Message, Owed, Tone
+from jobmon_core.domain.channels import Mentions, Route
+from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry, Tone
 from jobmon_core.notify.discord import payload as discord_payload
 
 _GITHUB = "ghp_" + "aB3xY7zQ9kLm2Np4Rs5Tv6Wx8Yz1Ab2Cd3Ef"
@@ -23,13 +23,16 @@ def posted(text: str) -> list[dict[str, object]]:
         id=text,
         title=text,
         summary=text,
-        facts=(Fact("Job", text), Fact(text, "x")),
+        fields=(Field("Job", text), Field(text, "x")),
         cause=text,
         evidence=("before", text, "after"),
         advice=text,
         log_path=text,
     )
-    return [dict(discord_payload.full(Owed(message), Ping())), dict(discord_payload.plain(Owed(message)))]
+    return [
+        dict(discord_payload.full(OutboxEntry(message), Mentions())),
+        dict(discord_payload.plain(OutboxEntry(message))),
+    ]
 
 
 def shown(text: str) -> str:
@@ -61,7 +64,9 @@ def test_nothing_turns_hides_or_colours_the_text_around_it(control: str) -> None
 def test_backticks_end_no_block() -> None:
     for fence in ("```", "``", "`", "````\n# loud", "```\n@everyone\n```"):
         description = str(
-            discord_payload.full(Owed(replace(_BLANK, evidence=(fence,))), Ping())["embeds"][0]["description"]
+            discord_payload.full(OutboxEntry(replace(_BLANK, evidence=(fence,))), Mentions())["embeds"][0][
+                "description"
+            ]
         )
         assert description.startswith("```\n")
         assert description.endswith("\n```")
@@ -70,7 +75,7 @@ def test_backticks_end_no_block() -> None:
 
 def test_a_footer_of_jobmon_in_a_log_stays_within_the_log() -> None:
     fake = "```\n✅ train (8123) completed\n-# jobmon · 8123/end\n"
-    payload = discord_payload.full(Owed(replace(_BLANK, evidence=(fake,))), Ping())
+    payload = discord_payload.full(OutboxEntry(replace(_BLANK, evidence=(fake,))), Mentions())
     (one,) = payload["embeds"]
     assert one["footer"]["text"] == "jobmon · 8123/end"
     assert one["title"].startswith("❌")
@@ -100,7 +105,7 @@ def test_a_secret_that_escapes_split_is_hidden() -> None:
 def test_a_private_key_that_goes_over_several_lines_is_hidden() -> None:
     body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ"
     key = ("-----BEGIN PRIVATE KEY-----", body, body[::-1], "-----END PRIVATE KEY-----")
-    payload = discord_payload.full(Owed(replace(_BLANK, evidence=key)), Ping())
+    payload = discord_payload.full(OutboxEntry(replace(_BLANK, evidence=key)), Mentions())
     assert body not in json.dumps(payload)
     assert body[::-1] not in json.dumps(payload)
 
@@ -109,5 +114,5 @@ def test_a_private_key_that_goes_over_several_lines_is_hidden() -> None:
     "name", ["$(touch x)", "%s%n%d", "{0}{owed}", "'; touch x #", "`id`", "\\u0041", "${HOME}"]
 )
 def test_a_name_is_shown_as_it_is(name: str) -> None:
-    payload = discord_payload.full(Owed(replace(_BLANK, title=f"{name} (8123) failed")), Ping())
+    payload = discord_payload.full(OutboxEntry(replace(_BLANK, title=f"{name} (8123) failed")), Mentions())
     assert name.replace("\\", "") in payload["embeds"][0]["title"].replace("\\", "")

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.channels import Ping, Route
-from jobmon_core.domain.delivery.outbox import Fact, Message, Owed, Tone
+from jobmon_core.domain.channels import Mentions, Route
+from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry, Tone
 from jobmon_core.notify.discord import limits
 from jobmon_core.notify.discord import payload as discord_payload
 from jobmon_core.notify.discord.test_message import worst_case_message
@@ -18,7 +18,7 @@ NOW = 1_754_500_000
 TOKEN = "aB3-_" * 13 + "xYz"
 SECRET = f"https://discord.com/api/webhooks/112233445566778899/{TOKEN}"
 USER, ROLE = "123456789012345678", "876543210987654321"
-PING = Ping(users=(USER,), roles=(ROLE,))
+PING = Mentions(users=(USER,), roles=(ROLE,))
 
 FRAGMENTS = [
     "`",
@@ -40,7 +40,7 @@ TEXT = st.builds(
     st.lists(st.text(max_size=30) | st.sampled_from(FRAGMENTS), max_size=8),
     st.sampled_from([1, 1, 3, 300]),
 )
-FACT = st.builds(Fact, TEXT, TEXT, st.none() | st.integers(-(10**15), 10**15))
+FACT = st.builds(Field, TEXT, TEXT, st.none() | st.integers(-(10**15), 10**15))
 MESSAGE = st.builds(
     Message,
     id=TEXT,
@@ -48,15 +48,15 @@ MESSAGE = st.builds(
     tone=st.sampled_from(Tone),
     title=TEXT,
     summary=TEXT,
-    facts=st.lists(FACT, max_size=30).map(tuple),
+    fields=st.lists(FACT, max_size=30).map(tuple),
     cause=TEXT,
     evidence=st.lists(TEXT, max_size=30).map(tuple),
     advice=TEXT,
     log_path=TEXT,
-    made_s=st.integers(-(10**13), 10**13),
+    created_s=st.integers(-(10**13), 10**13),
 )
 OWED = st.builds(
-    Owed,
+    OutboxEntry,
     MESSAGE,
     maybe_delivered=st.booleans(),
     attempt_since_s=st.none() | st.floats(-1e13, 1e13),
@@ -67,12 +67,12 @@ ORDINARY = Message(
     tone=Tone.FAILURE,
     title="train_gpt (4211) failed",
     summary="It ended after 2 h.",
-    facts=(Fact("Exit code", "1 (general error)"), Fact("Ended", at_s=NOW), Fact("Node", "")),
+    fields=(Field("Exit code", "1 (general error)"), Field("Ended", at_s=NOW), Field("Node", "")),
     cause="Out of GPU memory",
     evidence=("step 1\rstep 2", "  File x ```", "\x1b[31mCUDA out of memory\x1b[0m @everyone"),
     advice="Take smaller batches.",
     log_path="/data/my_job.out",
-    made_s=NOW,
+    created_s=NOW,
 )
 
 
@@ -87,35 +87,35 @@ def own_and_discords_faults(payload: limits.Payload) -> list[object]:
 
 
 @given(OWED)
-def test_no_message_breaks_a_limit_whatever_its_texts_hold(owed: Owed) -> None:
-    assert own_and_discords_faults(discord_payload.full(owed, PING)) == []
+def test_no_message_breaks_a_limit_whatever_its_texts_hold(entry: OutboxEntry) -> None:
+    assert own_and_discords_faults(discord_payload.full(entry, PING)) == []
 
 
 @given(OWED)
-def test_no_plain_form_breaks_a_limit_whatever_its_texts_hold(owed: Owed) -> None:
-    assert own_and_discords_faults(discord_payload.plain(owed)) == []
+def test_no_plain_form_breaks_a_limit_whatever_its_texts_hold(entry: OutboxEntry) -> None:
+    assert own_and_discords_faults(discord_payload.plain(entry)) == []
 
 
 @given(OWED)
-def test_no_message_holds_a_webhook_token(owed: Owed) -> None:
-    sent = json.dumps([discord_payload.full(owed, PING), discord_payload.plain(owed)])
+def test_no_message_holds_a_webhook_token(entry: OutboxEntry) -> None:
+    sent = json.dumps([discord_payload.full(entry, PING), discord_payload.plain(entry)])
     assert TOKEN not in sent.replace("\\\\", "")
 
 
 @given(OWED)
-def test_fences_are_balanced_whatever_a_log_holds(owed: Owed) -> None:
-    assert only(discord_payload.full(owed, PING)).get("description", "").count("```") in (0, 2)
+def test_fences_are_balanced_whatever_a_log_holds(entry: OutboxEntry) -> None:
+    assert only(discord_payload.full(entry, PING)).get("description", "").count("```") in (0, 2)
 
 
 @pytest.mark.skipif(not SCHEMA_FILE.exists(), reason="Discord's OpenAPI extract is not at hand")
 def test_discords_own_schema_agrees_with_the_worst_case() -> None:
-    payload = discord_payload.full(Owed(worst_case_message(Route.ERROR, NOW)), PING)
+    payload = discord_payload.full(OutboxEntry(worst_case_message(Route.ERROR, NOW)), PING)
     assert schema_faults(payload, SCHEMA_FILE) == []
 
 
 @pytest.mark.parametrize("route", list(Route))
 def test_the_worst_case_reaches_the_limits_and_breaks_none(route: Route) -> None:
-    payload = discord_payload.full(Owed(worst_case_message(route, NOW)), PING)
+    payload = discord_payload.full(OutboxEntry(worst_case_message(route, NOW)), PING)
     assert own_and_discords_faults(payload) == []
     whole = only(payload)
     assert len(whole["title"]) > 240
@@ -124,7 +124,7 @@ def test_the_worst_case_reaches_the_limits_and_breaks_none(route: Route) -> None
 
 
 def test_an_ordinary_failure_tells_what_why_and_what_to_do() -> None:
-    shown = only(discord_payload.full(Owed(ORDINARY), Ping()))
+    shown = only(discord_payload.full(OutboxEntry(ORDINARY), Mentions()))
     assert shown["title"] == "❌ train\\_gpt \\(4211\\) failed"
     assert shown["description"] == (
         "It ended after 2 h.\n\n**Cause:** Out of GPU memory\n\n"
@@ -136,7 +136,7 @@ def test_an_ordinary_failure_tells_what_why_and_what_to_do() -> None:
 
 
 def test_a_time_is_shown_in_the_readers_own_zone() -> None:
-    assert only(discord_payload.full(Owed(ORDINARY), Ping()))["fields"][1] == {
+    assert only(discord_payload.full(OutboxEntry(ORDINARY), Mentions()))["fields"][1] == {
         "name": "Ended",
         "value": f"<t:{NOW}:f> (<t:{NOW}:R>)",
         "inline": True,
@@ -144,31 +144,33 @@ def test_a_time_is_shown_in_the_readers_own_zone() -> None:
 
 
 def test_a_fact_without_a_value_gets_a_dash() -> None:
-    assert only(discord_payload.full(Owed(ORDINARY), Ping()))["fields"][2]["value"] == "—"
+    assert only(discord_payload.full(OutboxEntry(ORDINARY), Mentions()))["fields"][2]["value"] == "—"
 
 
 def test_more_facts_than_fit_are_counted_not_dropped_in_silence() -> None:
-    crowded = replace(ORDINARY, facts=tuple(Fact(f"f{n}", "v") for n in range(40)))
-    fields = only(discord_payload.full(Owed(crowded), Ping()))["fields"]
+    crowded = replace(ORDINARY, fields=tuple(Field(f"f{n}", "v") for n in range(40)))
+    fields = only(discord_payload.full(OutboxEntry(crowded), Mentions()))["fields"]
     assert fields[-1] == {"name": "And more", "value": "16 facts: see jobmon status", "inline": True}
 
 
 def test_each_tone_has_a_colour_and_a_mark_of_its_own() -> None:
-    shown = [only(discord_payload.full(Owed(replace(ORDINARY, tone=tone)), Ping())) for tone in Tone]
+    shown = [
+        only(discord_payload.full(OutboxEntry(replace(ORDINARY, tone=tone)), Mentions())) for tone in Tone
+    ]
     assert len({one["color"] for one in shown}) == len(Tone)
     assert len({one["title"] for one in shown}) == len(Tone)
 
 
 def test_a_possible_repeat_says_so_in_both_forms() -> None:
-    repeat = Owed(ORDINARY, maybe_delivered=True)
-    assert only(discord_payload.full(repeat, Ping()))["footer"]["text"].endswith("possible repeat")
+    repeat = OutboxEntry(ORDINARY, maybe_delivered=True)
+    assert only(discord_payload.full(repeat, Mentions()))["footer"]["text"].endswith("possible repeat")
     assert "possible repeat" in discord_payload.plain(repeat)["content"]
 
 
 def test_what_is_sent_long_after_it_happened_tells_its_age_in_both_forms() -> None:
-    late = Owed(ORDINARY, attempt_since_s=NOW + 23 * 3600.0 + 600)
+    late = OutboxEntry(ORDINARY, attempt_since_s=NOW + 23 * 3600.0 + 600)
     told = "**Told late:** this news is 23h 10m old."
-    assert only(discord_payload.full(late, Ping()))["description"].startswith(
+    assert only(discord_payload.full(late, Mentions()))["description"].startswith(
         f"{told}\n\nIt ended after 2 h."
     )
     assert told in discord_payload.plain(late)["content"]
@@ -176,42 +178,42 @@ def test_what_is_sent_long_after_it_happened_tells_its_age_in_both_forms() -> No
 
 @pytest.mark.parametrize("sent_s", [None, NOW + 3599.0, NOW - 50.0])
 def test_what_is_sent_in_time_says_nothing_of_its_age(sent_s: float | None) -> None:
-    in_time = Owed(ORDINARY, attempt_since_s=sent_s)
-    assert "Told late" not in str([discord_payload.full(in_time, Ping()), discord_payload.plain(in_time)])
+    in_time = OutboxEntry(ORDINARY, attempt_since_s=sent_s)
+    assert "Told late" not in str([discord_payload.full(in_time, Mentions()), discord_payload.plain(in_time)])
 
 
 def test_the_end_of_a_long_log_is_kept() -> None:
     long = replace(ORDINARY, evidence=(*(f"line {n}" for n in range(5000)), "the cause"))
-    assert "the cause\n```" in only(discord_payload.full(Owed(long), Ping()))["description"]
+    assert "the cause\n```" in only(discord_payload.full(OutboxEntry(long), Mentions()))["description"]
 
 
 def test_a_failure_wakes_whom_it_was_configured_to_wake_and_nobody_else() -> None:
-    payload = discord_payload.full(Owed(ORDINARY), PING)
+    payload = discord_payload.full(OutboxEntry(ORDINARY), PING)
     assert payload["content"] == f"<@&{ROLE}> <@{USER}>"
     assert payload["allowed_mentions"] == {"parse": [], "users": [USER], "roles": [ROLE]}
 
 
-@pytest.mark.parametrize("tone", [Tone.SUCCESS, Tone.CANCELLED, Tone.ATTENTION, Tone.RELIEF])
+@pytest.mark.parametrize("tone", [Tone.SUCCESS, Tone.CANCELLED, Tone.ATTENTION, Tone.RESOLVED])
 def test_what_is_no_failure_wakes_nobody(tone: Tone) -> None:
-    payload = discord_payload.full(Owed(replace(ORDINARY, tone=tone)), PING)
+    payload = discord_payload.full(OutboxEntry(replace(ORDINARY, tone=tone)), PING)
     assert "content" not in payload
     assert payload["allowed_mentions"] == {"parse": []}
 
 
 def test_more_people_than_discord_takes_are_within_its_limits() -> None:
-    everybody = Ping(
+    everybody = Mentions(
         users=tuple(str(10**17 + n) for n in range(150)), roles=tuple(str(2 * 10**17 + n) for n in range(150))
     )
-    assert own_and_discords_faults(discord_payload.full(Owed(ORDINARY), everybody)) == []
+    assert own_and_discords_faults(discord_payload.full(OutboxEntry(ORDINARY), everybody)) == []
 
 
 def test_somebody_named_twice_is_named_once() -> None:
-    payload = discord_payload.full(Owed(ORDINARY), Ping(users=(USER, USER)))
+    payload = discord_payload.full(OutboxEntry(ORDINARY), Mentions(users=(USER, USER)))
     assert payload["allowed_mentions"]["users"] == [USER]
 
 
 def test_the_plain_form_tells_the_essential_without_the_log_or_a_mention() -> None:
-    payload = discord_payload.plain(Owed(ORDINARY, plain=True))
+    payload = discord_payload.plain(OutboxEntry(ORDINARY, plain=True))
     assert "embeds" not in payload
     assert "CUDA" not in payload["content"]
     for part in (

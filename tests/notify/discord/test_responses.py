@@ -6,23 +6,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.delivery.outbox import Verdict
-from jobmon_core.notify.base import MaybeSent, NotSent, Reply
-from jobmon_core.notify.discord.responses import advice_for, flatten, judge, verdict
+from jobmon_core.domain.delivery.outbox import DeliveryOutcome
+from jobmon_core.notify.base import HttpResponse, MaybeSent, NotSent
+from jobmon_core.notify.discord.responses import advice_for, flatten, interpret_response, receipt_for
 from tests.support import discord_answers as answers
 from tests.support.discord_answers import Scripted
 
 TOKEN = "aB3-_" * 13 + "xYz"
 
 
-def reply(scripted: Scripted) -> Reply:
+def reply(scripted: Scripted) -> HttpResponse:
     headers = {name.lower(): value for name, value in scripted.headers.items()}
-    return Reply(scripted.status, headers, scripted.body)
+    return HttpResponse(scripted.status, headers, scripted.body)
 
 
-def plain(status: int, body: object = "", **headers: str) -> Reply:
+def plain(status: int, body: object = "", **headers: str) -> HttpResponse:
     text = body if isinstance(body, str) else json.dumps(body)
-    return Reply(status, {name.replace("_", "-"): value for name, value in headers.items()}, text.encode())
+    return HttpResponse(
+        status, {name.replace("_", "-"): value for name, value in headers.items()}, text.encode()
+    )
 
 
 NESTED = {
@@ -46,83 +48,93 @@ NESTED = {
 @pytest.mark.parametrize(
     ("answer", "expected", "wait_s", "said"),
     [
-        (plain(200, {"id": "1"}), Verdict.DELIVERED, None, ""),
-        (plain(204), Verdict.DELIVERED, None, ""),
-        (plain(202, "queued"), Verdict.DELIVERED, None, ""),
-        (reply(answers.rate_limited(0.376, header="")), Verdict.TRY_AGAIN, 0.376, "limits"),
-        (reply(answers.rate_limited(0.376, header="1")), Verdict.TRY_AGAIN, 1.0, "limits"),
-        (reply(answers.rate_limited(43.2, header="2", scope="shared")), Verdict.TRY_AGAIN, 43.2, "limits"),
-        (plain(429, "<html>", retry_after="7"), Verdict.TRY_AGAIN, 7.0, "limits"),
-        (plain(429, {"retry_after": 10**9}), Verdict.TRY_AGAIN, 86_400.0, "limits"),
-        (reply(answers.banned()), Verdict.TRY_AGAIN, 600.0, "blocked"),
-        (reply(answers.banned(html=True)), Verdict.TRY_AGAIN, 600.0, "blocked"),
-        (plain(429, '{"retry_after": NaN}', retry_after="soon"), Verdict.TRY_AGAIN, 600.0, "blocked"),
-        (plain(429, {"retry_after": -1}), Verdict.TRY_AGAIN, 600.0, "blocked"),
-        (reply(answers.unknown_webhook()), Verdict.CHANNEL_DEAD, None, "knows no such webhook"),
-        (plain(404, "<html>"), Verdict.CHANNEL_DEAD, None, "knows no such webhook"),
-        (reply(answers.bad_token()), Verdict.CHANNEL_DEAD, None, "token"),
-        (plain(401), Verdict.CHANNEL_DEAD, None, "token"),
-        (reply(answers.no_permission()), Verdict.CHANNEL_DEAD, None, "may not post"),
-        (reply(answers.blocked_agent()), Verdict.CHANNEL_DEAD, None, "Cloudflare"),
+        (plain(200, {"id": "1"}), DeliveryOutcome.DELIVERED, None, ""),
+        (plain(204), DeliveryOutcome.DELIVERED, None, ""),
+        (plain(202, "queued"), DeliveryOutcome.DELIVERED, None, ""),
+        (reply(answers.rate_limited(0.376, header="")), DeliveryOutcome.TRY_AGAIN, 0.376, "limits"),
+        (reply(answers.rate_limited(0.376, header="1")), DeliveryOutcome.TRY_AGAIN, 1.0, "limits"),
+        (
+            reply(answers.rate_limited(43.2, header="2", scope="shared")),
+            DeliveryOutcome.TRY_AGAIN,
+            43.2,
+            "limits",
+        ),
+        (plain(429, "<html>", retry_after="7"), DeliveryOutcome.TRY_AGAIN, 7.0, "limits"),
+        (plain(429, {"retry_after": 10**9}), DeliveryOutcome.TRY_AGAIN, 86_400.0, "limits"),
+        (reply(answers.banned()), DeliveryOutcome.TRY_AGAIN, 600.0, "blocked"),
+        (reply(answers.banned(html=True)), DeliveryOutcome.TRY_AGAIN, 600.0, "blocked"),
+        (plain(429, '{"retry_after": NaN}', retry_after="soon"), DeliveryOutcome.TRY_AGAIN, 600.0, "blocked"),
+        (plain(429, {"retry_after": -1}), DeliveryOutcome.TRY_AGAIN, 600.0, "blocked"),
+        (reply(answers.unknown_webhook()), DeliveryOutcome.CHANNEL_DEAD, None, "knows no such webhook"),
+        (plain(404, "<html>"), DeliveryOutcome.CHANNEL_DEAD, None, "knows no such webhook"),
+        (reply(answers.bad_token()), DeliveryOutcome.CHANNEL_DEAD, None, "token"),
+        (plain(401), DeliveryOutcome.CHANNEL_DEAD, None, "token"),
+        (reply(answers.no_permission()), DeliveryOutcome.CHANNEL_DEAD, None, "may not post"),
+        (reply(answers.blocked_agent()), DeliveryOutcome.CHANNEL_DEAD, None, "Cloudflare"),
         (
             reply(answers.refusal(403, 40333, "internal network error")),
-            Verdict.CHANNEL_DEAD,
+            DeliveryOutcome.CHANNEL_DEAD,
             None,
             "Cloudflare",
         ),
-        (plain(403, "<html>forbidden</html>"), Verdict.CHANNEL_DEAD, None, "forbids"),
-        (reply(answers.forum_channel()), Verdict.CHANNEL_DEAD, None, "forum channel"),
+        (plain(403, "<html>forbidden</html>"), DeliveryOutcome.CHANNEL_DEAD, None, "forbids"),
+        (reply(answers.forum_channel()), DeliveryOutcome.CHANNEL_DEAD, None, "forum channel"),
         (
             reply(answers.refusal(404, 10003, "Unknown Channel")),
-            Verdict.CHANNEL_DEAD,
+            DeliveryOutcome.CHANNEL_DEAD,
             None,
             "no longer exists",
         ),
-        (reply(answers.refusal(400, 50083, "Thread is archived")), Verdict.CHANNEL_DEAD, None, "archived"),
-        (plain(400, NESTED), Verdict.REFUSED_BODY, None, "embeds.0.title: Must be 256"),
-        (plain(400, {"embeds": ["0"]}), Verdict.REFUSED_BODY, None, "not taken"),
+        (
+            reply(answers.refusal(400, 50083, "Thread is archived")),
+            DeliveryOutcome.CHANNEL_DEAD,
+            None,
+            "archived",
+        ),
+        (plain(400, NESTED), DeliveryOutcome.REFUSED_BODY, None, "embeds.0.title: Must be 256"),
+        (plain(400, {"embeds": ["0"]}), DeliveryOutcome.REFUSED_BODY, None, "not taken"),
         (
             reply(answers.refusal(400, 50006, "Cannot send an empty message")),
-            Verdict.REFUSED_BODY,
+            DeliveryOutcome.REFUSED_BODY,
             None,
             "empty",
         ),
-        (reply(answers.refusal(400, 50109, "invalid JSON")), Verdict.REFUSED_BODY, None, "JSON"),
-        (reply(answers.refusal(400, 200000, "blocked")), Verdict.REFUSED_BODY, None, "AutoMod"),
+        (reply(answers.refusal(400, 50109, "invalid JSON")), DeliveryOutcome.REFUSED_BODY, None, "JSON"),
+        (reply(answers.refusal(400, 200000, "blocked")), DeliveryOutcome.REFUSED_BODY, None, "AutoMod"),
         (
             reply(answers.refusal(413, 40005, "Request entity too large")),
-            Verdict.REFUSED_BODY,
+            DeliveryOutcome.REFUSED_BODY,
             None,
             "too large",
         ),
-        (plain(418, "teapot"), Verdict.REFUSED_BODY, None, "teapot"),
-        (plain(408), Verdict.TRY_AGAIN, None, "too long"),
-        (reply(answers.server_error(500)), Verdict.TRY_AGAIN, None, "500"),
-        (reply(answers.server_error(502)), Verdict.TRY_AGAIN, None, "502"),
-        (plain(503, "", retry_after="30"), Verdict.TRY_AGAIN, 30.0, "503"),
-        (plain(504), Verdict.TRY_AGAIN, None, "504"),
-        (plain(302, "", location="https://login.example"), Verdict.TRY_AGAIN, None, "redirect"),
+        (plain(418, "teapot"), DeliveryOutcome.REFUSED_BODY, None, "teapot"),
+        (plain(408), DeliveryOutcome.TRY_AGAIN, None, "too long"),
+        (reply(answers.server_error(500)), DeliveryOutcome.TRY_AGAIN, None, "500"),
+        (reply(answers.server_error(502)), DeliveryOutcome.TRY_AGAIN, None, "502"),
+        (plain(503, "", retry_after="30"), DeliveryOutcome.TRY_AGAIN, 30.0, "503"),
+        (plain(504), DeliveryOutcome.TRY_AGAIN, None, "504"),
+        (plain(302, "", location="https://login.example"), DeliveryOutcome.TRY_AGAIN, None, "redirect"),
         (
             NotSent("could not reach discord.com …8899: Connection refused"),
-            Verdict.TRY_AGAIN,
+            DeliveryOutcome.TRY_AGAIN,
             None,
             "refused",
         ),
         (
             MaybeSent("sent to discord.com …8899: no answer within 10 s"),
-            Verdict.MAYBE_DELIVERED,
+            DeliveryOutcome.MAYBE_DELIVERED,
             None,
             "no answer",
         ),
     ],
 )
 def test_each_answer_has_its_verdict_its_wait_and_its_reason(
-    answer: Reply | NotSent | MaybeSent, expected: Verdict, wait_s: float | None, said: str
+    answer: HttpResponse | NotSent | MaybeSent, expected: DeliveryOutcome, wait_s: float | None, said: str
 ) -> None:
-    receipt = verdict(answer)
-    assert (receipt.verdict, receipt.retry_after_s) == (expected, wait_s)
+    receipt = receipt_for(answer)
+    assert (receipt.outcome, receipt.retry_after_s) == (expected, wait_s)
     assert said in receipt.why
-    assert bool(advice_for(answer)) is (expected is not Verdict.DELIVERED)
+    assert bool(advice_for(answer)) is (expected is not DeliveryOutcome.DELIVERED)
 
 
 def test_every_nested_error_is_named_with_its_path() -> None:
@@ -140,15 +152,15 @@ def test_the_names_that_the_old_api_gave_are_passed_on() -> None:
     "body", [b"[" * 60_000, b'{"errors":' + b'{"a":' * 500 + b"1" + b"}" * 501, b"\xff\xfe", b"1" * 9999]
 )
 def test_a_hostile_body_is_a_refusal_like_any_other(body: bytes) -> None:
-    receipt = verdict(Reply(400, {}, body))
-    assert receipt.verdict is Verdict.REFUSED_BODY
+    receipt = receipt_for(HttpResponse(400, {}, body))
+    assert receipt.outcome is DeliveryOutcome.REFUSED_BODY
     assert len(receipt.why) <= 500
 
 
 def test_an_answer_that_echoes_the_address_does_not_put_the_token_into_the_reason() -> None:
     echo = f"Cannot POST /api/v10/webhooks/112233445566778899/{TOKEN}?wait=true"
     for answer in (plain(405, echo), plain(500, {"message": echo}), plain(400, {"errors": {echo: ["x"]}})):
-        assert TOKEN not in judge(answer).receipt.why
+        assert TOKEN not in interpret_response(answer).receipt.why
 
 
 JSON = st.recursive(
@@ -162,8 +174,8 @@ JSON = st.recursive(
 
 @given(st.integers(100, 599), JSON.map(json.dumps).map(str.encode) | st.binary(), st.text())
 def test_no_answer_is_without_a_verdict(status: int, body: bytes, retry_after: str) -> None:
-    ruling = judge(Reply(status, {"retry-after": retry_after}, body))
-    assert ruling.receipt.verdict is Verdict.DELIVERED or (ruling.receipt.why and ruling.advice)
+    advice = interpret_response(HttpResponse(status, {"retry-after": retry_after}, body))
+    assert advice.receipt.outcome is DeliveryOutcome.DELIVERED or (advice.receipt.why and advice.advice)
 
 
 @pytest.mark.parametrize(
@@ -178,6 +190,6 @@ def test_no_answer_is_without_a_verdict(status: int, body: bytes, retry_after: s
     ],
 )
 def test_what_every_message_would_meet_is_told_from_what_one_may_have_caused(
-    answer: Reply | NotSent | MaybeSent, *, for_all: bool
+    answer: HttpResponse | NotSent | MaybeSent, *, for_all: bool
 ) -> None:
-    assert verdict(answer).for_all is for_all
+    assert receipt_for(answer).for_all is for_all

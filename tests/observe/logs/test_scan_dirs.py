@@ -3,26 +3,26 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from jobmon_core.observe.logs.scan_dirs import Budget, own_file, tree
+from jobmon_core.observe.logs.scan_dirs import ScanBudget, own_file, tree
 
 
 def test_a_folder_of_any_size_is_looked_at_for_a_bounded_time(tmp_path: Path) -> None:
     for number in range(5001):
         (tmp_path / f"{number}.log").touch()
-    budget = Budget()
+    budget = ScanBudget()
     assert [len(budget.entries(str(tmp_path))) for _ in range(5)] == [5000] * 4 + [0]
 
 
 def test_names_that_cannot_be_shown_are_left_out(tmp_path: Path) -> None:
     for name in (b"good.log", b"line\nend.log", b"caf\xe9.log", b"\x1b[31m.log"):
         (tmp_path / os.fsdecode(name)).touch()
-    assert [entry.name for entry in Budget().entries(str(tmp_path))] == ["good.log"]
+    assert [entry.name for entry in ScanBudget().entries(str(tmp_path))] == ["good.log"]
 
 
 def test_what_is_no_folder_has_no_entries(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name in ("gone", "pipe", "a\x00b", "\ud800"):
-        assert Budget().entries(f"{tmp_path}/{name}") == []
+        assert ScanBudget().entries(f"{tmp_path}/{name}") == []
 
 
 def test_only_a_regular_file_with_text_is_a_file(tmp_path: Path) -> None:
@@ -41,5 +41,5 @@ def test_a_tree_is_searched_so_many_folders_deep_and_along_no_link(tmp_path: Pat
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "x.log").write_text("text")
     (tmp_path / "a" / "again").symlink_to(tmp_path / "a")
-    found = tree(str(tmp_path), lambda name: name == "x.log", Budget(), levels=3)
+    found = tree(str(tmp_path), lambda name: name == "x.log", ScanBudget(), levels=3)
     assert [file.path for file in found] == [f"{tmp_path}/a/x.log", f"{tmp_path}/a/b/x.log"]

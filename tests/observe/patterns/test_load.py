@@ -10,22 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobmon_core.domain.diagnosis.diagnose import diagnose
-from jobmon_core.domain.diagnosis.error_episodes import Scene
-from jobmon_core.domain.diagnosis.log_lines import Excerpt, LogLines
+from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
+from jobmon_core.domain.diagnosis.log_lines import LogExcerpt, LogLines
 from jobmon_core.domain.diagnosis.model import SlurmEvidence
-from jobmon_core.domain.diagnosis.patterns import LABELS, Role, Rule
+from jobmon_core.domain.diagnosis.patterns import LABELS, Pattern, Role
 from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.observe.patterns.load import (
-    load_rules,
+    load_patterns,
     overlay,
-    parse_rules,
-    read_rules,
+    parse_patterns,
+    read_patterns,
     shipped_patterns_path,
 )
 from jobmon_core.observe.patterns.match import Matcher
 
-RULES = load_rules()
+RULES = load_patterns()
 MATCHER = Matcher(RULES)
 CASES = [
     pytest.param(rule, text, id=f"{rule.id}-{i}") for rule in RULES for i, text in enumerate(rule.examples)
@@ -38,13 +38,13 @@ COUNTERS = [
 
 
 def log(*texts: str) -> LogLines:
-    return LogLines([Excerpt("job.err", texts)])
+    return LogLines([LogExcerpt("job.err", texts)])
 
 
 def claimed(matcher: Matcher, *texts: str) -> list[str]:
     """Name the rule that each line belongs to, of those that belong to one."""
     lines = log(*texts)
-    return [found.rule.id for found in Scene(matcher.findings(lines), lines).claimed]
+    return [found.pattern.id for found in LogAnalysis(matcher.find_matches(lines), lines).matches]
 
 
 def entry(**changes: object) -> dict[str, object]:
@@ -61,31 +61,31 @@ def document(*entries: object, **changes: object) -> str:
 
 def faults(text: str) -> tuple[str, ...]:
     with pytest.raises(PatternsInvalid) as raised:
-        parse_rules(text, "own.json")
+        parse_patterns(text, "own.json")
     assert raised.value.source == "own.json"
     return raised.value.faults
 
 
 @pytest.mark.parametrize(("rule", "example"), CASES)
-def test_every_rule_wins_on_each_of_its_examples_alone(rule: Rule, example: str) -> None:
+def test_every_rule_wins_on_each_of_its_examples_alone(rule: Pattern, example: str) -> None:
     assert claimed(MATCHER, example) == [rule.id]
 
 
 @pytest.mark.parametrize(("rule", "example"), CASES)
-def test_a_root_becomes_the_cause_and_no_other_role_does(rule: Rule, example: str) -> None:
+def test_a_root_becomes_the_cause_and_no_other_role_does(rule: Pattern, example: str) -> None:
     lines = log(example)
     failed = SlurmEvidence(state=JobState.FAILED, exit_code=1)
-    found = diagnose(failed, Scene(MATCHER.findings(lines), lines))
+    found = diagnose(failed, LogAnalysis(MATCHER.find_matches(lines), lines))
     assert (found.cause, found.label) == ((rule.id, rule.label) if rule.role is Role.ROOT else (None, None))
 
 
 @pytest.mark.parametrize(("rule", "example"), COUNTERS)
-def test_no_rule_matches_its_counter_examples(rule: Rule, example: str) -> None:
-    assert rule.id not in {found.rule.id for found in MATCHER.findings(log(example))}
+def test_no_rule_matches_its_counter_examples(rule: Pattern, example: str) -> None:
+    assert rule.id not in {found.pattern.id for found in MATCHER.find_matches(log(example))}
 
 
 def test_the_shipped_patterns_have_no_fault() -> None:
-    assert read_rules(shipped_patterns_path()) == RULES
+    assert read_patterns(shipped_patterns_path()) == RULES
 
 
 def test_every_label_but_clean_has_its_rules_and_no_root_is_outside_them() -> None:
@@ -103,7 +103,7 @@ def test_a_checkout_uses_its_own_patterns_folder() -> None:
 
 
 def test_a_rule_of_ones_own_with_a_known_id_replaces_the_shipped_one_in_place() -> None:
-    own = parse_rules(document(entry(id="segfault")), "own.json")
+    own = parse_patterns(document(entry(id="segfault")), "own.json")
     merged = overlay(RULES, own)
     assert [rule.id for rule in merged] == [rule.id for rule in RULES]
     assert next(rule for rule in merged if rule.id == "segfault").title == "Mine"
@@ -112,7 +112,7 @@ def test_a_rule_of_ones_own_with_a_known_id_replaces_the_shipped_one_in_place() 
 def test_a_new_rule_of_ones_own_comes_before_the_shipped_ones(tmp_path: Path) -> None:
     own = tmp_path / "own.json"
     own.write_text(document(entry(regex="^ValueError: boom", examples=["ValueError: boom"])))
-    assert claimed(Matcher(load_rules(own)), "ValueError: boom") == ["mine"]
+    assert claimed(Matcher(load_patterns(own)), "ValueError: boom") == ["mine"]
 
 
 def test_every_fault_of_a_file_is_named_at_once_by_index_and_key() -> None:
@@ -158,7 +158,7 @@ def test_a_regex_that_matches_every_line_is_refused() -> None:
 
 
 def test_a_list_of_alternatives_matches_where_one_does_and_its_faults_are_named_one_by_one() -> None:
-    rules = parse_rules(document(entry(regex=["^boom$", "BOOM"], examples=["boom", "xBOOMx"])), "own.json")
+    rules = parse_patterns(document(entry(regex=["^boom$", "BOOM"], examples=["boom", "xBOOMx"])), "own.json")
     assert claimed(Matcher(rules), "boom", "boomerang", "a BOOM") == ["mine", "mine"]
     assert [fault.split(" ")[0] for fault in faults(document(entry(regex=["^boom$", "(", "x*", 3])))] == [
         "rules[0].regex[3]:"
@@ -188,10 +188,10 @@ def test_what_is_no_pattern_file_at_all_is_a_fault_too(text: str) -> None:
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(PatternsInvalid, match="cannot be read"):
-        read_rules(tmp_path / "missing.json")
+        read_patterns(tmp_path / "missing.json")
     (tmp_path / "latin.json").write_bytes(b'{"a": "\xe9"}')
     with pytest.raises(PatternsInvalid, match="cannot be read"):
-        read_rules(tmp_path / "latin.json")
+        read_patterns(tmp_path / "latin.json")
 
 
 JSON = st.recursive(
@@ -212,50 +212,52 @@ def test_no_json_makes_the_check_raise_anything_but_its_list_of_faults(value: ob
         document(entry(examples=value)),
     ):
         with contextlib.suppress(PatternsInvalid):
-            parse_rules(text, "own.json")
+            parse_patterns(text, "own.json")
 
 
 def test_case_counts_unless_the_regex_says_otherwise() -> None:
     for regex, count in (("^boom", 1), ("(?i)^boom", 2)):
-        rules = parse_rules(document(entry(regex=regex, counter_examples=["no"])), "own.json")
-        assert len(Matcher(rules).findings(log("boom", "BOOM"))) == count
+        rules = parse_patterns(document(entry(regex=regex, counter_examples=["no"])), "own.json")
+        assert len(Matcher(rules).find_matches(log("boom", "BOOM"))) == count
 
 
 @pytest.mark.parametrize("regex", [r"^\s*boom$", r"^boom\W*$", r"boom[^x]*$", "(?s)^boom.*$", r"\Aboom\z"])
 def test_a_match_stays_within_its_line(regex: str) -> None:
-    rules = parse_rules(document(entry(regex=regex, counter_examples=["no"])), "own.json")
-    found = Matcher(rules).findings(log("", "  ", "boom", "", "b boo", "m", "boom"))
+    rules = parse_patterns(document(entry(regex=regex, counter_examples=["no"])), "own.json")
+    found = Matcher(rules).find_matches(log("", "  ", "boom", "", "b boo", "m", "boom"))
     assert [finding.position for finding in found] == [2, 6]
 
 
 @settings(deadline=None)  # a busy machine is no fault
 @given(st.lists(st.sampled_from([case.values[1] for case in (*CASES, *COUNTERS)] + ["", "  ", "[rank1]: x"])))
 def test_lines_are_matched_together_as_each_is_alone(texts: list[str]) -> None:
-    alone = [(f.rule.id, n) for n, text in enumerate(texts) for f in MATCHER.every_match(log(text))]
-    assert [(f.rule.id, f.position) for f in MATCHER.every_match(log(*texts))] == alone
+    alone = [(f.pattern.id, n) for n, text in enumerate(texts) for f in MATCHER.every_match(log(text))]
+    assert [(f.pattern.id, f.position) for f in MATCHER.every_match(log(*texts))] == alone
 
 
 def test_a_regex_that_needs_no_plain_text_is_tried_on_every_line() -> None:
-    rules = parse_rules(document(entry(regex=r"\d$", examples=["7"]), entry(id="b")), "own.json")
-    found = Matcher(rules).findings(log("", "a1", "boom", "x", "a1"))
-    assert [(each.rule.id, each.position) for each in found] == [("mine", 1), ("b", 2), ("mine", 4)]
-    assert Matcher(rules).findings(log()) == ()
+    rules = parse_patterns(document(entry(regex=r"\d$", examples=["7"]), entry(id="b")), "own.json")
+    found = Matcher(rules).find_matches(log("", "a1", "boom", "x", "a1"))
+    assert [(each.pattern.id, each.position) for each in found] == [("mine", 1), ("b", 2), ("mine", 4)]
+    assert Matcher(rules).find_matches(log()) == ()
 
 
 def test_of_several_rules_that_match_a_line_the_first_is_found() -> None:
-    rules = parse_rules(document(entry(id="first"), entry(id="second")), "own.json")
-    assert [found.rule.id for found in Matcher(rules).findings(log("boom"))] == ["first"]
-    assert [found.rule.id for found in Matcher(rules).every_match(log("boom"))] == ["first", "second"]
+    rules = parse_patterns(document(entry(id="first"), entry(id="second")), "own.json")
+    assert [found.pattern.id for found in Matcher(rules).find_matches(log("boom"))] == ["first"]
+    assert [found.pattern.id for found in Matcher(rules).every_match(log("boom"))] == ["first", "second"]
 
 
 def test_a_regex_that_slows_backtracking_matchers_slows_nothing() -> None:
-    rules = parse_rules(document(entry(regex="(a+)+$", examples=["aa"], counter_examples=["b"])), "own.json")
+    rules = parse_patterns(
+        document(entry(regex="(a+)+$", examples=["aa"], counter_examples=["b"])), "own.json"
+    )
     began_s = time.process_time()
-    assert Matcher(rules).findings(log(*["a" * 4000 + "b"] * 500)) == ()
+    assert Matcher(rules).find_matches(log(*["a" * 4000 + "b"] * 500)) == ()
     assert time.process_time() - began_s < 5
 
 
 @settings(deadline=None)  # a busy machine is no fault
 @given(st.lists(st.text(st.characters(exclude_characters="\n"))))
 def test_no_line_makes_the_matcher_raise(texts: list[str]) -> None:
-    assert all(found.position < len(texts) for found in MATCHER.findings(log(*texts)))
+    assert all(found.position < len(texts) for found in MATCHER.find_matches(log(*texts)))

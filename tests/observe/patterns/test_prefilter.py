@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobmon_core.observe.patterns.load import load_rules
+from jobmon_core.observe.patterns.load import load_patterns
 from jobmon_core.observe.patterns.prefilter import ignores_case, needed_literals
-from jobmon_core.observe.patterns.re2_regex import Test as Expression
+from jobmon_core.observe.patterns.re2_regex import RegexTest as Expression
 
-REGEXES = [regex for rule in load_rules() for regex in rule.regex]
+REGEXES = [regex for rule in load_patterns() for regex in rule.regex]
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobmon_core.domain.slurm.rows import AccountingRow, NotListed, QueueRow, Record, Reply
+from jobmon_core.domain.slurm.rows import AccountingRow, NotListed, QueueRow, RawAnswer, Record
 from jobmon_core.scheduler.base import Submission
 from jobmon_core.scheduler.local.client import LocalScheduler
-from jobmon_core.scheduler.local.job_dir import JobFolder
+from jobmon_core.scheduler.local.job_dir import JobDir
 from tests.support.waiting import eventually
 
 KILL_WAIT_S = 0.3
@@ -53,8 +53,8 @@ class Bench:
             argv, input=stdin, capture_output=True, check=False, env=environment, umask=umask, cwd=self.work
         )
 
-    def folder(self, job_id: int) -> JobFolder:
-        return JobFolder(self.root / str(job_id))
+    def folder(self, job_id: int) -> JobDir:
+        return JobDir(self.root / str(job_id))
 
     def has_ended(self, job_id: int) -> bool:
         return self.folder(job_id).ended_s() is not None
@@ -79,12 +79,12 @@ class Bench:
 
     def queue(self, job_id: int) -> tuple[QueueRow, ...]:
         reply = self.scheduler.ask_queue("anybody")
-        assert isinstance(reply, Reply)
+        assert isinstance(reply, RawAnswer)
         return self.scheduler.read_queue(reply.text, [job_id])
 
     def accounting(self, job_id: int) -> tuple[AccountingRow, ...]:
         reply = self.scheduler.ask_accounting([job_id])
-        assert isinstance(reply, Reply)
+        assert isinstance(reply, RawAnswer)
         return self.scheduler.read_accounting(reply.text, job_id)
 
     def says(self, name: str, text: str) -> bool:
@@ -92,7 +92,7 @@ class Bench:
         path = self.work / name
         return path.exists() and text in path.read_text(encoding="utf-8", errors="replace")
 
-    def shepherd(self, job_id: int) -> int:
+    def supervisor(self, job_id: int) -> int:
         owner = self.folder(job_id).owner()
         assert owner is not None
         return owner.pid

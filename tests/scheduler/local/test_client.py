@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.slurm.log_paths import PathContext, Templates, expand
-from jobmon_core.domain.slurm.rows import Reply
+from jobmon_core.domain.slurm.rows import RawAnswer
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.scheduler.local.client import LocalScheduler
-from jobmon_core.scheduler.local.status_rows import Line, from_reply, to_reply
+from jobmon_core.scheduler.local.status_rows import StatusRow, from_reply, to_reply
 from tests.scheduler.local.bench import Bench
 
 _JSON = st.recursive(
@@ -35,8 +35,8 @@ def test_the_queue_forgets_what_ended_long_ago_accounting_does_not(bench: Bench)
     def later(seconds: float) -> list[str]:
         scheduler = LocalScheduler(bench.root, clock=lambda: time.time() + seconds)
         reply = scheduler.ask_queue("me")
-        assert isinstance(reply, Reply)
-        return [row.word for row in scheduler.read_queue(reply.text, [job_id])]
+        assert isinstance(reply, RawAnswer)
+        return [row.raw_state for row in scheduler.read_queue(reply.text, [job_id])]
 
     assert later(200) == ["FAILED", "FAILED"]
     assert later(400) == []
@@ -50,7 +50,7 @@ def test_a_reply_about_many_jobs_is_read_job_by_job(bench: Bench) -> None:
 
     reply = bench.scheduler.ask_accounting([*ids, 99])
 
-    assert isinstance(reply, Reply)
+    assert isinstance(reply, RawAnswer)
     assert [bench.scheduler.read_accounting(reply.text, job_id)[0].exit_code for job_id in ids] == [1, 2]
     assert bench.scheduler.read_accounting(reply.text, 99) == ()
 
@@ -63,9 +63,9 @@ def test_the_log_patterns_expand_to_the_files_that_were_written(bench: Bench) ->
 
     assert templates == Templates(f"{bench.work}/%A/%a-%j.%x", f"{bench.work}/%A/%a-%j.%x")
     for record in records:
-        assert record.own_id is not None
+        assert record.raw_job_id is not None
         context = PathContext(
-            record.own_id, array_job_id=job_id, array_task=record.ref.task, job_name=record.name
+            record.raw_job_id, array_job_id=job_id, array_task=record.ref.task, job_name=record.name
         )
         assert expand(templates.stdout, context) == record.stdout
     assert bench.scheduler.ask_log_templates(99) is None
@@ -83,9 +83,12 @@ def test_no_text_makes_a_reader_raise(text: str) -> None:
     assert list(from_reply(text, [1])) == []
 
 
-@given(st.lists(_JSON, max_size=4), st.dictionaries(st.sampled_from(list(Line.__slots__)), _JSON, max_size=6))
+@given(
+    st.lists(_JSON, max_size=4),
+    st.dictionaries(st.sampled_from(list(StatusRow.__slots__)), _JSON, max_size=6),
+)
 def test_a_line_that_makes_no_sense_costs_itself_only(noise: list[object], odd: dict[str, object]) -> None:
-    good = Line(job_id=7, state="RUNNING", own_id=7)
+    good = StatusRow(job_id=7, state="RUNNING", raw_job_id=7)
     rows = [json.dumps(each) for each in (*noise, {**odd, "unknown": 1})]
 
     lines = list(from_reply("\n".join([*rows, to_reply([good]), *rows]), [7]))
@@ -95,10 +98,10 @@ def test_a_line_that_makes_no_sense_costs_itself_only(noise: list[object], odd: 
 
 @given(
     st.builds(
-        Line,
+        StatusRow,
         job_id=st.just(1),
         state=st.sampled_from(list(JobState)).map(str),
-        own_id=st.integers(1, 9),
+        raw_job_id=st.integers(1, 9),
         task=st.none() | st.integers(0, 9),
         name=st.text(),
         reason=st.text(),
@@ -106,7 +109,7 @@ def test_a_line_that_makes_no_sense_costs_itself_only(noise: list[object], odd: 
         cpu_s=st.none() | st.floats(0, 1e6),
     )
 )
-def test_a_line_written_is_the_line_read(line: Line) -> None:
+def test_a_line_written_is_the_line_read(line: StatusRow) -> None:
     assert list(from_reply(to_reply([line, line]), [1])) == [line, line]
     assert (
         line.as_queue_row().state == line.as_accounting_row("x").state == line.as_record().state == line.state

@@ -6,29 +6,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.errors import SlurmRefused
+from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.job_ids import IndexSet
 from jobmon_core.domain.slurm.sbatch_options import OPTIONS, Argument, Treatment
 from jobmon_core.scheduler.local.option_values import array_indices, exported, limit_s
-from jobmon_core.scheduler.local.options import Wishes, read_command_line, read_wishes
+from jobmon_core.scheduler.local.options import SbatchOptions, read_command_line, read_options
 from jobmon_core.scheduler.local.script import Script
 
 
-def _wishes(*arguments: str, script: str = "", **environment: str) -> Wishes:
+def _options(*arguments: str, script: str = "", **environment: str) -> SbatchOptions:
     directives = Script(f"#!/bin/sh\n{script}".encode(), "job.sh").directives()
-    return read_wishes(directives, environment, read_command_line(arguments))
+    return read_options(directives, environment, read_command_line(arguments))
 
 
 def test_the_script_is_overruled_by_the_environment_and_that_by_the_command_line() -> None:
     script = "#SBATCH -J script -o script -e script\n"
 
-    wishes = _wishes("-J", "typed", script=script, SBATCH_JOB_NAME="variable", SBATCH_OUTPUT="variable")
+    options = _options("-J", "typed", script=script, SBATCH_JOB_NAME="variable", SBATCH_OUTPUT="variable")
 
-    assert (wishes.job_name, wishes.output, wishes.error) == ("typed", "variable", "script")
+    assert (options.job_name, options.output, options.error) == ("typed", "variable", "script")
 
 
 def test_every_variable_of_an_honoured_option_is_read() -> None:
-    wishes = _wishes(
+    options = _options(
         SBATCH_ARRAY_INX="1-2",
         SBATCH_ERROR="e",
         SBATCH_EXPORT="NONE",
@@ -39,13 +39,13 @@ def test_every_variable_of_an_honoured_option_is_read() -> None:
         SBATCH_TIMELIMIT="1",
     )
 
-    assert wishes == Wishes(
+    assert options == SbatchOptions(
         job_name="n", output="o", error="e", input="i", export="NONE", append=True, limit_s=60, array="1-2"
     )
 
 
 def test_an_empty_variable_says_nothing() -> None:
-    assert _wishes(SBATCH_TIMELIMIT="", SBATCH_ARRAY_INX="", SBATCH_OPEN_MODE="") == Wishes()
+    assert _options(SBATCH_TIMELIMIT="", SBATCH_ARRAY_INX="", SBATCH_OPEN_MODE="") == SbatchOptions()
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,9 @@ def test_an_empty_variable_says_nothing() -> None:
     ],
 )
 def test_an_option_may_be_written_as_getopt_allows(arguments: list[str]) -> None:
-    wishes = _wishes(*arguments)
+    options = _options(*arguments)
 
-    assert (wishes.job_name, wishes.output) == ("a", "b")
+    assert (options.job_name, options.output) == ("a", "b")
 
 
 def test_options_behind_the_script_are_the_scripts_own() -> None:
@@ -98,15 +98,15 @@ def test_two_dashes_end_the_options() -> None:
     ],
 )
 def test_what_cannot_be_done_is_refused_by_name(arguments: list[str], words: str) -> None:
-    with pytest.raises(SlurmRefused) as refusal:
-        _wishes(*arguments)
+    with pytest.raises(SchedulerRejected) as refusal:
+        _options(*arguments)
 
     assert str(refusal.value).startswith(words)
 
 
 def test_a_variable_that_asks_for_what_cannot_be_done_is_refused_too() -> None:
-    with pytest.raises(SlurmRefused, match="--signal"):
-        _wishes(SBATCH_SIGNAL="USR1@60")
+    with pytest.raises(SchedulerRejected, match="--signal"):
+        _options(SBATCH_SIGNAL="USR1@60")
 
 
 @pytest.mark.parametrize(
@@ -120,8 +120,8 @@ def test_a_variable_that_asks_for_what_cannot_be_done_is_refused_too() -> None:
     ],
 )
 def test_a_directive_that_makes_no_sense_is_refused(line: str, words: str) -> None:
-    with pytest.raises(SlurmRefused) as refusal:
-        _wishes(script=f"{line}\n")
+    with pytest.raises(SchedulerRejected) as refusal:
+        _options(script=f"{line}\n")
 
     assert str(refusal.value).startswith(words)
 
@@ -129,15 +129,15 @@ def test_a_directive_that_makes_no_sense_is_refused(line: str, words: str) -> No
 def test_directives_end_at_the_first_command_and_may_be_quoted() -> None:
     script = '# a note\n\n#SBATCH -J "a b" --mem 5\n##SBATCH -o no\n #SBATCH -o no\ntrue\n#SBATCH -J late\n'
 
-    wishes = _wishes(script=script)
+    options = _options(script=script)
 
-    assert (wishes.job_name, wishes.output, wishes.ignored) == ("a b", "", ("--mem",))
+    assert (options.job_name, options.output, options.ignored) == ("a b", "", ("--mem",))
 
 
 def test_quiet_and_wrap_count_on_the_command_line_only_parsable_everywhere() -> None:
-    assert not _wishes(script="#SBATCH --quiet\n#SBATCH --wrap=x\n").quiet
-    assert _wishes(script="#SBATCH --parsable\n").parsable
-    assert _wishes("-Q").quiet
+    assert not _options(script="#SBATCH --quiet\n#SBATCH --wrap=x\n").quiet
+    assert _options(script="#SBATCH --parsable\n").parsable
+    assert _options("-Q").quiet
 
 
 @pytest.mark.parametrize(
@@ -148,11 +148,11 @@ def test_quiet_and_wrap_count_on_the_command_line_only_parsable_everywhere() -> 
     ],
 )
 def test_options_about_resources_are_taken_and_named_as_ignored(arguments: list[str]) -> None:
-    wishes = _wishes(*arguments, "job.sh")
+    options = _options(*arguments, "job.sh")
 
-    assert wishes.ignored
-    assert all(OPTIONS[name.removeprefix("--")].treatment is Treatment.IGNORED for name in wishes.ignored)
-    assert len(set(wishes.ignored)) == len(wishes.ignored)
+    assert options.ignored
+    assert all(OPTIONS[name.removeprefix("--")].treatment is Treatment.IGNORED for name in options.ignored)
+    assert len(set(options.ignored)) == len(options.ignored)
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_every_form_of_a_time_limit_is_read(text: str, seconds: int | None) -> N
     "text", ["", " 5", "5 ", "5x", "1:", ":1", "1.5", "-5", "+5", "0x5", "1:2:3:4", "1-2-3", "٣"]
 )
 def test_what_sbatch_does_not_take_for_a_time_is_refused(text: str) -> None:
-    with pytest.raises(SlurmRefused, match="Invalid --time specification"):
+    with pytest.raises(SchedulerRejected, match="Invalid --time specification"):
         limit_s(text)
 
 
@@ -212,13 +212,13 @@ def test_the_indices_of_an_array_are_read_as_by_slurm(text: str, indices: list[i
     "text", ["5-1", "1-", "-3", "abc", "1-10:0", "4000001", "0-1000000", "1 ", "1-3%x", "1,,2", "1-2-3", "٣"]
 )
 def test_what_is_no_array_is_refused(text: str) -> None:
-    with pytest.raises(SlurmRefused, match="Invalid job array specification"):
+    with pytest.raises(SchedulerRejected, match="Invalid job array specification"):
         array_indices(text)
 
 
 @given(st.sets(st.integers(0, 5000), min_size=1, max_size=50))
 def test_an_array_that_is_written_is_the_array_that_runs(indices: set[int]) -> None:
-    written = _wishes("-a", ",".join(map(str, indices))).array
+    written = _options("-a", ",".join(map(str, indices))).array
 
     assert list(IndexSet.parse(written)) == sorted(indices)
 
@@ -235,10 +235,10 @@ _WORD = st.one_of(
 def test_no_words_make_the_reader_raise_anything_but_its_refusal(
     words: list[str], script: str, limit: str, array: str
 ) -> None:
-    with contextlib.suppress(SlurmRefused):
-        _wishes(*words)
-    with contextlib.suppress(SlurmRefused):
-        _wishes(script=f"#SBATCH {script}\n", SBATCH_TIMELIMIT=limit, SBATCH_ARRAY_INX=array)
+    with contextlib.suppress(SchedulerRejected):
+        _options(*words)
+    with contextlib.suppress(SchedulerRejected):
+        _options(script=f"#SBATCH {script}\n", SBATCH_TIMELIMIT=limit, SBATCH_ARRAY_INX=array)
 
 
 @given(st.lists(_WORD, max_size=8), st.text(alphabet="abc.", min_size=1, max_size=5))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.errors import SlurmRefused
+from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.base import Submitted
@@ -73,7 +73,7 @@ def test_a_script_that_may_not_be_read_is_told_as_by_sbatch(bench: Bench) -> Non
 
     def refuses() -> None:
         for name in (str(script), str(hidden / "job.sh"), "x" * 5000):
-            with pytest.raises(SlurmRefused, match=f"Unable to open file {name}"):
+            with pytest.raises(SchedulerRejected, match=f"Unable to open file {name}"):
                 read_script([name], None, f"{hidden}:/bin")
 
     in_a_copy(refuses, as_nobody=True)

@@ -41,7 +41,7 @@ def _after_reboot(bench: Bench) -> Bench:
 
 
 def _kill_shepherd(bench: Bench, job_id: int) -> None:
-    pid = bench.shepherd(job_id)
+    pid = bench.supervisor(job_id)
     os.kill(pid, signal.SIGKILL)
     eventually(lambda: _gone(pid))
 
@@ -70,12 +70,14 @@ time.sleep(1000)
 def test_a_shepherd_has_a_session_of_its_own_no_terminal_and_no_parent_of_ours(bench: Bench) -> None:
     job_id = bench.start("--wrap", _STAYS)
 
-    stat = Path(f"/proc/{bench.shepherd(job_id)}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    stat = (
+        Path(f"/proc/{bench.supervisor(job_id)}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+    )
 
     parent, session, terminal = int(stat[1]), int(stat[3]), int(stat[4])
     assert parent != os.getpid()
     assert session != os.getsid(0)
-    assert session != bench.shepherd(job_id)  # not its leader: it can't acquire a terminal by accident
+    assert session != bench.supervisor(job_id)  # not its leader: it can't acquire a terminal by accident
     assert terminal == 0
 
 
@@ -126,7 +128,7 @@ def test_a_restart_of_the_machine_is_a_fact_for_what_had_not_ended(bench: Bench)
     assert {row.state for row in later.queue(job_id)} == {JobState.NODE_FAIL}
     rows = later.accounting(job_id)
     assert {row.reason for row in rows} == {"the machine was restarted"}
-    assert [str(row.waiting) for row in rows if row.waiting is not None] == ["2-3"]
+    assert [str(row.pending_indices) for row in rows if row.pending_indices is not None] == ["2-3"]
     assert later.records(done)[0].exit_code == 5
 
 
@@ -149,11 +151,11 @@ def test_another_machine_neither_ends_a_job_nor_calls_it_alive(bench: Bench) -> 
 def test_a_process_number_that_came_back_is_not_the_shepherd(bench: Bench) -> None:
     job_id = bench.start("--wrap", _STAYS)
     eventually(lambda: bench.records(job_id)[0].state is JobState.RUNNING)
-    shepherd = bench.folder(job_id).owner()
-    assert shepherd is not None
+    supervisor = bench.folder(job_id).owner()
+    assert supervisor is not None
 
-    assert shepherd.life(Machine.here()) is Life.ALIVE
-    assert replace(shepherd, start_ticks=shepherd.start_ticks - 1).life(Machine.here()) is Life.GONE
+    assert supervisor.life(Machine.here()) is Life.ALIVE
+    assert replace(supervisor, start_ticks=supervisor.start_ticks - 1).life(Machine.here()) is Life.GONE
 
 
 def test_no_process_can_be_identified_that_does_not_run() -> None:
@@ -201,15 +203,15 @@ def test_an_end_is_kept_until_the_disk_takes_it(bench: Bench) -> None:
     job_id = bench.start("--wrap", _STAYS)
     eventually(lambda: bench.says("slurm-1.out", "up"))
     eventually(lambda: bench.records(job_id)[0].state is JobState.RUNNING)
-    shepherd = bench.shepherd(job_id)
-    _, hard = resource.prlimit(shepherd, resource.RLIMIT_FSIZE)
-    resource.prlimit(shepherd, resource.RLIMIT_FSIZE, (0, hard))  # as if the disk were full
+    supervisor = bench.supervisor(job_id)
+    _, hard = resource.prlimit(supervisor, resource.RLIMIT_FSIZE)
+    resource.prlimit(supervisor, resource.RLIMIT_FSIZE, (0, hard))  # as if the disk were full
 
     (bench.work / "go").touch()
-    eventually(lambda: not _children(shepherd))
+    eventually(lambda: not _children(supervisor))
     assert bench.records(job_id)[0].state is JobState.RUNNING
-    resource.prlimit(shepherd, resource.RLIMIT_FSIZE, (hard, hard))
-    os.kill(shepherd, signal.SIGCHLD)  # any signal wakes it, so that the test need not wait
+    resource.prlimit(supervisor, resource.RLIMIT_FSIZE, (hard, hard))
+    os.kill(supervisor, signal.SIGCHLD)  # any signal wakes it, so that the test need not wait
 
     (record,) = bench.ends(job_id)
     assert (record.state, record.exit_code) == (JobState.FAILED, 4)
@@ -223,12 +225,12 @@ def _children(pid: int) -> str:
 def test_a_shepherd_whose_folder_was_removed_does_not_stay(bench: Bench) -> None:
     job_id = bench.start("--wrap", _STAYS)
     eventually(lambda: bench.says("slurm-1.out", "up"))
-    shepherd = bench.shepherd(job_id)
+    supervisor = bench.supervisor(job_id)
 
     bench.folder(job_id).remove()
     (bench.work / "go").touch()
 
-    eventually(lambda: _gone(shepherd))
+    eventually(lambda: _gone(supervisor))
 
 
 def test_a_job_that_cannot_be_started_leaves_no_trace(bench: Bench) -> None:

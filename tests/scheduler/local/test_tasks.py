@@ -81,13 +81,17 @@ def test_sigterm_to_the_shepherd_cancels_and_names_who_sent_it(bench: Bench) -> 
     job_id = bench.start("--wrap", "echo up; sleep 1000")
     eventually(lambda: bench.says("slurm-1.out", "up"))
 
-    os.kill(bench.shepherd(job_id), signal.SIGTERM)
+    os.kill(bench.supervisor(job_id), signal.SIGTERM)
 
     (record,) = bench.ends(job_id)
     (row,) = bench.accounting(job_id)
     (listed,) = bench.queue(job_id)
-    assert (record.state, listed.state, listed.word) == (JobState.CANCELLED, JobState.CANCELLED, "CANCELLED")
-    assert (row.word, row.cancelled_by) == (f"CANCELLED by {os.getuid()}", os.getuid())
+    assert (record.state, listed.state, listed.raw_state) == (
+        JobState.CANCELLED,
+        JobState.CANCELLED,
+        "CANCELLED",
+    )
+    assert (row.raw_state, row.cancelled_by) == (f"CANCELLED by {os.getuid()}", os.getuid())
     assert bench.says("slurm-1.out", "CANCELLED AT 2")
     assert not bench.says("slurm-1.out", "DUE TO")
 
@@ -126,10 +130,10 @@ def test_tasks_that_wait_are_listed_as_pending_indices(bench: Bench) -> None:
 
     rows = bench.queue(job_id)
 
-    running = [row for row in rows if row.waiting is None]
-    (pending,) = [row for row in rows if row.waiting is not None]
+    running = [row for row in rows if row.pending_indices is None]
+    (pending,) = [row for row in rows if row.pending_indices is not None]
     assert [(row.ref.task, row.state) for row in running] == [(1, JobState.RUNNING)]
-    assert (str(pending.waiting), pending.state, pending.ref.task) == ("4-6", JobState.PENDING, None)
+    assert (str(pending.pending_indices), pending.state, pending.ref.task) == ("4-6", JobState.PENDING, None)
     (bench.work / "go").touch()
     assert {record.state for record in bench.ends(job_id)} == {JobState.COMPLETED}
 
@@ -138,20 +142,20 @@ def test_cancelling_an_array_ends_the_running_task_and_those_that_wait(bench: Be
     job_id = bench.start("-a", "1-3", "--wrap", "echo up; sleep 1000")
     eventually(lambda: bench.says("slurm-1_1.out", "up"))
 
-    os.kill(bench.shepherd(job_id), signal.SIGTERM)
+    os.kill(bench.supervisor(job_id), signal.SIGTERM)
     eventually(lambda: bench.has_ended(job_id))
 
-    ran, rest = sorted(bench.accounting(job_id), key=lambda row: row.waiting is not None)
+    ran, rest = sorted(bench.accounting(job_id), key=lambda row: row.pending_indices is not None)
     assert (ran.ref.task, ran.state) == (1, JobState.CANCELLED)
-    assert (str(rest.waiting), rest.word) == ("2-3", f"CANCELLED by {os.getuid()}")
-    assert [row.waiting for row in bench.queue(job_id)] == [None, None]
+    assert (str(rest.pending_indices), rest.raw_state) == ("2-3", f"CANCELLED by {os.getuid()}")
+    assert [row.pending_indices for row in bench.queue(job_id)] == [None, None]
     assert not (bench.work / "slurm-1_2.out").exists()
 
 
 def test_each_task_of_an_array_has_a_number_of_its_own_and_the_last_the_arrays(bench: Bench) -> None:
     job_id = bench.start("-a", "1-3", "-o", "%j.out", "--wrap", "echo $SLURM_JOB_ID")
 
-    own = [record.own_id for record in bench.ends(job_id)]
+    own = [record.raw_job_id for record in bench.ends(job_id)]
 
     assert own == [2, 3, 1]
     assert [(bench.work / f"{number}.out").read_text(encoding="utf-8") for number in own] == [

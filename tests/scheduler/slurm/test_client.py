@@ -11,7 +11,7 @@ import pytest
 from jobmon_core.domain.errors import SchedulerMissing
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import Templates
-from jobmon_core.domain.slurm.rows import Disabled, NotListed, Reply, Unreachable
+from jobmon_core.domain.slurm.rows import Disabled, NotListed, RawAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.base import Scheduler, Submission, Submitted
 from jobmon_core.scheduler.slurm import commands
@@ -46,12 +46,12 @@ class TestQueue:
     def test_an_answer_is_kept_as_it_came_with_the_time_of_the_question(self) -> None:
         slurm = answering("squeue", recorded("queue"))
         reply = slurm.ask_queue("me")
-        assert reply == Reply(recorded("queue").stdout, NOW_S)
+        assert reply == RawAnswer(recorded("queue").stdout, NOW_S)
         (row,) = slurm.read_queue(recorded("queue").stdout, [job_id("exit_137")])
         assert row.state is JobState.FAILED
 
     def test_no_jobs_is_an_answer(self) -> None:
-        assert answering("squeue", said("")).ask_queue("me") == Reply("", NOW_S)
+        assert answering("squeue", said("")).ask_queue("me") == RawAnswer("", NOW_S)
 
     @pytest.mark.parametrize(
         ("name", "words"),
@@ -133,18 +133,18 @@ class TestAccounting:
         runner = FakeRunner().on("sacct", answers=[recorded("accounting")])
         slurm = client(runner)
         reply = slurm.ask_accounting([1, 2])
-        assert reply == Reply(recorded("accounting").stdout, NOW_S)
+        assert reply == RawAnswer(recorded("accounting").stdout, NOW_S)
         assert len(runner.asked) == 1
         assert slurm.read_accounting(recorded("accounting").stdout, job_id("killed"))[0].signal == 9
 
     def test_no_jobs_no_question(self) -> None:
         runner = FakeRunner()
-        assert client(runner).ask_accounting([]) == Reply("", NOW_S)
+        assert client(runner).ask_accounting([]) == RawAnswer("", NOW_S)
         assert runner.asked == []
 
     def test_nothing_known_is_an_answer(self) -> None:
         slurm = answering("sacct", recorded("accounting-unknown"))
-        assert isinstance(slurm.ask_accounting([1]), Reply)
+        assert isinstance(slurm.ask_accounting([1]), RawAnswer)
 
     def test_no_accounting_here_is_told_apart_from_no_answer(self) -> None:
         assert answering("sacct", recorded("accounting-disabled")).ask_accounting([1]) == Disabled()
@@ -161,8 +161,8 @@ class TestAccounting:
         fields = recorded("accounting-fields").stdout.replace("WorkDir", "")
         runner.on("sacct", "--helpformat", answers=[said(fields)])
         slurm = client(runner)
-        assert isinstance(slurm.ask_accounting([1]), Reply)
-        assert isinstance(slurm.ask_accounting([1]), Reply)
+        assert isinstance(slurm.ask_accounting([1]), RawAnswer)
+        assert isinstance(slurm.ask_accounting([1]), RawAnswer)
         asked = [argv[-1].split(",") for argv in runner.asked]
         assert asked[0] == [*commands.ACCOUNTING_FIELDS]
         assert asked[1] == ["--helpformat"]
@@ -226,20 +226,20 @@ class TestSubmitting:
         "name", ["sbatch", "sbatch-parsable", "sbatch-cluster", "sbatch-cluster-parsable"]
     )
     def test_the_job_is_told_once_and_returned(self, name: str) -> None:
-        desk = Desk(FakeRunner().on("sbatch", answers=[recorded(name)]))
-        submission = desk.submit()
-        assert [submission.job] == desk.jobs
-        assert (submission.exit_code, submission.note, desk.told) == (0, "", [])
-        assert desk.runner.asked == [("sbatch", "run.sh")], "the user's own words, and no question after"
+        session = Desk(FakeRunner().on("sbatch", answers=[recorded(name)]))
+        submission = session.submit()
+        assert [submission.job] == session.jobs
+        assert (submission.exit_code, submission.note, session.told) == (0, "", [])
+        assert session.runner.asked == [("sbatch", "run.sh")], "the user's own words, and no question after"
 
     def test_banners_around_it_are_no_matter(self) -> None:
         text = "Welcome!\n1 job(s) checked\n\nSubmitted batch job 5\nGood luck\n"
-        desk = Desk(FakeRunner().on("sbatch", answers=[said(text)]))
-        assert desk.submit().job == Submitted(JobRef(5))
+        session = Desk(FakeRunner().on("sbatch", answers=[said(text)]))
+        assert session.submit().job == Submitted(JobRef(5))
 
     def test_the_exit_code_of_a_waiting_sbatch_is_the_jobs(self) -> None:
-        desk = Desk(FakeRunner().on("sbatch", answers=[said("5\n", exit_code=3)]))
-        assert desk.submit() == Submission(3, Submitted(JobRef(5)))
+        session = Desk(FakeRunner().on("sbatch", answers=[said("5\n", exit_code=3)]))
+        assert session.submit() == Submission(3, Submitted(JobRef(5)))
 
     @pytest.mark.parametrize(
         "name",
@@ -252,9 +252,9 @@ class TestSubmitting:
         ],
     )
     def test_where_sbatch_surely_submitted_nothing_nothing_is_looked_for(self, name: str) -> None:
-        desk = Desk(FakeRunner().on("sbatch", answers=[recorded(name)]))
-        assert desk.submit() == Submission(recorded(name).exit_code, None)
-        assert (len(desk.runner.asked), desk.jobs, desk.told) == (1, [], [])
+        session = Desk(FakeRunner().on("sbatch", answers=[recorded(name)]))
+        assert session.submit() == Submission(recorded(name).exit_code, None)
+        assert (len(session.runner.asked), session.jobs, session.told) == (1, [], [])
 
     def test_without_sbatch_the_user_is_told_of_the_local_backend(self) -> None:
         with pytest.raises(SchedulerMissing, match=r"sbatch: not found on PATH.*--backend local"):
@@ -264,17 +264,17 @@ class TestSubmitting:
 class TestLookingForTheJob:
     def test_a_quiet_submission_is_found_by_its_session(self) -> None:
         runner = FakeRunner().on("sbatch", answers=[recorded("sbatch-quiet")])
-        desk = Desk(runner.on("squeue", answers=[listing((5, MINE), (6, MINE + 1))]))
-        submission = desk.submit()
+        session = Desk(runner.on("squeue", answers=[listing((5, MINE), (6, MINE + 1))]))
+        submission = session.submit()
         assert submission.job == Submitted(JobRef(5))
-        assert desk.jobs == [submission.job]
+        assert session.jobs == [submission.job]
         assert "the job is 5" in submission.note
-        assert "looking for the job" in desk.told[0]
+        assert "looking for the job" in session.told[0]
 
     def test_a_job_that_is_watched_already_is_another(self) -> None:
         runner = FakeRunner().on("sbatch", answers=[recorded("sbatch-quiet")])
-        desk = Desk(runner.on("squeue", answers=[listing((5, MINE), (6, MINE))]), watched={6})
-        assert desk.submit().job == Submitted(JobRef(5))
+        session = Desk(runner.on("squeue", answers=[listing((5, MINE), (6, MINE))]), watched={6})
+        assert session.submit().job == Submitted(JobRef(5))
 
     def test_a_quiet_submission_that_is_not_found_is_told(self) -> None:
         runner = FakeRunner().on("sbatch", answers=[recorded("sbatch-quiet")])
@@ -284,11 +284,11 @@ class TestLookingForTheJob:
 
     def test_a_job_that_slurm_took_although_sbatch_gave_up_is_found(self) -> None:
         runner = FakeRunner().on("sbatch", answers=[HUNG])
-        desk = Desk(runner.on("squeue", answers=[recorded("queue-no-slurmctld"), listing((5, MINE))]))
-        submission = desk.submit()
+        session = Desk(runner.on("squeue", answers=[recorded("queue-no-slurmctld"), listing((5, MINE))]))
+        submission = session.submit()
         assert (submission.exit_code, submission.job) == (1, Submitted(JobRef(5)))
         assert "do not submit it again" in submission.note
-        assert desk.jobs == [submission.job]
+        assert session.jobs == [submission.job]
 
     def test_a_job_that_slurm_did_not_take_is_told_to_be_none(self) -> None:
         runner = FakeRunner().on("sbatch", answers=[HUNG])
@@ -298,8 +298,8 @@ class TestLookingForTheJob:
 
     def test_in_lasting_doubt_the_user_is_told_to_look(self) -> None:
         runner = FakeRunner().on("sbatch", answers=[HUNG])
-        desk = Desk(runner.on("squeue", answers=[recorded("queue-no-slurmctld")]))
-        submission = desk.submit()
+        session = Desk(runner.on("squeue", answers=[recorded("queue-no-slurmctld")]))
+        submission = session.submit()
         assert submission.job is None
         assert "look with squeue before you submit it again" in submission.note
-        assert desk.now_s - NOW_S <= 60
+        assert session.now_s - NOW_S <= 60

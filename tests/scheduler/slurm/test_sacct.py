@@ -52,9 +52,9 @@ class TestRecordedAnswers:
 
     def test_who_cancelled_is_told(self) -> None:
         row = only("cancelled_array")
-        assert (row.state, row.word, row.cancelled_by) == (JobState.CANCELLED, "CANCELLED by 0", 0)
-        assert row.waiting is not None
-        assert [*row.waiting] == [1, 2, 3, 4]
+        assert (row.state, row.raw_state, row.cancelled_by) == (JobState.CANCELLED, "CANCELLED by 0", 0)
+        assert row.pending_indices is not None
+        assert [*row.pending_indices] == [1, 2, 3, 4]
 
     def test_tasks_and_components_have_their_own_rows(self) -> None:
         array, het = job_id("array"), job_id("het")
@@ -131,7 +131,7 @@ class TestUsage:
 class TestWhatIsRead:
     def test_an_unknown_word_is_kept_with_an_unknown_state(self) -> None:
         (row,) = read_accounting(ledger({**MAIN, "State": "LEVITATED"}), 7)
-        assert (row.state, row.word) == (JobState.UNKNOWN, "LEVITATED")
+        assert (row.state, row.raw_state) == (JobState.UNKNOWN, "LEVITATED")
 
     def test_columns_are_found_by_name(self) -> None:
         text = f"JobID{SEP}JobIDRaw{SEP}State\n7{SEP}7{SEP}TIMEOUT\n"

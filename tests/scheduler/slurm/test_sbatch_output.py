@@ -6,14 +6,14 @@ from hypothesis import strategies as st
 
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.scheduler.base import Submitted
-from jobmon_core.scheduler.slurm.sbatch_output import job_in, perhaps_taken, told_nothing
+from jobmon_core.scheduler.slurm.sbatch_output import announced_job, may_have_been_accepted, printed_no_job_id
 from tests.support.recordings import recorded
 
 NO_JOB = ("sbatch-quiet", "sbatch-test-only", "sbatch-version", "sbatch-bad-option", "sbatch-bad-partition")
 
 
 def jobs(name: str) -> list[Submitted]:
-    return [job for line in recorded(name).stdout.splitlines() if (job := job_in(line))]
+    return [job for line in recorded(name).stdout.splitlines() if (job := announced_job(line))]
 
 
 @pytest.mark.parametrize("name", ["sbatch", "sbatch-parsable"])
@@ -39,21 +39,21 @@ def test_without_a_job_none_is_read(name: str) -> None:
     ["Welcome to login 1", "Submitted batch job", "Submitted batch job 5 today", "5;", "job 5", "v22.05", ""],
 )
 def test_a_banner_is_no_job(line: str) -> None:
-    assert job_in(line) is None
+    assert announced_job(line) is None
 
 
 def test_white_space_around_is_no_matter() -> None:
-    assert job_in("Submitted batch job 5\r") == Submitted(JobRef(5))
+    assert announced_job("Submitted batch job 5\r") == Submitted(JobRef(5))
 
 
 def test_only_a_quiet_submission_told_nothing() -> None:
     told = {name: recorded(name) for name in NO_JOB}
-    silent = [name for name, ran in told.items() if told_nothing(ran.exit_code, ran.stdout, ran.stderr)]
+    silent = [name for name, ran in told.items() if printed_no_job_id(ran.exit_code, ran.stdout, ran.stderr)]
     assert silent == ["sbatch-quiet"]
 
 
 def test_a_quiet_wait_fails_silently_as_its_job_did() -> None:
-    assert told_nothing(3, "", "")
+    assert printed_no_job_id(3, "", "")
 
 
 @pytest.mark.parametrize(
@@ -65,22 +65,22 @@ def test_a_quiet_wait_fails_silently_as_its_job_did() -> None:
     ],
 )
 def test_a_lost_answer_may_have_been_a_yes(stderr: str) -> None:
-    assert perhaps_taken(1, stderr)
+    assert may_have_been_accepted(1, stderr)
 
 
 def test_so_may_a_death_by_signal() -> None:
-    assert perhaps_taken(-2, "")
+    assert may_have_been_accepted(-2, "")
 
 
 @pytest.mark.parametrize(
     "name", ["sbatch-no-slurmctld", "sbatch-bad-option", "sbatch-bad-partition", "sbatch-quiet"]
 )
 def test_a_clear_answer_leaves_no_doubt(name: str) -> None:
-    assert not perhaps_taken(recorded(name).exit_code, recorded(name).stderr)
+    assert not may_have_been_accepted(recorded(name).exit_code, recorded(name).stderr)
 
 
 @given(st.text() | st.from_regex(r"Submitted batch job \d+.*|\d+;?.*"), st.integers())
 def test_no_text_makes_the_readers_raise(text: str, exit_code: int) -> None:
-    job_in(text)
-    told_nothing(exit_code, text, text)
-    perhaps_taken(exit_code, text)
+    announced_job(text)
+    printed_no_job_id(exit_code, text, text)
+    may_have_been_accepted(exit_code, text)

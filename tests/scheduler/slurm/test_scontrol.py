@@ -83,14 +83,14 @@ class TestRecordedAnswers:
         found = {record.ref: record for record in records("array")}
         array = job_id("array")
         assert found.keys() == {JobRef(array), JobRef(array, 1), JobRef(array, 2)}
-        waiting = found[JobRef(array)].waiting
+        waiting = found[JobRef(array)].pending_indices
         assert waiting is not None
         assert [*waiting] == [3, 4, 5, 6]
-        assert found[JobRef(array, 2)].own_id not in (None, array)
+        assert found[JobRef(array, 2)].raw_job_id not in (None, array)
 
     def test_a_het_job_is_one_record_for_each_component(self) -> None:
         het = job_id("het")
-        assert [(record.ref, record.own_id, record.name) for record in records("het")] == [
+        assert [(record.ref, record.raw_job_id, record.name) for record in records("het")] == [
             (JobRef(het, component=0), het, "wrap"),
             (JobRef(het, component=1), het + 1, "wrap"),
         ]

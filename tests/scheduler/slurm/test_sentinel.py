@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.errors import SlurmRefused
+from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.scheduler.base import Submitted
 from jobmon_core.scheduler.slurm.sentinel import Sentinel, station, submit
@@ -61,7 +61,7 @@ def test_a_sentinel_follows_its_job_to_another_cluster() -> None:
     ],
 )
 def test_a_refusal_is_told_in_sbatchs_own_words(answer: TimedOut, words: str) -> None:
-    with pytest.raises(SlurmRefused) as refused:
+    with pytest.raises(SchedulerRejected) as refused:
         station(FakeRunner().on(*SBATCH, answers=[answer]), SENTINEL)
     assert str(refused.value) == words
 

@@ -26,7 +26,7 @@ class TestRecordedRows:
     def test_a_running_job_has_a_start_and_no_end(self) -> None:
         row = only("running")
         assert row.ref == JobRef(job_id("running"))
-        assert (row.state, row.word, row.nodes, row.end_s) == (JobState.RUNNING, "RUNNING", "n1", None)
+        assert (row.state, row.raw_state, row.nodes, row.end_s) == (JobState.RUNNING, "RUNNING", "n1", None)
         assert row.submit_s is not None
         assert row.start_s is not None
         assert row.submit_s <= row.start_s
@@ -45,28 +45,28 @@ class TestRecordedRows:
         one, two, waiting = rows("array")
         array = job_id("array")
         assert (one.ref, two.ref, waiting.ref) == (JobRef(array, 1), JobRef(array, 2), JobRef(array))
-        assert waiting.waiting is not None
-        assert [*waiting.waiting] == [3, 4, 5, 6]
-        assert None not in (one.own_id, two.own_id)
-        assert len({one.own_id, two.own_id, array}) == 3, "each task has an id of its own"
+        assert waiting.pending_indices is not None
+        assert [*waiting.pending_indices] == [3, 4, 5, 6]
+        assert None not in (one.raw_job_id, two.raw_job_id)
+        assert len({one.raw_job_id, two.raw_job_id, array}) == 3, "each task has an id of its own"
 
     def test_a_long_expression_of_indices_is_not_cut(self) -> None:
-        waiting = only("waiting_array").waiting
+        waiting = only("waiting_array").pending_indices
         assert waiting is not None
         assert [*waiting] == [*range(1, 300, 3), 500]
 
     def test_what_waited_when_an_array_was_cancelled_is_one_row(self) -> None:
         rest, task = sorted(rows("leftover"), key=lambda row: row.ref.task or 0)
         assert (rest.state, task.state) == (JobState.CANCELLED, JobState.CANCELLED)
-        assert rest.waiting is not None
-        assert [*rest.waiting] == [2, 3]
+        assert rest.pending_indices is not None
+        assert [*rest.pending_indices] == [2, 3]
         assert task.ref.task == 1
 
     def test_components_of_a_het_job_have_their_own_ids(self) -> None:
         first, second = rows("het")
         het = job_id("het")
-        assert (first.ref, first.own_id) == (JobRef(het, component=0), het)
-        assert (second.ref, second.own_id) == (JobRef(het, component=1), het + 1)
+        assert (first.ref, first.raw_job_id) == (JobRef(het, component=0), het)
+        assert (second.ref, second.raw_job_id) == (JobRef(het, component=1), het + 1)
 
     def test_an_ended_job_is_shown_with_its_end(self) -> None:
         row = only("exit_137")
@@ -96,11 +96,11 @@ class TestOneBadLine:
 
     def test_an_unknown_word_is_kept_with_an_unknown_state(self) -> None:
         row = read_queue(QUEUE.replace("|RUNNING|", "|LEVITATING|"), [job_id("running")])[0]
-        assert (row.state, row.word) == (JobState.UNKNOWN, "LEVITATING")
+        assert (row.state, row.raw_state) == (JobState.UNKNOWN, "LEVITATING")
 
     def test_a_plain_row_may_be_what_is_left_of_an_array(self) -> None:
         row = read_queue("34|34|34|N/A|CANCELLED|5|5|5|UNLIMITED||None\n", [34])[0]
-        assert (row.ref, row.waiting, row.state) == (JobRef(34), None, JobState.CANCELLED)
+        assert (row.ref, row.pending_indices, row.state) == (JobRef(34), None, JobState.CANCELLED)
 
     @pytest.mark.parametrize(
         "listed",
@@ -151,4 +151,4 @@ def test_no_text_makes_the_reader_raise(text: str, number: int) -> None:
 @given(st.text(alphabet="0123456789_[]-:,%+|.\n", max_size=80))
 def test_no_id_makes_the_reader_raise(listed: str) -> None:
     for row in read_queue(f"{listed}|7|7|N/A|PENDING|N/A|N/A|5|1:00||None\n", [7]):
-        assert row.waiting is None or len(row.waiting) >= 0
+        assert row.pending_indices is None or len(row.pending_indices) >= 0

@@ -19,9 +19,9 @@ class Stopwatch(FakeRunner):
         super().__init__()
         self.given_s: list[float] = []
 
-    def ask(self, argv: Sequence[str], timeout_s: float) -> Answer:
+    def capture(self, argv: Sequence[str], timeout_s: float) -> Answer:
         self.given_s.append(timeout_s)
-        return super().ask(argv, timeout_s)
+        return super().capture(argv, timeout_s)
 
 
 @pytest.mark.parametrize(("within_s", "given_s"), [(7.0, 7.0), (NO_HURRY_S, TIMEOUT_S), (900.0, TIMEOUT_S)])

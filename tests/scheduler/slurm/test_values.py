@@ -45,7 +45,7 @@ def test_sizes_count_in_powers_of_1024(text: str, size: int) -> None:
 
 @pytest.mark.parametrize("text", ["Unknown", "None", "N/A", "NONE", "(null)", "", "0", "-5", "²", "1" * 19])
 def test_what_is_no_moment_is_none(text: str) -> None:
-    assert values.moment(text) is None
+    assert values.unix_time(text) is None
 
 
 def test_an_exit_pair_is_a_code_and_perhaps_a_signal() -> None:
@@ -62,7 +62,7 @@ def test_resources_are_told_apart_by_name() -> None:
 def test_no_text_makes_a_reader_raise(text: str) -> None:
     for read in (
         values.number,
-        values.moment,
+        values.unix_time,
         values.duration_s,
         values.limit_s,
         values.limit_of_minutes_s,

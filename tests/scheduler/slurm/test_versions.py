@@ -11,13 +11,13 @@ import re
 import pytest
 
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.rows import Disabled, NotListed, Reply, Unreachable
+from jobmon_core.domain.slurm.rows import Disabled, NotListed, RawAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.scheduler.slurm import commands
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
 from jobmon_core.scheduler.slurm.commands import SEP
 from jobmon_core.scheduler.slurm.sacct import read_accounting
-from jobmon_core.scheduler.slurm.sbatch_output import job_in, perhaps_taken
+from jobmon_core.scheduler.slurm.sbatch_output import announced_job, may_have_been_accepted
 from jobmon_core.scheduler.slurm.scontrol import read_records
 from jobmon_core.scheduler.slurm.squeue import read_queue
 from jobmon_core.system.runner import Ran, TimedOut
@@ -65,7 +65,7 @@ class TestStates:
     )
     def test_each_version_has_words_of_its_own(self, word: str, phase: Phase) -> None:
         (row,) = read_queue(queue_row("7", 7, word), [7])
-        assert (row.word, row.state.phase) == (word, phase)
+        assert (row.raw_state, row.state.phase) == (word, phase)
 
     @pytest.mark.parametrize("word", ["HIBERNATING", "FAILED_OVER", "RUNNING*", "COMPLETED-ISH", "完了"])
     def test_a_word_of_the_future_survives_everywhere_and_is_no_end(self, word: str) -> None:
@@ -75,7 +75,7 @@ class TestStates:
         )
         (run,) = read_accounting(f"{HEADER}\n{ledger_row(JobID='7', JobIDRaw='7', State=word)}", 7)
         for told in (row, record, run):
-            assert (told.word, told.state) == (word, JobState.UNKNOWN)
+            assert (told.raw_state, told.state) == (word, JobState.UNKNOWN)
             assert told.state.is_alive
 
     @pytest.mark.parametrize("reason", ["JobLaunchFailure", "RaisedSignal:9(Killed)", "NonZeroExitCode"])
@@ -133,7 +133,7 @@ class TestRuns:
             + ledger_row(JobID="7", JobIDRaw="7", State=first, ExitCode="77:0")
         )
         old, new = read_accounting(text, 7)
-        assert (old.word, new.word) == (first, "PENDING")
+        assert (old.raw_state, new.raw_state) == (first, "PENDING")
         assert old.state.is_alive or old.state.may_return
 
     def test_restarts_are_told_by_the_record(self) -> None:
@@ -152,18 +152,18 @@ class TestArrays:
         (row,) = read_queue(queue_row(listed, 7, "PENDING"), [7])
         (run,) = read_accounting(f"{HEADER}\n{ledger_row(JobID=listed, JobIDRaw='7', State='PENDING')}", 7)
         for told in (row, run):
-            assert told.waiting is not None
-            assert [*told.waiting] == [3, 4]
+            assert told.pending_indices is not None
+            assert [*told.pending_indices] == [3, 4]
 
     def test_the_last_task_has_the_id_of_its_array_and_is_but_one_task(self) -> None:
         (row,) = read_accounting(f"{HEADER}\n{ledger_row(JobID='7_3', JobIDRaw='7', State='COMPLETED')}", 7)
-        assert (row.ref, row.own_id, row.waiting) == (JobRef(7, 3), 7, None)
+        assert (row.ref, row.raw_job_id, row.pending_indices) == (JobRef(7, 3), 7, None)
 
     def test_an_expression_that_was_cut_at_64_bytes_is_no_row_of_lies(self) -> None:
         """jobmon asks for whole ones (SLURM_BITSTR_LEN=0); a site's wrapper may cut all the same."""
         for row in read_queue(queue_row("7_[1,3,5,...]", 7, "PENDING"), [7]):
-            assert row.waiting is not None
-            assert {*row.waiting} <= {1, 3, 5}
+            assert row.pending_indices is not None
+            assert {*row.pending_indices} <= {1, 3, 5}
 
     def test_components_of_a_het_job_are_told_apart_in_both_commands(self) -> None:
         assert [
@@ -174,7 +174,7 @@ class TestArrays:
             JobRef(7, component=1),
         ]
         (run,) = read_accounting(f"{HEADER}\n{ledger_row(JobID='7+1', JobIDRaw='8', State='RUNNING')}", 7)
-        assert (run.ref, run.own_id) == (JobRef(7, component=1), 8)
+        assert (run.ref, run.raw_job_id) == (JobRef(7, component=1), 8)
 
 
 class TestPaths:
@@ -231,7 +231,7 @@ class TestFields:
         )
         slurm = SlurmScheduler(runner, clock=lambda: 5.0)
         reply = slurm.ask_accounting([7])
-        assert isinstance(reply, Reply)
+        assert isinstance(reply, RawAnswer)
         assert [run.state for run in slurm.read_accounting(reply.text, 7)] == [JobState.FAILED]
 
     def test_a_free_text_with_the_separator_of_squeue_harms_no_column(self) -> None:
@@ -291,8 +291,8 @@ class TestFailures:
         assert asking("sacct", off).ask_accounting([7]) == Disabled()
 
     def test_unknown_ids_are_an_answer_without_rows(self) -> None:
-        assert asking("squeue", said("")).ask_queue("me") == Reply("", 5.0)
-        assert asking("sacct", said(f"{HEADER}\n")).ask_accounting([7]) == Reply(f"{HEADER}\n", 5.0)
+        assert asking("squeue", said("")).ask_queue("me") == RawAnswer("", 5.0)
+        assert asking("sacct", said(f"{HEADER}\n")).ask_accounting([7]) == RawAnswer(f"{HEADER}\n", 5.0)
 
 
 class TestSubmitting:
@@ -308,12 +308,15 @@ class TestSubmitting:
         ],
     )
     def test_each_form_of_the_answer_names_the_job(self, line: str, number: int, cluster: str) -> None:
-        job = job_in(line)
+        job = announced_job(line)
         assert job is not None
         assert (job.ref, job.cluster) == (JobRef(number), cluster)
 
     def test_the_number_of_a_test_is_no_job(self) -> None:
-        assert job_in("sbatch: Job 4 to start at 2282-01-01T00:00:00 using 1 processors on nodes vm") is None
+        assert (
+            announced_job("sbatch: Job 4 to start at 2282-01-01T00:00:00 using 1 processors on nodes vm")
+            is None
+        )
 
     @pytest.mark.parametrize(
         ("words", "doubt"),
@@ -324,7 +327,7 @@ class TestSubmitting:
         ],
     )
     def test_only_a_lost_answer_leaves_in_doubt_whether_there_is_a_job(self, words: str, doubt: bool) -> None:  # noqa: FBT001
-        assert perhaps_taken(1, f"sbatch: error: Batch job submission failed: {words}") is doubt
+        assert may_have_been_accepted(1, f"sbatch: error: Batch job submission failed: {words}") is doubt
 
 
 def test_whatever_the_record_of_a_version_has_besides_the_rest_is_read() -> None:
