@@ -1,1 +1,1 @@
-"""The command line of jobmon: parse arguments, call the engine, draw the answer."""
+"""The command line of jobmon: parse arguments, call a use case, print the result."""

@@ -1,4 +1,4 @@
-"""``python -m jobmon``."""
+"""Run as ``python -m jobmon``."""
 
 from __future__ import annotations
 

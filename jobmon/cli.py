@@ -1,4 +1,4 @@
-"""The command line: one table from verbs to commands."""
+"""The entry point: one table of commands."""
 
 from __future__ import annotations
 
@@ -6,55 +6,56 @@ import sys
 from typing import TYPE_CHECKING
 
 from jobmon import streams
-from jobmon.errors import UsageError, guarded
+from jobmon.errors import UsageError, run_guarded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# Verb -> what it does, in a few words. Each is the module of the same name in jobmon.commands.
-VERBS = {
-    "submit": "submit a job as sbatch does, and watch it",
-    "watch": "watch a job that was submitted otherwise",
-    "status": "show every watched job",
-    "show": "show everything known of one job",
-    "logs": "show a monitor's own log",
-    "diagnose": "say why a job failed, or what any log shows",
-    "patterns": "list, check and try the known failures",
-    "cancel": "stop watching a job; the job itself goes on",
+# Command -> its summary. Each command is the module of the same name in jobmon.commands.
+COMMANDS = {
+    "submit": "submit a job as sbatch does and watch it",
+    "watch": "watch a job not submitted through jobmon",
+    "status": "list the watched jobs",
+    "show": "show everything known about one job",
+    "logs": "show the log of a job's monitor",
+    "diagnose": "explain why a job failed, or what a log file shows",
+    "patterns": "list, check and test the failure patterns",
+    "cancel": "stop watching a job; the job itself keeps running",
     "recover": "restart monitors that a reboot or a kill ended",
-    "test-discord": "post a message of the worst size to both channels",
+    "test-discord": "post the largest possible test message to each channel",
     "init": "write config.json from two webhook URLs",
-    "inbox": "receive messages here instead of in Discord, to try jobmon out",
+    "inbox": "receive messages on this machine instead of in Discord, to try jobmon",
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run jobmon with ``arguments``, by default the process's own; return the exit code."""
+    """Run jobmon with ``arguments`` (default: ``sys.argv``) and return the exit code."""
     streams.prepare()
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    return guarded(lambda: _run(given))
+    argv = list(sys.argv[1:] if arguments is None else arguments)
+    return run_guarded(lambda: _run(argv))
 
 
-def _run(given: list[str]) -> int:
-    verb = given[0] if given else ""
-    if verb == "submit":
+def _run(argv: list[str]) -> int:
+    name = argv[0] if argv else ""
+    if name == "submit":
         from jobmon.commands import submit
 
-        return submit.run(given[1:])
-    if not verb.startswith("-") and verb not in VERBS:
-        raise UsageError(_no_verb(verb))
-    from jobmon.parser import command, parser  # only submit, whose arguments are sbatch's, needs no parser
+        return submit.run(argv[1:])
+    if not name.startswith("-") and name not in COMMANDS:
+        raise UsageError(_unknown_command(name))
+    from jobmon.parser import build_parser, load_command  # `submit` is quicker without argparse
 
-    options = parser(verb, VERBS).parse_args(given)
-    return command(options.verb).run(options)
+    options = build_parser(name, COMMANDS).parse_args(argv)
+    return load_command(options.command).run(options)
 
 
-def _no_verb(given: str) -> str:
-    """Say that this is no verb, and which one may be meant."""
-    if not given:
-        return f"what is to be done? One of: {', '.join(VERBS)}; `jobmon --help` tells more"
+def _unknown_command(name: str) -> str:
+    """Return the error for a missing or unknown command, with the command that may be meant."""
+    choices = ", ".join(COMMANDS)
+    if not name:
+        return f"no command given; choose one of {choices}; see `jobmon --help`"
     from difflib import get_close_matches
 
-    meant = get_close_matches(given, VERBS, n=1, cutoff=0.7)
-    guess = f"did you mean `jobmon {meant[0]}`?" if meant else f"there are: {', '.join(VERBS)}"
-    return f"there is no verb {given!r}; {guess}"
+    similar = get_close_matches(name, COMMANDS, n=1, cutoff=0.7)
+    hint = f"did you mean '{similar[0]}'?" if similar else f"choose one of {choices}"
+    return f"unknown command {name!r}; {hint}"

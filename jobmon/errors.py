@@ -1,4 +1,4 @@
-"""The one boundary: what goes wrong becomes a message and an exit code here, and nowhere else."""
+"""The error boundary: the only place where an exception becomes a message and an exit code."""
 
 from __future__ import annotations
 
@@ -13,27 +13,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _BUG = 70  # EX_SOFTWARE of sysexits.h
-_INTERRUPTED = 130  # what a shell answers for SIGINT
-_CLOSED_PIPE = 141  # likewise for SIGPIPE
+_INTERRUPTED = 130  # the exit code of a shell for SIGINT
+_CLOSED_PIPE = 141  # for SIGPIPE
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class UsageError(JobmonError):
-    """The command line makes no sense; nothing was done."""
+    """The command line is invalid; nothing was done."""
 
-    exit_code = 2  # what argparse, and most commands, answer
+    exit_code = 2  # as argparse and most commands use
 
 
-def say(words: str) -> None:
-    """Speak to the user, on stderr: stdout belongs to results. Where nobody listens, go on."""
+def say(text: str) -> None:
+    """Print a line for the user on stderr, since stdout belongs to results; ignore a closed stderr."""
     try:
-        print(f"jobmon: {words}", file=sys.stderr, flush=True)
+        print(f"jobmon: {text}", file=sys.stderr, flush=True)
     except OSError:
         streams.abandon(sys.stderr)
 
 
-def guarded(command: Callable[[], int]) -> int:
-    """Run a command; turn every failure into a message and an exit code."""
+def run_guarded(command: Callable[[], int]) -> int:
+    """Run a command; turn every exception into a message and an exit code."""
     try:
         code = _exit_code(command)
         sys.stdout.flush()
@@ -46,47 +46,47 @@ def guarded(command: Callable[[], int]) -> int:
     except BrokenPipeError:
         streams.abandon(sys.stdout)
         return _CLOSED_PIPE
-    except Exception as error:  # noqa: BLE001 - the last line of defence: no traceback for the user
-        return _unforeseen(error)
+    except Exception as error:  # noqa: BLE001 - the user gets no traceback
+        return _report_unexpected(error)
     return code
 
 
 def _exit_code(command: Callable[[], int]) -> int:
-    """Run a command; argparse leaves by an exception of its own, after ``--help`` for one."""
+    """Run a command; argparse raises SystemExit, after ``--help`` for example."""
     try:
         return command()
-    except SystemExit as leaving:
-        return leaving.code if isinstance(leaving.code, int) else 0
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else 0
 
 
-def _unforeseen(error: Exception) -> int:
-    """Tell of a failure that nobody foresaw: a full disk, or a fault of ours."""
+def _report_unexpected(error: Exception) -> int:
+    """Report an exception that no command handles: a full disk, or a bug."""
     if isinstance(error, OSError) and error.errno in _FULL:
-        streams.abandon(sys.stdout)  # it may be what is full
-        say(f"{error.filename or 'the output'} can't be written: {error.strerror}")
+        streams.abandon(sys.stdout)  # it may be on the full disk
+        say(f"{error.filename or 'the output'} cannot be written: {error.strerror}")
         return StorageFailed.exit_code
-    say(f"this is a fault of jobmon itself; please report it with {_report()}")
+    say(f"internal error; please report it with {_write_report()}")
     return _BUG
 
 
-def _report() -> str:
-    """Write what happened into a file and return its name; the gist where no file can be written."""
-    import tempfile  # needed only when something went wrong, and slow to import
+def _write_report() -> str:
+    """Write the traceback to a file and return its path; return its last lines if that fails."""
+    import tempfile  # slow to import
     import traceback
 
-    told = _masked(traceback.format_exc())
+    report = _masked(traceback.format_exc())
     try:
         with tempfile.NamedTemporaryFile(
             "w", prefix="jobmon-fault-", suffix=".txt", errors="backslashreplace", delete=False
         ) as file:
-            file.write(told)
+            file.write(report)
     except OSError:
-        return " / ".join(told.split("\n")[-4:-1])
+        return " / ".join(report.split("\n")[-4:-1])
     return file.name
 
 
-def _masked(told: str) -> str:
-    """Take webhooks, which are passwords, out of a text."""
+def _masked(text: str) -> str:
+    """Return the text with the tokens of webhook URLs hidden."""
     from jobmon_core.domain.webhook import mask_webhooks
 
-    return mask_webhooks(told)
+    return mask_webhooks(text)

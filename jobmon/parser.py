@@ -1,4 +1,4 @@
-"""The parser of every verb but submit, whose arguments are sbatch's."""
+"""The argument parser of every command but ``submit``, whose arguments belong to sbatch."""
 
 from __future__ import annotations
 
@@ -11,64 +11,64 @@ from jobmon.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-DESCRIPTION = "Submit Slurm jobs and be told, once and correctly, how each one ended and why."
+DESCRIPTION = "Submit Slurm jobs and get one correct message when each ends: how it ended, and why."
 EPILOG = """\
 examples:
-  jobmon submit train.sbatch            submit as with sbatch, and be told how it ended
+  jobmon submit train.sbatch            submit as with sbatch, get a message at its end
   jobmon submit --gres=gpu:4 train.sbatch --epochs 3
-  jobmon watch 8123                     watch a job that was submitted otherwise
-  jobmon status                         every watched job
-  jobmon show 8123                      everything known of one job
-  jobmon diagnose 8123                  why it failed; a log file will do, too
-  jobmon recover                        after a reboot: bring every monitor back
+  jobmon watch 8123                     watch a job not submitted through jobmon
+  jobmon status                         list the watched jobs
+  jobmon show 8123                      everything known about one job
+  jobmon diagnose 8123                  why it failed; takes log files, too
+  jobmon recover                        after a reboot: restart the monitors
 
-`jobmon VERB --help` tells more of each verb."""
+Run `jobmon COMMAND --help` for the options and examples of a command."""
 
 
 class Command(Protocol):
-    """What each module in jobmon.commands offers."""
+    """The interface of each module in jobmon.commands."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the verb's arguments, its description and its examples."""
+        """Declare the command's arguments, its description and its examples."""
 
     def run(self, options: argparse.Namespace) -> int:
-        """Do it; return the exit code."""
+        """Run the command; return the exit code."""
 
 
-def parser(wanted: str, verbs: Mapping[str, str]) -> argparse.ArgumentParser:
-    """Build the parser; only the verb that is wanted is loaded, since each may need its own libraries."""
-    whole = _Parser(
+def build_parser(name: str, summaries: Mapping[str, str]) -> argparse.ArgumentParser:
+    """Build the parser; import only the command ``name``, since each has imports of its own."""
+    parser = _Parser(
         prog="jobmon",
         description=DESCRIPTION,
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    whole.add_argument("--version", action=_Version)
-    subparsers = whole.add_subparsers(dest="verb", metavar="VERB", required=True)
-    for verb, summary in verbs.items():
+    parser.add_argument("--version", action=_Version)
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for each, summary in summaries.items():
         sub = subparsers.add_parser(
-            verb, help=summary, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter
+            each, help=summary, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter
         )
-        if verb == wanted:
-            command(verb).add_arguments(sub)
-    return whole
+        if each == name:
+            load_command(each).add_arguments(sub)
+    return parser
 
 
-def command(verb: str) -> Command:
-    """Return the module of a verb."""
-    return cast("Command", importlib.import_module(f"jobmon.commands.{verb.replace('-', '_')}"))
+def load_command(name: str) -> Command:
+    """Return the module of a command."""
+    return cast("Command", importlib.import_module(f"jobmon.commands.{name.replace('-', '_')}"))
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that complains as the rest of jobmon does: in one line."""
+    """A parser whose errors are one line, as all errors of jobmon."""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message}; `{self.prog} --help` shows how it is used")
+        raise UsageError(f"{message}; see `{self.prog} --help`")
 
 
 class _Version(argparse.Action):
-    """Print the version and leave; it is looked up only then."""
+    """Print the version and exit; imports it only then."""
 
     def __init__(self, option_strings: list[str], dest: str) -> None:
         super().__init__(option_strings, dest, nargs=0, help="show the version and exit")

@@ -1,4 +1,4 @@
-"""The three standard streams, made safe: a caller may have closed them, left them, or know few letters."""
+"""Make the standard streams safe: a caller may have closed them or use an encoding of few characters."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Literal, TextIO
 
 
 def prepare() -> None:
-    """Open what the caller has closed, and let no letter be a reason to fail.
+    """Open the standard streams that the caller closed, and escape characters that stdout cannot encode.
 
-    Where a number below 3 is free, the next file that we open would get it: sbatch's words would go
-    into a file of ours.
+    If a descriptor below 3 stays free, the next file that jobmon opens gets its number, and sbatch's
+    output would go into that file.
     """
     for descriptor in range(3):
         _fill(descriptor)
@@ -24,10 +24,10 @@ def prepare() -> None:
 
 
 def abandon(stream: TextIO) -> None:
-    """Send what is still to be written to nowhere: its reader has gone, and Python flushes at exit."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, stream.fileno())
-    os.close(nowhere)
+    """Redirect a stream without a reader to /dev/null, since Python flushes it at exit."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, stream.fileno())
+    os.close(devnull)
 
 
 def _fill(descriptor: int) -> None:

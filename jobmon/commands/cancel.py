@@ -1,4 +1,4 @@
-"""``jobmon cancel``: stop watching; the job itself is never touched."""
+"""``jobmon cancel``: stop watching a job; the job itself is not touched."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``cancel``."""
-    parser.description = "Stop watching jobs. The jobs themselves go on: scancel ends a job."
+    parser.description = "Stop watching jobs. The jobs themselves keep running; scancel ends a job."
     parser.epilog = "examples:\n  jobmon cancel 8123"
     parser.add_argument("job", nargs="+", type=job_ref, help="job ids")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Stop each monitor; one that can't be stopped keeps none of the others from it."""
+    """Stop watching each job; an error with one job does not affect the others."""
     ctx = open_context()
-    worst = 0
+    exit_code = 0
     for ref in options.job:
         try:
-            finding = cancel(ctx, ref)
+            result = cancel(ctx, ref)
         except JobmonError as error:
             say(str(error))
-            worst = max(worst, error.exit_code)
+            exit_code = max(exit_code, error.exit_code)
         else:
-            print(one_line(f"{finding.subject}: {finding.action}"))
-    return worst
+            print(one_line(f"{result.subject}: {result.action}"))
+    return exit_code

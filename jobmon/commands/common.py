@@ -1,4 +1,4 @@
-"""Job ids on the command line, and the watched jobs that they name."""
+"""What several commands share: job ids as arguments, the context, the console."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ from jobmon_core.lifecycle.health import find_watched
 
 
 def job_ref(text: str) -> JobRef:
-    """Read a job id from the command line."""
+    """Parse a job id from the command line.
+
+    Raises:
+        ArgumentTypeError: it is not a job id.
+    """
     try:
         return JobRef.parse(text)
     except ValueError as error:
@@ -26,20 +30,20 @@ def newest(ctx: Context, ref: JobRef) -> str:
     """Return the state id of the newest watched job that ``ref`` belongs to.
 
     Raises:
-        UnknownJob: there is none.
-        StateUnreadable: there is one, whose state file can't be read.
+        UnknownJob: jobmon never watched it.
+        StateUnreadable: its state file cannot be read.
     """
-    found = find_watched(ctx, ref)
-    if not found:
-        raise UnknownJob(f"job {ref} was never watched; `jobmon status --all` lists what was")
-    return found[-1].id
+    jobs = find_watched(ctx, ref)
+    if not jobs:
+        raise UnknownJob(f"job {ref} was never watched; `jobmon status --all` lists the jobs that were")
+    return jobs[-1].id
 
 
 def open_context() -> Context:
-    """Return the tools of the user's home."""
+    """Return the context of the user who runs this command."""
     return Context.open(os.environ)
 
 
 def stdout_console() -> Console:
-    """Return the sheet of stdout."""
+    """Return the console of stdout."""
     return Console(shutil.get_terminal_size().columns if sys.stdout.isatty() else 0)

@@ -1,4 +1,4 @@
-"""``jobmon diagnose``: why a job failed, or what any log shows."""
+"""``jobmon diagnose``: explain why a job failed, or what a log file shows."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
 
 DESCRIPTION = """\
-Say why a job failed: the cause, the lines that prove it, what to do. Any log will do: without a
-job, and without Slurm. 12 is a job or the worst part of it, 12_3 an array task, 12+1 a het component;
-what is no such id, or names a file, is a log. - is standard input."""
+Explain why a job failed: the cause, the log lines that prove it, and what to do. Works for any log
+file too, without a job and without Slurm. 12 is a job, 12_3 an array task, 12+1 a het job component;
+of an array, the worst task is explained. Any other argument is a log file; - is standard input."""
 EPILOG = """\
-The exit code tells only whether there is a diagnosis: 0 if so, 1 if the job or a FILE can't be read.
+The exit code is 0 if the job or the files could be read, whatever the diagnosis, and 1 otherwise.
 
 examples:
   jobmon diagnose 8123
@@ -37,35 +37,35 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``diagnose``."""
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("what", nargs="+", metavar="JOB|FILE", help="one job id, or log files")
-    parser.add_argument("--state", help="how the job ended, in a word of sacct")
-    parser.add_argument("--exit-code", metavar="N[:SIGNAL]", help="its exit code, as sacct prints it")
-    parser.add_argument("--json", action="store_true", help="one object, documented in the README")
+    parser.add_argument("--state", help="final state as printed by sacct, e.g. TIMEOUT")
+    parser.add_argument("--exit-code", metavar="N[:SIGNAL]", help="exit code as printed by sacct, e.g. 1:0")
+    parser.add_argument("--json", action="store_true", help="print one JSON object (see the README)")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the diagnosis."""
     try:
-        said = UserOverride.parse(options.state, options.exit_code)
+        override = UserOverride.parse(options.state, options.exit_code)
     except ValueError as error:
         raise UsageError(str(error)) from error
     ctx = open_context()
-    report = _report(ctx, options.what, said)
-    for fault in report.unread:
-        say(fault)
+    report = _report(ctx, options.what, override)
+    for reason in report.unread:
+        say(reason)
     if options.json:
         print(json.dumps(report_json(report), indent=2))
     else:
-        named = titles(own_patterns(ctx)) if report.diagnosis.symptoms else {}
-        print(*report_lines(report, named, stdout_console()), sep="\n")
+        pattern_titles = titles(own_patterns(ctx)) if report.diagnosis.symptoms else {}
+        print(*report_lines(report, pattern_titles, stdout_console()), sep="\n")
     return 1 if report.unread else 0
 
 
-def _report(ctx: Context, what: list[str], said: UserOverride) -> Report:
-    inquest = DiagnoseCommand(ctx, ctx.scheduler)
-    ref = parse_job(what[0])
-    if len(what) == 1 and ref:
-        return inquest.of_job(ref, said)
-    jobs = [word for word in what if parse_job(word)]
+def _report(ctx: Context, arguments: list[str], override: UserOverride) -> Report:
+    command = DiagnoseCommand(ctx, ctx.scheduler)
+    ref = parse_job(arguments[0])
+    if len(arguments) == 1 and ref:
+        return command.of_job(ref, override)
+    jobs = [argument for argument in arguments if parse_job(argument)]
     if jobs:
-        raise UsageError(f"{jobs[0]} is no file; one job is diagnosed at a time, or any number of files")
-    return inquest.of_files(what, said, sys.stdin.buffer)
+        raise UsageError(f"{jobs[0]} is not a file; give one job, or any number of files")
+    return command.of_files(arguments, override, sys.stdin.buffer)

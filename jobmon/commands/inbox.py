@@ -1,4 +1,4 @@
-"""``jobmon inbox``: a stand-in for Discord on this machine, to try jobmon out."""
+"""``jobmon inbox``: receive messages on this machine instead of in Discord, to try jobmon."""
 
 from __future__ import annotations
 
@@ -15,27 +15,27 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Receive messages on this machine and print them as Discord would show them, until Ctrl-C.
-It prints two webhook URLs; give them to `jobmon init` in another terminal. They work from this
-machine only, and only as long as the inbox is open."""
+Prints two webhook URLs: paste them into `jobmon init` in another terminal. The URLs work only on
+this machine and only while this command runs."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``inbox``."""
     parser.description = DESCRIPTION
     parser.epilog = "examples:\n  jobmon inbox\n  jobmon inbox --port 8080"
-    parser.add_argument("--port", type=int, default=0, help="the port to listen on (default: a free one)")
+    parser.add_argument("--port", type=int, default=0, help="port to listen on (default: any free port)")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print what comes in."""
+    """Print each message as it arrives."""
     with open_inbox(options.port) as inbox:
         print(inbox.success_url, inbox.error_url, sep="\n", flush=True)
-        say("these are the webhooks for success and error messages; waiting for messages, Ctrl-C ends")
-        shown = 0
+        say("the URLs above are the webhooks for success and error messages; waiting (Ctrl-C to stop)")
+        printed = 0
         while True:
-            for received in inbox.wait_for(shown + 1, timeout_s=3600)[shown:]:
-                look = RenderOptions(
+            for received in inbox.wait_for(printed + 1, timeout_s=3600)[printed:]:
+                style = RenderOptions(
                     received.at_s, width=shutil.get_terminal_size().columns, colour=sys.stdout.isatty()
                 )
-                print(f"\n[{received.route} channel]\n{discord_preview(received.payload, look)}", flush=True)
-                shown += 1
+                print(f"\n[{received.route} channel]\n{discord_preview(received.payload, style)}", flush=True)
+                printed += 1

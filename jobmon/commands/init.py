@@ -13,29 +13,30 @@ from jobmon_core.app.setup import configure, describe_home
 if TYPE_CHECKING:
     import argparse
 
-HOW = """\
-jobmon posts to two Discord channels: one for jobs that succeeded, one for the rest.
-For each channel, in Discord: Edit Channel > Integrations > Webhooks > New Webhook > Copy Webhook URL.
-Then run `jobmon init` again and paste both URLs (they may be the same one); or pipe them in, one a line.
-A webhook URL is a password: jobmon keeps it in a file that only you can read, and shows it nowhere."""
+INSTRUCTIONS = """\
+jobmon posts to two Discord channels: one for jobs that succeeded, one for all others.
+To get the URL of a channel, in Discord: Edit Channel > Integrations > Webhooks > New Webhook >
+Copy Webhook URL. Run `jobmon init` and paste both URLs (they may be the same), or pipe them in, one
+per line. A webhook URL is a password: jobmon stores it in a file that only you can read, and never
+shows it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``init``."""
-    parser.description = HOW
+    parser.description = INSTRUCTIONS
     parser.epilog = "examples:\n  jobmon init\n  jobmon init < two-webhook-urls.txt"
 
 
 def run(options: argparse.Namespace) -> int:
-    """Ask for both webhooks, on the terminal or from stdin, and write the configuration."""
-    del options  # it has none: a URL among the arguments would be seen by everybody on this machine
+    """Read both webhook URLs from the terminal or stdin and write the configuration."""
+    del options  # there are none: other users of this machine could see a URL in the arguments
     ctx = open_context()
     success, error = _ask("success"), _ask("error")
     if not success or not error:
-        say(f"nothing was written: two webhook URLs are needed\n{HOW}")
+        say(f"nothing was written: two webhook URLs are required\n{INSTRUCTIONS}")
         return 1
     configure(ctx, success, error)
-    print(f"wrote {ctx.home.config}; `jobmon test-discord` tries both channels")
+    print(f"wrote {ctx.home.config}; `jobmon test-discord` posts a test message to both channels")
     print(describe_home(ctx))
     return 0
 

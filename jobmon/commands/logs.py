@@ -1,4 +1,4 @@
-"""``jobmon logs``: the monitor's own log."""
+"""``jobmon logs``: show the log of a job's monitor."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``logs``."""
-    parser.description = "Show what the monitor of a job saw and did (not the job's own output)."
+    parser.description = (
+        "Show the log of a job's monitor: what it saw and did. (Not the output of the job itself.)"
+    )
     parser.epilog = "examples:\n  jobmon logs 8123"
     parser.add_argument("job", type=job_ref, help="a job id")
 

@@ -1,4 +1,4 @@
-"""``jobmon recover``: bring back every monitor that a reboot or a kill ended."""
+"""``jobmon recover``: restart the monitors that a reboot or a kill ended."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
 
 DESCRIPTION = """\
-Restart the monitors that are provably gone. A job that ended meanwhile is analysed and told.
-Running it twice changes nothing; monitors that live, here or on another host, are left alone.
+Restart the monitors that are provably gone. A job that ended in the meantime is analysed and
+reported. Running it again changes nothing; monitors that are alive, here or on another host, are
+not touched.
 
-With --install this is done for you after every reboot and every ten minutes, by what this
-machine allows: cron, a timer of your own systemd, or Slurm's scrontab. What will be done is
-shown first; --uninstall takes exactly that away again."""
+--install makes this machine run `jobmon recover` after every reboot and every ten minutes, through
+cron, a timer of your systemd user instance, or Slurm's scrontab. It shows the changes and asks
+before applying them; --uninstall removes exactly those changes."""
 EPILOG = """\
 examples:
   jobmon recover
-  jobmon recover --install            propose a way, ask, do it
+  jobmon recover --install            choose a method, show it, ask, install it
   jobmon recover --install cron --yes
   jobmon recover --uninstall"""
 
@@ -38,37 +39,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``recover``."""
     parser.description = DESCRIPTION
     parser.epilog = EPILOG
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument(
+    modes = parser.add_mutually_exclusive_group()
+    modes.add_argument(
         "--install",
         nargs="?",
         const=BEST,
-        choices=(BEST, *(way.value for way in AutostartMethod)),
-        metavar="WAY",
-        help="have it run by itself: cron, systemd or scrontab; without one, the best there is",
+        choices=(BEST, *(method.value for method in AutostartMethod)),
+        metavar="METHOD",
+        help="run automatically via cron, systemd or scrontab (default: the best available)",
     )
-    what.add_argument("--uninstall", action="store_true", help="take away what --install put there")
-    what.add_argument("--quiet", action="store_true", help="say nothing unless something was done")
-    parser.add_argument("--yes", action="store_true", help="do not ask before installing or uninstalling")
+    modes.add_argument("--uninstall", action="store_true", help="remove what --install added")
+    modes.add_argument("--quiet", action="store_true", help="print only what was changed")
+    parser.add_argument("--yes", action="store_true", help="install or uninstall without asking")
     parser.add_argument(
-        "--stay", action="store_true", help="end only with the monitors of this host: for a Slurm job"
+        "--stay",
+        action="store_true",
+        help="exit only after the last monitor on this host (for use in a Slurm job)",
     )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Recover, and tell what was done per job; or see to it that this happens by itself."""
+    """Restart monitors and print the result for each job; or install or uninstall the autostart."""
     ctx = open_context()
     if options.install or options.uninstall:
         from jobmon.commands import recover_install
 
         if options.stay:
-            raise UsageError("--stay goes with recovering, not with --install or --uninstall")
+            raise UsageError("--stay cannot be combined with --install or --uninstall")
         if options.uninstall:
-            return recover_install.uninstall(ctx, sure=options.yes)
-        way = None if options.install == BEST else AutostartMethod(options.install)
-        return recover_install.install(ctx, way, sure=options.yes)
+            return recover_install.uninstall(ctx, confirmed=options.yes)
+        method = None if options.install == BEST else AutostartMethod(options.install)
+        return recover_install.install(ctx, method, confirmed=options.yes)
     if options.yes:
-        raise UsageError("--yes goes with --install or --uninstall")
+        raise UsageError("--yes requires --install or --uninstall")
     _recover(ctx, quiet=options.quiet)
     if options.stay:
         wait_for_monitors(ctx)
@@ -76,14 +79,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _recover(ctx: Context, *, quiet: bool) -> None:
-    done = 0
+    count = 0
     try:
-        for finding in RecoverJobs(ctx, MonitorStarter(ctx)).recover():
-            if finding.acted or not quiet:
-                print(one_line(f"{finding.subject}: {finding.action}"), flush=True)
-            done += 1
+        for result in RecoverJobs(ctx, MonitorStarter(ctx)).recover():
+            if result.acted or not quiet:
+                print(one_line(f"{result.subject}: {result.action}"), flush=True)
+            count += 1
     except AlreadyWatched:
-        if not quiet:  # the next turn of whoever calls us quietly comes by itself
+        if not quiet:  # a scheduled run is repeated anyway
             raise
-    if not done and not quiet:
-        print("nothing to do: no job is being watched")
+    if not count and not quiet:
+        print("nothing to do: jobmon watches no job")

@@ -1,4 +1,4 @@
-"""The dialogue of ``jobmon recover --install`` and ``--uninstall``: show, ask, do."""
+"""``jobmon recover --install`` and ``--uninstall``: show the changes, ask, apply them."""
 
 from __future__ import annotations
 
@@ -11,82 +11,74 @@ from jobmon_core.app.autostart import Autostart
 from jobmon_core.domain.autostart.command import AutostartMethod, AutostartUnavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from jobmon_core.context import Context
     from jobmon_core.domain.autostart.command import MethodStatus
 
-_UNDONE = 1
+_NOT_CHANGED = 1  # exit code
 
 
-def install(ctx: Context, wanted: AutostartMethod | None, *, sure: bool) -> int:
-    """Have something on this machine run ``jobmon recover`` again and again; return the exit code."""
-    comeback = Autostart.of(ctx, _this_program())
-    offers = comeback.statuses()
-    way = wanted or comeback.recommended(offers)
-    offer = next(each for each in offers if each.method is way)
-    if offer.unavailable_because:
-        raise AutostartUnavailable(f"{way} can't be used here: {offer.unavailable_because}")
-    _show("this machine offers:", (_offered(each) for each in offers))
-    means = comeback.backends[way]
-    _show(f"--install {way} adds", means.preview())
-    for name in comeback.omitted_secrets:
-        say(f"${name} is too secret to be carried along: what is restarted will not know it")
-    if not _agreed(sure=sure):
-        return _UNDONE
-    if means.install():
-        print(f"installed with {way}; `jobmon recover --uninstall` takes it away")
+def install(ctx: Context, wanted: AutostartMethod | None, *, confirmed: bool) -> int:
+    """Make this machine run ``jobmon recover`` regularly; return the exit code."""
+    autostart = Autostart.of(ctx, _jobmon_command())
+    statuses = autostart.statuses()
+    method = wanted or autostart.recommended(statuses)
+    status = next(each for each in statuses if each.method is method)
+    if status.unavailable_because:
+        raise AutostartUnavailable(f"{method} cannot be used here: {status.unavailable_because}")
+    print("methods on this machine:", *map(_status_line, statuses), sep="\n")
+    backend = autostart.backends[method]
+    print(f"--install {method} adds", *backend.preview(), sep="\n")
+    for name in autostart.omitted_secrets:
+        say(f"${name} is a secret and is not stored; restarted monitors will not have it")
+    if not _confirm(confirmed=confirmed):
+        return _NOT_CHANGED
+    if backend.install():
+        print(f"installed with {method}; `jobmon recover --uninstall` removes it")
     else:
-        print(f"it is installed with {way} already; nothing was changed")
+        print(f"already installed with {method}; nothing was changed")
     return 0
 
 
-def uninstall(ctx: Context, *, sure: bool) -> int:
-    """Take away what was installed, whatever the way; return the exit code."""
-    comeback = Autostart.of(ctx, _this_program())
-    installed = [means for means in comeback.backends.values() if means.installed()]
+def uninstall(ctx: Context, *, confirmed: bool) -> int:
+    """Remove what was installed, by every method; return the exit code."""
+    autostart = Autostart.of(ctx, _jobmon_command())
+    installed = [backend for backend in autostart.backends.values() if backend.installed()]
     if not installed:
         print("nothing is installed; nothing was changed")
         return 0
-    for means in installed:
-        _show(f"--uninstall takes away, of {means.method},", means.installed_entries())
-    if not _agreed(sure=sure):
-        return _UNDONE
-    for means in installed:
-        means.uninstall()
-        print(f"taken away from {means.method}")
+    for backend in installed:
+        print(f"--uninstall removes from {backend.method}", *backend.installed_entries(), sep="\n")
+    if not _confirm(confirmed=confirmed):
+        return _NOT_CHANGED
+    for backend in installed:
+        backend.uninstall()
+        print(f"removed from {backend.method}")
     return 0
 
 
-def _this_program() -> tuple[str, ...]:
-    """Return how this very jobmon is called from anywhere."""
-    started = Path(sys.argv[0])
-    if started.name == "__main__.py":
+def _jobmon_command() -> tuple[str, ...]:
+    """Return the command that starts this jobmon from any directory."""
+    program = Path(sys.argv[0])
+    if program.name == "__main__.py":
         return sys.executable, "-m", "jobmon"
-    return (str(started.absolute()),)
+    return (str(program.absolute()),)
 
 
-def _offered(offer: MethodStatus) -> str:
-    if offer.unavailable_because:
-        return f"  {offer.method:<9} no: {offer.unavailable_because}"
-    words = [word for word in ("installed" if offer.installed else "", offer.warning) if word]
-    return f"  {offer.method:<9} yes{': ' if words else ''}{'; '.join(words)}"
+def _status_line(status: MethodStatus) -> str:
+    if status.unavailable_because:
+        return f"  {status.method:<9} no: {status.unavailable_because}"
+    notes = [note for note in ("installed" if status.installed else "", status.warning) if note]
+    return f"  {status.method:<9} yes{': ' if notes else ''}{'; '.join(notes)}"
 
 
-def _show(head: str, lines: Iterable[str]) -> None:
-    print(head)
-    for line in lines:
-        print(line)
-
-
-def _agreed(*, sure: bool) -> bool:
-    """Ask on a terminal; a script says --yes."""
-    if sure:
+def _confirm(*, confirmed: bool) -> bool:
+    """Ask on a terminal; without one, ``--yes`` is required."""
+    if confirmed:
         return True
     if not sys.stdin.isatty():
-        say("nothing was changed: there is nobody to ask; --yes does it")
+        say("nothing was changed: stdin is not a terminal; use --yes to apply the changes")
         return False
-    print("do that? [y/N] ", end="", file=sys.stderr, flush=True)
+    print("apply these changes? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() in ("y", "yes"):
         return True
     say("nothing was changed")

@@ -1,4 +1,4 @@
-"""``jobmon show``: everything known of one job."""
+"""``jobmon show``: show everything known about one job."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``show``."""
-    parser.description = "Show everything known of one job: its end, the evidence, the history of its states."
+    parser.description = "Show everything known about one job: how it ended, the evidence, its state history."
     parser.epilog = "examples:\n  jobmon show 8123\n  jobmon show 8123_7 --json"
-    parser.add_argument("job", type=job_ref, help="a job id; the newest job that had it is shown")
-    parser.add_argument("--json", action="store_true", help="one object, documented in the README")
+    parser.add_argument("job", type=job_ref, help="job id (if it was reused: the newest job)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object (see the README)")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print one job."""
     ctx = open_context()
-    found = job_status(ctx, ctx.store.load(newest(ctx, options.job)))
+    status = job_status(ctx, ctx.store.load(newest(ctx, options.job)))
     if options.json:
-        print(json.dumps(details_json(found), indent=2))
+        print(json.dumps(details_json(status), indent=2))
     else:
-        print(details(found, options.job.key, ctx.clock.now()))
+        print(details(status, options.job.key, ctx.clock.now()))
     return 0

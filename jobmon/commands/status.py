@@ -1,4 +1,4 @@
-"""``jobmon status``: every watched job, from what is on disk; Slurm is not asked."""
+"""``jobmon status``: list the watched jobs from their state files, without asking Slurm."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     import argparse
 
 EPILOG = """\
-monitor: alive, DEAD (`jobmon recover` restarts it), stale or elsewhere (on another host), done
+MONITOR is alive, done, DEAD (`jobmon recover` restarts it), or, for a monitor on another host,
+elsewhere (alive) or stale (silent).
 
 examples:
   jobmon status
@@ -23,22 +24,24 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``status``."""
-    parser.description = "Show every watched job: those that live, and those of the last 7 days."
+    parser.description = (
+        "List the watched jobs: those that have not ended, and those that ended in the last 7 days."
+    )
     parser.epilog = EPILOG
-    parser.add_argument("--all", action="store_true", help="show older ones too")
-    parser.add_argument("--json", action="store_true", help="a list of objects, documented in the README")
+    parser.add_argument("--all", action="store_true", help="include older jobs")
+    parser.add_argument("--json", action="store_true", help="print a JSON list (see the README)")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the table, or its JSON."""
+    """Print the table or the JSON list."""
     ctx = open_context()
     now_s = ctx.clock.now()
     shown: list[JobStatus] = []
-    for found in list_jobs(ctx):
-        if not isinstance(found, JobStatus):
-            say(f"left out, all other jobs are shown: {found.why}")
-        elif options.all or is_recent(found, now_s):
-            shown.append(found)
+    for status in list_jobs(ctx):
+        if not isinstance(status, JobStatus):
+            say(f"skipped one state file; all other jobs are listed: {status.why}")
+        elif options.all or is_recent(status, now_s):
+            shown.append(status)
     if options.json:
         print(json.dumps([as_json(each) for each in shown], indent=2))
         return 0
@@ -46,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
 
     print(status_table(shown, now_s))
     if any(each.health is Health.DEAD for each in shown):
-        say("monitors are DEAD; `jobmon recover` restarts them")
+        say("some monitors are DEAD; `jobmon recover` restarts them")
     if any(each.health in (Health.REMOTE, Health.STALE) for each in shown):
         from jobmon_core.app.setup import describe_home
 

@@ -1,4 +1,4 @@
-"""``jobmon submit``: sbatch, and a monitor. Everything behind our own options is sbatch's, untouched."""
+"""``jobmon submit``: run sbatch and watch the job. All arguments after jobmon's own options go to sbatch."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 HELP = """\
 usage: jobmon submit [--backend slurm|local] [--sentinel] SBATCH-ARGUMENTS...
 
-Submit a job exactly as `sbatch SBATCH-ARGUMENTS...` would, then watch it in the background:
-stdout and the exit code are sbatch's own. Options of jobmon stand first; the first argument
-that is none of them, and all after it, go to sbatch as they are.
+Submit a job exactly as `sbatch SBATCH-ARGUMENTS...` does, then watch it in the background.
+stdout and the exit code are those of sbatch. Options of jobmon come first; the first other
+argument and everything after it are passed to sbatch unchanged.
 
-  --backend slurm|local   where to submit; local runs the script on this machine,
-                          without Slurm (default: the configuration's, else slurm)
-  --sentinel              add a tiny job that Slurm starts when yours is over: should the
-                          monitor be gone by then, login node and all, it tells the end
+  --backend slurm|local   where to submit; "local" runs the script on this machine without
+                          Slurm (default: the configured backend, else slurm)
+  --sentinel              also submit a tiny job that starts when yours has ended and reports
+                          the end if the monitor is gone, e.g. because the login node is down
 
 examples:
   jobmon submit train.sbatch
@@ -37,11 +37,11 @@ examples:
   jobmon submit --sentinel -t 7-00 train.sbatch
   jobmon submit --backend local train.sbatch
 
-What follows is sbatch's own help."""
+The help of sbatch follows."""
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Submit and watch; return sbatch's exit code."""
+    """Submit and watch; return the exit code of sbatch."""
     backend, wants_sentinel, rest = _own_options(list(arguments))
     preforked = _preforked()  # before the other imports, which it makes its own side by side
     try:

@@ -1,4 +1,4 @@
-"""``jobmon test-discord``: prove that both channels take even the largest message."""
+"""``jobmon test-discord``: check that every channel accepts the largest possible message."""
 
 from __future__ import annotations
 
@@ -13,20 +13,18 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``test-discord``."""
-    parser.description = (
-        "Post a message of the worst allowed size to both channels, and say what Discord answered."
-    )
+    parser.description = "Post the largest possible test message to each channel and print the answer."
     parser.epilog = "examples:\n  jobmon test-discord"
 
 
 def run(options: argparse.Namespace) -> int:
-    """Try both channels; succeed only if both took the message."""
-    del options  # it has none
+    """Test each channel; succeed only if all accepted the message."""
+    del options  # there are none
     failed = 0
-    for trial in try_channels(open_context()):
-        print(f"{trial.route}: {'works' if trial.worked else 'FAILED'} ({trial.channel})")
-        for line in (trial.answer, trial.advice):
-            if line and not trial.worked:
+    for result in try_channels(open_context()):
+        print(f"{result.route}: {'works' if result.worked else 'FAILED'} ({result.channel})")
+        for line in (result.answer, result.advice):
+            if line and not result.worked:
                 print(f"  {line}")
-        failed += not trial.worked
+        failed += not result.worked
     return 1 if failed else 0

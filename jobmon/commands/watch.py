@@ -1,4 +1,4 @@
-"""``jobmon watch``: attach a monitor to a job that was submitted otherwise."""
+"""``jobmon watch``: watch a job not submitted through jobmon."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     import argparse
 
 DESCRIPTION = """\
-Watch jobs that were not submitted through jobmon: waiting, running, or over (then the job is
-analysed and told at once). 12 is a job or a whole array, 12_3 one task, 12+1 a het component."""
+Watch jobs that were not submitted through jobmon: pending, running or ended (an ended job is
+analysed and reported at once). 12 is a job or a whole array, 12_3 one array task, 12+1 a component
+of a het job."""
 EPILOG = """\
 examples:
   jobmon watch 8123
@@ -30,26 +31,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of ``watch``."""
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("job", nargs="+", type=job_ref, help="job ids")
-    parser.add_argument("--error", type=Path, metavar="FILE", help="the job's stderr, if Slurm can't tell")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="the job's stdout, if Slurm can't tell")
-    parser.add_argument("--backend", choices=BACKENDS, help="the scheduler that has the job")
+    parser.add_argument(
+        "--error", type=Path, metavar="FILE", help="the job's stderr, if Slurm does not know it"
+    )
+    parser.add_argument(
+        "--output", type=Path, metavar="FILE", help="the job's stdout, if Slurm does not know it"
+    )
+    parser.add_argument("--backend", choices=BACKENDS, help="the scheduler that runs the job")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Watch each job; one that can't be watched keeps none of the others from it."""
+    """Watch each job; an error with one job does not affect the others."""
     ctx = open_context()
-    attachment = WatchJob(SubmitJob(ctx, MonitorStarter(ctx), say))
+    watcher = WatchJob(SubmitJob(ctx, MonitorStarter(ctx), say))
     logs = LogPaths(_absolute(options.output or options.error), _absolute(options.error or options.output))
-    worst = 0
+    exit_code = 0
     for ref in options.job:
         try:
-            attachment.watch(ref, options.backend, logs)
+            watcher.watch(ref, options.backend, logs)
         except JobmonError as error:
             say(str(error))
-            worst = max(worst, error.exit_code)
+            exit_code = max(exit_code, error.exit_code)
         else:
-            say(f"watching job {ref}; `jobmon show {ref}` tells what is known")
-    return worst
+            say(f"watching job {ref}; see `jobmon show {ref}`")
+    return exit_code
 
 
 def _absolute(path: Path | None) -> str:

@@ -1,1 +1,1 @@
-"""From snapshots to what the user sees."""
+"""What the user sees: pure functions from job states to text and JSON."""

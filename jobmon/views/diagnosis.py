@@ -1,4 +1,4 @@
-"""A diagnosis as a person reads it, and as a program does. Pure."""
+"""A diagnosis as text for a person and as JSON for a program."""
 
 from __future__ import annotations
 
@@ -29,98 +29,102 @@ _COUNTED = {
 
 def report_json(report: Report) -> dict[str, Any]:
     """Return the documented object of ``jobmon diagnose --json``."""
-    found = report.diagnosis
+    diagnosis = report.diagnosis
     return {
-        "cause": found.cause,
-        "label": found.label,
-        "title": found.title,
-        "confidence": found.confidence,
-        "advice": found.advice,
-        "evidence": [{"file": x.file, "line": x.number, "text": x.text} for x in found.evidence],
-        "symptoms": list(found.symptoms),
-        "fingerprint": found.fingerprint,
-        "explanation": found.explanation,
-        "note": found.note,
+        "cause": diagnosis.cause,
+        "label": diagnosis.label,
+        "title": diagnosis.title,
+        "confidence": diagnosis.confidence,
+        "advice": diagnosis.advice,
+        "evidence": [{"file": x.file, "line": x.number, "text": x.text} for x in diagnosis.evidence],
+        "symptoms": list(diagnosis.symptoms),
+        "fingerprint": diagnosis.fingerprint,
+        "explanation": diagnosis.explanation,
+        "note": diagnosis.note,
         "job_id": str(report.subject.ref) if report.subject else None,
     }
 
 
-def report_lines(report: Report, titles: Mapping[str, str], sheet: Console) -> Iterator[str]:
-    """Draw a diagnosis, what is most urgent first; ``titles`` name the rules that matched too."""
-    found = report.diagnosis
-    yield sheet.bold(found.title)
+def report_lines(report: Report, titles: Mapping[str, str], console: Console) -> Iterator[str]:
+    """Yield the lines of a diagnosis, most urgent first; ``titles`` maps pattern ids to their titles."""
+    diagnosis = report.diagnosis
+    yield console.bold(diagnosis.title)
     if report.subject:
-        yield from sheet.prose(_heading(report.subject))
-    yield from sheet.prose(found.explanation)
-    if found.evidence:
-        yield from ("", "Proof:" if found.is_proved else "Last lines:")
-        yield from (sheet.line(f"{_INDENT}{_place(line, sheet)}{line.text}") for line in found.evidence)
-    if found.advice:
-        yield from ("", "What to do:", *sheet.prose(found.advice, _INDENT))
-    yield from _rest(report, titles, sheet)
+        yield from console.prose(_heading(report.subject))
+    yield from console.prose(diagnosis.explanation)
+    if diagnosis.evidence:
+        yield from ("", "Proof:" if diagnosis.is_proved else "Last lines:")
+        yield from (
+            console.line(f"{_INDENT}{_location(line, console)}{line.text}") for line in diagnosis.evidence
+        )
+    if diagnosis.advice:
+        yield from ("", "What to do:", *console.prose(diagnosis.advice, _INDENT))
+    yield from _details(report, titles, console)
 
 
-def verdict(found: Diagnosis) -> str:
+def summary(diagnosis: Diagnosis) -> str:
     """Return a diagnosis in one line."""
-    cause = f" ({found.cause})" if found.cause else ""
-    return f"{found.title}{cause}" + (f", {_percent(found)} sure" if _is_certain(found) else "")
+    cause = f" ({diagnosis.cause})" if diagnosis.cause else ""
+    return f"{diagnosis.title}{cause}" + (
+        f", confidence {_percent(diagnosis)}" if _is_certain(diagnosis) else ""
+    )
 
 
-def _rest(report: Report, titles: Mapping[str, str], sheet: Console) -> Iterator[str]:
-    """Draw what is worth a line at the end, behind an empty one."""
-    found = report.diagnosis
-    seen = ", ".join(f"{titles[each]} ({each})" if each in titles else each for each in found.symptoms)
+def _details(report: Report, titles: Mapping[str, str], console: Console) -> Iterator[str]:
+    """Yield the closing lines, after an empty one: other matches, log, note, confidence."""
+    diagnosis = report.diagnosis
+    others = ", ".join(f"{titles[each]} ({each})" if each in titles else each for each in diagnosis.symptoms)
     pairs = [
-        ("Also seen", seen),
-        ("Log", found.log_path if report.subject else ""),
-        ("Note", found.note),
+        ("Also seen", others),
+        ("Log", diagnosis.log_path if report.subject else ""),
+        ("Note", diagnosis.note),
     ]
-    lines = [line for name, value in pairs if value for line in sheet.prose(f"{name}: {value}")]
-    trust = _trust(found)
-    if lines or trust:
+    lines = [line for name, value in pairs if value for line in console.prose(f"{name}: {value}")]
+    confidence = _confidence(diagnosis)
+    if lines or confidence:
         yield ""
     yield from lines
-    if trust:
-        yield sheet.dim(trust)
+    if confidence:
+        yield console.dim(confidence)
 
 
-def _trust(found: Diagnosis) -> str:
-    """Say how sure the diagnosis is, and by what the same failure is found again."""
-    sure = f"Confidence: {_percent(found)}" if _is_certain(found) else ""
-    again = f"fingerprint {found.fingerprint}" if found.fingerprint else ""
-    return ", ".join(part for part in (sure, again) if part)
+def _confidence(diagnosis: Diagnosis) -> str:
+    """Return the confidence, and the fingerprint by which the same failure is recognised."""
+    confidence = f"Confidence: {_percent(diagnosis)}" if _is_certain(diagnosis) else ""
+    fingerprint = f"fingerprint {diagnosis.fingerprint}" if diagnosis.fingerprint else ""
+    return ", ".join(part for part in (confidence, fingerprint) if part)
 
 
-def _is_certain(found: Diagnosis) -> bool:
-    """Whether anything is claimed."""
-    return found.cause is not None or found.label == CLEAN
+def _is_certain(diagnosis: Diagnosis) -> bool:
+    """Whether the diagnosis names a cause, or says that the log is clean."""
+    return diagnosis.cause is not None or diagnosis.label == CLEAN
 
 
-def _percent(found: Diagnosis) -> str:
-    return f"{found.confidence * 100:.0f} %"
+def _percent(diagnosis: Diagnosis) -> str:
+    return f"{diagnosis.confidence * 100:.0f} %"
 
 
-def _place(line: Line, sheet: Console) -> str:
-    """Return where a line is, as grep writes it."""
-    return f"{sheet.path(line.file)}:{line.number}: " if line.number else f"{sheet.path(line.file)}: "
+def _location(line: Line, console: Console) -> str:
+    """Return the file and number of a line, as grep prints them."""
+    return f"{console.path(line.file)}:{line.number}: " if line.number else f"{console.path(line.file)}: "
 
 
 def _heading(subject: Subject) -> str:
-    """Say which part of which job this is, and how Slurm puts its end."""
+    """Return the job or task and how it ended, in Slurm's terms."""
     name = f"Job {subject.ref} {subject.name}".rstrip()
     outcome = subject.task.end.outcome if subject.task.end else None
-    among = (
+    share = (
         f"; {subject.same_outcome} of {subject.total} parts {_COUNTED[outcome]}" if subject.total > 1 else ""
     )
-    return f"{name}: {_ending(subject.task, subject.end)}{among}"
+    return f"{name}: {_ending(subject.task, subject.end)}{share}"
 
 
 def _ending(task: Task, end: End | None) -> str:
     if end is None:
         return task.raw_state or JobState.UNKNOWN
     state = end.raw_state or end.state
-    words = describe_exit(end.exit_code, end.signal)
+    exit_text = describe_exit(end.exit_code, end.signal)
     if end.signal:
-        return f"{state}, {words}"
-    # a time limit and a cancellation have an exit code of 0, which would only puzzle
-    return f"{state}, exit code {words}" if end.exit_code or end.state is JobState.COMPLETED else state
+        return f"{state}, {exit_text}"
+    # a job that timed out or was cancelled has exit code 0, which would confuse
+    return f"{state}, exit code {exit_text}" if end.exit_code or end.state is JobState.COMPLETED else state

@@ -1,4 +1,4 @@
-"""A Discord message as text: how it would look, for a terminal. Pure, and total: the JSON is anybody's."""
+"""A Discord message as terminal text. Accepts any JSON object, since anybody may post to the inbox."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from jobmon.views.text_width import chunks, pad, wrap
 
 _BAR = "▌ "
 _CODE = "│ "
-_NARROWEST = 20
+_MIN_WIDTH = 20
 _COLUMN = 24  # cells; as many columns as fit, at most three as in Discord
-_MOST_COLUMNS = 3
+_MAX_COLUMNS = 3
 _GAP = 2
-_GREY = 0x99AAB5  # the bar of a message that names no colour
+_GREY = 0x99AAB5  # the bar of a message without a colour
 _WHITE = 0xFFFFFF
 
 _BLOCK = re.compile(r"```(?:\w*\n)?(.*?)\n?```", re.DOTALL)
@@ -33,16 +33,16 @@ _SPANS = ((86_400 * 365, "year"), (86_400, "day"), (3600, "hour"), (60, "minute"
 
 @dataclass(frozen=True, slots=True)
 class RenderOptions:
-    """How to draw: cells of the terminal, colour or not, and what "now" (Unix seconds) and "here" are."""
+    """How to render: the current time (Unix seconds), the terminal's width and colours, the time zone."""
 
     now_s: float
     width: int = 80
     colour: bool = False
-    zone: tzinfo | None = None  # None: the machine's own
+    zone: tzinfo | None = None  # None: the zone of this machine
 
 
 class _Style(NamedTuple):
-    """The escape codes of one look; all empty without colour."""
+    """Escape codes; all empty without colour."""
 
     bar: str = ""
     bold: str = ""
@@ -50,37 +50,37 @@ class _Style(NamedTuple):
     end: str = ""
 
 
-def discord_preview(payload: Mapping[str, object], look: RenderOptions) -> str:
+def discord_preview(payload: Mapping[str, object], options: RenderOptions) -> str:
     """Return a message as lines of text that end without a newline.
 
     Args:
-        payload: The body of a request to a Discord webhook.
-        look: How to draw it.
+        payload: the body of a request to a Discord webhook.
+        options: how to render it.
     """
     lines = [_plain(_text(payload, "username")) or "message"]
-    inner = max(look.width, _NARROWEST) - len(_BAR)
-    lines += _content(_text(payload, "content"), look, inner)
+    inner = max(options.width, _MIN_WIDTH) - len(_BAR)
+    lines += _content(_text(payload, "content"), options, inner)
     for embed in _mappings(payload, "embeds"):
-        style = _style(embed.get("color"), look)
+        style = _style(embed.get("color"), options)
         lines += [
-            f"{style.bar}{_BAR}{style.end}{line}".rstrip() for line in _embed(embed, look, style, inner)
+            f"{style.bar}{_BAR}{style.end}{line}".rstrip() for line in _embed(embed, options, style, inner)
         ]
     return "\n".join(lines)
 
 
-def _content(text: str, look: RenderOptions, width: int) -> list[str]:
-    """Draw the text that stands before the frame."""
-    return _markdown(text, look, _Style(), width) if text else []
+def _content(text: str, options: RenderOptions, width: int) -> list[str]:
+    """Render the text above the embeds."""
+    return _markdown(text, options, _Style(), width) if text else []
 
 
-def _embed(embed: Mapping[str, object], look: RenderOptions, style: _Style, width: int) -> list[str]:
-    """Draw the framed part, a blank line between its parts."""
-    title = wrap(_inline(_text(embed, "title"), look), width)
+def _embed(embed: Mapping[str, object], options: RenderOptions, style: _Style, width: int) -> list[str]:
+    """Render an embed, with a blank line between its parts."""
+    title = wrap(_inline(_text(embed, "title"), options), width)
     parts = [
         [f"{style.bold}{line}{style.end}" for line in title if line],
-        _markdown(_text(embed, "description"), look, style, width),
-        _fields(_mappings(embed, "fields"), look, style, width),
-        [f"{style.dim}{line}{style.end}" for line in wrap(_footer(embed, look), width) if line],
+        _markdown(_text(embed, "description"), options, style, width),
+        _fields(_mappings(embed, "fields"), options, style, width),
+        [f"{style.dim}{line}{style.end}" for line in wrap(_footer(embed, options), width) if line],
     ]
     lines: list[str] = []
     for part in filter(None, parts):
@@ -88,51 +88,53 @@ def _embed(embed: Mapping[str, object], look: RenderOptions, style: _Style, widt
     return lines
 
 
-def _footer(embed: Mapping[str, object], look: RenderOptions) -> str:
+def _footer(embed: Mapping[str, object], options: RenderOptions) -> str:
     """Return the last line: the footer's text and the time of the message."""
     footer = embed.get("footer")
     text = _plain(_text(footer, "text")) if isinstance(footer, Mapping) else ""
     try:
         at = datetime.fromisoformat(_text(embed, "timestamp"))
-        shown = _local(at.timestamp(), look)
+        shown = _local(at.timestamp(), options)
     except (ValueError, OverflowError, OSError):
         shown = ""
     return " · ".join(filter(None, (text, shown)))
 
 
-def _markdown(text: str, look: RenderOptions, style: _Style, width: int) -> list[str]:
-    """Draw text with code blocks: prose is wrapped, code is cut and keeps its spaces."""
+def _markdown(text: str, options: RenderOptions, style: _Style, width: int) -> list[str]:
+    """Render text with code blocks: text is wrapped, code is cut at the width and keeps its spaces."""
     lines: list[str] = []
     for number, part in enumerate(_BLOCK.split(text)):
         if number % 2:
             lines += _code(part, style, width)
         elif part.strip():
-            lines += wrap(_inline(part.strip("\n"), look), width)
+            lines += wrap(_inline(part.strip("\n"), options), width)
     return lines
 
 
 def _code(text: str, style: _Style, width: int) -> list[str]:
-    """Draw a code block behind a rule of its own."""
+    """Render a code block behind a vertical line."""
     pieces = [piece for line in _plain(text).split("\n") for piece in chunks(line, width - len(_CODE))]
     return [f"{style.dim}{_CODE}{style.end}{piece}" for piece in pieces]
 
 
-def _fields(fields: list[Mapping[str, object]], look: RenderOptions, style: _Style, width: int) -> list[str]:
-    """Draw the fields: inline ones side by side, each other one over the whole width."""
-    columns = max(1, min(_MOST_COLUMNS, width // _COLUMN))
+def _fields(
+    fields: list[Mapping[str, object]], options: RenderOptions, style: _Style, width: int
+) -> list[str]:
+    """Render the fields: inline fields side by side, others over the whole width."""
+    columns = max(1, min(_MAX_COLUMNS, width // _COLUMN))
     lines: list[str] = []
     for inline, group in groupby(fields, key=lambda field: field.get("inline") is True):
-        members, abreast = list(group), columns if inline else 1
-        for start in range(0, len(members), abreast):
-            lines += _row(members[start : start + abreast], look, style, width // abreast)
+        members, per_row = list(group), columns if inline else 1
+        for start in range(0, len(members), per_row):
+            lines += _row(members[start : start + per_row], options, style, width // per_row)
     return lines
 
 
-def _row(fields: list[Mapping[str, object]], look: RenderOptions, style: _Style, width: int) -> list[str]:
-    """Draw fields side by side, each ``width`` cells wide with the gap to the next."""
-    room = width - _GAP
-    names = [wrap(_inline(_text(field, "name"), look), room) for field in fields]
-    values = [_markdown(_text(field, "value"), look, _Style(), room) for field in fields]
+def _row(fields: list[Mapping[str, object]], options: RenderOptions, style: _Style, width: int) -> list[str]:
+    """Render fields side by side, each ``width`` cells wide including the gap to the next."""
+    inner = width - _GAP
+    names = [wrap(_inline(_text(field, "name"), options), inner) for field in fields]
+    values = [_markdown(_text(field, "value"), options, _Style(), inner) for field in fields]
     return [
         *(f"{style.bold}{line}{style.end}" for line in _side_by_side(names, width)),
         *_side_by_side(values, width),
@@ -145,37 +147,37 @@ def _side_by_side(cells: list[list[str]], width: int) -> list[str]:
     return ["".join(pad(each, width) for each in row).rstrip() for row in rows]
 
 
-def _inline(text: str, look: RenderOptions) -> str:
-    """Return text with Discord's marks within a line resolved."""
-    return _plain(_INLINE.sub(lambda found: _resolved(found, look), text))
+def _inline(text: str, options: RenderOptions) -> str:
+    """Return text with Discord's inline markup resolved."""
+    return _plain(_INLINE.sub(lambda found: _resolved(found, options), text))
 
 
-def _resolved(found: re.Match[str], look: RenderOptions) -> str:
-    """Return what one mark stands for."""
+def _resolved(found: re.Match[str], options: RenderOptions) -> str:
+    """Return the text of one piece of inline markup."""
     if found["time"]:
-        return _time(found, look)
+        return _time(found, options)
     inner = found["escaped"] or found["code"] or found["mention"]
-    return inner or _INLINE.sub(lambda nested: _resolved(nested, look), found["bold"])
+    return inner or _INLINE.sub(lambda nested: _resolved(nested, options), found["bold"])
 
 
-def _time(found: re.Match[str], look: RenderOptions) -> str:
-    """Return a timestamp as the reader's own time, or how far off it is."""
+def _time(found: re.Match[str], options: RenderOptions) -> str:
+    """Return a timestamp as local time, or as a distance such as ``3 minutes ago``."""
     at_s = int(found["time"])
     if found["style"] == "R":
-        return _relative(at_s - look.now_s)
+        return _relative(at_s - options.now_s)
     try:
-        return _local(at_s, look)
-    except (ValueError, OverflowError, OSError):  # a year that has no name
+        return _local(at_s, options)
+    except (ValueError, OverflowError, OSError):  # out of the range of datetime
         return found[0]
 
 
-def _local(at_s: float, look: RenderOptions) -> str:
-    """Return a Unix time in the reader's zone."""
-    return datetime.fromtimestamp(at_s, tz=UTC).astimezone(look.zone).strftime("%Y-%m-%d %H:%M")
+def _local(at_s: float, options: RenderOptions) -> str:
+    """Return a Unix time in the reader's time zone."""
+    return datetime.fromtimestamp(at_s, tz=UTC).astimezone(options.zone).strftime("%Y-%m-%d %H:%M")
 
 
 def _relative(seconds: float) -> str:
-    """Return a distance in time in words, e.g. ``3 minutes ago``."""
+    """Return a time difference, e.g. ``3 minutes ago``."""
     for span_s, name in _SPANS:
         count = int(abs(seconds) // span_s)
         if count:
@@ -184,9 +186,9 @@ def _relative(seconds: float) -> str:
     return "now"
 
 
-def _style(colour: object, look: RenderOptions) -> _Style:
+def _style(colour: object, options: RenderOptions) -> _Style:
     """Return the escape codes for an embed's colour."""
-    if not look.colour:
+    if not options.colour:
         return _Style()
     shade = colour if isinstance(colour, int) and 0 <= colour <= _WHITE else _GREY
     red, green, blue = shade >> 16, shade >> 8 & 0xFF, shade & 0xFF
@@ -194,12 +196,12 @@ def _style(colour: object, look: RenderOptions) -> _Style:
 
 
 def _plain(text: str) -> str:
-    """Return text without anything that a terminal would obey, and without invisible letters."""
+    """Return text without control codes and invisible characters."""
     return "".join(each for each in text.expandtabs(4) if each == "\n" or each.isprintable())
 
 
 def _text(holder: Mapping[str, object], key: str) -> str:
-    """Return a text of a JSON object; empty where there is none."""
+    """Return a string of a JSON object; empty if it is missing."""
     value = holder.get(key)
     return value if isinstance(value, str) else ""
 

@@ -1,4 +1,4 @@
-"""From a snapshot to words and figures, free of any medium."""
+"""From a job's status to words, figures and JSON, independent of the output medium."""
 
 from __future__ import annotations
 
@@ -18,34 +18,34 @@ if TYPE_CHECKING:
 RECENT_S = 7 * 86_400
 
 
-def is_recent(snapshot: JobStatus, now_s: float) -> bool:
-    """Whether a job belongs into the short list: it lives, owes a message, or ended within a week."""
-    job = snapshot.job
-    if snapshot.health is not Health.DONE or job.undelivered:
+def is_recent(status: JobStatus, now_s: float) -> bool:
+    """Whether the short list shows a job: it has not ended, owes a message, or ended this week."""
+    job = status.job
+    if status.health is not Health.DONE or job.undelivered:
         return True
     return now_s - (job.concluded_s or job.unwatched_s or job.registered_s) < RECENT_S
 
 
 def state(job: WatchedJob) -> str:
-    """Return Slurm's word for the job's state; for an array, how many tasks are in which."""
-    words = [
+    """Return the state in Slurm's word; for an array, the number of tasks in each state."""
+    states = [
         task.end.state if task.end else task.raw_state or JobState.UNKNOWN for task in job.tasks.values()
     ]
-    waiting = len(IndexSet.parse(job.pending_indices))
-    if len(words) == 1 and not waiting:
-        return words[0]
-    if not words:
-        return JobState.PENDING if waiting else JobState.UNKNOWN
-    counted = {word: words.count(word) for word in sorted(set(words))}
-    if waiting:
-        counted[JobState.PENDING] = counted.get(JobState.PENDING, 0) + waiting
+    pending = len(IndexSet.parse(job.pending_indices))
+    if len(states) == 1 and not pending:
+        return states[0]
+    if not states:
+        return JobState.PENDING if pending else JobState.UNKNOWN
+    counted = {each: states.count(each) for each in sorted(set(states))}
+    if pending:
+        counted[JobState.PENDING] = counted.get(JobState.PENDING, 0) + pending
     return (
-        next(iter(counted)) if len(counted) == 1 else " ".join(f"{word}:{n}" for word, n in counted.items())
+        next(iter(counted)) if len(counted) == 1 else " ".join(f"{each}:{n}" for each, n in counted.items())
     )
 
 
 def leading(job: WatchedJob) -> Task | None:
-    """Return the part that stands for the job: the first with the job's own outcome, else the first."""
+    """Return the task to show for the job: the first with the job's outcome, else the first."""
     tasks = list(job.tasks.values())
     outcome = job.outcome
     return next(
@@ -54,7 +54,7 @@ def leading(job: WatchedJob) -> Task | None:
 
 
 def cause(job: WatchedJob) -> str:
-    """Return why the job did not succeed, in a few words; empty where it did or nobody knows."""
+    """Return why the job failed, in a few words; empty if it succeeded or the cause is unknown."""
     task = leading(job)
     if task is None or task.end is None or task.end.outcome is Outcome.SUCCESS:
         return ""
@@ -66,7 +66,7 @@ def cause(job: WatchedJob) -> str:
 
 
 def elapsed(job: WatchedJob, now_s: float) -> str:
-    """Return how long the job ran, of how long it may: ``3m 05s / 2h 00m``."""
+    """Return the run time and the time limit: ``3m 05s / 2h 00m``."""
     task = leading(job)
     if task is None:
         return ""
@@ -77,25 +77,25 @@ def elapsed(job: WatchedJob, now_s: float) -> str:
 
 
 def clock(at_s: float, now_s: float) -> str:
-    """Return a moment in local time; with its date where that is not today's."""
+    """Return a Unix time as local time, with the date unless it is today."""
     today = stamp(at_s, "%Y-%m-%d") == stamp(now_s, "%Y-%m-%d")
     return stamp(at_s, "%H:%M" if today else "%Y-%m-%d %H:%M")
 
 
 def stamp(at_s: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
-    """Return a moment in local time; what a damaged state file has for one may be none that has a name."""
+    """Return a Unix time as local time; ``?`` for an impossible one from a damaged state file."""
     try:
         return time.strftime(form, time.localtime(at_s))
     except (OverflowError, ValueError, OSError):
         return "?"
 
 
-def as_json(snapshot: JobStatus) -> dict[str, Any]:
+def as_json(status: JobStatus) -> dict[str, Any]:
     """Return the documented object of ``jobmon status --json``."""
-    job = snapshot.job
+    job = status.job
     task = leading(job)
     end = task.end if task else None
-    quiet = current_outage(job)
+    outage = current_outage(job)
     return {
         "job_id": str(job.ref),
         "name": job.name,
@@ -104,7 +104,7 @@ def as_json(snapshot: JobStatus) -> dict[str, Any]:
         "exit_code": end.exit_code if end else None,
         "signal": (end.signal or None) if end else None,
         "cause": (task.diagnosis.cause if task and task.diagnosis else None),
-        "monitor": snapshot.health,
+        "monitor": status.health,
         "undelivered": job.undelivered,
         "backend": job.backend,
         "cluster": job.cluster,
@@ -113,15 +113,15 @@ def as_json(snapshot: JobStatus) -> dict[str, Any]:
         "limit_s": task.limit_s if task else None,
         "restarts": task.restarts if task else 0,
         "as_of": job.answered_s,
-        "stale_since": quiet.since_s if quiet and not job.closed else None,
+        "stale_since": outage.since_s if outage and not job.closed else None,
     }
 
 
-def details_json(snapshot: JobStatus) -> dict[str, Any]:
-    """Return the documented object of ``jobmon show --json``: that of ``status``, and what proves it."""
-    job = snapshot.job
+def details_json(status: JobStatus) -> dict[str, Any]:
+    """Return the documented object of ``jobmon show --json``: that of ``status`` with the evidence."""
+    job = status.job
     return {
-        **as_json(snapshot),
+        **as_json(status),
         "workdir": job.workdir,
         "command": job.command,
         "stdout": job.logs.stdout,

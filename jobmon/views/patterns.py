@@ -1,10 +1,10 @@
-"""The failure patterns as their author reads them. Pure."""
+"""Failure patterns, checks and test results as text and JSON."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jobmon.views.diagnosis import verdict
+from jobmon.views.diagnosis import summary
 from jobmon.views.text_width import one_line
 from jobmon_core.domain.humanize import count
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _INDENT = "    "
 
 
-def entries_json(entries: Sequence[EffectivePattern]) -> list[dict[str, Any]]:
+def patterns_json(entries: Sequence[EffectivePattern]) -> list[dict[str, Any]]:
     """Return the documented list of ``jobmon patterns list --json``."""
     return [
         {
@@ -36,53 +36,53 @@ def entries_json(entries: Sequence[EffectivePattern]) -> list[dict[str, Any]]:
     ]
 
 
-def entry_lines(entries: Sequence[EffectivePattern], sheet: Console) -> Iterator[str]:
-    """Draw the rules in the order in which they are asked."""
+def pattern_lines(entries: Sequence[EffectivePattern], console: Console) -> Iterator[str]:
+    """Yield the patterns in the order in which they are tried."""
     for number, entry in enumerate(entries):
         if number:
             yield ""
-        rule = entry.pattern
-        yield sheet.bold(f"{_named(rule)}: {rule.title}{_origin(entry)}")
-        yield from sheet.prose(rule.cause, _INDENT)
-        yield from sheet.prose(f"What to do: {rule.advice}", _INDENT)
+        pattern = entry.pattern
+        yield console.bold(f"{_label(pattern)}: {pattern.title}{_source(entry)}")
+        yield from console.prose(pattern.cause, _INDENT)
+        yield from console.prose(f"What to do: {pattern.advice}", _INDENT)
 
 
-def checked_lines(checked: PatternFileCheck) -> Iterator[str]:
-    """Draw what became of checking a file: one line a fault, each with the file's name."""
-    if not checked.faults:
-        yield one_line(f"{checked.path}: {count(checked.patterns, 'pattern')}, no faults")
-    for fault in checked.faults:
-        yield one_line(f"{checked.path}: {fault}")
+def check_lines(check: PatternFileCheck) -> Iterator[str]:
+    """Yield one line per fault of a pattern file, each with the file's name."""
+    if not check.faults:
+        yield one_line(f"{check.path}: {count(check.patterns, 'pattern')}, no faults")
+    for fault in check.faults:
+        yield one_line(f"{check.path}: {fault}")
 
 
-def trial_lines(trial: PatternTestResult, sheet: Console) -> Iterator[str]:
-    """Draw every line that a rule matches, and the verdict."""
-    for hit in trial.hits:
-        yield from _hit_lines(hit, sheet)
-    if not trial.hits:
+def test_lines(result: PatternTestResult, console: Console) -> Iterator[str]:
+    """Yield each matched line of the log with its patterns, then the diagnosis."""
+    for hit in result.hits:
+        yield from _hit_lines(hit, console)
+    if not result.hits:
         yield "no pattern matches any line"
-    if not trial.complete:
-        yield "only the end of this long log was tried"
-    yield from sheet.prose(f"verdict: {verdict(trial.diagnosis)}")
+    if not result.complete:
+        yield "only the end of this long log was read"
+    yield from console.prose(f"diagnosis: {summary(result.diagnosis)}")
 
 
-def _hit_lines(hit: Hit, sheet: Console) -> Iterator[str]:
+def _hit_lines(hit: Hit, console: Console) -> Iterator[str]:
     number = "?" if hit.line.number is None else hit.line.number
-    yield sheet.line(f"{number}: {hit.line.text}")
+    yield console.line(f"{number}: {hit.line.text}")
     first, *others = hit.patterns
     if hit.is_counted:
-        yield sheet.line(f"{_INDENT}{_named(first)} claims it")
+        yield console.line(f"{_INDENT}{_label(first)} counts")
     else:
-        yield sheet.line(f"{_INDENT}{_named(first)} matches code that a traceback quotes, and can't claim it")
-    for rule in others:
-        yield sheet.line(f"{_INDENT}{_named(rule)} matches too")
+        yield console.line(f"{_INDENT}{_label(first)} matches code quoted in a traceback and does not count")
+    for other in others:
+        yield console.line(f"{_INDENT}{_label(other)} also matches")
 
 
-def _named(rule: Pattern) -> str:
-    return f"{rule.id} ({rule.role})"
+def _label(pattern: Pattern) -> str:
+    return f"{pattern.id} ({pattern.role})"
 
 
-def _origin(entry: EffectivePattern) -> str:
+def _source(entry: EffectivePattern) -> str:
     if not entry.is_own:
         return ""
-    return " [yours, in place of the shipped one]" if entry.replaces else " [yours]"
+    return " [yours, replaces the shipped pattern]" if entry.replaces else " [yours]"

@@ -1,4 +1,4 @@
-"""Drawing on a terminal: the status table, and all that is known of one job."""
+"""The status table and the details of one job as text for a terminal."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _NAME_WIDTH = 28
 _HISTORY_SHOWN = 20
 
 
-def status_table(snapshots: Sequence[JobStatus], now_s: float) -> str:
-    """Draw the table of ``jobmon status``."""
-    if not snapshots:
-        return "no job is watched; `jobmon submit SCRIPT` or `jobmon watch JOBID` begins"
-    return tabulate([_row(each, now_s) for each in snapshots], _HEADERS, "simple", disable_numparse=True)
+def status_table(statuses: Sequence[JobStatus], now_s: float) -> str:
+    """Return the table of ``jobmon status``."""
+    if not statuses:
+        return "jobmon watches no job; start with `jobmon submit SCRIPT` or `jobmon watch JOBID`"
+    return tabulate([_row(each, now_s) for each in statuses], _HEADERS, "simple", disable_numparse=True)
 
 
-def _row(snapshot: JobStatus, now_s: float) -> tuple[str, ...]:
-    job = snapshot.job
+def _row(status: JobStatus, now_s: float) -> tuple[str, ...]:
+    job = status.job
     return (
         str(job.ref),
-        _cut(one_line(job.name)),
+        _truncate(one_line(job.name)),
         _state(job, now_s),
         elapsed(job, now_s),
-        _health(snapshot),
+        _health(status),
         job.outcome or ("no longer watched" if job.unwatched_s else ""),
         one_line(cause(job)),
         str(job.undelivered or ""),
@@ -47,50 +47,50 @@ def _row(snapshot: JobStatus, now_s: float) -> tuple[str, ...]:
 
 
 def _state(job: WatchedJob, now_s: float) -> str:
-    """Return the state; how old the knowledge is where the scheduler does not answer."""
+    """Return the state, with its age if the scheduler does not answer."""
     if job.answered_s is None and not job.closed:
-        return "submitted" if job.stale_since_s is None else "not known yet (Slurm does not answer)"
-    quiet = current_outage(job)
-    if quiet is None or job.answered_s is None or job.closed:
+        return "submitted" if job.stale_since_s is None else "unknown (Slurm does not answer)"
+    outage = current_outage(job)
+    if outage is None or job.answered_s is None or job.closed:
         return state(job)
-    return f"{state(job)} (as of {clock(job.answered_s, now_s)}, stale since {clock(quiet.since_s, now_s)})"
+    return f"{state(job)} (as of {clock(job.answered_s, now_s)}, stale since {clock(outage.since_s, now_s)})"
 
 
-def _health(snapshot: JobStatus) -> str:
-    match snapshot.health:
+def _health(status: JobStatus) -> str:
+    match status.health:
         case Health.DEAD:
             return "DEAD"
-        case Health.STALE | Health.REMOTE if snapshot.owner:
-            return f"{snapshot.health} ({snapshot.owner.host})"
+        case Health.STALE | Health.REMOTE if status.owner:
+            return f"{status.health} ({status.owner.host})"
         case _:
-            return snapshot.health
+            return status.health
 
 
-def _cut(text: str) -> str:
+def _truncate(text: str) -> str:
     return text if len(text) <= _NAME_WIDTH else text[: _NAME_WIDTH - 1] + "…"
 
 
-def details(snapshot: JobStatus, key: str, now_s: float) -> str:
-    """Draw everything known of one job, or of the one part that ``key`` names."""
-    job = snapshot.job
+def details(status: JobStatus, key: str, now_s: float) -> str:
+    """Return everything known about a job, or about the task or component that ``key`` names."""
+    job = status.job
     tasks = [task for task in job.tasks.values() if not key or task.key == key]
-    lines = [*_heading(snapshot, now_s)]
+    lines = [*_heading(status, now_s)]
     for task in tasks:
         lines += ["", *_part(job, task, now_s)]
     return "\n".join([*lines, *_messages(job, now_s)])
 
 
-def _heading(snapshot: JobStatus, now_s: float) -> Iterator[str]:
-    job = snapshot.job
+def _heading(status: JobStatus, now_s: float) -> Iterator[str]:
+    job = status.job
     yield f"{job.ref} {one_line(job.name)}".rstrip()
     where = " / ".join(part for part in (job.cluster or job.backend, job.partition) if part)
     yield _pair("where", where)
     yield _pair("state", _state(job, now_s) + (f", outcome {job.outcome}" if job.outcome else ""))
-    monitor = f", process {snapshot.owner.pid} on {snapshot.owner.host}" if snapshot.owner else ""
-    yield _pair("monitor", _health(snapshot) + (monitor if snapshot.health is not Health.DONE else ""))
-    if quiet := current_outage(job):
-        since = clock(quiet.since_s, now_s)
-        yield _pair("", f"no answer from the scheduler since {since}: {quiet.why or 'it says nothing'}")
+    monitor = f", process {status.owner.pid} on {status.owner.host}" if status.owner else ""
+    yield _pair("monitor", _health(status) + (monitor if status.health is not Health.DONE else ""))
+    if outage := current_outage(job):
+        since = clock(outage.since_s, now_s)
+        yield _pair("", f"the scheduler has not answered since {since}: {outage.why or 'no error text'}")
     for name, value in (("folder", job.workdir), ("script", job.command)):
         if value:
             yield _pair(name, value)
@@ -110,11 +110,11 @@ def _part(job: WatchedJob, task: Task, now_s: float) -> Iterator[str]:
         yield from _diagnosis(job, task)
     for moment in task.history[-_HISTORY_SHOWN:]:
         reason = f" ({moment.reason})" if moment.reason not in ("", "None") else ""
-        yield _pair("seen", f"{stamp(moment.at_s)} {moment.state}{reason}")
+        yield _pair("history", f"{stamp(moment.at_s)} {moment.state}{reason}")
 
 
 def _end(task: Task, end: End, now_s: float) -> Iterator[str]:
-    yield _pair("outcome", f"{end.outcome}, on the word of {end.source}")
+    yield _pair("outcome", f"{end.outcome}, as reported by {end.source}")
     if end.exit_code or end.signal or (end.exit_code == 0 and end.state is JobState.COMPLETED):
         yield _pair("exit code", describe_exit(end.exit_code, end.signal))
     if end.elapsed_s is not None:
@@ -153,9 +153,9 @@ def _diagnosis(job: WatchedJob, task: Task) -> Iterator[str]:
 def _messages(job: WatchedJob, now_s: float) -> Iterator[str]:
     for entry in job.outbox:
         if entry.delivered_s is not None:
-            fate = f"delivered {clock(entry.delivered_s, now_s)}"
+            delivery = f"delivered {clock(entry.delivered_s, now_s)}"
         elif entry.given_up:
-            fate = f"GIVEN UP: {entry.given_up}"
+            delivery = f"GIVEN UP: {entry.given_up}"
         else:
-            fate = f"still to be delivered, {entry.attempts} attempts so far"
-        yield _pair("message", f"{entry.message.title}: {fate}")
+            delivery = f"not delivered yet, {entry.attempts} attempts"
+        yield _pair("message", f"{entry.message.title}: {delivery}")

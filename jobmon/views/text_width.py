@@ -1,4 +1,4 @@
-"""Text measured in terminal cells: wide letters take two, combining ones none. Pure."""
+"""Text measured in terminal cells: wide characters take two, combining characters none."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import unicodedata
 
 def cell_width(text: str) -> int:
     """Return how many cells of a terminal ``text`` takes."""
-    return sum(map(_letter_width, text))
+    return sum(map(_character_width, text))
 
 
 def one_line(text: str) -> str:
-    """Return ``text`` with a space for all that is no visible letter: it may hold terminal codes."""
-    return "".join(letter if letter.isprintable() else " " for letter in text)
+    """Return ``text`` with unprintable characters, such as control codes, replaced by spaces."""
+    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def pad(text: str, width: int) -> str:
@@ -21,14 +21,14 @@ def pad(text: str, width: int) -> str:
 
 
 def chunks(text: str, width: int) -> list[str]:
-    """Cut ``text`` into pieces of at most ``width`` cells (at least 2), wherever that falls; never none."""
+    """Cut ``text`` into pieces of at most ``width`` cells (at least 2), between any two characters."""
     pieces, piece, used = [], "", 0
-    for letter in text:
-        needed = _letter_width(letter)
+    for character in text:
+        needed = _character_width(character)
         if used + needed > width:
             pieces.append(piece)
             piece, used = "", 0
-        piece += letter
+        piece += character
         used += needed
     return [*pieces, piece]
 
@@ -54,8 +54,8 @@ def _wrapped_line(text: str, width: int) -> list[str]:
     return lines
 
 
-def _letter_width(letter: str) -> int:
+def _character_width(character: str) -> int:
     """Return the cells of one code point."""
-    if unicodedata.category(letter) in ("Mn", "Me", "Cf"):
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
         return 0
-    return 2 if unicodedata.east_asian_width(letter) in "WF" else 1
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

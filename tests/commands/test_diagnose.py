@@ -80,9 +80,9 @@ def test_what_the_user_says_of_the_end_is_evidence(shell: Shell) -> None:
     [
         (("x", "--state", "bogus"), "'bogus' is no state of Slurm; ends are COMPLETED, FAILED"),
         (("x", "--exit-code", "1:x"), "'1:x' is no exit code; expected N or N:SIGNAL"),
-        (("12", "13"), "12 is no file; one job is diagnosed at a time"),
-        (("ok.log", "12_3"), "12_3 is no file; one job is diagnosed at a time"),
-        ((), "`jobmon diagnose --help` shows how it is used"),
+        (("12", "13"), "12 is not a file; give one job, or any number of files"),
+        (("ok.log", "12_3"), "12_3 is not a file; give one job, or any number of files"),
+        ((), "`jobmon diagnose --help`"),
     ],
 )
 def test_a_wrong_command_line_is_told_in_one_line(

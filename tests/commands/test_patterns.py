@@ -55,7 +55,7 @@ def test_the_users_own_patterns_are_listed_first_and_marked(shell: Shell) -> Non
     ]  # fmt: skip
     shown = shell.jobmon("patterns", "list").stdout
     assert "diverged (root): Diverged [yours]\n" in shown
-    assert "cuda_oom (root): Diverged [yours, in place of the shipped one]\n" in shown
+    assert "cuda_oom (root): Diverged [yours, replaces the shipped pattern]\n" in shown
     assert shown.count("[yours") == 2
 
 
@@ -125,12 +125,12 @@ def test_a_trial_shows_what_each_pattern_hits_and_which_one_claims_it(shell: She
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
         '4:     raise RuntimeError("PHYSICS DIVERGED")',
-        "    diverged (root) matches code that a traceback quotes, and can't claim it",
+        "    diverged (root) matches code quoted in a traceback and does not count",
         "5: RuntimeError: PHYSICS DIVERGED at step 7",
-        "    diverged (root) claims it",
-        "    python_exception_other.runtime_error (root) matches too",
-        "    python_exception_other (root) matches too",
-        "verdict: Diverged (diverged), 90 % sure",
+        "    diverged (root) counts",
+        "    python_exception_other.runtime_error (root) also matches",
+        "    python_exception_other (root) also matches",
+        "diagnosis: Diverged (diverged), confidence 90 %",
     ]
 
 
@@ -138,7 +138,7 @@ def test_a_trial_without_a_hit_says_so(shell: Shell) -> None:
     (shell.work / "a.log").write_text("epoch 1\n")
     assert shell.jobmon("patterns", "test", "a.log").stdout.splitlines() == [
         "no pattern matches any line",
-        "verdict: No failure found, 70 % sure",
+        "diagnosis: No failure found, confidence 70 %",
     ]
 
 
@@ -164,9 +164,9 @@ def test_each_part_has_help_with_an_example(shell: Shell, what: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "`jobmon patterns --help` shows how it is used"),
+        ((), "`jobmon patterns --help`"),
         (("bogus",), "invalid choice: 'bogus'"),
-        (("test",), "`jobmon patterns test --help` shows how it is used"),
+        (("test",), "`jobmon patterns test --help`"),
         (("check", "a", "b"), "unrecognized arguments: b"),
     ],
 )

@@ -48,7 +48,7 @@ def test_twice_changes_nothing(shell: Shell, table: Path) -> None:
     install(shell, "--install", "--yes")
     once = table.read_bytes()
     done = install(shell, "--install", "--yes")
-    assert "it is installed with cron already; nothing was changed" in done.stdout
+    assert "already installed with cron; nothing was changed" in done.stdout
     assert table.read_bytes() == once
     install(shell, "--uninstall", "--yes")
     done = install(shell, "--uninstall", "--yes")
@@ -62,7 +62,10 @@ def test_without_anybody_to_ask_nothing_is_changed(shell: Shell, table: Path, ve
     before = table.read_bytes()
     done = install(shell, verb)
     assert done.returncode == 1
-    assert done.stderr == "jobmon: nothing was changed: there is nobody to ask; --yes does it\n"
+    assert (
+        done.stderr
+        == "jobmon: nothing was changed: stdin is not a terminal; use --yes to apply the changes\n"
+    )
     assert "@reboot" in done.stdout
     assert table.read_bytes() == before
 
@@ -76,7 +79,7 @@ def test_on_a_terminal_it_asks(shell: Shell, table: Path, answer: str, *, change
     finally:
         os.close(keyboard)
         os.close(terminal)
-    assert "do that? [y/N] " in done.stderr
+    assert "apply these changes? [y/N] " in done.stderr
     assert (table.read_text() != USERS_OWN) is changed
     assert done.returncode == (0 if changed else 1)
 
@@ -130,7 +133,7 @@ def test_in_a_slurm_job_it_ends_with_the_monitors_that_it_brought_back(shell: Sh
         assert staying.poll() is None
         (shell.work / "go").touch()
         assert staying.wait(60) == 0
-    assert install(shell).stdout == "nothing to do: no job is being watched\n"
+    assert install(shell).stdout == "nothing to do: jobmon watches no job\n"
 
 
 def test_a_timer_of_systemd_is_offered_where_it_answers(shell: Shell) -> None:
@@ -169,13 +172,13 @@ def test_a_machine_that_offers_nothing_says_why_of_each_way(shell: Shell) -> Non
 def test_a_way_that_is_not_there_is_refused_with_its_reason(shell: Shell, table: Path) -> None:
     done = install(shell, "--install", "scrontab", "--yes")
     assert done.returncode == 1
-    assert complaint(done) == "scrontab can't be used here: scrontab: not found on PATH"
+    assert complaint(done) == "scrontab cannot be used here: scrontab: not found on PATH"
     assert table.read_text() == USERS_OWN
 
 
 def test_a_secret_is_named_and_not_written(shell: Shell, table: Path) -> None:
     done = install(shell, "--install", "--yes", HTTPS_PROXY="http://me:hunter2@proxy:3128")
-    assert "$HTTPS_PROXY is too secret to be carried along" in done.stderr
+    assert "$HTTPS_PROXY is a secret and is not stored" in done.stderr
     assert "hunter2" not in table.read_text() + done.stdout + done.stderr
 
 

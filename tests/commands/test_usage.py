@@ -6,13 +6,13 @@ import json
 
 import pytest
 
-from jobmon.cli import VERBS
+from jobmon.cli import COMMANDS
 from tests.support.shell import Shell, complaint
 
 _DISCORD = "https://discord.com/api/webhooks/123456789012345678/" + "a" * 68
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", COMMANDS)
 def test_every_verb_has_help_with_an_example(shell: Shell, verb: str) -> None:
     done = shell.jobmon(verb, "--help")
     assert done.returncode == 0
@@ -23,7 +23,7 @@ def test_every_verb_has_help_with_an_example(shell: Shell, verb: str) -> None:
 def test_the_help_of_jobmon_names_every_verb_and_an_example(shell: Shell) -> None:
     done = shell.jobmon("--help")
     assert (done.returncode, done.stderr) == (0, "")
-    assert all(f"\n    {verb}" in done.stdout for verb in VERBS)
+    assert all(f"\n    {verb}" in done.stdout for verb in COMMANDS)
     assert "examples:" in done.stdout
 
 
@@ -36,14 +36,14 @@ def test_the_version_is_told(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "what is to be done? One of: submit, watch, status"),
-        (("bogus",), "there is no verb 'bogus'; there are: submit, watch"),
-        (("statsu",), "there is no verb 'statsu'; did you mean `jobmon status`?"),
-        (("--bogus",), "`jobmon --help` shows how it is used"),
-        (("watch",), "`jobmon watch --help` shows how it is used"),
+        ((), "no command given; choose one of submit, watch, status"),
+        (("bogus",), "unknown command 'bogus'; choose one of submit, watch"),
+        (("statsu",), "unknown command 'statsu'; did you mean 'status'?"),
+        (("--bogus",), "`jobmon --help`"),
+        (("watch",), "`jobmon watch --help`"),
         (("watch", "abc"), "'abc' is no Slurm job id; expected 12, 12_3 (array task) or 12+1 (het job)"),
         (("watch", "12_[1-3]"), "'12_[1-3]' is no Slurm job id"),
-        (("watch", "-1"), "`jobmon watch --help` shows how it is used"),
+        (("watch", "-1"), "`jobmon watch --help`"),
         (("show", "1", "2"), "unrecognized arguments: 2"),
         (("status", "--jso"), "unrecognized arguments: --jso"),
         (("inbox", "--port", "x"), "argument --port"),
@@ -111,7 +111,7 @@ def test_a_home_that_can_not_be_used_is_told_in_one_line(shell: Shell, verb: str
 def test_status_of_nothing_says_how_to_begin(shell: Shell) -> None:
     assert "`jobmon submit SCRIPT`" in shell.jobmon("status").stdout
     assert json.loads(shell.jobmon("status", "--json").stdout) == []
-    assert shell.jobmon("recover").stdout == "nothing to do: no job is being watched\n"
+    assert shell.jobmon("recover").stdout == "nothing to do: jobmon watches no job\n"
 
 
 @pytest.mark.parametrize("command", ["status --json", "--help", "status --help", "--version"])
@@ -129,7 +129,7 @@ def test_closed_streams_are_no_fault(shell: Shell, closed: str) -> None:
 def test_a_full_disk_behind_stdout_is_told(shell: Shell) -> None:
     done = shell.line("jobmon status >/dev/full")
     assert done.returncode == 74
-    assert complaint(done) == "the output can't be written: No space left on device"
+    assert complaint(done) == "the output cannot be written: No space left on device"
 
 
 def test_init_writes_a_file_that_only_its_owner_can_read_and_shows_no_secret(shell: Shell) -> None:
@@ -146,7 +146,7 @@ def test_init_writes_a_file_that_only_its_owner_can_read_and_shows_no_secret(she
 def test_init_without_two_urls_explains_how_to_make_them(shell: Shell, stdin: str) -> None:
     done = shell.jobmon("init", stdin=stdin)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("jobmon: nothing was written: two webhook URLs are needed\n")
+    assert done.stderr.startswith("jobmon: nothing was written: two webhook URLs are required\n")
     assert "Integrations > Webhooks > New Webhook" in done.stderr
     assert not (shell.home / "config.json").exists()
 

@@ -68,7 +68,7 @@ def test_without_webhooks_the_message_waits_for_them(user: User, webhook: str | 
     assert user.jobmon("init", stdin=urls).returncode == 0
     assert f"{job_id} wrap: its message was given up; sent to the webhook" in user.jobmon("recover").stdout
     assert_failed_and_told_once(user, job_id)
-    assert user.jobmon("recover").stdout == "nothing to do: no job is being watched\n"
+    assert user.jobmon("recover").stdout == "nothing to do: jobmon watches no job\n"
 
 
 @pytest.mark.parametrize("spoil", ["the webhook's id", "the webhook's token"])

@@ -93,7 +93,7 @@ def test_a_job_that_ended_while_nobody_watched_is_told_once(user: User, job_id: 
     user.in_state(job_id, "FAILED")
     _recover(user)
     _assert_told_once_of_exit_5(user, job_id)
-    assert _recover(user) == "nothing to do: no job is being watched\n"
+    assert _recover(user) == "nothing to do: jobmon watches no job\n"
     assert len(user.discord.attempts) == 1
 
 
@@ -175,7 +175,7 @@ def test_a_cancelled_watch_leaves_the_job_alone_and_says_so(user: User, job_id: 
     assert user.status(job_id)["monitor"] == "done"
     _let_go(user)
     user.in_state(job_id, "FAILED")
-    assert _recover(user) == "nothing to do: no job is being watched\n"
+    assert _recover(user) == "nothing to do: jobmon watches no job\n"
     assert user.discord.attempts == []
 
 

@@ -89,7 +89,7 @@ def test_a_sentinel_tells_once_what_a_killed_monitor_did_not(user: User, job_id:
     name = f"sentinel {_sentinel(user, job_id, 'JobID')} on {host}"
     assert f" {name}: monitor {pid} on {host} is gone; this sentinel takes over\n" in _log(user, job_id)
     assert len(user.discord.attempts) == 1
-    assert user.jobmon("recover").stdout == "nothing to do: no job is being watched\n"
+    assert user.jobmon("recover").stdout == "nothing to do: jobmon watches no job\n"
 
 
 def test_a_login_node_that_is_gone_for_good_is_known_by_its_silence(user: User, job_id: int) -> None:

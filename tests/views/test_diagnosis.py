@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from jobmon.views.console import Console
-from jobmon.views.diagnosis import report_json, report_lines, verdict
+from jobmon.views.diagnosis import report_json, report_lines, summary
 from jobmon.views.text_width import cell_width
 from jobmon_core.app.diagnose import Report, Subject
 from jobmon_core.domain.diagnosis.log_lines import Line
@@ -136,10 +136,10 @@ def test_the_json_has_the_documented_keys_in_their_order() -> None:
     assert report_json(Report(CLEAN))["job_id"] is None
 
 
-def test_a_verdict_is_one_line() -> None:
-    assert verdict(FOUND) == "Out of GPU memory (cuda_oom), 90 % sure"
-    assert verdict(CLEAN) == "No failure found, 90 % sure"
-    assert verdict(UNKNOWN) == "Cause unknown"
+def test_a_summary_is_one_line() -> None:
+    assert summary(FOUND) == "Out of GPU memory (cuda_oom), confidence 90 %"
+    assert summary(CLEAN) == "No failure found, confidence 90 %"
+    assert summary(UNKNOWN) == "Cause unknown"
 
 
 @given(anything(Diagnosis), anything(Task))
