@@ -1,4 +1,4 @@
-"""Stop watching a job; the job itself is not touched."""
+"""Use case: stop watching a job. The job itself is not touched."""
 
 from __future__ import annotations
 
@@ -18,48 +18,48 @@ if TYPE_CHECKING:
 
 from jobmon_core.app.recover import RecoveryResult, name_of
 
-_PATIENCE_S = 5.0  # how long a monitor may take to heed a request
-_STEP_S = 0.05
+_STOP_TIMEOUT_S = 5.0  # for a monitor on this host to stop watching
+_CHECK_INTERVAL_S = 0.05
 
 
 def cancel(ctx: Context, ref: JobRef) -> RecoveryResult:
     """Stop watching a job; the job itself is not touched.
 
     Raises:
-        UnknownJob: it is not watched, or only as a part of something larger.
-        StateUnreadable: its state file can't be read.
-        StorageFailed: the disk refused.
+        UnknownJob: it is not watched, or only as part of a larger job.
+        StateUnreadable: its state file cannot be read.
+        StorageFailed: a file cannot be written.
     """
-    found = [job for job in find_watched(ctx, ref) if job_status(ctx, job).health is not Health.DONE]
-    if not found:
-        raise UnknownJob(f"job {ref} is not watched; `jobmon status` lists what is")
-    whole = next((job for job in found if job.watched_part == ref.key), None)
-    if whole is None:
+    jobs = [job for job in find_watched(ctx, ref) if job_status(ctx, job).health is not Health.DONE]
+    if not jobs:
+        raise UnknownJob(f"job {ref} is not watched; `jobmon status` lists the watched jobs")
+    watched = next((job for job in jobs if job.watched_part == ref.key), None)
+    if watched is None:
         raise UnknownJob(
-            f"job {ref} is watched as part of {found[-1].ref}; `jobmon cancel {found[-1].ref}` stops that"
+            f"job {ref} is watched as part of job {jobs[-1].ref}; use `jobmon cancel {jobs[-1].ref}`"
         )
-    return RecoveryResult(name_of(whole), _drop(ctx, whole))
+    return RecoveryResult(name_of(watched), _stop_watching(ctx, watched))
 
 
-def _drop(ctx: Context, job: WatchedJob) -> str:
-    """Leave a request, wake the monitor, and wait for it to go; do its part where it is gone."""
+def _stop_watching(ctx: Context, job: WatchedJob) -> str:
+    """Write the request, wake the monitor and wait until it stops; act for it if it is gone."""
     ctx.request_cancel(job.id)
-    now = job_status(ctx, job)
-    if now.health is Health.ALIVE and now.owner:
-        _wake(now.owner.pid)
-        deadline_s = ctx.clock.now() + _PATIENCE_S
-        while (now := job_status(ctx, job)).health is Health.ALIVE and ctx.clock.now() < deadline_s:
-            ctx.clock.wait(_STEP_S)
-    if now.health is Health.DEAD:
+    status = job_status(ctx, job)
+    if status.health is Health.ALIVE and status.owner:
+        _wake(status.owner.pid)
+        deadline_s = ctx.clock.now() + _STOP_TIMEOUT_S
+        while (status := job_status(ctx, job)).health is Health.ALIVE and ctx.clock.now() < deadline_s:
+            ctx.clock.wait(_CHECK_INTERVAL_S)
+    if status.health is Health.DEAD:
         ctx.store.save(replace(ctx.store.load(job.id), unwatched_s=ctx.clock.now()))
         ctx.clear_cancel_request(job.id)
-    if now.owner and now.health not in (Health.DEAD, Health.DONE):
-        where = f"monitor {now.owner.pid} on {now.owner.host}"
-        return f"{where} was asked to stop, and will as soon as it can; the job itself is untouched"
-    hint = f" (scancel {job.ref} would end it)" if job.backend == "slurm" else ""
-    return f"no longer watched; the job itself is untouched{hint}"
+    if status.owner and status.health not in (Health.DEAD, Health.DONE):
+        monitor = f"monitor {status.owner.pid} on {status.owner.host}"
+        return f"{monitor} will stop watching as soon as it reads the request; the job itself is not touched"
+    hint = f" (to end it: scancel {job.ref})" if job.backend == "slurm" else ""
+    return f"no longer watched; the job itself is not touched{hint}"
 
 
 def _wake(pid: int) -> None:
-    with suppress(ProcessLookupError):  # it ended by itself just now
+    with suppress(ProcessLookupError):  # it has just ended
         os.kill(pid, signal.SIGUSR1)

@@ -1,4 +1,4 @@
-"""Why did it fail? Asked for a job, whoever knows it, or for any log files, without any job."""
+"""Use case: explain why a job failed, or what log files show without a job."""
 
 from __future__ import annotations
 
@@ -36,131 +36,133 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.base import Scheduler
 
 STDIN = "-"
-_STDIN_SHOWN = "<stdin>"
-_JOB = re.compile(r"[0-9]+(?:[_+][0-9]+)?")
-# whose log is read: what failed, then what still runs, and a success only where there is nothing else
+_STDIN_NAME = "<stdin>"
+_JOB_ID = re.compile(r"[0-9]+(?:[_+][0-9]+)?")
+# which task's log to read: a failed one, then one that still runs, then a successful one
 _FROM_WORST: tuple[Outcome | None, ...] = (*FROM_WORST[:-1], None, FROM_WORST[-1])
-_ALIVE = "it still runs ({word}): this is what its log shows so far"
-_SILENT = "Slurm can't be asked now; when it was seen last it had not ended"
-_FORGOTTEN = "Slurm no longer knows it; when it was seen last it had not ended"
+_STILL_RUNNING = "the job has not ended ({word}); this is what its log shows so far"
+_UNREACHABLE = "Slurm does not answer; the job had not ended when it was last seen"
+_FORGOTTEN = "Slurm no longer knows the job; it had not ended when it was last seen"
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The part of a job that a diagnosis is about."""
+    """The job, task or component that a diagnosis is about."""
 
     ref: JobRef
     name: str
     task: Task
-    end: End | None  # with what the user said of it; None while it runs and the user said nothing
-    same_outcome: int = 1  # parts of the job that ended the same way, this one included
-    total: int = 1  # all parts of the job
+    end: End | None  # with the user's override; None if it has not ended and there is no override
+    same_outcome: int = 1  # tasks of the job with this outcome
+    total: int = 1  # tasks of the job
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """A diagnosis, and what it is about."""
+    """A diagnosis and its subject."""
 
     diagnosis: Diagnosis
-    subject: Subject | None = None  # None where it is about files
-    unread: tuple[str, ...] = ()  # which of those could not be read and why
+    subject: Subject | None = None  # None for files
+    unread: tuple[str, ...] = ()  # files that could not be read, with the reason
 
 
-def parse_job(word: str) -> JobRef | None:
-    """Return the job that a word of the command line names; None if it is no job id, or names a file too."""
-    if _JOB.fullmatch(word) is None or os.path.lexists(word):
+def parse_job(argument: str) -> JobRef | None:
+    """Return the job that an argument names; None if it is not a job id or if a file has that name."""
+    if _JOB_ID.fullmatch(argument) is None or os.path.lexists(argument):
         return None
     try:
-        return JobRef.parse(word)
-    except ValueError:  # more digits than an id of Slurm has
+        return JobRef.parse(argument)
+    except ValueError:  # more digits than a job id of Slurm has
         return None
 
 
 @dataclass(frozen=True, slots=True)
 class DiagnoseCommand:
-    """Diagnoses for one user, whose own patterns are laid over the shipped ones."""
+    """Diagnoses jobs and log files with the user's own patterns over the shipped ones."""
 
     ctx: Context
     scheduler: Callable[[str, str], Scheduler]  # by backend and cluster
 
-    def of_files(self, paths: Sequence[str], said: UserOverride, stdin: BinaryIO) -> Report:
+    def of_files(self, paths: Sequence[str], override: UserOverride, stdin: BinaryIO) -> Report:
         """Diagnose log files; ``-`` stands for ``stdin``.
 
         Raises:
-            JobmonError: none of them can be read.
+            JobmonError: none of the files can be read.
         """
         with ExitStack() as stack:
             spooled = stack.enter_context(tempfile.NamedTemporaryFile()) if STDIN in paths else None
             if spooled:
                 shutil.copyfileobj(stdin, spooled)
                 spooled.flush()
-            faults = {path: why for path in paths if path != STDIN and (why := _fault(path))}
-            unread = tuple(f"{path} {why}" for path, why in faults.items())
-            readable = [path for path in paths if path not in faults]
+            errors = {path: why for path in paths if path != STDIN and (why := _read_error(path))}
+            unread = tuple(f"{path} {why}" for path, why in errors.items())
+            readable = [path for path in paths if path not in errors]
             if not readable:
                 raise JobmonError("; ".join(unread))
             spool = spooled.name if spooled else ""
             files = [spool if path == STDIN else path for path in readable]
-            found = explain_files(_evidence(said.apply_to(NOTHING_KNOWN)), files, own_patterns(self.ctx))
-        return Report(_as_stdin(found, spool) if spool else found, unread=unread)
+            diagnosis = explain_files(
+                _evidence(override.apply_to(NOTHING_KNOWN)), files, own_patterns(self.ctx)
+            )
+        return Report(_as_stdin(diagnosis, spool) if spool else diagnosis, unread=unread)
 
-    def of_job(self, ref: JobRef, said: UserOverride) -> Report:
-        """Diagnose a job, or the part of it that is worst off.
+    def of_job(self, ref: JobRef, override: UserOverride) -> Report:
+        """Diagnose a job, or its task with the worst outcome.
 
         Raises:
             UnknownJob: neither jobmon nor the scheduler knows it.
-            SchedulerUnavailable: jobmon does not know it, and the scheduler can't be asked now.
+            SchedulerUnavailable: jobmon does not know it, and the scheduler does not answer.
             JobmonError: it has not started yet.
         """
-        job, doubt = self._known(ref)
-        task = _part(job, ref)
+        job, caveat = self._find(ref)
+        task = _find_task(job, ref)
         if task is None or (task.end is None and not task.has_started and task.state.phase is Phase.WAITING):
             raise _no_log_yet(job, ref, task)
-        end = said.apply_to(task.end or NOTHING_KNOWN)
+        end = override.apply_to(task.end or NOTHING_KNOWN)
         part = ref_of(job.job_id, task.key)
         patterns = own_patterns(self.ctx)
-        found = explain(_evidence(end), *log_files(job, task), patterns, job_id=own_id(job, task))
-        found = replace(
-            _quiet(found) if end == NOTHING_KNOWN else found,
-            advice=found.advice.replace("JOBID", str(part)),
-            note="; ".join(note for note in _notes(task, found.note, doubt) if note),
+        diagnosis = explain(_evidence(end), *log_files(job, task), patterns, job_id=own_id(job, task))
+        diagnosis = replace(
+            _nothing_yet(diagnosis) if end == NOTHING_KNOWN else diagnosis,
+            advice=diagnosis.advice.replace("JOBID", str(part)),
+            note="; ".join(note for note in _notes(task, diagnosis.note, caveat) if note),
         )
         subject = Subject(part, job.name, task, None if end == NOTHING_KNOWN else end)
         whole = ref.job_id == job.job_id and not ref.key
-        return Report(found, _among(subject, job) if whole else subject)
+        return Report(diagnosis, _with_totals(subject, job) if whole else subject)
 
-    def _known(self, ref: JobRef) -> tuple[WatchedJob, str]:
-        """Return what is known of a job, and what makes that doubtful."""
-        watch = find_watched(self.ctx, ref)
-        if not watch:
-            return self._looked_up(ref), ""
-        job = watch[-1]
-        part = _part(job, ref)
+    def _find(self, ref: JobRef) -> tuple[WatchedJob, str]:
+        """Return what is known about a job, and a caveat if that may be out of date."""
+        watched = find_watched(self.ctx, ref)
+        if not watched:
+            return self._look_up_unwatched(ref), ""
+        job = watched[-1]
+        part = _find_task(job, ref)
         if part is not None and part.end is not None:
             return (job if job.logs.source else with_script_logs(job, self._scheduler_of(job))), ""
         try:
             return look_up(job, self._scheduler_of(job), self.ctx.clock.now()), ""
         except SchedulerUnavailable:
-            return job, _SILENT
+            return job, _UNREACHABLE
         except UnknownJob:
             return job, _FORGOTTEN
 
-    def _looked_up(self, ref: JobRef) -> WatchedJob:
-        """Ask the scheduler about a job that nobody watched."""
+    def _look_up_unwatched(self, ref: JobRef) -> WatchedJob:
+        """Ask the scheduler about a job that jobmon never watched."""
         backend = self.ctx.configuration().backend
         now_s = self.ctx.clock.now()
-        # all of an array, so that a task which it never had is told from one that is gone
+        # ask for the whole array: a task that it never had differs from one that is gone
         job = WatchedJob(state_id(backend, ref), ref.job_id, now_s, backend=backend)
         return look_up(job, self.scheduler(backend, ""), now_s)
 
     def _scheduler_of(self, job: WatchedJob) -> Scheduler:
-        """Return the scheduler that has a job: by its cluster's name where that is not this machine's."""
-        here = self.scheduler(job.backend, "")
-        return self.scheduler(job.backend, job.cluster) if job.is_elsewhere(here.cluster_name) else here
+        """Return the scheduler of a job, which may run on another cluster than this host's."""
+        local = self.scheduler(job.backend, "")
+        return self.scheduler(job.backend, job.cluster) if job.is_elsewhere(local.cluster_name) else local
 
 
-def _fault(path: str) -> str:
-    """Return why a file can't be read, as the end of a sentence on it; nothing if it can."""
+def _read_error(path: str) -> str:
+    """Return why a file cannot be read, as the end of a sentence; empty if it can."""
     try:
         with regular_file(standing_in_for(path)):
             return ""
@@ -168,32 +170,32 @@ def _fault(path: str) -> str:
         return str(unreadable)
 
 
-def _as_stdin(found: Diagnosis, spool: str) -> Diagnosis:
-    """Name standard input where the file is named that it was kept in."""
-    evidence = (replace(line, file=line.file.replace(spool, _STDIN_SHOWN)) for line in found.evidence)
+def _as_stdin(diagnosis: Diagnosis, spool: str) -> Diagnosis:
+    """Replace the name of the spool file by that of standard input."""
+    evidence = (replace(line, file=line.file.replace(spool, _STDIN_NAME)) for line in diagnosis.evidence)
     return replace(
-        found,
+        diagnosis,
         evidence=tuple(evidence),
-        log_path=found.log_path.replace(spool, _STDIN_SHOWN),
-        note=found.note.replace(spool, _STDIN_SHOWN),
+        log_path=diagnosis.log_path.replace(spool, _STDIN_NAME),
+        note=diagnosis.note.replace(spool, _STDIN_NAME),
     )
 
 
 def _evidence(end: End) -> SlurmEvidence:
-    """Return what the judge goes by; whatever may still run has not failed, unless its log says so."""
+    """Return the evidence for a diagnosis; a job that has not ended has failed only if its log says so."""
     evidence = evidence_of(end)
     return replace(evidence, state=JobState.UNKNOWN) if evidence.state.is_alive else evidence
 
 
-def _quiet(found: Diagnosis) -> Diagnosis:
-    """Say of a job that still runs that its log tells nothing, rather than that its end is not known."""
-    if found.cause or found.label or found.evidence:
-        return found
-    return replace(found, title="Nothing to diagnose yet", explanation="The log tells nothing so far.")
+def _nothing_yet(diagnosis: Diagnosis) -> Diagnosis:
+    """Return the diagnosis of a job that has not ended and whose log shows no failure."""
+    if diagnosis.cause or diagnosis.label or diagnosis.evidence:
+        return diagnosis
+    return replace(diagnosis, title="Nothing to diagnose yet", explanation="The log shows no failure so far.")
 
 
-def _part(job: WatchedJob, ref: JobRef) -> Task | None:
-    """Return the part that ``ref`` names, the worst one where it names many; None where none has begun."""
+def _find_task(job: WatchedJob, ref: JobRef) -> Task | None:
+    """Return the task that ``ref`` names, or the worst of several; None if none has started."""
     if ref.job_id == job.job_id:
         named = [task for task in job.tasks.values() if not ref.key or task.key == ref.key]
     else:
@@ -207,28 +209,28 @@ def _rank(task: Task) -> tuple[int, int]:
 
 
 def _no_log_yet(job: WatchedJob, ref: JobRef, task: Task | None) -> JobmonError:
-    """Say why there is nothing to diagnose."""
-    waits = not ref.key or (ref.task is not None and ref.task in IndexSet.parse(job.pending_indices))
-    if task is None and not waits:
-        return UnknownJob(f"job {job.job_id} is known, but it has no {ref}")
+    """Return the error for a job without a log."""
+    is_pending = not ref.key or (ref.task is not None and ref.task in IndexSet.parse(job.pending_indices))
+    if task is None and not is_pending:
+        return UnknownJob(f"unknown job {ref}: job {job.job_id} has no such task")
     reason = task.reason if task else job.pending_reason
     why = f", {reason}" if reason not in ("", "None") else ""
-    return JobmonError(f"job {ref} has not started (PENDING{why}): there is no log yet to diagnose")
+    return JobmonError(f"job {ref} has not started (PENDING{why}), so there is no log to diagnose")
 
 
-def _notes(task: Task, hindered: str, doubt: str) -> tuple[str, ...]:
-    """Return what the user should know about a diagnosis beside it."""
+def _notes(task: Task, note: str, caveat: str) -> tuple[str, ...]:
+    """Return the notes to show with a diagnosis."""
     if task.end is None:
-        return doubt or _ALIVE.format(word=task.raw_state or "its state is not known"), hindered
+        return caveat or _STILL_RUNNING.format(word=task.raw_state or "state unknown"), note
     if task.end.state is JobState.CANCELLED and task.end.started_s is None:
-        return (task.end.why or "it never started, so there is no log",)
-    return task.end.why, hindered
+        return (task.end.why or "the job never started, so there is no log",)
+    return task.end.why, note
 
 
-def _among(subject: Subject, job: WatchedJob) -> Subject:
-    """Tell how many parts of the job met the same."""
+def _with_totals(subject: Subject, job: WatchedJob) -> Subject:
+    """Add how many tasks of the job have the same outcome."""
     outcome = subject.task.end.outcome if subject.task.end else None
-    alike = sum(_rank(task)[0] == _FROM_WORST.index(outcome) for task in job.tasks.values())
+    same_outcome = sum(_rank(task)[0] == _FROM_WORST.index(outcome) for task in job.tasks.values())
     return replace(
-        subject, same_outcome=alike, total=len(job.tasks) + len(IndexSet.parse(job.pending_indices))
+        subject, same_outcome=same_outcome, total=len(job.tasks) + len(IndexSet.parse(job.pending_indices))
     )

@@ -1,4 +1,4 @@
-"""What the scheduler says of a job right now: each witness is asked once, and nothing is waited for."""
+"""Look up what the scheduler knows about a job now, asking each source once and without waiting."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.scheduler.base import Scheduler
 
-_OFFLINE = "`jobmon diagnose FILE` explains its log without Slurm"
-_AT_ONCE = Policy(
+_OFFLINE_HINT = "`jobmon diagnose FILE` explains a log file without Slurm"
+_NO_WAITING = Policy(
     running_s=0.0, accounting_grace_s=0.0, deadline_s=0.0, unreachable_deadline_s=0.0, vanished_s=0.0
 )
 
 
 def look_up(job: WatchedJob, scheduler: Scheduler, now_s: float) -> WatchedJob:
-    """Return the job with all that the scheduler knows of it now, its ends judged and its logs found.
+    """Return the job with everything that the scheduler knows about it, its ends and log paths included.
 
     Raises:
         UnknownJob: the scheduler does not know it.
-        SchedulerUnavailable: the scheduler can't be asked now.
+        SchedulerUnavailable: the scheduler does not answer.
     """
     record = scheduler.ask_record(job.job_id)
     if isinstance(record, tuple) and record and record[0].ref.job_id != job.job_id:
-        # an array task has a number of its own, by which no listing names it
+        # an array task also has a job id of its own, which no listing shows
         return look_up(replace(job, job_id=record[0].ref.job_id), scheduler, now_s)
-    # slurmctld lists by user, and the job may be somebody else's
+    # squeue lists by user, and the job may belong to another user
     owner = record[0].user if isinstance(record, tuple) and record else ""
     queue = _queue(scheduler, job.user or owner or user_name(), job.job_id)
-    ledger = _accounting(scheduler, job.job_id)
-    answers = (record, queue, ledger)
+    accounting = _accounting(scheduler, job.job_id)
+    answers = (record, queue, accounting)
     if not any(isinstance(answer, tuple) and answer for answer in answers):
         raise _unknown(job, [answer.why for answer in answers if isinstance(answer, Unreachable)])
-    job = apply_queue(job, queue if isinstance(queue, tuple) else (), now_s, _AT_ONCE)
-    job = apply_accounting(apply_record(job, record, now_s), ledger, _AT_ONCE, now_s)
+    job = apply_queue(job, queue if isinstance(queue, tuple) else (), now_s, _NO_WAITING)
+    job = apply_accounting(apply_record(job, record, now_s), accounting, _NO_WAITING, now_s)
     if isinstance(record, tuple):
         job = learn_logs(job, record, scheduler)
-    tasks = {key: _settled(task, now_s) for key, task in job.tasks.items()}
+    tasks = {key: _with_end(task, now_s) for key, task in job.tasks.items()}
     return with_script_logs(replace(job, tasks=tasks), scheduler)
 
 
@@ -62,27 +62,27 @@ def _accounting(scheduler: Scheduler, job_id: int) -> AccountingAnswer:
     return scheduler.read_accounting(answer.text, job_id) if isinstance(answer, RawAnswer) else answer
 
 
-def _unknown(job: WatchedJob, silent: list[str]) -> JobmonError:
-    if silent:  # they are silent for one reason, which is told once
-        return SchedulerUnavailable(f"job {job.job_id} can't be looked up now: {silent[0]}; {_OFFLINE}")
-    return UnknownJob(f"job {job.job_id} is not known: neither jobmon nor Slurm lists it; {_OFFLINE}")
+def _unknown(job: WatchedJob, errors: list[str]) -> JobmonError:
+    if errors:  # all have one cause: the first error text is enough
+        return SchedulerUnavailable(f"job {job.job_id} cannot be looked up now: {errors[0]}; {_OFFLINE_HINT}")
+    return UnknownJob(f"unknown job {job.job_id}: neither jobmon nor Slurm knows it; {_OFFLINE_HINT}")
 
 
-def _settled(task: Task, now_s: float) -> Task:
-    """Judge a part, and learn of it what only the inquiry was told."""
-    end = task.end or conclude(task, _AT_ONCE, now_s)
+def _with_end(task: Task, now_s: float) -> Task:
+    """Return the task with its end, and with what only accounting or the controller's record contains."""
+    end = task.end or conclude(task, _NO_WAITING, now_s)
     inquiry = task.inquiry
-    said = (inquiry.record or inquiry.row) if inquiry else None
-    if said is None:
+    source = (inquiry.record or inquiry.row) if inquiry else None
+    if source is None:
         return replace(task, end=end)
-    word = task.raw_state or said.raw_state
+    raw_state = task.raw_state or source.raw_state
     return replace(
         task,
         end=end,
-        raw_state=word,
-        state=JobState.from_slurm(word),
-        reason=task.reason or said.reason,
-        raw_job_id=task.raw_job_id or said.raw_job_id,
-        nodes=task.nodes or said.nodes,
-        start_s=task.start_s or said.start_s,
+        raw_state=raw_state,
+        state=JobState.from_slurm(raw_state),
+        reason=task.reason or source.reason,
+        raw_job_id=task.raw_job_id or source.raw_job_id,
+        nodes=task.nodes or source.nodes,
+        start_s=task.start_s or source.start_s,
     )

@@ -1,4 +1,4 @@
-"""The failure patterns as their author sees them: which are in force, which have faults, what they hit."""
+"""Use cases for failure patterns: list those in use, check a file, test them on a log."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     from jobmon_core.domain.diagnosis.model import Diagnosis
     from jobmon_core.domain.diagnosis.patterns import Pattern
 
-_READ_AT_MOST = 16 * 2**20  # bytes from the end of a log that patterns are tried on
+_MAX_BYTES = 16 * 2**20  # of the end of a log, on which patterns are tested
 
 
 @dataclass(frozen=True, slots=True)
 class EffectivePattern:
-    """A rule in force."""
+    """A pattern in use."""
 
     pattern: Pattern
-    is_own: bool = False  # it comes from the user's file
-    replaces: bool = False  # and stands in the place of a shipped one
+    is_own: bool = False  # from the user's file
+    replaces: bool = False  # it replaces a shipped pattern
 
 
 @dataclass(frozen=True, slots=True)
 class PatternFileCheck:
-    """A pattern file, and every fault that it has."""
+    """A pattern file with all its faults."""
 
     path: str
     patterns: int
@@ -48,29 +48,29 @@ class PatternFileCheck:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A line of a log and every rule that matches it, in the order in which they are asked."""
+    """A line of a log with the patterns that match it, in the order in which they are tried."""
 
     line: Line
     patterns: tuple[Pattern, ...]
-    is_counted: bool  # by the first of them; not where the line is code that a traceback quotes
+    is_counted: bool  # False: the line is code quoted in a traceback
 
 
 @dataclass(frozen=True, slots=True)
 class PatternTestResult:
-    """What the rules do to a log."""
+    """What the patterns match in a log."""
 
     hits: tuple[Hit, ...]
     diagnosis: Diagnosis  # from the log alone
-    complete: bool  # the whole log was read
+    complete: bool  # whether the whole log was read
 
 
 def own_patterns(ctx: Context) -> Path | None:
-    """Return the user's own pattern file, if there is one."""
+    """Return the user's own pattern file; None if there is none."""
     return ctx.home.patterns if os.path.lexists(ctx.home.patterns) else None
 
 
 def effective_patterns(own: Path | None) -> tuple[EffectivePattern, ...]:
-    """Return every rule in the order in which they are asked.
+    """Return every pattern in the order in which they are tried.
 
     Raises:
         PatternsInvalid: a file has faults.
@@ -84,15 +84,15 @@ def effective_patterns(own: Path | None) -> tuple[EffectivePattern, ...]:
 
 
 def titles(own: Path | None) -> dict[str, str]:
-    """Return the titles of all rules by their ids; none where they can't be loaded."""
+    """Return the titles of all patterns by id; empty if a pattern file is invalid."""
     try:
         return {rule.id: rule.title for rule in load_patterns(own)}
     except PatternsInvalid:
-        return {}  # the diagnosis says so itself
+        return {}  # the diagnosis itself reports that
 
 
 def check(paths: tuple[Path, ...]) -> Iterator[PatternFileCheck]:
-    """Check pattern files, with the examples of every rule."""
+    """Check pattern files, including the examples of every pattern."""
     for path in paths:
         try:
             yield PatternFileCheck(str(path), len(read_patterns(path)))
@@ -101,19 +101,19 @@ def check(paths: tuple[Path, ...]) -> Iterator[PatternFileCheck]:
 
 
 def in_use(own: Path | None) -> tuple[Path, ...]:
-    """Return the pattern files in use, the user's first."""
+    """Return the pattern files in use, the user's own first."""
     return (*((own,) if own else ()), shipped_patterns_path())
 
 
 def test_on_log(path: str, own: Path | None) -> PatternTestResult:
-    """Try all rules on a log.
+    """Test all patterns on a log.
 
     Raises:
         PatternsInvalid: a pattern file has faults.
-        JobmonError: the log can't be read.
+        JobmonError: the log cannot be read.
     """
     rules = load_patterns(own)
-    part = read_tail(path, _READ_AT_MOST)
+    part = read_tail(path, _MAX_BYTES)
     if part.problem:
         raise JobmonError(f"{path} {part.problem}")
     lines = LogLines([part.excerpt])
@@ -123,11 +123,11 @@ def test_on_log(path: str, own: Path | None) -> PatternTestResult:
     for finding in found:
         by_line.setdefault(finding.position, []).append(finding.pattern)
     hits = (
-        Hit(_shown(lines[position]), tuple(by_line[position]), position in claimed)
+        Hit(_redacted(lines[position]), tuple(by_line[position]), position in claimed)
         for position in sorted(by_line)
     )
     return PatternTestResult(tuple(hits), explain_files(SlurmEvidence(), [path], own), part.complete)
 
 
-def _shown(line: Line) -> Line:
+def _redacted(line: Line) -> Line:
     return replace(line, text=redacted(line.text))

@@ -1,4 +1,4 @@
-"""Bringing monitors back, and sending them away."""
+"""Use case: restart the monitors that are provably gone."""
 
 from __future__ import annotations
 
@@ -21,86 +21,87 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.lifecycle.start import MonitorStarter
 
-_STAY_STEP_S = 5.0
+_CHECK_INTERVAL_S = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class RecoveryResult:
-    """What was done about one job, in words."""
+    """What was done for one job or file."""
 
     subject: str
     action: str
-    acted: bool = True  # False: there was nothing to do, and nothing was done
+    acted: bool = True  # False: nothing was changed
 
 
 @dataclass(frozen=True, slots=True)
 class RecoverJobs:
-    """Finds monitors that are provably gone and starts them again."""
+    """Restarts monitors that are provably gone."""
 
     ctx: Context
     starter: MonitorStarter
 
     def recover(self) -> Iterator[RecoveryResult]:
-        """Restart what died, leave alone what lives; yield what was done, job by job.
+        """Restart dead monitors, leave live ones alone; yield a result for each job.
 
         Raises:
-            AlreadyWatched: another one is doing just that.
-            StorageFailed: the disk refused, or the new monitor did not start.
+            AlreadyWatched: another `jobmon recover` is running.
+            StorageFailed: a file cannot be written, or the new monitor did not start.
         """
         with try_lock(self.ctx.home.monitors / "recover.lock") as mine:
             if not mine:
-                raise AlreadyWatched("another `jobmon recover` is at work; this one did nothing")
-            for path, what in self.ctx.home.clean_up():
-                yield RecoveryResult(path.name, what)
+                raise AlreadyWatched("another `jobmon recover` is running; nothing was done")
+            for path, action in self.ctx.home.clean_up():
+                yield RecoveryResult(path.name, action)
             yield from self._recover()
 
     def _recover(self) -> Iterator[RecoveryResult]:
         try:
             config = self.ctx.configuration()
         except ConfigInvalid as error:
-            config = Config()  # no channel is configured as far as one can tell: nothing is reopened
+            config = Config()  # without a valid configuration no message is sent again
             faults = "; ".join(error.faults)
-            yield RecoveryResult(error.source, f"not usable, and messages wait for it: {faults}", acted=False)
+            yield RecoveryResult(error.source, f"invalid, so messages are not sent: {faults}", acted=False)
         orphans: dict[str, RecoveryResult] = {}
-        for found in list_jobs(self.ctx):
-            if isinstance(found, Unreadable):
-                yield RecoveryResult(found.path.name, f"left alone: {found.why}", acted=False)
-            elif away := self._away(found):
-                yield RecoveryResult(name_of(found.job), away, acted=False)
-            elif why := self._why_orphaned(found, config):
-                if obstacle := self.ctx.blocking_file(found.job.id):
-                    yield RecoveryResult(name_of(found.job), f"left alone: {obstacle}", acted=False)
+        for status in list_jobs(self.ctx):
+            if isinstance(status, Unreadable):
+                yield RecoveryResult(status.path.name, f"skipped: {status.why}", acted=False)
+            elif reason := self._skipped_because(status):
+                yield RecoveryResult(name_of(status.job), reason, acted=False)
+            elif action := self._recovery_action(status, config):
+                if reason := self.ctx.blocking_file(status.job.id):
+                    yield RecoveryResult(name_of(status.job), f"skipped: {reason}", acted=False)
                 else:
-                    orphans[found.job.id] = RecoveryResult(name_of(found.job), why)
-            elif found.health is not Health.DONE:
-                yield RecoveryResult(name_of(found.job), _left_alone(found), acted=False)
+                    orphans[status.job.id] = RecoveryResult(name_of(status.job), action)
+            elif status.health is not Health.DONE:
+                yield RecoveryResult(name_of(status.job), _still_monitored(status), acted=False)
         if orphans:
             yield from self._adopt(orphans)
 
-    def _away(self, found: JobStatus) -> str:
-        """Return why a job is not for this machine to take up: it runs on a cluster that is not ours."""
-        job = found.job
-        if job.remote or not job.cluster or found.health not in (Health.DEAD, Health.STALE):
+    def _skipped_because(self, status: JobStatus) -> str:
+        """Return why this host cannot monitor a job: it runs on another cluster. Empty if it can."""
+        job = status.job
+        if job.remote or not job.cluster or status.health not in (Health.DEAD, Health.STALE):
             return ""
-        here = self.ctx.cluster_name(job.backend).get()
-        if here in ("", job.cluster):
+        cluster = self.ctx.cluster_name(job.backend).get()
+        if cluster in ("", job.cluster):
             return ""
-        return f"left alone: it runs on cluster {job.cluster}, and this machine talks to {here}"
+        return f"skipped: it runs on cluster {job.cluster}, but this host uses cluster {cluster}"
 
-    def _why_orphaned(self, found: JobStatus, config: Config) -> str:
-        """Return why a job needs a monitor, as what is then done about it; empty where it needs none."""
-        match found.health:
+    def _recovery_action(self, status: JobStatus, config: Config) -> str:
+        """Return what a new monitor for this job means for the user; empty if it needs none."""
+        match status.health:
             case Health.DEAD:
-                return "its monitor was gone; watched again"
+                return "its monitor was dead; restarted"
             case Health.STALE:
-                return f"its monitor on {_host(found)} gave no sign for long; watched again, from here"
-            case Health.DONE if self._reopen(found.job, config):
-                return "its message was given up; sent to the webhook that is configured now"
+                host = status.owner.host if status.owner else "another host"
+                return f"its monitor on {host} has been silent for too long; restarted on this host"
+            case Health.DONE if self._reopen(status.job, config):
+                return "its message had been given up; sending it to the webhook configured now"
             case _:
                 return ""
 
     def _reopen(self, job: WatchedJob, config: Config) -> bool:
-        """Owe again what a dead channel refused, where another one is configured now."""
+        """Queue again what a dead channel refused, if another channel is configured now."""
         outbox = tuple(reopen(entry, config, self.ctx.dead_channels) for entry in job.outbox)
         if job.unwatched_s is not None or outbox == job.outbox:
             return False
@@ -108,35 +109,31 @@ class RecoverJobs:
         return True
 
     def _adopt(self, orphans: dict[str, RecoveryResult]) -> Iterator[RecoveryResult]:
-        """Hand the orphans to as few new monitors as can hold them."""
-        held: set[str] = set()
+        """Start as few monitors as can hold the jobs without one."""
+        adopted: set[str] = set()
         job_ids = list(orphans)
         for first in range(0, len(job_ids), MAX_JOBS):
             with suppress(AlreadyWatched):
-                held |= set(self.starter.start(job_ids[first : first + MAX_JOBS]))
-        for job_id, finding in orphans.items():
-            if job_id in held:
-                yield finding
+                adopted |= set(self.starter.start(job_ids[first : first + MAX_JOBS]))
+        for job_id, result in orphans.items():
+            if job_id in adopted:
+                yield result
             else:
-                taken = "left alone: another monitor took it up meanwhile"
-                yield RecoveryResult(finding.subject, taken, acted=False)
+                action = "skipped: another monitor adopted it in the meantime"
+                yield RecoveryResult(result.subject, action, acted=False)
 
 
 def wait_for_monitors(ctx: Context) -> None:
-    """Return when no monitor lives on this host any more: what started us would end them with us."""
-    while any(isinstance(found, JobStatus) and found.health is Health.ALIVE for found in list_jobs(ctx)):
-        ctx.clock.wait(_STAY_STEP_S)
+    """Return when no monitor is alive on this host; a Slurm job that exits earlier would kill them."""
+    while any(isinstance(each, JobStatus) and each.health is Health.ALIVE for each in list_jobs(ctx)):
+        ctx.clock.wait(_CHECK_INTERVAL_S)
 
 
 def name_of(job: WatchedJob) -> str:
-    """Return what a job is called in a line about it."""
+    """Return the job id and name for a line about the job."""
     return f"{job.ref} {job.name}".rstrip()
 
 
-def _host(found: JobStatus) -> str:
-    return found.owner.host if found.owner else "another host"
-
-
-def _left_alone(found: JobStatus) -> str:
-    where = f"monitor {found.owner.pid} on {found.owner.host}" if found.owner else "its monitor"
-    return f"left alone: {where} is {'alive' if found.health is Health.ALIVE else 'alive elsewhere'}"
+def _still_monitored(status: JobStatus) -> str:
+    monitor = f"monitor {status.owner.pid} on {status.owner.host}" if status.owner else "its monitor"
+    return f"skipped: {monitor} is alive"

@@ -1,4 +1,4 @@
-"""Taking on jobs that were submitted otherwise: waiting, running, or over."""
+"""Use case: watch a job not submitted through jobmon, whether pending, running or ended."""
 
 from __future__ import annotations
 
@@ -21,24 +21,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class WatchJob:
-    """Attaches monitors to jobs that the scheduler knows already."""
+    """Starts monitors for jobs that the scheduler already knows."""
 
     submit_job: SubmitJob
 
     def watch(self, ref: JobRef, backend: str | None, logs: LogPaths) -> None:
-        """Attach a monitor to a job that waits, runs, or is over.
+        """Start a monitor for a job.
 
         Raises:
-            AlreadyWatched: somebody watches it.
+            AlreadyWatched: a monitor watches it already.
             UnknownJob: the scheduler does not know it.
-            SchedulerUnavailable: the scheduler can't be asked now.
+            SchedulerUnavailable: the scheduler does not answer.
         """
         name = backend or self.submit_job.ctx.configuration().backend
-        with lock(self.submit_job.ctx.home.monitors / "watch.lock"):  # two at once would both find nobody
-            self._attach(ref, name, logs)
+        with lock(
+            self.submit_job.ctx.home.monitors / "watch.lock"
+        ):  # two commands at once would start two monitors
+            self._register(ref, name, logs)
 
-    def _attach(self, ref: JobRef, name: str, logs: LogPaths) -> None:
-        self._refuse_second(ref, name)
+    def _register(self, ref: JobRef, name: str, logs: LogPaths) -> None:
+        self._refuse_if_watched(ref, name)
         known = _look_up(self.submit_job.ctx.scheduler(name), ref)
         job = WatchedJob(
             id=state_id(name, ref),
@@ -55,37 +57,33 @@ class WatchJob:
         self.submit_job.ctx.store.save(job)
         self.submit_job.start(job)
 
-    def _refuse_second(self, ref: JobRef, backend: str) -> None:
+    def _refuse_if_watched(self, ref: JobRef, backend: str) -> None:
         for job in self.submit_job.ctx.store.find(ref):
             if job.closed or job.backend != backend or job.remote or job.watched_part not in ("", ref.key):
                 continue
-            found = job_status(self.submit_job.ctx, job)
-            if found.health is Health.DEAD:
-                raise AlreadyWatched(f"the monitor of job {job.ref} is DEAD; `jobmon recover` restarts it")
-            by = f" by monitor {found.owner.pid} on {found.owner.host}" if found.owner else ""
-            raise AlreadyWatched(
-                f"job {job.ref} is watched already{by}; `jobmon show {job.ref}` tells what is known"
-            )
+            status = job_status(self.submit_job.ctx, job)
+            if status.health is Health.DEAD:
+                raise AlreadyWatched(f"the monitor of job {job.ref} is dead; `jobmon recover` restarts it")
+            monitor = f" by monitor {status.owner.pid} on {status.owner.host}" if status.owner else ""
+            raise AlreadyWatched(f"job {job.ref} is already watched{monitor}; see `jobmon show {job.ref}`")
 
 
 def _look_up(scheduler: Scheduler, ref: JobRef) -> Record | AccountingRow:
-    """Find a job, in slurmctld's memory or in accounting."""
+    """Find a job in the controller's memory, else in accounting."""
     record = scheduler.ask_record(ref.job_id)
     if isinstance(record, tuple):
-        found = [each for each in record if _is_part(each, ref)]
-        if found:
-            return found[0]
-    ledger = scheduler.ask_accounting([ref.job_id])
-    if isinstance(ledger, RawAnswer):
-        rows = [row for row in scheduler.read_accounting(ledger.text, ref.job_id) if _is_part(row, ref)]
+        records = [each for each in record if _is_part(each, ref)]
+        if records:
+            return records[0]
+    accounting = scheduler.ask_accounting([ref.job_id])
+    if isinstance(accounting, RawAnswer):
+        rows = [row for row in scheduler.read_accounting(accounting.text, ref.job_id) if _is_part(row, ref)]
         if rows:
             return rows[-1]
-    silent = [answer.why for answer in (record, ledger) if isinstance(answer, Unreachable)]
-    if silent:
-        raise SchedulerUnavailable(f"job {ref} can't be looked up now: {'; '.join(silent)}; try again later")
-    raise UnknownJob(
-        f"job {ref} is not known: neither squeue nor sacct lists it; check the id with squeue --me"
-    )
+    errors = [answer.why for answer in (record, accounting) if isinstance(answer, Unreachable)]
+    if errors:
+        raise SchedulerUnavailable(f"job {ref} cannot be looked up now: {'; '.join(errors)}; try again later")
+    raise UnknownJob(f"unknown job {ref}: neither squeue nor sacct lists it; check the id with `squeue --me`")
 
 
 def _is_part(row: Record | AccountingRow, ref: JobRef) -> bool:
