@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 _BUG = 70  # EX_SOFTWARE of sysexits.h
 _INTERRUPTED = 130  # the exit code of a shell for SIGINT
 _CLOSED_PIPE = 141  # for SIGPIPE
-_FULL = (errno.ENOSPC, errno.EDQUOT)
+_DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+_MISSING_PACKAGE = 78  # EX_CONFIG
+# packages on PyPI whose modules have another name
+_PACKAGES = {"ahocorasick_rs": "ahocorasick-rs", "daemon": "python-daemon", "re2": "google-re2"}
 
 
 class UsageError(JobmonError):
@@ -60,8 +63,12 @@ def _exit_code(command: Callable[[], int]) -> int:
 
 
 def _report_unexpected(error: Exception) -> int:
-    """Report an exception that no command handles: a full disk, or a bug."""
-    if isinstance(error, OSError) and error.errno in _FULL:
+    """Report an exception that no command handles: a missing package, a full disk, or a bug."""
+    if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("jobmon"):
+        module = error.name.partition(".")[0]
+        say(f"the Python package {_PACKAGES.get(module, module)} is missing; `pip install .` installs it")
+        return _MISSING_PACKAGE
+    if isinstance(error, OSError) and error.errno in _DISK_FULL:
         streams.abandon(sys.stdout)  # it may be on the full disk
         say(f"{error.filename or 'the output'} cannot be written: {error.strerror}")
         return StorageFailed.exit_code

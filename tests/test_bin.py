@@ -1,0 +1,41 @@
+"""jobmon straight from a checkout: ``bin/jobmon``, and Python without the packages that jobmon needs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+def run(*argv: str, cwd: Path, path: str = "") -> subprocess.CompletedProcess[str]:
+    environ = {**os.environ, "PATH": f"{path}:{os.environ['PATH']}" if path else os.environ["PATH"]}
+    return subprocess.run(argv, cwd=cwd, env=environ, capture_output=True, text=True, check=False)
+
+
+def test_adding_bin_to_the_path_is_enough_to_run_jobmon_from_a_checkout(tmp_path: Path) -> None:
+    done = run("jobmon", "status", cwd=tmp_path, path=str(CHECKOUT / "bin"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("jobmon watches no job")
+
+
+def test_bin_jobmon_works_through_a_link_and_adds_nothing_to_the_environment(tmp_path: Path) -> None:
+    (tmp_path / "jobmon").symlink_to(CHECKOUT / "bin" / "jobmon")
+    script = tmp_path / "job.sh"
+    script.write_text("#!/bin/sh\nenv\n", encoding="utf-8")
+    done = run(
+        str(tmp_path / "jobmon"), "submit", "--backend", "local", "--export=ALL", "job.sh", cwd=tmp_path
+    )
+    assert done.returncode == 0, done.stderr
+    log = tmp_path / f"slurm-{done.stdout.split()[-1]}.out"
+    while "JOBMON_HOME" not in (log.read_text(encoding="utf-8") if log.exists() else ""):
+        continue
+    assert "PYTHONPATH" not in log.read_text(encoding="utf-8")
+
+
+def test_a_missing_package_is_named_with_what_to_do() -> None:
+    done = run(sys.executable, "-S", "-m", "jobmon", "status", cwd=CHECKOUT)
+    assert done.returncode == 78
+    assert done.stderr == "jobmon: the Python package tabulate is missing; `pip install .` installs it\n"
