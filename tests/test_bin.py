@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.support.waiting import eventually
+
 CHECKOUT = Path(__file__).resolve().parents[1]
 
 
@@ -22,16 +24,13 @@ def test_adding_bin_to_the_path_is_enough_to_run_jobmon_from_a_checkout(tmp_path
 
 
 def test_bin_jobmon_works_through_a_link_and_adds_nothing_to_the_environment(tmp_path: Path) -> None:
-    (tmp_path / "jobmon").symlink_to(CHECKOUT / "bin" / "jobmon")
+    (tmp_path / "link").symlink_to(CHECKOUT / "bin" / "jobmon")
     script = tmp_path / "job.sh"
     script.write_text("#!/bin/sh\nenv\n", encoding="utf-8")
-    done = run(
-        str(tmp_path / "jobmon"), "submit", "--backend", "local", "--export=ALL", "job.sh", cwd=tmp_path
-    )
+    done = run(str(tmp_path / "link"), "submit", "--backend", "local", "--export=ALL", "job.sh", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     log = tmp_path / f"slurm-{done.stdout.split()[-1]}.out"
-    while "JOBMON_HOME" not in (log.read_text(encoding="utf-8") if log.exists() else ""):
-        continue
+    eventually(lambda: log.exists() and "JOBMON_HOME" in log.read_text(encoding="utf-8"))
     assert "PYTHONPATH" not in log.read_text(encoding="utf-8")
 
 
