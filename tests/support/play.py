@@ -24,7 +24,8 @@ from jobmon_core.domain.slurm.job_ids import parse_listed
 from jobmon_core.domain.slurm.rows import AccountingRow, Disabled, NotListed, QueueRow, Record, Unreachable
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.tracking.apply_accounting import apply_accounting
-from jobmon_core.domain.tracking.apply_queue import apply_queue, apply_record, mark_answered, mark_unreachable
+from jobmon_core.domain.tracking.apply_queue import apply_queue, mark_answered, mark_unreachable
+from jobmon_core.domain.tracking.apply_record import apply_record
 from jobmon_core.domain.tracking.model import End, WatchedJob
 from jobmon_core.domain.tracking.policy import Policy
 
@@ -54,7 +55,7 @@ def record(listed: str, word: str, exit_code: int = 0, signal: int = 0) -> Recor
     )
 
 
-def ledger(listed: str, words: str, exit_code: int = 0, submit_s: int = 1_000_000) -> AccountingRow:
+def sacct_row(listed: str, words: str, exit_code: int = 0, submit_s: int = 1_000_000) -> AccountingRow:
     """A row of sacct."""
     ref, waiting = parse_listed(listed)
     by = int(words.rpartition(" by ")[2]) if " by " in words else None
@@ -143,7 +144,7 @@ class Play:
     def _decide(self) -> Play:
         self.job, self.actions = decide(self.job, self.policy, self.now_s)
         if NotifyOutage() in self.actions and may_notify(
-            self.notice, self.policy, self.now_s, teller_watches=True
+            self.notice, self.policy, self.now_s, reporter_is_active=True
         ):
             self.job, self.notice = (
                 with_outage_message(self.job, "login1", self.now_s),

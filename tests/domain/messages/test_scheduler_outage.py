@@ -14,7 +14,7 @@ from jobmon_core.domain.delivery.outbox import Message, Tone
 from jobmon_core.domain.messages.scheduler_outage import OutageNotice, current_outage, may_notify
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.policy import Policy
-from tests.support.play import START_S, Play, ledger, record, row
+from tests.support.play import START_S, Play, record, row, sacct_row
 
 MINUTE_S = 60.0
 HALF_HOUR_S = 1800.0
@@ -104,13 +104,13 @@ class TestTheAllClear:
 
     def test_comes_after_the_warning_and_before_the_end_that_is_told_as_usual(self) -> None:
         play = away(running(), 40).later(MINUTE_S).queue(row("12", "FAILED"))
-        play.record(record("12", "FAILED", exit_code=3)).later(3).accounting(ledger("12", "FAILED", 3))
+        play.record(record("12", "FAILED", exit_code=3)).later(3).accounting(sacct_row("12", "FAILED", 3))
         assert tones(play) == [Tone.ATTENTION, Tone.RESOLVED, Tone.FAILURE]
         assert play.end().exit_code == 3
 
     def test_is_waited_for_although_the_job_ended_meanwhile(self) -> None:
         play = running().later(30).queue().record()
-        away(play, 31).accounting(ledger("12", "FAILED", 3))
+        away(play, 31).accounting(sacct_row("12", "FAILED", 3))
         assert play.end().outcome is Outcome.FAILURE
         delivered(play).later(MINUTE_S).queue_down()
         assert Finish() not in play.actions
@@ -153,7 +153,7 @@ class TestAccountingThatIsAway:
         play = self.gone(60)
         assert (play.job.ended, tones(play)) == (False, [Tone.ATTENTION])
         assert told(play)[0].evidence == ("no database",)
-        play.later(MINUTE_S).accounting(ledger("12", "COMPLETED"))
+        play.later(MINUTE_S).accounting(sacct_row("12", "COMPLETED"))
         assert tones(play) == [Tone.ATTENTION, Tone.SUCCESS, Tone.RESOLVED]
         assert [message.route for message in told(play)] == [Route.ERROR, Route.SUCCESS, Route.ERROR]
 
@@ -170,26 +170,26 @@ class TestAccountingThatIsAway:
         play = self.gone(40)
         away(play, 60).later(MINUTE_S).queue().accounting_down()
         assert tones(play) == [Tone.ATTENTION]
-        play.later(MINUTE_S).accounting(ledger("12", "TIMEOUT"))
+        play.later(MINUTE_S).accounting(sacct_row("12", "TIMEOUT"))
         assert tones(play) == [Tone.ATTENTION, Tone.RESOLVED, Tone.FAILURE]
 
 
 class TestWhoMayTell:
     @pytest.mark.parametrize("watches", [True, False])
     def test_the_first(self, watches: bool) -> None:  # noqa: FBT001
-        assert may_notify(OutageNotice(), POLICY, START_S, teller_watches=watches)
+        assert may_notify(OutageNotice(), POLICY, START_S, reporter_is_active=watches)
 
     def test_another_one_where_the_teller_is_watched_no_more(self) -> None:
-        assert not may_notify(OutageNotice("t-13"), POLICY, START_S, teller_watches=True)
-        assert may_notify(OutageNotice("t-13"), POLICY, START_S, teller_watches=False)
+        assert not may_notify(OutageNotice("t-13"), POLICY, START_S, reporter_is_active=True)
+        assert may_notify(OutageNotice("t-13"), POLICY, START_S, reporter_is_active=False)
 
     def test_nobody_shortly_after_an_all_clear(self) -> None:
         over = OutageNotice("t-13", over_s=START_S)
-        assert not may_notify(over, POLICY, START_S + HALF_HOUR_S - 1, teller_watches=True)
-        assert may_notify(over, POLICY, START_S + HALF_HOUR_S, teller_watches=True)
+        assert not may_notify(over, POLICY, START_S + HALF_HOUR_S - 1, reporter_is_active=True)
+        assert may_notify(over, POLICY, START_S + HALF_HOUR_S, reporter_is_active=True)
 
     def test_anybody_where_the_clock_was_set_back_since_then(self) -> None:
-        assert may_notify(OutageNotice("t-13", over_s=START_S), POLICY, START_S - 1, teller_watches=True)
+        assert may_notify(OutageNotice("t-13", over_s=START_S), POLICY, START_S - 1, reporter_is_active=True)
 
 
 _STEPS = st.lists(
@@ -214,7 +214,7 @@ def test_warnings_and_all_clears_take_turns_and_nothing_is_called_a_success(step
             case "record gone":
                 play.record()
             case "ledger":
-                play.accounting(ledger("12", "RUNNING"))
+                play.accounting(sacct_row("12", "RUNNING"))
             case _:
                 play.accounting_down()
     calls = [message for message in told(play) if "/outage-" in message.id]

@@ -13,7 +13,7 @@ from jobmon_core.domain.delivery.outbox import Tone
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import Source
 from jobmon_core.domain.tracking.policy import Policy
-from tests.support.play import START_S, Play, ledger, record, row
+from tests.support.play import START_S, Play, record, row, sacct_row
 
 
 def test_a_completed_job_is_told_once_on_the_success_channel() -> None:
@@ -21,7 +21,7 @@ def test_a_completed_job_is_told_once_on_the_success_channel() -> None:
     assert play.asks_record()
     play.record(record("12", "COMPLETED")).later(3)
     assert play.asks_accounting()
-    play.accounting(ledger("12", "COMPLETED"))
+    play.accounting(sacct_row("12", "COMPLETED"))
     assert play.job.outcome is Outcome.SUCCESS
     (entry,) = play.job.outbox
     assert entry.message.route is Route.SUCCESS
@@ -51,7 +51,7 @@ def test_leaving_the_queue_alone_is_no_end() -> None:
 
 def test_a_job_that_left_the_queue_is_judged_by_accounting() -> None:
     play = Play().queue(row("12", "RUNNING")).later(30).queue().record().later(3)
-    play.accounting(ledger("12", "FAILED", exit_code=3))
+    play.accounting(sacct_row("12", "FAILED", exit_code=3))
     end = play.end()
     assert (end.outcome, end.source, end.exit_code) == (Outcome.FAILURE, Source.ACCOUNTING, 3)
     assert not end.exit_code_exact
@@ -59,7 +59,7 @@ def test_a_job_that_left_the_queue_is_judged_by_accounting() -> None:
 
 def test_the_true_exit_code_comes_from_slurmctld() -> None:
     play = Play().queue(row("12", "FAILED")).record(record("12", "FAILED", exit_code=137)).later(3)
-    play.accounting(ledger("12", "FAILED", exit_code=9))
+    play.accounting(sacct_row("12", "FAILED", exit_code=9))
     assert play.end().exit_code == 137
     assert play.end().exit_code_exact
 
@@ -72,7 +72,7 @@ def test_accounting_that_lags_is_asked_again_with_growing_waits() -> None:
         while not play.asks_accounting():
             play.later(1)
         waits.append(play.now_s - before)
-        play.accounting(ledger("12", "RUNNING"))
+        play.accounting(sacct_row("12", "RUNNING"))
     assert not play.job.ended
     assert waits == sorted(waits)
     assert waits[0] < waits[-1]
@@ -80,7 +80,7 @@ def test_accounting_that_lags_is_asked_again_with_growing_waits() -> None:
 
 def test_an_accounting_row_that_still_runs_is_no_end() -> None:
     play = Play().queue(row("12", "RUNNING")).later(30).queue().record().later(3)
-    play.accounting(ledger("12", "RUNNING"))
+    play.accounting(sacct_row("12", "RUNNING"))
     assert not play.job.ended
 
 
@@ -98,7 +98,7 @@ def test_an_accounting_that_is_down_for_an_hour_makes_no_unknown_outcome() -> No
     for _ in range(120):
         play.later(30).queue().accounting_down()
     assert not play.job.ended
-    play.later(5).accounting(ledger("12", "COMPLETED"))
+    play.later(5).accounting(sacct_row("12", "COMPLETED"))
     assert play.job.outcome is Outcome.SUCCESS
 
 
@@ -125,14 +125,14 @@ def test_an_end_that_squeue_shows_waits_for_accounting_only_for_its_grace() -> N
 
 def test_who_cancelled_is_learnt_from_accounting() -> None:
     play = Play().queue(row("12", "CANCELLED")).record(record("12", "CANCELLED")).later(3)
-    play.accounting(ledger("12", "CANCELLED by 1000"))
+    play.accounting(sacct_row("12", "CANCELLED by 1000"))
     assert play.end().cancelled_by == 1000
     assert play.job.outbox[0].message.tone is Tone.CANCELLED
 
 
 def test_a_node_failure_that_requeues_the_job_is_no_end() -> None:
     play = Play().queue(row("12", "RUNNING")).later(30).queue(row("12", "NODE_FAIL"))
-    play.record(record("12", "NODE_FAIL")).later(3).accounting(ledger("12", "NODE_FAIL"))
+    play.record(record("12", "NODE_FAIL")).later(3).accounting(sacct_row("12", "NODE_FAIL"))
     assert not play.job.ended
     play.later(27).queue(row("12", "PENDING", "BeginTime", submit_s=1_000_050))
     assert not play.job.ended
@@ -140,26 +140,26 @@ def test_a_node_failure_that_requeues_the_job_is_no_end() -> None:
     play.later(30).queue(row("12", "COMPLETED", submit_s=1_000_050)).record(record("12", "COMPLETED")).later(
         3
     )
-    play.accounting(ledger("12", "NODE_FAIL"), ledger("12", "COMPLETED", submit_s=1_000_050))
+    play.accounting(sacct_row("12", "NODE_FAIL"), sacct_row("12", "COMPLETED", submit_s=1_000_050))
     assert play.job.outcome is Outcome.SUCCESS
     assert len(play.job.outbox) == 1
 
 
 def test_a_node_failure_that_lasts_is_an_end() -> None:
     play = Play().queue(row("12", "NODE_FAIL")).record(record("12", "NODE_FAIL")).later(3)
-    play.accounting(ledger("12", "NODE_FAIL")).later(27).queue(row("12", "NODE_FAIL"))
+    play.accounting(sacct_row("12", "NODE_FAIL")).later(27).queue(row("12", "NODE_FAIL"))
     assert play.end().outcome is Outcome.FAILURE
 
 
 def test_an_older_run_in_accounting_proves_nothing_about_the_present_one() -> None:
     play = Play().queue(row("12", "RUNNING", submit_s=1_000_050)).later(30).queue().record().later(3)
-    play.accounting(ledger("12", "COMPLETED", submit_s=1_000_000))
+    play.accounting(sacct_row("12", "COMPLETED", submit_s=1_000_000))
     assert not play.job.ended
 
 
 def test_requeued_in_accounting_is_no_end() -> None:
     play = Play().queue(row("12", "RUNNING")).later(30).queue().record().later(3)
-    play.accounting(ledger("12", "REQUEUED", exit_code=77))
+    play.accounting(sacct_row("12", "REQUEUED", exit_code=77))
     assert not play.job.ended
 
 
@@ -176,12 +176,12 @@ def test_completing_hides_the_end_and_is_none() -> None:
 
 def test_completed_with_a_bad_exit_code_is_no_success() -> None:
     play = Play().queue(row("12", "COMPLETED")).record(record("12", "COMPLETED", exit_code=1)).later(3)
-    play.accounting(ledger("12", "COMPLETED", exit_code=1))
+    play.accounting(sacct_row("12", "COMPLETED", exit_code=1))
     assert play.job.outcome is Outcome.FAILURE
 
 
 def test_a_job_that_was_over_before_it_was_watched_is_judged_by_accounting() -> None:
-    play = Play().queue().record().later(3).accounting(ledger("12", "COMPLETED"))
+    play = Play().queue().record().later(3).accounting(sacct_row("12", "COMPLETED"))
     assert play.job.outcome is Outcome.SUCCESS
 
 
@@ -206,7 +206,7 @@ def test_a_restart_that_no_look_at_the_queue_saw_is_learnt_from_the_record() -> 
     play = (
         Play().queue(row("12", "COMPLETED")).record(replace(record("12", "COMPLETED"), restarts=2)).later(3)
     )
-    play.accounting(ledger("12", "COMPLETED"))
+    play.accounting(sacct_row("12", "COMPLETED"))
     assert any(fact.name == "Restarts" for fact in play.job.outbox[0].message.fields)
 
 
@@ -229,14 +229,14 @@ def test_a_job_that_was_requeued_and_ended_unseen_ended_as_accounting_says() -> 
     play = Play().queue(row("12", "NODE_FAIL"))
     play.record(replace(record("12", "PENDING"), restarts=1)).later(7200)
     play.queue().record().later(600)
-    play.accounting(ledger("12", "COMPLETED"))
+    play.accounting(sacct_row("12", "COMPLETED"))
     assert play.end().outcome is Outcome.SUCCESS
 
 
 def test_a_job_cancelled_before_its_start_never_ran() -> None:
     play = Play().queue(replace(row("12", "PENDING"), nodes="")).later(30)
     play.queue(replace(row("12", "CANCELLED"), nodes="")).record(record("12", "CANCELLED")).later(3)
-    play.accounting(replace(ledger("12", "CANCELLED by 0"), start_s=1_000_009, end_s=1_000_009))
+    play.accounting(replace(sacct_row("12", "CANCELLED by 0"), start_s=1_000_009, end_s=1_000_009))
     assert (play.end().started_s, play.end().elapsed_s) == (None, None)
     assert play.job.outbox[0].message.summary == "It never started."
 
@@ -246,8 +246,10 @@ def test_a_requeued_job_cancelled_before_its_next_start_is_not_said_never_to_hav
     play = Play().queue(row("12", "RUNNING")).later(30)
     play.queue(replace(row("12", "PENDING", submit_s=again), nodes="")).later(30)
     play.queue(replace(row("12", "CANCELLED", submit_s=again), nodes="")).record(record("12", "CANCELLED"))
-    cancelled = ledger("12", "CANCELLED by 0", submit_s=again)
-    play.later(3).accounting(ledger("12", "REQUEUED"), replace(cancelled, start_s=again + 9, end_s=again + 9))
+    cancelled = sacct_row("12", "CANCELLED by 0", submit_s=again)
+    play.later(3).accounting(
+        sacct_row("12", "REQUEUED"), replace(cancelled, start_s=again + 9, end_s=again + 9)
+    )
     assert play.job.outbox[0].message.summary == "It had not started again."
 
 
@@ -276,7 +278,7 @@ def test_a_suspended_job_is_alive() -> None:
 
 def test_the_monitor_finishes_only_when_nothing_is_owed() -> None:
     play = Play().queue(row("12", "COMPLETED")).record(record("12", "COMPLETED")).later(3)
-    play.accounting(ledger("12", "COMPLETED"))
+    play.accounting(sacct_row("12", "COMPLETED"))
     assert Finish() not in play.actions
 
 
@@ -290,9 +292,9 @@ def test_a_cluster_without_accounting_is_not_asked_every_second() -> None:
 def test_an_older_job_of_the_same_id_proves_nothing() -> None:
     play = Play()
     play.job = replace(play.job, not_before_s=START_S - 86_400)
-    play.queue().record().later(3).accounting(ledger("12", "COMPLETED", submit_s=int(START_S) - 9_000_000))
+    play.queue().record().later(3).accounting(sacct_row("12", "COMPLETED", submit_s=int(START_S) - 9_000_000))
     assert not play.job.ended
-    play.later(10).accounting(ledger("12", "FAILED", 2))
+    play.later(10).accounting(sacct_row("12", "FAILED", 2))
     assert play.end().outcome is Outcome.FAILURE
 
 
@@ -311,10 +313,12 @@ def test_a_later_job_of_the_same_id_proves_nothing_about_the_one_that_slurm_lost
         play.later(30).queue(row("12", "COMPLETED", submit_s=again)).record(
             replace(record("12", "COMPLETED"), submit_s=again, restarts=0)
         )
-        play.accounting(ledger("12", "RUNNING"), ledger("12", "COMPLETED", submit_s=again))
+        play.accounting(sacct_row("12", "RUNNING"), sacct_row("12", "COMPLETED", submit_s=again))
         assert not play.job.ended
     for _ in range(30):
-        play.later(30).queue().accounting(ledger("12", "RUNNING"), ledger("12", "COMPLETED", submit_s=again))
+        play.later(30).queue().accounting(
+            sacct_row("12", "RUNNING"), sacct_row("12", "COMPLETED", submit_s=again)
+        )
     assert play.end().outcome is Outcome.UNKNOWN
     assert [entry.message.route for entry in play.job.outbox] == [Route.ERROR]
 
@@ -328,7 +332,7 @@ def test_a_later_job_of_the_same_id_is_looked_into_although_it_is_in_the_same_st
 def test_the_true_end_of_a_job_whose_id_went_to_another_comes_from_accounting() -> None:
     play = namesake(Play().queue(row("12", "RUNNING")).record(record("12", "RUNNING")))
     play.later(30).queue().record().later(3)
-    play.accounting(ledger("12", "NODE_FAIL"), ledger("12", "COMPLETED", submit_s=1_003_600))
+    play.accounting(sacct_row("12", "NODE_FAIL"), sacct_row("12", "COMPLETED", submit_s=1_003_600))
     play.later(60).queue()
     assert (play.end().state, play.end().outcome) == (JobState.NODE_FAIL, Outcome.FAILURE)
 
@@ -342,7 +346,7 @@ def test_a_job_that_slurm_lost_while_accounting_was_down_is_neither_ended_nor_a_
         play.later(60).queue().accounting_down()
     assert not play.job.ended
     for _ in range(30):
-        play.later(60).queue().accounting(ledger("12", "RUNNING"))
+        play.later(60).queue().accounting(sacct_row("12", "RUNNING"))
     assert play.end().outcome is Outcome.UNKNOWN
     assert "still calls it RUNNING" in play.end().why
 
@@ -356,7 +360,7 @@ def test_a_requeue_is_no_other_job_however_often() -> None:
         play.record(replace(record("12", "RUNNING"), restarts=run, submit_s=again))
     play.later(30).queue(row("12", "COMPLETED", submit_s=1_003_000))
     play.record(replace(record("12", "COMPLETED"), restarts=3, submit_s=1_003_000)).later(3)
-    play.accounting(ledger("12", "COMPLETED", submit_s=1_003_000))
+    play.accounting(sacct_row("12", "COMPLETED", submit_s=1_003_000))
     assert play.job.outcome is Outcome.SUCCESS
     assert play.job.tasks[""].restarts == 3
 
@@ -409,7 +413,7 @@ def test_no_sequence_of_answers_without_a_completed_makes_a_success(steps: list[
             case "record_gone":
                 play.record()
             case "ledger":
-                play.accounting(ledger("12", word))
+                play.accounting(sacct_row("12", word))
             case "ledger_down":
                 play.accounting_down()
             case "silent":

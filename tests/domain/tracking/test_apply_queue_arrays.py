@@ -10,7 +10,7 @@ from jobmon_core.domain.delivery.outbox import Tone
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.model import Source
 from jobmon_core.domain.tracking.policy import Policy
-from tests.support.play import Play, ledger, record, row
+from tests.support.play import Play, record, row, sacct_row
 
 
 def test_an_array_is_told_in_one_digest() -> None:
@@ -20,7 +20,11 @@ def test_an_array_is_told_in_one_digest() -> None:
     play.record(record("12_1", "COMPLETED"), record("12_2", "FAILED", 2), record("12_3", "FAILED", 2)).later(
         3
     )
-    play.accounting(ledger("12_1", "COMPLETED"), ledger("12_2", "FAILED", 2), ledger("12_3", "FAILED", 2))
+    play.accounting(
+        sacct_row("12_1", "COMPLETED"),
+        sacct_row("12_2", "FAILED", 2),
+        sacct_row("12_3", "FAILED", 2),
+    )
     (entry,) = play.job.outbox
     assert entry.message.route is Route.ERROR
     assert "2 failed" in entry.message.title
@@ -30,7 +34,7 @@ def test_an_array_is_told_in_one_digest() -> None:
 def test_an_array_can_be_told_task_by_task() -> None:
     play = Play(Policy(array_messages="each")).queue(row("12_1", "FAILED"), row("12_2", "COMPLETED"))
     play.record(record("12_1", "FAILED", 1), record("12_2", "COMPLETED")).later(3)
-    play.accounting(ledger("12_1", "FAILED", 1), ledger("12_2", "COMPLETED"))
+    play.accounting(sacct_row("12_1", "FAILED", 1), sacct_row("12_2", "COMPLETED"))
     assert sorted(entry.message.route for entry in play.job.outbox) == [Route.ERROR, Route.SUCCESS]
 
 
@@ -38,7 +42,7 @@ def test_an_array_with_waiting_tasks_has_not_ended() -> None:
     play = (
         Play().queue(row("12_[2]", "PENDING"), row("12_1", "COMPLETED")).record(record("12_1", "COMPLETED"))
     )
-    play.later(3).accounting(ledger("12_1", "COMPLETED"))
+    play.later(3).accounting(sacct_row("12_1", "COMPLETED"))
     assert play.job.tasks["1"].end is not None
     assert not play.job.ended
     assert not play.job.outbox
@@ -46,7 +50,7 @@ def test_an_array_with_waiting_tasks_has_not_ended() -> None:
 
 def test_an_array_cancelled_before_any_start_is_cancelled() -> None:
     play = Play().queue(row("12_[1-3%1]", "PENDING")).later(30).queue(row("12", "CANCELLED"))
-    play.record(record("12", "CANCELLED")).later(3).accounting(ledger("12_[1-3%1]", "CANCELLED by 0"))
+    play.record(record("12", "CANCELLED")).later(3).accounting(sacct_row("12_[1-3%1]", "CANCELLED by 0"))
     assert {key: play.end(key).outcome for key in "123"} == dict.fromkeys("123", Outcome.CANCELLED)
     assert len(play.job.outbox) == 1
 
@@ -61,7 +65,7 @@ def test_an_array_that_squeue_lists_as_cancelled_by_its_indices_is_cancelled() -
 
 def test_an_accounting_that_does_not_name_the_cancelled_tasks_yet_is_not_waited_for() -> None:
     play = Play().queue(row("12_[1-3]", "PENDING")).later(30).queue(row("12_[1-3]", "CANCELLED"))
-    play.record(record("12_[1-3]", "CANCELLED")).later(3).accounting(ledger("12", "CANCELLED by 7"))
+    play.record(record("12_[1-3]", "CANCELLED")).later(3).accounting(sacct_row("12", "CANCELLED by 7"))
     assert {play.end(key).cancelled_by for key in "123"} == {7}
 
 
@@ -69,7 +73,7 @@ def test_of_a_throttled_array_cancelled_half_way_the_rest_never_started() -> Non
     play = Play().queue(row("12_[2,4%1]", "PENDING"), row("12_1", "RUNNING")).later(30)
     play.queue(row("12_[2,4%1]", "CANCELLED"), row("12_1", "CANCELLED"))
     play.record(record("12_[2,4%1]", "CANCELLED"), record("12_1", "CANCELLED", signal=15)).later(3)
-    play.accounting(ledger("12_1", "CANCELLED by 0"), ledger("12_[2,4%1]", "CANCELLED by 0"))
+    play.accounting(sacct_row("12_1", "CANCELLED by 0"), sacct_row("12_[2,4%1]", "CANCELLED by 0"))
     assert sorted(play.job.tasks) == ["1", "2", "4"]
     (entry,) = play.job.outbox
     assert "3 cancelled" in entry.message.title
@@ -86,7 +90,7 @@ def test_a_task_that_its_array_lost_before_its_start_counts_as_cancelled() -> No
     play = Play(Policy(vanished_s=120)).queue(row("12_[2-3]", "PENDING"), row("12_1", "RUNNING")).later(30)
     for _ in range(8):
         play.queue(row("12_1", "RUNNING"), row("12_2", "RUNNING")).record(record("12_1", "RUNNING"))
-        play.accounting(ledger("12_1", "RUNNING"), ledger("12_2", "RUNNING")).later(30)
+        play.accounting(sacct_row("12_1", "RUNNING"), sacct_row("12_2", "RUNNING")).later(30)
     assert play.end("3").outcome is Outcome.CANCELLED
     assert play.end("3").source is Source.ARRAY
     assert play.job.tasks["1"].end is None
@@ -99,7 +103,7 @@ def test_a_deadline_shorter_than_the_wait_for_a_lost_task_does_not_make_its_outc
     play.later(30)
     for _ in range(3):
         play.queue(row("12_[2]", "PENDING"), row("12_1", "RUNNING")).record(record("12_1", "RUNNING"))
-        play.accounting(ledger("12_1", "RUNNING")).later(30)
+        play.accounting(sacct_row("12_1", "RUNNING")).later(30)
     assert play.end("3").outcome is Outcome.CANCELLED
 
 
@@ -108,7 +112,7 @@ def test_only_the_watched_task_of_an_array_counts() -> None:
     assert not play.job.ended
     play.later(30).queue(row("12_1", "FAILED"), row("12_2", "COMPLETED"))
     play.record(record("12_1", "FAILED"), record("12_2", "COMPLETED")).later(3).accounting(
-        ledger("12_2", "COMPLETED")
+        sacct_row("12_2", "COMPLETED")
     )
     assert play.job.outcome is Outcome.SUCCESS
     assert list(play.job.tasks) == ["2"]
@@ -124,7 +128,9 @@ def test_the_digest_shows_the_log_of_a_failed_task_rather_than_of_one_of_many_ca
     cancelled = [f"12_{index}" for index in range(1, 70)]
     play = Play().queue(*(row(task, "CANCELLED") for task in cancelled), row("12_70", "FAILED"))
     play.record(*(record(task, "CANCELLED") for task in cancelled), record("12_70", "FAILED", 3)).later(3)
-    play.accounting(*(ledger(task, "CANCELLED by 0") for task in cancelled), ledger("12_70", "FAILED", 3))
+    play.accounting(
+        *(sacct_row(task, "CANCELLED by 0") for task in cancelled), sacct_row("12_70", "FAILED", 3)
+    )
     assert play.job.tasks["70"].diagnosis is not None
     (entry,) = play.job.outbox
     assert entry.message.title.endswith(": 1 failed, 69 cancelled")
@@ -133,16 +139,20 @@ def test_the_digest_shows_the_log_of_a_failed_task_rather_than_of_one_of_many_ca
 def test_both_components_of_a_het_job_must_succeed() -> None:
     play = Play().queue(row("12+0", "COMPLETED"), row("12+1", "FAILED"))
     play.record(record("12+0", "COMPLETED"), record("12+1", "FAILED", 4)).later(3)
-    play.accounting(ledger("12+0", "COMPLETED"), ledger("12+1", "FAILED", 4))
+    play.accounting(sacct_row("12+0", "COMPLETED"), sacct_row("12+1", "FAILED", 4))
     assert play.job.outcome is Outcome.FAILURE
     assert len(play.job.outbox) == 1
 
 
 def test_an_array_that_was_over_before_it_was_watched_is_split_into_its_tasks() -> None:
     play = (
-        Play().queue().record().later(3).accounting(ledger("12_1", "COMPLETED"), ledger("12_2", "FAILED", 1))
+        Play()
+        .queue()
+        .record()
+        .later(3)
+        .accounting(sacct_row("12_1", "COMPLETED"), sacct_row("12_2", "FAILED", 1))
     )
-    play.later(3).accounting(ledger("12_1", "COMPLETED"), ledger("12_2", "FAILED", 1))
+    play.later(3).accounting(sacct_row("12_1", "COMPLETED"), sacct_row("12_2", "FAILED", 1))
     assert play.end("2").outcome is Outcome.FAILURE
     assert play.job.array_indices == "1-2"
 
@@ -184,7 +194,7 @@ def test_whatever_is_said_of_an_array_it_is_told_once_and_is_no_success_without_
             case "record":
                 play.record(*(record(*listed) for listed in listing))
             case "ledger":
-                play.accounting(*(ledger(*listed) for listed in listing))
+                play.accounting(*(sacct_row(*listed) for listed in listing))
             case "down":
                 play.queue_down()
             case _:
@@ -197,10 +207,10 @@ def test_whatever_is_said_of_an_array_it_is_told_once_and_is_no_success_without_
 def test_a_task_that_ended_before_the_array_was_watched_counts() -> None:
     play = Play().queue(row("12_2", "RUNNING")).later(30).queue(row("12_2", "COMPLETED"))
     play.record(record("12_2", "COMPLETED")).later(3)
-    play.accounting(ledger("12_1", "FAILED", 7), ledger("12_2", "COMPLETED"))
+    play.accounting(sacct_row("12_1", "FAILED", 7), sacct_row("12_2", "COMPLETED"))
     assert not play.job.outbox
     play.later(30).queue(row("12_2", "COMPLETED")).record(record("12_2", "COMPLETED")).later(3)
-    play.accounting(ledger("12_1", "FAILED", 7), ledger("12_2", "COMPLETED"))
+    play.accounting(sacct_row("12_1", "FAILED", 7), sacct_row("12_2", "COMPLETED"))
     assert play.job.outcome is Outcome.FAILURE
     assert play.end("1").exit_code == 7
 
@@ -217,7 +227,11 @@ def test_an_array_is_not_told_before_accounting_was_heard() -> None:
 
 def test_the_leftover_of_an_array_says_nothing_of_tasks_that_ran_unseen() -> None:
     play = Play().queue(row("12_[1-5%1]", "PENDING", "JobHeldUser")).later(600).queue(row("12", "CANCELLED"))
-    told = (ledger("12_1", "COMPLETED"), ledger("12_2", "FAILED", 9), ledger("12_[3-5%1]", "CANCELLED by 0"))
+    told = (
+        sacct_row("12_1", "COMPLETED"),
+        sacct_row("12_2", "FAILED", 9),
+        sacct_row("12_[3-5%1]", "CANCELLED by 0"),
+    )
     play.record().later(3).accounting(*told)
     outcomes = [play.end(key).outcome for key in "12345"]
     assert outcomes == [Outcome.SUCCESS, Outcome.FAILURE, *[Outcome.CANCELLED] * 3]
@@ -227,11 +241,11 @@ def test_accounting_that_lags_makes_no_cancellation_of_a_task_that_ran_unseen() 
     play = (
         Play().queue(row("12_[2]", "PENDING"), row("12_1", "COMPLETED")).record(record("12_1", "COMPLETED"))
     )
-    play.later(3).accounting(ledger("12_1", "COMPLETED")).later(60)
+    play.later(3).accounting(sacct_row("12_1", "COMPLETED")).later(60)
     for _ in range(5):
-        play.queue().record().accounting(ledger("12_1", "COMPLETED")).later(30)
+        play.queue().record().accounting(sacct_row("12_1", "COMPLETED")).later(30)
     assert play.job.tasks["2"].end is None
-    play.accounting(ledger("12_1", "COMPLETED"), ledger("12_2", "FAILED", 3, submit_s=1_000_000))
+    play.accounting(sacct_row("12_1", "COMPLETED"), sacct_row("12_2", "FAILED", 3, submit_s=1_000_000))
     assert play.end("2").outcome is Outcome.FAILURE
 
 
@@ -239,5 +253,5 @@ def test_the_watched_task_of_an_array_that_is_cancelled_while_it_waits_is_cancel
     play = Play(scope="3").queue(row("12_[2-3]", "PENDING"), row("12_1", "RUNNING")).later(60)
     for _ in range(25):
         play.queue(row("12_[2]", "PENDING"), row("12_1", "RUNNING")).record(record("12_1", "RUNNING"))
-        play.accounting(ledger("12_1", "RUNNING")).later(30)
+        play.accounting(sacct_row("12_1", "RUNNING")).later(30)
     assert (play.end("3").outcome, play.end("3").source) == (Outcome.CANCELLED, Source.ARRAY)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from jobmon_core.domain.tracking.clock_skew import clamp_to_now
-from tests.support.play import Play, ledger, record, row
+from tests.support.play import Play, record, row, sacct_row
 
 
 def test_a_clock_that_goes_on_changes_nothing() -> None:
@@ -17,7 +17,7 @@ def test_a_job_is_followed_on_after_the_clock_was_set_back() -> None:
     assert play.job.answered_s < play.now_s
     play.later(1).queue().record().later(3)
     assert play.asks_accounting()
-    play.accounting(ledger("12", "FAILED", 3))
+    play.accounting(sacct_row("12", "FAILED", 3))
     assert play.end().exit_code == 3
 
 
