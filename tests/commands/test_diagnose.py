@@ -78,8 +78,8 @@ def test_what_the_user_says_of_the_end_is_evidence(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("x", "--state", "bogus"), "'bogus' is no state of Slurm; ends are COMPLETED, FAILED"),
-        (("x", "--exit-code", "1:x"), "'1:x' is no exit code; expected N or N:SIGNAL"),
+        (("x", "--state", "bogus"), "'bogus' is not a Slurm job state; final states are COMPLETED, FAILED"),
+        (("x", "--exit-code", "1:x"), "'1:x' is not an exit code; expected N or N:SIGNAL"),
         (("12", "13"), "12 is no file; one job is diagnosed at a time"),
         (("ok.log", "12_3"), "12_3 is no file; one job is diagnosed at a time"),
         ((), "`jobmon diagnose --help` shows how it is used"),

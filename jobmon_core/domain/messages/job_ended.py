@@ -217,7 +217,7 @@ def _groups(ended: list[_EndedTask]) -> _Groups:
     for task, end in ended:
         if end.outcome is not Outcome.SUCCESS:
             label = task.diagnosis.title if task.diagnosis and task.diagnosis.cause else _end_label(end)
-            suffix = " before it started" if _never_started(end) else ""
+            suffix = " before starting" if _never_started(end) else ""
             groups.setdefault(f"{label}{suffix}", []).append((task, end))
     return sorted(groups.items(), key=lambda group: -len(group[1]))
 

@@ -172,11 +172,13 @@ def _conclude_without_evidence(task: Task, inquiry: EndInquiry, policy: Policy, 
 
 
 def _missing_evidence(inquiry: EndInquiry) -> str:
-    """Say why none of the sources proves an end."""
-    still = f" and still shows it as {inquiry.row.raw_state}" if inquiry.row else ""
+    """Say why no source proves an end."""
+    row = inquiry.row
     accounting = {
         AccountingStatus.DISABLED: "this cluster keeps no accounting",
         AccountingStatus.UNREACHABLE: "accounting (sacct) did not respond",
-        AccountingStatus.NO_RECORD: f"accounting (sacct) has no end for it{still}",
+        AccountingStatus.NO_RECORD: f"accounting (sacct) still shows it as {row.raw_state}"
+        if row
+        else "accounting (sacct) has no record of its end",
     }.get(inquiry.accounting, "")
-    return f"squeue no longer lists the job, scontrol does not know it, and {accounting}"
+    return f"the job left the queue, scontrol does not know it, and {accounting}"

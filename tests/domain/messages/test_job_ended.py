@@ -1,0 +1,66 @@
+"""The final message about a job or an array."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.tracking.policy import Policy
+from tests.support.play import Play, record, row, sacct_row
+
+
+def test_a_job_cancelled_before_its_start_never_started() -> None:
+    play = Play().queue(replace(row("12", "PENDING"), nodes="")).later(30)
+    play.queue(replace(row("12", "CANCELLED"), nodes="")).record(record("12", "CANCELLED")).later(3)
+    play.accounting(replace(sacct_row("12", "CANCELLED by 0"), start_s=1_000_009, end_s=1_000_009))
+    assert (play.end().started_s, play.end().elapsed_s) == (None, None)
+    assert play.job.outbox[0].message.summary == "It never started."
+
+
+def test_a_requeued_job_cancelled_before_its_next_start_did_not_start_again() -> None:
+    again = 1_000_050
+    play = Play().queue(row("12", "RUNNING")).later(30)
+    play.queue(replace(row("12", "PENDING", submit_s=again), nodes="")).later(30)
+    play.queue(replace(row("12", "CANCELLED", submit_s=again), nodes="")).record(record("12", "CANCELLED"))
+    cancelled = sacct_row("12", "CANCELLED by 0", submit_s=again)
+    play.later(3).accounting(
+        sacct_row("12", "REQUEUED"), replace(cancelled, start_s=again + 9, end_s=again + 9)
+    )
+    assert play.job.outbox[0].message.summary == "It was requeued but did not start again."
+
+
+def test_an_array_causes_one_digest() -> None:
+    play = Play().queue(row("12_[2-3%1]", "PENDING"), row("12_1", "RUNNING")).later(30)
+    assert play.job.array_indices == "1-3"
+    play.queue(row("12_1", "COMPLETED"), row("12_2", "FAILED"), row("12_3", "FAILED"))
+    play.record(record("12_1", "COMPLETED"), record("12_2", "FAILED", 2), record("12_3", "FAILED", 2)).later(
+        3
+    )
+    play.accounting(
+        sacct_row("12_1", "COMPLETED"),
+        sacct_row("12_2", "FAILED", 2),
+        sacct_row("12_3", "FAILED", 2),
+    )
+    (entry,) = play.job.outbox
+    assert entry.message.route is Route.ERROR
+    assert "2 failed" in entry.message.title
+    assert any("2-3" in fact.value for fact in entry.message.fields)
+
+
+def test_an_array_causes_one_message_per_task_if_configured() -> None:
+    play = Play(Policy(array_messages="each")).queue(row("12_1", "FAILED"), row("12_2", "COMPLETED"))
+    play.record(record("12_1", "FAILED", 1), record("12_2", "COMPLETED")).later(3)
+    play.accounting(sacct_row("12_1", "FAILED", 1), sacct_row("12_2", "COMPLETED"))
+    assert sorted(entry.message.route for entry in play.job.outbox) == [Route.ERROR, Route.SUCCESS]
+
+
+def test_the_digest_shows_a_failed_task_rather_than_one_of_many_cancelled_tasks() -> None:
+    cancelled = [f"12_{index}" for index in range(1, 70)]
+    play = Play().queue(*(row(task, "CANCELLED") for task in cancelled), row("12_70", "FAILED"))
+    play.record(*(record(task, "CANCELLED") for task in cancelled), record("12_70", "FAILED", 3)).later(3)
+    play.accounting(
+        *(sacct_row(task, "CANCELLED by 0") for task in cancelled), sacct_row("12_70", "FAILED", 3)
+    )
+    assert play.job.tasks["70"].diagnosis is not None
+    (entry,) = play.job.outbox
+    assert entry.message.title.endswith(": 1 failed, 69 cancelled")
