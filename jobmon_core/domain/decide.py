@@ -104,14 +104,7 @@ def _decide_about_open_job(job: WatchedJob, policy: Policy, now_s: float) -> tup
 
 
 def wake_s(job: WatchedJob, policy: Policy, last_queue_s: float, now_s: float) -> float:
-    """Return when the next action is due (Unix seconds).
-
-    Args:
-        job: the watched job.
-        policy: how long jobmon waits.
-        last_queue_s: when jobmon last checked the queue for this job (Unix seconds).
-        now_s: the current time (Unix seconds).
-    """
+    """Return when the next action is due; ``last_queue_s`` is the last queue check (both in Unix seconds)."""
     retries = [entry.next_try_s for entry in _next_per_route(job)]
     if job.closed and job.outage_s is None:
         return min(retries, default=last_queue_s)
@@ -121,16 +114,11 @@ def wake_s(job: WatchedJob, policy: Policy, last_queue_s: float, now_s: float) -
 
 
 def accounting_timeout_s(job: WatchedJob, policy: Policy, now_s: float, *, silent: bool) -> float:
-    """Return how long an accounting query may take (seconds), so that it delays no message.
+    """Return how long an accounting query that starts at ``now_s`` may take (seconds), to delay no message.
 
     A proved end waits for accounting only until its grace is over. There is no limit while a task lives,
     because no final message is due then, nor while an end can't be concluded without accounting.
-
-    Args:
-        job: the watched job.
-        policy: how long jobmon waits.
-        now_s: when the query starts (Unix seconds).
-        silent: whether accounting did not respond a moment ago, about any job.
+    ``silent`` means that accounting did not respond a moment ago, about any job.
     """
     if job.pending_indices or any(task.end is None and task.inquiry is None for task in job.tasks.values()):
         return NO_HURRY_S

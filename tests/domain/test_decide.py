@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -150,88 +152,48 @@ def test_a_later_submission_in_the_same_state_causes_a_record_query() -> None:
     assert play.later(3600).queue(row("12", "RUNNING", submit_s=1_003_600)).asks_record()
 
 
-_WORDS = st.sampled_from(["RUNNING", "PENDING", "COMPLETING", "SUSPENDED", "NODE_FAIL", "REQUEUED", "WHAT"])
-
-
-_STEPS = st.lists(
-    st.one_of(
-        st.tuples(st.just("queue"), _WORDS),
-        st.sampled_from(
-            [
-                ("queue_empty", ""),
-                ("queue_down", ""),
-                ("record", ""),
-                ("record_gone", ""),
-                ("accounting_down", ""),
-                ("accounting_empty", ""),
-            ]
-        ),
-        st.tuples(st.just("accounting"), st.sampled_from(["RUNNING", "REQUEUED", "FAILED", "PENDING"])),
-        st.tuples(st.just("later"), st.sampled_from(["1", "30", "700", "90000"])),
+_STATES = st.sampled_from(["RUNNING", "PENDING", "COMPLETING", "SUSPENDED", "NODE_FAIL", "REQUEUED", "WHAT"])
+_STEPS = st.one_of(  # a method of Play and its argument
+    _STATES.map(lambda state: ("queue", row("12", state))),
+    st.sampled_from(["RUNNING", "REQUEUED", "FAILED", "PENDING"]).map(
+        lambda state: ("accounting", sacct_row("12", state))
     ),
-    max_size=25,
+    st.sampled_from([1.0, 30.0, 700.0, 90_000.0]).map(lambda seconds: ("later", seconds)),
+    st.sampled_from([("queue",), ("queue_down",), ("record",), ("accounting",), ("accounting_down",)]),
+    st.just(("record", record("12", "RUNNING"))),
 )
 
 
-@given(_STEPS)
-def test_no_sequence_of_answers_without_completed_is_a_success(steps: list[tuple[str, str]]) -> None:
+@given(st.lists(_STEPS, max_size=25))
+def test_no_sequence_of_answers_without_completed_is_a_success(steps: list[tuple[Any, ...]]) -> None:
     play = Play()
-    for what, word in steps:
-        match what:
-            case "queue":
-                play.queue(row("12", word))
-            case "queue_empty":
-                play.queue()
-            case "queue_down":
-                play.queue_down()
-            case "record":
-                play.record(record("12", "RUNNING"))
-            case "record_gone":
-                play.record()
-            case "accounting":
-                play.accounting(sacct_row("12", word))
-            case "accounting_down":
-                play.accounting_down()
-            case "accounting_empty":
-                play.accounting()
-            case _:
-                play.later(float(word))
+    for method, *arguments in steps:
+        getattr(play, method)(*arguments)
     assert play.job.outcome is not Outcome.SUCCESS
     assert all(entry.message.route is Route.ERROR for entry in play.job.outbox)
 
 
-_PARTS = st.sampled_from(["12", "12_[1-3]", "12_[2-3%1]", "12_[3]", "12_1", "12_2", "12_3"])
-
-
-_ENDS = st.sampled_from(["PENDING", "RUNNING", "COMPLETING", "CANCELLED", "FAILED", "NODE_FAIL", "REQUEUED"])
-
-
-_LISTING = st.lists(st.tuples(_PARTS, _ENDS), max_size=4, unique_by=lambda listed: listed[0])
-
-
-_ANSWERS = st.lists(
-    st.tuples(st.sampled_from(["queue", "record", "accounting", "queue_down", "later"]), _LISTING),
-    max_size=20,
+_LISTED = st.sampled_from(["12", "12_[1-3]", "12_[2-3%1]", "12_[3]", "12_1", "12_2", "12_3"])
+_NOT_COMPLETED = st.sampled_from(
+    ["PENDING", "RUNNING", "COMPLETING", "CANCELLED", "FAILED", "NODE_FAIL", "REQUEUED"]
+)
+_LISTING = st.lists(st.tuples(_LISTED, _NOT_COMPLETED), max_size=4, unique_by=lambda listed: listed[0])
+_ROW_OF: dict[str, Callable[..., Any]] = {"queue": row, "record": record, "accounting": sacct_row}
+_ARRAY_STEPS: st.SearchStrategy[tuple[str, list[tuple[str, str]]]] = st.one_of(
+    st.tuples(st.sampled_from(list(_ROW_OF)), _LISTING), st.sampled_from([("queue_down", []), ("later", [])])
 )
 
 
-@given(_ANSWERS, st.sampled_from(["", "2"]))
+@given(st.lists(_ARRAY_STEPS, max_size=20), st.sampled_from(["", "2"]))
 def test_no_sequence_of_answers_about_an_array_sends_two_digests_or_a_false_success(
-    answers: list[tuple[str, list[tuple[str, str]]]], watched_part: str
+    steps: list[tuple[str, list[tuple[str, str]]]], watched_part: str
 ) -> None:
     play = Play(watched_part=watched_part)
-    for what, listing in answers:
-        match what:
-            case "queue":
-                play.queue(*(row(*listed) for listed in listing))
-            case "record":
-                play.record(*(record(*listed) for listed in listing))
-            case "accounting":
-                play.accounting(*(sacct_row(*listed) for listed in listing))
-            case "queue_down":
-                play.queue_down()
-            case _:
-                play.later(700)
+    for method, listing in steps:
+        if method == "later":
+            play.later(700)
+        else:
+            getattr(play, method)(*(_ROW_OF[method](*listed) for listed in listing))
     assert play.job.outcome is not Outcome.SUCCESS
     assert sum(entry.message.id.endswith("/end") for entry in play.job.outbox) <= 1
     assert not play.job.ended or play.job.outbox

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import NamedTuple
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Field, Message, Tone
@@ -18,19 +19,22 @@ from jobmon_core.domain.tracking.model import FROM_WORST, End, Source, Task, Wat
 _EndedTask = tuple[Task, End]
 _Groups = list[tuple[str, list[_EndedTask]]]  # what happened, and the tasks that it happened to
 
-_TONES = {
-    Outcome.SUCCESS: Tone.SUCCESS,
-    Outcome.FAILURE: Tone.FAILURE,
-    Outcome.CANCELLED: Tone.CANCELLED,
-    Outcome.UNKNOWN: Tone.ATTENTION,
+
+class _Style(NamedTuple):
+    """How a message presents an outcome."""
+
+    route: Route
+    tone: Tone
+    verb: str  # in the title of a job: ``train (12) completed``
+    adjective: str  # in the title of a digest: ``train (12): 3 completed``
+
+
+_STYLES = {
+    Outcome.SUCCESS: _Style(Route.SUCCESS, Tone.SUCCESS, "completed", "completed"),
+    Outcome.FAILURE: _Style(Route.ERROR, Tone.FAILURE, "failed", "failed"),
+    Outcome.CANCELLED: _Style(Route.ERROR, Tone.CANCELLED, "was cancelled", "cancelled"),
+    Outcome.UNKNOWN: _Style(Route.ERROR, Tone.ATTENTION, "ended, outcome unknown", "with unknown outcome"),
 }
-_VERBS = {
-    Outcome.SUCCESS: "completed",
-    Outcome.FAILURE: "failed",
-    Outcome.CANCELLED: "was cancelled",
-    Outcome.UNKNOWN: "ended, outcome unknown",
-}
-_COUNT_LABELS = {**_VERBS, Outcome.CANCELLED: "cancelled", Outcome.UNKNOWN: "with unknown outcome"}
 _UNKNOWN_ADVICE = "Check the log and the results: Slurm does not tell whether the job succeeded."
 _MAX_GROUPS = 8
 _MAX_NAME_CHARS = 80  # leaves room in the title for what happened
@@ -39,13 +43,7 @@ _REDUNDANT_REASONS = ("", "None", "NonZeroExitCode", "TimeLimit", "OutOfMemory",
 
 
 def job_ended_messages(job: WatchedJob, now_s: float, *, per_task: bool) -> tuple[Message, ...]:
-    """Return the messages about the end of a job.
-
-    Args:
-        job: a job that ended and is diagnosed.
-        now_s: the current time (Unix seconds).
-        per_task: send one message for each task of an array instead of one digest.
-    """
+    """Return the final messages about a job: one digest of an array, or one message ``per_task``."""
     ended = [(task, task.end) for task in job.tasks.values() if task.end]
     if len(ended) == 1 or (per_task and job.is_array):
         return tuple(_task_message(job, task, end, now_s) for task, end in ended)
@@ -71,8 +69,8 @@ def _task_message(job: WatchedJob, task: Task, end: End, now_s: float) -> Messag
     diagnosis = task.diagnosis
     return Message(
         id=f"{ref_of(job.job_id, task.key)}/end",
-        route=_route(end.outcome),
-        tone=_TONES[end.outcome],
+        route=_STYLES[end.outcome].route,
+        tone=_STYLES[end.outcome].tone,
         title=f"{job_title(job, task.key)} {_what_happened(end, diagnosis)}",
         summary=_summary(task, end),
         fields=tuple(_task_fields(job, task, end)),
@@ -84,16 +82,13 @@ def _task_message(job: WatchedJob, task: Task, end: End, now_s: float) -> Messag
     )
 
 
-def _route(outcome: Outcome) -> Route:
-    return Route.SUCCESS if outcome is Outcome.SUCCESS else Route.ERROR
-
-
 def _what_happened(end: End, diagnosis: Diagnosis | None) -> str:
     """Return the second half of the title, e.g. ``failed: CUDA out of memory``."""
     title = diagnosis.title if diagnosis and diagnosis.cause else ""
     if diagnosis and diagnosis.cause == CANCELLED:
         return f"was {title[:1].lower()}{title[1:]}"
-    return f"{_VERBS[end.outcome]}: {title}" if title else _VERBS[end.outcome]
+    verb = _STYLES[end.outcome].verb
+    return f"{verb}: {title}" if title else verb
 
 
 def _never_started(end: End) -> bool:
@@ -183,11 +178,11 @@ def _digest(job: WatchedJob, ended: list[_EndedTask], now_s: float) -> Message:
     groups = _groups(ended)
     noun = "task" if job.is_array else "component"
     outcomes = [end.outcome for _, end in ended]
-    counts = [f"{outcomes.count(each)} {_COUNT_LABELS[each]}" for each in FROM_WORST if each in outcomes]
+    counts = [f"{outcomes.count(each)} {_STYLES[each].adjective}" for each in FROM_WORST if each in outcomes]
     message = Message(
         id=f"{job.ref}/end",
-        route=_route(outcome),
-        tone=_TONES[outcome],
+        route=_STYLES[outcome].route,
+        tone=_STYLES[outcome].tone,
         title=f"{job_title(job, '')}: {', '.join(counts)}",
         summary=f"{count(len(ended), noun)} in total.",
         fields=(*identity_fields(job, ""), *_group_fields(groups, noun), *_extreme_fields(job, ended)),

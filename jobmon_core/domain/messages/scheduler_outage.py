@@ -6,7 +6,6 @@ becomes its reporter: its outbox holds both messages, so that they arrive in ord
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -79,20 +78,15 @@ def with_outage_message(job: WatchedJob, host: str, now_s: float) -> WatchedJob:
     outage = current_outage(job)
     if outage is None:
         return job
-    scheduler = _scheduler_name(job)
     message = Message(
         id=_outage_id(job, outage.since_s),
         route=Route.ERROR,
         tone=Tone.ATTENTION,
-        title=f"{_scheduler_and_cluster(job)} is not responding",
+        title=f"{_scheduler_name(job)} is not responding",
         summary=f"jobmon has had no news of your jobs for {duration(now_s - outage.since_s)}. It "
         "leaves them alone, considers none finished and keeps retrying. You will be notified once "
-        f"{scheduler} responds.",
-        fields=(
-            *_place_fields(job, host),
-            Field("No response since", at_s=int(outage.since_s)),
-            *_last_response_field(job),
-        ),
+        f"{_scheduler_name(job)} responds.",
+        fields=_fields(job, host, {"No response since": outage.since_s, "Last response": job.answered_s}),
         evidence=(outage.why,) if outage.why else (),
         advice="Do not submit the jobs again: they may still be pending or running. Check whether squeue and "
         "sacct respond. If no maintenance was announced, contact the cluster's administrators.",
@@ -117,14 +111,10 @@ def with_recovery_message(job: WatchedJob, notice: OutageNotice, host: str, now_
         id=f"{_outage_id(job, since_s)}-over",
         route=Route.ERROR,
         tone=Tone.RESOLVED,
-        title=f"{_scheduler_and_cluster(job)} is responding again",
+        title=f"{_scheduler_name(job)} is responding again",
         summary=f"The outage lasted {duration(now_s - since_s)}. jobmon now reports what happened to your "
         "jobs in the meantime.",
-        fields=(
-            *_place_fields(job, host),
-            Field("Outage began", at_s=int(since_s)),
-            Field("Outage ended", at_s=int(now_s)),
-        ),
+        fields=_fields(job, host, {"Outage began": since_s, "Outage ended": now_s}),
         created_s=int(now_s),
     )
     return replace(recovered, outbox=(*job.outbox, OutboxEntry(message)))
@@ -146,20 +136,13 @@ def _outage_id(job: WatchedJob, since_s: float) -> str:
 
 
 def _scheduler_name(job: WatchedJob) -> str:
-    return "Slurm" if job.backend == "slurm" else f"the {job.backend} scheduler"
+    """Return e.g. ``Slurm (big)``; without the cluster while it is not known."""
+    name = "Slurm" if job.backend == "slurm" else f"jobmon's {job.backend} scheduler"
+    return f"{name} ({job.cluster})" if job.cluster else name
 
 
-def _scheduler_and_cluster(job: WatchedJob) -> str:
-    name = _scheduler_name(job)
-    return f"{name[0].upper()}{name[1:]}" + (f" ({job.cluster})" if job.cluster else "")
-
-
-def _place_fields(job: WatchedJob, host: str) -> Iterator[Field]:
-    if job.cluster:
-        yield Field("Cluster", job.cluster)
-    yield Field("Queried from", host)
-
-
-def _last_response_field(job: WatchedJob) -> Iterator[Field]:
-    if job.answered_s is not None:
-        yield Field("Last response", at_s=int(job.answered_s))
+def _fields(job: WatchedJob, host: str, times_s: dict[str, float | None]) -> tuple[Field, ...]:
+    """Return the cluster, the host that queried it, and the known ones of the named times."""
+    cluster = [Field("Cluster", job.cluster)] if job.cluster else []
+    times = [Field(name, at_s=int(time_s)) for name, time_s in times_s.items() if time_s is not None]
+    return (*cluster, Field("Queried from", host), *times)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -192,32 +193,28 @@ class TestMayNotify:
         assert may_notify(OutageNotice("t-13", over_s=START_S), POLICY, START_S - 1, reporter_is_active=True)
 
 
-_STEPS = st.lists(
-    st.sampled_from(["queue", "queue down", "queue empty", "accounting", "accounting down", "record gone"]),
-    max_size=60,
+_STEPS = st.sampled_from(  # a method of Play and its argument
+    [
+        ("queue", row("12", "RUNNING")),
+        ("queue",),
+        ("queue_down",),
+        ("record",),
+        ("accounting", sacct_row("12", "RUNNING")),
+        ("accounting_down",),
+    ]
 )
 
 
-@given(_STEPS)
-def test_outage_and_recovery_messages_alternate_and_no_outcome_is_a_success(steps: list[str]) -> None:
+@given(st.lists(_STEPS, max_size=60))
+def test_outage_and_recovery_messages_alternate_and_no_outcome_is_a_success(
+    steps: list[tuple[Any, ...]],
+) -> None:
     play = running(Policy(warn_stale_s=300))
-    for step in steps:
+    for method, *arguments in steps:
         play.later(240.0)
-        match step:
-            case _ if play.job.closed:
-                break
-            case "queue":
-                play.queue(row("12", "RUNNING"))
-            case "queue down":
-                play.queue_down()
-            case "queue empty":
-                play.queue()
-            case "record gone":
-                play.record()
-            case "accounting":
-                play.accounting(sacct_row("12", "RUNNING"))
-            case _:
-                play.accounting_down()
+        if play.job.closed:
+            break
+        getattr(play, method)(*arguments)
     outage_messages = [message for message in messages(play) if "/outage-" in message.id]
     assert [message.tone for message in outage_messages] == [
         Tone.RESOLVED if index % 2 else Tone.ATTENTION for index in range(len(outage_messages))
