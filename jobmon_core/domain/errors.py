@@ -1,17 +1,4 @@
-"""The errors that jobmon reports to the user, one class for each way to react.
-
-JobmonError
-├── SchedulerUnavailable    the scheduler did not respond: try again later
-├── SchedulerRejected       the scheduler refused: change the request
-├── SchedulerMissing        the scheduler's commands are not installed here
-├── Invalid                 a file that the user edits has faults, all listed at once
-│   ├── ConfigInvalid       the configuration
-│   └── PatternsInvalid     a pattern file
-├── StateUnreadable         a state file is damaged, or written by a newer jobmon
-├── UnknownJob              neither jobmon nor the scheduler knows the job
-├── AlreadyWatched          another monitor already watches the job
-└── StorageFailed           a file can't be written: disk full, read-only, no permission
-"""
+"""The errors that jobmon reports to the user: one class for each way to react."""
 
 from __future__ import annotations
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jobmon_core.domain.channels import Route
+from jobmon_core.domain.slurm.rows import Usage
 from jobmon_core.domain.tracking.policy import Policy
 from tests.support.play import Play, record, row, sacct_row
 
@@ -32,19 +33,28 @@ def test_a_requeued_job_cancelled_before_its_next_start_did_not_start_again() ->
 def test_an_array_causes_one_digest() -> None:
     play = Play().queue(row("12_[2-3%1]", "PENDING"), row("12_1", "RUNNING")).later(30)
     assert play.job.array_indices == "1-3"
-    play.queue(row("12_1", "COMPLETED"), row("12_2", "FAILED"), row("12_3", "FAILED"))
-    play.record(record("12_1", "COMPLETED"), record("12_2", "FAILED", 2), record("12_3", "FAILED", 2)).later(
-        3
-    )
-    play.accounting(
-        sacct_row("12_1", "COMPLETED"),
-        sacct_row("12_2", "FAILED", 2),
-        sacct_row("12_3", "FAILED", 2),
-    )
+    ends = {"12_1": ("COMPLETED", 0), "12_2": ("FAILED", 2), "12_3": ("FAILED", 2)}
+    play.queue(*(row(task, state) for task, (state, _) in ends.items()))
+    play.record(*(record(task, *end) for task, end in ends.items())).later(3)
+    play.accounting(*(sacct_row(task, *end) for task, end in ends.items()))
     (entry,) = play.job.outbox
     assert entry.message.route is Route.ERROR
-    assert "2 failed" in entry.message.title
-    assert any("2-3" in fact.value for fact in entry.message.fields)
+    assert entry.message.title == "train (12): 2 failed, 1 completed"
+    assert any("2-3" in field.value for field in entry.message.fields)
+
+
+def test_a_job_that_ran_out_of_memory_shows_its_last_sample_and_its_limit() -> None:
+    play = Play().queue(row("12", "OUT_OF_MEMORY")).record(record("12", "OUT_OF_MEMORY")).later(3)
+    play.accounting(replace(sacct_row("12", "OUT_OF_MEMORY"), usage=Usage(3 * 2**30, 4 * 2**30)))
+    memory = next(field for field in play.job.outbox[0].message.fields if field.name == "Peak memory")
+    assert memory.value == "3.0 GiB of 4.0 GiB when last sampled; the actual peak was higher"
+
+
+def test_an_exit_code_from_sacct_alone_names_both_possible_codes() -> None:
+    play = Play().queue(row("12", "RUNNING")).later(30).queue().record().later(3)
+    play.accounting(sacct_row("12", "FAILED", 9))
+    exit_code = next(field for field in play.job.outbox[0].message.fields if field.name == "Exit code")
+    assert exit_code.value.startswith("9, or 137 ")
 
 
 def test_an_array_causes_one_message_per_task_if_configured() -> None:

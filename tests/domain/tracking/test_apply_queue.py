@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from tests.support.play import Play, record, row, sacct_row
 
@@ -20,15 +22,11 @@ def test_a_queue_reply_ends_the_staleness() -> None:
     assert play.job.stale_since_s is None
 
 
-def test_an_unknown_state_is_not_an_end() -> None:
-    play = Play().queue(row("12", "HIBERNATING"))
-    play.later(3000).queue(row("12", "HIBERNATING"))
+@pytest.mark.parametrize("state", ["SUSPENDED", "COMPLETING", "HIBERNATING"])
+def test_a_suspended_completing_or_unknown_state_is_not_an_end(state: str) -> None:
+    play = Play().queue(row("12", state)).later(9000).queue(row("12", state))
     assert not play.job.ended
-    assert play.job.tasks[""].raw_state == "HIBERNATING"
-
-
-def test_a_suspended_job_is_alive() -> None:
-    assert not Play().queue(row("12", "SUSPENDED")).later(9000).queue(row("12", "SUSPENDED")).job.ended
+    assert play.job.tasks[""].raw_state == state
 
 
 def test_the_end_of_the_run_before_a_requeue_ends_nothing() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Tone
 from jobmon_core.domain.slurm.states import JobState, Outcome
@@ -31,9 +33,10 @@ def test_the_exact_exit_code_comes_from_slurmctld() -> None:
     assert play.end().exit_code_exact
 
 
-def test_an_accounting_row_that_is_still_running_is_not_an_end() -> None:
+@pytest.mark.parametrize(("state", "exit_code"), [("RUNNING", 0), ("REQUEUED", 77)])
+def test_an_accounting_row_that_is_running_or_requeued_is_not_an_end(state: str, exit_code: int) -> None:
     play = Play().queue(row("12", "RUNNING")).later(30).queue().record().later(3)
-    play.accounting(sacct_row("12", "RUNNING"))
+    play.accounting(sacct_row("12", state, exit_code))
     assert not play.job.ended
 
 
@@ -102,16 +105,6 @@ def test_a_node_failure_that_lasts_is_an_end() -> None:
     play = Play().queue(row("12", "NODE_FAIL")).record(record("12", "NODE_FAIL")).later(3)
     play.accounting(sacct_row("12", "NODE_FAIL")).later(27).queue(row("12", "NODE_FAIL"))
     assert play.end().outcome is Outcome.FAILURE
-
-
-def test_requeued_in_accounting_is_not_an_end() -> None:
-    play = Play().queue(row("12", "RUNNING")).later(30).queue().record().later(3)
-    play.accounting(sacct_row("12", "REQUEUED", exit_code=77))
-    assert not play.job.ended
-
-
-def test_completing_is_not_an_end() -> None:
-    assert not Play().queue(row("12", "COMPLETING")).later(600).queue(row("12", "COMPLETING")).job.ended
 
 
 def test_completed_with_a_nonzero_exit_code_is_a_failure() -> None:
