@@ -43,7 +43,7 @@ _REDUNDANT_REASONS = ("", "None", "NonZeroExitCode", "TimeLimit", "OutOfMemory",
 
 
 def job_ended_messages(job: WatchedJob, now_s: float, *, per_task: bool) -> tuple[Message, ...]:
-    """Return the final messages about a job: one digest of an array, or one message ``per_task``."""
+    """Return the final messages: one per job, and for an array one digest or one message ``per_task``."""
     ended = [(task, task.end) for task in job.tasks.values() if task.end]
     if len(ended) == 1 or (per_task and job.is_array):
         return tuple(_task_message(job, task, end, now_s) for task, end in ended)
@@ -84,11 +84,15 @@ def _task_message(job: WatchedJob, task: Task, end: End, now_s: float) -> Messag
 
 def _what_happened(end: End, diagnosis: Diagnosis | None) -> str:
     """Return the second half of the title, e.g. ``failed: CUDA out of memory``."""
-    title = diagnosis.title if diagnosis and diagnosis.cause else ""
+    title = _cause_title(diagnosis)
     if diagnosis and diagnosis.cause == CANCELLED:
         return f"was {title[:1].lower()}{title[1:]}"
     verb = _STYLES[end.outcome].verb
     return f"{verb}: {title}" if title else verb
+
+
+def _cause_title(diagnosis: Diagnosis | None) -> str:
+    return diagnosis.title if diagnosis and diagnosis.cause else ""
 
 
 def _never_started(end: End) -> bool:
@@ -211,7 +215,7 @@ def _groups(ended: list[_EndedTask]) -> _Groups:
     groups: dict[str, list[_EndedTask]] = {}
     for task, end in ended:
         if end.outcome is not Outcome.SUCCESS:
-            label = task.diagnosis.title if task.diagnosis and task.diagnosis.cause else _end_label(end)
+            label = _cause_title(task.diagnosis) or _end_label(end)
             suffix = " before starting" if _never_started(end) else ""
             groups.setdefault(f"{label}{suffix}", []).append((task, end))
     return sorted(groups.items(), key=lambda group: -len(group[1]))
