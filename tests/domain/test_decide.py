@@ -141,9 +141,7 @@ def test_an_alert_waits_for_the_job_name_from_the_record() -> None:
 
 
 def test_the_monitor_does_not_finish_before_its_messages_are_sent() -> None:
-    play = Play().queue(row("12", "COMPLETED")).record(record("12", "COMPLETED")).later(3)
-    play.accounting(sacct_row("12", "COMPLETED"))
-    assert Finish() not in play.actions
+    assert Finish() not in Play().ends(("12", "COMPLETED", 0)).actions
 
 
 def test_a_later_submission_in_the_same_state_causes_a_record_query() -> None:

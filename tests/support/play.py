@@ -128,6 +128,11 @@ class Play:
         self.job = apply_accounting(self.job, Disabled(), self.policy, self.now_s)
         return self._decide()
 
+    def ends(self, *ends: tuple[str, str, int]) -> Play:
+        """Apply the same ends from squeue, scontrol and sacct: job id, state and exit code of each."""
+        self.queue(*(row(listed, state) for listed, state, _ in ends)).record(*(record(*end) for end in ends))
+        return self.later(3).accounting(*(sacct_row(*end) for end in ends))
+
     def asks_accounting(self) -> bool:
         """Whether jobmon wants to query accounting now."""
         return QueryAccounting() in self.actions

@@ -19,13 +19,15 @@ def test_a_job_cancelled_before_its_start_never_started() -> None:
 
 
 def test_a_requeued_job_cancelled_before_its_next_start_did_not_start_again() -> None:
-    again = 1_000_050
+    requeued_s = 1_000_050
     play = Play().queue(row("12", "RUNNING")).later(30)
-    play.queue(replace(row("12", "PENDING", submit_s=again), nodes="")).later(30)
-    play.queue(replace(row("12", "CANCELLED", submit_s=again), nodes="")).record(record("12", "CANCELLED"))
-    cancelled = sacct_row("12", "CANCELLED by 0", submit_s=again)
+    play.queue(replace(row("12", "PENDING", submit_s=requeued_s), nodes="")).later(30)
+    play.queue(replace(row("12", "CANCELLED", submit_s=requeued_s), nodes="")).record(
+        record("12", "CANCELLED")
+    )
+    cancelled = sacct_row("12", "CANCELLED by 0", submit_s=requeued_s)
     play.later(3).accounting(
-        sacct_row("12", "REQUEUED"), replace(cancelled, start_s=again + 9, end_s=again + 9)
+        sacct_row("12", "REQUEUED"), replace(cancelled, start_s=requeued_s + 9, end_s=requeued_s + 9)
     )
     assert play.job.outbox[0].message.summary == "It was requeued but did not start again."
 
@@ -33,10 +35,7 @@ def test_a_requeued_job_cancelled_before_its_next_start_did_not_start_again() ->
 def test_an_array_causes_one_digest() -> None:
     play = Play().queue(row("12_[2-3%1]", "PENDING"), row("12_1", "RUNNING")).later(30)
     assert play.job.array_indices == "1-3"
-    ends = {"12_1": ("COMPLETED", 0), "12_2": ("FAILED", 2), "12_3": ("FAILED", 2)}
-    play.queue(*(row(task, state) for task, (state, _) in ends.items()))
-    play.record(*(record(task, *end) for task, end in ends.items())).later(3)
-    play.accounting(*(sacct_row(task, *end) for task, end in ends.items()))
+    play.ends(("12_1", "COMPLETED", 0), ("12_2", "FAILED", 2), ("12_3", "FAILED", 2))
     (entry,) = play.job.outbox
     assert entry.message.route is Route.ERROR
     assert entry.message.title == "train (12): 2 failed, 1 completed"
@@ -58,19 +57,13 @@ def test_an_exit_code_from_sacct_alone_names_both_possible_codes() -> None:
 
 
 def test_an_array_causes_one_message_per_task_if_configured() -> None:
-    play = Play(Policy(array_messages="each")).queue(row("12_1", "FAILED"), row("12_2", "COMPLETED"))
-    play.record(record("12_1", "FAILED", 1), record("12_2", "COMPLETED")).later(3)
-    play.accounting(sacct_row("12_1", "FAILED", 1), sacct_row("12_2", "COMPLETED"))
+    play = Play(Policy(array_messages="each")).ends(("12_1", "FAILED", 1), ("12_2", "COMPLETED", 0))
     assert sorted(entry.message.route for entry in play.job.outbox) == [Route.ERROR, Route.SUCCESS]
 
 
 def test_the_digest_shows_a_failed_task_rather_than_one_of_many_cancelled_tasks() -> None:
-    cancelled = [f"12_{index}" for index in range(1, 70)]
-    play = Play().queue(*(row(task, "CANCELLED") for task in cancelled), row("12_70", "FAILED"))
-    play.record(*(record(task, "CANCELLED") for task in cancelled), record("12_70", "FAILED", 3)).later(3)
-    play.accounting(
-        *(sacct_row(task, "CANCELLED by 0") for task in cancelled), sacct_row("12_70", "FAILED", 3)
-    )
+    cancelled = [(f"12_{index}", "CANCELLED", 0) for index in range(1, 70)]
+    play = Play().ends(*cancelled, ("12_70", "FAILED", 3))
     assert play.job.tasks["70"].diagnosis is not None
     (entry,) = play.job.outbox
     assert entry.message.title.endswith(": 1 failed, 69 cancelled")

@@ -104,8 +104,7 @@ class TestRecoveryMessage:
         assert "The outage lasted 1h 01m" in recovery.summary
 
     def test_comes_after_the_outage_message_and_before_the_final_message(self) -> None:
-        play = outage(running(), 40).later(MINUTE_S).queue(row("12", "FAILED"))
-        play.record(record("12", "FAILED", exit_code=3)).later(3).accounting(sacct_row("12", "FAILED", 3))
+        play = outage(running(), 40).later(MINUTE_S).ends(("12", "FAILED", 3))
         assert tones(play) == [Tone.ATTENTION, Tone.RESOLVED, Tone.FAILURE]
         assert play.end().exit_code == 3
 

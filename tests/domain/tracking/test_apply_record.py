@@ -19,8 +19,8 @@ def test_the_record_reveals_a_restart_that_squeue_never_showed() -> None:
 
 def test_a_restart_that_the_record_shows_first_is_counted_once() -> None:
     play = Play().queue(row("12", "RUNNING")).later(30).queue(row("12", "COMPLETING"))
-    again = replace(record("12", "PENDING"), restarts=1, submit_s=1_000_031)
-    play.record(again).later(30).queue(row("12", "PENDING", "BeginTime", submit_s=1_000_031))
+    requeued = replace(record("12", "PENDING"), restarts=1, submit_s=1_000_031)
+    play.record(requeued).later(30).queue(row("12", "PENDING", "BeginTime", submit_s=1_000_031))
     assert play.job.tasks[""].restarts == 1
 
 
@@ -40,26 +40,27 @@ def test_accounting_decides_about_a_job_that_was_requeued_and_ended_unseen() -> 
     assert play.end().outcome is Outcome.SUCCESS
 
 
+REUSED_S = 1_003_600  # when Slurm gave the id to another job
+
+
 def with_reused_id(play: Play) -> Play:
-    """slurmctld came back without its state, and gave the id to a job that was submitted an hour later."""
-    again = 1_003_600
-    play.later(3600).queue(row("12", "RUNNING", submit_s=again))
-    play.later(30).queue(row("12", "COMPLETED", submit_s=again))
-    return play.record(replace(record("12", "COMPLETED"), submit_s=again, restarts=0))
+    """Let slurmctld restart without its state and give the id to a job submitted an hour later."""
+    play.later(3600).queue(row("12", "RUNNING", submit_s=REUSED_S))
+    play.later(30).queue(row("12", "COMPLETED", submit_s=REUSED_S))
+    return play.record(replace(record("12", "COMPLETED"), submit_s=REUSED_S, restarts=0))
 
 
 def test_a_newer_job_with_the_same_id_proves_nothing_about_the_lost_one() -> None:
     play = with_reused_id(Play().queue(row("12", "RUNNING")).record(record("12", "RUNNING")))
-    again = 1_003_600
     for _ in range(3):
-        play.later(30).queue(row("12", "COMPLETED", submit_s=again)).record(
-            replace(record("12", "COMPLETED"), submit_s=again, restarts=0)
+        play.later(30).queue(row("12", "COMPLETED", submit_s=REUSED_S)).record(
+            replace(record("12", "COMPLETED"), submit_s=REUSED_S, restarts=0)
         )
-        play.accounting(sacct_row("12", "RUNNING"), sacct_row("12", "COMPLETED", submit_s=again))
+        play.accounting(sacct_row("12", "RUNNING"), sacct_row("12", "COMPLETED", submit_s=REUSED_S))
         assert not play.job.ended
     for _ in range(30):
         play.later(30).queue().accounting(
-            sacct_row("12", "RUNNING"), sacct_row("12", "COMPLETED", submit_s=again)
+            sacct_row("12", "RUNNING"), sacct_row("12", "COMPLETED", submit_s=REUSED_S)
         )
     assert play.end().outcome is Outcome.UNKNOWN
     assert [entry.message.route for entry in play.job.outbox] == [Route.ERROR]
@@ -68,7 +69,7 @@ def test_a_newer_job_with_the_same_id_proves_nothing_about_the_lost_one() -> Non
 def test_accounting_proves_the_end_of_a_job_whose_id_slurm_reused() -> None:
     play = with_reused_id(Play().queue(row("12", "RUNNING")).record(record("12", "RUNNING")))
     play.later(30).queue().record().later(3)
-    play.accounting(sacct_row("12", "NODE_FAIL"), sacct_row("12", "COMPLETED", submit_s=1_003_600))
+    play.accounting(sacct_row("12", "NODE_FAIL"), sacct_row("12", "COMPLETED", submit_s=REUSED_S))
     play.later(60).queue()
     assert (play.end().state, play.end().outcome) == (JobState.NODE_FAIL, Outcome.FAILURE)
 
@@ -76,10 +77,10 @@ def test_accounting_proves_the_end_of_a_job_whose_id_slurm_reused() -> None:
 def test_a_requeued_job_is_never_taken_for_another_job() -> None:
     play = Play().queue(row("12", "RUNNING")).record(replace(record("12", "RUNNING"), restarts=0))
     for run in (1, 2, 3):
-        again = 1_000_000 + 1000 * run
-        play.later(1000).queue(row("12", "PENDING", "BeginTime", submit_s=again)).later(130)
-        play.queue(row("12", "RUNNING", submit_s=again))
-        play.record(replace(record("12", "RUNNING"), restarts=run, submit_s=again))
+        requeued_s = 1_000_000 + 1000 * run
+        play.later(1000).queue(row("12", "PENDING", "BeginTime", submit_s=requeued_s)).later(130)
+        play.queue(row("12", "RUNNING", submit_s=requeued_s))
+        play.record(replace(record("12", "RUNNING"), restarts=run, submit_s=requeued_s))
     play.later(30).queue(row("12", "COMPLETED", submit_s=1_003_000))
     play.record(replace(record("12", "COMPLETED"), restarts=3, submit_s=1_003_000)).later(3)
     play.accounting(sacct_row("12", "COMPLETED", submit_s=1_003_000))

@@ -59,9 +59,7 @@ def test_an_accounting_outage_of_an_hour_does_not_make_the_outcome_unknown() -> 
 
 
 def test_on_a_cluster_without_accounting_the_end_in_squeue_is_enough() -> None:
-    play = (
-        Play().queue(row("12", "FAILED")).record(record("12", "FAILED", exit_code=2)).later(3).no_accounting()
-    )
+    play = Play().queue(row("12", "FAILED")).record(record("12", "FAILED", 2)).later(3).no_accounting()
     assert (play.end().outcome, play.end().exit_code) == (Outcome.FAILURE, 2)
 
 
@@ -93,24 +91,20 @@ def test_a_node_failure_that_requeues_the_job_is_not_an_end() -> None:
     play.later(27).queue(row("12", "PENDING", "BeginTime", submit_s=1_000_050))
     assert not play.job.ended
     assert play.job.tasks[""].restarts == 1
-    play.later(30).queue(row("12", "COMPLETED", submit_s=1_000_050)).record(record("12", "COMPLETED")).later(
-        3
-    )
+    play.later(30).queue(row("12", "COMPLETED", submit_s=1_000_050))
+    play.record(record("12", "COMPLETED")).later(3)
     play.accounting(sacct_row("12", "NODE_FAIL"), sacct_row("12", "COMPLETED", submit_s=1_000_050))
     assert play.job.outcome is Outcome.SUCCESS
     assert len(play.job.outbox) == 1
 
 
 def test_a_node_failure_that_lasts_is_an_end() -> None:
-    play = Play().queue(row("12", "NODE_FAIL")).record(record("12", "NODE_FAIL")).later(3)
-    play.accounting(sacct_row("12", "NODE_FAIL")).later(27).queue(row("12", "NODE_FAIL"))
+    play = Play().ends(("12", "NODE_FAIL", 0)).later(27).queue(row("12", "NODE_FAIL"))
     assert play.end().outcome is Outcome.FAILURE
 
 
 def test_completed_with_a_nonzero_exit_code_is_a_failure() -> None:
-    play = Play().queue(row("12", "COMPLETED")).record(record("12", "COMPLETED", exit_code=1)).later(3)
-    play.accounting(sacct_row("12", "COMPLETED", exit_code=1))
-    assert play.job.outcome is Outcome.FAILURE
+    assert Play().ends(("12", "COMPLETED", 1)).job.outcome is Outcome.FAILURE
 
 
 def test_accounting_proves_the_end_of_a_job_that_ended_before_the_watch_began() -> None:
@@ -193,9 +187,7 @@ def test_a_short_deadline_does_not_make_a_vanished_task_unknown() -> None:
 
 
 def test_both_components_of_a_het_job_must_succeed() -> None:
-    play = Play().queue(row("12+0", "COMPLETED"), row("12+1", "FAILED"))
-    play.record(record("12+0", "COMPLETED"), record("12+1", "FAILED", 4)).later(3)
-    play.accounting(sacct_row("12+0", "COMPLETED"), sacct_row("12+1", "FAILED", 4))
+    play = Play().ends(("12+0", "COMPLETED", 0), ("12+1", "FAILED", 4))
     assert play.job.outcome is Outcome.FAILURE
     assert len(play.job.outbox) == 1
 
