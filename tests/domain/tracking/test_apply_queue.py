@@ -54,3 +54,12 @@ def test_only_the_watched_task_of_an_array_counts() -> None:
     )
     assert play.job.outcome is Outcome.SUCCESS
     assert list(play.job.tasks) == ["2"]
+
+
+def test_a_task_that_is_listed_again_after_its_end_has_the_state_that_squeue_shows() -> None:
+    running = (row("12_1", "RUNNING"), row("12_2", "RUNNING"))
+    play = Play().queue(*running).later(30).queue(running[1]).record(record("12_2", "RUNNING")).later(30)
+    play.queue(running[1]).accounting(sacct_row("12_1", "FAILED", 1), sacct_row("12_2", "RUNNING"))
+    assert play.end("1").exit_code == 1
+    task = play.later(30).queue(*running).job.tasks["1"]
+    assert (task.end, task.state, task.restarts) == (None, JobState.RUNNING, 0)

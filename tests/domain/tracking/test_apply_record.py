@@ -10,11 +10,9 @@ from tests.support.play import Play, record, row, sacct_row
 
 
 def test_the_record_reveals_a_restart_that_squeue_never_showed() -> None:
-    play = (
-        Play().queue(row("12", "COMPLETED")).record(replace(record("12", "COMPLETED"), restarts=2)).later(3)
-    )
-    play.accounting(sacct_row("12", "COMPLETED"))
-    assert any(fact.name == "Restarts" for fact in play.job.outbox[0].message.fields)
+    play = Play().queue(row("12", "COMPLETED")).record(replace(record("12", "COMPLETED"), restarts=2))
+    play.later(3).accounting(sacct_row("12", "COMPLETED"))
+    assert any(field.name == "Restarts" for field in play.job.outbox[0].message.fields)
 
 
 def test_a_restart_that_the_record_shows_first_is_counted_once() -> None:
@@ -41,33 +39,30 @@ def test_accounting_decides_about_a_job_that_was_requeued_and_ended_unseen() -> 
 
 
 REUSED_S = 1_003_600  # when Slurm gave the id to another job
+OTHER_RECORD = replace(record("12", "COMPLETED"), submit_s=REUSED_S, restarts=0)
 
 
-def with_reused_id(play: Play) -> Play:
+def with_reused_id() -> Play:
     """Let slurmctld restart without its state and give the id to a job submitted an hour later."""
+    play = Play().queue(row("12", "RUNNING")).record(record("12", "RUNNING"))
     play.later(3600).queue(row("12", "RUNNING", submit_s=REUSED_S))
-    play.later(30).queue(row("12", "COMPLETED", submit_s=REUSED_S))
-    return play.record(replace(record("12", "COMPLETED"), submit_s=REUSED_S, restarts=0))
+    return play.later(30).queue(row("12", "COMPLETED", submit_s=REUSED_S)).record(OTHER_RECORD)
 
 
 def test_a_newer_job_with_the_same_id_proves_nothing_about_the_lost_one() -> None:
-    play = with_reused_id(Play().queue(row("12", "RUNNING")).record(record("12", "RUNNING")))
+    play = with_reused_id()
+    rows = (sacct_row("12", "RUNNING"), sacct_row("12", "COMPLETED", submit_s=REUSED_S))
     for _ in range(3):
-        play.later(30).queue(row("12", "COMPLETED", submit_s=REUSED_S)).record(
-            replace(record("12", "COMPLETED"), submit_s=REUSED_S, restarts=0)
-        )
-        play.accounting(sacct_row("12", "RUNNING"), sacct_row("12", "COMPLETED", submit_s=REUSED_S))
-        assert not play.job.ended
+        play.later(30).queue(row("12", "COMPLETED", submit_s=REUSED_S)).record(OTHER_RECORD)
+        assert not play.accounting(*rows).job.ended
     for _ in range(30):
-        play.later(30).queue().accounting(
-            sacct_row("12", "RUNNING"), sacct_row("12", "COMPLETED", submit_s=REUSED_S)
-        )
+        play.later(30).queue().accounting(*rows)
     assert play.end().outcome is Outcome.UNKNOWN
     assert [entry.message.route for entry in play.job.outbox] == [Route.ERROR]
 
 
 def test_accounting_proves_the_end_of_a_job_whose_id_slurm_reused() -> None:
-    play = with_reused_id(Play().queue(row("12", "RUNNING")).record(record("12", "RUNNING")))
+    play = with_reused_id()
     play.later(30).queue().record().later(3)
     play.accounting(sacct_row("12", "NODE_FAIL"), sacct_row("12", "COMPLETED", submit_s=REUSED_S))
     play.later(60).queue()
