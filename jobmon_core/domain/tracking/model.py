@@ -250,7 +250,7 @@ class WatchedJob:
         return worst(task.end.outcome for task in self.tasks.values() if task.end)
 
     def is_elsewhere(self, local_cluster: Callable[[], str]) -> bool:
-        """Whether it runs on another cluster than ``local_cluster()``, which may be empty: not known."""
+        """Whether it runs on another cluster than this machine; ``local_cluster`` returns "" if not known."""
         return self.remote or (self.cluster != "" and local_cluster() not in ("", self.cluster))
 
     def is_own_run(self, submit_s: int | None) -> bool:
