@@ -12,6 +12,7 @@ from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _RELEASE = "Check its log, then release it (scontrol release JOBID) or cancel it (scancel JOBID)."
+_SPECIAL_EXIT = ("is held after a special exit", _RELEASE)
 _LAUNCH_FAILED = ("is held: its launch failed", _RELEASE)
 # Pending reasons that never go away by themselves: the end of the title, and the advice.
 # Source: Slurm's job_reason_codes.
@@ -53,11 +54,7 @@ def stuck_alerts(job: WatchedJob, now_s: float) -> Iterator[tuple[str, Message]]
         if reason in _STUCK_REASONS:
             subject, (problem, advice) = reason, _STUCK_REASONS[reason]
         elif task.state is JobState.SPECIAL_EXIT:
-            subject, problem, advice = (
-                f"{task.state}-{task.restarts}",
-                "is held after a special exit",
-                _RELEASE,
-            )
+            subject, (problem, advice) = f"{task.state}-{task.restarts}", _SPECIAL_EXIT
         else:
             continue
         ref = str(ref_of(job.job_id, task.key))

@@ -174,11 +174,10 @@ def _conclude_without_evidence(task: Task, inquiry: EndInquiry, policy: Policy, 
 def _missing_evidence(inquiry: EndInquiry) -> str:
     """Say why no source proves an end."""
     row = inquiry.row
+    no_end = f"still shows it as {row.raw_state}" if row else "has no record of its end"
     accounting = {
         AccountingStatus.DISABLED: "this cluster keeps no accounting",
         AccountingStatus.UNREACHABLE: "accounting (sacct) did not respond",
-        AccountingStatus.NO_RECORD: f"accounting (sacct) still shows it as {row.raw_state}"
-        if row
-        else "accounting (sacct) has no record of its end",
+        AccountingStatus.NO_RECORD: f"accounting (sacct) {no_end}",
     }.get(inquiry.accounting, "")
     return f"the job left the queue, scontrol does not know it, and {accounting}"
