@@ -20,10 +20,10 @@ from tests.support.play import START_S, Play, record, row, sacct_row
 POLICY = Policy(running_s=300.0, accounting_grace_s=30.0)
 
 
-def noticed_late(late_s: float, *, state: str = "TIMEOUT") -> Play:
+def noticed_late(late_s: float) -> Play:
     """Return a job whose end jobmon notices so many seconds later."""
-    ended = replace(record("12", state), end_s=int(START_S - late_s))
-    return Play(POLICY).queue(row("12", state)).record(ended)
+    ended = replace(record("12", "TIMEOUT"), end_s=int(START_S - late_s))
+    return Play(POLICY).queue(row("12", "TIMEOUT")).record(ended)
 
 
 def timeout_s(play: Play, *, silent: bool = False) -> float:
