@@ -11,7 +11,8 @@ from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, Unknown
 from jobmon_core.domain.slurm.rows import RawAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.tracking.apply_accounting import apply_accounting
-from jobmon_core.domain.tracking.apply_queue import apply_queue, apply_record
+from jobmon_core.domain.tracking.apply_queue import apply_queue
+from jobmon_core.domain.tracking.apply_record import apply_record
 from jobmon_core.domain.tracking.conclude import conclude
 from jobmon_core.domain.tracking.policy import Policy
 

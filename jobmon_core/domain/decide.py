@@ -1,37 +1,36 @@
-"""The one function that decides: a job and the time in, the job and what to do next out.
+"""Decide what to do next about one watched job: its state and the time in, its new state and actions out.
 
-It is asked again after every action, until it wants nothing more now.
+The monitor performs the actions and calls `decide` again, until it returns nothing new to do now.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, in_order
-from jobmon_core.domain.messages.job_ended import final
+from jobmon_core.domain.delivery.outbox import OutboxEntry, in_order
+from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.messages.job_stuck import stuck_alerts
-from jobmon_core.domain.messages.scheduler_outage import is_over, warning_is_due
+from jobmon_core.domain.messages.scheduler_outage import outage_is_due, recovery_is_due
 from jobmon_core.domain.slurm.rows import NO_HURRY_S
 from jobmon_core.domain.slurm.states import Outcome, Phase
 from jobmon_core.domain.tracking.conclude import conclude, grace_deadline_s, is_proved, requires_accounting
-from jobmon_core.domain.tracking.model import EndInquiry, Task, WatchedJob
+from jobmon_core.domain.tracking.model import Task, WatchedJob
 from jobmon_core.domain.tracking.policy import Policy
 
 
 @dataclass(frozen=True, slots=True)
 class QueryController:
-    """Ask slurmctld for the job's record."""
+    """Query slurmctld for the job's record."""
 
 
 @dataclass(frozen=True, slots=True)
 class QueryAccounting:
-    """Ask accounting for the job's runs."""
+    """Query accounting for the job's runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnose:
-    """Read the logs of these parts and say why they ended as they did."""
+    """Read the logs of these tasks and find out why they ended as they did."""
 
     keys: tuple[str, ...]
 
@@ -45,172 +44,154 @@ class Deliver:
 
 @dataclass(frozen=True, slots=True)
 class NotifyOutage:
-    """Tell the user that the scheduler does not answer, unless another job has."""
+    """Tell the user that the scheduler is not responding, unless another job has done so."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotifyRecovered:
-    """Tell the user that the scheduler answers again."""
+    """Tell the user that the scheduler is responding again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Nothing is left to do: end the monitor."""
+    """Stop monitoring the job: there is nothing left to do."""
 
 
 Action = QueryController | QueryAccounting | Diagnose | NotifyOutage | NotifyRecovered | Deliver | Finish
 
-# given to be answered: a database under load needs it, and the grace has room for it
-_FIRST_QUESTION_S = 20.0
-_QUESTION_S = 3.0  # likewise to a later one, and to the first where accounting was silent a moment ago
-MAX_DIAGNOSED = 50  # failed tasks of one array whose logs are read: the digest groups by cause
+_FIRST_TIMEOUT_S = 20.0  # for the first accounting query: a busy database needs it, and the grace allows it
+_RETRY_TIMEOUT_S = 3.0  # for later queries, and for the first if accounting did not respond a moment ago
+MAX_DIAGNOSED = 50  # tasks of one array whose logs jobmon reads; the digest groups them by cause
 
 
 def decide(job: WatchedJob, policy: Policy, now_s: float) -> tuple[WatchedJob, tuple[Action, ...]]:
-    """Return what is known after judging, and what to do now; times in Unix seconds."""
+    """Return the job with the conclusions drawn at ``now_s`` (Unix seconds), and the actions due now."""
     if job.unwatched_s is not None:
         return job, (Finish(),)
-    if job.closed:
-        return job, (*_outage(job, policy, now_s), *(_deliveries(job, now_s) or _finish(job)))
-    job = _judged(job, policy, now_s)
-    actions = _outage(job, policy, now_s)
-    if _wants_record(job):
-        actions.append(QueryController())
-    else:
-        job = _notice(job, now_s)  # by its name, which the record tells
-    if _wants_accounting(job, now_s):
-        actions.append(QueryAccounting())
-    if job.ended:
-        unexplained = _unexplained(job)
-        if unexplained:
-            actions.append(Diagnose(unexplained))
-        else:
-            job = _concluded(job, policy, now_s)
-    actions.extend(_deliveries(job, now_s) or (_finish(job) if job.closed else ()))
+    job = _conclude_tasks(job, policy, now_s)
+    actions: list[Action] = []
+    if outage_is_due(job, policy, now_s):
+        actions.append(NotifyOutage())
+    elif recovery_is_due(job):
+        actions.append(NotifyRecovered())
+    if not job.closed:
+        job, queries = _decide_about_open_job(job, policy, now_s)
+        actions.extend(queries)
+    due = [entry for entry in _next_per_route(job) if entry.next_try_s <= now_s]
+    actions.extend(Deliver(entry.message.id) for entry in due)
+    if job.finished:
+        actions.append(Finish())
     return job, tuple(actions)
 
 
-def wake_s(job: WatchedJob, policy: Policy, looked_s: float, now_s: float) -> float:
-    """Return when something is to be done next; ``looked_s`` is when the queue was looked at last."""
-    retries = [entry.next_try_s for entry in _heads(job)]
+def _decide_about_open_job(job: WatchedJob, policy: Policy, now_s: float) -> tuple[WatchedJob, list[Action]]:
+    actions: list[Action] = []
+    if _needs_record(job):
+        actions.append(QueryController())
+    else:  # alerts show the job's name, which the record provides
+        job = _queue_alerts(job, now_s)
+    if any(inquiry.next_query_s <= now_s for _, inquiry in job.open_inquiries()):
+        actions.append(QueryAccounting())
+    if job.ended:
+        undiagnosed = _undiagnosed_keys(job)
+        if undiagnosed:
+            actions.append(Diagnose(undiagnosed))
+        else:
+            messages = job_ended_messages(job, now_s, per_task=policy.array_messages == "each")
+            outbox = (*job.outbox, *(OutboxEntry(message) for message in messages))
+            job = replace(job, concluded_s=now_s, outbox=outbox)
+    return job, actions
+
+
+def wake_s(job: WatchedJob, policy: Policy, last_queue_s: float, now_s: float) -> float:
+    """Return when the next action is due; ``last_queue_s`` is the last queue check (both in Unix seconds)."""
+    retries = [entry.next_try_s for entry in _next_per_route(job)]
     if job.closed and job.outage_s is None:
-        return min(retries, default=looked_s)
-    questions = [inquiry.next_query_s for _, inquiry in _inquiries(job)]
-    waits = [until_s for until_s in _details_until_s(job, policy) if until_s > now_s]
-    return min([looked_s + interval_s(job, policy), *questions, *waits, *retries])
+        return min(retries, default=last_queue_s)
+    queries = [inquiry.next_query_s for _, inquiry in job.open_inquiries()]
+    graces = [deadline_s for deadline_s in _grace_deadlines_s(job, policy) if deadline_s > now_s]
+    return min([last_queue_s + interval_s(job, policy), *queries, *graces, *retries])
 
 
 def accounting_timeout_s(job: WatchedJob, policy: Policy, now_s: float, *, silent: bool) -> float:
-    """Return how long accounting may take to answer: no longer than an end that is proved waits for it.
+    """Return how long an accounting query that starts at ``now_s`` may take (seconds), to delay no message.
 
-    While any part lives nothing can be told, so nothing waits; nor where the wait is over and accounting has
-    to be heard all the same.
-
-    Args:
-        job: what is known.
-        policy: how long is waited.
-        now_s: when it is asked (Unix seconds).
-        silent: whether it did not answer a moment ago, about whatever job.
+    A proved end waits for accounting only until its grace is over. There is no limit while a task lives,
+    because no final message is due then, nor while an end can't be concluded without accounting.
+    ``silent`` means that accounting did not respond a moment ago, about any job.
     """
     if job.pending_indices or any(task.end is None and task.inquiry is None for task in job.tasks.values()):
         return NO_HURRY_S
-    left_s = min(_details_until_s(job, policy), default=NO_HURRY_S) - now_s
-    if left_s <= 0 and any(requires_accounting(task, inquiry) for task, inquiry in _inquiries(job)):
+    left_s = min(_grace_deadlines_s(job, policy), default=NO_HURRY_S) - now_s
+    inquiries = list(job.open_inquiries())
+    if left_s <= 0 and any(requires_accounting(task, inquiry) for task, inquiry in inquiries):
         return NO_HURRY_S
-    is_first = any(inquiry.attempts == 0 for _, inquiry in _inquiries(job))
-    return max(left_s, _FIRST_QUESTION_S if is_first and not silent else _QUESTION_S)
-
-
-def _details_until_s(job: WatchedJob, policy: Policy) -> list[float]:
-    """Return until when the ends that are proved wait for accounting."""
-    return [grace_deadline_s(inquiry, policy) for _, inquiry in _inquiries(job) if is_proved(inquiry)]
-
-
-def _inquiries(job: WatchedJob) -> Iterator[tuple[Task, EndInquiry]]:
-    return ((task, task.inquiry) for task in job.tasks.values() if task.inquiry and not task.end)
+    is_first = any(inquiry.attempts == 0 for _, inquiry in inquiries)
+    return max(left_s, _FIRST_TIMEOUT_S if is_first and not silent else _RETRY_TIMEOUT_S)
 
 
 def interval_s(job: WatchedJob, policy: Policy) -> float:
-    """Return how old a queue reply may be for this job."""
-    waits = all(task.state.phase is Phase.WAITING and not task.inquiry for task in job.tasks.values())
-    return policy.pending_s if waits and (job.tasks or job.pending_indices) else policy.running_s
+    """Return the time between two queue checks of this job (seconds)."""
+    is_pending = all(task.state.phase is Phase.WAITING and not task.inquiry for task in job.tasks.values())
+    return policy.pending_s if is_pending and (job.tasks or job.pending_indices) else policy.running_s
 
 
-def _judged(job: WatchedJob, policy: Policy, now_s: float) -> WatchedJob:
-    ends = {
+def _grace_deadlines_s(job: WatchedJob, policy: Policy) -> list[float]:
+    """Return until when the proved ends wait for accounting's details (Unix seconds)."""
+    return [grace_deadline_s(inquiry, policy) for _, inquiry in job.open_inquiries() if is_proved(inquiry)]
+
+
+def _conclude_tasks(job: WatchedJob, policy: Policy, now_s: float) -> WatchedJob:
+    ended = {
         key: replace(task, end=end, state=end.state, raw_state=end.raw_state)
         for key, task in job.tasks.items()
         if task.end is None and (end := conclude(task, policy, now_s)) is not None
     }
-    return replace(job, tasks={**job.tasks, **ends}) if ends else job
+    return replace(job, tasks={**job.tasks, **ended}) if ended else job
 
 
-def _wants_record(job: WatchedJob) -> bool:
-    """Whether slurmctld should be asked: at first sight, at a start, and while an end is looked into."""
+def _needs_record(job: WatchedJob) -> bool:
+    """Whether to query slurmctld: for a new job, when a task starts, and while an end is under inquiry.
+
+    One query per queue reply is enough.
+    """
     if job.answered_s is None or job.record_asked_s >= job.answered_s:
         return False
-    if not job.workdir:
-        return True
-    return any(_wants_own_record(task, job) for task in job.tasks.values() if not task.end)
+    return not job.workdir or any(_task_needs_record(task, job) for task in job.tasks.values())
 
 
-def _wants_own_record(task: Task, job: WatchedJob) -> bool:
+def _task_needs_record(task: Task, job: WatchedJob) -> bool:
+    if task.end is not None:
+        return False
     if task.inquiry is not None:
         record = task.inquiry.record
         return not task.inquiry.record_gone and (record is None or record.state.is_alive)
-    # log paths may change until the start, and the node is known only then; a later run of the same id may
-    # be another job's
-    again = (task.submit_s or 0) > (job.submitted_s or 0)
-    changed = bool(task.history) and job.record_asked_s < task.history[-1].at_s
-    return changed and (again or task.state.phase is Phase.ACTIVE)
+    # log paths may change until the start, and only then is the node known; a later submission may be
+    # another job with the same id
+    is_later_run = (task.submit_s or 0) > (job.submitted_s or 0)
+    has_changed = bool(task.history) and job.record_asked_s < task.history[-1].at_s
+    return has_changed and (is_later_run or task.state.phase is Phase.ACTIVE)
 
 
-def _wants_accounting(job: WatchedJob, now_s: float) -> bool:
-    return any(inquiry.next_query_s <= now_s for _, inquiry in _inquiries(job))
+def _undiagnosed_keys(job: WatchedJob) -> tuple[str, ...]:
+    """Return the tasks without success that have no diagnosis yet, failures first."""
+    ended = [(task, task.end.outcome) for task in job.tasks.values() if task.end]
+    unsuccessful = [(task, outcome) for task, outcome in ended if outcome is not Outcome.SUCCESS]
+    unsuccessful.sort(key=lambda item: item[1] is not Outcome.FAILURE)
+    return tuple(task.key for task, _ in unsuccessful[:MAX_DIAGNOSED] if task.diagnosis is None)
 
 
-def _unexplained(job: WatchedJob) -> tuple[str, ...]:
-    """Return the parts whose end asks for an explanation and has none yet."""
-    failed = [task for task in job.tasks.values() if task.end and task.end.outcome is not Outcome.SUCCESS]
-    failed.sort(key=lambda task: task.end is not None and task.end.outcome is not Outcome.FAILURE)
-    return tuple(task.key for task in failed[:MAX_DIAGNOSED] if task.diagnosis is None)
-
-
-def _notice(job: WatchedJob, now_s: float) -> WatchedJob:
-    """Owe one message for each thing that keeps the job from ever starting."""
+def _queue_alerts(job: WatchedJob, now_s: float) -> WatchedJob:
+    """Queue one message for each new problem that keeps the job from starting."""
     for subject, message in stuck_alerts(job, now_s):
         if subject not in job.alerted:
             job = replace(job, alerted=(*job.alerted, subject), outbox=(*job.outbox, OutboxEntry(message)))
     return job
 
 
-def _outage(job: WatchedJob, policy: Policy, now_s: float) -> list[Action]:
-    """Return what is to be said about a scheduler that does not answer, or does again."""
-    if warning_is_due(job, policy, now_s):
-        return [NotifyOutage()]
-    return [NotifyRecovered()] if is_over(job) else []
-
-
-def _concluded(job: WatchedJob, policy: Policy, now_s: float) -> WatchedJob:
-    messages = final(job, now_s, each=policy.array_messages == "each")
-    return replace(job, concluded_s=now_s, outbox=job.outbox + tuple(_entries(messages)))
-
-
-def _entries(messages: tuple[Message, ...]) -> Iterator[OutboxEntry]:
-    return (OutboxEntry(message) for message in messages)
-
-
-def _heads(job: WatchedJob) -> tuple[OutboxEntry, ...]:
-    """Return the oldest open message of each channel: none may overtake another."""
-    heads: dict[str, OutboxEntry] = {}
+def _next_per_route(job: WatchedJob) -> tuple[OutboxEntry, ...]:
+    """Return the oldest unsent message of each route, so that messages arrive in order."""
+    oldest: dict[str, OutboxEntry] = {}
     for entry in in_order(job.outbox):
-        heads.setdefault(entry.message.route, entry)
-    return tuple(heads.values())
-
-
-def _deliveries(job: WatchedJob, now_s: float) -> tuple[Action, ...]:
-    return tuple(Deliver(entry.message.id) for entry in _heads(job) if entry.next_try_s <= now_s)
-
-
-def _finish(job: WatchedJob) -> tuple[Action, ...]:
-    return (Finish(),) if job.finished else ()
+        oldest.setdefault(entry.message.route, entry)
+    return tuple(oldest.values())

@@ -1,49 +1,37 @@
-"""What can go wrong, told apart by what the reader should do about it.
-
-JobmonError
-├── SchedulerUnavailable    the scheduler did not answer: later may work
-├── SchedulerRejected        the scheduler said no: unchanged it never will
-├── SchedulerMissing    its commands are not on this machine
-├── ConfigInvalid       the configuration has faults, all named at once
-├── PatternsInvalid     a pattern file has faults, all named at once
-├── StateUnreadable     a state file is damaged, or from a newer jobmon
-├── UnknownJob          nothing is known of that job
-├── AlreadyWatched      another monitor has that job
-└── StorageFailed       the disk refused: full, read-only, no permission
-"""
+"""The errors that jobmon reports to the user: one class for each way to react."""
 
 from __future__ import annotations
 
 
 class JobmonError(Exception):
-    """A failure that the user is told in one message, without a traceback."""
+    """An error that jobmon prints as one message, without a traceback."""
 
     exit_code = 1
 
 
 class SchedulerUnavailable(JobmonError):
-    """The scheduler did not answer. The same question may be answered later."""
+    """The scheduler did not respond. The same request may work later."""
 
     exit_code = 69  # EX_UNAVAILABLE of sysexits.h
 
 
 class SchedulerRejected(JobmonError):
-    """The scheduler refused. The same question will be refused again."""
+    """The scheduler refused the request and will refuse it again unless it changes."""
 
 
 class SchedulerMissing(JobmonError):
-    """The scheduler's own commands are not installed here."""
+    """The scheduler's commands are not installed on this machine."""
 
-    exit_code = 127  # what a shell answers for a command that is not there
+    exit_code = 127  # as a shell reports "command not found"
 
 
 class Invalid(JobmonError):
-    """A file that the user writes has faults; ``faults`` names every one of them."""
+    """A file that the user edits has faults; ``faults`` lists all of them."""
 
     exit_code = 78  # EX_CONFIG of sysexits.h
 
     def __init__(self, source: str, faults: list[str]) -> None:
-        """Collect the ``faults`` of ``source``, a path."""
+        """Create the error for all ``faults`` of the file ``source``."""
         super().__init__(f"{source} is not usable:" + "".join(f"\n  - {fault}" for fault in faults))
         self.source = source
         self.faults = tuple(faults)
@@ -58,18 +46,18 @@ class PatternsInvalid(Invalid):
 
 
 class StateUnreadable(JobmonError):
-    """A state file is damaged or was written by a newer jobmon. It is kept as it is."""
+    """A state file is damaged or was written by a newer jobmon. jobmon keeps it unchanged."""
 
 
 class UnknownJob(JobmonError):
-    """Neither jobmon nor the scheduler knows that job."""
+    """Neither jobmon nor the scheduler knows the job."""
 
 
 class AlreadyWatched(JobmonError):
-    """A living monitor has that job already."""
+    """Another monitor already watches the job."""
 
 
 class StorageFailed(JobmonError):
-    """The disk refused a write."""
+    """A file could not be written."""
 
     exit_code = 74  # EX_IOERR of sysexits.h

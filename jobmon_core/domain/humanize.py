@@ -1,4 +1,4 @@
-"""Figures in words: durations, sizes and counts as people read them."""
+"""Durations, sizes and counts as people read them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 def duration(seconds: float) -> str:
-    """Write a duration given in seconds: ``45s``, ``3m 05s``, ``2h 03m``, ``1d 04h``."""
+    """Format a duration in seconds: ``45s``, ``3m 05s``, ``2h 03m``, ``1d 04h``."""
     whole = max(0, round(seconds))
     minutes, second = divmod(whole, 60)
     hours, minute = divmod(minutes, 60)
@@ -19,7 +19,7 @@ def duration(seconds: float) -> str:
 
 
 def size(count_bytes: float) -> str:
-    """Write a size given in bytes: ``512 B``, ``1.5 GiB``."""
+    """Format a size in bytes: ``512 B``, ``1.5 GiB``."""
     value, unit = float(count_bytes), _UNITS[0]
     for larger in _UNITS[1:]:
         if round(value, 1) < 1024:  # noqa: PLR2004 - the base of binary units
@@ -29,5 +29,5 @@ def size(count_bytes: float) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """Write a number with its noun: ``1 task``, ``3 tasks``."""
+    """Format a number with its noun: ``1 task``, ``3 tasks``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,8 +1,8 @@
-"""Keeping what looks like a secret out of what is sent and shown: passwords, tokens, keys.
+"""Hide passwords, tokens and keys in texts that jobmon sends or shows.
 
-A secret is known by its own shape (``ghp_…``) or by the name that stands before it (``password=``). What
-merely is random stays: hashes, checksums, UUIDs and ids of jobs tell where to look. Every expression is
-linear in the text: a repetition is bounded, or ends where the next match could begin.
+A secret is recognised by its shape (``ghp_…``) or by the name before it (``password=``). Other random
+text stays, because it helps to find the problem: hashes, checksums, UUIDs, job ids. Every regular
+expression runs in linear time: each repetition is bounded or ends where the next match could begin.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from jobmon_core.domain.webhook import mask_webhooks
 
 HIDDEN = "[hidden]"
 
-# each issuer's own mark, then what only chance could write
-_SHAPED = re.compile(
+# the issuer's prefix, in a group of its own because it stays visible, then the random part
+_BY_SHAPE = re.compile(
     r"(?<![A-Za-z0-9])(?:"
     r"(AKIA|ASIA|ABIA|ACCA|AGPA|AIDA|AROA)[A-Z0-9]{16}(?![A-Za-z0-9])"  # AWS
     r"|(gh[pousr]_|github_pat_)\w{20,255}"
@@ -26,8 +26,8 @@ _SHAPED = re.compile(
     r"|([sr]k_(?:live|test)_|npm_|pypi-|gsk_|r8_|do[opr]_v1_|dapi)(?=[A-Za-z_-]{0,40}[0-9])[\w-]{28,255}"
     r"|(nvapi-|wandb_v[0-9]_|SG\.)(?=[A-Za-z_-]{0,40}[0-9])[\w.-]{30,255}"
     r"|(?<![\w-])(eyJ)[\w-]{8,4096}\.eyJ[\w-]{8,4096}\.[\w-]{0,4096}"  # JSON web tokens
-    r"|([MNO])(?=[A-Za-z_-]{0,20}[0-9])[\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])"  # Discord's bots
-    r"|([0-9]{8,10}:)AA[\w-]{33}(?![\w-])"  # Telegram's bots
+    r"|([MNO])(?=[A-Za-z_-]{0,20}[0-9])[\w-]{23,27}\.[\w-]{6}\.[\w-]{27,40}(?![\w-])"  # Discord bots
+    r"|([0-9]{8,10}:)AA[\w-]{33}(?![\w-])"  # Telegram bots
     r")",
     re.ASCII,
 )
@@ -47,30 +47,30 @@ _IN_HEADER = re.compile(
 _BEARER = re.compile(r"(\bbearer[ \t]{1,4})(?=[A-Za-z_.~+/-]{0,60}[0-9])[\w.~+/-]{16,}=*", re.IGNORECASE)
 _KEY_BLOCK = re.compile(
     r"(-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----)"
-    r"((?:(?!-----)[\s\S])*(?=-----END)"  # else it was cut: what looks like a part of it
+    r"((?:(?!-----)[\s\S])*(?=-----END)"  # else the end was cut off: hide all lines that look like base64
     r"|(?:\n[A-Za-z-]{1,40}: [^\n]*)*(?:\s{1,8}[A-Za-z0-9+/=\\]{16,}(?!\S))*)"
 )
 
-# what parts a name from its value, also in JSON and in JSON within JSON
-_PARTED = r"(?P<parted>\\?[\"']?[ \t]{0,4}(?::=|=>|=|:)[ \t]{0,4}[bru]?)(?P<quote>\\?[\"'])?"
-_PASSWORD = re.compile(
-    rf"(?P<name>passw(?:or)?d|passphrase|(?<![A-Za-z])pwd){_PARTED}"
+# the text between a name and its value, also in JSON and in JSON inside JSON
+_SEPARATOR = r"(?P<separator>\\?[\"']?[ \t]{0,4}(?::=|=>|=|:)[ \t]{0,4}[bru]?)(?P<quote>\\?[\"'])?"
+_NAMED_PASSWORD = re.compile(
+    rf"(?P<name>passw(?:or)?d|passphrase|(?<![A-Za-z])pwd){_SEPARATOR}"
     r"(?P<value>(?(quote)(?:(?!(?P=quote)).)+|[^\s\"']+))"
     r"|(?P<option>--(?:[a-z]{1,20}-){0,3}pass(?:word|wd|phrase)[ \t]{1,4}|\blogin \S{1,80} password "
-    r"|\bsshpass -p ?)(?P<given>[^\s\"'-][^\s\"']*)",
+    r"|\bsshpass -p ?)(?P<argument>[^\s\"'-][^\s\"']*)",
     re.IGNORECASE,
 )
-_RANDOM = r"(?=[A-Za-z_./+~%-]{0,80}[0-9])(?=[0-9_./+~%-]{0,80}[A-Za-z])[\w./+~%-]{8,}=*"
-_KEYED = re.compile(
+_RANDOM_VALUE = r"(?=[A-Za-z_./+~%-]{0,80}[0-9])(?=[0-9_./+~%-]{0,80}[A-Za-z])[\w./+~%-]{8,}=*"
+_NAMED_KEY = re.compile(
     r"(?P<name>token|secret|credentials?"
     r"|(?:api|access|secret|private|account|auth|signing|encryption|master)[_-]?key)"
-    rf"{_PARTED}(?P<value>{_RANDOM})"
+    rf"{_SEPARATOR}(?P<value>{_RANDOM_VALUE})"
     r"|(?P<option>--(?:[a-z]{1,20}-){0,3}(?:token|secret|key)[ \t]{1,4}|\bwandb login |\.login\(key=[\"'])"
-    rf"(?P<given>{_RANDOM})",
+    rf"(?P<argument>{_RANDOM_VALUE})",
     re.IGNORECASE | re.ASCII,
 )
 
-# no password, but what code and documentation write where one would stand
+# what code and documentation contain in place of a real password
 _PLACEHOLDER = re.compile(
     r"(?:none|null|nil|true|false|str|bytes|string|any|optional\b.*|secretstr|undefined|empty|unset"
     r"|\*+|\.+|<[^>]*>|\[hidden\]|\$\{?\w+\}?|%\(?\w*\)?s?|\{[^}]*\}+"
@@ -78,48 +78,48 @@ _PLACEHOLDER = re.compile(
     r"|\w*(?:password|passwd|passphrase|pwd|secret|token|key))[,;.:)}\]]*",
     re.IGNORECASE,
 )
-_PATH = re.compile(  # but 40 letters may be a key of AWS
+_PATH = re.compile(  # except that 40 characters may be an AWS key
     r"[/~.](?![\w/+]{39}$)|[A-Za-z]:\\|.*\.(?:json|ya?ml|toml|ini|txt|pem|key|py|pt|npy|npz|parquet|bin)$"
 )
-_SHORTEST_TOKEN = 16  # many a short word is called a token
+_MIN_TOKEN_CHARS = 16  # shorter values after "token" are ordinary words
 
 
 def redacted(text: str) -> str:
-    """Return ``text`` with what looks like a secret replaced by ``HIDDEN``; its lines stay as many."""
-    text = _KEY_BLOCK.sub(_without_body, mask_webhooks(text))
-    for expression in (_SHAPED, _SLACK_HOOK, _IN_URL, _IN_QUERY, _IN_HEADER, _BEARER):
-        text = expression.sub(_after_mark, text)
-    return _KEYED.sub(_keyed, _PASSWORD.sub(_password, text))
+    """Return ``text`` with secrets replaced by ``HIDDEN``; the number of lines stays the same."""
+    text = _KEY_BLOCK.sub(_hide_key_block, mask_webhooks(text))
+    for expression in (_BY_SHAPE, _SLACK_HOOK, _IN_URL, _IN_QUERY, _IN_HEADER, _BEARER):
+        text = expression.sub(_hide_after_prefix, text)
+    return _NAMED_KEY.sub(_hide_key, _NAMED_PASSWORD.sub(_hide_password, text))
 
 
 def redacted_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Return lines of one text as ``redacted`` does, which knows a key that goes over several of them."""
+    """Return the lines of one text with secrets replaced, also keys that span several lines."""
     return tuple(redacted("\n".join(line.replace("\n", " ") for line in lines)).split("\n")) if lines else ()
 
 
-def _after_mark(found: re.Match[str]) -> str:
-    """Keep what tells the kind of a secret: the one group that matched."""
-    return f"{found[found.lastindex or 0]}{HIDDEN}"
+def _hide_after_prefix(match: re.Match[str]) -> str:
+    """Keep the prefix, which names the kind of secret: it is the only group that matched."""
+    return f"{match[match.lastindex or 0]}{HIDDEN}"
 
 
-def _without_body(found: re.Match[str]) -> str:
-    body = "\n".join(HIDDEN if line.strip() else line for line in found[2].split("\n"))
-    return found[1] + body
+def _hide_key_block(match: re.Match[str]) -> str:
+    body = "\n".join(HIDDEN if line.strip() else line for line in match[2].split("\n"))
+    return match[1] + body
 
 
-def _password(found: re.Match[str]) -> str:
-    value = found["value"] or found["given"]
-    is_folder = found["name"] and found["name"].lower() == "pwd" and _PATH.match(value)
-    return found[0] if is_folder or _PLACEHOLDER.fullmatch(value) else _hidden(found)
+def _hide_password(match: re.Match[str]) -> str:
+    value = match["value"] or match["argument"]
+    is_folder = match["name"] and match["name"].lower() == "pwd" and _PATH.match(value)
+    return match[0] if is_folder or _PLACEHOLDER.fullmatch(value) else _hide_value(match)
 
 
-def _keyed(found: re.Match[str]) -> str:
-    value = found["value"] or found["given"]
-    is_word = (found["name"] or "").lower() == "token" and len(value) < _SHORTEST_TOKEN
-    return found[0] if is_word or _PATH.match(value) else _hidden(found)
+def _hide_key(match: re.Match[str]) -> str:
+    value = match["value"] or match["argument"]
+    is_word = (match["name"] or "").lower() == "token" and len(value) < _MIN_TOKEN_CHARS
+    return match[0] if is_word or _PATH.match(value) else _hide_value(match)
 
 
-def _hidden(found: re.Match[str]) -> str:
-    if found["option"]:
-        return found["option"] + HIDDEN
-    return f"{found['name']}{found['parted']}{found['quote'] or ''}{HIDDEN}"
+def _hide_value(match: re.Match[str]) -> str:
+    if match["option"]:
+        return match["option"] + HIDDEN
+    return f"{match['name']}{match['separator']}{match['quote'] or ''}{HIDDEN}"

@@ -23,7 +23,8 @@ from jobmon_core.domain.decide import (
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.tracking.apply_accounting import apply_accounting
-from jobmon_core.domain.tracking.apply_queue import apply_queue, apply_record, mark_answered, mark_unreachable
+from jobmon_core.domain.tracking.apply_queue import apply_queue, mark_answered, mark_unreachable
+from jobmon_core.domain.tracking.apply_record import apply_record
 from jobmon_core.domain.tracking.clock_skew import clamp_to_now
 
 if TYPE_CHECKING:

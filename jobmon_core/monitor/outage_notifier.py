@@ -75,4 +75,4 @@ class OutageNotifier:
     def _is_free(self, job: WatchedJob, file: OutageNoticeFile) -> bool:
         notice = file.read()
         another = notice.reporter not in ("", job.id) and self.is_reporting(notice.reporter)
-        return may_notify(notice, self.policy, self.clock.now(), teller_watches=another)
+        return may_notify(notice, self.policy, self.clock.now(), reporter_is_active=another)

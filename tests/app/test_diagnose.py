@@ -18,7 +18,7 @@ from jobmon_core.domain.tracking.model import End, LogPaths, Source, StateChange
 from jobmon_core.domain.tracking.user_override import UserOverride
 from jobmon_core.store.home import Home
 from tests.support.clock import FakeClock
-from tests.support.play import JOB, START_S, ledger, record, row
+from tests.support.play import JOB, START_S, record, row, sacct_row
 from tests.support.scheduler import FakeScheduler
 
 NOTHING = UserOverride()
@@ -158,7 +158,7 @@ def test_of_a_job_that_runs_it_is_said_that_it_does(bench: Bench) -> None:
 
 def test_a_watched_job_that_ended_unseen_is_looked_up(bench: Bench) -> None:
     bench.watched(RUNNING)
-    bench.slurm.accounting = [(replace(ledger("12", "OUT_OF_MEMORY"), nodes="n1"),)]
+    bench.slurm.accounting = [(replace(sacct_row("12", "OUT_OF_MEMORY"), nodes="n1"),)]
     bench.log("job.err", "step 1\n")
     assert bench.ask("12").diagnosis.cause == "host_oom_kill"
     assert bench.slurm.asked == {"record": 1, "queue": 1, "accounting": 1}
@@ -194,7 +194,7 @@ def test_a_job_that_nobody_watched_is_found_in_slurmctlds_memory(bench: Bench) -
 
 def test_a_job_that_only_accounting_remembers_is_found_with_its_log(bench: Bench) -> None:
     bench.log("slurm-12.out", OOM)
-    bench.slurm.accounting = [(replace(ledger("12", "FAILED", 1), workdir=str(bench.folder), name="old"),)]
+    bench.slurm.accounting = [(replace(sacct_row("12", "FAILED", 1), workdir=str(bench.folder), name="old"),)]
     report = bench.ask("12")
     assert report.diagnosis.cause == "cuda_oom"
     assert report.subject is not None
@@ -202,7 +202,7 @@ def test_a_job_that_only_accounting_remembers_is_found_with_its_log(bench: Bench
 
 
 def test_the_tasks_of_an_array_that_nobody_watched_are_told_apart(bench: Bench) -> None:
-    rows = (ledger("12_1", "COMPLETED"), replace(ledger("12_2", "FAILED", 1), raw_job_id=14))
+    rows = (sacct_row("12_1", "COMPLETED"), replace(sacct_row("12_2", "FAILED", 1), raw_job_id=14))
     bench.slurm.accounting = [tuple(replace(each, workdir=str(bench.folder)) for each in rows)]
     bench.slurm.script = "#!/bin/bash\n#SBATCH --output=run-%a-%j.log\n"
     bench.log("run-2-14.log", MISSING)
@@ -254,7 +254,7 @@ def test_somebody_elses_running_job_is_one_that_runs(bench: Bench) -> None:
 
 def test_while_slurmctld_is_down_accounting_is_believed(bench: Bench) -> None:
     bench.slurm.queue, bench.slurm.records = [DOWN], [DOWN]
-    bench.slurm.accounting = [(ledger("12", "TIMEOUT"),)]
+    bench.slurm.accounting = [(sacct_row("12", "TIMEOUT"),)]
     assert bench.ask("12").diagnosis.cause == "slurm_timeout"
 
 
@@ -275,7 +275,7 @@ def test_a_job_that_slurm_does_not_know_is_unknown(bench: Bench, accounting: Dis
 
 
 def test_a_task_that_the_array_never_had_is_unknown(bench: Bench) -> None:
-    bench.slurm.accounting = [(ledger("12_1", "FAILED", 1),)]
+    bench.slurm.accounting = [(sacct_row("12_1", "FAILED", 1),)]
     with pytest.raises(UnknownJob, match="job 12 is known, but it has no 12_99"):
         bench.ask("12_99")
 

@@ -78,8 +78,8 @@ def test_what_the_user_says_of_the_end_is_evidence(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("x", "--state", "bogus"), "'bogus' is no state of Slurm; ends are COMPLETED, FAILED"),
-        (("x", "--exit-code", "1:x"), "'1:x' is no exit code; expected N or N:SIGNAL"),
+        (("x", "--state", "bogus"), "'bogus' is not a Slurm job state; final states are COMPLETED, FAILED"),
+        (("x", "--exit-code", "1:x"), "'1:x' is not an exit code; expected N or N:SIGNAL"),
         (("12", "13"), "12 is not a file; give one job, or any number of files"),
         (("ok.log", "12_3"), "12_3 is not a file; give one job, or any number of files"),
         ((), "`jobmon diagnose --help`"),

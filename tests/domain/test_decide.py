@@ -1,30 +1,36 @@
-"""How long a proved end waits for accounting, and when its monitor comes back."""
+"""What to do next, how long a proved end waits for accounting, and when the monitor wakes up."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from jobmon_core.domain.decide import accounting_timeout_s, wake_s
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.decide import Deliver, Finish, accounting_timeout_s, wake_s
 from jobmon_core.domain.slurm.rows import NO_HURRY_S
+from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.policy import Policy
-from tests.support.play import START_S, Play, record, row
+from tests.support.play import START_S, Play, record, row, sacct_row
 
 POLICY = Policy(running_s=300.0, accounting_grace_s=30.0)
 
 
-def seen_late(late_s: float, *, word: str = "TIMEOUT") -> Play:
-    """A job whose end is seen so many seconds after it."""
-    told = replace(record("12", word), end_s=int(START_S - late_s))
-    return Play(POLICY).queue(row("12", word)).record(told)
+def noticed_late(late_s: float) -> Play:
+    """Return a job whose end jobmon notices so many seconds later."""
+    ended = replace(record("12", "TIMEOUT"), end_s=int(START_S - late_s))
+    return Play(POLICY).queue(row("12", "TIMEOUT")).record(ended)
 
 
-def within_s(play: Play, *, silent: bool = False) -> float:
+def timeout_s(play: Play, *, silent: bool = False) -> float:
     return accounting_timeout_s(play.job, POLICY, play.now_s, silent=silent)
 
 
-def seconds_until_told(play: Play) -> int:
+def seconds_until_concluded(play: Play) -> int:
     waited_s = 0
     while not play.job.ended:
         play.later(1)
@@ -33,81 +39,159 @@ def seconds_until_told(play: Play) -> int:
 
 
 @pytest.mark.parametrize(("late_s", "waits_s"), [(0, 30), (10, 20), (15, 15)])
-def test_the_grace_runs_from_the_end_and_not_from_the_look_that_showed_it(late_s: int, waits_s: int) -> None:
-    assert seconds_until_told(seen_late(late_s)) == waits_s
+def test_the_grace_starts_at_the_end_not_when_jobmon_notices_it(late_s: int, waits_s: int) -> None:
+    assert seconds_until_concluded(noticed_late(late_s)) == waits_s
 
 
-def test_a_look_that_came_late_leaves_half_of_the_grace() -> None:
-    assert seconds_until_told(seen_late(4_000)) == 15
+def test_an_end_noticed_late_still_gets_half_of_the_grace() -> None:
+    assert seconds_until_concluded(noticed_late(4_000)) == 15
 
 
-def test_a_controller_whose_clock_is_ahead_lengthens_no_grace() -> None:
-    assert seconds_until_told(seen_late(-500)) == 30
+def test_a_slurmctld_clock_that_is_ahead_does_not_extend_the_grace() -> None:
+    assert seconds_until_concluded(noticed_late(-500)) == 30
 
 
-def test_without_a_record_the_grace_runs_from_the_look() -> None:
-    assert seconds_until_told(Play(POLICY).queue(row("12", "TIMEOUT")).record()) == 30
+def test_without_a_record_the_grace_starts_when_jobmon_notices_the_end() -> None:
+    assert seconds_until_concluded(Play(POLICY).queue(row("12", "TIMEOUT")).record()) == 30
 
 
-def test_what_is_proved_is_told_when_its_grace_is_over_however_far_the_next_question_is() -> None:
-    play = seen_late(10)
+def test_the_monitor_wakes_at_the_end_of_the_grace_even_if_the_next_query_is_later() -> None:
+    play = noticed_late(10)
     for _ in range(3):
         while not play.asks_accounting():
             play.later(1)
         play.accounting()
-    next_ask_s = play.job.tasks[""].inquiry.next_query_s if play.job.tasks[""].inquiry else 0.0
-    assert next_ask_s > START_S + 20
+    next_query_s = play.job.tasks[""].inquiry.next_query_s if play.job.tasks[""].inquiry else 0.0
+    assert next_query_s > START_S + 20
     assert wake_s(play.job, POLICY, START_S, play.now_s) == START_S + 20
 
 
-def test_a_grace_that_is_over_wakes_nobody() -> None:
+def test_a_grace_that_is_over_does_not_wake_the_monitor() -> None:
     play = Play(POLICY).queue(row("12_1", "COMPLETED"))
     play.record(record("12_1", "COMPLETED")).later(40).accounting_down()
-    assert not play.job.ended  # of an array accounting has to be heard
+    assert not play.job.ended  # an array needs an answer from accounting
     assert wake_s(play.job, POLICY, START_S, play.now_s) > play.now_s
 
 
-def test_accounting_may_take_no_longer_to_answer_than_a_proved_end_waits_for_it() -> None:
+def test_an_accounting_query_may_not_take_longer_than_the_grace() -> None:
     play = Play(POLICY).queue(row("12", "TIMEOUT")).record(record("12", "TIMEOUT"))
-    assert within_s(play) == 30
-    assert within_s(play.later(8)) == 22
+    assert timeout_s(play) == 30
+    assert timeout_s(play.later(8)) == 22
 
 
-def test_the_first_question_is_given_what_a_slow_database_needs_and_a_later_one_a_moment() -> None:
-    play = seen_late(10).later(2)
-    assert within_s(play.later(17)) == 20
+def test_the_first_query_gets_time_for_a_slow_database_and_a_later_one_does_not() -> None:
+    play = noticed_late(10).later(2)
+    assert timeout_s(play.later(17)) == 20
     play.accounting()
-    assert within_s(play) == 3
+    assert timeout_s(play) == 3
 
 
-def test_an_accounting_that_was_silent_a_moment_ago_makes_no_message_later() -> None:
-    play = seen_late(10)
-    assert within_s(play, silent=True) == 20
-    assert within_s(play.later(14), silent=True) == 6
-    assert within_s(play.later(5), silent=True) == 3
+def test_accounting_that_did_not_respond_a_moment_ago_delays_no_message() -> None:
+    play = noticed_late(10)
+    assert timeout_s(play, silent=True) == 20
+    assert timeout_s(play.later(14), silent=True) == 6
+    assert timeout_s(play.later(5), silent=True) == 3
 
 
-def test_a_question_that_comes_when_the_wait_is_over_is_given_no_more_for_that() -> None:
-    play = seen_late(10)
+def test_a_query_after_the_grace_gets_only_the_short_timeout() -> None:
+    play = noticed_late(10)
     assert accounting_timeout_s(play.job, POLICY, play.now_s + 60, silent=True) == 3
 
 
-def test_accounting_may_take_its_time_while_a_part_of_the_job_lives() -> None:
+def test_a_query_has_no_limit_while_a_task_lives() -> None:
     play = Play(POLICY).queue(row("12_1", "COMPLETED"), row("12_2", "RUNNING"))
     play.record(record("12_1", "COMPLETED"), record("12_2", "RUNNING"))
-    assert within_s(play) == NO_HURRY_S
+    assert timeout_s(play) == NO_HURRY_S
 
 
-def test_accounting_may_take_its_time_where_it_is_the_only_witness() -> None:
+def test_a_query_has_no_limit_if_accounting_is_the_only_source() -> None:
     play = Play(POLICY).queue(row("12", "RUNNING")).later(300).queue().record()
-    assert within_s(play) == NO_HURRY_S
+    assert timeout_s(play) == NO_HURRY_S
 
 
-def test_accounting_may_take_its_time_where_an_array_has_to_hear_it() -> None:
+def test_a_query_has_no_limit_if_an_array_requires_accounting() -> None:
     play = Play(POLICY).queue(row("12_1", "COMPLETED")).record(record("12_1", "COMPLETED")).later(40)
-    assert within_s(play) == NO_HURRY_S
+    assert timeout_s(play) == NO_HURRY_S
 
 
-def test_of_an_array_the_first_question_holds_nobody_up_for_longer_than_any() -> None:
+def test_the_first_query_about_an_array_is_limited_by_the_grace_too() -> None:
     play = Play(POLICY).queue(row("12_1", "COMPLETED")).record(record("12_1", "COMPLETED"))
-    assert within_s(play) == 30
+    assert timeout_s(play) == 30
+
+
+def test_a_completed_job_causes_one_message_on_the_success_route() -> None:
+    play = Play().queue(row("12", "RUNNING")).later(30).queue(row("12", "COMPLETED"))
+    assert play.asks_record()
+    play.record(record("12", "COMPLETED")).later(3)
+    assert play.asks_accounting()
+    play.accounting(sacct_row("12", "COMPLETED"))
+    assert play.job.outcome is Outcome.SUCCESS
+    (entry,) = play.job.outbox
+    assert entry.message.route is Route.SUCCESS
+    assert play.actions == (Deliver(entry.message.id),)
+    assert len(play.later(60).job.outbox) == 1
+
+
+def test_an_alert_waits_for_the_job_name_from_the_record() -> None:
+    play = Play().queue(row("12", "PENDING", "DependencyNeverSatisfied"))
+    assert not play.job.outbox
+    play.record(record("12", "PENDING"))
+    (entry,) = play.job.outbox
+    assert entry.message.title.startswith("train (12)")
+
+
+def test_the_monitor_does_not_finish_before_its_messages_are_sent() -> None:
+    assert Finish() not in Play().ends(("12", "COMPLETED", 0)).actions
+
+
+def test_a_later_submission_in_the_same_state_causes_a_record_query() -> None:
+    play = Play().queue(row("12", "RUNNING")).record(record("12", "RUNNING"))
+    assert not play.later(30).queue(row("12", "RUNNING")).asks_record()
+    assert play.later(3600).queue(row("12", "RUNNING", submit_s=1_003_600)).asks_record()
+
+
+_STATES = st.sampled_from(["RUNNING", "PENDING", "COMPLETING", "SUSPENDED", "NODE_FAIL", "REQUEUED", "WHAT"])
+_STEPS = st.one_of(  # a method of Play and its argument
+    _STATES.map(lambda state: ("queue", row("12", state))),
+    st.sampled_from(["RUNNING", "REQUEUED", "FAILED", "PENDING"]).map(
+        lambda state: ("accounting", sacct_row("12", state))
+    ),
+    st.sampled_from([1.0, 30.0, 700.0, 90_000.0]).map(lambda seconds: ("later", seconds)),
+    st.sampled_from([("queue",), ("queue_down",), ("record",), ("accounting",), ("accounting_down",)]),
+    st.just(("record", record("12", "RUNNING"))),
+)
+
+
+@given(st.lists(_STEPS, max_size=25))
+def test_no_sequence_of_answers_without_completed_is_a_success(steps: list[tuple[Any, ...]]) -> None:
+    play = Play()
+    for method, *arguments in steps:
+        getattr(play, method)(*arguments)
+    assert play.job.outcome is not Outcome.SUCCESS
+    assert all(entry.message.route is Route.ERROR for entry in play.job.outbox)
+
+
+_LISTED = st.sampled_from(["12", "12_[1-3]", "12_[2-3%1]", "12_[3]", "12_1", "12_2", "12_3"])
+_NOT_COMPLETED = st.sampled_from(
+    ["PENDING", "RUNNING", "COMPLETING", "CANCELLED", "FAILED", "NODE_FAIL", "REQUEUED"]
+)
+_LISTING = st.lists(st.tuples(_LISTED, _NOT_COMPLETED), max_size=4, unique_by=lambda listed: listed[0])
+_ROW_OF: dict[str, Callable[..., Any]] = {"queue": row, "record": record, "accounting": sacct_row}
+_ARRAY_STEPS: st.SearchStrategy[tuple[str, list[tuple[str, str]]]] = st.one_of(
+    st.tuples(st.sampled_from(list(_ROW_OF)), _LISTING), st.sampled_from([("queue_down", []), ("later", [])])
+)
+
+
+@given(st.lists(_ARRAY_STEPS, max_size=20), st.sampled_from(["", "2"]))
+def test_no_sequence_of_answers_about_an_array_sends_two_digests_or_a_false_success(
+    steps: list[tuple[str, list[tuple[str, str]]]], watched_part: str
+) -> None:
+    play = Play(watched_part=watched_part)
+    for method, listing in steps:
+        if method == "later":
+            play.later(700)
+        else:
+            getattr(play, method)(*(_ROW_OF[method](*listed) for listed in listing))
+    assert play.job.outcome is not Outcome.SUCCESS
+    assert sum(entry.message.id.endswith("/end") for entry in play.job.outbox) <= 1
+    assert not play.job.ended or play.job.outbox

@@ -8,7 +8,7 @@ from jobmon_core.domain.humanize import count, duration, size
 
 
 @pytest.mark.parametrize(
-    ("seconds", "words"),
+    ("seconds", "text"),
     [
         (-5, "0s"),
         (0, "0s"),
@@ -21,12 +21,12 @@ from jobmon_core.domain.humanize import count, duration, size
         (90 * 86_400, "90d 00h"),
     ],
 )
-def test_a_duration_reads_as_people_say_it(seconds: float, words: str) -> None:
-    assert duration(seconds) == words
+def test_a_duration_is_formatted_for_people(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
 
 
 @pytest.mark.parametrize(
-    ("count_bytes", "words"),
+    ("count_bytes", "text"),
     [
         (0, "0 B"),
         (1023, "1023 B"),
@@ -37,8 +37,8 @@ def test_a_duration_reads_as_people_say_it(seconds: float, words: str) -> None:
         (5 * 2**60, "5120.0 PiB"),
     ],
 )
-def test_a_size_reads_as_people_say_it(count_bytes: float, words: str) -> None:
-    assert size(count_bytes) == words
+def test_a_size_is_formatted_for_people(count_bytes: float, text: str) -> None:
+    assert size(count_bytes) == text
 
 
 @given(st.integers(0, 2**60))
@@ -47,6 +47,6 @@ def test_no_size_below_the_last_unit_shows_four_digits_before_its_point(count_by
     assert float(figure) < 1024 or unit == "PiB"
 
 
-@pytest.mark.parametrize(("number", "words"), [(0, "0 tasks"), (1, "1 task"), (2, "2 tasks")])
-def test_a_number_agrees_with_its_noun(number: int, words: str) -> None:
-    assert count(number, "task") == words
+@pytest.mark.parametrize(("number", "text"), [(0, "0 tasks"), (1, "1 task"), (2, "2 tasks")])
+def test_a_number_agrees_with_its_noun(number: int, text: str) -> None:
+    assert count(number, "task") == text

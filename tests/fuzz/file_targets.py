@@ -19,7 +19,7 @@ from jobmon_core.domain.config import Config
 from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.diagnosis.log_lines import LogExcerpt, LogLines
 from jobmon_core.domain.errors import ConfigInvalid, PatternsInvalid, StateUnreadable
-from jobmon_core.domain.messages.job_ended import final
+from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.host.crontab import Crontab, Said
 from jobmon_core.lifecycle.health import Health, JobStatus
@@ -72,7 +72,7 @@ def _shown(job: WatchedJob) -> None:
     assert "\x1b" not in details(snapshot, "", _NOW_S)
     json.dumps([as_json(snapshot), details_json(snapshot)])
     if job.ended:
-        for message in final(job, _NOW_S, each=len(job.name) % 2 == 0):
+        for message in job_ended_messages(job, _NOW_S, per_task=len(job.name) % 2 == 0):
             assert faults(dict(payload.full(OutboxEntry(message), Mentions()))) == []
             assert faults(dict(payload.plain(OutboxEntry(message)))) == []
 

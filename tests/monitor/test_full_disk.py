@@ -23,7 +23,7 @@ from jobmon_core.store.outage_notice import OutageNoticeFile
 from jobmon_core.store.shared_answers import SharedAnswer
 from tests.support.clock import FakeClock
 from tests.support.disk import SmallDisk, small_disk
-from tests.support.play import START_S, ledger, record, row
+from tests.support.play import START_S, record, row, sacct_row
 from tests.support.scheduler import FakeScheduler
 
 TEN_MINUTES_S = 600.0
@@ -51,7 +51,7 @@ class Office:
         """Both jobs end while nobody can write it down."""
         self.slurm.queue = [tuple(row(job_id, "FAILED") for job_id in JOBS)]
         self.slurm.records = [tuple(record(job_id, "FAILED", 1) for job_id in JOBS)]
-        self.slurm.accounting = [tuple(ledger(job_id, "FAILED", 1) for job_id in JOBS)]
+        self.slurm.accounting = [tuple(sacct_row(job_id, "FAILED", 1) for job_id in JOBS)]
 
     def go_on(self, seconds: float) -> None:
         """Let the monitor work until so much time has passed or everything is told."""

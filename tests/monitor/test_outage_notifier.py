@@ -159,7 +159,9 @@ def test_a_host_that_stays_cut_off_warns_in_its_own_name_after_a_while(cluster: 
     cluster.answer("login1")
     cluster.live(40)
     assert cluster.tones() == [Tone.ATTENTION, Tone.RESOLVED, Tone.ATTENTION]
-    hosts = [fact.value for message in cluster.told() for fact in message.fields if fact.name == "Asked from"]
+    hosts = [
+        fact.value for message in cluster.told() for fact in message.fields if fact.name == "Queried from"
+    ]
     assert hosts == ["login1", "login1", "login2"]
 
 

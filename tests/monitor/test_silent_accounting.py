@@ -19,7 +19,7 @@ from jobmon_core.store.outage_notice import OutageNoticeFile
 from jobmon_core.store.shared_answers import SharedAnswer, StoredAnswer
 from jobmon_core.system.lock import try_lock
 from tests.support.clock import FakeClock
-from tests.support.play import ledger, record, row
+from tests.support.play import record, row, sacct_row
 from tests.support.scheduler import FakeScheduler
 
 POLICY = Policy()
@@ -114,7 +114,7 @@ def test_a_job_whose_turn_to_ask_comes_late_gets_its_details_from_an_accounting_
     slurm = Hanging(clock, SLOW_S)
     slurm.queue = [(row("12", "COMPLETED"),)]
     slurm.records = [(replace(record("12", "COMPLETED"), end_s=int(clock.now())),)]
-    slurm.accounting = [(ledger("12", "COMPLETED"),)]
+    slurm.accounting = [(sacct_row("12", "COMPLETED"),)]
     watch = job_monitor(tmp_path, slurm, clock, told_at_s)
     until_s = clock.now() + POLICY.accounting_grace_s
     with try_lock(tmp_path / "accounting.lock"):  # somebody else's question takes long

@@ -14,7 +14,7 @@ from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.store.shared_answers import SharedAnswer, StoredAnswer
 from jobmon_core.system.lock import try_lock
 from tests.support.clock import FakeClock
-from tests.support.play import ledger, row
+from tests.support.play import row, sacct_row
 from tests.support.scheduler import FakeScheduler
 
 DOWN = Unreachable("squeue: connection refused")
@@ -149,11 +149,11 @@ def test_an_answer_that_cannot_be_shared_is_told_in_words(slurm: FakeScheduler, 
 def test_forty_jobs_that_end_at_once_cost_one_question(
     slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
 ) -> None:
-    slurm.accounting = [tuple(ledger(str(job_id), "COMPLETED") for job_id in range(40))]
+    slurm.accounting = [tuple(sacct_row(str(job_id), "COMPLETED") for job_id in range(40))]
     began_s = clock.now()
     collected(accounting, clock, *range(40))
     for job_id in range(40):
-        assert accounting.ask(job_id, began_s) == (ledger(str(job_id), "COMPLETED"),)
+        assert accounting.ask(job_id, began_s) == (sacct_row(str(job_id), "COMPLETED"),)
     assert slurm.asked_about == [tuple(range(40))]
 
 
@@ -164,10 +164,10 @@ def test_an_answer_from_before_the_question_is_not_used(
     collected(accounting, clock, 12)
     assert accounting.ask(12, began_s) == ()
     clock.now_s += 5.0
-    slurm.accounting = [(ledger("12", "FAILED"),)]
+    slurm.accounting = [(sacct_row("12", "FAILED"),)]
     since_s = clock.now()
     collected(accounting, clock, 12)
-    assert accounting.ask(12, since_s) == (ledger("12", "FAILED"),)
+    assert accounting.ask(12, since_s) == (sacct_row("12", "FAILED"),)
     assert slurm.asked_about == [(12,), (12,)]
 
 
@@ -291,12 +291,15 @@ def test_who_asks_accounting_asks_for_all_that_ended_at_the_same_moment(
 def test_an_answer_that_not_all_have_read_stands_beside_the_next(
     slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
 ) -> None:
-    slurm.accounting = [(ledger("12", "FAILED"), ledger("13", "FAILED")), (ledger("14", "COMPLETED"),)]
+    slurm.accounting = [
+        (sacct_row("12", "FAILED"), sacct_row("13", "FAILED")),
+        (sacct_row("14", "COMPLETED"),),
+    ]
     began_s = clock.now()
     for job_ids in ((12, 13), (14,)):
         collected(accounting, clock, *job_ids)
         accounting.ask(job_ids[0], began_s)
-    assert accounting.ask(13, began_s) == (ledger("13", "FAILED"),)
+    assert accounting.ask(13, began_s) == (sacct_row("13", "FAILED"),)
     assert slurm.asked_about == [(12, 13), (14,)]
 
 
@@ -446,12 +449,12 @@ def test_huge_answers_are_not_kept_beside_newer_ones(
 def test_what_is_known_is_told_without_asking(
     slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
 ) -> None:
-    slurm.accounting = [(ledger("12", "FAILED"),)]
+    slurm.accounting = [(sacct_row("12", "FAILED"),)]
     began_s = clock.now()
     assert accounting.known(12, began_s) is None
     collected(accounting, clock, 12)
     accounting.ask(12, began_s)
-    assert accounting.known(12, began_s) == (ledger("12", "FAILED"),)
+    assert accounting.known(12, began_s) == (sacct_row("12", "FAILED"),)
     assert slurm.asked["accounting"] == 1
 
 

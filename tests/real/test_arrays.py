@@ -57,7 +57,7 @@ def test_an_array_cancelled_before_its_start_is_one_cancellation(user: User) -> 
     assert _outcomes(job) == dict.fromkeys("123", Outcome.CANCELLED)
     payload = only(user, Route.ERROR)
     assert title(payload) == f"⏹ idle ({job_id}): 3 cancelled"
-    assert facts(payload)["Cancelled by root before the start"] == "3 tasks: 1-3"
+    assert facts(payload)["Cancelled by root before starting"] == "3 tasks: 1-3"
 
 
 def test_a_throttled_array_cancelled_half_way_counts_those_that_never_started(user: User) -> None:
@@ -80,7 +80,7 @@ def test_a_task_cancelled_alone_before_its_start_counts_as_cancelled(user: User)
     assert end_of(job, "2").source is Source.ARRAY
     payload = only(user, Route.ERROR)
     assert "1 cancelled, 2 completed" in title(payload)
-    assert facts(payload)["Cancelled before the start"] == "1 task: 2"
+    assert facts(payload)["Cancelled before starting"] == "1 task: 2"
 
 
 def test_an_array_can_be_told_task_by_task(user: User) -> None:
@@ -104,4 +104,4 @@ def test_a_het_job_is_one_job_in_two_components(user: User, code: int, route: Ro
     assert {end_of(job, key).state for key in job.tasks} == {state}
     assert {end_of(job, key).exit_code for key in job.tasks} == {code}
     assert "2 failed" in title(payload) if code else "2 completed" in title(payload)
-    assert "2 components in all" in read(payload)
+    assert "2 components in total" in read(payload)

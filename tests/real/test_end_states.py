@@ -21,7 +21,7 @@ def test_a_completed_job_is_a_success_on_the_success_channel(user: User) -> None
     job = user.told(user.submit("--wrap", "echo hello", "-J", "greeting"))
     end = end_of(job)
     assert (end.state, end.outcome, end.exit_code) == (JobState.COMPLETED, Outcome.SUCCESS, 0)
-    assert end.source is not Source.NOBODY
+    assert end.source is not Source.NONE
     payload = only(user, Route.SUCCESS)
     assert title(payload) == f"✅ greeting ({job.job_id}) completed"
     assert facts(payload)["State"] == "COMPLETED"

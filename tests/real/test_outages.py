@@ -89,7 +89,7 @@ def test_a_controller_that_is_away_for_long_is_told_of_once_for_all_jobs_and_so_
         eventually(lambda: bool(user.discord.received(Route.ERROR)), _OUTAGE_S)
         eventually(lambda: all(user.job(job_id).stale_since_s for job_id in jobs), _OUTAGE_S)
         warning = only(user, Route.ERROR)
-        assert title(warning) == f"⚠ Slurm ({slurm.name}) does not answer"
+        assert title(warning) == f"⚠ Slurm ({slurm.name}) is not responding"
         assert "Unable to contact slurm controller" in read(warning)
         assert [user.status(job_id)["outcome"] for job_id in jobs] == [None, None, None]
         assert "stale since" in user.jobmon("status").stdout
@@ -101,9 +101,9 @@ def test_a_controller_that_is_away_for_long_is_told_of_once_for_all_jobs_and_so_
     titles = sorted(title(payload) for payload in user.discord.received(Route.ERROR))
     failures = [f"❌ job{number} ({job_id}) failed" for number, job_id in zip((1, 2, 3), jobs, strict=True)]
     assert titles == [
-        f"⚠ Slurm ({slurm.name}) does not answer",
+        f"⚠ Slurm ({slurm.name}) is not responding",
         *failures,
-        f"🔵 Slurm ({slurm.name}) answers again",
+        f"🔵 Slurm ({slurm.name}) is responding again",
     ]
     assert not user.discord.received(Route.SUCCESS)
 
@@ -125,9 +125,9 @@ def test_accounting_that_is_away_for_long_is_told_of_where_an_end_waits_for_it(
         slurm.start_accounting()
     assert end_of(user.told(job_id, _OUTAGE_S)).state is JobState.COMPLETED
     warning, relief = user.discord.received(Route.ERROR)
-    assert title(warning) == f"⚠ Slurm ({slurm.name}) does not answer"
+    assert title(warning) == f"⚠ Slurm ({slurm.name}) is not responding"
     assert "Connection refused" in read(warning) or "database" in read(warning)
-    assert title(relief) == f"🔵 Slurm ({slurm.name}) answers again"
+    assert title(relief) == f"🔵 Slurm ({slurm.name}) is responding again"
     assert [title(payload) for payload in user.discord.received(Route.SUCCESS)] == [
         f"✅ waits ({job_id}) completed"
     ]

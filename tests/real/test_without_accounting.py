@@ -47,7 +47,7 @@ def test_a_job_that_slurm_forgot_unseen_is_unknown_and_no_success(user: User, fo
     user.configure(poll={"running_s": 10, "pending_s": 10})
     job_id = user.submit("-J", "lost", "--wrap", "sleep 1")
     job = user.told(job_id)
-    assert (job.outcome, end_of(job).source) == (Outcome.UNKNOWN, Source.NOBODY)
+    assert (job.outcome, end_of(job).source) == (Outcome.UNKNOWN, Source.NONE)
     payload = only(user, Route.ERROR)
     assert title(payload) == f"⚠ lost ({job_id}) ended, outcome unknown"
     assert "keeps no accounting" in read(payload)

@@ -1,4 +1,4 @@
-"""A job's life as a play: what the scheduler says goes in, what jobmon concludes comes out."""
+"""A scripted job: the test plays the scheduler's answers and reads what jobmon concludes from them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from jobmon_core.domain.slurm.job_ids import parse_listed
 from jobmon_core.domain.slurm.rows import AccountingRow, Disabled, NotListed, QueueRow, Record, Unreachable
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.tracking.apply_accounting import apply_accounting
-from jobmon_core.domain.tracking.apply_queue import apply_queue, apply_record, mark_answered, mark_unreachable
+from jobmon_core.domain.tracking.apply_queue import apply_queue, mark_answered, mark_unreachable
+from jobmon_core.domain.tracking.apply_record import apply_record
 from jobmon_core.domain.tracking.model import End, WatchedJob
 from jobmon_core.domain.tracking.policy import Policy
 
@@ -32,21 +33,22 @@ JOB = 12
 START_S = 1_000_000.0
 
 
-def row(listed: str, word: str, reason: str = "", submit_s: int = 1_000_000) -> QueueRow:
-    """A row of squeue."""
-    ref, waiting = parse_listed(listed)
-    return QueueRow(ref, JobState.from_slurm(word), word, reason, waiting, submit_s=submit_s, nodes="n1")
+def row(listed: str, raw_state: str, reason: str = "", submit_s: int = 1_000_000) -> QueueRow:
+    """Return a row of squeue."""
+    ref, pending = parse_listed(listed)
+    return QueueRow(
+        ref, JobState.from_slurm(raw_state), raw_state, reason, pending, submit_s=submit_s, nodes="n1"
+    )
 
 
-def record(listed: str, word: str, exit_code: int = 0, signal: int = 0) -> Record:
-    """A record of scontrol."""
-    ref, waiting = parse_listed(listed)
-    state = JobState.from_slurm(word)
+def record(listed: str, raw_state: str, exit_code: int = 0, signal: int = 0) -> Record:
+    """Return a record of scontrol."""
+    ref, pending = parse_listed(listed)
     return Record(
         ref,
-        state,
-        word,
-        pending_indices=waiting,
+        JobState.from_slurm(raw_state),
+        raw_state,
+        pending_indices=pending,
         name="train",
         workdir="/w",
         exit_code=exit_code,
@@ -54,16 +56,16 @@ def record(listed: str, word: str, exit_code: int = 0, signal: int = 0) -> Recor
     )
 
 
-def ledger(listed: str, words: str, exit_code: int = 0, submit_s: int = 1_000_000) -> AccountingRow:
-    """A row of sacct."""
-    ref, waiting = parse_listed(listed)
-    by = int(words.rpartition(" by ")[2]) if " by " in words else None
+def sacct_row(listed: str, raw_state: str, exit_code: int = 0, submit_s: int = 1_000_000) -> AccountingRow:
+    """Return a row of sacct."""
+    ref, pending = parse_listed(listed)
+    uid = int(raw_state.rpartition(" by ")[2]) if " by " in raw_state else None
     return AccountingRow(
         ref,
-        JobState.from_slurm(words),
-        words,
-        pending_indices=waiting,
-        cancelled_by=by,
+        JobState.from_slurm(raw_state),
+        raw_state,
+        pending_indices=pending,
+        cancelled_by=uid,
         exit_code=exit_code,
         submit_s=submit_s,
         start_s=submit_s + 1,
@@ -72,70 +74,75 @@ def ledger(listed: str, words: str, exit_code: int = 0, submit_s: int = 1_000_00
 
 
 class Play:
-    """One watched job on a stage without I/O and with a clock that only the script moves."""
+    """One watched job without any I/O, with a clock that only the test moves."""
 
-    def __init__(self, policy: Policy | None = None, scope: str = "") -> None:
+    def __init__(self, policy: Policy | None = None, watched_part: str = "") -> None:
         self.policy = policy or Policy()
         self.now_s = START_S
-        self.job = WatchedJob("t-12", JOB, START_S - 1, watched_part=scope, user="me")
+        self.job = WatchedJob("t-12", JOB, START_S - 1, watched_part=watched_part, user="me")
         self.notice = OutageNotice()
         self.actions: tuple[Action, ...] = ()
 
     def later(self, seconds: float) -> Play:
-        """Let time pass."""
+        """Let time pass, without any answer."""
         self.now_s += seconds
         return self._decide()
 
     def queue(self, *rows: QueueRow) -> Play:
-        """squeue answers."""
+        """Apply an answer of squeue."""
         self.job = apply_queue(self.job, rows, self.now_s, self.policy)
         return self._decide()
 
     def answered(self) -> Play:
-        """squeue answers when all is told of the job, and only the outage is still of interest."""
+        """Apply an answer of squeue to a closed job, which only waits for the end of an outage."""
         self.job = mark_answered(self.job, self.now_s)
         return self._decide()
 
     def queue_down(self) -> Play:
-        """squeue does not answer."""
+        """Apply a failed squeue query."""
         self.job = mark_unreachable(self.job, "connect failure", self.now_s)
         return self._decide()
 
     def record(self, *records: Record) -> Play:
-        """scontrol answers; with nothing, that it does not know the job."""
+        """Apply an answer of scontrol; without records, it does not know the job."""
         self.job = apply_record(self.job, records or NotListed(), self.now_s)
         return self._decide()
 
     def record_down(self) -> Play:
-        """scontrol does not answer."""
+        """Apply a failed scontrol query."""
         self.job = apply_record(self.job, Unreachable("connect failure"), self.now_s)
         return self._decide()
 
     def accounting(self, *rows: AccountingRow) -> Play:
-        """sacct answers."""
+        """Apply an answer of sacct."""
         self.job = apply_accounting(self.job, rows, self.policy, self.now_s)
         return self._decide()
 
     def accounting_down(self) -> Play:
-        """sacct does not answer."""
+        """Apply a failed sacct query."""
         self.job = apply_accounting(self.job, Unreachable("no database"), self.policy, self.now_s)
         return self._decide()
 
     def no_accounting(self) -> Play:
-        """This cluster keeps none."""
+        """Apply the answer of a cluster without accounting."""
         self.job = apply_accounting(self.job, Disabled(), self.policy, self.now_s)
         return self._decide()
 
+    def ends(self, *ends: tuple[str, str, int]) -> Play:
+        """Apply the same ends from squeue, scontrol and sacct: job id, state and exit code of each."""
+        self.queue(*(row(listed, state) for listed, state, _ in ends)).record(*(record(*end) for end in ends))
+        return self.later(3).accounting(*(sacct_row(*end) for end in ends))
+
     def asks_accounting(self) -> bool:
-        """Whether accounting is to be asked now."""
+        """Whether jobmon wants to query accounting now."""
         return QueryAccounting() in self.actions
 
     def asks_record(self) -> bool:
-        """Whether slurmctld is to be asked for the record now."""
+        """Whether jobmon wants to query slurmctld for the record now."""
         return QueryController() in self.actions
 
     def end(self, key: str = "") -> End:
-        """How a part ended; fails where it has not."""
+        """Return how a task ended; fail if it has not."""
         end = self.job.tasks[key].end
         assert end is not None, self.job.tasks[key]
         return end
@@ -143,7 +150,7 @@ class Play:
     def _decide(self) -> Play:
         self.job, self.actions = decide(self.job, self.policy, self.now_s)
         if NotifyOutage() in self.actions and may_notify(
-            self.notice, self.policy, self.now_s, teller_watches=True
+            self.notice, self.policy, self.now_s, reporter_is_active=True
         ):
             self.job, self.notice = (
                 with_outage_message(self.job, "login1", self.now_s),
@@ -154,11 +161,11 @@ class Play:
             self.job = with_recovery_message(self.job, self.notice, "login1", self.now_s)
             self.notice = replace(self.notice, over_s=self.now_s)
             return self._decide()
-        explained = [action for action in self.actions if isinstance(action, Diagnose)]
-        if explained:
+        diagnose = next((action for action in self.actions if isinstance(action, Diagnose)), None)
+        if diagnose:
             tasks = {
                 key: replace(self.job.tasks[key], diagnosis=Diagnosis(None, "", "", ""))
-                for key in explained[0].keys
+                for key in diagnose.keys
             }
             self.job = replace(self.job, tasks={**self.job.tasks, **tasks})
             return self._decide()

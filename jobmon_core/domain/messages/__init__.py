@@ -1,1 +1,1 @@
-"""The messages to the user, free of any channel's markup."""
+"""The texts of the messages to the user, without any channel's markup."""

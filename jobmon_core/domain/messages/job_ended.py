@@ -1,8 +1,10 @@
-"""What is told of an end: the final message of a job, the digest of an array."""
+"""The final message about a job, and the digest of an array or het job."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Field, Message, Tone
@@ -14,76 +16,83 @@ from jobmon_core.domain.slurm.job_ids import compact, ref_of
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import FROM_WORST, End, Source, Task, WatchedJob
 
-_TONES = {
-    Outcome.SUCCESS: Tone.SUCCESS,
-    Outcome.FAILURE: Tone.FAILURE,
-    Outcome.CANCELLED: Tone.CANCELLED,
-    Outcome.UNKNOWN: Tone.ATTENTION,
+_EndedTask = tuple[Task, End]
+_Groups = list[tuple[str, list[_EndedTask]]]  # what happened, and the tasks that it happened to
+
+
+class _Style(NamedTuple):
+    """How a message presents an outcome."""
+
+    route: Route
+    tone: Tone
+    verb: str  # in the title of a job: ``train (12) completed``
+    adjective: str  # in the title of a digest: ``train (12): 3 completed``
+
+
+_STYLES = {
+    Outcome.SUCCESS: _Style(Route.SUCCESS, Tone.SUCCESS, "completed", "completed"),
+    Outcome.FAILURE: _Style(Route.ERROR, Tone.FAILURE, "failed", "failed"),
+    Outcome.CANCELLED: _Style(Route.ERROR, Tone.CANCELLED, "was cancelled", "cancelled"),
+    Outcome.UNKNOWN: _Style(Route.ERROR, Tone.ATTENTION, "ended, outcome unknown", "with unknown outcome"),
 }
-_WORDS = {
-    Outcome.SUCCESS: "completed",
-    Outcome.FAILURE: "failed",
-    Outcome.CANCELLED: "was cancelled",
-    Outcome.UNKNOWN: "ended, outcome unknown",
-}
-_COUNTED = {**_WORDS, Outcome.CANCELLED: "cancelled", Outcome.UNKNOWN: "of unknown outcome"}
-_IN_DOUBT = "Look at its log and its results: nobody can tell from outside whether it succeeded."
-_GROUPS_SHOWN = 8
-_NAME_IN_TITLE = 80  # so that what happened has its room there
-# reasons that the state or the exit code tells as well
-_SAYS_NOTHING = ("", "None", "NonZeroExitCode", "TimeLimit", "OutOfMemory", "Cancelled")
+_UNKNOWN_ADVICE = "Check the log and the results: Slurm does not tell whether the job succeeded."
+_MAX_GROUPS = 8
+_MAX_NAME_CHARS = 80  # leaves room in the title for what happened
+# reasons that add nothing to the state or the exit code
+_REDUNDANT_REASONS = ("", "None", "NonZeroExitCode", "TimeLimit", "OutOfMemory", "Cancelled")
 
 
-def final(job: WatchedJob, now_s: float, *, each: bool) -> tuple[Message, ...]:
-    """Return the messages that tell the end of a job; one for an array, unless ``each`` task has its own."""
-    parts = [task for task in job.tasks.values() if task.end]
-    if len(parts) == 1 or (each and job.is_array):
-        return tuple(_of_part(job, task, task.end, now_s) for task in parts if task.end)
-    return (_digest(job, parts, now_s),)
+def job_ended_messages(job: WatchedJob, now_s: float, *, per_task: bool) -> tuple[Message, ...]:
+    """Return the final messages: one per job, and for an array one digest or one message ``per_task``."""
+    ended = [(task, task.end) for task in job.tasks.values() if task.end]
+    if len(ended) == 1 or (per_task and job.is_array):
+        return tuple(_task_message(job, task, end, now_s) for task, end in ended)
+    return (_digest(job, ended, now_s),)
 
 
-def title_of(job: WatchedJob, key: str) -> str:
-    """Return what a message about a job, or a part of it, begins with."""
-    name = job.name if len(job.name) <= _NAME_IN_TITLE else f"{job.name[: _NAME_IN_TITLE - 1]}…"
+def job_title(job: WatchedJob, key: str) -> str:
+    """Return the start of the title of a message about a task, e.g. ``train (12_3)``."""
+    name = job.name if len(job.name) <= _MAX_NAME_CHARS else f"{job.name[: _MAX_NAME_CHARS - 1]}…"
     return f"{name or 'job'} ({ref_of(job.job_id, key)})"
 
 
-def identity_of(job: WatchedJob, key: str) -> Iterator[Field]:
-    """Yield what tells this job from all others."""
+def identity_fields(job: WatchedJob, key: str) -> Iterator[Field]:
+    """Yield the id and name of a task, its cluster and its partition."""
     yield Field("Job", f"{ref_of(job.job_id, key)} {job.name}".rstrip())
-    where = " / ".join(part for part in (job.cluster, job.partition) if part)
-    if where:
-        both = job.cluster and job.partition
-        yield Field("Cluster / partition" if both else "Cluster" if job.cluster else "Partition", where)
+    if job.cluster and job.partition:
+        yield Field("Cluster / partition", f"{job.cluster} / {job.partition}")
+    elif job.cluster or job.partition:
+        yield Field("Cluster" if job.cluster else "Partition", job.cluster or job.partition)
 
 
-def _of_part(job: WatchedJob, task: Task, end: End, now_s: float) -> Message:
+def _task_message(job: WatchedJob, task: Task, end: End, now_s: float) -> Message:
     diagnosis = task.diagnosis
     return Message(
         id=f"{ref_of(job.job_id, task.key)}/end",
-        route=_route(end.outcome),
-        tone=_TONES[end.outcome],
-        title=f"{title_of(job, task.key)} {_what_happened(end, diagnosis)}",
+        route=_STYLES[end.outcome].route,
+        tone=_STYLES[end.outcome].tone,
+        title=f"{job_title(job, task.key)} {_what_happened(end, diagnosis)}",
         summary=_summary(task, end),
-        fields=tuple(_facts(job, task, end)),
+        fields=tuple(_task_fields(job, task, end)),
         cause=_cause(end, diagnosis),
-        evidence=_proof(diagnosis),
-        advice=_advice(job, task.key, diagnosis),
+        evidence=_evidence(diagnosis),
+        advice=_advice(job, task, end),
         log_path=diagnosis.log_path if diagnosis else "",
         created_s=int(now_s),
     )
 
 
-def _route(outcome: Outcome) -> Route:
-    return Route.SUCCESS if outcome is Outcome.SUCCESS else Route.ERROR
-
-
 def _what_happened(end: End, diagnosis: Diagnosis | None) -> str:
-    """Say in a few words how a part ended and why, as the rest of a sentence about it."""
-    title = diagnosis.title if diagnosis and diagnosis.cause else ""
+    """Return the second half of the title, e.g. ``failed: CUDA out of memory``."""
+    title = _cause_title(diagnosis)
     if diagnosis and diagnosis.cause == CANCELLED:
         return f"was {title[:1].lower()}{title[1:]}"
-    return f"{_WORDS[end.outcome]}: {title}" if title else _WORDS[end.outcome]
+    verb = _STYLES[end.outcome].verb
+    return f"{verb}: {title}" if title else verb
+
+
+def _cause_title(diagnosis: Diagnosis | None) -> str:
+    return diagnosis.title if diagnosis and diagnosis.cause else ""
 
 
 def _never_started(end: End) -> bool:
@@ -91,8 +100,9 @@ def _never_started(end: End) -> bool:
 
 
 def _summary(task: Task, end: End) -> str:
-    never = "It had not started again." if task.restarts else "It never started."
-    return _sentence(end.why) or (never if _never_started(end) else "")
+    if end.why or not _never_started(end):
+        return _sentence(end.why)
+    return "It was requeued but did not start again." if task.restarts else "It never started."
 
 
 def _sentence(text: str) -> str:
@@ -100,158 +110,141 @@ def _sentence(text: str) -> str:
 
 
 def _cause(end: End, diagnosis: Diagnosis | None) -> str:
-    """Return the cause in words, and what kept the log from telling more."""
+    """Return the explanation of the cause, and why the log did not show more."""
     if diagnosis is None or end.source is Source.ARRAY:
         return ""
-    hindered = "" if _never_started(end) else diagnosis.note
-    return f"{diagnosis.explanation} {_sentence(hindered)}".strip()
+    note = "" if _never_started(end) else _sentence(diagnosis.note)
+    return f"{diagnosis.explanation} {note}".strip()
 
 
-def _advice(job: WatchedJob, key: str, diagnosis: Diagnosis | None) -> str:
+def _advice(job: WatchedJob, task: Task, end: End) -> str:
     """Return what to do, with the job's id in the commands."""
-    if diagnosis is None or _is_lost(job.tasks[key]):
+    if task.diagnosis is None or end.source is Source.ARRAY:  # Slurm has nothing to look up
         return ""
-    end = job.tasks[key].end
-    advice = diagnosis.advice or (_IN_DOUBT if end and end.outcome is Outcome.UNKNOWN else "")
-    return advice.replace("JOBID", str(ref_of(job.job_id, key)))
+    advice = task.diagnosis.advice or (_UNKNOWN_ADVICE if end.outcome is Outcome.UNKNOWN else "")
+    return advice.replace("JOBID", str(ref_of(job.job_id, task.key)))
 
 
-def _is_lost(task: Task) -> bool:
-    """Whether Slurm keeps no trace of the part, so that there is nothing to look up."""
-    return task.end is not None and task.end.source is Source.ARRAY
+def _evidence(diagnosis: Diagnosis | None) -> tuple[str, ...]:
+    return tuple(line.text for line in diagnosis.evidence) if diagnosis else ()
 
 
-def _facts(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
-    yield from identity_of(job, task.key)
+def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
+    yield from identity_fields(job, task.key)
     if end.nodes:
         yield Field("Node", end.nodes)
-    yield Field("State", _state_words(end))
+    yield Field("State", _state_text(end))
     if end.exit_code or end.signal or (end.exit_code == 0 and end.state is JobState.COMPLETED):
-        yield Field("Exit code", _exit_words(end))
+        yield Field("Exit code", _exit_text(end))
     if end.elapsed_s is not None:
         limit = f" of {duration(end.limit_s)}" if end.limit_s else ""
         yield Field("Wall time", duration(end.elapsed_s) + limit)
-    yield from _memory(end)
+    if memory := _memory_text(end):
+        yield Field("Peak memory", memory)
     if task.restarts:
-        yield Field("Restarts", f"{task.restarts}, the last run counts")
+        yield Field("Restarts", f"{task.restarts}; all details are from the last run")
     if end.started_s:
         yield Field("Started", at_s=end.started_s)
     if end.ended_s:
         yield Field("Ended", at_s=end.ended_s)
 
 
-def _state_words(end: End) -> str:
-    if end.reason in _SAYS_NOTHING or end.reason.startswith("RaisedSignal"):
-        return end.raw_state
-    if end.reason == "JobLaunchFailure" and end.signal:  # up to 22.05 any death by a signal is called so
+def _state_text(end: End) -> str:
+    is_redundant = end.reason in _REDUNDANT_REASONS or end.reason.startswith("RaisedSignal")
+    # Slurm up to 22.05 gives this reason to every job that a signal killed
+    if is_redundant or (end.reason == "JobLaunchFailure" and end.signal):
         return end.raw_state
     return f"{end.raw_state} ({end.reason})"
 
 
-def _exit_words(end: End) -> str:
-    words = describe_exit(end.exit_code, end.signal)
+def _exit_text(end: End) -> str:
+    text = describe_exit(end.exit_code, end.signal)
     if not end.exit_code_exact and end.exit_code:
-        words += f", or {describe_exit(end.exit_code + SIGNAL_BASE, None)}: sacct prints both alike"
+        other = describe_exit(end.exit_code + SIGNAL_BASE, None)
+        text += f", or {other}: sacct does not distinguish them"
     if end.derived_exit_code and not end.exit_code:
-        words += f"; a step exited with {end.derived_exit_code}"
-    return words
+        text += f"; a job step exited with {end.derived_exit_code}"
+    return text
 
 
-def _memory(end: End) -> Iterator[Field]:
+def _memory_text(end: End) -> str:
     used, requested = end.usage.max_rss_bytes, end.usage.requested_bytes
-    if used:
-        of = f" of {size(requested)}" if requested else ""
-        missed = requested and used < requested and end.state is JobState.OUT_OF_MEMORY
-        yield Field("Peak memory", size(used) + of + (" as sampled, before the last peak" if missed else ""))
+    if not used:
+        return ""
+    text = f"{size(used)} of {size(requested)}" if requested else size(used)
+    if requested and used < requested and end.state is JobState.OUT_OF_MEMORY:
+        text += " when last sampled; the actual peak was higher"
+    return text
 
 
-def _proof(diagnosis: Diagnosis | None) -> tuple[str, ...]:
-    return tuple(line.text for line in diagnosis.evidence) if diagnosis else ()
-
-
-def _digest(job: WatchedJob, parts: list[Task], now_s: float) -> Message:
-    outcomes = {outcome: [task for task in parts if _ended_as(task, outcome)] for outcome in FROM_WORST}
+def _digest(job: WatchedJob, ended: list[_EndedTask], now_s: float) -> Message:
     outcome = job.outcome or Outcome.UNKNOWN
-    groups = _groups(parts)
-    worst = _example(groups, outcome)
-    diagnosis = worst.diagnosis if worst else None
+    groups = _groups(ended)
     noun = "task" if job.is_array else "component"
-    told = [f"{len(tasks)} {_COUNTED[each]}" for each, tasks in outcomes.items() if tasks]
-    return Message(
+    outcomes = [end.outcome for _, end in ended]
+    counts = [f"{outcomes.count(each)} {_STYLES[each].adjective}" for each in FROM_WORST if each in outcomes]
+    message = Message(
         id=f"{job.ref}/end",
-        route=_route(outcome),
-        tone=_TONES[outcome],
-        title=f"{title_of(job, '')}: {', '.join(told)}",
-        summary=f"{count(len(parts), noun)} in all.",
-        fields=(*identity_of(job, ""), *_group_facts(groups, noun), *_peak(job, parts), *_span(parts)),
-        cause=_cause_of_example(job, worst) if worst else "",
-        evidence=_proof(diagnosis),
-        advice=_advice(job, worst.key, diagnosis) if worst else "",
-        log_path=diagnosis.log_path if diagnosis else "",
+        route=_STYLES[outcome].route,
+        tone=_STYLES[outcome].tone,
+        title=f"{job_title(job, '')}: {', '.join(counts)}",
+        summary=f"{count(len(ended), noun)} in total.",
+        fields=(*identity_fields(job, ""), *_group_fields(groups, noun), *_extreme_fields(job, ended)),
         created_s=int(now_s),
+    )
+    # show the log of one task: the first of the largest group that decided the outcome of the job
+    decisive = (item for _, group in groups for item in group if item[1].outcome is outcome)
+    example = next(decisive, None)
+    return message if example is None else _with_example(message, job, *example)
+
+
+def _with_example(message: Message, job: WatchedJob, task: Task, end: End) -> Message:
+    """Return the digest with the cause, evidence and advice of one task."""
+    cause = _cause(end, task.diagnosis) or _sentence(end.why)
+    return replace(
+        message,
+        cause=f"{ref_of(job.job_id, task.key)}: {cause}" if cause else "",
+        evidence=_evidence(task.diagnosis),
+        advice=_advice(job, task, end),
+        log_path=task.diagnosis.log_path if task.diagnosis else "",
     )
 
 
-def _example(groups: list[tuple[str, list[Task]]], outcome: Outcome) -> Task | None:
-    """Return the part whose log is shown: of the largest group that decided the outcome of the whole."""
-    decisive = (task for _, tasks in groups for task in tasks if _ended_as(task, outcome))
-    return next(decisive, None)
-
-
-def _cause_of_example(job: WatchedJob, example: Task) -> str:
-    if example.end is None:
-        return ""
-    cause = _cause(example.end, example.diagnosis) or _sentence(example.end.why)
-    return f"{ref_of(job.job_id, example.key)}: {cause}" if cause else ""
-
-
-def _ended_as(task: Task, outcome: Outcome) -> bool:
-    return task.end is not None and task.end.outcome is outcome
-
-
-def _groups(parts: list[Task]) -> list[tuple[str, list[Task]]]:
-    """Group the parts that did not succeed by what became of them and why."""
-    groups: dict[str, list[Task]] = {}
-    for task in parts:
-        if task.end and task.end.outcome is not Outcome.SUCCESS:
-            cause = task.diagnosis.title if task.diagnosis and task.diagnosis.cause else ""
-            before = " before the start" if _never_started(task.end) else ""
-            groups.setdefault(f"{cause or _ending(task.end)}{before}", []).append(task)
+def _groups(ended: list[_EndedTask]) -> _Groups:
+    """Group the tasks that did not succeed by what happened to them, largest group first."""
+    groups: dict[str, list[_EndedTask]] = {}
+    for task, end in ended:
+        if end.outcome is not Outcome.SUCCESS:
+            label = _cause_title(task.diagnosis) or _end_label(end)
+            suffix = " before starting" if _never_started(end) else ""
+            groups.setdefault(f"{label}{suffix}", []).append((task, end))
     return sorted(groups.items(), key=lambda group: -len(group[1]))
 
 
-def _ending(end: End) -> str:
+def _end_label(end: End) -> str:
     if end.exit_code or end.signal:
         return f"{end.raw_state}, exit code {describe_exit(end.exit_code, end.signal)}"
     return end.raw_state
 
 
-def _group_facts(groups: list[tuple[str, list[Task]]], noun: str) -> Iterator[Field]:
-    for label, tasks in groups[:_GROUPS_SHOWN]:
-        yield Field(label, f"{count(len(tasks), noun)}: {_keys(tasks)}")
-    if len(groups) > _GROUPS_SHOWN:
-        rest = sum(len(tasks) for _, tasks in groups[_GROUPS_SHOWN:])
-        yield Field("Other", f"{count(rest, noun)} in {len(groups) - _GROUPS_SHOWN} more groups")
+def _group_fields(groups: _Groups, noun: str) -> Iterator[Field]:
+    for label, group in groups[:_MAX_GROUPS]:
+        keys = [task.key for task, _ in group]
+        indices = [int(key) for key in keys if key.isdigit()]
+        yield Field(label, f"{count(len(group), noun)}: {compact(indices) or ', '.join(keys)}")
+    if hidden := groups[_MAX_GROUPS:]:
+        total = sum(len(group) for _, group in hidden)
+        yield Field("Other", f"{count(total, noun)} in {count(len(hidden), 'more group')}")
 
 
-def _keys(tasks: list[Task]) -> str:
-    indices = [int(task.key) for task in tasks if task.key.isdigit()]
-    return compact(indices) if indices else ", ".join(task.key for task in tasks)
-
-
-def _span(parts: list[Task]) -> Iterator[Field]:
-    starts = [task.end.started_s for task in parts if task.end and task.end.started_s]
-    ends = [task.end.ended_s for task in parts if task.end and task.end.ended_s]
+def _extreme_fields(job: WatchedJob, ended: list[_EndedTask]) -> Iterator[Field]:
+    """Yield the highest memory use of any task, and the time from the first start to the last end."""
+    largest = max(ended, key=lambda item: item[1].usage.max_rss_bytes or 0, default=None)
+    if largest and (memory := _memory_text(largest[1])):
+        yield Field("Peak memory", f"{memory} ({ref_of(job.job_id, largest[0].key)})")
+    starts = [end.started_s for _, end in ended if end.started_s]
+    ends = [end.ended_s for _, end in ended if end.ended_s]
     if starts and ends:
         yield Field("Wall time", duration(max(ends) - min(starts)))
         yield Field("Started", at_s=min(starts))
         yield Field("Ended", at_s=max(ends))
-
-
-def _peak(job: WatchedJob, parts: list[Task]) -> Iterator[Field]:
-    """Tell which part came nearest to what memory it had."""
-    used = [task for task in parts if task.end and task.end.usage.max_rss_bytes]
-    if used:
-        most = max(used, key=lambda task: (task.end and task.end.usage.max_rss_bytes) or 0)
-        for fact in _memory(most.end) if most.end else ():
-            yield Field(fact.name, f"{fact.value} ({ref_of(job.job_id, most.key)})")

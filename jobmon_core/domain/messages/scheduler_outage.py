@@ -1,12 +1,11 @@
-"""When the scheduler does not answer for long: one warning for all jobs of a cluster, and one all-clear.
+"""The messages about a scheduler outage: one when it has lasted long, one when it is over.
 
-The job that warns is the teller: its outbox holds the warning, and later the all-clear, so that they
-arrive in this order. A notice that the watched jobs of a cluster share says who it is.
+All watched jobs of a cluster share an `OutageNotice`. The first job that finds the outage long enough
+becomes its reporter: its outbox holds both messages, so that they arrive in order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -19,7 +18,7 @@ from jobmon_core.domain.tracking.policy import Policy
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """A scheduler that does not answer: since when (Unix seconds), and why in its own words."""
+    """Since when the scheduler has not responded (Unix seconds), and its error text."""
 
     since_s: float
     why: str
@@ -27,127 +26,123 @@ class Outage:
 
 @dataclass(frozen=True, slots=True)
 class OutageNotice:
-    """Which job told the user of an outage, for all watched jobs of its cluster; none where it is empty."""
+    """Which job reported an outage to the user, on behalf of all watched jobs of its cluster."""
 
     JSON_KEYS: ClassVar[dict[str, str]] = {"reporter": "teller"}
 
-    reporter: str = ""  # the id of its state file
-    over_s: float = 0.0  # when it gave the all-clear; 0 while the outage lasts
+    reporter: str = ""  # the id of its state file; empty if no job did
+    over_s: float = 0.0  # when it reported the recovery; 0 while the outage lasts
 
 
 def current_outage(job: WatchedJob) -> Outage | None:
-    """Return since when nobody answers about the job whose answer is needed; None where somebody does.
+    """Return the outage that keeps jobmon from following the job; None if the scheduler responds.
 
-    squeue is needed always, accounting while an end is looked into that only it can tell.
+    Every job needs squeue. A job whose end is under inquiry also needs accounting.
     """
     if job.stale_since_s is not None:
         return Outage(job.stale_since_s, job.stale_why)
-    unheard = [
-        task.inquiry
-        for task in job.tasks.values()
-        if task.inquiry and not task.end and task.inquiry.accounting is AccountingStatus.UNREACHABLE
+    unreachable = [
+        inquiry for _, inquiry in job.open_inquiries() if inquiry.accounting is AccountingStatus.UNREACHABLE
     ]
-    if not unheard:
+    if not unreachable:
         return None
-    return Outage(min(inquiry.since_s for inquiry in unheard), unheard[0].accounting_error)
+    return Outage(min(inquiry.since_s for inquiry in unreachable), unreachable[0].accounting_error)
 
 
-def warning_is_due(job: WatchedJob, policy: Policy, now_s: float) -> bool:
-    """Whether the silence about a job has lasted so long that its user should know."""
-    quiet = current_outage(job)
-    if job.closed or job.outage_s is not None or quiet is None or not policy.warn_stale_s:
+def outage_is_due(job: WatchedJob, policy: Policy, now_s: float) -> bool:
+    """Whether the outage has lasted so long that the user should know about it."""
+    outage = current_outage(job)
+    if job.closed or job.outage_s is not None or outage is None or not policy.warn_stale_s:
         return False
-    return now_s - quiet.since_s >= policy.warn_stale_s
+    return now_s - outage.since_s >= policy.warn_stale_s
 
 
-def is_over(job: WatchedJob) -> bool:
-    """Whether the outage that this job told of is over."""
+def recovery_is_due(job: WatchedJob) -> bool:
+    """Whether the outage that this job reported is over."""
     return job.outage_s is not None and current_outage(job) is None
 
 
-def may_notify(notice: OutageNotice, policy: Policy, now_s: float, *, teller_watches: bool) -> bool:
-    """Whether a job may warn: no other one has, and the last all-clear is long enough ago.
+def may_notify(notice: OutageNotice, policy: Policy, now_s: float, *, reporter_is_active: bool) -> bool:
+    """Whether a job may report an outage: no other job does, and the last recovery is long enough ago.
 
-    Where one host hears the scheduler again, another one may not yet: it has no news for a while.
+    One host may reach the scheduler again while another one still does not, so a recovery blocks new
+    reports for a while.
     """
     if notice.reporter and not notice.over_s:
-        return not teller_watches
+        return not reporter_is_active
     return not 0 <= now_s - notice.over_s < policy.warn_stale_s
 
 
 def with_outage_message(job: WatchedJob, host: str, now_s: float) -> WatchedJob:
-    """Return the job as the teller of the outage, with the warning owed; ``host`` is the one that asked."""
-    quiet = current_outage(job)
-    if quiet is None:
+    """Return the job as the reporter of its current outage, noticed on ``host``, with the message queued."""
+    outage = current_outage(job)
+    if outage is None:
         return job
     message = Message(
-        id=_warning_id(job, quiet.since_s),
+        id=_outage_id(job, outage.since_s),
         route=Route.ERROR,
         tone=Tone.ATTENTION,
-        title=f"{_who(job)} does not answer",
-        summary=f"For {duration(now_s - quiet.since_s)} nothing could be learnt about the jobs that jobmon "
-        "watches there. It touches none of them, takes none for ended, and goes on asking. This is "
-        "told once; when answers come again, you are told that too.",
-        fields=(*_facts(job, host), Field("No answer since", at_s=int(quiet.since_s)), *_last_answer(job)),
-        evidence=(quiet.why,) if quiet.why else (),
-        advice="Do not submit the jobs again: as far as anybody knows they wait or run. See whether squeue "
-        "and sacct answer by hand; if no maintenance was announced, tell those who run the cluster.",
+        title=f"{_scheduler_name(job)} is not responding",
+        summary=f"jobmon has had no news of your jobs for {duration(now_s - outage.since_s)}. It "
+        "leaves them alone, considers none finished and keeps retrying. You will be notified once "
+        f"{_scheduler_name(job)} responds.",
+        fields=_fields(job, host, {"No response since": outage.since_s, "Last response": job.answered_s}),
+        evidence=(outage.why,) if outage.why else (),
+        advice="Do not submit the jobs again: they may still be pending or running. Check whether squeue and "
+        "sacct respond. If no maintenance was announced, contact the cluster's administrators.",
         created_s=int(now_s),
     )
-    return replace(job, outage_s=quiet.since_s, outbox=(*job.outbox, OutboxEntry(message)))
+    return replace(job, outage_s=outage.since_s, outbox=(*job.outbox, OutboxEntry(message)))
 
 
 def with_recovery_message(job: WatchedJob, notice: OutageNotice, host: str, now_s: float) -> WatchedJob:
-    """Return the job after the outage that it told of, with the all-clear owed.
+    """Return the job after the outage that it reported, with the recovery message queued.
 
-    There is none where the warning can't arrive any more, where another job took over meanwhile, and
-    where nobody answered: the job was given up as unknown, which is told by itself.
+    There is no such message if the outage message could not be delivered, if another job reports the
+    outage by now, or if accounting never responded: then the job's own message says "outcome unknown".
     """
     since_s = job.outage_s
-    after = replace(job, outage_s=None)
-    if since_s is None or _never_heard(job) or _is_succeeded(job, notice, since_s):
-        return after
-    if not any(entry.message.id == _warning_id(job, since_s) and not entry.given_up for entry in job.outbox):
-        return after
+    recovered = replace(job, outage_s=None)
+    if since_s is None or _accounting_never_responded(job) or _was_replaced(job, notice, since_s):
+        return recovered
+    if not any(entry.message.id == _outage_id(job, since_s) and not entry.given_up for entry in job.outbox):
+        return recovered
     message = Message(
-        id=f"{_warning_id(job, since_s)}-over",
+        id=f"{_outage_id(job, since_s)}-over",
         route=Route.ERROR,
         tone=Tone.RESOLVED,
-        title=f"{_who(job)} answers again",
-        summary=f"The outage lasted {duration(now_s - since_s)}. What became of the watched jobs meanwhile "
-        "is told as usual.",
-        fields=(*_facts(job, host), Field("No answer from", at_s=int(since_s)), Field("To", at_s=int(now_s))),
+        title=f"{_scheduler_name(job)} is responding again",
+        summary=f"The outage lasted {duration(now_s - since_s)}. jobmon now reports what happened to your "
+        "jobs in the meantime.",
+        fields=_fields(job, host, {"Outage began": since_s, "Outage ended": now_s}),
         created_s=int(now_s),
     )
-    return replace(after, outbox=(*job.outbox, OutboxEntry(message)))
+    return replace(recovered, outbox=(*job.outbox, OutboxEntry(message)))
 
 
-def _never_heard(job: WatchedJob) -> bool:
-    parts = job.tasks.values()
-    return any(task.inquiry and task.inquiry.accounting is AccountingStatus.UNREACHABLE for task in parts)
+def _accounting_never_responded(job: WatchedJob) -> bool:
+    inquiries = (task.inquiry for task in job.tasks.values() if task.inquiry)
+    return any(inquiry.accounting is AccountingStatus.UNREACHABLE for inquiry in inquiries)
 
 
-def _is_succeeded(job: WatchedJob, notice: OutageNotice, since_s: float) -> bool:
-    """Whether another job tells of this outage, as this one was not watched for a while."""
-    of_this_outage = not notice.over_s or notice.over_s >= since_s
-    return notice.reporter not in ("", job.id) and of_this_outage
+def _was_replaced(job: WatchedJob, notice: OutageNotice, since_s: float) -> bool:
+    """Whether another job reported this outage while this one had no monitor."""
+    is_about_this_outage = not notice.over_s or notice.over_s >= since_s
+    return notice.reporter not in ("", job.id) and is_about_this_outage
 
 
-def _warning_id(job: WatchedJob, since_s: float) -> str:
+def _outage_id(job: WatchedJob, since_s: float) -> str:
     return f"{job.ref}/outage-{int(since_s)}"
 
 
-def _who(job: WatchedJob) -> str:
-    name = "Slurm" if job.backend == "slurm" else f"The {job.backend} scheduler"
+def _scheduler_name(job: WatchedJob) -> str:
+    """Return e.g. ``Slurm (big)``; without the cluster while it is not known."""
+    name = "Slurm" if job.backend == "slurm" else f"jobmon's {job.backend} scheduler"
     return f"{name} ({job.cluster})" if job.cluster else name
 
 
-def _facts(job: WatchedJob, host: str) -> Iterator[Field]:
-    if job.cluster:
-        yield Field("Cluster", job.cluster)
-    yield Field("Asked from", host)
-
-
-def _last_answer(job: WatchedJob) -> Iterator[Field]:
-    if job.answered_s is not None:
-        yield Field("Last answer", at_s=int(job.answered_s))
+def _fields(job: WatchedJob, host: str, times_s: dict[str, float | None]) -> tuple[Field, ...]:
+    """Return the cluster, the host that queried it, and the known ones of the named times."""
+    cluster = [Field("Cluster", job.cluster)] if job.cluster else []
+    times = [Field(name, at_s=int(time_s)) for name, time_s in times_s.items() if time_s is not None]
+    return (*cluster, Field("Queried from", host), *times)

@@ -1,4 +1,7 @@
-"""Folding what accounting said into what is known; nothing here decides that a part ended."""
+"""Apply an answer of accounting (sacct) to a watched job.
+
+Nothing here decides that a task ended; accounting's rows become evidence in the task's `EndInquiry`.
+"""
 
 from __future__ import annotations
 
@@ -6,116 +9,107 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact
-from jobmon_core.domain.slurm.rows import AccountingRow, Disabled, Unreachable
-from jobmon_core.domain.tracking.apply_queue import each_inquiry, open_inquiry
-from jobmon_core.domain.tracking.model import AccountingStatus, EndInquiry, Task, WatchedJob
+from jobmon_core.domain.slurm.rows import AccountingAnswer, AccountingRow, Disabled, Unreachable
+from jobmon_core.domain.tracking.model import AccountingStatus, EndInquiry, Task, WatchedJob, includes
 from jobmon_core.domain.tracking.policy import Policy
 
 
-def apply_accounting(
-    job: WatchedJob, answer: tuple[AccountingRow, ...] | Disabled | Unreachable, policy: Policy, now_s: float
-) -> WatchedJob:
-    """Take in what accounting answered about this job, for every part under inquiry."""
-    match answer:
-        case Disabled():
-            return each_inquiry(
-                job,
-                lambda _, inquiry: replace(
-                    _asked(inquiry, policy, now_s), accounting=AccountingStatus.DISABLED
-                ),
-            )
-        case Unreachable(why):
-            return each_inquiry(job, lambda _, inquiry: _unanswered(inquiry, why, policy, now_s))
-        case told:
-            rows = [row for row in told if job.is_ours(row.submit_s)]
-            job = _members_from(_named_by(job, rows), rows, policy, now_s)
-            return each_inquiry(job, lambda task, inquiry: _told(task, inquiry, rows, policy, now_s))
+def apply_accounting(job: WatchedJob, answer: AccountingAnswer, policy: Policy, now_s: float) -> WatchedJob:
+    """Return the job after accounting's answer, which arrived at ``now_s``; it updates every open inquiry."""
+    rows: list[AccountingRow] = []
+    if not isinstance(answer, Disabled | Unreachable):
+        rows = [row for row in answer if job.is_own_run(row.submit_s)]
+        job = _add_missing_tasks(_fill_details(job, rows), rows, policy, now_s)
+
+    def update(task: Task, inquiry: EndInquiry) -> EndInquiry:
+        attempts = inquiry.attempts + 1
+        next_query_s = now_s + policy.accounting_wait_s(attempts)
+        inquiry = replace(inquiry, attempts=attempts, next_query_s=next_query_s)
+        match answer:
+            case Disabled():
+                return replace(inquiry, accounting=AccountingStatus.DISABLED)
+            case Unreachable(why) if inquiry.accounting is not AccountingStatus.FOUND:
+                return replace(inquiry, accounting=AccountingStatus.UNREACHABLE, accounting_error=why)
+            case Unreachable():
+                return inquiry
+            case _:
+                return _add_row(task, inquiry, rows)
+
+    return job.update_inquiries(update)
 
 
-def _named_by(job: WatchedJob, rows: Sequence[AccountingRow]) -> WatchedJob:
-    """Learn from accounting what slurmctld forgot before it was asked."""
+def _fill_details(job: WatchedJob, rows: Sequence[AccountingRow]) -> WatchedJob:
+    """Return the job with the details that slurmctld no longer knew when jobmon asked."""
     if not rows:
         return job
+    newest = rows[-1]
     return replace(
         job,
-        name=job.name or rows[-1].name,
-        partition=job.partition or rows[-1].partition,
-        workdir=job.workdir or rows[-1].workdir,
-        cluster=job.cluster or rows[-1].cluster,
+        name=job.name or newest.name,
+        partition=job.partition or newest.partition,
+        workdir=job.workdir or newest.workdir,
+        cluster=job.cluster or newest.cluster,
     )
 
 
-def _unanswered(inquiry: EndInquiry, why: str, policy: Policy, now_s: float) -> EndInquiry:
-    later = _asked(inquiry, policy, now_s)
-    if inquiry.accounting is AccountingStatus.FOUND:
-        return later
-    return replace(later, accounting=AccountingStatus.UNREACHABLE, accounting_error=why)
-
-
-def _asked(inquiry: EndInquiry, policy: Policy, now_s: float) -> EndInquiry:
-    asked = inquiry.attempts + 1
-    return replace(inquiry, attempts=asked, next_query_s=now_s + policy.accounting_wait_s(asked))
-
-
-def _told(
-    task: Task, inquiry: EndInquiry, rows: Sequence[AccountingRow], policy: Policy, now_s: float
-) -> EndInquiry:
-    row = _newest_row(task, rows) or _row_of_the_rest(task, inquiry, rows)
-    asked = replace(
-        _asked(inquiry, policy, now_s),
+def _add_row(task: Task, inquiry: EndInquiry, rows: Sequence[AccountingRow]) -> EndInquiry:
+    inquiry = replace(
+        inquiry,
+        accounting=AccountingStatus.NO_RECORD,
         siblings_found=bool(rows),
         accounting_is_fresh=any((row.end_s or row.start_s or 0) >= inquiry.since_s for row in rows),
     )
+    row = _newest_row(task, rows) or _remainder_row(task, inquiry, rows)
     if row is None:
-        return replace(asked, accounting=AccountingStatus.NO_RECORD)
-    return replace(
-        asked,
-        row=row,
-        accounting=AccountingStatus.NO_RECORD if row.state.is_alive else AccountingStatus.FOUND,
-    )
+        return inquiry
+    status = AccountingStatus.NO_RECORD if row.state.is_alive else AccountingStatus.FOUND
+    return replace(inquiry, row=row, accounting=status)
 
 
 def _newest_row(task: Task, rows: Sequence[AccountingRow]) -> AccountingRow | None:
-    """Return the newest run of the part; an older run than the one watched proves nothing."""
-    mine = [row for row in rows if _speaks_of(row, task)]
-    return mine[-1] if mine else None
+    """Return the row of the task's current run; an earlier run proves nothing about it."""
+    matching = [row for row in rows if _is_row_of(task, row)]
+    return matching[-1] if matching else None
 
 
-def _row_of_the_rest(task: Task, inquiry: EndInquiry, rows: Sequence[AccountingRow]) -> AccountingRow | None:
-    """Return the row of an array whose rest was cancelled, which for some seconds names no indices."""
-    if task.has_started or not task.key.isdigit() or inquiry.remaining_tasks is None:
-        return None
-    whole = (row for row in rows if not row.ref.key and row.pending_indices is None)
-    return next((row for row in whole if row.state is inquiry.remaining_tasks), None)
-
-
-def _speaks_of(row: AccountingRow, task: Task) -> bool:
-    if row.pending_indices is not None:
-        # the row of the tasks that never started: it speaks of those that nobody ever saw start
-        never_started = not task.key or (task.key.isdigit() and int(task.key) in row.pending_indices)
-        return not row.state.is_alive and never_started
+def _is_row_of(task: Task, row: AccountingRow) -> bool:
+    if row.pending_indices is not None:  # the row of all tasks of an array that never started
+        return not row.state.is_alive and (not task.key or includes(row.pending_indices, task.key))
     if task.submit_s is not None and row.submit_s is not None and row.submit_s < task.submit_s - 1:
         return False
     return row.ref.key == task.key
 
 
-def _members_from(job: WatchedJob, rows: Sequence[AccountingRow], policy: Policy, now_s: float) -> WatchedJob:
-    """Learn the parts of a job that left the queue before it was watched, or between two looks."""
+def _remainder_row(task: Task, inquiry: EndInquiry, rows: Sequence[AccountingRow]) -> AccountingRow | None:
+    """Return the row of an array's cancelled pending tasks, which names no indices for some seconds."""
+    if task.has_started or not task.key.isdigit() or inquiry.remaining_tasks is None:
+        return None
+    array_rows = (row for row in rows if not row.ref.key and row.pending_indices is None)
+    return next((row for row in array_rows if row.state is inquiry.remaining_tasks), None)
+
+
+def _add_missing_tasks(
+    job: WatchedJob, rows: Sequence[AccountingRow], policy: Policy, now_s: float
+) -> WatchedJob:
+    """Add the tasks that left the queue before jobmon watched the job, or between two queue checks."""
     if job.watched_part:
         return job
-    waiting = {str(index) for index in IndexSet.parse(job.pending_indices)}
-    fresh = sorted(_keys(rows) - set(job.tasks) - waiting)
-    if not fresh:
+    pending = IndexSet.parse(job.pending_indices)
+    new_keys = sorted(key for key in _listed_keys(rows) - set(job.tasks) if not includes(pending, key))
+    if not new_keys:
         return job
     tasks = {key: task for key, task in job.tasks.items() if key or task.was_seen}
-    known = job.tasks[""].inquiry if "" not in tasks and "" in job.tasks else None
-    tasks |= {key: Task(key, inquiry=known or open_inquiry(now_s, policy)) for key in fresh}
-    indices = {*IndexSet.parse(job.array_indices), *(int(key) for key in fresh if key.isdigit())}
+    placeholder = (
+        job.tasks.get("") if "" not in tasks else None
+    )  # stood for the job while its tasks were unknown
+    inquiry = (placeholder and placeholder.inquiry) or EndInquiry.opened(now_s, policy)
+    tasks |= {key: Task(key, inquiry=inquiry) for key in new_keys}
+    indices = {*IndexSet.parse(job.array_indices), *(int(key) for key in new_keys if key.isdigit())}
     return replace(job, tasks=tasks, array_indices=compact(list(indices)))
 
 
-def _keys(rows: Sequence[AccountingRow]) -> set[str]:
-    """Return the parts that accounting names, without those that only wait."""
+def _listed_keys(rows: Sequence[AccountingRow]) -> set[str]:
+    """Return the tasks that accounting lists, without those still pending."""
     keys = {row.ref.key for row in rows if row.pending_indices is None and row.ref.key}
     return keys | {
         str(index)

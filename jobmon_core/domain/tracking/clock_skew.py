@@ -1,4 +1,4 @@
-"""When the machine's clock is set back, what is known comes from the future: it is called now instead."""
+"""Repair stored times that lie in the future because the machine's clock was set back."""
 
 from __future__ import annotations
 
@@ -7,37 +7,38 @@ from dataclasses import replace
 from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _SLACK_S = 1.0
-_LONGEST_WAIT_S = 21_600.0  # between two attempts of anything: a later appointment was made by another clock
+_MAX_WAIT_S = 21_600.0  # no retry is scheduled further ahead: such a time comes from the earlier clock
 
 
 def clamp_to_now(job: WatchedJob, now_s: float) -> WatchedJob:
-    """Return a job whose past lies in the past; the job itself, unless the clock was set back."""
+    """Return the job with no stored time later than ``now_s``; the same job unless the clock was set back."""
     if max(job.registered_s, job.answered_s or 0.0) <= now_s + _SLACK_S:
         return job
-    outbox = tuple(
-        replace(entry, next_try_s=min(entry.next_try_s, now_s + _LONGEST_WAIT_S)) for entry in job.outbox
-    )
+    before_s = now_s - _SLACK_S
     return replace(
         job,
-        registered_s=min(job.registered_s, now_s - _SLACK_S),
-        answered_s=None if job.answered_s is None else min(job.answered_s, now_s - _SLACK_S),
-        record_asked_s=min(job.record_asked_s, now_s - _SLACK_S),
-        stale_since_s=None if job.stale_since_s is None else min(job.stale_since_s, now_s),
-        outage_s=None if job.outage_s is None else min(job.outage_s, now_s),
-        tasks={key: _task(task, now_s) for key, task in job.tasks.items()},
-        outbox=outbox,
+        registered_s=min(job.registered_s, before_s),
+        answered_s=_earlier(job.answered_s, before_s),
+        record_asked_s=min(job.record_asked_s, before_s),
+        stale_since_s=_earlier(job.stale_since_s, now_s),
+        outage_s=_earlier(job.outage_s, now_s),
+        tasks={key: _clamp_task(task, now_s) for key, task in job.tasks.items()},
+        outbox=tuple(
+            replace(entry, next_try_s=min(entry.next_try_s, now_s + _MAX_WAIT_S)) for entry in job.outbox
+        ),
     )
 
 
-def _task(task: Task, now_s: float) -> Task:
-    history = tuple(replace(moment, at_s=min(moment.at_s, now_s - _SLACK_S)) for moment in task.history)
-    task = replace(task, history=history)
-    if task.inquiry is None:
-        return task
-    inquiry = replace(
+def _earlier(time_s: float | None, limit_s: float) -> float | None:
+    return None if time_s is None else min(time_s, limit_s)
+
+
+def _clamp_task(task: Task, now_s: float) -> Task:
+    history = tuple(replace(change, at_s=min(change.at_s, now_s - _SLACK_S)) for change in task.history)
+    inquiry = task.inquiry and replace(
         task.inquiry,
         since_s=min(task.inquiry.since_s, now_s),
         last_queue_s=min(task.inquiry.last_queue_s, now_s),
         next_query_s=min(task.inquiry.next_query_s, now_s),
     )
-    return replace(task, inquiry=inquiry)
+    return replace(task, history=history, inquiry=inquiry)

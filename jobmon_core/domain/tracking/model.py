@@ -1,55 +1,54 @@
-"""A watched job: what is known of it, of each of its parts, and what is owed to its user.
+"""The state of a watched job: what jobmon knows about it and its tasks, and the messages it sends about it.
 
-Times are Unix seconds, durations seconds, sizes bytes; None is "not known".
+Times are Unix seconds, durations are seconds, sizes are bytes. None means "not known".
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import ClassVar
 
 from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.diagnosis.model import Diagnosis
-from jobmon_core.domain.slurm.job_ids import JobRef, ref_of
+from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, ref_of
 from jobmon_core.domain.slurm.rows import AccountingRow, Record, Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome, Phase
+from jobmon_core.domain.tracking.policy import Policy
 
 
 class Source(StrEnum):
-    """Who said that a job ended."""
+    """Where the proof of an end comes from."""
 
     QUEUE = "squeue"
     ACCOUNTING = "sacct"
     RECORD = "scontrol"
-    ARRAY = "array"  # Slurm lists the array, without the task that it had announced
-    NOBODY = "nobody"  # all were asked, none could tell: the outcome is unknown
+    ARRAY = "array"  # squeue lists the array without this task, which had been pending
+    NONE = "nobody"  # no source has an end: the outcome is unknown
 
 
 @dataclass(frozen=True, slots=True)
 class StateChange:
-    """A state that a part was in, from when it was seen."""
+    """A state of a task and the time when jobmon first saw it."""
 
-    state: str  # Slurm's word
+    state: str  # as Slurm writes it
     at_s: float
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How one part ended, and on whose word."""
+    """How a task ended, and which source proves it."""
 
     JSON_KEYS: ClassVar[dict[str, str]] = {"raw_state": "word", "source": "witness"}
 
     state: JobState
-    raw_state: str  # Slurm's own, e.g. ``CANCELLED by 1000``
+    raw_state: str  # as Slurm writes it, e.g. ``CANCELLED by 1000``
     outcome: Outcome
     source: Source
     exit_code: int | None = None
-    exit_code_exact: bool = (
-        True  # False where only sacct told it, which prints codes of 128 and more less 128
-    )
+    exit_code_exact: bool = True  # False if only sacct reports it: sacct prints 128 and more less 128
     signal: int | None = None
     derived_exit_code: int | None = None
     cancelled_by: int | None = None  # uid
@@ -59,29 +58,34 @@ class End:
     nodes: str = ""
     reason: str = ""
     usage: Usage = Usage()
-    why: str = ""  # what the user should know about this verdict
+    why: str = ""  # what the user should know about this conclusion
 
     @property
     def elapsed_s(self) -> int | None:
-        """How long the last run took; None where it never ran."""
+        """Return the duration of the last run; None if it never started."""
         if self.started_s is None or self.ended_s is None:
             return None
         return max(0, self.ended_s - self.started_s)
 
 
 class AccountingStatus(StrEnum):
-    """How accounting last answered the question about a part."""
+    """The result of the latest accounting query about a task."""
 
     NOT_ASKED = "unasked"
-    NO_RECORD = "silent"  # it answered, and knows no end of this run
+    NO_RECORD = "silent"  # accounting answered, but has no end of this run
     UNREACHABLE = "unreachable"
     DISABLED = "disabled"
     FOUND = "told"
 
+    @property
+    def is_answer(self) -> bool:
+        """Whether accounting answered, or never can because the cluster has none."""
+        return self not in (AccountingStatus.NOT_ASKED, AccountingStatus.UNREACHABLE)
+
 
 @dataclass(frozen=True, slots=True)
 class EndInquiry:
-    """The search for a witness, from the moment a part left the queue or showed an end there."""
+    """The evidence about a possible end, collected since squeue dropped a task or showed its end."""
 
     JSON_KEYS: ClassVar[dict[str, str]] = {
         "queue_state": "shown",
@@ -97,25 +101,30 @@ class EndInquiry:
     }
 
     since_s: float
-    last_queue_s: float  # the latest queue reply that did not show it alive
-    queue_state: JobState | None = None  # the end that the queue shows; None where it lists the part no more
+    last_queue_s: float  # time of the latest queue reply that did not list the task as alive
+    queue_state: JobState | None = None  # the end that squeue shows; None if it does not list the task
     queue_raw_state: str = ""
     record: Record | None = None
     record_gone: bool = False  # slurmctld answered that it does not know the job
     accounting: AccountingStatus = AccountingStatus.NOT_ASKED
     row: AccountingRow | None = None
-    accounting_error: str = ""  # why accounting did not answer, in its own words
-    attempts: int = 0  # how often accounting answered or failed to
-    next_query_s: float = 0.0
-    remaining_tasks: JobState | None = None  # the end of an array's waiting tasks, which may include this one
+    accounting_error: str = ""  # sacct's error text, if the latest query failed
+    attempts: int = 0  # number of accounting queries, successful or not
+    next_query_s: float = 0.0  # when to query accounting again
+    remaining_tasks: JobState | None = None  # end of the array's pending tasks; this may be one of them
     remaining_raw_state: str = ""
     siblings_found: bool = False  # accounting knows other tasks of the same array
-    accounting_is_fresh: bool = False  # and of one of them something newer than this inquiry
+    accounting_is_fresh: bool = False  # accounting has a sibling event newer than this inquiry
+
+    @classmethod
+    def opened(cls, now_s: float, policy: Policy) -> EndInquiry:
+        """Return a new inquiry, which first queries accounting after the shortest wait."""
+        return cls(now_s, now_s, next_query_s=now_s + policy.accounting_wait_s(0))
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One part of a job that ends on its own: the job itself, an array task, a het component."""
+    """A part of a job that ends on its own: the job itself, an array task or a het job component."""
 
     JSON_KEYS: ClassVar[dict[str, str]] = {"raw_state": "word", "raw_job_id": "own_id"}
 
@@ -124,7 +133,7 @@ class Task:
     raw_state: str = ""
     reason: str = ""
     raw_job_id: int | None = None
-    submit_s: int | None = None  # of the present run: a requeue resets it
+    submit_s: int | None = None  # of the current run: a requeue resets it
     start_s: int | None = None
     limit_s: int | None = None
     nodes: str = ""
@@ -136,19 +145,19 @@ class Task:
 
     @property
     def was_seen(self) -> bool:
-        """Whether any witness ever listed this part by itself."""
+        """Whether squeue ever listed this task."""
         return bool(self.history)
 
     @property
     def has_started(self) -> bool:
-        """Whether any witness ever saw this part beyond its waiting."""
-        past = (JobState.from_slurm(moment.state).phase for moment in self.history)
-        return bool(self.restarts) or any(phase is not Phase.WAITING for phase in past)
+        """Whether squeue ever showed this task in a state other than waiting."""
+        phases = (JobState.from_slurm(change.state).phase for change in self.history)
+        return bool(self.restarts) or any(phase is not Phase.WAITING for phase in phases)
 
 
 @dataclass(frozen=True, slots=True)
 class LogPaths:
-    """Where the job writes, as templates with Slurm's ``%`` patterns; empty where not known yet."""
+    """The job's output files, as templates with Slurm's ``%`` patterns; empty while not known."""
 
     JSON_KEYS: ClassVar[dict[str, str]] = {"source": "told_by"}
 
@@ -159,7 +168,7 @@ class LogPaths:
 
 @dataclass(frozen=True, slots=True)
 class WatchedJob:
-    """Everything that is kept about one submission: the content of its state file."""
+    """Everything that jobmon stores about one submission: the content of its state file."""
 
     JSON_KEYS: ClassVar[dict[str, str]] = {
         "registered_s": "taken_s",
@@ -173,14 +182,14 @@ class WatchedJob:
 
     id: str  # the name of its state file, without suffix
     job_id: int
-    registered_s: float  # when jobmon took it on
-    not_before_s: float = 0.0  # no run of this job was submitted earlier: the id may have been another's
-    not_after_s: float | None = None  # nor later: Slurm lost it and gave its id to another
-    submitted_s: int | None = None  # the first submission of it that was seen; a requeue is a later one
+    registered_s: float  # when jobmon began to watch it
+    not_before_s: float = 0.0  # runs submitted earlier belong to an older job with the same id
+    not_after_s: float | None = None  # runs submitted later belong to a newer job with the same id
+    submitted_s: int | None = None  # the earliest submission that jobmon saw; a requeue is a later one
     backend: str = "slurm"
     cluster: str = ""
-    remote: bool = False  # submitted with -M: questions must name the cluster
-    watched_part: str = ""  # the one part that is watched; empty for all
+    remote: bool = False  # submitted with -M: queries must name the cluster
+    watched_part: str = ""  # the key of the only task to watch; empty for all
     user: str = ""
     name: str = ""
     partition: str = ""
@@ -188,72 +197,88 @@ class WatchedJob:
     command: str = ""
     batch_host: str = ""
     logs: LogPaths = LogPaths()
-    array_indices: str = ""  # the indices of an array, as Slurm announced them
+    array_indices: str = ""  # all known indices of an array, e.g. ``1-9``
     pending_indices: str = ""  # those of them that have not started
-    pending_reason: str = ""  # why not, in Slurm's word
+    pending_reason: str = ""  # why not, as Slurm writes it
     tasks: dict[str, Task] = field(default_factory=dict)
-    record_asked_s: float = 0.0  # when slurmctld was last asked for the job's record
+    record_asked_s: float = 0.0  # when jobmon last queried slurmctld for the job's record
     answered_s: float | None = None  # when the scheduler last answered about this job
-    stale_since_s: float | None = None  # since when it does not answer
-    stale_why: str = ""
-    outage_s: float | None = None  # since when, if this job told the user that it does not; see `outage`
-    alerted: tuple[str, ...] = ()  # what the user was told while the job lives
+    stale_since_s: float | None = None  # since when the scheduler has not answered
+    stale_why: str = ""  # the scheduler's error text
+    outage_s: float | None = None  # start of the outage that this job reported to the user
+    alerted: tuple[str, ...] = ()  # subjects of the alerts sent about this job while it lives
     outbox: tuple[OutboxEntry, ...] = ()
-    concluded_s: float | None = None  # when the final messages were made
+    concluded_s: float | None = None  # when the final messages were queued
     unwatched_s: float | None = None  # when the user stopped the monitoring
 
     @property
     def ref(self) -> JobRef:
-        """The job, or the one part of it, that is watched."""
+        """The watched job, or its only watched task."""
         return ref_of(self.job_id, self.watched_part)
 
     @property
     def is_array(self) -> bool:
-        """Whether this job is an array, of which not just one task is watched."""
+        """Whether several tasks of an array are watched."""
         return bool(self.array_indices) and not self.watched_part
 
     @property
     def ended(self) -> bool:
-        """Whether every part ended."""
+        """Whether every task ended."""
         return bool(self.tasks) and not self.pending_indices and all(task.end for task in self.tasks.values())
 
     @property
     def closed(self) -> bool:
-        """Whether nothing is left to watch: told, or dropped by the user."""
+        """Whether there is nothing left to watch: it ended, or the user stopped the monitoring."""
         return self.concluded_s is not None or self.unwatched_s is not None
 
     @property
     def finished(self) -> bool:
-        """Whether its monitor may leave: dropped, or told with nothing more to tell."""
-        owes = self.outage_s is not None or any(entry.is_open for entry in self.outbox)
-        return self.unwatched_s is not None or (self.closed and not owes)
+        """Whether its monitor may exit: closed with no message left to send, or unwatched."""
+        has_more_to_send = self.outage_s is not None or any(entry.is_open for entry in self.outbox)
+        return self.unwatched_s is not None or (self.closed and not has_more_to_send)
 
     @property
     def undelivered(self) -> int:
-        """How many messages are owed or were given up."""
+        """The number of messages that are pending or were given up."""
         return sum(1 for entry in self.outbox if entry.delivered_s is None)
 
     @property
     def outcome(self) -> Outcome | None:
-        """What became of the whole; None while any part lives."""
+        """The worst outcome of its tasks; None while any of them lives."""
         if not self.ended:
             return None
         return worst(task.end.outcome for task in self.tasks.values() if task.end)
 
-    def is_elsewhere(self, here: Callable[[], str]) -> bool:
-        """Whether its cluster is not this machine's, whose name ``here`` tells; it may be empty."""
-        return self.remote or (self.cluster != "" and here() not in ("", self.cluster))
+    def is_elsewhere(self, local_cluster: Callable[[], str]) -> bool:
+        """Whether it runs on another cluster than this machine; ``local_cluster`` returns "" if not known."""
+        return self.remote or (self.cluster != "" and local_cluster() not in ("", self.cluster))
 
-    def is_ours(self, submit_s: int | None) -> bool:
-        """Whether a run that was submitted then can be this job's, and not that of another of the same id."""
+    def is_own_run(self, submit_s: int | None) -> bool:
+        """Whether a run submitted at ``submit_s`` can be one of this job, not of another with the same id."""
         if submit_s is None:
             return True
         return submit_s >= self.not_before_s and (self.not_after_s is None or submit_s <= self.not_after_s)
+
+    def open_inquiries(self) -> Iterator[tuple[Task, EndInquiry]]:
+        """Yield each task whose end jobmon is looking for, with the evidence found so far."""
+        return ((task, task.inquiry) for task in self.tasks.values() if task.inquiry and not task.end)
+
+    def update_inquiries(self, update: Callable[[Task, EndInquiry], EndInquiry]) -> WatchedJob:
+        """Return the job with ``update`` applied to every open inquiry."""
+        updated = {
+            task.key: replace(task, inquiry=update(task, inquiry)) for task, inquiry in self.open_inquiries()
+        }
+        return replace(self, tasks={**self.tasks, **updated})
 
 
 FROM_WORST = (Outcome.FAILURE, Outcome.UNKNOWN, Outcome.CANCELLED, Outcome.SUCCESS)
 
 
 def worst(outcomes: Iterable[Outcome]) -> Outcome:
-    """Return the outcome that decides for the whole; unknown for none at all."""
+    """Return the outcome that decides for the whole job; `Outcome.UNKNOWN` if there are none."""
     return min(outcomes, key=FROM_WORST.index, default=Outcome.UNKNOWN)
+
+
+def includes(indices: IndexSet | None, key: str) -> bool:
+    """Whether ``key`` names an array task with one of these indices."""
+    return indices is not None and key.isdigit() and int(key) in indices

@@ -1,4 +1,4 @@
-"""A job at the moment that jobmon takes it on, before anything else is known of it."""
+"""A job when jobmon begins to watch it, right after its submission."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ BACKENDS = ("slurm", "local")  # the first is the default
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
-    """The first content of a state file: those fields of `WatchedJob` that a submission tells.
+    """The first content of a state file: the fields of `WatchedJob` that a submission knows.
 
-    A module of its own, because `jobmon submit` must add little to sbatch's own time.
+    It has its own module because `jobmon submit` must start fast and needs nothing else of `WatchedJob`.
     """
 
     JSON_KEYS: ClassVar[dict[str, str]] = {"registered_s": "taken_s"}
@@ -20,7 +20,7 @@ class NewJob:
     id: str
     job_id: int
     registered_s: float  # Unix seconds
-    not_before_s: float  # likewise
+    not_before_s: float  # Unix seconds
     backend: str
     cluster: str = ""
     remote: bool = False

@@ -1,4 +1,4 @@
-"""What the user says of an end, as Slurm would write it. It stands above what anybody else says."""
+"""A job's end as the user states it on the command line; it overrides what Slurm reports."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from jobmon_core.domain.tracking.model import End, Source
 
 _UID = re.compile(r"\bby ([0-9]{1,10})")
 _EXIT = re.compile(r"([0-9]{1,3})(?::([0-9]{1,3}))?")
-_HIGHEST = 255
+_MAX_EXIT = 255
 
-NOTHING_KNOWN = End(JobState.UNKNOWN, "", Outcome.UNKNOWN, Source.NOBODY)
+NOTHING_KNOWN = End(JobState.UNKNOWN, "", Outcome.UNKNOWN, Source.NONE)
 
 
 @dataclass(frozen=True, slots=True)
 class UserOverride:
-    """A state, an exit, both or neither."""
+    """A final state, an exit code, both or neither."""
 
     state: JobState | None = None
     cancelled_by: int | None = None  # uid
@@ -26,26 +26,28 @@ class UserOverride:
 
     @classmethod
     def parse(cls, state: str | None, exit_code: str | None) -> UserOverride:
-        """Read ``CANCELLED by 1000`` and ``1:0``, as sacct prints them; None where the user says nothing.
+        """Read a state such as ``CANCELLED by 1000`` and an exit code such as ``1:0``, as sacct prints them.
 
         Raises:
-            ValueError: this is no state, or no exit code, of Slurm.
+            ValueError: the state or the exit code is not one that Slurm prints.
         """
-        said = cls() if state is None else _state(state)
+        override = cls() if state is None else _parse_state(state)
         if exit_code is None:
-            return said
+            return override
         match = _EXIT.fullmatch(exit_code.strip())
         numbers = [int(number or 0) for number in match.groups()] if match else []
-        if not numbers or max(numbers) > _HIGHEST:
-            raise ValueError(f"{exit_code!r} is no exit code; expected N or N:SIGNAL, as sacct prints: 1:0")
-        return replace(said, exit_code=numbers[0], signal=numbers[1])
+        if not numbers or max(numbers) > _MAX_EXIT:
+            raise ValueError(
+                f"{exit_code!r} is not an exit code; expected N or N:SIGNAL as printed by sacct, e.g. 1:0"
+            )
+        return replace(override, exit_code=numbers[0], signal=numbers[1])
 
     def apply_to(self, end: End) -> End:
-        """Return an end as it is when the user is right."""
+        """Return ``end`` with the user's state and exit code in place of its own."""
         if self.state is not None:
-            same = self.state is end.state
-            by = self.cancelled_by if self.cancelled_by is not None or not same else end.cancelled_by
-            end = replace(end, state=self.state, raw_state=self.state, cancelled_by=by)
+            keep_uid = self.cancelled_by is None and self.state is end.state
+            uid = end.cancelled_by if keep_uid else self.cancelled_by
+            end = replace(end, state=self.state, raw_state=self.state, cancelled_by=uid)
         if self.exit_code is None:
             return end
         end = replace(
@@ -55,15 +57,15 @@ class UserOverride:
             signal=self.signal,
             derived_exit_code=None,
         )
-        # the reverse does not hold: what reached its time limit has an exit code of 0 too
+        # an exit code of 0 proves no success: a job that reached its time limit has it too
         failed = end.state is JobState.UNKNOWN and (end.exit_code or end.signal)
         return replace(end, state=JobState.FAILED, raw_state=JobState.FAILED) if failed else end
 
 
-def _state(words: str) -> UserOverride:
-    state = JobState.from_slurm(words)
-    if state is JobState.UNKNOWN and words.strip().upper() != JobState.UNKNOWN:
-        ends = ", ".join(each for each in JobState if not each.is_alive)
-        raise ValueError(f"{words!r} is no state of Slurm; ends are {ends}")
-    by = _UID.search(words)
-    return UserOverride(state, int(by[1]) if by else None)
+def _parse_state(text: str) -> UserOverride:
+    state = JobState.from_slurm(text)
+    if state is JobState.UNKNOWN and text.strip().upper() != JobState.UNKNOWN:
+        final_states = ", ".join(state for state in JobState if not state.is_alive)
+        raise ValueError(f"{text!r} is not a Slurm job state; final states are {final_states}")
+    uid = _UID.search(text)
+    return UserOverride(state, int(uid[1]) if uid else None)

@@ -23,61 +23,61 @@ def job_of(*tasks: Task) -> WatchedJob:
 
 
 @pytest.mark.parametrize("outcomes", list(permutations(Outcome)))
-def test_one_failure_makes_the_whole_a_failure(outcomes: tuple[Outcome, ...]) -> None:
+def test_one_failed_task_makes_the_job_a_failure(outcomes: tuple[Outcome, ...]) -> None:
     assert worst(outcomes) is Outcome.FAILURE
 
 
-def test_what_is_not_known_outweighs_a_success() -> None:
+def test_an_unknown_outcome_outweighs_a_success() -> None:
     assert worst([Outcome.SUCCESS, Outcome.UNKNOWN, Outcome.CANCELLED]) is Outcome.UNKNOWN
     assert worst([Outcome.SUCCESS, Outcome.CANCELLED]) is Outcome.CANCELLED
     assert worst([Outcome.SUCCESS, Outcome.SUCCESS]) is Outcome.SUCCESS
 
 
-def test_no_outcome_at_all_is_no_success() -> None:
+def test_a_job_without_any_outcome_is_not_a_success() -> None:
     assert worst([]) is Outcome.UNKNOWN
 
 
-def test_a_job_of_which_nothing_was_seen_has_not_ended() -> None:
+def test_a_job_without_any_known_task_has_not_ended() -> None:
     assert not JOB.ended
     assert JOB.outcome is None
 
 
-def test_a_job_has_not_ended_while_one_part_lives() -> None:
+def test_a_job_has_not_ended_while_one_task_lives() -> None:
     job = job_of(ended("1", Outcome.SUCCESS), Task("2"))
     assert not job.ended
     assert job.outcome is None
 
 
-def test_a_job_has_not_ended_while_tasks_wait_to_start() -> None:
+def test_a_job_has_not_ended_while_tasks_are_pending() -> None:
     job = replace(job_of(ended("1", Outcome.SUCCESS)), pending_indices="2-9")
     assert not job.ended
 
 
-def test_a_job_that_ended_has_the_worst_outcome_of_its_parts() -> None:
+def test_a_job_that_ended_has_the_worst_outcome_of_its_tasks() -> None:
     job = job_of(ended("1", Outcome.SUCCESS), ended("2", Outcome.CANCELLED))
     assert job.ended
     assert job.outcome is Outcome.CANCELLED
 
 
-def test_a_job_is_closed_when_its_end_is_told_or_its_user_dropped_it() -> None:
+def test_a_job_is_closed_when_it_is_concluded_or_unwatched() -> None:
     assert not JOB.closed
     assert replace(JOB, concluded_s=0.0).closed
     assert replace(JOB, unwatched_s=0.0).closed
 
 
-def test_one_watched_task_of_an_array_is_no_array() -> None:
+def test_one_watched_task_of_an_array_is_not_an_array() -> None:
     assert replace(JOB, array_indices="1-3").is_array
     assert not replace(JOB, array_indices="1-3", watched_part="2").is_array
     assert replace(JOB, watched_part="2").ref == JobRef(12, task=2)
 
 
-def test_what_was_given_up_is_undelivered_too() -> None:
+def test_a_message_that_was_given_up_is_undelivered_too() -> None:
     entry = OutboxEntry(Message("m", Route.ERROR, Tone.FAILURE, "it failed"))
     outbox = (entry, replace(entry, given_up="404"), replace(entry, delivered_s=1.0))
     assert replace(JOB, outbox=outbox).undelivered == 2
 
 
-def test_a_run_that_never_started_took_no_time() -> None:
+def test_a_run_that_never_started_has_no_duration() -> None:
     end = End(JobState.FAILED, "FAILED", Outcome.FAILURE, Source.QUEUE, ended_s=50)
     assert end.elapsed_s is None
     assert replace(end, started_s=20).elapsed_s == 30

@@ -28,8 +28,10 @@ def test_a_state_is_read_as_slurm_writes_it(words: str, state: JobState, uid: in
 
 
 @pytest.mark.parametrize("words", ["", "bogus", "by 1000", "FAILED:1", "KAPUTT", "\u202e"])
-def test_a_word_that_slurm_does_not_use_is_refused_with_those_that_it_does(words: str) -> None:
-    with pytest.raises(ValueError, match=r"no state of Slurm; ends are COMPLETED, FAILED, .*NODE_FAIL"):
+def test_an_unknown_state_is_refused_and_the_error_lists_the_final_states(words: str) -> None:
+    with pytest.raises(
+        ValueError, match=r"not a Slurm job state; final states are COMPLETED, FAILED, .*NODE_FAIL"
+    ):
         UserOverride.parse(words, None)
 
 
@@ -40,26 +42,26 @@ def test_an_exit_code_is_read_as_slurm_prints_it(text: str, code: int, signal: i
 
 
 @pytest.mark.parametrize("text", ["", "x", "-1", "256", "1:256", "1:2:3", "1:", ":9", "\u0661"])
-def test_what_is_no_exit_code_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no exit code"):
+def test_text_that_is_not_an_exit_code_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is not an exit code"):
         UserOverride.parse(None, text)
 
 
-def test_a_bad_exit_alone_says_that_the_job_failed_and_a_good_one_says_nothing() -> None:
+def test_a_nonzero_exit_code_alone_means_failed_and_zero_means_nothing() -> None:
     for text in ("1", "0:9"):
         assert UserOverride.parse(None, text).apply_to(NOTHING_KNOWN).state is JobState.FAILED
-    # what reached its time limit has a code of 0 as well
+    # a job that reached its time limit has exit code 0 too
     assert UserOverride.parse(None, "0:0").apply_to(NOTHING_KNOWN).state is JobState.UNKNOWN
     assert UserOverride.parse(None, "1").apply_to(TIMEOUT).state is JobState.TIMEOUT
 
 
-def test_only_what_the_user_says_is_changed() -> None:
+def test_only_what_the_user_states_is_changed() -> None:
     assert UserOverride.parse(None, None).apply_to(TIMEOUT) == TIMEOUT
-    said = UserOverride.parse("FAILED", None).apply_to(TIMEOUT)
-    assert said == replace(TIMEOUT, state=JobState.FAILED, raw_state="FAILED")
+    overridden = UserOverride.parse("FAILED", None).apply_to(TIMEOUT)
+    assert overridden == replace(TIMEOUT, state=JobState.FAILED, raw_state="FAILED")
 
 
-def test_who_cancelled_is_kept_unless_the_user_says_otherwise() -> None:
+def test_the_uid_that_cancelled_is_kept_unless_the_user_states_another_end() -> None:
     cancelled = replace(TIMEOUT, state=JobState.CANCELLED, cancelled_by=7)
     assert UserOverride.parse("CANCELLED", None).apply_to(cancelled).cancelled_by == 7
     assert UserOverride.parse("CANCELLED by 8", None).apply_to(cancelled).cancelled_by == 8
