@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.domain.slurm.rows import Disabled, Unreachable
+from jobmon_core.polling.accounting import COALESCE_S, KEEP_S, MAX_COLLECT_S, SharedAccounting
+from jobmon_core.polling.queue import SharedQueue
+from jobmon_core.store.shared_answers import SharedAnswer, StoredAnswer
+from jobmon_core.system.lock import try_lock
+from tests.support.clock import FakeClock
+from tests.support.play import ledger, row
+from tests.support.scheduler import FakeScheduler
+
+
+@pytest.fixture
+def accounting(slurm: FakeScheduler, clock: FakeClock, file: SharedAnswer) -> SharedAccounting:
+    return SharedAccounting(slurm, file, clock)
+
+
+def collected(accounting: SharedAccounting, clock: FakeClock, *job_ids: int) -> None:
+    """Want answers, and let the time pass in which endings are collected."""
+    for job_id in job_ids:
+        assert accounting.ask(job_id, clock.now()) is None
+    clock.now_s += COALESCE_S
+
+
+def test_forty_jobs_that_end_at_once_cost_one_question(
+    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
+) -> None:
+    slurm.accounting = [tuple(ledger(str(job_id), "COMPLETED") for job_id in range(40))]
+    began_s = clock.now()
+    collected(accounting, clock, *range(40))
+    for job_id in range(40):
+        assert accounting.ask(job_id, began_s) == (ledger(str(job_id), "COMPLETED"),)
+    assert slurm.asked_about == [tuple(range(40))]
+
+
+def test_an_answer_from_before_the_question_is_not_used(
+    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
+) -> None:
+    began_s = clock.now()
+    collected(accounting, clock, 12)
+    assert accounting.ask(12, began_s) == ()
+    clock.now_s += 5.0
+    slurm.accounting = [(ledger("12", "FAILED"),)]
+    since_s = clock.now()
+    collected(accounting, clock, 12)
+    assert accounting.ask(12, since_s) == (ledger("12", "FAILED"),)
+    assert slurm.asked_about == [(12,), (12,)]
+
+
+def test_an_answer_about_other_jobs_is_no_answer(
+    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
+) -> None:
+    began_s = clock.now()
+    collected(accounting, clock, 12)
+    accounting.ask(12, began_s)
+    collected(accounting, clock, 13)
+    accounting.ask(13, began_s)
+    assert slurm.asked_about == [(12,), (13,)]
+
+
+def test_a_job_whose_monitor_died_is_asked_about_once_more_and_then_forgotten(
+    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
+) -> None:
+    began_s = clock.now()
+    collected(accounting, clock, 12, 13)
+    accounting.ask(13, began_s)
+    clock.now_s += 100.0
+    collected(accounting, clock, 13)
+    accounting.ask(13, clock.now())
+    assert slurm.asked_about == [(12, 13), (13,)]
+
+
+@pytest.mark.parametrize("answer", [Disabled(), Unreachable("sacct: no answer within 30 s")])
+def test_what_accounting_cannot_tell_is_passed_on_to_every_job(
+    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock, answer: Disabled | Unreachable
+) -> None:
+    slurm.accounting = [answer]
+    began_s = clock.now()
+    collected(accounting, clock, 12, 13)
+    assert accounting.ask(12, began_s) == answer
+    assert accounting.ask(13, began_s) == answer
+    assert slurm.asked["accounting"] == 1
+
+
+def test_a_clock_that_was_set_back_does_not_silence_accounting(
+    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
+) -> None:
+    assert accounting.ask(12, clock.now()) is None
+    clock.now_s -= 3600.0
+    assert accounting.ask(12, clock.now()) == ()
+    clock.now_s -= 3600.0
+    collected(accounting, clock, 12)
+    assert accounting.ask(12, clock.now()) == ()
+    assert slurm.asked["accounting"] == 2
+
+
+def test_nobody_waits_for_the_one_who_asks_accounting(accounting: SharedAccounting, clock: FakeClock) -> None:
+    with try_lock(accounting.file.lock_path):
+        assert accounting.ask(12, clock.now()) is None
+    assert accounting.file.read().wanted == {}
+
+
+def test_endings_that_a_busy_host_finds_one_by_one_cost_one_question(
+    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
+) -> None:
+    began_s = clock.now()
+    for job_id in range(40):
+        clock.now_s += COALESCE_S / 5
+        assert accounting.ask(job_id, began_s) is None
+    clock.now_s += COALESCE_S
+    assert accounting.ask(0, began_s) == ()
+    assert slurm.asked_about == [tuple(range(40))]
+
+
+def test_who_asks_accounting_asks_for_all_that_ended_at_the_same_moment(
+    slurm: FakeScheduler, clock: FakeClock, tmp_path: Path
+) -> None:
+    now_s = int(clock.now())
+    slurm.queue = [
+        (
+            replace(row("12", "COMPLETED"), end_s=now_s - 1),
+            replace(row("13", "FAILED"), end_s=now_s - 2),
+            replace(row("14", "COMPLETED"), end_s=now_s - 290),
+            row("15", "RUNNING"),
+            replace(row("16", "COMPLETED"), end_s=now_s - 1),
+        )
+    ]
+    queue = SharedQueue(slurm, SharedAnswer(tmp_path / "queue.reply"), clock)
+    queue.look("me", 12, 30.0)
+    accounting = SharedAccounting(
+        slurm,
+        SharedAnswer(tmp_path / "accounting.reply"),
+        clock,
+        recently_ended=lambda: queue.recently_ended((12, 13, 14, 15, 99)),
+    )
+    began_s = clock.now()
+    collected(accounting, clock, 12)
+    accounting.ask(12, began_s)
+    clock.now_s += 30.0
+    assert accounting.ask(13, began_s) == ()
+    assert slurm.asked_about == [(12, 13)]
+
+
+def test_an_answer_that_not_all_have_read_stands_beside_the_next(
+    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
+) -> None:
+    slurm.accounting = [(ledger("12", "FAILED"), ledger("13", "FAILED")), (ledger("14", "COMPLETED"),)]
+    began_s = clock.now()
+    for job_ids in ((12, 13), (14,)):
+        collected(accounting, clock, *job_ids)
+        accounting.ask(job_ids[0], began_s)
+    assert accounting.ask(13, began_s) == (ledger("13", "FAILED"),)
+    assert slurm.asked_about == [(12, 13), (14,)]
+
+
+def test_answers_do_not_pile_up(
+    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock, file: SharedAnswer
+) -> None:
+    for job_id in range(100):
+        collected(accounting, clock, job_id)
+        accounting.ask(job_id, clock.now())
+        clock.now_s += KEEP_S / 4
+    assert len(file.read().earlier) <= 4
+    assert not any(each.earlier for each in file.read().earlier)
+    assert slurm.asked["accounting"] == 100
+
+
+def test_endings_without_end_are_not_collected_for_ever(
+    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
+) -> None:
+    began_s = clock.now()
+    for job_id in range(1000):
+        clock.now_s += COALESCE_S / 2
+        accounting.ask(job_id, clock.now())
+    lasted_s = clock.now() - began_s
+    assert slurm.asked["accounting"] == pytest.approx(lasted_s / MAX_COLLECT_S, abs=3)
+
+
+def test_what_was_asked_about_a_moment_ago_is_not_asked_about_again_for_others(
+    slurm: FakeScheduler, clock: FakeClock, file: SharedAnswer
+) -> None:
+    accounting = SharedAccounting(slurm, file, clock, recently_ended=lambda: (13,))
+    for job_id in (12, 14):
+        collected(accounting, clock, job_id)
+        accounting.ask(job_id, 0.0)
+    assert slurm.asked_about == [(12, 13), (14,)]
+
+
+def test_huge_answers_are_not_kept_beside_newer_ones(
+    accounting: SharedAccounting, clock: FakeClock, file: SharedAnswer
+) -> None:
+    file.write(StoredAnswer(clock.now(), "x" * 5_000_000, about=(11,)))
+    collected(accounting, clock, 12)
+    accounting.ask(12, clock.now())
+    assert file.read().earlier == ()
+
+
+def test_what_is_known_is_told_without_asking(
+    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
+) -> None:
+    slurm.accounting = [(ledger("12", "FAILED"),)]
+    began_s = clock.now()
+    assert accounting.known(12, began_s) is None
+    collected(accounting, clock, 12)
+    accounting.ask(12, began_s)
+    assert accounting.known(12, began_s) == (ledger("12", "FAILED"),)
+    assert slurm.asked["accounting"] == 1
