@@ -51,7 +51,7 @@ def test_a_logout_does_not_end_a_monitor(login: Login) -> None:
     eventually(login.watches)
     os.kill(login.pid(), signal.SIGHUP)
     os.kill(login.pid(), signal.SIGTERM)  # heeded only by a monitor that the other left alive
-    eventually(lambda: "asked to leave by SIGTERM" in login.ctx.monitor_log("a").read())
+    eventually(lambda: "terminated (SIGTERM)" in login.ctx.monitor_log("a").read())
 
 
 def test_the_command_goes_on_as_it_was(login: Login) -> None:
@@ -101,7 +101,7 @@ def test_a_monitor_that_is_asked_to_leave_leaves_its_job_to_the_next(login: Logi
     login.launch()
     os.kill(login.pid(), signal.SIGTERM)
     eventually(gone(login))
-    assert "asked to leave by SIGTERM" in login.ctx.monitor_log("a").read()
+    assert "terminated (SIGTERM)" in login.ctx.monitor_log("a").read()
     assert login.launch()[0] == "holds a"
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from jobmon_core.lifecycle.adopt import Handoffs
 from jobmon_core.lifecycle.health import Health
-from jobmon_core.store.handoffs import Handoffs
 from jobmon_core.store.monitor_slots import MonitorSlots
 from jobmon_core.system.env_fingerprint import env_fingerprint
 from jobmon_core.system.lock import acquire
@@ -141,7 +141,7 @@ def test_an_offer_of_what_cannot_be_read_is_struck_and_nobody_holds_the_job(logi
     lock = acquire(login.ctx.home.monitors / "b.lock")
     assert lock is not None
     os.close(lock)
-    assert "an offered job is not taken up" in login.log("b")
+    assert "cannot adopt the offered job" in login.log("b")
 
 
 def test_a_job_that_is_done_can_be_taken_up_again_while_its_monitor_follows_others(login: Login) -> None:

@@ -61,11 +61,11 @@ class Node(FakeClock):
 @pytest.mark.parametrize(
     ("job", "words"),
     [
-        (replace(JOB, unwatched_s=200.0), "`jobmon cancel` ended the watch"),
-        (replace(JOB, concluded_s=200.0), "all is told"),
+        (replace(JOB, unwatched_s=200.0), "`jobmon cancel` stopped the monitoring"),
+        (replace(JOB, concluded_s=200.0), "all messages are delivered"),
         (
             replace(JOB, concluded_s=200.0, outbox=(replace(OWED, given_up="404"),)),
-            "1 messages were given up; `jobmon show 12` says why",
+            "1 messages could not be delivered; `jobmon show 12` says why",
         ),
     ],
 )
@@ -82,8 +82,8 @@ def test_a_monitor_on_a_login_node_is_left_to_it_while_it_gives_signs_and_said_o
     node.wakes = [Wake.DUE, Wake.DUE, Wake.TERMINATE]
     assert node.sentinel() is None
     assert node.said == [
-        "monitor 71 on login1 gave a sign lately: it is left to it, unless it is silent for 900 s",
-        "its time is up, and monitor 71 on login1 has not told all yet: it is left to it",
+        "monitor 71 on login1 sent a heartbeat recently; waiting, unless it sends none for 900 s",
+        "terminated (SIGTERM) while monitor 71 on login1 has not finished",
     ]
     assert job_status(node.ctx, JOB).owner == LOGIN
 
@@ -94,7 +94,10 @@ def test_the_job_of_a_login_node_that_falls_silent_is_taken_over(tmp_path: Path)
     node.meanwhile = lambda: node.watched_by(LOGIN, STALE_AFTER_S + 1)
     lock = node.sentinel()
     assert lock is not None
-    assert node.said[1] == "monitor 71 on login1 gave no sign for more than 900 s; this sentinel takes over"
+    assert (
+        node.said[1]
+        == "monitor 71 on login1 has sent no heartbeat for more than 900 s; this sentinel takes over"
+    )
     found = job_status(node.ctx, JOB)
     assert (found.health, found.owner) == (Health.ALIVE, Owner.this_process())
     assert os.get_inheritable(lock)  # or the lock would be lost as the process becomes the monitor
@@ -105,7 +108,7 @@ def test_what_a_monitor_told_while_the_sentinel_waited_is_not_told_again(tmp_pat
     node.watched_by(LOGIN)
     node.meanwhile = lambda: node.ctx.store.save(replace(JOB, concluded_s=200.0))
     assert node.sentinel() is None
-    assert node.said[-1] == "nothing to do: all is told"
+    assert node.said[-1] == "nothing to do: all messages are delivered"
 
 
 def test_a_job_that_another_process_holds_is_left_to_it_until_its_lock_is_free(tmp_path: Path) -> None:
@@ -120,8 +123,8 @@ def test_a_job_that_another_process_holds_is_left_to_it_until_its_lock_is_free(t
         node.meanwhile = let_go
         assert node.sentinel() is not None
     assert node.said == [
-        "left to another one: slurm-12-x is watched already",
-        "its monitor is gone; this sentinel takes over",
+        "cannot take over: slurm-12-x is already watched",
+        "its monitor is dead; this sentinel takes over",
     ]
 
 
@@ -131,8 +134,8 @@ def test_a_full_disk_puts_taking_over_off(tmp_path: Path) -> None:
     record.mkdir()  # nothing can be written there
     node.meanwhile = record.rmdir
     assert node.sentinel() is not None
-    assert node.said[0].startswith(f"can't take over: {record} ")
-    assert node.said[1] == "its monitor is gone; this sentinel takes over"
+    assert node.said[0].startswith(f"cannot take over: {record} ")
+    assert node.said[1] == "its monitor is dead; this sentinel takes over"
     assert len(node.waits) == 1
 
 
@@ -147,6 +150,6 @@ def test_a_state_that_cannot_be_read_now_is_told_once_and_read_later(tmp_path: P
     node.meanwhile = is_back
     assert node.sentinel(None) is None
     assert "No such file" in node.said[0]
-    assert node.said[0].endswith("; tries again")
-    assert node.said[1:] == ["nothing to do: all is told"]
+    assert node.said[0].endswith("; trying again")
+    assert node.said[1:] == ["nothing to do: all messages are delivered"]
     assert len(node.waits) == 2

@@ -54,7 +54,7 @@ class Day:
         self.discord = StrictDiscord(self.clock, self.began_s + DAY_S)
         self.folder = folder
         self.outbox = Outbox(lambda: CONFIG, self._send, AtHome(), self.clock, DeadChannels(folder))
-        self.outbox.dead.folder.mkdir(exist_ok=True)
+        self.outbox.dead_channels.folder.mkdir(exist_ok=True)
         self.jobs = [self._job(number) for number in range(JOBS)]
 
     def _send(self, config: Config, entry: OutboxEntry) -> Receipt:

@@ -103,7 +103,7 @@ def test_what_fails_is_logged_once_called_more_rarely_and_taken_up_again(stage: 
     stage.failure = ""
     assert stage.later(monitor, 600) == 4
     assert stage.later(monitor, 30) == 5
-    assert stage.log[1:] == ["the heartbeat is taken again"]
+    assert stage.log[1:] == ["the heartbeat works again"]
 
 
 def test_a_fault_in_the_call_reaches_neither_the_watch_nor_the_address_the_log(stage: Stage) -> None:
@@ -127,7 +127,7 @@ def test_a_configuration_that_is_being_edited_and_a_full_disk_do_not_disturb(sta
     monitor.stamp = Path("/proc/nowhere/heartbeat.stamp")
     stage.later(monitor, 600)
     assert stage.calls == 0
-    assert stage.log == ["the heartbeat failed: it can't be called now (ConfigInvalid)"]
+    assert stage.log == ["the heartbeat failed: it cannot be called now (ConfigInvalid)"]
 
 
 def test_nobody_waits_for_the_one_who_calls(stage: Stage) -> None:

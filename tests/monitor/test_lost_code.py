@@ -16,7 +16,7 @@ import jobmon_core
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.store.handoffs import Handoffs
+from jobmon_core.lifecycle.adopt import Handoffs
 from jobmon_core.system.lock import acquire
 from tests.support.fake_discord import FakeDiscord
 from tests.support.login import Login
@@ -39,7 +39,8 @@ class Clock(SystemClock):
         return time.time() + (301 if os.path.exists(sys.argv[2]) else 0)
 signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
 home = Home(Path(sys.argv[1]))
-state = ProcessState(home, {{"a": acquire_job(home.monitors / "a.lock")}}, env_fingerprint={MARK!r})
+locks = {{"a": acquire_job(home.monitors / "a.lock")}}
+state = ProcessState(home, locks, max_monitors=1, env_fingerprint={MARK!r})
 ctx = Context(home, os.environ, state, Clock())
 monitor.run(ctx, state, lambda job_id, event: ctx.monitor_log(job_id).write(event))
 """
@@ -108,7 +109,7 @@ def test_a_monitor_whose_code_was_moved_begins_anew_where_it_is_and_tells_what_i
     installed.wake()
     (told,) = discord.wait_for(1, 60.0, Route.ERROR)
     assert "it failed" in str(told)
-    assert "starts again: jobmon's own code was moved or replaced" in login.log()
+    assert "restarts, because jobmon's code was moved or replaced" in login.log()
     eventually(lambda: login.watches(2))
     assert login.monitors() == {login.pid()} == {installed.process.pid}
     assert acquire(login.ctx.home.monitors / "a.lock") is None
@@ -120,5 +121,5 @@ def test_a_monitor_does_not_begin_anew_for_lack_of_code_as_soon_as_it_has_begun(
     eventually(lambda: installed.failed(1))
     installed.wake()
     eventually(lambda: installed.failed(2))
-    assert "starts again" not in installed.login.log()
+    assert "restarts" not in installed.login.log()
     assert installed.login.watches()

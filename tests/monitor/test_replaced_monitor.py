@@ -58,7 +58,7 @@ def test_one_that_was_replaced_leaves_that_job_and_keeps_the_others(login: Login
     other = replace(Owner.this_process(), host="another-login-node")
     login.ctx.owner_record("a").write(other)
     wake(pid)
-    eventually(lambda: "left alone from now on" in login.log("a"))
+    eventually(lambda: "stopped watching this job" in login.log("a"))
     assert login.pid("b") == pid
     found = login.ctx.owner_record("a").read()
     assert found is not None

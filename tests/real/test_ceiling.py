@@ -30,7 +30,7 @@ def test_twenty_submissions_are_followed_by_three_monitors_and_all_are_told(user
     eventually(lambda: not monitors_of(user.home))
 
 
-# a monitor without any allowance of CPU time: it hands over after each look, and so does each that follows
+# a monitor with a CPU budget of zero: it hands over after each pass, and so does each successor
 _WORN = """
 import os, signal, sys
 from jobmon_core.system.clock import SystemClock
