@@ -43,7 +43,7 @@ def cancel(ctx: Context, ref: JobRef) -> RecoveryResult:
 
 def _drop(ctx: Context, job: WatchedJob) -> str:
     """Leave a request, wake the monitor, and wait for it to go; do its part where it is gone."""
-    ctx.request_cancel(job.id)
+    ctx.cancel_request(job.id).create()
     now = job_status(ctx, job)
     if now.health is Health.ALIVE and now.owner:
         _wake(now.owner.pid)
@@ -52,7 +52,7 @@ def _drop(ctx: Context, job: WatchedJob) -> str:
             ctx.clock.wait(_STEP_S)
     if now.health is Health.DEAD:
         ctx.store.save(replace(ctx.store.load(job.id), unwatched_s=ctx.clock.now()))
-        ctx.clear_cancel_request(job.id)
+        ctx.cancel_request(job.id).clear()
     if now.owner and now.health not in (Health.DEAD, Health.DONE):
         where = f"monitor {now.owner.pid} on {now.owner.host}"
         return f"{where} was asked to stop, and will as soon as it can; the job itself is untouched"

@@ -11,6 +11,7 @@ from jobmon_core.domain.errors import AlreadyWatched, ConfigInvalid
 from jobmon_core.lifecycle.adopt import MAX_JOBS
 from jobmon_core.lifecycle.health import Health, JobStatus, list_jobs
 from jobmon_core.monitor.outbox import reopen
+from jobmon_core.store.job_lock import blocked_because
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.system.lock import try_lock
 
@@ -68,7 +69,7 @@ class RecoverJobs:
             elif away := self._away(found):
                 yield RecoveryResult(name_of(found.job), away, acted=False)
             elif why := self._why_orphaned(found, config):
-                if obstacle := self.ctx.blocking_file(found.job.id):
+                if obstacle := blocked_because(self.ctx.home.monitors, found.job.id):
                     yield RecoveryResult(name_of(found.job), f"left alone: {obstacle}", acted=False)
                 else:
                     orphans[found.job.id] = RecoveryResult(name_of(found.job), why)

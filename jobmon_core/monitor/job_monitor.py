@@ -60,7 +60,7 @@ class MonitorDeps:
     cluster_name: Callable[[], str]
     diagnose: Callable[[WatchedJob, tuple[str, ...]], Mapping[str, Diagnosis]]
     deliver: Callable[[OutboxEntry, Callable[[OutboxEntry], None]], OutboxEntry]
-    cancel_requested: Callable[[str], bool]  # whether the user cancelled the job with this state id
+    is_cancelled: Callable[[], bool]  # whether the user asked to stop watching the job
     log: Callable[[str], None]
 
 
@@ -91,7 +91,7 @@ class JobMonitor:
             StorageFailed: the state cannot be saved; the actions that depend on it were not performed.
         """
         self._save(clamp_to_now(self.job, self._deps.clock.now()))
-        if self._deps.cancel_requested(self.job.id):
+        if self._deps.is_cancelled():
             self._save(replace(self.job, unwatched_s=self._deps.clock.now()))
         self._check_queue()
         self._apply_known_accounting()

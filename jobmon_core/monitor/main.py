@@ -148,7 +148,7 @@ class MonitorProcess:
     def _finish(self, job_id: str) -> None:
         self._log(job_id, "done")
         self._ctx.owner_record(job_id).remove()
-        self._ctx.clear_cancel_request(job_id)
+        self._ctx.cancel_request(job_id).clear()
 
 
 def _clean_up(ctx: Context, log: Callable[[str], None]) -> None:

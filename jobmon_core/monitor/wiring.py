@@ -82,7 +82,7 @@ class MonitorFactory:
             cluster_name=local_cluster.get,
             diagnose=partial(self._diagnose, log),
             deliver=partial(self._deliver, job.id),
-            cancel_requested=ctx.is_cancel_requested,
+            is_cancelled=ctx.cancel_request(job.id).is_pending,
             log=log,
         )
         return JobMonitor(job, deps)

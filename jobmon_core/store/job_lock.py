@@ -1,13 +1,16 @@
-"""The lock of a job: the process that holds it watches the job, and is named in the owner record."""
+"""The lock of a job, whose holder watches the job, and the request that the holder stops."""
 
 from __future__ import annotations
 
 import os
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import AlreadyWatched
 from jobmon_core.store.owner import Owner, OwnerRecord
+from jobmon_core.system.file_checks import blocking_file, is_own
+from jobmon_core.system.files import touch_private
 from jobmon_core.system.lock import acquire
 
 if TYPE_CHECKING:
@@ -50,3 +53,35 @@ def acquire_jobs(folder: Path, job_ids: Iterable[str]) -> dict[str, int]:
         with suppress(AlreadyWatched):
             locks[job_id] = acquire_job(folder / f"{job_id}.lock")
     return locks
+
+
+def blocked_because(folder: Path, job_id: str) -> str:
+    """Return why a job cannot be locked or owned: the path in the way, and what to do; empty if it can be."""
+    for path in (folder / f"{job_id}.lock", folder / f"{job_id}.owner"):
+        if why := blocking_file(path):
+            return f"{path} is in the way: {why}"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRequest:
+    """The request to stop watching a job, as an empty file that a monitor on any host sees."""
+
+    path: Path
+
+    def create(self) -> None:
+        """Make the request.
+
+        Raises:
+            StorageFailed: the file cannot be written.
+        """
+        touch_private(self.path)
+
+    def is_pending(self) -> bool:
+        """Whether the request was made; a foreign file or folder in its place is not a request."""
+        return is_own(self.path)
+
+    def clear(self) -> None:
+        """Remove the request, if there is one."""
+        with suppress(OSError):  # e.g. a folder is in its place
+            self.path.unlink(missing_ok=True)

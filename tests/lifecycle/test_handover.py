@@ -136,7 +136,7 @@ def test_a_request_that_arrives_during_a_handover_reaches_the_successor(login: L
 
 def test_a_request_that_arrives_between_handovers_is_heeded(login: Login) -> None:
     with handing_over(login, cpu_budget_s=0.0):
-        login.ctx.request_cancel("a")
+        login.ctx.cancel_request("a").create()
         _wake(login)
     eventually(lambda: login.health("a") is Health.DONE, 60)
     first = login.pid("b")
@@ -208,7 +208,7 @@ def test_if_both_are_killed_the_jobs_are_free_for_the_next_monitor(login: Login)
 
 
 @pytest.mark.parametrize(("limit", "cpu_budget_s"), [("unlimited", 480.0), ("3600", 480.0), ("100", 60.0)])
-def test_a_monitor_may_take_less_cpu_time_than_sites_and_limits_allow(
+def test_the_cpu_budget_is_less_than_sites_and_limits_allow(
     login: Login, limit: str, cpu_budget_s: float
 ) -> None:
     assert login.launch("a,b", through=f'ulimit -S -t {limit}; "$@"')[0] == "holds a b"

@@ -69,14 +69,14 @@ class Node(FakeClock):
         ),
     ],
 )
-def test_a_job_that_is_done_with_is_left_at_once(tmp_path: Path, job: WatchedJob, words: str) -> None:
+def test_a_sentinel_exits_at_once_if_the_job_is_done(tmp_path: Path, job: WatchedJob, words: str) -> None:
     node = Node(tmp_path)
     assert node.sentinel(job) is None
     assert node.said == [f"nothing to do: {words}"]
     assert node.waits == []
 
 
-def test_a_monitor_on_a_login_node_is_left_to_it_while_it_gives_signs_and_said_once(tmp_path: Path) -> None:
+def test_a_sentinel_waits_for_a_monitor_with_recent_heartbeats_and_logs_that_once(tmp_path: Path) -> None:
     node = Node(tmp_path)
     node.watched_by(LOGIN)
     node.wakes = [Wake.DUE, Wake.DUE, Wake.TERMINATE]
@@ -88,7 +88,7 @@ def test_a_monitor_on_a_login_node_is_left_to_it_while_it_gives_signs_and_said_o
     assert job_status(node.ctx, JOB).owner == LOGIN
 
 
-def test_the_job_of_a_login_node_that_falls_silent_is_taken_over(tmp_path: Path) -> None:
+def test_a_sentinel_takes_over_from_a_monitor_without_recent_heartbeats(tmp_path: Path) -> None:
     node = Node(tmp_path)
     node.watched_by(LOGIN)
     node.meanwhile = lambda: node.watched_by(LOGIN, STALE_AFTER_S + 1)
@@ -103,7 +103,7 @@ def test_the_job_of_a_login_node_that_falls_silent_is_taken_over(tmp_path: Path)
     assert os.get_inheritable(lock)  # or the lock would be lost as the process becomes the monitor
 
 
-def test_what_a_monitor_told_while_the_sentinel_waited_is_not_told_again(tmp_path: Path) -> None:
+def test_a_sentinel_repeats_no_message_that_was_sent_while_it_waited(tmp_path: Path) -> None:
     node = Node(tmp_path)
     node.watched_by(LOGIN)
     node.meanwhile = lambda: node.ctx.store.save(replace(JOB, concluded_s=200.0))
@@ -111,7 +111,7 @@ def test_what_a_monitor_told_while_the_sentinel_waited_is_not_told_again(tmp_pat
     assert node.said[-1] == "nothing to do: all messages are delivered"
 
 
-def test_a_job_that_another_process_holds_is_left_to_it_until_its_lock_is_free(tmp_path: Path) -> None:
+def test_a_sentinel_waits_until_the_lock_of_the_job_is_free(tmp_path: Path) -> None:
     node = Node(tmp_path)
     with python(_HOLD, str(node.ctx.home.monitors / f"{JOB.id}.lock")) as holder:
         assert said(holder) == "held"
@@ -128,7 +128,7 @@ def test_a_job_that_another_process_holds_is_left_to_it_until_its_lock_is_free(t
     ]
 
 
-def test_a_full_disk_puts_taking_over_off(tmp_path: Path) -> None:
+def test_a_full_disk_delays_the_takeover(tmp_path: Path) -> None:
     node = Node(tmp_path)
     record = node.ctx.owner_record(JOB.id).path
     record.mkdir()  # nothing can be written there
@@ -139,7 +139,7 @@ def test_a_full_disk_puts_taking_over_off(tmp_path: Path) -> None:
     assert len(node.waits) == 1
 
 
-def test_a_state_that_cannot_be_read_now_is_told_once_and_read_later(tmp_path: Path) -> None:
+def test_an_unreadable_state_is_logged_once_and_read_later(tmp_path: Path) -> None:
     node = Node(tmp_path)
     node.wakes = [Wake.DUE, Wake.DUE]
 

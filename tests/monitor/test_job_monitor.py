@@ -77,13 +77,13 @@ def job_monitor(
             cluster_name=str,
             diagnose=lambda _job, _keys: {},
             deliver=deliver,
-            cancel_requested=lambda _job_id: False,
+            is_cancelled=lambda: False,
             log=lambda _event: None,
         ),
     )
 
 
-def test_a_delivery_that_cannot_be_ticked_off_is_not_made_again(tmp_path: Path) -> None:
+def test_a_delivery_whose_result_cannot_be_saved_is_not_repeated(tmp_path: Path) -> None:
     sent: list[str] = []
 
     def deliver(entry: OutboxEntry, note: Callable[[OutboxEntry], None]) -> OutboxEntry:
@@ -101,7 +101,7 @@ def test_a_delivery_that_cannot_be_ticked_off_is_not_made_again(tmp_path: Path) 
     assert JobStore(tmp_path).load(TOLD.id).undelivered == 0
 
 
-def test_a_quiet_job_is_written_every_five_minutes_and_its_news_at_once(tmp_path: Path) -> None:
+def test_an_unchanged_job_is_saved_every_five_minutes_and_a_change_at_once(tmp_path: Path) -> None:
     slurm, clock, store = FakeScheduler(), FakeClock(), CountingStore(tmp_path)
     slurm.queue = [(row("12", "RUNNING"),)]
     slurm.records = [(record("12", "RUNNING"),)]

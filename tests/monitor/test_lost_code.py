@@ -98,7 +98,7 @@ def installed(tmp_path: Path, discord: FakeDiscord, monkeypatch: pytest.MonkeyPa
             yield Installed(login, process)
 
 
-def test_a_monitor_whose_code_was_moved_begins_anew_where_it_is_and_tells_what_it_owes(
+def test_a_monitor_whose_code_was_moved_restarts_from_the_new_place_and_sends_its_messages(
     installed: Installed, discord: FakeDiscord
 ) -> None:
     login = installed.login
@@ -115,7 +115,7 @@ def test_a_monitor_whose_code_was_moved_begins_anew_where_it_is_and_tells_what_i
     assert acquire(login.ctx.home.monitors / "a.lock") is None
 
 
-def test_a_monitor_does_not_begin_anew_for_lack_of_code_as_soon_as_it_has_begun(installed: Installed) -> None:
+def test_a_monitor_does_not_restart_for_missing_code_right_after_its_start(installed: Installed) -> None:
     installed.move()
     installed.owe()
     eventually(lambda: installed.failed(1))

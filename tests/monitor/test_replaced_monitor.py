@@ -28,7 +28,7 @@ def wake(pid: int) -> None:
     os.kill(pid, signal.SIGUSR1)
 
 
-def test_one_whose_successor_finished_the_job_tells_nothing_more_of_it(login: Login) -> None:
+def test_a_monitor_whose_successor_finished_the_job_reports_nothing_more(login: Login) -> None:
     pid = login.pid()
 
     def has_left_it() -> bool:
@@ -45,7 +45,7 @@ def test_one_whose_successor_finished_the_job_tells_nothing_more_of_it(login: Lo
     assert login.alive() == {"b": pid}
 
 
-def test_one_whose_record_was_removed_names_itself_again_and_goes_on(login: Login) -> None:
+def test_a_monitor_whose_owner_record_was_removed_restores_it_and_continues(login: Login) -> None:
     pid = login.pid()
     login.ctx.owner_record("a").path.unlink()
     wake(pid)
@@ -53,7 +53,7 @@ def test_one_whose_record_was_removed_names_itself_again_and_goes_on(login: Logi
     assert login.alive() == {"a": pid, "b": pid}
 
 
-def test_one_that_was_replaced_leaves_that_job_and_keeps_the_others(login: Login) -> None:
+def test_a_monitor_that_was_replaced_stops_watching_that_job_and_keeps_the_others(login: Login) -> None:
     pid = login.pid()
     other = replace(Owner.this_process(), host="another-login-node")
     login.ctx.owner_record("a").write(other)

@@ -68,13 +68,13 @@ def job_monitor(folder: Path, slurm: FakeScheduler, clock: FakeClock, told_at_s:
         cluster_name=str,
         diagnose=lambda _job, _keys: {},
         deliver=deliver,
-        cancel_requested=lambda _job_id: False,
+        is_cancelled=lambda: False,
         log=lambda _event: None,
     )
     return JobMonitor(WatchedJob("slurm-12-x", 12, clock.now() - 60, user="me"), tools)
 
 
-def test_a_message_waits_for_an_accounting_that_hangs_no_longer_than_its_grace(tmp_path: Path) -> None:
+def test_a_message_waits_for_unresponsive_accounting_no_longer_than_the_grace_period(tmp_path: Path) -> None:
     clock, told_at_s = FakeClock(), list[float]()
     ended_s = int(clock.now()) - LATE_S
     slurm = Hanging(clock)
@@ -88,7 +88,7 @@ def test_a_message_waits_for_an_accounting_that_hangs_no_longer_than_its_grace(t
     assert ended_s + POLICY.accounting_grace_s <= told_at_s[0] <= looked_s + POLICY.accounting_grace_s
 
 
-def test_a_job_whose_turn_to_ask_comes_late_is_told_of_no_later(tmp_path: Path) -> None:
+def test_a_job_whose_query_comes_late_is_reported_no_later(tmp_path: Path) -> None:
     clock, told_at_s = FakeClock(), list[float]()
     slurm = Hanging(clock)
     slurm.queue = [(row("12", "COMPLETED"),)]
@@ -107,7 +107,7 @@ def test_a_job_whose_turn_to_ask_comes_late_is_told_of_no_later(tmp_path: Path) 
     assert until_s <= told_at_s[0] <= until_s + 2
 
 
-def test_a_job_whose_turn_to_ask_comes_late_gets_its_details_from_an_accounting_that_is_slow(
+def test_a_job_whose_query_comes_late_still_gets_its_details_from_slow_accounting(
     tmp_path: Path,
 ) -> None:
     clock, told_at_s = FakeClock(), list[float]()

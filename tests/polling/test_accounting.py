@@ -27,7 +27,7 @@ def collected(accounting: SharedAccounting, clock: FakeClock, *job_ids: int) -> 
     clock.now_s += COALESCE_S
 
 
-def test_forty_jobs_that_end_at_once_cost_one_question(
+def test_forty_jobs_that_end_at_once_cost_one_query(
     slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
 ) -> None:
     slurm.accounting = [tuple(ledger(str(job_id), "COMPLETED") for job_id in range(40))]
@@ -38,7 +38,7 @@ def test_forty_jobs_that_end_at_once_cost_one_question(
     assert slurm.asked_about == [tuple(range(40))]
 
 
-def test_an_answer_from_before_the_question_is_not_used(
+def test_an_answer_older_than_the_request_is_not_used(
     slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
 ) -> None:
     began_s = clock.now()
@@ -52,7 +52,7 @@ def test_an_answer_from_before_the_question_is_not_used(
     assert slurm.asked_about == [(12,), (12,)]
 
 
-def test_an_answer_about_other_jobs_is_no_answer(
+def test_an_answer_about_other_jobs_is_not_used(
     slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
 ) -> None:
     began_s = clock.now()
@@ -63,7 +63,7 @@ def test_an_answer_about_other_jobs_is_no_answer(
     assert slurm.asked_about == [(12,), (13,)]
 
 
-def test_a_job_whose_monitor_died_is_asked_about_once_more_and_then_forgotten(
+def test_a_job_whose_monitor_died_is_queried_once_and_then_forgotten(
     slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
 ) -> None:
     began_s = clock.now()
@@ -76,7 +76,7 @@ def test_a_job_whose_monitor_died_is_asked_about_once_more_and_then_forgotten(
 
 
 @pytest.mark.parametrize("answer", [Disabled(), Unreachable("sacct: no answer within 30 s")])
-def test_what_accounting_cannot_tell_is_passed_on_to_every_job(
+def test_an_accounting_failure_is_shared_by_all_jobs(
     slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock, answer: Disabled | Unreachable
 ) -> None:
     slurm.accounting = [answer]
@@ -87,7 +87,7 @@ def test_what_accounting_cannot_tell_is_passed_on_to_every_job(
     assert slurm.asked["accounting"] == 1
 
 
-def test_a_clock_that_was_set_back_does_not_silence_accounting(
+def test_a_clock_set_back_does_not_stop_accounting_queries(
     slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
 ) -> None:
     assert accounting.ask(12, clock.now()) is None
@@ -99,13 +99,15 @@ def test_a_clock_that_was_set_back_does_not_silence_accounting(
     assert slurm.asked["accounting"] == 2
 
 
-def test_nobody_waits_for_the_one_who_asks_accounting(accounting: SharedAccounting, clock: FakeClock) -> None:
+def test_no_monitor_waits_for_another_monitors_accounting_query(
+    accounting: SharedAccounting, clock: FakeClock
+) -> None:
     with try_lock(accounting.file.lock_path):
         assert accounting.ask(12, clock.now()) is None
     assert accounting.file.read().wanted == {}
 
 
-def test_endings_that_a_busy_host_finds_one_by_one_cost_one_question(
+def test_ends_that_a_busy_host_finds_one_by_one_cost_one_query(
     slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
 ) -> None:
     began_s = clock.now()
@@ -117,7 +119,7 @@ def test_endings_that_a_busy_host_finds_one_by_one_cost_one_question(
     assert slurm.asked_about == [tuple(range(40))]
 
 
-def test_who_asks_accounting_asks_for_all_that_ended_at_the_same_moment(
+def test_a_query_includes_all_jobs_that_have_just_ended(
     slurm: FakeScheduler, clock: FakeClock, tmp_path: Path
 ) -> None:
     now_s = int(clock.now())
@@ -146,7 +148,7 @@ def test_who_asks_accounting_asks_for_all_that_ended_at_the_same_moment(
     assert slurm.asked_about == [(12, 13)]
 
 
-def test_an_answer_that_not_all_have_read_stands_beside_the_next(
+def test_an_answer_is_kept_beside_the_next_until_all_monitors_can_have_read_it(
     slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
 ) -> None:
     slurm.accounting = [(ledger("12", "FAILED"), ledger("13", "FAILED")), (ledger("14", "COMPLETED"),)]
@@ -158,7 +160,7 @@ def test_an_answer_that_not_all_have_read_stands_beside_the_next(
     assert slurm.asked_about == [(12, 13), (14,)]
 
 
-def test_answers_do_not_pile_up(
+def test_answers_do_not_accumulate(
     slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock, file: SharedAnswer
 ) -> None:
     for job_id in range(100):
@@ -170,7 +172,7 @@ def test_answers_do_not_pile_up(
     assert slurm.asked["accounting"] == 100
 
 
-def test_endings_without_end_are_not_collected_for_ever(
+def test_a_steady_stream_of_ends_does_not_delay_queries_for_ever(
     slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
 ) -> None:
     began_s = clock.now()
@@ -181,7 +183,7 @@ def test_endings_without_end_are_not_collected_for_ever(
     assert slurm.asked["accounting"] == pytest.approx(lasted_s / MAX_COLLECT_S, abs=3)
 
 
-def test_what_was_asked_about_a_moment_ago_is_not_asked_about_again_for_others(
+def test_a_job_that_was_just_queried_is_not_added_to_the_next_query(
     slurm: FakeScheduler, clock: FakeClock, file: SharedAnswer
 ) -> None:
     accounting = SharedAccounting(slurm, file, clock, recently_ended=lambda: (13,))
@@ -200,7 +202,7 @@ def test_huge_answers_are_not_kept_beside_newer_ones(
     assert file.read().earlier == ()
 
 
-def test_what_is_known_is_told_without_asking(
+def test_a_known_answer_is_returned_without_a_query(
     slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
 ) -> None:
     slurm.accounting = [(ledger("12", "FAILED"),)]

@@ -6,7 +6,7 @@ from tests.support.clock import FakeClock
 from tests.support.scheduler import FakeScheduler
 
 
-def test_the_name_of_the_cluster_is_remembered_without_asking(
+def test_the_last_known_name_is_returned_without_a_query(
     slurm: FakeScheduler, clock: FakeClock, file: SharedAnswer
 ) -> None:
     name = SharedClusterName(slurm, file, clock)
@@ -16,7 +16,7 @@ def test_the_name_of_the_cluster_is_remembered_without_asking(
     assert name.last_known() == "fake"
 
 
-def test_a_cluster_that_is_away_keeps_its_name_and_is_asked_for_it_once_a_minute(
+def test_during_an_outage_the_name_is_kept_and_queried_once_a_minute(
     slurm: FakeScheduler, clock: FakeClock, file: SharedAnswer
 ) -> None:
     name = SharedClusterName(slurm, file, clock)

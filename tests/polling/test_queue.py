@@ -23,7 +23,7 @@ def queue(slurm: FakeScheduler, clock: FakeClock, file: SharedAnswer) -> SharedQ
     return SharedQueue(slurm, file, clock)
 
 
-def test_two_hundred_monitors_ask_the_queue_once_an_interval(
+def test_two_hundred_monitors_query_the_queue_once_per_interval(
     slurm: FakeScheduler, clock: FakeClock, file: SharedAnswer
 ) -> None:
     slurm.queue = [tuple(row(str(job_id), "RUNNING") for job_id in range(200))]
@@ -37,7 +37,7 @@ def test_two_hundred_monitors_ask_the_queue_once_an_interval(
         clock.now_s += 30.0
 
 
-def test_an_answer_is_as_old_as_its_question(queue: SharedQueue, clock: FakeClock) -> None:
+def test_the_age_of_an_answer_counts_from_its_query(queue: SharedQueue, clock: FakeClock) -> None:
     began_s = clock.now()
     clock.now_s += 0.0
     first = queue.look("me", 12, 30.0)
@@ -47,7 +47,7 @@ def test_an_answer_is_as_old_as_its_question(queue: SharedQueue, clock: FakeCloc
     assert first.asked_s == began_s
 
 
-def test_an_answer_that_is_too_old_for_one_monitor_may_do_for_another(
+def test_an_answer_too_old_for_one_monitor_may_suffice_for_another(
     slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock
 ) -> None:
     queue.look("me", 12, 30.0)
@@ -58,13 +58,13 @@ def test_an_answer_that_is_too_old_for_one_monitor_may_do_for_another(
     assert slurm.asked["queue"] == 2
 
 
-def test_a_job_that_a_good_answer_does_not_list_is_not_unreachable(queue: SharedQueue) -> None:
+def test_a_job_that_the_queue_does_not_list_is_not_unreachable(queue: SharedQueue) -> None:
     view = queue.look("me", 12, 30.0)
     assert view is not None
     assert view.answer == ()
 
 
-def test_a_failure_is_shared_and_asked_about_again(
+def test_a_failure_is_shared_and_queried_again_later(
     slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock
 ) -> None:
     slurm.queue = [DOWN, (row("12", "RUNNING"),)]
@@ -79,14 +79,14 @@ def test_a_failure_is_shared_and_asked_about_again(
     assert view.answer == (row("12", "RUNNING"),)
 
 
-def test_a_failure_without_a_reason_is_a_failure(slurm: FakeScheduler, queue: SharedQueue) -> None:
+def test_a_failure_without_a_reason_counts_as_a_failure(slurm: FakeScheduler, queue: SharedQueue) -> None:
     slurm.queue = [Unreachable("")]
     view = queue.look("me", 12, 30.0)
     assert view is not None
     assert view.answer == Unreachable("no answer")
 
 
-def test_a_clock_that_was_set_back_makes_the_queue_be_asked_again(
+def test_a_clock_set_back_causes_a_new_query(
     slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock
 ) -> None:
     queue.look("me", 12, 30.0)
@@ -97,13 +97,13 @@ def test_a_clock_that_was_set_back_makes_the_queue_be_asked_again(
     assert view.asked_s == clock.now()
 
 
-def test_nobody_waits_for_the_one_who_asks(slurm: FakeScheduler, queue: SharedQueue) -> None:
+def test_no_monitor_waits_for_another_monitors_query(slurm: FakeScheduler, queue: SharedQueue) -> None:
     with try_lock(queue.file.lock_path):
         assert queue.look("me", 12, 30.0) is None
     assert not slurm.asked
 
 
-def test_a_damaged_answer_costs_one_question(slurm: FakeScheduler, queue: SharedQueue) -> None:
+def test_a_damaged_answer_costs_one_query(slurm: FakeScheduler, queue: SharedQueue) -> None:
     queue.look("me", 12, 30.0)
     queue.file.path.write_text("{", encoding="ascii")
     queue.look("me", 12, 30.0)
@@ -111,13 +111,13 @@ def test_a_damaged_answer_costs_one_question(slurm: FakeScheduler, queue: Shared
     assert slurm.asked["queue"] == 2
 
 
-def test_an_answer_that_cannot_be_shared_is_told_in_words(slurm: FakeScheduler, clock: FakeClock) -> None:
+def test_a_lock_file_that_cannot_be_used_is_reported(slurm: FakeScheduler, clock: FakeClock) -> None:
     nowhere = SharedAnswer(Path("/proc/nowhere/queue.reply"))
     with pytest.raises(StorageFailed):
         SharedQueue(slurm, nowhere, clock).look("me", 12, 30.0)
 
 
-def test_that_nobody_answered_stands_while_another_monitor_asks_again(
+def test_an_unreachable_scheduler_is_reported_during_another_monitors_query(
     slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock
 ) -> None:
     slurm.queue = [DOWN]
@@ -143,7 +143,7 @@ class CountedFile(SharedAnswer):
         return len(self.path.with_suffix(".reads").read_text().splitlines())
 
 
-def test_one_monitor_reads_an_answer_once_for_all_its_jobs(
+def test_a_monitor_reads_an_answer_once_for_all_its_jobs(
     slurm: FakeScheduler, clock: FakeClock, tmp_path: Path
 ) -> None:
     file = CountedFile(tmp_path / "queue.reply")
@@ -160,7 +160,7 @@ def test_one_monitor_reads_an_answer_once_for_all_its_jobs(
     assert file.reads == before + 1
 
 
-def test_an_answer_that_another_monitor_replaced_is_read_anew(
+def test_an_answer_replaced_by_another_monitor_is_read_again(
     slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock, file: SharedAnswer
 ) -> None:
     slurm.queue = [(row("12", "PENDING"),), (row("12", "RUNNING"),)]
@@ -196,7 +196,7 @@ def assert_asked_once_an_interval(
     assert slurm.asked["queue"] == 2
 
 
-def test_an_answer_that_took_long_does_for_all_jobs_and_is_not_asked_for_again_at_once(
+def test_a_slow_answer_is_used_for_all_jobs_and_not_queried_again_at_once(
     clock: FakeClock, file: SharedAnswer
 ) -> None:
     slurm = SlowScheduler(clock)
@@ -204,7 +204,7 @@ def test_an_answer_that_took_long_does_for_all_jobs_and_is_not_asked_for_again_a
     assert_asked_once_an_interval(slurm, clock, lambda number: queue.look("me", number, 30.0))
 
 
-def test_an_answer_that_the_disk_refuses_is_used_and_asked_for_no_oftener(
+def test_an_answer_that_cannot_be_saved_is_used_and_does_not_increase_polling(
     slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock
 ) -> None:
     slurm.queue = [(row("12", "RUNNING"),)]
@@ -218,7 +218,7 @@ def test_an_answer_that_the_disk_refuses_is_used_and_asked_for_no_oftener(
     assert_asked_once_an_interval(slurm, clock, look)
 
 
-def test_an_array_of_which_a_part_lives_is_asked_about_for_itself_alone(
+def test_an_array_with_a_running_task_has_not_ended(
     slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock
 ) -> None:
     ended = replace(row("15_1", "COMPLETED"), end_s=int(clock.now()) - 1)
@@ -227,11 +227,11 @@ def test_an_array_of_which_a_part_lives_is_asked_about_for_itself_alone(
     assert list(queue.recently_ended((15, 16))) == [16]
 
 
-def test_where_nobody_asked_yet_no_job_is_thought_to_have_ended(queue: SharedQueue) -> None:
+def test_before_the_first_query_no_job_has_ended(queue: SharedQueue) -> None:
     assert list(queue.recently_ended((15, 16))) == []
 
 
-def test_a_job_that_is_followed_no_longer_costs_nothing(
+def test_a_job_that_is_forgotten_is_not_parsed_any_more(
     slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock
 ) -> None:
     for job_id in (12, 12, 13):

@@ -77,7 +77,7 @@ def recovered(host: Host) -> str:
     return done.stdout
 
 
-def test_a_monitor_that_lives_on_another_host_is_shown_and_left_alone(site: Site) -> None:
+def test_a_monitor_alive_on_another_host_is_shown_and_left_alone(site: Site) -> None:
     job_id = site.submit(site.a)
     pid = site.owner(job_id).pid
     assert site.owner(job_id).host == "login-a"
@@ -93,7 +93,7 @@ def test_a_monitor_that_lives_on_another_host_is_shown_and_left_alone(site: Site
     assert_failed_and_told_once(site.user, job_id)
 
 
-def test_after_a_reboot_the_host_itself_adopts_at_once(site: Site) -> None:
+def test_after_a_reboot_the_same_host_recovers_its_jobs_at_once(site: Site) -> None:
     job_id = site.submit(site.a)
     before = site.owner(job_id)
     site.crash(job_id)
@@ -106,7 +106,7 @@ def test_after_a_reboot_the_host_itself_adopts_at_once(site: Site) -> None:
     assert_failed_and_told_once(site.user, job_id)
 
 
-def test_a_host_that_does_not_come_back_is_taken_for_dead_only_when_it_was_silent_for_long(
+def test_a_host_that_does_not_come_back_counts_as_dead_only_after_a_long_silence(
     site: Site,
 ) -> None:
     job_id = site.submit(site.a)
@@ -123,7 +123,7 @@ def test_a_host_that_does_not_come_back_is_taken_for_dead_only_when_it_was_silen
     assert_failed_and_told_once(site.user, job_id)
 
 
-def test_where_locks_reach_between_hosts_a_silent_monitor_that_lives_keeps_its_job(site: Site) -> None:
+def test_if_locks_work_between_hosts_a_silent_monitor_that_is_alive_keeps_its_job(site: Site) -> None:
     job_id = site.submit(site.a)
     pid = site.owner(job_id).pid
     os.kill(pid, signal.SIGSTOP)  # a file server that hangs does the same
@@ -137,7 +137,7 @@ def test_where_locks_reach_between_hosts_a_silent_monitor_that_lives_keeps_its_j
     assert_failed_and_told_once(site.user, job_id)
 
 
-def test_where_locks_do_not_reach_a_monitor_that_was_replaced_leaves_the_job_alone(site: Site) -> None:
+def test_if_locks_do_not_work_between_hosts_a_replaced_monitor_stops_watching_the_job(site: Site) -> None:
     job_id = site.submit(site.a)
     pid = site.owner(job_id).pid
     site.b.has_locks_of_its_own(site.locks(job_id))
@@ -156,7 +156,7 @@ def test_where_locks_do_not_reach_a_monitor_that_was_replaced_leaves_the_job_alo
 
 
 @pytest.mark.parametrize("locks", ["reach between hosts", "do not reach", "of one host"])
-def test_of_two_recoveries_at_once_one_starts_the_monitor_of_each_orphan(site: Site, locks: str) -> None:
+def test_of_two_concurrent_recoveries_one_starts_the_monitor_of_each_orphan(site: Site, locks: str) -> None:
     job_ids = [site.submit(site.a) for _ in range(JOBS)]
     if locks == "do not reach":
         site.b.has_locks_of_its_own(site.locks(*job_ids))
@@ -176,7 +176,7 @@ def test_of_two_recoveries_at_once_one_starts_the_monitor_of_each_orphan(site: S
     assert len(site.user.discord.received()) == JOBS
 
 
-def test_two_recoveries_at_once_on_hosts_without_any_locks_start_one_monitor(site: Site) -> None:
+def test_two_concurrent_recoveries_on_hosts_without_locks_start_one_monitor(site: Site) -> None:
     job_id = site.submit(site.a)
     for _ in range(ROUNDS):
         site.crash(job_id)
