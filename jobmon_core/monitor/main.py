@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def run(ctx: Context, process_state: ProcessState, log: Log) -> None:
-    """Watch the jobs until none is left, another process takes over, or SIGTERM arrives."""
+    """Run a monitor until no job is left, another process takes over, or SIGTERM arrives."""
     _clean_up(ctx, partial(log, next(iter(process_state.locks))))
     MonitorProcess(ctx, process_state, log).run()
 
@@ -66,7 +66,7 @@ class MonitorProcess:
                 log(job_id, f"cannot watch this job: {error}")
 
     def run(self) -> None:
-        """Watch until no job is left, another process takes over, or SIGTERM arrives."""
+        """Poll the jobs until none is left, another process takes over, or SIGTERM arrives."""
         while True:
             self._guard(self._adopt_handoffs)
             remaining = self._loop.run_due(self._log, self._finish)

@@ -60,7 +60,7 @@ class SettingsReader:
         try:
             status = self.path.stat()
         except OSError:
-            return ()  # there is no file: the defaults apply
+            return ()  # the file is missing: the defaults apply
         return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
     def _read_in_child(self) -> Settings:

@@ -1,4 +1,4 @@
-"""Slots for the monitors of one user on one host: as many lock files as monitors may run.
+"""The slots for the monitors of one user on one host: as many lock files as monitors may run.
 
 A monitor holds the lock of its slot until it ends, and the kernel releases it even after a kill. So the count
 is always right, even while many submissions take slots at once. The file's content says which monitor holds

@@ -1,4 +1,4 @@
-"""Many submissions on the real Slurm, few monitors: every job is told, and no monitor grows old."""
+"""Many submissions on a real Slurm and few monitors: every job is reported once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Monitors that die, are told to go, or outlive their user's terminal: no message is lost, none doubled."""
+"""Monitors that are killed, terminated, or outlive their user's terminal: no message is lost or doubled."""
 
 from __future__ import annotations
 
