@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,20 +13,15 @@ from jobmon_core.domain.config import Config
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Receipt, Tone
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.new_job import NewJob
-from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.monitor.job_monitor import JobMonitor, MonitorDeps
-from jobmon_core.monitor.outage_notifier import OutageNotifier
+from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.monitor.outbox import Outbox
 from jobmon_core.notify.base import deliver
 from jobmon_core.notify.discord.channel import DiscordChannel
-from jobmon_core.polling.accounting import SharedAccounting
-from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.store.dead_channels import DeadChannels
 from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.outage_notice import OutageNoticeFile
-from jobmon_core.store.shared_answers import SharedAnswer
 from tests.support.clock import FakeClock
+from tests.support.monitor_deps import monitor_deps
 from tests.support.scheduler import FakeScheduler
 from tests.support.strict_discord import AtHome, StrictDiscord
 
@@ -82,27 +78,9 @@ class DayWithoutDiscord:
                 due[job_monitor] = due_s
 
     def _job_monitor(self, job: WatchedJob) -> JobMonitor:
-        slurm, file = FakeScheduler(), SharedAnswer(self.folder / "any.reply")
-        notices = OutageNoticeFile(self.folder / "any.notice")
-        return JobMonitor(
-            job,
-            MonitorDeps(
-                scheduler=slurm,
-                queue=SharedQueue(slurm, file, self.clock),
-                accounting=SharedAccounting(slurm, file, self.clock),
-                outages=OutageNotifier(
-                    lambda _job: notices, self.clock, Policy(), "login1", lambda _job_id: False
-                ),
-                store=DiscardingStore(self.folder),
-                clock=self.clock,
-                policy=Policy(),
-                cluster_name=str,
-                diagnose=lambda _job, _keys: {},
-                deliver=self.outbox.deliver,
-                is_cancelled=lambda: False,
-                log=lambda _event: None,
-            ),
-        )
+        deps = monitor_deps(self.folder, FakeScheduler(), self.clock)
+        store = DiscardingStore(self.folder)
+        return JobMonitor(job, replace(deps, store=store, deliver=self.outbox.deliver))
 
     def arrived(self, route: Route) -> Iterator[tuple[str, bool]]:
         """Yield the messages that arrived on a channel, in order: the id, and whether it says it is late."""

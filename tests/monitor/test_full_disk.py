@@ -9,20 +9,14 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.delivery.outbox import OutboxEntry
-from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.domain.tracking.policy import Policy
-from jobmon_core.monitor.job_monitor import JobMonitor, MonitorDeps
+from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.monitor.loop import MonitorLoop
-from jobmon_core.monitor.outage_notifier import OutageNotifier
-from jobmon_core.polling.accounting import SharedAccounting
-from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.outage_notice import OutageNoticeFile
-from jobmon_core.store.shared_answers import SharedAnswer
 from tests.support.clock import FakeClock
 from tests.support.disk import SmallDisk, small_disk
+from tests.support.monitor_deps import monitor_deps
 from tests.support.play import START_S, ledger, record, row
 from tests.support.scheduler import FakeScheduler
 
@@ -71,30 +65,8 @@ class MonitorOnSmallDisk:
     def _watch(self, job_id: str) -> JobMonitor:
         job = WatchedJob(f"slurm-{job_id}-x", int(job_id), START_S, user="me")
         self.store.save(job)
-        folder, slurm, clock = self.disk.folder, self.slurm, self.clock
-        return JobMonitor(
-            job,
-            MonitorDeps(
-                scheduler=slurm,
-                queue=SharedQueue(slurm, SharedAnswer(folder / "queue.reply"), clock),
-                accounting=SharedAccounting(slurm, SharedAnswer(folder / "accounting.reply"), clock),
-                outages=OutageNotifier(
-                    lambda _job: OutageNoticeFile(folder / "x.notice"),
-                    clock,
-                    Policy(),
-                    "n1",
-                    lambda _job_id: False,
-                ),
-                store=self.store,
-                clock=clock,
-                policy=Policy(),
-                cluster_name=str,
-                diagnose=lambda _job, keys: dict.fromkeys(keys, Diagnosis(None, "", "", "")),
-                deliver=self._deliver,
-                is_cancelled=lambda: False,
-                log=lambda _event: None,
-            ),
-        )
+        deps = monitor_deps(self.disk.folder, self.slurm, self.clock)
+        return JobMonitor(job, replace(deps, deliver=self._deliver))
 
     def _deliver(self, entry: OutboxEntry, note: Callable[[OutboxEntry], None]) -> OutboxEntry:
         note(replace(entry, attempts=1, attempt_since_s=self.clock.now()))

@@ -14,21 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobmon_core.domain.delivery.outbox import Tone
-from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.domain.tracking.policy import Policy
-from jobmon_core.monitor.job_monitor import JobMonitor, MonitorDeps
-from jobmon_core.monitor.outage_notifier import OutageNotifier
-from jobmon_core.polling.accounting import SharedAccounting
-from jobmon_core.polling.queue import SharedQueue
+from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
-from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.outage_notice import OutageNoticeFile
-from jobmon_core.store.shared_answers import SharedAnswer
 from jobmon_core.system.runner import NotStarted, Ran, TimedOut
 from tests.support.clock import FakeClock
 from tests.support.fake_runner import Answer, FakeRunner, said
+from tests.support.monitor_deps import monitor_deps
 from tests.support.recordings import job_id, recorded
 
 QUERIES = {
@@ -101,29 +94,8 @@ class RecordedJob:
         number = job_id(name)
         job = WatchedJob(f"slurm-{number}-x", number, self.clock.now() - 100, user="0", cluster="big")
         slurm = SlurmScheduler(self.runner, clock=self.clock.now)
-        self.job_monitor = JobMonitor(
-            job,
-            MonitorDeps(
-                scheduler=slurm,
-                queue=SharedQueue(slurm, SharedAnswer(folder / "queue.reply"), self.clock),
-                accounting=SharedAccounting(slurm, SharedAnswer(folder / "sacct.reply"), self.clock),
-                outages=OutageNotifier(
-                    lambda _job: OutageNoticeFile(folder / "x.notice"),
-                    self.clock,
-                    Policy(),
-                    "login1",
-                    lambda _job_id: False,
-                ),
-                store=JobStore(folder),
-                clock=self.clock,
-                policy=Policy(),
-                cluster_name=lambda: "big",
-                diagnose=lambda _job, keys: {key: Diagnosis(None, "", "", "") for key in keys},
-                deliver=lambda entry, _note: replace(entry, delivered_s=self.clock.now()),
-                is_cancelled=lambda: False,
-                log=lambda _event: None,
-            ),
-        )
+        deps = monitor_deps(folder, slurm, self.clock)
+        self.job_monitor = JobMonitor(job, replace(deps, cluster_name=lambda: "big"))
 
     @property
     def job(self) -> WatchedJob:

@@ -12,15 +12,10 @@ from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.new_job import NewJob
-from jobmon_core.domain.tracking.policy import Policy
-from jobmon_core.monitor.job_monitor import JobMonitor, MonitorDeps
-from jobmon_core.monitor.outage_notifier import OutageNotifier
-from jobmon_core.polling.accounting import SharedAccounting
-from jobmon_core.polling.queue import SharedQueue
+from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.outage_notice import OutageNoticeFile
-from jobmon_core.store.shared_answers import SharedAnswer
 from tests.support.clock import FakeClock
+from tests.support.monitor_deps import monitor_deps
 from tests.support.play import record, row
 from tests.support.scheduler import FakeScheduler
 
@@ -56,31 +51,8 @@ def job_monitor(
     slurm: FakeScheduler | None = None,
     clock: FakeClock | None = None,
 ) -> JobMonitor:
-    slurm, clock, folder = slurm or FakeScheduler(), clock or FakeClock(), store.folder
-    file = SharedAnswer(folder / "any.reply")
-    return JobMonitor(
-        job,
-        MonitorDeps(
-            scheduler=slurm,
-            queue=SharedQueue(slurm, file, clock),
-            accounting=SharedAccounting(slurm, file, clock),
-            outages=OutageNotifier(
-                lambda _job: OutageNoticeFile(folder / "any.notice"),
-                clock,
-                Policy(),
-                "login1",
-                lambda _job_id: False,
-            ),
-            store=store,
-            clock=clock,
-            policy=Policy(),
-            cluster_name=str,
-            diagnose=lambda _job, _keys: {},
-            deliver=deliver,
-            is_cancelled=lambda: False,
-            log=lambda _event: None,
-        ),
-    )
+    deps = monitor_deps(store.folder, slurm or FakeScheduler(), clock or FakeClock())
+    return JobMonitor(job, replace(deps, store=store, deliver=deliver))
 
 
 def test_a_delivery_whose_result_cannot_be_saved_is_not_repeated(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from jobmon_core.store.outage_notice import OutageNoticeFile
 from jobmon_core.store.shared_answers import SharedAnswer
 from jobmon_core.system.lock import try_lock
 from tests.support.clock import FakeClock
+from tests.support.monitor_deps import monitor_deps
 from tests.support.play import row
 from tests.support.scheduler import FakeScheduler
 
@@ -60,20 +61,16 @@ class Cluster:
             self.slurm[host] = FakeScheduler()
             self.answer(host)
         slurm = self.slurm[host]
-        file = SharedAnswer(self.folder / f"queue-{host}.reply")
-        return MonitorDeps(
-            scheduler=slurm,
-            queue=SharedQueue(slurm, file, self.clock),
-            accounting=SharedAccounting(slurm, SharedAnswer(self.folder / f"sacct-{host}.reply"), self.clock),
+        queue_file, accounting_file = (
+            SharedAnswer(self.folder / f"{kind}-{host}.reply") for kind in ("queue", "sacct")
+        )
+        return replace(
+            monitor_deps(self.folder, slurm, self.clock),
+            queue=SharedQueue(slurm, queue_file, self.clock),
+            accounting=SharedAccounting(slurm, accounting_file, self.clock),
             outages=OutageNotifier(lambda _job: self.notice, self.clock, Policy(), host, self._is_reporting),
             store=store,
-            clock=self.clock,
-            policy=Policy(),
             cluster_name=lambda: "big",
-            diagnose=lambda _job, _keys: {},
-            deliver=lambda entry, _note: replace(entry, delivered_s=self.clock.now()),
-            is_cancelled=lambda: False,
-            log=lambda _event: None,
         )
 
     def _is_reporting(self, job_id: str) -> bool:

@@ -10,15 +10,11 @@ from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.slurm.rows import NO_HURRY_S, Disabled, RawAnswer, Unreachable
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.policy import Policy
-from jobmon_core.monitor.job_monitor import JobMonitor, MonitorDeps
-from jobmon_core.monitor.outage_notifier import OutageNotifier
-from jobmon_core.polling.accounting import SharedAccounting
-from jobmon_core.polling.queue import SharedQueue
-from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.outage_notice import OutageNoticeFile
+from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.store.shared_answers import SharedAnswer, StoredAnswer
 from jobmon_core.system.lock import try_lock
 from tests.support.clock import FakeClock
+from tests.support.monitor_deps import monitor_deps
 from tests.support.play import ledger, record, row
 from tests.support.scheduler import FakeScheduler
 
@@ -51,27 +47,8 @@ def job_monitor(folder: Path, slurm: FakeScheduler, clock: FakeClock, told_at_s:
         told_at_s.append(clock.now())
         return replace(entry, delivered_s=clock.now())
 
-    tools = MonitorDeps(
-        scheduler=slurm,
-        queue=SharedQueue(slurm, SharedAnswer(folder / "queue.reply"), clock),
-        accounting=SharedAccounting(slurm, SharedAnswer(folder / "accounting.reply"), clock),
-        outages=OutageNotifier(
-            lambda _job: OutageNoticeFile(folder / "any.notice"),
-            clock,
-            POLICY,
-            "login1",
-            lambda _job_id: False,
-        ),
-        store=JobStore(folder),
-        clock=clock,
-        policy=POLICY,
-        cluster_name=str,
-        diagnose=lambda _job, _keys: {},
-        deliver=deliver,
-        is_cancelled=lambda: False,
-        log=lambda _event: None,
-    )
-    return JobMonitor(WatchedJob("slurm-12-x", 12, clock.now() - 60, user="me"), tools)
+    deps = replace(monitor_deps(folder, slurm, clock), deliver=deliver)
+    return JobMonitor(WatchedJob("slurm-12-x", 12, clock.now() - 60, user="me"), deps)
 
 
 def test_a_message_waits_for_unresponsive_accounting_no_longer_than_the_grace_period(tmp_path: Path) -> None:
