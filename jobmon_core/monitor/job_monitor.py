@@ -145,7 +145,7 @@ class JobMonitor:
         max_age_s = interval_s(self.job, self._deps.policy)
         if self.job.answered_s is None:
             max_age_s = min(FIRST_MAX_AGE_S, max_age_s)
-        view = self._deps.queue.look(self.job.user, self.job.job_id, max_age_s)
+        view = self._deps.queue.view(self.job.user, self.job.job_id, max_age_s)
         self._checked_s = view.answered_s if view else None
         if view is None or view.asked_s <= self.job.registered_s:
             self._answer_pending = True

@@ -62,7 +62,7 @@ class SharedQueue:
             del self._follower_counts[job_id]
             self._views.pop(job_id, None)
 
-    def look(self, user: str, job_id: int, max_age_s: float) -> QueueView | None:
+    def view(self, user: str, job_id: int, max_age_s: float) -> QueueView | None:
         """Return a view not older than ``max_age_s`` seconds, or None while another monitor is querying.
 
         During such a query, an answer that says that the scheduler is unreachable is still returned: the
@@ -71,16 +71,16 @@ class SharedQueue:
         Raises:
             StorageFailed: the lock file cannot be used.
         """
-        view = self._view(job_id)
+        view = self._current_view(job_id)
         if self._is_fresh(view, max_age_s):
             return view
         with try_lock(self.file.lock_path) as is_acquired:
             if not is_acquired:
                 return view if isinstance(view.answer, Unreachable) else None
-            view = self._view(job_id)
+            view = self._current_view(job_id)
             if not self._is_fresh(view, max_age_s):
                 self._query(user)
-                view = self._view(job_id)
+                view = self._current_view(job_id)
         return view
 
     def recently_ended(self, job_ids: Iterable[int]) -> Iterator[int]:
@@ -95,7 +95,7 @@ class SharedQueue:
         # counted from the answer, so that a slow scheduler is not queried without a pause
         return 0 <= self.clock.now() - view.answered_s < max_age_s
 
-    def _view(self, job_id: int) -> QueueView:
+    def _current_view(self, job_id: int) -> QueueView:
         """Return the latest view of a job; parse the file only if it has changed."""
         stamp = self.file.stamp()
         if stamp is None or stamp != self._stamp or job_id not in self._views:

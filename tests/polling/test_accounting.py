@@ -133,7 +133,7 @@ def test_a_query_includes_all_jobs_that_have_just_ended(
         )
     ]
     queue = SharedQueue(slurm, SharedAnswer(tmp_path / "queue.reply"), clock)
-    queue.look("me", 12, 30.0)
+    queue.view("me", 12, 30.0)
     accounting = SharedAccounting(
         slurm,
         SharedAnswer(tmp_path / "accounting.reply"),

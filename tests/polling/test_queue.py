@@ -30,7 +30,7 @@ def test_two_hundred_monitors_query_the_queue_once_per_interval(
     for interval in (1, 2, 3):
         for job_id in range(200):
             clock.now_s += 0.1
-            view = SharedQueue(slurm, file, clock).look("me", job_id, 30.0)
+            view = SharedQueue(slurm, file, clock).view("me", job_id, 30.0)
             assert view is not None
             assert view.answer == (row(str(job_id), "RUNNING"),)
         assert slurm.asked["queue"] == interval
@@ -40,26 +40,26 @@ def test_two_hundred_monitors_query_the_queue_once_per_interval(
 def test_the_age_of_an_answer_counts_from_its_query(queue: SharedQueue, clock: FakeClock) -> None:
     began_s = clock.now()
     clock.now_s += 0.0
-    first = queue.look("me", 12, 30.0)
+    first = queue.view("me", 12, 30.0)
     clock.now_s += 29.0
     assert first is not None
-    assert queue.look("me", 12, 30.0) == first
+    assert queue.view("me", 12, 30.0) == first
     assert first.asked_s == began_s
 
 
 def test_an_answer_too_old_for_one_monitor_may_suffice_for_another(
     slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock
 ) -> None:
-    queue.look("me", 12, 30.0)
+    queue.view("me", 12, 30.0)
     clock.now_s += 31.0
-    queue.look("me", 12, 60.0)
+    queue.view("me", 12, 60.0)
     assert slurm.asked["queue"] == 1
-    queue.look("me", 12, 30.0)
+    queue.view("me", 12, 30.0)
     assert slurm.asked["queue"] == 2
 
 
 def test_a_job_that_the_queue_does_not_list_is_not_unreachable(queue: SharedQueue) -> None:
-    view = queue.look("me", 12, 30.0)
+    view = queue.view("me", 12, 30.0)
     assert view is not None
     assert view.answer == ()
 
@@ -69,19 +69,19 @@ def test_a_failure_is_shared_and_queried_again_later(
 ) -> None:
     slurm.queue = [DOWN, (row("12", "RUNNING"),)]
     for job_id in range(50):
-        view = queue.look("me", job_id, 30.0)
+        view = queue.view("me", job_id, 30.0)
         assert view is not None
         assert view.answer == DOWN
     assert slurm.asked["queue"] == 1
     clock.now_s += 30.0
-    view = queue.look("me", 12, 30.0)
+    view = queue.view("me", 12, 30.0)
     assert view is not None
     assert view.answer == (row("12", "RUNNING"),)
 
 
 def test_a_failure_without_a_reason_counts_as_a_failure(slurm: FakeScheduler, queue: SharedQueue) -> None:
     slurm.queue = [Unreachable("")]
-    view = queue.look("me", 12, 30.0)
+    view = queue.view("me", 12, 30.0)
     assert view is not None
     assert view.answer == Unreachable("no answer")
 
@@ -89,9 +89,9 @@ def test_a_failure_without_a_reason_counts_as_a_failure(slurm: FakeScheduler, qu
 def test_a_clock_set_back_causes_a_new_query(
     slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock
 ) -> None:
-    queue.look("me", 12, 30.0)
+    queue.view("me", 12, 30.0)
     clock.now_s -= 3600.0
-    view = queue.look("me", 12, 30.0)
+    view = queue.view("me", 12, 30.0)
     assert slurm.asked["queue"] == 2
     assert view is not None
     assert view.asked_s == clock.now()
@@ -99,32 +99,32 @@ def test_a_clock_set_back_causes_a_new_query(
 
 def test_no_monitor_waits_for_another_monitors_query(slurm: FakeScheduler, queue: SharedQueue) -> None:
     with try_lock(queue.file.lock_path):
-        assert queue.look("me", 12, 30.0) is None
+        assert queue.view("me", 12, 30.0) is None
     assert not slurm.asked
 
 
 def test_a_damaged_answer_costs_one_query(slurm: FakeScheduler, queue: SharedQueue) -> None:
-    queue.look("me", 12, 30.0)
+    queue.view("me", 12, 30.0)
     queue.file.path.write_text("{", encoding="ascii")
-    queue.look("me", 12, 30.0)
-    queue.look("me", 13, 30.0)
+    queue.view("me", 12, 30.0)
+    queue.view("me", 13, 30.0)
     assert slurm.asked["queue"] == 2
 
 
 def test_a_lock_file_that_cannot_be_used_is_reported(slurm: FakeScheduler, clock: FakeClock) -> None:
     nowhere = SharedAnswer(Path("/proc/nowhere/queue.reply"))
     with pytest.raises(StorageFailed):
-        SharedQueue(slurm, nowhere, clock).look("me", 12, 30.0)
+        SharedQueue(slurm, nowhere, clock).view("me", 12, 30.0)
 
 
 def test_an_unreachable_scheduler_is_reported_during_another_monitors_query(
     slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock
 ) -> None:
     slurm.queue = [DOWN]
-    queue.look("me", 12, 30.0)
+    queue.view("me", 12, 30.0)
     clock.now_s += 600.0
     with try_lock(queue.file.lock_path):
-        view = queue.look("me", 12, 30.0)
+        view = queue.view("me", 12, 30.0)
     assert view is not None
     assert view.answer == DOWN
     assert slurm.asked["queue"] == 1
@@ -151,10 +151,10 @@ def test_a_monitor_reads_an_answer_once_for_all_its_jobs(
     queue = SharedQueue(slurm, file, clock)
     for job_id in range(500):
         queue.follow(job_id)
-    SharedQueue(slurm, file, clock).look("me", 1, 30.0)  # another monitor, which asks
+    SharedQueue(slurm, file, clock).view("me", 1, 30.0)  # another monitor, which asks
     before = file.reads
     for job_id in range(500):
-        view = queue.look("me", job_id, 30.0)
+        view = queue.view("me", job_id, 30.0)
         assert view is not None
         assert view.answer == (row(str(job_id), "RUNNING"),)
     assert file.reads == before + 1
@@ -164,10 +164,10 @@ def test_an_answer_replaced_by_another_monitor_is_read_again(
     slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock, file: SharedAnswer
 ) -> None:
     slurm.queue = [(row("12", "PENDING"),), (row("12", "RUNNING"),)]
-    queue.look("me", 12, 30.0)
+    queue.view("me", 12, 30.0)
     clock.now_s += 30.0
-    SharedQueue(slurm, file, clock).look("me", 13, 30.0)
-    view = queue.look("me", 12, 30.0)
+    SharedQueue(slurm, file, clock).view("me", 13, 30.0)
+    view = queue.view("me", 12, 30.0)
     assert view is not None
     assert view.answer == (row("12", "RUNNING"),)
     assert slurm.asked["queue"] == 2
@@ -201,7 +201,7 @@ def test_a_slow_answer_is_used_for_all_jobs_and_not_queried_again_at_once(
 ) -> None:
     slurm = SlowScheduler(clock)
     queue = SharedQueue(slurm, file, clock)
-    assert_asked_once_an_interval(slurm, clock, lambda number: queue.look("me", number, 30.0))
+    assert_asked_once_an_interval(slurm, clock, lambda number: queue.view("me", number, 30.0))
 
 
 def test_an_answer_that_cannot_be_saved_is_used_and_does_not_increase_polling(
@@ -211,7 +211,7 @@ def test_an_answer_that_cannot_be_saved_is_used_and_does_not_increase_polling(
     queue.file.path.mkdir()  # as for a full disk: nothing can be written there
 
     def look(_number: int) -> None:
-        view = queue.look("me", 12, 30.0)
+        view = queue.view("me", 12, 30.0)
         assert view is not None
         assert view.answer == (row("12", "RUNNING"),)
 
@@ -223,7 +223,7 @@ def test_an_array_with_a_running_task_has_not_ended(
 ) -> None:
     ended = replace(row("15_1", "COMPLETED"), end_s=int(clock.now()) - 1)
     slurm.queue = [(ended, row("15_2", "RUNNING"), replace(ended, ref=row("16", "FAILED").ref))]
-    queue.look("me", 15, 30.0)
+    queue.view("me", 15, 30.0)
     assert list(queue.recently_ended((15, 16))) == [16]
 
 
@@ -238,10 +238,10 @@ def test_a_job_that_is_forgotten_is_not_parsed_any_more(
         queue.follow(job_id)
     queue.forget(12)
     queue.forget(13)
-    queue.look("me", 12, 30.0)
+    queue.view("me", 12, 30.0)
     assert set(slurm.read_for) == {frozenset({12})}
     queue.forget(12)
     clock.now_s += 31.0
     slurm.read_for.clear()
-    queue.look("me", 14, 30.0)
+    queue.view("me", 14, 30.0)
     assert set(slurm.read_for) == {frozenset({14})}
