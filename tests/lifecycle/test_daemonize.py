@@ -30,7 +30,7 @@ def login(tmp_path: Path) -> Iterator[Login]:
         yield user
 
 
-def gone(login: Login) -> Callable[[], bool]:
+def is_dead(login: Login) -> Callable[[], bool]:
     return lambda: login.health() is Health.DEAD
 
 
@@ -92,7 +92,7 @@ def test_one_monitor_may_have_many_jobs(login: Login) -> None:
 def test_after_a_kill_the_next_monitor_starts(login: Login) -> None:
     login.launch()
     kill(login.pid())
-    eventually(gone(login))
+    eventually(is_dead(login))
     assert login.launch()[0] == "holds a"
     assert login.health() is Health.ALIVE
 
@@ -100,7 +100,7 @@ def test_after_a_kill_the_next_monitor_starts(login: Login) -> None:
 def test_a_terminated_monitor_leaves_its_job_to_the_next(login: Login) -> None:
     login.launch()
     os.kill(login.pid(), signal.SIGTERM)
-    eventually(gone(login))
+    eventually(is_dead(login))
     assert "terminated (SIGTERM)" in login.ctx.monitor_log("a").read()
     assert login.launch()[0] == "holds a"
 
@@ -125,9 +125,9 @@ def test_a_monitor_starts_if_sigchld_is_ignored(login: Login) -> None:
 
 def test_an_unusable_home_is_reported_with_its_path(login: Login) -> None:
     (login.ctx.home.root / "logs").write_text("", encoding="ascii")
-    (said, _) = login.launch()
-    assert said.startswith("StorageFailed the monitor did not start: ")
-    assert "logs can't be used" in said
+    (error, _) = login.launch()
+    assert error.startswith("StorageFailed the monitor did not start: ")
+    assert "logs can't be used" in error
     (login.ctx.home.root / "logs").unlink()
 
 

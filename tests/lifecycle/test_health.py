@@ -17,7 +17,7 @@ from jobmon_core.store.jobs import Unreadable
 from jobmon_core.store.owner import STALE_AFTER_S, Owner
 
 JOB = WatchedJob("slurm-12-x", 12, 100.0)
-OWED = OutboxEntry(Message("m1", Route.ERROR, Tone.FAILURE, "it failed"))
+PENDING = OutboxEntry(Message("m1", Route.ERROR, Tone.FAILURE, "it failed"))
 ELSEWHERE = replace(Owner.this_process(), host="another-login-node")
 REBOOTED = replace(Owner.this_process(), boot_id="another")
 
@@ -50,17 +50,17 @@ def test_a_monitor_on_another_host_is_alive_while_its_heartbeat_is_recent(ctx: C
 
 
 def test_a_job_whose_messages_are_delivered_needs_no_monitor(ctx: Context) -> None:
-    told = replace(JOB, concluded_s=200.0, outbox=(replace(OWED, delivered_s=201.0),))
-    assert health(ctx, told) is Health.DONE
-    assert health(ctx, replace(told, outbox=(replace(OWED, given_up="404"),))) is Health.DONE
+    delivered = replace(JOB, concluded_s=200.0, outbox=(replace(PENDING, delivered_s=201.0),))
+    assert health(ctx, delivered) is Health.DONE
+    assert health(ctx, replace(delivered, outbox=(replace(PENDING, given_up="404"),))) is Health.DONE
 
 
 def test_an_ended_job_with_pending_messages_needs_its_monitor(ctx: Context) -> None:
-    assert health(ctx, replace(JOB, concluded_s=200.0, outbox=(OWED,)), REBOOTED) is Health.DEAD
+    assert health(ctx, replace(JOB, concluded_s=200.0, outbox=(PENDING,)), REBOOTED) is Health.DEAD
 
 
 def test_a_cancelled_job_needs_no_monitor_even_with_pending_messages(ctx: Context) -> None:
-    assert health(ctx, replace(JOB, unwatched_s=200.0, outbox=(OWED,))) is Health.DONE
+    assert health(ctx, replace(JOB, unwatched_s=200.0, outbox=(PENDING,))) is Health.DONE
 
 
 def test_unreadable_files_are_listed_first_and_then_all_jobs_oldest_first(ctx: Context) -> None:

@@ -116,7 +116,7 @@ class RecordedJob:
 
     def programs(self) -> set[str]:
         """Return the programs that were started, for scontrol with the subcommand."""
-        asked = [tuple(word for word in argv if word != "--local") for argv in self.runner.asked]
+        asked = [tuple(argument for argument in argv if argument != "--local") for argv in self.runner.asked]
         return {" ".join(argv[:2]) if argv[0] == "scontrol" else argv[0] for argv in asked}
 
 
@@ -163,9 +163,9 @@ def test_after_any_garbage_the_true_end_is_reported_once(data: st.DataObject) ->
 def test_an_outage_of_any_length_ends_no_job_and_is_reported_once(failures: list[Answer], polls: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         recorded_job = RecordedJob(Path(folder), "exit_137")
-        silent = [answer for answer in failures if not _is_an_answer(answer)] or [TimedOut((), 120.0)]
+        unreachable = [answer for answer in failures if not _is_an_answer(answer)] or [TimedOut((), 120.0)]
         for number in range(polls):
-            recorded_job.answer(lambda _whole, number=number: silent[number % len(silent)])  # type: ignore[misc]
+            recorded_job.answer(lambda _whole, number=number: unreachable[number % len(unreachable)])  # type: ignore[misc]
             assert recorded_job.poll_after(1000.0)
         assert (recorded_job.job.outcome, recorded_job.reported()) == (None, [])
         warnings = [entry for entry in recorded_job.job.outbox if "/outage-" in entry.message.id]

@@ -39,7 +39,7 @@ class Stage:
         )
 
     def later(self, monitor: Heartbeat, seconds: float) -> int:
-        """Let time pass, and a pass of a monitor that heard the scheduler; return all calls so far."""
+        """Let time pass, then a poll that the scheduler answers; return the number of calls so far."""
         self.clock.now_s += seconds
         monitor.after_poll(self.clock.now_s)
         return self.calls

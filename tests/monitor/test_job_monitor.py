@@ -19,8 +19,8 @@ from tests.support.monitor_deps import monitor_deps
 from tests.support.play import record, row
 from tests.support.scheduler import FakeScheduler
 
-OWED = OutboxEntry(Message("12/end", Route.ERROR, Tone.FAILURE, "it failed"))
-TOLD = WatchedJob("slurm-12-x", 12, 100.0, user="me", concluded_s=200.0, outbox=(OWED,))
+PENDING = OutboxEntry(Message("12/end", Route.ERROR, Tone.FAILURE, "it failed"))
+ENDED = WatchedJob("slurm-12-x", 12, 100.0, user="me", concluded_s=200.0, outbox=(PENDING,))
 
 
 class FullDisk(JobStore):
@@ -63,14 +63,14 @@ def test_a_delivery_whose_result_cannot_be_saved_is_not_repeated(tmp_path: Path)
         sent.append(entry.message.id)
         return replace(entry, attempts=1, delivered_s=2.0)
 
-    watch = job_monitor(TOLD, FullDisk(tmp_path), deliver)
+    watch = job_monitor(ENDED, FullDisk(tmp_path), deliver)
     for _ in range(3):
         with pytest.raises(StorageFailed):
             watch.poll_once()
     FullDisk.full = False
     assert watch.poll_once() is None
     assert sent == ["12/end"]
-    assert JobStore(tmp_path).load(TOLD.id).undelivered == 0
+    assert JobStore(tmp_path).load(ENDED.id).undelivered == 0
 
 
 def test_an_unchanged_job_is_saved_every_five_minutes_and_a_change_at_once(tmp_path: Path) -> None:
@@ -95,6 +95,6 @@ def test_an_unchanged_job_is_saved_every_five_minutes_and_a_change_at_once(tmp_p
     assert store.load("slurm-12-x").tasks[""].raw_state == "SUSPENDED"
     slurm.queue = [Unreachable("no route to host")]
     assert written_in(1) >= 1
-    silent = store.load("slurm-12-x")
-    assert silent.stale_since_s == clock.now_s
-    assert silent.answered_s == clock.now_s - 31.0  # the last answer, to the second
+    saved = store.load("slurm-12-x")
+    assert saved.stale_since_s == clock.now_s
+    assert saved.answered_s == clock.now_s - 31.0  # the last answer, to the second

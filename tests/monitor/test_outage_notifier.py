@@ -1,4 +1,4 @@
-"""Many monitors, one outage: who tells of it, through the shared notice."""
+"""Many monitors, one outage: the shared notice decides which job reports it."""
 
 from __future__ import annotations
 
@@ -91,14 +91,14 @@ class Cluster:
             for watch in list(self.watches.values()):
                 watch.poll_once()
 
-    def told(self) -> list[Message]:
+    def reported(self) -> list[Message]:
         """Return the outage messages of all jobs, in the order in which they were made."""
         jobs = [job for job in self.store.all() if isinstance(job, WatchedJob)]
         found = [entry.message for job in jobs for entry in job.outbox if "/outage-" in entry.message.id]
         return sorted(found, key=lambda message: message.created_s)
 
     def tones(self) -> list[Tone]:
-        return [message.tone for message in self.told()]
+        return [message.tone for message in self.reported()]
 
 
 @pytest.fixture
@@ -156,7 +156,9 @@ def test_a_host_that_stays_cut_off_reports_that_itself_after_a_while(cluster: Cl
     cluster.answer("login1")
     cluster.live(40)
     assert cluster.tones() == [Tone.ATTENTION, Tone.RESOLVED, Tone.ATTENTION]
-    hosts = [fact.value for message in cluster.told() for fact in message.fields if fact.name == "Asked from"]
+    hosts = [
+        fact.value for message in cluster.reported() for fact in message.fields if fact.name == "Asked from"
+    ]
     assert hosts == ["login1", "login1", "login2"]
 
 
@@ -197,7 +199,7 @@ class CutOff(JobStore):
     def save(self, job: WatchedJob | NewJob) -> None:
         super().save(job)
         if isinstance(job, WatchedJob) and job.undelivered:
-            raise StorageFailed("this monitor is gone")
+            raise StorageFailed("this monitor was killed")
 
 
 def test_a_crash_between_the_outage_message_and_the_notice_costs_at_most_a_repeat(cluster: Cluster) -> None:

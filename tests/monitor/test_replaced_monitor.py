@@ -1,4 +1,4 @@
-"""A monitor that was silent for long, and whose job somebody else took up meanwhile."""
+"""A monitor without heartbeats for long, whose job another monitor took over meanwhile."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def login(tmp_path: Path) -> Iterator[Login]:
 
 
 def wake(pid: int) -> None:
-    """Have it look at everything now, and give a sign of life."""
+    """Make a monitor write heartbeats and poll all jobs now."""
     os.kill(pid, signal.SIGUSR1)
 
 
@@ -34,7 +34,7 @@ def test_a_monitor_whose_successor_finished_the_job_reports_nothing_more(login: 
     def has_left_it() -> bool:
         if "done" in login.log("a"):
             return True
-        # again and again: a monitor in the middle of a round writes down what it knew before
+        # repeatedly, since a monitor in the middle of a poll may save its old state
         login.ctx.store.save(replace(login.ctx.store.load("a"), concluded_s=200.0))
         login.ctx.owner_record("a").path.unlink(missing_ok=True)
         wake(pid)

@@ -1,4 +1,4 @@
-"""An end that is proved, and an accounting that never answers: nobody waits for it beyond its grace."""
+"""Jobs whose end is known while accounting does not respond: messages wait for the grace period only."""
 
 from __future__ import annotations
 
@@ -42,9 +42,11 @@ class Hanging(FakeScheduler):
         return super().ask_accounting(job_ids, within_s)
 
 
-def job_monitor(folder: Path, slurm: FakeScheduler, clock: FakeClock, told_at_s: list[float]) -> JobMonitor:
+def job_monitor(
+    folder: Path, slurm: FakeScheduler, clock: FakeClock, reported_at_s: list[float]
+) -> JobMonitor:
     def deliver(entry: OutboxEntry, _note: Callable[[OutboxEntry], None]) -> OutboxEntry:
-        told_at_s.append(clock.now())
+        reported_at_s.append(clock.now())
         return replace(entry, delivered_s=clock.now())
 
     deps = replace(monitor_deps(folder, slurm, clock), deliver=deliver)
@@ -52,27 +54,27 @@ def job_monitor(folder: Path, slurm: FakeScheduler, clock: FakeClock, told_at_s:
 
 
 def test_a_message_waits_for_unresponsive_accounting_no_longer_than_the_grace_period(tmp_path: Path) -> None:
-    clock, told_at_s = FakeClock(), list[float]()
+    clock, reported_at_s = FakeClock(), list[float]()
     ended_s = int(clock.now()) - LATE_S
     slurm = Hanging(clock)
     slurm.queue = [(row("12", "COMPLETED"),)]
     slurm.records = [(replace(record("12", "COMPLETED"), end_s=ended_s),)]
-    watch = job_monitor(tmp_path, slurm, clock, told_at_s)
+    watch = job_monitor(tmp_path, slurm, clock, reported_at_s)
     while (due_s := watch.poll_once()) is not None:
         clock.now_s = max(clock.now_s, due_s)
     assert slurm.asked["accounting"] >= 1
     looked_s = ended_s + LATE_S
-    assert ended_s + POLICY.accounting_grace_s <= told_at_s[0] <= looked_s + POLICY.accounting_grace_s
+    assert ended_s + POLICY.accounting_grace_s <= reported_at_s[0] <= looked_s + POLICY.accounting_grace_s
 
 
 def test_a_job_whose_query_comes_late_is_reported_no_later(tmp_path: Path) -> None:
-    clock, told_at_s = FakeClock(), list[float]()
+    clock, reported_at_s = FakeClock(), list[float]()
     slurm = Hanging(clock)
     slurm.queue = [(row("12", "COMPLETED"),)]
     slurm.records = [(replace(record("12", "COMPLETED"), end_s=int(clock.now())),)]
-    watch = job_monitor(tmp_path, slurm, clock, told_at_s)
+    watch = job_monitor(tmp_path, slurm, clock, reported_at_s)
     until_s = clock.now() + POLICY.accounting_grace_s
-    with try_lock(tmp_path / "accounting.lock") as held:  # somebody else's question hangs
+    with try_lock(tmp_path / "accounting.lock") as held:  # another monitor's query hangs
         assert held
         while clock.now_s < until_s - 2:
             clock.now_s = min(watch.poll_once() or until_s, until_s - 2)
@@ -81,24 +83,24 @@ def test_a_job_whose_query_comes_late_is_reported_no_later(tmp_path: Path) -> No
     while (due_s := watch.poll_once()) is not None:
         clock.now_s = max(clock.now_s, due_s)
     assert slurm.asked["accounting"] == 1
-    assert until_s <= told_at_s[0] <= until_s + 2
+    assert until_s <= reported_at_s[0] <= until_s + 2
 
 
 def test_a_job_whose_query_comes_late_still_gets_its_details_from_slow_accounting(
     tmp_path: Path,
 ) -> None:
-    clock, told_at_s = FakeClock(), list[float]()
+    clock, reported_at_s = FakeClock(), list[float]()
     slurm = Hanging(clock, SLOW_S)
     slurm.queue = [(row("12", "COMPLETED"),)]
     slurm.records = [(replace(record("12", "COMPLETED"), end_s=int(clock.now())),)]
     slurm.accounting = [(ledger("12", "COMPLETED"),)]
-    watch = job_monitor(tmp_path, slurm, clock, told_at_s)
+    watch = job_monitor(tmp_path, slurm, clock, reported_at_s)
     until_s = clock.now() + POLICY.accounting_grace_s
-    with try_lock(tmp_path / "accounting.lock"):  # somebody else's question takes long
+    with try_lock(tmp_path / "accounting.lock"):  # another monitor's query takes long
         while clock.now_s < until_s - 2:
             clock.now_s = min(watch.poll_once() or until_s, until_s - 2)
     while (due_s := watch.poll_once()) is not None:
         clock.now_s = max(clock.now_s, due_s)
     end = watch.job.tasks[""].end
     assert end is not None
-    assert end.elapsed_s is not None  # as accounting alone tells
+    assert end.elapsed_s is not None  # known from accounting only

@@ -20,8 +20,8 @@ def accounting(slurm: FakeScheduler, clock: FakeClock, file: SharedAnswer) -> Sh
     return SharedAccounting(slurm, file, clock)
 
 
-def collected(accounting: SharedAccounting, clock: FakeClock, *job_ids: int) -> None:
-    """Want answers, and let the time pass in which endings are collected."""
+def collect(accounting: SharedAccounting, clock: FakeClock, *job_ids: int) -> None:
+    """Request answers, and let the time pass in which a batch is collected."""
     for job_id in job_ids:
         assert accounting.ask(job_id, clock.now()) is None
     clock.now_s += COALESCE_S
@@ -32,7 +32,7 @@ def test_forty_jobs_that_end_at_once_cost_one_query(
 ) -> None:
     slurm.accounting = [tuple(ledger(str(job_id), "COMPLETED") for job_id in range(40))]
     began_s = clock.now()
-    collected(accounting, clock, *range(40))
+    collect(accounting, clock, *range(40))
     for job_id in range(40):
         assert accounting.ask(job_id, began_s) == (ledger(str(job_id), "COMPLETED"),)
     assert slurm.asked_about == [tuple(range(40))]
@@ -42,12 +42,12 @@ def test_an_answer_older_than_the_request_is_not_used(
     slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
 ) -> None:
     began_s = clock.now()
-    collected(accounting, clock, 12)
+    collect(accounting, clock, 12)
     assert accounting.ask(12, began_s) == ()
     clock.now_s += 5.0
     slurm.accounting = [(ledger("12", "FAILED"),)]
     since_s = clock.now()
-    collected(accounting, clock, 12)
+    collect(accounting, clock, 12)
     assert accounting.ask(12, since_s) == (ledger("12", "FAILED"),)
     assert slurm.asked_about == [(12,), (12,)]
 
@@ -56,9 +56,9 @@ def test_an_answer_about_other_jobs_is_not_used(
     slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
 ) -> None:
     began_s = clock.now()
-    collected(accounting, clock, 12)
+    collect(accounting, clock, 12)
     accounting.ask(12, began_s)
-    collected(accounting, clock, 13)
+    collect(accounting, clock, 13)
     accounting.ask(13, began_s)
     assert slurm.asked_about == [(12,), (13,)]
 
@@ -67,10 +67,10 @@ def test_a_job_whose_monitor_died_is_queried_once_and_then_forgotten(
     slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
 ) -> None:
     began_s = clock.now()
-    collected(accounting, clock, 12, 13)
+    collect(accounting, clock, 12, 13)
     accounting.ask(13, began_s)
     clock.now_s += 100.0
-    collected(accounting, clock, 13)
+    collect(accounting, clock, 13)
     accounting.ask(13, clock.now())
     assert slurm.asked_about == [(12, 13), (13,)]
 
@@ -81,7 +81,7 @@ def test_an_accounting_failure_is_shared_by_all_jobs(
 ) -> None:
     slurm.accounting = [answer]
     began_s = clock.now()
-    collected(accounting, clock, 12, 13)
+    collect(accounting, clock, 12, 13)
     assert accounting.ask(12, began_s) == answer
     assert accounting.ask(13, began_s) == answer
     assert slurm.asked["accounting"] == 1
@@ -94,7 +94,7 @@ def test_a_clock_set_back_does_not_stop_accounting_queries(
     clock.now_s -= 3600.0
     assert accounting.ask(12, clock.now()) == ()
     clock.now_s -= 3600.0
-    collected(accounting, clock, 12)
+    collect(accounting, clock, 12)
     assert accounting.ask(12, clock.now()) == ()
     assert slurm.asked["accounting"] == 2
 
@@ -141,7 +141,7 @@ def test_a_query_includes_all_jobs_that_have_just_ended(
         recently_ended=lambda: queue.recently_ended((12, 13, 14, 15, 99)),
     )
     began_s = clock.now()
-    collected(accounting, clock, 12)
+    collect(accounting, clock, 12)
     accounting.ask(12, began_s)
     clock.now_s += 30.0
     assert accounting.ask(13, began_s) == ()
@@ -154,7 +154,7 @@ def test_an_answer_is_kept_beside_the_next_until_all_monitors_can_have_read_it(
     slurm.accounting = [(ledger("12", "FAILED"), ledger("13", "FAILED")), (ledger("14", "COMPLETED"),)]
     began_s = clock.now()
     for job_ids in ((12, 13), (14,)):
-        collected(accounting, clock, *job_ids)
+        collect(accounting, clock, *job_ids)
         accounting.ask(job_ids[0], began_s)
     assert accounting.ask(13, began_s) == (ledger("13", "FAILED"),)
     assert slurm.asked_about == [(12, 13), (14,)]
@@ -164,7 +164,7 @@ def test_answers_do_not_accumulate(
     slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock, file: SharedAnswer
 ) -> None:
     for job_id in range(100):
-        collected(accounting, clock, job_id)
+        collect(accounting, clock, job_id)
         accounting.ask(job_id, clock.now())
         clock.now_s += KEEP_S / 4
     assert len(file.read().earlier) <= 4
@@ -188,7 +188,7 @@ def test_a_job_that_was_just_queried_is_not_added_to_the_next_query(
 ) -> None:
     accounting = SharedAccounting(slurm, file, clock, recently_ended=lambda: (13,))
     for job_id in (12, 14):
-        collected(accounting, clock, job_id)
+        collect(accounting, clock, job_id)
         accounting.ask(job_id, 0.0)
     assert slurm.asked_about == [(12, 13), (14,)]
 
@@ -197,7 +197,7 @@ def test_huge_answers_are_not_kept_beside_newer_ones(
     accounting: SharedAccounting, clock: FakeClock, file: SharedAnswer
 ) -> None:
     file.write(StoredAnswer(clock.now(), "x" * 5_000_000, about=(11,)))
-    collected(accounting, clock, 12)
+    collect(accounting, clock, 12)
     accounting.ask(12, clock.now())
     assert file.read().earlier == ()
 
@@ -208,7 +208,7 @@ def test_a_known_answer_is_returned_without_a_query(
     slurm.accounting = [(ledger("12", "FAILED"),)]
     began_s = clock.now()
     assert accounting.known(12, began_s) is None
-    collected(accounting, clock, 12)
+    collect(accounting, clock, 12)
     accounting.ask(12, began_s)
     assert accounting.known(12, began_s) == (ledger("12", "FAILED"),)
     assert slurm.asked["accounting"] == 1

@@ -131,7 +131,7 @@ def test_an_unreachable_scheduler_is_reported_during_another_monitors_query(
 
 
 class CountedFile(SharedAnswer):
-    """Notes beside the file how often it is read."""
+    """Counts the reads in a second file."""
 
     def read(self) -> StoredAnswer:
         with self.path.with_suffix(".reads").open("a") as file:
@@ -151,7 +151,7 @@ def test_a_monitor_reads_an_answer_once_for_all_its_jobs(
     queue = SharedQueue(slurm, file, clock)
     for job_id in range(500):
         queue.follow(job_id)
-    SharedQueue(slurm, file, clock).view("me", 1, 30.0)  # another monitor, which asks
+    SharedQueue(slurm, file, clock).view("me", 1, 30.0)  # another monitor, which queries
     before = file.reads
     for job_id in range(500):
         view = queue.view("me", job_id, 30.0)
@@ -174,7 +174,7 @@ def test_an_answer_replaced_by_another_monitor_is_read_again(
 
 
 class SlowScheduler(FakeScheduler):
-    """Takes longer to answer than an answer may be old."""
+    """Takes longer to respond than the maximum age of an answer."""
 
     def __init__(self, clock: FakeClock) -> None:
         super().__init__()

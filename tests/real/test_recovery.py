@@ -27,7 +27,7 @@ _UNTIL_GO = "echo training; until [ -e go ]; do sleep 0.1; done; exit 5"
 
 @pytest.fixture
 def job_id(user: User) -> int:
-    """A watched job that ends with exit code 5 as soon as `_let_go` is called."""
+    """A watched job that ends with exit code 5 after `_let_go`."""
     return user.submit("-J", "train", user.script(_UNTIL_GO))
 
 
@@ -141,8 +141,8 @@ def test_two_concurrent_recoveries_start_one_monitor(user: User) -> None:
         )
         for _ in range(2)
     ]
-    said = [process.communicate(timeout=60) for process in both]
-    assert sum(out.count("watched again") for out, _ in said) == 3, said
+    outputs = [process.communicate(timeout=60) for process in both]
+    assert sum(out.count("watched again") for out, _ in outputs) == 3, outputs
     assert {user.monitor_pid(job_id) for job_id in jobs} == set(_monitors(user))
     assert len(_monitors(user)) == 1
 
@@ -153,9 +153,9 @@ def test_one_process_recovers_all_orphans_and_living_monitors_are_left_alone(use
     before = user.monitor_pid(lively)
     for job_id in orphans:
         _kill(user, job_id)
-    told = _recover(user)
-    assert told.count("watched again") == 3
-    assert f"left alone: monitor {before} on" in told
+    output = _recover(user)
+    assert output.count("watched again") == 3
+    assert f"left alone: monitor {before} on" in output
     assert user.monitor_pid(lively) == before
     (adopter,) = {user.monitor_pid(job_id) for job_id in orphans}
     assert sorted(_monitors(user)) == sorted((before, adopter))
@@ -237,7 +237,7 @@ def test_a_monitor_on_another_host_is_left_alone_until_its_heartbeat_is_stale(
 
 
 def _claim(user: User, job_id: int, owner: Owner) -> Path:
-    """Name somebody else as the owner of a job."""
+    """Make another process the owner of a job."""
     path = user.home / "state" / "monitors" / f"{user.job(job_id).id}.owner"
     OwnerRecord(path).write(owner)
     return path
@@ -283,7 +283,7 @@ def test_a_monitor_outlives_the_terminal_it_was_started_from(user: User) -> None
         ) as session,
     ):
         eventually(lambda: "watching job" in screen.read_text())
-        session.kill()  # the terminal is gone: the kernel hangs up on all that it controls
+        session.kill()  # the kernel sends SIGHUP to all processes of the terminal
     (job_id,) = map(int, re.findall(r"Submitted batch job (\d+)", screen.read_text()))
     pid = user.monitor_pid(job_id)
     _let_go(user)
@@ -292,7 +292,7 @@ def test_a_monitor_outlives_the_terminal_it_was_started_from(user: User) -> None
 
 
 def _held(process: Path) -> list[tuple[str, str]]:
-    """What a process holds open; a descriptor that it closes while we look is not held."""
+    """Return the open files of a process, without those that it is closing at this moment."""
     held = []
     for descriptor in (process / "fd").iterdir():
         with suppress(FileNotFoundError):
@@ -309,11 +309,11 @@ def test_a_monitor_has_no_terminal_and_no_open_files_of_its_caller(user: User) -
     process = Path(f"/proc/{user.monitor_pid(job_id)}")
     session, terminal = (process / "stat").read_text().rpartition(")")[2].split()[3:5]
     assert terminal == "0"
-    assert session not in (process.name, str(os.getsid(0)))  # nor can it ever get one
+    assert session not in (process.name, str(os.getsid(0)))  # so it can never acquire one
     log = str(user.home / "logs" / f"{user.job(job_id).id}.log")
     lock = str(user.home / "state" / "monitors" / f"{user.job(job_id).id}.lock")
     (slot,) = (user.home / "state" / "monitors" / "slots").iterdir()
     expected = [("0", "/dev/null"), ("1", log), ("2", log), ("3", lock), ("4", str(slot))]
-    # what it reads at this moment is no inheritance, and is not held
+    # a file that it is reading at this moment disappears
     eventually(lambda: _held(process) == expected)
     assert (process / "cwd").readlink() == user.home / "state"
