@@ -11,7 +11,7 @@ from statistics import fmean
 
 from jobmon_core.context import Context
 from jobmon_core.domain.tracking.new_job import NewJob
-from jobmon_core.monitor import wiring
+from jobmon_core.monitor.wiring import MonitorFactory
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
 from jobmon_core.store.home import Home
@@ -88,7 +88,8 @@ def round_s(jobs: int, rounds: int = 10) -> float:
         clock = Metronome()
         ctx = FullShop(Home(Path(folder)), {}, clock=clock, runner=FullQueue(jobs))
         names = [_take(ctx, _FIRST_JOB + number) for number in range(jobs)]
-        job_monitors = [wiring.job_monitor(ctx, name, lambda _: None) for name in names]
+        factory = MonitorFactory(ctx)
+        job_monitors = [factory.job_monitor(name, lambda _: None) for name in names]
         took_s = []
         for _ in range(rounds + 1):
             clock.now_s += _INTERVAL_S

@@ -43,7 +43,7 @@ def cancel(ctx: Context, ref: JobRef) -> RecoveryResult:
 
 def _stop_watching(ctx: Context, job: WatchedJob) -> str:
     """Write the request, wake the monitor and wait until it stops; act for it if it is gone."""
-    ctx.request_cancel(job.id)
+    ctx.cancel_request(job.id).create()
     status = job_status(ctx, job)
     if status.health is Health.ALIVE and status.owner:
         _wake(status.owner.pid)
@@ -52,7 +52,7 @@ def _stop_watching(ctx: Context, job: WatchedJob) -> str:
             ctx.clock.wait(_CHECK_INTERVAL_S)
     if status.health is Health.DEAD:
         ctx.store.save(replace(ctx.store.load(job.id), unwatched_s=ctx.clock.now()))
-        ctx.clear_cancel_request(job.id)
+        ctx.cancel_request(job.id).clear()
     if status.owner and status.health not in (Health.DEAD, Health.DONE):
         monitor = f"monitor {status.owner.pid} on {status.owner.host}"
         return f"{monitor} will stop watching as soon as it reads the request; the job itself is not touched"

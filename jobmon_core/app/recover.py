@@ -11,6 +11,7 @@ from jobmon_core.domain.errors import AlreadyWatched, ConfigInvalid
 from jobmon_core.lifecycle.adopt import MAX_JOBS
 from jobmon_core.lifecycle.health import Health, JobStatus, list_jobs
 from jobmon_core.monitor.outbox import reopen
+from jobmon_core.store.job_lock import blocked_because
 from jobmon_core.store.jobs import Unreadable
 from jobmon_core.system.lock import try_lock
 
@@ -68,7 +69,7 @@ class RecoverJobs:
             elif reason := self._skipped_because(status):
                 yield RecoveryResult(name_of(status.job), reason, acted=False)
             elif action := self._recovery_action(status, config):
-                if reason := self.ctx.blocking_file(status.job.id):
+                if reason := blocked_because(self.ctx.home.monitors, status.job.id):
                     yield RecoveryResult(name_of(status.job), f"skipped: {reason}", acted=False)
                 else:
                     orphans[status.job.id] = RecoveryResult(name_of(status.job), action)

@@ -1,1 +1,1 @@
-"""How monitors start, detach, own jobs, hand over and end."""
+"""How monitor processes start, detach, adopt jobs, hand over and recover."""

@@ -1,46 +1,141 @@
-"""The monitor's side of an offer: what a submission offers, this process takes up, if nobody has it."""
+"""Hand jobs to monitors that already run, when all monitor slots are taken.
+
+A submission offers each job as an empty file whose name holds the job and the fingerprint of the environment.
+It wakes one monitor with the same fingerprint after another, and any of them may adopt the job. The job's
+lock decides who monitors it, so a leftover offer is harmless.
+
+The state file is not the offer, because only the owner of a job may write its state: a mark set there by a
+submission could overwrite what a monitor saved meanwhile. Looking for offers also stays cheap this way, with
+any number of old state files.
+"""
 
 from __future__ import annotations
 
+import os
+import signal
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.errors import AlreadyWatched, JobmonError
 from jobmon_core.store.job_lock import acquire_job
+from jobmon_core.store.monitor_slots import MonitorSlots
+from jobmon_core.store.owner import Liveness
+from jobmon_core.system.env_fingerprint import env_fingerprint
+from jobmon_core.system.files import private_folder, touch_private
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
 
+    from jobmon_core.context import Context
     from jobmon_core.lifecycle.process_state import ProcessState
 
-MAX_JOBS = 500  # that one monitor follows: each takes a descriptor, and many hosts allow 1,024
+MAX_JOBS = 500  # per monitor: each job takes a file descriptor, and many hosts allow 1,024
+_ADOPTION_TIMEOUT_S = 2.0
+_WAKE_INTERVAL_S = 0.1  # between two monitors: the first may be waiting for a scheduler that does not respond
+_POLL_S = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class Handoffs:
+    """The jobs offered to monitors with one environment fingerprint, as empty files."""
+
+    folder: Path
+    env_fingerprint: str
+
+    def create(self, job_id: str) -> None:
+        """Offer a job.
+
+        Raises:
+            StorageFailed: the file cannot be written.
+        """
+        touch_private(private_folder(self.folder) / self._name(job_id))
+
+    def remove(self, job_id: str) -> None:
+        """Withdraw an offer. A file that cannot be removed only costs each monitor a failed adoption."""
+        with suppress(OSError):
+            (self.folder / self._name(job_id)).unlink()
+
+    def pending(self) -> list[str]:
+        """Return the offered jobs, sorted."""
+        suffix = self._name("")
+        with suppress(OSError):  # the folder is missing: no job was ever offered
+            names = os.listdir(self.folder)  # noqa: PTH208 - names suffice, at every pass of a monitor
+            return sorted(name.removesuffix(suffix) for name in names if name.endswith(suffix))
+        return []
+
+    def _name(self, job_id: str) -> str:
+        return f"{job_id}@{self.env_fingerprint}.offer"
+
+
+def offer_jobs(ctx: Context, job_ids: Sequence[str]) -> tuple[str, ...]:
+    """Offer the jobs without an owner to the running monitors; return those that one adopted in time.
+
+    Raises:
+        StorageFailed: an offer cannot be written.
+    """
+    handoffs = Handoffs(ctx.home.handoffs, env_fingerprint(ctx.environment))
+    offered = [job_id for job_id in job_ids if not _is_owned(ctx, job_id)]
+    for job_id in offered:
+        handoffs.create(job_id)
+    _wake_monitors(ctx, handoffs, offered)
+    for job_id in offered:
+        handoffs.remove(job_id)
+    return tuple(job_id for job_id in offered if _is_owned(ctx, job_id))
+
+
+def _wake_monitors(ctx: Context, handoffs: Handoffs, offered: Sequence[str]) -> None:
+    """Wake one monitor after another, the least busy first, until no offer is pending or the time is up."""
+    deadline_s = ctx.clock.now() + _ADOPTION_TIMEOUT_S
+    holders = MonitorSlots(ctx.home.slots).holders()
+    candidates = [holder for holder in holders if holder.env_fingerprint == handoffs.env_fingerprint]
+    for number, holder in enumerate(candidates, 1):
+        with suppress(ProcessLookupError):  # it has just ended
+            os.kill(holder.owner.pid, signal.SIGUSR1)
+        is_last = number == len(candidates)
+        until_s = deadline_s if is_last else min(deadline_s, ctx.clock.now() + _WAKE_INTERVAL_S)
+        while ctx.clock.now() < until_s:
+            if set(offered).isdisjoint(handoffs.pending()):
+                return
+            ctx.clock.wait(_POLL_S)
+
+
+def _is_owned(ctx: Context, job_id: str) -> bool:
+    """Whether a living process of this host owns a job."""
+    owner = ctx.owner_record(job_id).read()
+    return owner is not None and owner[0].liveness(0.0, 0.0) is Liveness.ALIVE
 
 
 def adopt_job(
-    process_state: ProcessState, job_id: str, watch: Callable[[str], None], log: Callable[[str], None]
+    process_state: ProcessState,
+    handoffs: Handoffs,
+    job_id: str,
+    watch: Callable[[str], None],
+    log: Callable[[str], None],
 ) -> None:
-    """Take up one job that is offered, unless somebody has it.
+    """Adopt one offered job, unless another process owns it or this one has too many jobs.
 
-    The lock is taken and the owner named first, and the offer is struck last, by the owner alone: who waits
-    for that finds him named and alive. Killed in between, this process leaves a free lock, and the offer or
-    a dead owner.
+    The offer is removed last, and only by the owner: a submission that sees it removed finds a living owner.
+    If this process is killed before, the kernel frees the lock, and the offer or a dead owner remains.
 
     Args:
-        process_state: what this process has.
-        job_id: the job.
-        watch: begins to follow it; raises JobmonError where it can't be followed.
-        log: tells what went wrong.
+        process_state: of this process; receives the job's lock.
+        handoffs: the offers.
+        job_id: the offered job.
+        watch: begins to monitor the job; raises JobmonError if its state cannot be read.
+        log: writes a line to the job's log.
     """
     if len(process_state.locks) >= MAX_JOBS:
         return
     try:
         if job_id not in process_state.locks:
-            lock = acquire_job(process_state.home.monitors / f"{job_id}.lock")
-            if lock is None:
-                return
-            process_state.locks[job_id] = lock
+            process_state.locks[job_id] = acquire_job(process_state.home.monitors / f"{job_id}.lock")
             watch(job_id)
             process_state.write_slot()
+    except AlreadyWatched:
+        return
     except JobmonError as error:
-        log(f"an offered job is not taken up: {error}")
+        log(f"cannot adopt the offered job: {error}")
         process_state.release(job_id)
-    process_state.handoffs.remove(job_id)
+    handoffs.remove(job_id)

@@ -1,8 +1,7 @@
-"""From the user's terminal to a process that no logout ends.
+"""Turn a copy of the command into a daemon that no logout ends.
 
-A copy of the command (see `standby`) becomes a daemon by python-daemon, takes the locks, names itself
-their owner and turns into the slim monitor by an exec, which keeps pid and locks. The command hears of
-it on a pipe.
+The copy (see `prefork`) detaches with python-daemon, locks the jobs, makes itself their owner and execs the
+small monitor program, which keeps the PID and the locks. It reports its status to the command through a pipe.
 """
 
 from __future__ import annotations
@@ -24,102 +23,108 @@ from jobmon_core.system.files import open_private
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+# what the daemon reports; any other status is an error message
+READY = "ready "  # followed by the ids of the jobs that it owns
+ALREADY_OWNED = "busy"  # other monitors own all of the jobs
+LIMIT_REACHED = "full"  # all monitor slots are taken
 
 _UMASK = 0o077
 _STDIN = 0
-_CPU_S = 480.0  # sites end what has taken ten minutes of CPU time on a login node
-_CPU_SHARE = 0.6  # of a limit that is lower
+_CPU_BUDGET_S = 480.0  # sites end processes that have taken ten minutes of CPU time on a login node
+_CPU_BUDGET_SHARE = 0.6  # of a lower resource limit
 
 
 def load() -> None:
-    """Import what takes long, before it is needed."""
-    import daemon  # noqa: F401 - loaded for later
+    """Import the slow modules in advance."""
+    import daemon  # noqa: F401 - used by _detach
 
 
 def daemonize(
-    root: str, ceiling: int, job_ids: Sequence[str], word: int, *, beyond: bool = False
+    root: str, max_monitors: int, job_ids: Sequence[str], status_pipe: int, *, ignore_limit: bool = False
 ) -> NoReturn:
-    """Detach, own, exec; never return into the copy of the command.
+    """Detach, lock the jobs and exec the monitor; never return into the copied command.
 
     Args:
-        root: the home.
-        ceiling: how many monitors there may be on this host.
-        job_ids: the jobs to follow.
-        word: the pipe to speak on.
-        beyond: whether to go on where there are as many; it takes the next place that is free.
+        root: jobmon's home.
+        max_monitors: limit for this host.
+        job_ids: state ids of the jobs.
+        status_pipe: receives READY, ALREADY_OWNED, LIMIT_REACHED or an error message.
+        ignore_limit: start even if all slots are taken; the monitor then takes the next slot that is freed.
     """
     home = Home(Path(root))
     try:
-        slot = MonitorSlots(home.slots).acquire(ceiling)
-        # where who gave the order is gone, nobody hands the jobs to others: they need this monitor after all
-        if slot is None and not beyond and write_status(word, LIMIT_REACHED):
+        slot = MonitorSlots(home.slots).acquire(max_monitors)
+        # if the command is dead, nothing hands the jobs to another monitor: start in spite of the limit
+        if slot is None and not ignore_limit and _report(status_pipe, LIMIT_REACHED):
             os._exit(0)
-        _detach(home, job_ids[0], [word] if slot is None else [word, slot])
-        # an exec keeps both: a request that comes before the monitor can take it waits for it
+        _detach(home, job_ids[0], [status_pipe] if slot is None else [status_pipe, slot])
+        # blocked signals stay pending across the exec, until the monitor waits for them
         signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        _allow_many_files()
-        process_state = ProcessState(home, acquire_jobs(home.monitors, job_ids), slot, ceiling, _cpu_s())
+        _raise_open_file_limit()
+        locks = acquire_jobs(home.monitors, job_ids)
+        process_state = ProcessState(home, locks, slot, max_monitors, _cpu_budget_s())
         process_state.write_slot()
-        write_status(
-            word, READY + " ".join(process_state.locks) if process_state.locks else ALREADY_OWNED
-        )  # heard or not
-        if process_state.locks:
+        _report(status_pipe, READY + " ".join(locks) if locks else ALREADY_OWNED)
+        if locks:
             process_state.exec_monitor()
     except JobmonError as error:
-        write_status(word, str(error))
-    except BaseException as error:  # noqa: BLE001 - whatever it was, the command tells its user
-        write_status(word, f"{type(error).__name__}: {error}")
+        _report(status_pipe, str(error))
+    except BaseException as error:  # noqa: BLE001 - the command reports it
+        _report(status_pipe, f"{type(error).__name__}: {error}")
     finally:
         os._exit(1)
 
 
-def _cpu_s() -> float:
-    """Return how much CPU time a monitor may take: well less than what a site or a limit allows."""
-    soft = resource.getrlimit(resource.RLIMIT_CPU)[0]
-    return _CPU_S if soft == resource.RLIM_INFINITY else min(_CPU_S, soft * _CPU_SHARE)
+def _report(status_pipe: int, status: str) -> bool:
+    """Write a status; return False if the command is dead."""
+    try:
+        os.write(status_pipe, status.encode(errors="replace"))
+    except BrokenPipeError:
+        return False
+    return True
 
 
-def _detach(home: Home, job_id: str, kept: list[int]) -> None:
-    """Leave the terminal, the session and the caller's folder behind; both outputs go to the log."""
+def _detach(home: Home, job_id: str, descriptors: list[int]) -> None:
+    """Leave the terminal, the session and the working folder; write stdout and stderr to the job's log.
+
+    Args:
+        home: jobmon's home; its state folder becomes the working folder.
+        job_id: the job whose log is used.
+        descriptors: files to keep open.
+    """
     from daemon import DaemonContext
 
-    with _opened_log(home.logs / f"{job_id}.log") as log:
+    with _open_log(home.logs / f"{job_id}.log") as log:
         DaemonContext(
             umask=_UMASK,
             working_directory=str(home.state),
             detach_process=True,
             prevent_core=False,
-            files_preserve=[*kept, log],
+            files_preserve=[*descriptors, log],
             stdout=log,
             stderr=log,
             signal_map={},
         ).open()
-    os.set_inheritable(_STDIN, True)  # python-daemon's null device would not survive our exec
+    os.set_inheritable(_STDIN, True)  # or the exec would close the null device that python-daemon opened
 
 
-def _allow_many_files() -> None:
-    """Each job takes a descriptor, its lock: allow as many as this machine lets a process have."""
-    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-
-
-def _opened_log(path: Path) -> BinaryIO:
+def _open_log(path: Path) -> BinaryIO:
     try:
         return open(open_private(path, os.O_WRONLY | os.O_APPEND), "ab")
     except OSError as error:
-        raise StorageFailed(f"{path} can't be written: {error.strerror}") from error
+        raise StorageFailed(f"{path} cannot be written: {error.strerror}") from error
 
 
-READY = "ready "  # followed by the jobs that it holds
-ALREADY_OWNED = "busy"  # others hold all of them
-LIMIT_REACHED = "full"  # there are as many monitors as there may be
+def _raise_open_file_limit() -> None:
+    """Allow as many open files as the hard limit: the lock of each job takes a descriptor."""
+    hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard_limit, hard_limit))
 
 
-def write_status(pipe: int, word: str) -> bool:
-    """Say something on a pipe; return whether anybody is there to hear it."""
-    try:
-        os.write(pipe, word.encode(errors="replace"))
-    except BrokenPipeError:
-        return False
-    return True
+def _cpu_budget_s() -> float:
+    """Return the CPU time (seconds) after which the monitor hands over: less than any limit allows."""
+    soft_limit = resource.getrlimit(resource.RLIMIT_CPU)[0]
+    if soft_limit == resource.RLIM_INFINITY:
+        return _CPU_BUDGET_S
+    return min(_CPU_BUDGET_S, soft_limit * _CPU_BUDGET_SHARE)

@@ -1,132 +1,95 @@
-"""A monitor that has taken much CPU time hands its jobs over to a fresh process, as no site ends that one.
+"""Hand over all jobs to a fresh process, before a site ends this one for its CPU time.
 
-A copy of the monitor becomes a new one by an exec. It keeps the locks, which belong to the open files and
-so to both; it names itself the owner when it is ready, and only then says so. Until that word the old
-monitor waits and does nothing, and takes everything back if the new one ends without it; after it the old
-one leaves and touches nothing. Whichever of the two is killed, the other follows the jobs.
+The monitor forks. The child starts with 0 s of CPU time, and has the same jobs in memory and the same locks,
+since a lock belongs to the open file that both processes share. The parent does nothing until the child has
+made itself the owner; then the parent exits. If the child fails first, the parent continues. If the parent is
+killed, the child continues. So at any time exactly one of them monitors the jobs.
 """
 
 from __future__ import annotations
 
 import os
-import select
 import signal
-import time
 from contextlib import suppress
-from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
-from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.lifecycle.daemonize import READY, write_status
+from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.system.clock import SystemClock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from jobmon_core.lifecycle.process_state import ProcessState
 
-_START_TIMEOUT_S = 120.0  # a home on a slow file system, a thousand jobs
+_OWNS_ALL = b"ready"
 
 
-def hand_over(process_state: ProcessState, become: Callable[[ProcessState], NoReturn] | None = None) -> str:
-    """Hand everything to a fresh process; return why that failed, empty where it did not.
+class HandoverFailed(JobmonError):
+    """No other process took over; this one still owns all jobs and must continue."""
 
-    Where it did not, the caller has to leave at once; where it did, all is the caller's own as before.
 
-    Args:
-        process_state: what is handed over; nothing of the jobs may be unsaved.
-        become: what the copy does to become the new monitor; by default the real thing.
+def hand_over(process_state: ProcessState) -> bool:
+    """Fork a successor. Like a fork, this function returns in two processes.
+
+    Returns:
+        True in this process, which must exit and write nothing more.
+        False in the successor, which owns all jobs and must continue.
+
+    Raises:
+        HandoverFailed: there is no successor; says why.
     """
     try:
         reading, writing = os.pipe()
     except OSError as error:
-        return f"no pipe could be made: {error.strerror}"
+        raise HandoverFailed(f"cannot create a pipe: {error.strerror}") from error
     try:
         pid = os.fork()
     except OSError as error:
         os.close(reading)
         os.close(writing)
-        return f"no process could be started: {error.strerror}"
+        raise HandoverFailed(f"cannot start a process: {error.strerror}") from error
     if pid == 0:
-        _succeed(process_state, writing, become or type(process_state).exec_monitor)
-    os.close(writing)
-    try:
-        word = _heard(reading)
-    finally:
         os.close(reading)
-    if word == READY:
-        _forward_requests(pid)
-        return ""
-    return _taken_back(process_state, pid, word)
+        _take_ownership(process_state, writing)
+        return False
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        status = pipe.read()  # until the successor closes its end or dies
+    if status != _OWNS_ALL:
+        _take_back(process_state, pid, status.decode(errors="replace") or "the new process was killed")
+    _forward_signals(pid)
+    return True
 
 
-def complete_handover(process_state: ProcessState, *, is_able: bool) -> bool:
-    """Name this process the owner of everything, and tell the predecessor so.
-
-    Args:
-        process_state: what this process was handed.
-        is_able: whether it could take up every job.
-
-    Returns:
-        False where it could not, or the disk refused, and the predecessor, who lives, takes everything back.
-    """
-    pipe, process_state.handover_pipe = process_state.handover_pipe, None
-    if pipe is None:
-        return True
-    with open(pipe, "wb", buffering=0):  # closed at the end: the predecessor waits for that
-        if not is_able and write_status(pipe, "it could not take up every job"):
-            return False
-        try:
-            process_state.write_owner()
-        except StorageFailed as error:
-            # where nobody is there to take it back: better unnamed than unwatched
-            return not write_status(pipe, str(error))
-        write_status(pipe, READY)
-        return True
-
-
-def _succeed(
-    process_state: ProcessState, writing: int, become: Callable[[ProcessState], NoReturn]
-) -> NoReturn:
-    """Become the new monitor; never return into the copy of the old one."""
+def _take_ownership(process_state: ProcessState, writing: int) -> None:
+    """Make this process the owner and tell the parent; exit if that fails while the parent lives."""
     try:
-        os.set_inheritable(writing, True)
-        become(replace(process_state, handover_pipe=writing))
-    except BaseException as error:  # noqa: BLE001 - whatever it was, the old monitor hears of it
-        os.write(writing, f"{type(error).__name__}: {error}".encode(errors="replace"))
-    finally:
-        os._exit(1)
+        process_state.write_owner()
+        status = _OWNS_ALL
+    except BaseException as error:  # noqa: BLE001 - the parent reports it
+        status = f"{type(error).__name__}: {error}".encode(errors="replace")
+    with suppress(BrokenPipeError):  # the parent is dead: continue, even if no owner record could be written
+        os.write(writing, status)
+        if status != _OWNS_ALL:
+            os._exit(1)
+    os.close(writing)
 
 
-def _heard(reading: int) -> str:
-    """Return what the copy says; empty where it ends, or hangs, without a word."""
-    poll = select.poll()  # unlike select it knows descriptors above 1023, which a monitor of many jobs has
-    poll.register(reading, select.POLLIN)
-    said, deadline_s = b"", time.monotonic() + _START_TIMEOUT_S
-    while said != READY.encode() and poll.poll(max(0.0, deadline_s - time.monotonic()) * 1000):
-        chunk = os.read(reading, 4096)
-        if not chunk:
-            break
-        said += chunk
-    return said.decode(errors="replace")
+def _take_back(process_state: ProcessState, pid: int, why: str) -> NoReturn:
+    """Restore the owner records that the failed successor may have replaced.
 
-
-def _forward_requests(pid: int) -> None:
-    """Hand on the signals that came meanwhile and were meant for whoever follows the jobs."""
-    for number in signal.sigpending() & set(SystemClock.WAKING):
-        with suppress(ProcessLookupError):  # then `recover` finds its jobs
-            os.kill(pid, number)
-
-
-def _taken_back(process_state: ProcessState, pid: int, word: str) -> str:
-    """End what is left of the copy and name ourselves again."""
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
-    with suppress(ChildProcessError):  # whoever started this process ignores SIGCHLD: the kernel reaps
+    Raises:
+        HandoverFailed: always.
+    """
+    with suppress(ChildProcessError):  # if SIGCHLD is ignored, the kernel has reaped it
         os.waitpid(pid, 0)
-    why = word or "the new process ended without a word"
     try:
         process_state.write_owner()
     except StorageFailed as error:
-        return f"{why}; {error}"
-    return why
+        why = f"{why}; {error}"
+    raise HandoverFailed(why)
+
+
+def _forward_signals(pid: int) -> None:
+    """Send the successor the requests that arrived for this process: a child inherits no pending signals."""
+    for number in signal.sigpending() & set(SystemClock.WAKING):
+        with suppress(ProcessLookupError):
+            os.kill(pid, number)

@@ -1,4 +1,4 @@
-"""What is known of every watched job and of its monitor, from disk alone: it works with Slurm down."""
+"""The status of every watched job and of its monitor, read from disk only: this works while Slurm is down."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.store.jobs import Unreadable
-from jobmon_core.store.owner import STALE_AFTER_S, Liveness, Owner
+from jobmon_core.store.owner import STALE_AFTER_S, Owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 
 class Health(StrEnum):
-    """What can be said of the monitor of a job."""
+    """The state of a job's monitor, as far as this host can tell."""
 
     ALIVE = "alive"
-    DEAD = "dead"  # provably gone, with work left: `jobmon recover` restarts it
-    STALE = "stale"  # on another host, and silent
-    REMOTE = "elsewhere"  # on another host, and lively
-    DONE = "done"  # nothing is left to do
+    DEAD = "dead"  # ended before its work was done: `jobmon recover` restarts it
+    STALE = "stale"  # on another host, without a recent heartbeat
+    REMOTE = "elsewhere"  # on another host, with a recent heartbeat
+    DONE = "done"  # the job needs no monitor any more
 
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """One watched job as it stands."""
+    """A watched job, and the state and owner of its monitor."""
 
     job: WatchedJob
     health: Health
@@ -38,40 +38,33 @@ class JobStatus:
 
 
 def list_jobs(ctx: Context) -> Iterator[JobStatus | Unreadable]:
-    """Yield every state file that can't be read, then every watched job, oldest first."""
+    """Yield the unreadable state files, then all watched jobs, oldest first."""
     for job in ctx.store.all():
         yield job if isinstance(job, Unreadable) else job_status(ctx, job)
 
 
 def find_watched(ctx: Context, ref: JobRef) -> list[WatchedJob]:
-    """Return the watched jobs that ``ref`` belongs to, newest last; none where it was never watched.
+    """Return the watched jobs that ``ref`` belongs to, newest last; an empty list if it was never watched.
 
     Raises:
-        StateUnreadable: there is a state file of this job, and it can't be read.
+        StateUnreadable: this job has a state file, but it cannot be read.
     """
-    found = ctx.store.find(ref)
-    if not found:
+    jobs = ctx.store.find(ref)
+    if not jobs:
         for file in ctx.store.all():
             if isinstance(file, Unreadable) and f"-{ref.job_id}-" in file.path.name:
-                raise StateUnreadable(f"what was known of job {ref} is lost or locked away: {file.why}")
-    return found
+                raise StateUnreadable(f"the state of job {ref} cannot be read: {file.why}")
+    return jobs
 
 
 def job_status(ctx: Context, job: WatchedJob) -> JobStatus:
-    """Return one job with what can be said of its monitor."""
+    """Return a job with the state of its monitor."""
     record = ctx.owner_record(job.id)
-    found = record.read()
-    owner = found[0] if found else None
+    owner, heartbeat_s = record.read() or (None, 0.0)
     if job.finished:
-        return JobStatus(job, Health.DONE, owner)
-    if found is None:
-        return JobStatus(job, Health.DEAD)
-    return JobStatus(job, _HEALTH[found[0].liveness(found[1], STALE_AFTER_S, record.now)], owner)
-
-
-_HEALTH = {
-    Liveness.ALIVE: Health.ALIVE,
-    Liveness.DEAD: Health.DEAD,
-    Liveness.STALE: Health.STALE,
-    Liveness.REMOTE: Health.REMOTE,
-}
+        health = Health.DONE
+    elif owner is None:
+        health = Health.DEAD
+    else:
+        health = Health(owner.liveness(heartbeat_s, STALE_AFTER_S, record.now))
+    return JobStatus(job, health, owner)

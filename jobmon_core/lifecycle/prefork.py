@@ -1,11 +1,12 @@
-"""A copy of the command that gets ready to become the monitor while sbatch still works.
+"""A forked copy of the command that prepares to become the monitor while sbatch is still running.
 
-Loading what detaching needs takes as long as a quick sbatch: done side by side, the user waits for
-only one of them. An order turns the copy into the monitor, an end of file sends it away.
+Loading the modules that a daemon needs takes as long as a quick sbatch. Done in parallel, the user waits for
+only one of the two. A request on a pipe turns the copy into the monitor; end of file ends it.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import signal
@@ -24,96 +25,98 @@ _STDIN, _STDOUT, _STDERR = range(3)
 
 
 class PreforkedMonitor:
-    """The copy, and the two pipes to it; it takes one order, or is dismissed."""
+    """The copy and the two pipes to it. It can be started once, or discarded."""
 
     def __init__(self) -> None:
-        """Make the copy; the caller must have no threads.
+        """Fork the copy; the caller must have no threads.
 
         Raises:
-            StorageFailed: the host has no room for another process.
+            StorageFailed: the host cannot create a process or a pipe.
         """
-        _fill_standard_streams()
+        _open_standard_streams()
         try:
-            order, orders = os.pipe()
-            words, word = os.pipe()
+            request_reader, request_writer = os.pipe()
+            status_reader, status_writer = os.pipe()
             pid = os.fork()
         except OSError as error:
-            raise StorageFailed(f"no process can be started for the monitor: {error.strerror}") from error
+            raise StorageFailed(f"cannot start a process for the monitor: {error.strerror}") from error
         if pid == 0:
-            os.close(orders)
-            os.close(words)
-            _stand_by(order, word)
-        os.close(order)
-        os.close(word)
-        self._pid, self._orders, self._words = pid, orders, words
-        self.is_waiting = True  # for its order
+            os.close(request_writer)
+            os.close(status_reader)
+            _await_request(request_reader, status_writer)
+        os.close(request_reader)
+        os.close(status_writer)
+        self._pid, self._request_pipe, self._status_pipe = pid, request_writer, status_reader
+        self.is_waiting = True  # for its request
 
-    def become_monitor(
-        self, home: Path, ceiling: int, job_ids: Sequence[str], *, beyond: bool = False
+    def start(
+        self, home: Path, max_monitors: int, job_ids: Sequence[str], *, ignore_limit: bool = False
     ) -> str:
-        """Have it become the monitor of these jobs; return its word, empty where it gave none.
+        """Make the copy the monitor of these jobs.
 
-        It refuses where ``ceiling`` monitors run already, unless it may go ``beyond``.
+        Args:
+            home: jobmon's home.
+            max_monitors: limit for this host.
+            job_ids: state ids of the jobs.
+            ignore_limit: start even if ``max_monitors`` monitors already run.
+
+        Returns:
+            The status that `daemonize` wrote; empty if the copy died or did not respond.
         """
-        with suppress(BrokenPipeError):  # it is gone: its silence tells
-            os.write(
-                self._orders,
-                "\n".join((str(home), str(ceiling), str(int(beyond)), *job_ids)).encode(
-                    errors="surrogateescape"
-                ),
-            )
+        request = json.dumps([str(home), max_monitors, ignore_limit, *job_ids])
+        with suppress(BrokenPipeError):  # the copy is dead: its status stays empty
+            os.write(self._request_pipe, request.encode("ascii"))
         self.is_waiting = False
-        os.close(self._orders)
-        word = _read(self._words, _START_TIMEOUT_S)
-        if not word:
-            with suppress(ProcessLookupError):  # a dead file system may hold it for ever; not us with it
+        os.close(self._request_pipe)
+        status = _read(self._status_pipe, _START_TIMEOUT_S)
+        if not status:
+            with suppress(ProcessLookupError):  # it may hang in a file system that does not respond
                 os.kill(self._pid, signal.SIGKILL)
-        self._forget()
-        return word.decode(errors="replace")
+        self._reap()
+        return status.decode(errors="replace")
 
     def discard(self) -> None:
-        """Send it away, if it still waits."""
+        """End the copy if it still waits for a request."""
         if self.is_waiting:
             self.is_waiting = False
-            os.close(self._orders)
-            self._forget()
+            os.close(self._request_pipe)
+            self._reap()
 
-    def _forget(self) -> None:
-        os.close(self._words)
-        with suppress(ChildProcessError):  # whoever started this process ignores SIGCHLD: the kernel reaps
+    def _reap(self) -> None:
+        os.close(self._status_pipe)
+        with suppress(ChildProcessError):  # if SIGCHLD is ignored, the kernel has reaped it
             os.waitpid(self._pid, 0)
 
 
-def _stand_by(order: int, word: int) -> NoReturn:
-    """Load, wait for the order, obey; never return into the copy of the command."""
+def _await_request(request_pipe: int, status_pipe: int) -> NoReturn:
+    """Load the modules, wait for a request and become the monitor; never return into the copied command."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C is meant for sbatch; nothing is lost here
         from jobmon_core.lifecycle import daemonize
 
         daemonize.load()
-        said = _read(order, None).decode(errors="surrogateescape")
-        if said:
-            home, ceiling, beyond, *job_ids = said.split("\n")
-            daemonize.daemonize(home, int(ceiling), job_ids, word, beyond=bool(int(beyond)))
-    except Exception as error:  # noqa: BLE001 - whatever it was, the command tells its user
-        os.write(word, f"{type(error).__name__}: {error}".encode(errors="replace"))
+        if request := _read(request_pipe, None):
+            home, max_monitors, ignore_limit, *job_ids = json.loads(request)
+            daemonize.daemonize(home, max_monitors, job_ids, status_pipe, ignore_limit=ignore_limit)
+    except Exception as error:  # noqa: BLE001 - the command reports it
+        os.write(status_pipe, f"{type(error).__name__}: {error}".encode(errors="replace"))
     finally:
         os._exit(1)
 
 
-def _read(descriptor: int, timeout_s: float | None) -> bytes:
-    """Read until the other side closes, or is silent for ``timeout_s``."""
-    said = b""
-    while select.select([descriptor], [], [], timeout_s)[0]:
-        chunk = os.read(descriptor, 65536)
+def _read(pipe: int, timeout_s: float | None) -> bytes:
+    """Read until the other end is closed, or nothing arrives for ``timeout_s``."""
+    content = b""
+    while select.select([pipe], [], [], timeout_s)[0]:
+        chunk = os.read(pipe, 65536)
         if not chunk:
             break
-        said += chunk
-    return said
+        content += chunk
+    return content
 
 
-def _fill_standard_streams() -> None:
-    """Open what the caller closed (``<&-``): python-daemon needs all three, and a pipe of ours none."""
+def _open_standard_streams() -> None:
+    """Open the standard streams that the caller closed (``<&-``), so that no pipe takes their numbers."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
         continue
     os.close(descriptor)

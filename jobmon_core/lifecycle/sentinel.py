@@ -1,7 +1,7 @@
-"""A sentinel at work: a job of Slurm's that starts when the watched job is over, and looks after its monitor.
+"""A sentinel: a Slurm job that starts after the watched job, to make sure that its end is reported.
 
-Where that one is gone it becomes the monitor itself: the same lock, the same outbox, the same log. So it
-tells what the first one did not, and nothing twice.
+If the job's monitor is dead, the sentinel becomes the monitor, with the same lock, outbox and log. So it
+sends the messages that are still pending, and none twice.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from jobmon_core.domain.errors import AlreadyWatched, StateUnreadable, StorageFa
 from jobmon_core.lifecycle.health import Health, JobStatus, job_status
 from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.store.home import Home
-from jobmon_core.store.job_lock import acquire_ownership
+from jobmon_core.store.job_lock import acquire_job
 from jobmon_core.store.owner import STALE_AFTER_S
 from jobmon_core.system.clock import SystemClock, Wake
 
@@ -26,94 +26,91 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.tracking.model import WatchedJob
 
-_LOOK_S = 10.0  # one small file is read
+_POLL_S = 10.0  # each poll reads one or two small files
 _UMASK = 0o077
-_TAKES_NO_MORE = "sentinel"  # no submission offers its job to a monitor of such surroundings
-
-
-class Sentinel:
-    """Looks after one watched job until its monitor has told all, or is gone."""
-
-    def __init__(self, ctx: Context, job_id: str, log: Callable[[str], None]) -> None:
-        """Set up for the job with this state id; ``log`` takes what is worth reading later."""
-        self._ctx = ctx
-        self._job_id = job_id
-        self._log = log
-        self._said = ""
-
-    def lock_to_take_over(self) -> int | None:
-        """Wait; return the monitor's lock once this process is to be the monitor, None where it may leave."""
-        while (found := self._look()) is None or found.health is not Health.DONE:
-            if found and found.health not in _WAITS and (lock := self._claimed()) is not None:
-                self._log(f"{_gone(found)}; this sentinel takes over")
-                return lock
-            if self._ctx.clock.wait(_LOOK_S) is Wake.TERMINATE:
-                who = _monitor(found) if found else "its monitor"
-                self._log(f"its time is up, and {who} has not told all yet: it is left to it")
-                return None
-        self._log(_why_done(found.job))
-        return None
-
-    def _look(self) -> JobStatus | None:
-        """Return the job as it stands; None where its state can't be read now, as while a server is away."""
-        try:
-            found = job_status(self._ctx, self._ctx.store.load(self._job_id))
-        except StateUnreadable as error:
-            self._say_once(f"{error}; tries again")
-            return None
-        if found.health in _WAITS:
-            self._say_once(f"{_monitor(found)} {_WAITS[found.health]}")
-        return found
-
-    def _claimed(self) -> int | None:
-        """Take the lock, which names this process as the owner; None where that can't be done now."""
-        try:
-            return acquire_ownership(self._ctx.home.monitors / f"{self._job_id}.lock")
-        except AlreadyWatched as error:
-            self._say_once(f"left to another one: {error}")
-        except StorageFailed as error:
-            self._say_once(f"can't take over: {error}; tries again")
-        return None
-
-    def _say_once(self, words: str) -> None:
-        if words != self._said:
-            self._said = words
-            self._log(words)
-
-
-_WAITS = {
-    Health.ALIVE: "is at work: it is left to it",
-    Health.REMOTE: f"gave a sign lately: it is left to it, unless it is silent for {STALE_AFTER_S:.0f} s",
+_WAIT_REASONS = {
+    Health.ALIVE: "is running; waiting for it",
+    Health.REMOTE: f"sent a heartbeat recently; waiting, unless it sends none for {STALE_AFTER_S:.0f} s",
 }
 
 
-def _monitor(found: JobStatus) -> str:
-    return str(found.owner or "its monitor")
+class Sentinel:
+    """Waits until the monitor of one job has finished, or is dead."""
+
+    def __init__(self, ctx: Context, job_id: str, log: Callable[[str], None]) -> None:
+        """Prepare for the job with this state id; ``log`` writes a line to its log."""
+        self._ctx = ctx
+        self._job_id = job_id
+        self._log = log
+        self._last_logged = ""
+
+    def lock_to_take_over(self) -> int | None:
+        """Wait; return the job's lock if this process must become its monitor, None if it can exit."""
+        while (status := self._job_status()) is None or status.health is not Health.DONE:
+            if status and status.health not in _WAIT_REASONS and (lock := self._acquire()) is not None:
+                self._log(f"{_describe_loss(status)}; this sentinel takes over")
+                return lock
+            if self._ctx.clock.wait(_POLL_S) is Wake.TERMINATE:
+                monitor = _monitor_name(status) if status else "its monitor"
+                self._log(f"terminated (SIGTERM) while {monitor} has not finished")
+                return None
+        self._log(f"nothing to do: {_describe_end(status.job)}")
+        return None
+
+    def _job_status(self) -> JobStatus | None:
+        """Return the job's status; None while its state cannot be read, e.g. if a file server is down."""
+        try:
+            status = job_status(self._ctx, self._ctx.store.load(self._job_id))
+        except StateUnreadable as error:
+            self._log_once(f"{error}; trying again")
+            return None
+        if status.health in _WAIT_REASONS:
+            self._log_once(f"{_monitor_name(status)} {_WAIT_REASONS[status.health]}")
+        return status
+
+    def _acquire(self) -> int | None:
+        """Lock the job and become its owner; return the lock, or None if that is not possible now."""
+        try:
+            return acquire_job(self._ctx.home.monitors / f"{self._job_id}.lock")
+        except AlreadyWatched as error:
+            self._log_once(f"cannot take over: {error}")
+        except StorageFailed as error:
+            self._log_once(f"cannot take over: {error}; trying again")
+        return None
+
+    def _log_once(self, event: str) -> None:
+        if event != self._last_logged:
+            self._last_logged = event
+            self._log(event)
 
 
-def _gone(found: JobStatus) -> str:
-    silent = f"gave no sign for more than {STALE_AFTER_S:.0f} s"
-    return f"{_monitor(found)} {silent if found.health is Health.STALE else 'is gone'}"
+def _monitor_name(status: JobStatus) -> str:
+    return str(status.owner or "its monitor")
 
 
-def _why_done(job: WatchedJob) -> str:
+def _describe_loss(status: JobStatus) -> str:
+    silent = f"has sent no heartbeat for more than {STALE_AFTER_S:.0f} s"
+    return f"{_monitor_name(status)} {silent if status.health is Health.STALE else 'is dead'}"
+
+
+def _describe_end(job: WatchedJob) -> str:
     if job.unwatched_s is not None:
-        return "nothing to do: `jobmon cancel` ended the watch"
+        return "`jobmon cancel` stopped the monitoring"
     if job.undelivered:
-        return f"nothing to do: {job.undelivered} messages were given up; `jobmon show {job.ref}` says why"
-    return "nothing to do: all is told"
+        return f"{job.undelivered} messages could not be delivered; `jobmon show {job.ref}` says why"
+    return "all messages are delivered"
 
 
 def main() -> None:
-    """Run on a node: ``HOME STATE_ID``."""
+    """Run on a compute node, with the arguments ``HOME STATE_ID``."""
     os.umask(_UMASK)
     signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
     ctx, job_id = Context(Home(Path(sys.argv[1])), os.environ), sys.argv[2]
-    logbook = ctx.monitor_log(job_id)
+    monitor_log = ctx.monitor_log(job_id)
     name = f"sentinel {os.environ.get('SLURM_JOB_ID', os.getpid())} on {os.uname().nodename}"
-    lock = Sentinel(ctx, job_id, lambda event: logbook.write(f"{name}: {event}")).lock_to_take_over()
+    lock = Sentinel(ctx, job_id, lambda event: monitor_log.write(f"{name}: {event}")).lock_to_take_over()
     if lock is not None:
-        ProcessState(ctx.home, {job_id: lock}, env_fingerprint=_TAKES_NO_MORE).exec_monitor()
+        ProcessState(ctx.home, {job_id: lock}).exec_monitor()
 
 
 if __name__ == "__main__":

@@ -1,10 +1,7 @@
-"""Starting monitors: the command's side. Where there are enough of them, one that runs takes the job up."""
+"""Start monitors. When all monitor slots are taken, hand the jobs to monitors that already run."""
 
 from __future__ import annotations
 
-import os
-import signal
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.config import Config
@@ -13,103 +10,57 @@ from jobmon_core.lifecycle.daemonize import ALREADY_OWNED, LIMIT_REACHED, READY
 from jobmon_core.lifecycle.prefork import PreforkedMonitor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from jobmon_core.context import Context
-    from jobmon_core.store.handoffs import Handoffs
-
-_PATIENCE_S = 2.0  # how long an offer waits for a taker before a monitor is started after all
-_EACH_S = 0.1  # how long it waits for one before the next is woken too: one may hang on a dead scheduler
-_STEP_S = 0.005
 
 
 class MonitorStarter:
     """Starts monitors for the jobs of one home."""
 
     def __init__(self, ctx: Context, preforked: PreforkedMonitor | None = None) -> None:
-        """Start the first monitor from ``standby`` where there is one, others from copies of their own."""
+        """Use ``preforked``, if given, as the first monitor; fork any further ones on demand."""
         self._ctx = ctx
         self._preforked = preforked
 
     def start(self, job_ids: Sequence[str]) -> tuple[str, ...]:
-        """Have those of these jobs followed that nobody holds (their state files are written).
+        """Start monitoring the jobs that have no owner; their state files must exist.
 
-        That is done by one new monitor; or, where as many run as there may be, by those.
+        One new monitor takes all of them. If all slots are taken, running monitors adopt them, and a new
+        monitor takes those that remain.
 
         Returns:
-            The jobs that were taken up; the others are left to who has them.
+            The jobs that are monitored because of this call.
 
         Raises:
-            AlreadyWatched: other monitors hold all of them.
-            StorageFailed: the monitor could not start; says why.
+            AlreadyWatched: other monitors own all of them.
+            StorageFailed: the monitor did not start; says why.
         """
-        word = self._send(job_ids)
-        taken: tuple[str, ...] = ()
-        if word == LIMIT_REACHED:
-            taken = self._hand(job_ids)
-            job_ids = [job_id for job_id in job_ids if job_id not in taken]
-            word = self._send(job_ids, beyond=True) if job_ids else READY
-        if word == ALREADY_OWNED and not taken:
-            raise AlreadyWatched("other monitors have taken them up")
-        if word != ALREADY_OWNED and not word.startswith(READY):
-            raise StorageFailed(f"the monitor did not start: {word or 'no word from it'}")
-        return (*taken, *word.removeprefix(ALREADY_OWNED).removeprefix(READY).split())
+        status = self._start_monitor(job_ids)
+        adopted: tuple[str, ...] = ()
+        if status == LIMIT_REACHED:
+            from jobmon_core.lifecycle.adopt import offer_jobs  # most submissions do without
 
-    def _send(self, job_ids: Sequence[str], *, beyond: bool = False) -> str:
-        word, root, ceiling = "", self._ctx.home.root, self._ceiling()
+            adopted = offer_jobs(self._ctx, job_ids)
+            job_ids = [job_id for job_id in job_ids if job_id not in adopted]
+            status = self._start_monitor(job_ids, ignore_limit=True) if job_ids else READY
+        if status == ALREADY_OWNED:
+            if not adopted:
+                raise AlreadyWatched("other monitors already watch these jobs")
+            return adopted
+        if not status.startswith(READY):
+            raise StorageFailed(f"the monitor did not start: {status or 'it was killed or did not respond'}")
+        return (*adopted, *status.removeprefix(READY).split())
+
+    def _start_monitor(self, job_ids: Sequence[str], *, ignore_limit: bool = False) -> str:
+        status, root, limit = "", self._ctx.home.root, self._max_monitors()
         if self._preforked and self._preforked.is_waiting:
-            word = self._preforked.become_monitor(root, ceiling, job_ids, beyond=beyond)
-        # one that was killed meanwhile, by a Ctrl-C say, gave no word: a fresh one does it
-        return word or PreforkedMonitor().become_monitor(root, ceiling, job_ids, beyond=beyond)
+            status = self._preforked.start(root, limit, job_ids, ignore_limit=ignore_limit)
+        # a preforked process that was killed meanwhile, e.g. by Ctrl-C, returns no status: replace it
+        return status or PreforkedMonitor().start(root, limit, job_ids, ignore_limit=ignore_limit)
 
-    def _ceiling(self) -> int:
+    def _max_monitors(self) -> int:
         try:
             return self._ctx.configuration().monitors
-        except (
-            ConfigInvalid
-        ):  # the user hears of it elsewhere; here it must not keep a job from being watched
+        except ConfigInvalid:  # reported elsewhere; the job must be monitored nevertheless
             return Config().monitors
-
-    def _hand(self, job_ids: Sequence[str]) -> tuple[str, ...]:
-        """Offer the jobs that nobody has to the monitors that run; return those that one took up."""
-        from jobmon_core.store.handoffs import Handoffs
-        from jobmon_core.system.env_fingerprint import env_fingerprint
-
-        offers = Handoffs(self._ctx.home.handoffs, env_fingerprint(self._ctx.environment))
-        offered = [job_id for job_id in job_ids if not self._is_followed(job_id)]
-        for job_id in offered:
-            offers.create(job_id)
-        self._wait(offers, offered)
-        # what nobody struck is withdrawn; what somebody struck counts if he lives: the lock has the last word
-        return tuple(job for job in offered if not offers.remove(job) and self._is_followed(job))
-
-    def _wait(self, offers: Handoffs, offered: Sequence[str]) -> None:
-        """Wake one monitor after the other, and wait until all the offers are struck or it takes too long."""
-        deadline_s = self._ctx.clock.now() + _PATIENCE_S
-        takers = self._takers(offers.env_fingerprint)
-        woken = next(takers, False)
-        next_s = self._ctx.clock.now() + _EACH_S
-        while woken and any(offers.is_pending(job_id) for job_id in offered):
-            if self._ctx.clock.now() > deadline_s:
-                return
-            if self._ctx.clock.now() > next_s:
-                next(takers, None)
-                next_s += _EACH_S
-            self._ctx.clock.wait(_STEP_S)
-
-    def _takers(self, mark: str) -> Iterator[bool]:
-        """Wake the monitors of these surroundings, the one with the fewest jobs first; yield after each."""
-        from jobmon_core.store.monitor_slots import MonitorSlots
-
-        for holder in MonitorSlots(self._ctx.home.slots).holders():
-            if holder.env_fingerprint == mark:
-                with suppress(ProcessLookupError):  # it ended by itself just now
-                    os.kill(holder.owner.pid, signal.SIGUSR1)
-                yield True
-
-    def _is_followed(self, job_id: str) -> bool:
-        """Whether a living process of this host is named as the owner of a job."""
-        from jobmon_core.store.owner import Liveness
-
-        found = self._ctx.owner_record(job_id).read()
-        return found is not None and found[0].liveness(0.0, 0.0) is Liveness.ALIVE

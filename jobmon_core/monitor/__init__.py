@@ -1,1 +1,1 @@
-"""The detached process that watches jobs: its loop, one job's monitor, the outbox."""
+"""The detached process that watches jobs: its loop, the monitor of one job, and the outbox."""

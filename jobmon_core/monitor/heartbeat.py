@@ -1,4 +1,4 @@
-"""Calls the user's dead-man's switch while the watch really sees: a watcher that can't must not look well."""
+"""Calls the user's dead man's switch URL while the scheduler responds, and only then."""
 
 from __future__ import annotations
 
@@ -24,62 +24,64 @@ _STAMP_BYTES = 64
 
 @dataclass(slots=True)
 class Heartbeat:
-    """The heart of one monitor. Those of one home share a stamp, so that one of them beats for all."""
+    """The heartbeat of one monitor. All monitors of a home share a stamp file, so that one calls for all."""
 
     settings: Callable[[], Settings]
-    call: Callable[[HeartbeatUrl], str]  # returns why it failed, empty where it did not
-    children: Worker
+    call: Callable[[HeartbeatUrl], str]  # returns why it failed, empty on success
+    worker: Worker
     clock: Clock
-    stamp: Path  # holds when the address was last called (Unix seconds)
+    stamp: Path  # contains when the URL was last called (Unix seconds)
     log: Callable[[str], None]
-    _heard_s: float = field(default=0.0, init=False)
+    _last_answer_s: float = field(default=0.0, init=False)
     _failures: int = field(default=0, init=False)
 
-    def after_poll(self, heard_s: float | None) -> None:
-        """Call the address if the scheduler answered since the last pass and it is time.
-
-        Whatever comes of it, the watch goes on.
+    def after_poll(self, answer_s: float | None) -> None:
+        """Call the URL if that is due and the scheduler responded since the last pass; log failures.
 
         Args:
-            heard_s: when the scheduler last answered (Unix seconds); None where it does not now.
+            answer_s: when the scheduler last responded (Unix seconds); None if it does not respond now.
         """
-        if heard_s is None or heard_s == self._heard_s:
+        if answer_s is None or answer_s == self._last_answer_s:
             return
-        self._heard_s = heard_s
+        self._last_answer_s = answer_s
         try:
-            self._beat()
-        except JobmonError as error:  # a full disk, a configuration that is being edited
-            self._note(f"it can't be called now ({type(error).__name__})")
+            self._call_if_due()
+        except JobmonError as error:  # e.g. a full disk, or a configuration that is being edited
+            self._record_result(f"it cannot be called now ({type(error).__name__})")
 
-    def _beat(self) -> None:
+    def _call_if_due(self) -> None:
         settings = self.settings()
-        address = settings.heartbeat
-        if address is None or not self._is_my_turn(settings.policy.running_s):
+        url = settings.heartbeat
+        if url is None or not self._claim_turn(settings.policy.running_s):
             return
         try:
-            self._note(self.children.run(str, lambda: self.call(address), _ATTEMPT_TIMEOUT_S))
+            self._record_result(self.worker.run(str, lambda: self.call(url), _ATTEMPT_TIMEOUT_S))
         except WorkerFailed:
-            self._note(f"{address} could not be called")  # the child's own words might show the address
+            self._record_result(
+                f"{url} could not be called"
+            )  # the error text of the child may contain secrets
 
-    def _is_my_turn(self, every_s: float) -> bool:
-        """Stamp the time, unless a monitor of this home called within the interval, or is about to."""
-        with try_lock(self.stamp.with_suffix(".lock")) as mine:
+    def _claim_turn(self, interval_s: float) -> bool:
+        """Write the stamp and return True, unless a monitor of this home called within the interval."""
+        with try_lock(self.stamp.with_suffix(".lock")) as is_acquired:
             now_s = self.clock.now()
-            due = mine and is_due(now_s, self._last_s(), wait_after(self._failures, every_s))
-            if due:
+            is_turn = is_acquired and is_due(
+                now_s, self._last_call_s(), wait_after(self._failures, interval_s)
+            )
+            if is_turn:
                 write_atomically(self.stamp, f"{now_s}".encode(), durable=False)
-            return due
+            return is_turn
 
-    def _last_s(self) -> float:
+    def _last_call_s(self) -> float:
         try:
             return float(read_own(self.stamp, _STAMP_BYTES))
         except (OSError, ValueError):
-            return 0.0  # never, or it can't be told
+            return 0.0  # never called, or the stamp cannot be read
 
-    def _note(self, why: str) -> None:
-        """Count a failure, or forget those before a success; the log hears of changes alone."""
-        if why and not self._failures:
-            self.log(f"the heartbeat failed: {why}")
-        elif self._failures and not why:
-            self.log("the heartbeat is taken again")
-        self._failures = self._failures + 1 if why else 0
+    def _record_result(self, error: str) -> None:
+        """Count consecutive failures; log only the first failure and the next success."""
+        if error and not self._failures:
+            self.log(f"the heartbeat failed: {error}")
+        elif self._failures and not error:
+            self.log("the heartbeat works again")
+        self._failures = self._failures + 1 if error else 0

@@ -1,4 +1,4 @@
-"""Following one job: observe, decide, save what is owed, act, save. It has no opinions of its own."""
+"""The monitor of one job: observe, decide, save, act, save. All decisions are made by `domain.decide`."""
 
 from __future__ import annotations
 
@@ -42,16 +42,14 @@ if TYPE_CHECKING:
     from jobmon_core.store.jobs import JobStore
     from jobmon_core.system.clock import Clock
 
-FIRST_CHECK_S = 5.0  # how old the very first queue reply may be: the user has just typed the command
-_SAVE_INTERVAL_S = (
-    300.0  # for how long it need not be saved that the scheduler answered, where it told no news
-)
-_RECHECK_S = 1.0  # before looking again where another monitor is just asking
+FIRST_MAX_AGE_S = 5.0  # of the first queue answer used for a job, because the user has just submitted it
+_SAVE_INTERVAL_S = 300.0  # for a job of which nothing changes but the time of the last answer
+_RECHECK_S = 1.0  # while another monitor is querying the scheduler
 
 
 @dataclass(frozen=True, slots=True)
 class MonitorDeps:
-    """Everything outside that following a job needs; each is a seam."""
+    """The adapters that the monitor of a job needs; tests replace each of them."""
 
     scheduler: Scheduler
     queue: SharedQueue
@@ -63,90 +61,93 @@ class MonitorDeps:
     cluster_name: Callable[[], str]
     diagnose: Callable[[WatchedJob, tuple[str, ...]], Mapping[str, Diagnosis]]
     deliver: Callable[[OutboxEntry, Callable[[OutboxEntry], None]], OutboxEntry]
-    cancel_requested: Callable[[str], bool]  # whether the user asked to stop watching this job
+    is_cancelled: Callable[[], bool]  # whether the user asked to stop watching the job
     log: Callable[[str], None]
 
 
 class JobMonitor:
-    """One watched job and what is being done about it."""
+    """One watched job, its state and the work on it."""
 
-    def __init__(self, job: WatchedJob, tools: MonitorDeps) -> None:
-        """Take up ``job`` where its state file left off.
+    def __init__(self, job: WatchedJob, deps: MonitorDeps) -> None:
+        """Continue from the state file of ``job``.
 
-        A silence that nobody was told of begins anew: while there was no monitor, nobody asked.
+        An outage that was not reported yet is forgotten: its duration is unknown, because no monitor was
+        querying.
         """
         self.job = job if job.outage_s is not None else replace(job, stale_since_s=None, stale_why="")
         self._saved = job
-        self._tools = tools
+        self._deps = deps
         self._answer_pending = False
-        self._started_s = tools.clock.now()
-        self._checked_s: float | None = None  # when the latest look at the queue was answered
+        self._started_s = deps.clock.now()
+        self._checked_s: float | None = None  # when the scheduler gave the latest queue answer
 
     def stop(self) -> None:
-        """Follow the job no longer."""
-        self._tools.queue.forget(self.job.job_id)
+        """Stop watching the job."""
+        self._deps.queue.forget(self.job.job_id)
 
     def poll_once(self) -> float | None:
-        """Do everything that is due now; return when to come again (Unix seconds), None when all is done.
+        """Do everything that is due; return when to poll again (Unix seconds), None when the job is finished.
 
         Raises:
-            StorageFailed: the state can't be saved; nothing was done that it would have noted.
+            StorageFailed: the state cannot be saved; the actions that depend on it were not performed.
         """
-        self._save(clamp_to_now(self.job, self._tools.clock.now()))
-        if self._tools.cancel_requested(self.job.id):
-            self._save(replace(self.job, unwatched_s=self._tools.clock.now()))
+        self._save(clamp_to_now(self.job, self._deps.clock.now()))
+        if self._deps.is_cancelled():
+            self._save(replace(self.job, unwatched_s=self._deps.clock.now()))
         self._check_queue()
         self._apply_known_accounting()
         performed: set[Action] = set()
         while True:
-            now_s = self._tools.clock.now()
-            job, actions = decide(self.job, self._tools.policy, now_s)
+            now_s = self._deps.clock.now()
+            job, actions = decide(self.job, self._deps.policy, now_s)
             self._save(job)
             if Finish() in actions:
                 return None
-            fresh = [action for action in actions if action not in performed]
-            if not fresh:
+            due = [action for action in actions if action not in performed]
+            if not due:
                 return self._wake_s(now_s)
-            for action in fresh:
+            for action in due:
                 performed.add(action)
                 self._perform(action)
 
     def _wake_s(self, now_s: float) -> float:
         if self._answer_pending:
             return now_s + _RECHECK_S
-        looked_s = self._checked_s if self.job.stale_since_s is None else now_s
-        return max(now_s + _RECHECK_S, wake_s(self.job, self._tools.policy, looked_s or now_s, now_s))
+        checked_s = self._checked_s if self.job.stale_since_s is None else now_s
+        return max(now_s + _RECHECK_S, wake_s(self.job, self._deps.policy, checked_s or now_s, now_s))
 
     def _save(self, job: WatchedJob) -> None:
-        """Save a job; where the disk refuses, nothing is taken for known."""
+        """Save a job and make it the current state; after a failure, keep the old state in memory, too."""
         if _needs_saving(job, self._saved):
             self._log_changes(job)
-            self._tools.store.save(job)
+            self._deps.store.save(job)
             self._saved = job
         self.job = job
 
     def _log_changes(self, job: WatchedJob) -> None:
-        """Write what is worth reading later into the monitor's log."""
+        """Log the state changes, ends and outages that are new in ``job``."""
         for key, task in job.tasks.items():
             before = self.job.tasks.get(key)
             if before is None or before.raw_state != task.raw_state:
                 reason = f" ({task.reason})" if task.reason not in ("", "None") else ""
-                self._tools.log(f"{ref_of(job.job_id, key)}: {task.raw_state or 'not listed'}{reason}")
+                self._deps.log(f"{ref_of(job.job_id, key)}: {task.raw_state or 'not listed'}{reason}")
             if task.end and (before is None or not before.end):
-                self._tools.log(f"{ref_of(job.job_id, key)}: {task.end.outcome}, says {task.end.source}")
+                self._deps.log(
+                    f"{ref_of(job.job_id, key)}: {task.end.outcome}, according to {task.end.source}"
+                )
         if job.stale_why and job.stale_why != self.job.stale_why:
-            self._tools.log(f"{job.job_id}: the scheduler does not answer: {job.stale_why}")
+            self._deps.log(f"{job.job_id}: the scheduler does not respond: {job.stale_why}")
 
     def _check_queue(self) -> None:
-        """Take in a queue reply, if there is a new one that can know this job."""
+        """Apply the queue answer, if it is new and was given after the job was registered."""
         self._answer_pending = False
         if self.job.closed and (self.job.outage_s is None or self.job.unwatched_s is not None):
             return
-        max_age_s = interval_s(self.job, self._tools.policy)
+        max_age_s = interval_s(self.job, self._deps.policy)
         if self.job.answered_s is None:
-            max_age_s = min(FIRST_CHECK_S, max_age_s)
-        view = self._tools.queue.look(self.job.user, self.job.job_id, max_age_s)
-        self._checked_s = view.came_s if view else None
+            max_age_s = min(FIRST_MAX_AGE_S, max_age_s)
+        view = self._deps.queue.view(self.job.user, self.job.job_id, max_age_s)
+        self._checked_s = view.answered_s if view else None
         if view is None or view.asked_s <= self.job.registered_s:
             self._answer_pending = True
         elif isinstance(view.answer, Unreachable):
@@ -154,7 +155,7 @@ class JobMonitor:
         elif self.job.closed:
             self._save(mark_answered(self.job, view.asked_s))
         elif self.job.answered_s is None or view.asked_s > self.job.answered_s:
-            self._save(apply_queue(self.job, view.answer, view.asked_s, self._tools.policy))
+            self._save(apply_queue(self.job, view.answer, view.asked_s, self._deps.policy))
 
     def _perform(self, action: Action) -> None:
         match action:
@@ -167,47 +168,47 @@ class JobMonitor:
             case Deliver(message_id):
                 self._deliver(message_id)
             case NotifyOutage():
-                self._tools.outages.notify_outage(self.job, self._save)
+                self._deps.outages.notify_outage(self.job, self._save)
             case NotifyRecovered():
-                self._tools.outages.notify_recovered(self.job, self._save)
+                self._deps.outages.notify_recovered(self.job, self._save)
             case Finish():
                 return
             case _:
                 assert_never(action)
 
     def _query_controller(self) -> None:
-        answer = self._tools.scheduler.ask_record(self.job.job_id)
-        job = apply_record(self.job, answer, self._tools.clock.now())
-        job = replace(job, cluster=job.cluster or self._tools.cluster_name())
+        answer = self._deps.scheduler.ask_record(self.job.job_id)
+        job = apply_record(self.job, answer, self._deps.clock.now())
+        job = replace(job, cluster=job.cluster or self._deps.cluster_name())
         if not isinstance(answer, Unreachable | NotListed):
-            job = learn_logs(job, answer, self._tools.scheduler)
+            job = learn_logs(job, answer, self._deps.scheduler)
         self._save(job)
 
     def _query_accounting(self) -> None:
         self._apply_accounting(
-            self._tools.accounting.ask(self.job.job_id, self._due_s(), self._answer_within_s)
+            self._deps.accounting.ask(self.job.job_id, self._query_due_s(), self._accounting_timeout_s)
         )
 
-    def _answer_within_s(self, silent: bool) -> float:  # noqa: FBT001 - it is the one thing that is asked
-        return accounting_timeout_s(self.job, self._tools.policy, self._tools.clock.now(), silent=silent)
+    def _accounting_timeout_s(self, silent: bool) -> float:  # noqa: FBT001 - the only argument of a callback
+        return accounting_timeout_s(self.job, self._deps.policy, self._deps.clock.now(), silent=silent)
 
     def _apply_known_accounting(self) -> None:
-        """Take in what accounting has answered to others already, before anything is judged without it."""
-        if not self.job.closed and self._due_s() <= self._tools.clock.now():
-            self._apply_accounting(self._tools.accounting.known(self.job.job_id, self._due_s()))
+        """Apply an accounting answer that another monitor obtained, before deciding without one."""
+        if not self.job.closed and self._query_due_s() <= self._deps.clock.now():
+            self._apply_accounting(self._deps.accounting.known(self.job.job_id, self._query_due_s()))
 
-    def _due_s(self) -> float:
-        """Return since when accounting is to be asked (Unix seconds); infinity where it is not."""
+    def _query_due_s(self) -> float:
+        """Return when an accounting query is due (Unix seconds); infinity if none is."""
         inquiries = (task.inquiry for task in self.job.tasks.values() if not task.end)
         return min((inquiry.next_query_s for inquiry in inquiries if inquiry), default=float("inf"))
 
     def _apply_accounting(self, answer: AccountingAnswer | None) -> None:
         if answer is not None:
-            self._save(apply_accounting(self.job, answer, self._tools.policy, self._tools.clock.now()))
+            self._save(apply_accounting(self.job, answer, self._deps.policy, self._deps.clock.now()))
 
     def _diagnose(self, keys: tuple[str, ...]) -> None:
-        self._save(with_script_logs(self.job, self._tools.scheduler))
-        diagnoses = self._tools.diagnose(self.job, keys)
+        self._save(with_script_logs(self.job, self._deps.scheduler))
+        diagnoses = self._deps.diagnose(self.job, keys)
         tasks = {
             key: replace(self.job.tasks[key], diagnosis=diagnosis) for key, diagnosis in diagnoses.items()
         }
@@ -215,25 +216,25 @@ class JobMonitor:
 
     def _deliver(self, message_id: str) -> None:
         entry = next(entry for entry in self.job.outbox if entry.message.id == message_id)
-        settled = self._tools.deliver(entry, lambda begun: self._save(self._with(begun)))
-        # it is done, whatever the disk says: where it can't be saved now, the next round begins with it
-        self.job = self._with(settled)
+        result = self._deps.deliver(entry, lambda attempt: self._save(self._with(attempt)))
+        self.job = self._with(result)  # kept in memory even if it cannot be saved, since the attempt was made
         self._save(self.job)
-        fate = "delivered" if settled.delivered_s else settled.given_up or "to be tried again"
-        self._tools.log(f"{self.job.job_id}: message {message_id} {fate}")
+        outcome = "delivered" if result.delivered_s else result.given_up or "not delivered, will be retried"
+        self._deps.log(f"{self.job.job_id}: message {message_id} {outcome}")
 
     def _with(self, entry: OutboxEntry) -> WatchedJob:
-        """Return the job with what became of one of its messages."""
-        outbox = tuple(entry if each.message.id == entry.message.id else each for each in self.job.outbox)
+        """Return the job with the new version of one of its outbox entries."""
+        outbox = tuple(entry if old.message.id == entry.message.id else old for old in self.job.outbox)
         return replace(self.job, outbox=outbox)
 
 
 def _needs_saving(job: WatchedJob, saved: WatchedJob) -> bool:
-    """Whether a job is to be written down: not at each answer that tells nothing new.
+    """Whether to save a job: at once if it changed, else only every few minutes.
 
-    The writing would be nearly all that a quiet job costs, and only ``as_of`` would be older without it.
+    Saving each answer without news would be most of the work for a quiet job, and would only update
+    ``as_of``.
     """
     if job.answered_s is None or saved.answered_s is None:
         return job != saved
-    told_s = job.answered_s - saved.answered_s
-    return not 0 <= told_s < _SAVE_INTERVAL_S or replace(job, answered_s=saved.answered_s) != saved
+    unsaved_s = job.answered_s - saved.answered_s
+    return not 0 <= unsaved_s < _SAVE_INTERVAL_S or replace(job, answered_s=saved.answered_s) != saved

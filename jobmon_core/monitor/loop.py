@@ -1,4 +1,4 @@
-"""The loop over a set of jobs: each job monitor is called when it is due."""
+"""The loop over all jobs of a monitor: polls each job when it is due."""
 
 from __future__ import annotations
 
@@ -13,95 +13,87 @@ if TYPE_CHECKING:
 
     from jobmon_core.monitor.job_monitor import JobMonitor
 
-    Log = Callable[[str, str], None]  # of a job, an event
-
-_AFTER_TROUBLE_S = 30.0  # before a job whose state could not be saved is taken up again
+_RETRY_S = 30.0  # after a poll that failed, e.g. because the disk was full
 _HEARTBEAT_S = 60.0
-_HANDOVER_AGAIN_S = 300.0  # after one that failed
-_CODE_AGAIN_S = 300.0  # between two starts for lack of code: the new one may lack it too
 
 
 class MonitorLoop:
-    """A set of supervisors, each called when it is due."""
+    """A set of job monitors, each polled when it is due."""
 
     def __init__(
-        self, job_monitors: dict[str, JobMonitor], clock: Clock, beat: Callable[[str], None]
+        self, job_monitors: dict[str, JobMonitor], clock: Clock, heartbeat: Callable[[str], None]
     ) -> None:
-        """Watch ``supervisors``, by the ids of their jobs; ``beat`` gives a sign of life for one.
+        """Poll ``job_monitors``, by state id.
 
-        It may put another supervisor in the place of the one that is there.
+        ``heartbeat`` is called for each job in every pass. It may replace the job's monitor by calling `add`.
         """
         self._job_monitors = job_monitors
-        self._due = dict.fromkeys(job_monitors, 0.0)
+        self._due_s = dict.fromkeys(job_monitors, 0.0)  # Unix seconds
         self._clock = clock
-        self._beat = beat
-        self._unsaved: set[str] = set()  # jobs of which the disk may not hold what is known
-        self.lacks_code = False  # jobmon was moved, removed or replaced since this process began
+        self._heartbeat = heartbeat
+        self.lacks_code = False  # whether an import failed: jobmon was moved, removed or replaced meanwhile
 
     def add(self, job_id: str, job_monitor: JobMonitor) -> None:
-        """Watch one more job from now on, or one anew."""
+        """Poll one more job, or replace its monitor."""
         if job_id in self._job_monitors:
             self.remove(job_id)
         self._job_monitors[job_id] = job_monitor
-        self._due[job_id] = 0.0
+        self._due_s[job_id] = 0.0
 
     def remove(self, job_id: str) -> None:
-        """Watch a job no longer."""
+        """Stop polling a job."""
         self._job_monitors.pop(job_id).stop()
-        del self._due[job_id]
-        self._unsaved.discard(job_id)
-
-    @property
-    def all_saved(self) -> bool:
-        """Whether the disk holds everything, so that another process may take over."""
-        return not self._unsaved
+        del self._due_s[job_id]
 
     def run_due(self, log: Callable[[str, str], None], done: Callable[[str], None]) -> tuple[str, ...]:
-        """Call every supervisor that is due; return the jobs that are left to follow.
+        """Poll every job that is due. A failure of one job does not affect the others.
 
-        Trouble with one job leaves the others alone.
+        Args:
+            log: writes an event (second argument) to the log of a job (first argument).
+            done: called with each job that is finished and has been removed.
+
+        Returns:
+            The jobs that remain.
         """
         for job_id in list(self._job_monitors):
             try:
-                self._beat(job_id)
-                if self._due[job_id] > self._clock.now():
+                self._heartbeat(job_id)
+                if self._due_s[job_id] > self._clock.now():
                     continue
-                self._unsaved.add(job_id)
-                due = self._job_monitors[job_id].poll_once()
-                self._unsaved.discard(job_id)
+                due_s = self._job_monitors[job_id].poll_once()
             except AlreadyWatched as error:
-                log(job_id, f"left alone from now on: {error}")
+                log(job_id, f"stopped watching this job: {error}")
                 self.remove(job_id)
                 continue
             except JobmonError as error:
-                log(job_id, f"trouble: {error}")
-                due = self._clock.now() + _AFTER_TROUBLE_S
-            except Exception as error:  # noqa: BLE001 - a fault of ours in one job must not end the watch over all
+                log(job_id, f"failed, trying again in {_RETRY_S:.0f} s: {error}")
+                due_s = self._clock.now() + _RETRY_S
+            except Exception as error:  # noqa: BLE001 - an internal error with one job must not stop the monitor
                 self.lacks_code |= isinstance(error, ImportError)
-                log(job_id, describe_fault(error))
-                due = self._clock.now() + _AFTER_TROUBLE_S
-            if due is None:
+                log(job_id, describe_error(error))
+                due_s = self._clock.now() + _RETRY_S
+            if due_s is None:
                 self.remove(job_id)
                 done(job_id)
             else:
-                self._due[job_id] = due
+                self._due_s[job_id] = due_s
         return tuple(self._job_monitors)
 
     def last_answer_s(self) -> float | None:
-        """Return when the scheduler last answered (Unix seconds); None where it does not now."""
+        """Return when the scheduler last responded (Unix seconds); None if it does not respond now."""
         return heard_s(job_monitor.job for job_monitor in self._job_monitors.values())
 
     def wait(self) -> Wake:
-        """Sleep until something is due; a request makes everything due."""
-        now_s = self._clock.now()
-        wake = self._clock.wait(min(min(self._due.values()) - now_s, _HEARTBEAT_S))
+        """Sleep until a job or a heartbeat is due. After SIGUSR1 all jobs are due."""
+        delay_s = min(self._due_s.values()) - self._clock.now()
+        wake = self._clock.wait(min(delay_s, _HEARTBEAT_S))
         if wake is Wake.NOTIFIED:
-            self._due = dict.fromkeys(self._due, 0.0)
+            self._due_s = dict.fromkeys(self._due_s, 0.0)
         return wake
 
 
-def describe_fault(error: Exception) -> str:
-    """Return the traceback of a fault of ours, for the log."""
-    import traceback  # only here: a monitor that waits for days stays small
+def describe_error(error: Exception) -> str:
+    """Return the traceback of an internal error, for the log."""
+    import traceback  # here, because a monitor that never fails does not load it
 
-    return f"a fault of jobmon itself: {''.join(traceback.format_exception(error))}"
+    return f"internal error: {''.join(traceback.format_exception(error))}"

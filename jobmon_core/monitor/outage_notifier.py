@@ -1,8 +1,8 @@
-"""Telling of an outage once for all watched jobs of a cluster, whatever the number of monitors and hosts.
+"""Reports an outage once for all watched jobs of a cluster, for any number of monitors and hosts.
 
-A job that has to warn takes the turn, saves the warning as owed in its own state file, and only then names
-itself in the shared notice. A crash in between costs a second warning by another job, never the only one. A
-teller that is watched no more, be it killed or dropped, makes room for another, which warns again.
+A job that reports the outage takes a lock, saves the message in its own outbox, and then names itself as the
+reporter in the shared notice. After a crash in between, another job sends a second message, but the first is
+not lost. If the reporting job is not watched any more, another job reports the outage again.
 """
 
 from __future__ import annotations
@@ -26,53 +26,51 @@ if TYPE_CHECKING:
     from jobmon_core.store.outage_notice import OutageNoticeFile
     from jobmon_core.system.clock import Clock
 
-    Keep = Callable[[WatchedJob], None]
+    Save = Callable[[WatchedJob], None]
 
 
 @dataclass(frozen=True, slots=True)
 class OutageNotifier:
-    """The warning and the all-clear of one cluster; both are owed like any other message."""
+    """Puts the messages about an outage of one cluster, and about its end, into the outbox of a job."""
 
-    file_of: Callable[
-        [WatchedJob], OutageNoticeFile
-    ]  # by its cluster, which a job just submitted may not know yet
+    notice_file: Callable[[WatchedJob], OutageNoticeFile]  # the notice of the job's cluster
     clock: Clock
     policy: Policy
     host: str
     is_reporting: Callable[
         [str], bool
-    ]  # whether a job, by the id of its state file, told and is still watched
+    ]  # whether the job with this state id has reported and is still watched
 
-    def notify_outage(self, job: WatchedJob, keep: Keep) -> None:
-        """Owe the warning to the user, unless another job does; ``keep`` saves the job.
+    def notify_outage(self, job: WatchedJob, save: Save) -> None:
+        """Add the outage message to a job and save it, unless another job has reported the outage.
 
         Raises:
-            StorageFailed: the disk refused; the next round tries again.
+            StorageFailed: the job or the notice cannot be saved; the next poll tries again.
         """
-        file = self.file_of(job)
-        if not self._is_free(job, file):
+        file = self.notice_file(job)
+        if not self._may_notify(job, file):
             return
-        with try_lock(file.lock_path) as mine:
-            if mine and self._is_free(job, file):
-                keep(with_outage_message(job, self.host, self.clock.now()))
+        with try_lock(file.lock_path) as is_acquired:
+            if is_acquired and self._may_notify(job, file):
+                save(with_outage_message(job, self.host, self.clock.now()))
                 file.write(OutageNotice(job.id))
 
-    def notify_recovered(self, job: WatchedJob, keep: Keep) -> None:
-        """Owe the all-clear to the user, if this job is who warned; ``keep`` saves the job.
+    def notify_recovered(self, job: WatchedJob, save: Save) -> None:
+        """Add the message that the outage is over to a job, if that job has reported it, and save the job.
 
         Raises:
-            StorageFailed: the disk refused; the next round tries again.
+            StorageFailed: the job or the notice cannot be saved; the next poll tries again.
         """
-        file = self.file_of(job)
-        with try_lock(file.lock_path) as mine:
-            if not mine:
+        file = self.notice_file(job)
+        with try_lock(file.lock_path) as is_acquired:
+            if not is_acquired:
                 return
             notice, now_s = file.read(), self.clock.now()
-            keep(with_recovery_message(job, notice, self.host, now_s))
+            save(with_recovery_message(job, notice, self.host, now_s))
             if notice.reporter in ("", job.id):
                 file.write(replace(notice, reporter=job.id, over_s=now_s))
 
-    def _is_free(self, job: WatchedJob, file: OutageNoticeFile) -> bool:
+    def _may_notify(self, job: WatchedJob, file: OutageNoticeFile) -> bool:
         notice = file.read()
-        another = notice.reporter not in ("", job.id) and self.is_reporting(notice.reporter)
-        return may_notify(notice, self.policy, self.clock.now(), reporter_is_active=another)
+        is_reported = notice.reporter not in ("", job.id) and self.is_reporting(notice.reporter)
+        return may_notify(notice, self.policy, self.clock.now(), reporter_is_active=is_reported)

@@ -1,6 +1,7 @@
-"""What a monitor needs of the configuration while it waits.
+"""The part of the configuration that a monitor keeps in memory.
 
-It is read in a child: a monitor then holds no webhook for days, and carries none of what checks one.
+A child process reads it, so that the monitor holds no webhook in memory and does not load the validation
+code.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _READ_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """A part of the configuration, or what is wrong with it."""
+    """The settings of a monitor, or the faults of the configuration."""
 
     policy: Policy = Policy()
     heartbeat: HeartbeatUrl | None = None
@@ -33,42 +34,42 @@ class Settings:
 
 @dataclass(slots=True)
 class SettingsReader:
-    """Reads the settings again where the file has changed; one that is at fault is read each time."""
+    """Reads the settings again when the file has changed, and every time while the file is invalid."""
 
     path: Path
     configuration: Callable[[], Config]
-    children: Worker
-    _stamp: tuple[int, ...] = field(default=(), init=False)
-    _read: Settings | None = field(default=None, init=False)
+    worker: Worker
+    _stamp: tuple[int, ...] = field(default=(), init=False)  # of the file that was read
+    _settings: Settings | None = field(default=None, init=False)
 
     def settings(self) -> Settings:
-        """Return the settings as they are now.
+        """Return the current settings.
 
         Raises:
-            ConfigInvalid: naming every fault of the configuration.
+            ConfigInvalid: the configuration is invalid; names every fault.
         """
-        stamp = self._stamp_now()
-        if self._read is None or stamp != self._stamp:
-            found = self._in_a_child()
-            if found.faults:
-                raise ConfigInvalid(str(self.path), list(found.faults))
-            self._read, self._stamp = found, stamp
-        return self._read
+        stamp = self._file_stamp()
+        if self._settings is None or stamp != self._stamp:
+            settings = self._read_in_child()
+            if settings.faults:
+                raise ConfigInvalid(str(self.path), list(settings.faults))
+            self._settings, self._stamp = settings, stamp
+        return self._settings
 
-    def _stamp_now(self) -> tuple[int, ...]:
+    def _file_stamp(self) -> tuple[int, ...]:
         try:
             status = self.path.stat()
         except OSError:
-            return ()  # no file: the defaults hold
+            return ()  # the file is missing: the defaults apply
         return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
-    def _in_a_child(self) -> Settings:
+    def _read_in_child(self) -> Settings:
         try:
-            return self.children.run(Settings, self._now, _READ_TIMEOUT_S)
-        except WorkerFailed:  # a host without room for another process must not change how jobs are watched
-            return self._now()
+            return self.worker.run(Settings, self._read, _READ_TIMEOUT_S)
+        except WorkerFailed:  # e.g. the host cannot create another process
+            return self._read()
 
-    def _now(self) -> Settings:
+    def _read(self) -> Settings:
         try:
             config = self.configuration()
         except ConfigInvalid as error:

@@ -1,10 +1,10 @@
-"""Joins the real adapters into what follows a job: the only place that knows all of them."""
+"""Builds job monitors from the real adapters: the only module that knows all of them."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from functools import cache, partial
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from jobmon_core import __version__
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.scheduler.base import Scheduler
 
+    Log = Callable[[str], None]
+
 
 @dataclass(frozen=True, slots=True)
 class SchedulerSession:
@@ -41,114 +43,127 @@ class SchedulerSession:
     accounting: SharedAccounting
 
 
-def job_monitor(ctx: Context, job_id: str, log: Callable[[str], None]) -> JobMonitor:
-    """Return what follows one job, by its state file.
+@dataclass(slots=True)
+class MonitorFactory:
+    """Builds the job monitors of one process, and keeps what they share."""
 
-    Raises:
-        StateUnreadable: the state can't be read.
-    """
-    job = ctx.store.load(job_id)
-    return JobMonitor(job, _deps(ctx, job, log))
+    ctx: Context
+    _worker: Worker = field(init=False)
+    _settings: SettingsReader = field(init=False)
+    _sessions: dict[tuple[str, str, str], SchedulerSession] = field(default_factory=dict, init=False)
 
+    def __post_init__(self) -> None:
+        """Build what does not depend on a job."""
+        self._worker = Worker(self.ctx.locks)
+        self._settings = SettingsReader(self.ctx.home.config, self.ctx.configuration, self._worker)
 
-def _deps(ctx: Context, job: WatchedJob, log: Callable[[str], None]) -> MonitorDeps:
-    here = ctx.cluster_name(job.backend)
-    # a home may be shared by login nodes of several clusters: what is not here is asked for by its name
-    cluster = job.cluster if job.is_elsewhere(here.get) else ""
-    session = _session(ctx, job.backend, cluster, job.user)
-    session.queue.follow(job.job_id)
-    policy = _policy(ctx, log)
-    return MonitorDeps(
-        scheduler=session.scheduler,
-        queue=session.queue,
-        accounting=session.accounting,
-        outages=_outages(ctx, policy),
-        store=ctx.store,
-        clock=ctx.clock,
-        policy=policy,
-        cluster_name=here.get,
-        diagnose=partial(_explain, ctx, log),
-        deliver=partial(_deliver, ctx, job.id),
-        cancel_requested=ctx.is_cancel_requested,
-        log=log,
-    )
+    def job_monitor(self, job_id: str, log: Log) -> JobMonitor:
+        """Return a monitor for the job with this state id; ``log`` writes a line to the job's log.
 
-
-@cache
-def _session(ctx: Context, backend: str, cluster: str, user: str) -> SchedulerSession:
-    """Return one desk for all: what a scheduler answers about a thousand jobs is read once."""
-    scheduler = ctx.scheduler(backend, cluster)
-    names = (*ctx.scheduler_fingerprint(backend), cluster, user)
-    queue = SharedQueue(scheduler, SharedAnswer.named(ctx.home.shared_answers, "queue", *names), ctx.clock)
-    accounting = SharedAccounting(
-        scheduler,
-        SharedAnswer.named(ctx.home.shared_answers, "accounting", *names),
-        ctx.clock,
-        others=lambda: queue.ended_lately(ctx.store.job_ids()),
-    )
-    return SchedulerSession(scheduler, queue, accounting)
-
-
-def _explain(
-    ctx: Context, log: Callable[[str], None], job: WatchedJob, keys: tuple[str, ...]
-) -> Mapping[str, Diagnosis]:
-    from jobmon_core.analysis.explainer import Explainer  # needed when a job failed
-
-    return Explainer(Worker(ctx.locks), ctx.home.patterns, log).explain(job, keys)
-
-
-def _deliver(
-    ctx: Context, job_id: str, entry: OutboxEntry, note: Callable[[OutboxEntry], None]
-) -> OutboxEntry:
-    """Deliver one message of a job that is still ours.
-
-    Raises:
-        AlreadyWatched: this process was silent for long, and another took over.
-        StorageFailed: nobody is named as the owner: another may have come and gone.
-    """
-    from jobmon_core.monitor.outbox import Outbox  # needed when there is something to tell
-
-    if not ctx.owner_record(job_id).heartbeat():
-        raise StorageFailed(
-            "nobody is named as the owner of this job any more; nothing is sent before that is clear"
+        Raises:
+            StateUnreadable: the state file cannot be read.
+        """
+        ctx = self.ctx
+        job = ctx.store.load(job_id)
+        local_cluster = ctx.cluster_name(job.backend)
+        # login nodes of several clusters may share a home: other clusters are addressed by name
+        cluster = job.cluster if job.is_elsewhere(local_cluster.get) else ""
+        session = self._session(job.backend, cluster, job.user)
+        session.queue.follow(job.job_id)
+        policy = self._policy(log)
+        deps = MonitorDeps(
+            scheduler=session.scheduler,
+            queue=session.queue,
+            accounting=session.accounting,
+            outages=self._outage_notifier(policy),
+            store=ctx.store,
+            clock=ctx.clock,
+            policy=policy,
+            cluster_name=local_cluster.get,
+            diagnose=partial(self._diagnose, log),
+            deliver=partial(self._deliver, job.id),
+            is_cancelled=ctx.cancel_request(job.id).is_pending,
+            log=log,
         )
-    outbox = Outbox(ctx.configuration, send, Worker(ctx.locks), ctx.clock, ctx.dead_channels)
-    return outbox.deliver(entry, note)
+        return JobMonitor(job, deps)
 
+    def heartbeat(self, log: Log) -> Heartbeat:
+        """Return the caller of the user's heartbeat URL; it does nothing unless one is configured."""
+        stamp = self.ctx.home.monitors / "heartbeat.stamp"
+        return Heartbeat(self._settings.settings, _call_heartbeat, self._worker, self.ctx.clock, stamp, log)
 
-def _outages(ctx: Context, policy: Policy) -> OutageNotifier:
-    def file_of(job: WatchedJob) -> OutageNoticeFile:
-        cluster = job.cluster or ctx.cluster_name(job.backend).last_known()
-        return OutageNoticeFile.named(ctx.home.shared_answers, job.backend, cluster)
+    def _session(self, backend: str, cluster: str, user: str) -> SchedulerSession:
+        """Return the session shared by all jobs of a user on a cluster, so that an answer is parsed once."""
+        key = backend, cluster, user
+        if key not in self._sessions:
+            self._sessions[key] = self._new_session(*key)
+        return self._sessions[key]
 
-    def is_telling(job_id: str) -> bool:
-        from jobmon_core.lifecycle.health import Health, job_status  # needed in an outage only
+    def _new_session(self, backend: str, cluster: str, user: str) -> SchedulerSession:
+        ctx = self.ctx
+        scheduler = ctx.scheduler(backend, cluster)
+        names = (*ctx.scheduler_fingerprint(backend), cluster, user)
+        queue_file, accounting_file = (
+            SharedAnswer.named(ctx.home.shared_answers, kind, *names) for kind in ("queue", "accounting")
+        )
+        queue = SharedQueue(scheduler, queue_file, ctx.clock)
+        accounting = SharedAccounting(
+            scheduler,
+            accounting_file,
+            ctx.clock,
+            recently_ended=lambda: queue.recently_ended(ctx.store.job_ids()),
+        )
+        return SchedulerSession(scheduler, queue, accounting)
 
+    def _diagnose(self, log: Log, job: WatchedJob, keys: tuple[str, ...]) -> Mapping[str, Diagnosis]:
+        from jobmon_core.analysis.explainer import Explainer  # needed only after a job failed
+
+        return Explainer(self._worker, self.ctx.home.patterns, log).explain(job, keys)
+
+    def _deliver(self, job_id: str, entry: OutboxEntry, note: Callable[[OutboxEntry], None]) -> OutboxEntry:
+        """Deliver one message, after checking that this process still owns the job.
+
+        Raises:
+            AlreadyWatched: another process became the owner while this one was silent.
+            StorageFailed: the owner record is missing, so another process may have been the owner meanwhile.
+        """
+        from jobmon_core.monitor.outbox import Outbox  # needed only for sending
+
+        ctx = self.ctx
+        if not ctx.owner_record(job_id).heartbeat():
+            raise StorageFailed("the owner record is missing; messages wait until it is restored")
+        outbox = Outbox(ctx.configuration, send, self._worker, ctx.clock, ctx.dead_channels)
+        return outbox.deliver(entry, note)
+
+    def _outage_notifier(self, policy: Policy) -> OutageNotifier:
+        ctx = self.ctx
+
+        def notice_file(job: WatchedJob) -> OutageNoticeFile:
+            cluster = job.cluster or ctx.cluster_name(job.backend).last_known()
+            return OutageNoticeFile.named(ctx.home.shared_answers, job.backend, cluster)
+
+        def is_reporting(job_id: str) -> bool:
+            from jobmon_core.lifecycle.health import Health, job_status  # needed only in an outage
+
+            try:
+                reporter = job_status(ctx, ctx.store.load(job_id))
+            except StateUnreadable:
+                return False
+            return reporter.job.outage_s is not None and reporter.health in (Health.ALIVE, Health.REMOTE)
+
+        return OutageNotifier(notice_file, ctx.clock, policy, os.uname().nodename, is_reporting)
+
+    def _policy(self, log: Log) -> Policy:
+        """Return the configured policy; the default one if the configuration is invalid."""
         try:
-            reporter = job_status(ctx, ctx.store.load(job_id))
-        except StateUnreadable:
-            return False
-        return reporter.job.outage_s is not None and reporter.health in (Health.ALIVE, Health.REMOTE)
-
-    return OutageNotifier(file_of, ctx.clock, policy, os.uname().nodename, is_telling)
-
-
-@cache
-def _settings(ctx: Context) -> SettingsReader:
-    return SettingsReader(ctx.home.config, ctx.configuration, Worker(ctx.locks))
-
-
-def _policy(ctx: Context, log: Callable[[str], None]) -> Policy:
-    """Return the configured patience; a faulty configuration must not keep a job from being watched."""
-    try:
-        return _settings(ctx).settings().policy
-    except ConfigInvalid as error:
-        log(f"the defaults are used: {error}")
-        return Policy()
+            return self._settings.settings().policy
+        except ConfigInvalid as error:
+            log(f"using the default settings: {error}")
+            return Policy()
 
 
 def send(config: Config, entry: OutboxEntry) -> Receipt:
-    """Make one attempt to deliver; run in a child, since the HTTP library is heavy."""
+    """Try to deliver a message; runs in a child process, because the HTTP library is large."""
     from jobmon_core.notify.base import deliver
     from jobmon_core.notify.discord.channel import DiscordChannel
     from jobmon_core.notify.http import post
@@ -159,15 +174,9 @@ def send(config: Config, entry: OutboxEntry) -> Receipt:
     return deliver(DiscordChannel(webhook, post, __version__, config.mentions), entry)
 
 
-def heartbeat(ctx: Context, log: Callable[[str], None]) -> Heartbeat:
-    """Return what calls the user's dead-man's switch, if one is configured."""
-    stamp = ctx.home.monitors / "heartbeat.stamp"
-    return Heartbeat(_settings(ctx).settings, _call, Worker(ctx.locks), ctx.clock, stamp, log)
-
-
-def _call(address: HeartbeatUrl) -> str:
-    """Call the address; run in a child, as `send` is."""
+def _call_heartbeat(url: HeartbeatUrl) -> str:
+    """Call the URL, like `send` in a child process; return why that failed, empty on success."""
     from jobmon_core.notify.heartbeat import call
     from jobmon_core.notify.http import post
 
-    return call(address, post, __version__)
+    return call(url, post, __version__)

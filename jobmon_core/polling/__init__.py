@@ -1,1 +1,1 @@
-"""One question to the scheduler for all watched jobs, and its answer shared by all monitors."""
+"""Scheduler queries for all watched jobs at once, with answers shared by all monitors."""

@@ -1,4 +1,8 @@
-"""One question to accounting for a batch of endings, whoever asks."""
+"""Accounting queries about batches of ended jobs, shared by all monitors.
+
+The first monitor that needs an accounting record registers its job in the shared file. After no further job
+was registered for a moment, one monitor queries all of them at once and shares the answer.
+"""
 
 from __future__ import annotations
 
@@ -16,91 +20,100 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.base import Scheduler
     from jobmon_core.system.clock import Clock
 
-COALESCE_S = 1.0  # endings are collected until so long none came, and then asked about all at once
-COLLECTED_AT_MOST_S = 20.0  # however many come: accounting's details are waited for a little longer than this
-_SILENT_S = 120.0  # for how long after an unanswered question a database is thought to hang
-KEPT_S = 60.0  # how long an answer stays beside newer ones: those who wait for it look once a second
-_KEPT_LETTERS = 4 << 20  # of all those that stay: every look reads them
+COALESCE_S = 1.0  # a batch is complete when no job was added for this long
+MAX_COLLECT_S = 20.0  # or after this time; a little less than the grace period for accounting details
+KEEP_S = 60.0  # for how long an answer is kept beside newer ones: monitors that wait for it poll every second
+_MAX_KEPT_CHARACTERS = 4 << 20  # of all kept answers, which every poll reads
+_UNRESPONSIVE_S = (
+    120.0  # for how long after a query without an answer the database is considered unresponsive
+)
 
 
 @dataclass(frozen=True, slots=True)
 class SharedAccounting:
-    """Accounting's answers about the jobs that ended, whoever asked for them.
+    """Accounting answers about ended jobs, shared by all monitors.
 
-    ``others`` yields jobs that ended too, as far as anybody knows: whoever asks, asks for them as well, since
-    their monitors may not have come to it yet.
+    ``recently_ended`` returns further jobs that have just ended. A query includes them, since their monitors
+    will need the same answer.
     """
 
     scheduler: Scheduler
     file: SharedAnswer
     clock: Clock
-    others: Callable[[], Iterable[int]] = tuple
+    recently_ended: Callable[[], Iterable[int]] = tuple
 
     def ask(
-        self, job_id: int, since_s: float, within_s: Callable[[bool], float] = lambda _silent: NO_HURRY_S
+        self,
+        job_id: int,
+        since_s: float,
+        timeout_s: Callable[[bool], float] = lambda _unresponsive: NO_HURRY_S,
     ) -> AccountingAnswer | None:
-        """Return an answer asked for at ``since_s`` or later; None while a batch is being collected.
+        """Return an answer to a query made at ``since_s`` or later; None while a batch is being collected.
 
-        ``within_s``: how long the asker can wait for it, given whether the last question, a moment ago, had
-        no answer.
+        Args:
+            job_id: the job.
+            since_s: Unix seconds.
+            timeout_s: returns how long (seconds) a query may take, given whether the last one got no answer.
+
+        Raises:
+            StorageFailed: the batch or the answer cannot be saved.
         """
-        with try_lock(self.file.lock_path) as mine:
-            if not mine:
+        with try_lock(self.file.lock_path) as is_acquired:
+            if not is_acquired:
                 return None
-            reply = self.file.read()
-            answer = self._found(reply, job_id, since_s)
+            stored = self.file.read()
+            answer = self._find(stored, job_id, since_s)
             if answer is not None:
                 return answer
-            wanted = {**reply.wanted}
-            wanted.setdefault(str(job_id), self.clock.now())
-            if self._more_may_come(wanted.values()):
-                self.file.write(replace(reply, wanted=wanted))
+            wanted = {str(job_id): self.clock.now(), **stored.wanted}
+            if self._is_collecting(wanted.values()):
+                self.file.write(replace(stored, wanted=wanted))
                 return None
-            return self._answer(self._ask(reply, wanted, within_s(self._is_silence(reply))), job_id)
+            timeout = timeout_s(self._is_unresponsive(stored))
+            return self._parse(self._query(stored, wanted, timeout), job_id)
 
     def known(self, job_id: int, since_s: float) -> AccountingAnswer | None:
-        """Return an answer asked for at ``since_s`` or later, if there is one; ask for nothing."""
-        return self._found(self.file.read(), job_id, since_s)
+        """Return an existing answer to a query made at ``since_s`` or later, without a query."""
+        return self._find(self.file.read(), job_id, since_s)
 
-    def _found(self, reply: StoredAnswer, job_id: int, since_s: float) -> AccountingAnswer | None:
-        for known in (reply, *reply.earlier):
-            if job_id in known.about and since_s <= known.asked_s <= self.clock.now():
-                return self._answer(known, job_id)
+    def _find(self, stored: StoredAnswer, job_id: int, since_s: float) -> AccountingAnswer | None:
+        for answer in (stored, *stored.earlier):
+            if job_id in answer.about and since_s <= answer.asked_s <= self.clock.now():
+                return self._parse(answer, job_id)
         return None
 
-    def _is_silence(self, reply: StoredAnswer) -> bool:
-        """Whether accounting did not answer when it was last asked, a moment ago."""
-        return bool(reply.problem) and 0 <= self.clock.now() - reply.asked_s < _SILENT_S
+    def _is_unresponsive(self, stored: StoredAnswer) -> bool:
+        return bool(stored.problem) and 0 <= self.clock.now() - stored.asked_s < _UNRESPONSIVE_S
 
-    def _more_may_come(self, since_s: Collection[float]) -> bool:
-        """Whether to wait for other endings of the same moment: a busy host finds them one by one."""
+    def _is_collecting(self, since_s: Collection[float]) -> bool:
+        """Whether more jobs may join the batch; ``since_s`` are the times when its jobs were added."""
         now_s = self.clock.now()
-        return 0 <= now_s - max(since_s) < COALESCE_S and 0 <= now_s - min(since_s) < COLLECTED_AT_MOST_S
+        return 0 <= now_s - max(since_s) < COALESCE_S and 0 <= now_s - min(since_s) < MAX_COLLECT_S
 
-    def _ask(self, known: StoredAnswer, wanted: dict[str, float], within_s: float) -> StoredAnswer:
+    def _query(self, stored: StoredAnswer, wanted: dict[str, float], timeout_s: float) -> StoredAnswer:
         asked_s = self.clock.now()
-        earlier = tuple(_still_kept((known, *known.earlier), asked_s))
-        told = {job_id for each in earlier for job_id in each.about}
-        job_ids = tuple(sorted({*map(int, wanted), *(other for other in self.others() if other not in told)}))
-        answer = stored_answer(self.scheduler.ask_accounting(job_ids, within_s), asked_s)
-        reply = replace(answer, about=job_ids, earlier=earlier)
-        self.file.write(reply)
-        return reply
+        earlier = tuple(_worth_keeping((stored, *stored.earlier), asked_s))
+        answered = {job_id for answer in earlier for job_id in answer.about}
+        job_ids = tuple(sorted({*map(int, wanted), *(set(self.recently_ended()) - answered)}))
+        answer = stored_answer(self.scheduler.ask_accounting(job_ids, timeout_s), asked_s)
+        answer = replace(answer, about=job_ids, earlier=earlier)
+        self.file.write(answer)
+        return answer
 
-    def _answer(self, reply: StoredAnswer, job_id: int) -> AccountingAnswer:
-        if reply.disabled:
+    def _parse(self, stored: StoredAnswer, job_id: int) -> AccountingAnswer:
+        if stored.disabled:
             return Disabled()
-        if reply.problem:
-            return Unreachable(reply.problem)
-        return self.scheduler.read_accounting(reply.text, job_id)
+        if stored.problem:
+            return Unreachable(stored.problem)
+        return self.scheduler.read_accounting(stored.text, job_id)
 
 
-def _still_kept(replies: Iterable[StoredAnswer], now_s: float) -> Iterator[StoredAnswer]:
-    """Yield the answers that somebody may still have to read, the newest first."""
-    room = _KEPT_LETTERS
-    for reply in replies:
-        room -= len(reply.text)
-        if room < 0:
-            return  # who has not read the others asks again
-        if reply.about and 0 <= now_s - reply.asked_s < KEPT_S:
-            yield replace(reply, wanted={}, earlier=())
+def _worth_keeping(answers: Iterable[StoredAnswer], now_s: float) -> Iterator[StoredAnswer]:
+    """Yield the answers, newest first, that some monitor may not have read yet."""
+    characters = 0
+    for answer in answers:
+        characters += len(answer.text)
+        if characters > _MAX_KEPT_CHARACTERS:
+            return  # a monitor that has not read the older ones queries again
+        if answer.about and 0 <= now_s - answer.asked_s < KEEP_S:
+            yield replace(answer, wanted={}, earlier=())

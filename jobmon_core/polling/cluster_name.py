@@ -1,4 +1,4 @@
-"""The name of the cluster that this host talks to, asked for once for all monitors."""
+"""The name of the local cluster, queried once a day for all monitors."""
 
 from __future__ import annotations
 
@@ -11,31 +11,33 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.base import Scheduler
     from jobmon_core.system.clock import Clock
 
-_NAME_LASTS_S = 86_400.0
-_NAME_AGAIN_S = 60.0  # after a question without an answer
+_MAX_AGE_S = 86_400.0
+_RETRY_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class SharedClusterName:
-    """The name of the cluster that this host talks to: asked for once a day, whatever the monitors."""
+    """The name of the cluster that this host belongs to, shared by all monitors."""
 
     scheduler: Scheduler
     file: SharedAnswer
     clock: Clock
 
     def get(self) -> str:
-        """Return the name; empty where the scheduler will not say now."""
-        known = self.file.read()
-        if known.text and not known.problem and 0 <= self.clock.now() - known.asked_s < _NAME_LASTS_S:
-            return known.text
-        if known.problem and 0 <= self.clock.now() - known.asked_s < _NAME_AGAIN_S:
-            return known.text
+        """Return the name, the last known one during an outage; empty if it was never known.
+
+        Raises:
+            StorageFailed: a new answer cannot be saved.
+        """
+        stored = self.file.read()
+        max_age_s = _RETRY_S if stored.problem else _MAX_AGE_S
+        if (stored.text or stored.problem) and 0 <= self.clock.now() - stored.asked_s < max_age_s:
+            return stored.text
         name = self.scheduler.cluster_name()
-        # a host does not change its cluster while that one is away: what it was is better than nothing
-        reply = StoredAnswer(self.clock.now(), name or known.text, "" if name else "no answer")
-        self.file.write(reply)
-        return reply.text
+        answer = StoredAnswer(self.clock.now(), name or stored.text, "" if name else "no answer")
+        self.file.write(answer)
+        return answer.text
 
     def last_known(self) -> str:
-        """Return the name as it was last told, without asking; empty where it never was."""
+        """Return the last known name without a query; empty if it was never known."""
         return self.file.read().text

@@ -1,7 +1,7 @@
-"""The shared questions: whoever finds an answer too old asks once for all, the others read.
+"""Queue queries for all jobs of a user, shared by all monitors of a host.
 
-So the load on the scheduler does not grow with the number of monitors. See design: one ``squeue`` an
-interval for a user on a host, one ``sacct`` for a batch of endings.
+A monitor that finds the shared answer too old queries all jobs of the user and replaces it; the others read
+it. So the load on the scheduler is one ``squeue`` per interval, for any number of monitors.
 """
 
 from __future__ import annotations
@@ -22,106 +22,111 @@ if TYPE_CHECKING:
     from jobmon_core.store.shared_answers import Stamp
     from jobmon_core.system.clock import Clock
 
-_MOMENT_S = 60.0  # endings that are no further apart are asked about together
+_RECENT_S = 60.0  # jobs that ended this shortly before the query share an accounting query
 
 
 @dataclass(frozen=True, slots=True)
 class QueueView:
-    """What the queue said about one job, when it was asked, and when it had answered."""
+    """What the queue lists of one job. Times are Unix seconds."""
 
     asked_s: float
     answer: tuple[QueueRow, ...] | Unreachable
-    came_s: float
+    answered_s: float
 
 
 @dataclass(slots=True)
 class SharedQueue:
-    """The queue of one user, as all monitors of this host see it.
+    """The queue of one user, shared by all monitors of this host.
 
-    An answer is read once for all jobs that this process follows, and of the others in it nothing is kept.
+    Each answer is parsed once for all jobs that this process follows; rows of other jobs are dropped.
     """
 
     scheduler: Scheduler
     file: SharedAnswer
     clock: Clock
-    _followed: dict[int, int] = field(default_factory=dict, init=False)  # parts of one array share an id
-    _views: dict[int, QueueView] = field(default_factory=dict, init=False)  # of those that are followed
-    _stamp: Stamp | None = field(default=None, init=False)  # of the answer that the views are of
-    _unwritten: StoredAnswer = field(default_factory=StoredAnswer, init=False)  # which the disk refused
+    _follower_counts: dict[int, int] = field(
+        default_factory=dict, init=False
+    )  # tasks of an array share an id
+    _views: dict[int, QueueView] = field(default_factory=dict, init=False)  # by job id
+    _stamp: Stamp | None = field(default=None, init=False)  # of the answer that the views were parsed from
+    _unsaved: StoredAnswer = field(default_factory=StoredAnswer, init=False)  # could not be written to disk
 
     def follow(self, job_id: int) -> None:
-        """Read the next answers for this job too."""
-        self._followed[job_id] = self._followed.get(job_id, 0) + 1
+        """Parse this job from the next answers, too."""
+        self._follower_counts[job_id] = self._follower_counts.get(job_id, 0) + 1
 
     def forget(self, job_id: int) -> None:
-        """Undo one `follow`."""
-        self._followed[job_id] = self._followed.get(job_id, 0) - 1
-        if self._followed[job_id] <= 0:
-            del self._followed[job_id]
+        """Undo one call of `follow`."""
+        self._follower_counts[job_id] = self._follower_counts.get(job_id, 0) - 1
+        if self._follower_counts[job_id] <= 0:
+            del self._follower_counts[job_id]
             self._views.pop(job_id, None)
 
-    def look(self, user: str, job_id: int, max_age_s: float) -> QueueView | None:
-        """Return a view not older than ``max_age_s``; None while another monitor is asking for one.
+    def view(self, user: str, job_id: int, max_age_s: float) -> QueueView | None:
+        """Return a view not older than ``max_age_s`` seconds, or None while another monitor is querying.
 
-        Where the last question had no answer, that stands while the next is asked: a scheduler that hangs
-        must not keep those who wait for their turn from knowing it.
+        During such a query, an answer that says that the scheduler is unreachable is still returned: the
+        query may take long, too.
+
+        Raises:
+            StorageFailed: the lock file cannot be used.
         """
-        view = self._view(job_id)
+        view = self._current_view(job_id)
         if self._is_fresh(view, max_age_s):
             return view
-        with try_lock(self.file.lock_path) as mine:
-            if not mine:
+        with try_lock(self.file.lock_path) as is_acquired:
+            if not is_acquired:
                 return view if isinstance(view.answer, Unreachable) else None
-            view = self._view(job_id)
+            view = self._current_view(job_id)
             if not self._is_fresh(view, max_age_s):
-                self._ask(user)
-                view = self._view(job_id)
+                self._query(user)
+                view = self._current_view(job_id)
         return view
 
-    def ended_lately(self, job_ids: Iterable[int]) -> Iterator[int]:
-        """Yield those of these jobs that the latest answer shows as ended, as a whole, a moment ago."""
-        reply = self._latest()
-        for job_id, rows in self._rows(reply, set(job_ids)).items():
-            last_s = max((row.end_s for row in rows if row.end_s is not None), default=0)
-            if rows and last_s > reply.asked_s - _MOMENT_S and not any(row.state.is_alive for row in rows):
+    def recently_ended(self, job_ids: Iterable[int]) -> Iterator[int]:
+        """Yield those of these jobs that have ended completely, and shortly before the latest answer."""
+        stored = self._latest()
+        for job_id, rows in self._rows(stored, set(job_ids)).items():
+            end_s = max((row.end_s for row in rows if row.end_s is not None), default=0)
+            if rows and end_s > stored.asked_s - _RECENT_S and not any(row.state.is_alive for row in rows):
                 yield job_id
 
     def _is_fresh(self, view: QueueView, max_age_s: float) -> bool:
-        # from its coming on: a scheduler that takes long to answer is not to be asked without a pause
-        return 0 <= self.clock.now() - view.came_s < max_age_s
+        # counted from the answer, so that a slow scheduler is not queried without a pause
+        return 0 <= self.clock.now() - view.answered_s < max_age_s
 
-    def _view(self, job_id: int) -> QueueView:
-        """Return what the answer in the file says of a job; the file is read where it is another one."""
+    def _current_view(self, job_id: int) -> QueueView:
+        """Return the latest view of a job; parse the file only if it has changed."""
         stamp = self.file.stamp()
         if stamp is None or stamp != self._stamp or job_id not in self._views:
-            self._views = self._read(self._latest(), {*self._followed, job_id})
+            self._views = self._parse(self._latest(), {*self._follower_counts, job_id})
             self._stamp = stamp
         return self._views[job_id]
 
     def _latest(self) -> StoredAnswer:
-        return max(self.file.read(), self._unwritten, key=lambda reply: reply.asked_s)
+        return max(self.file.read(), self._unsaved, key=lambda stored: stored.asked_s)
 
-    def _read(self, reply: StoredAnswer, job_ids: set[int]) -> dict[int, QueueView]:
-        came_s = reply.asked_s + reply.took_s
-        if reply.problem:
-            silence = QueueView(reply.asked_s, Unreachable(reply.problem), came_s)
-            return dict.fromkeys(job_ids, silence)
-        rows = self._rows(reply, job_ids)
-        return {job_id: QueueView(reply.asked_s, rows[job_id], came_s) for job_id in job_ids}
+    def _parse(self, stored: StoredAnswer, job_ids: set[int]) -> dict[int, QueueView]:
+        answered_s = stored.asked_s + stored.took_s
+        if stored.problem:
+            view = QueueView(stored.asked_s, Unreachable(stored.problem), answered_s)
+            return dict.fromkeys(job_ids, view)
+        rows = self._rows(stored, job_ids)
+        return {job_id: QueueView(stored.asked_s, rows[job_id], answered_s) for job_id in job_ids}
 
-    def _rows(self, reply: StoredAnswer, job_ids: set[int]) -> dict[int, tuple[QueueRow, ...]]:
-        """Return what an answer lists of each job; nothing where nobody has asked yet, or nobody answered."""
-        rows = self.scheduler.read_queue(reply.text, job_ids) if reply.asked_s and not reply.problem else ()
-        of_job: dict[int, list[QueueRow]] = {job_id: [] for job_id in job_ids}
-        for row in rows:
-            of_job[row.ref.job_id].append(row)
-        return {job_id: tuple(listed) for job_id, listed in of_job.items()}
+    def _rows(self, stored: StoredAnswer, job_ids: set[int]) -> dict[int, tuple[QueueRow, ...]]:
+        """Return the listed rows of each job; no rows if there was no query yet, or no answer."""
+        has_rows = stored.asked_s and not stored.problem
+        rows_of: dict[int, list[QueueRow]] = {job_id: [] for job_id in job_ids}
+        for row in self.scheduler.read_queue(stored.text, job_ids) if has_rows else ():
+            rows_of[row.ref.job_id].append(row)
+        return {job_id: tuple(rows) for job_id, rows in rows_of.items()}
 
-    def _ask(self, user: str) -> None:
+    def _query(self, user: str) -> None:
         asked_s = self.clock.now()
-        reply = stored_answer(self.scheduler.ask_queue(user), asked_s)
-        reply = replace(reply, took_s=max(0.0, self.clock.now() - asked_s))
+        answer = stored_answer(self.scheduler.ask_queue(user), asked_s)
+        answer = replace(answer, took_s=max(0.0, self.clock.now() - asked_s))
         try:
-            self.file.write(reply)
-        except StorageFailed:  # not a question more for that: a full disk is no fault of the scheduler's
-            self._unwritten, self._stamp = reply, None
+            self.file.write(answer)
+        except StorageFailed:  # keep the answer in memory: a full disk must not increase polling
+            self._unsaved, self._stamp = answer, None

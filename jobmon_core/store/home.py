@@ -65,7 +65,7 @@ class Home:
 
     @property
     def handoffs(self) -> Path:
-        """Jobs that are offered to the monitors; see `jobmon_core.store.handoffs`, which makes it."""
+        """Jobs offered to running monitors; created by `jobmon_core.lifecycle.adopt`."""
         return self.monitors / "offers"
 
     @property

@@ -88,6 +88,10 @@ class JobStore:
         # an array task's own id stands in no name: every file is read only where no name fits
         return self._covering(ref, f"*-{ref.job_id}-*.json") or self._covering(ref, "*.json")
 
+    def is_registered(self, ref: JobRef, since_s: float) -> bool:
+        """Whether a job is watched, or was registered after ``since_s`` (Unix seconds)."""
+        return any(not job.closed or job.registered_s > since_s for job in self.find(ref))
+
     def _covering(self, ref: JobRef, pattern: str) -> list[WatchedJob]:
         found = (self._found(path) for path in self.folder.glob(pattern))
         # what can't be read is reported by all(), which every listing goes through

@@ -1,7 +1,8 @@
-"""Places for the monitors of one user on one host: as many lock files as there may be monitors.
+"""The slots for the monitors of one user on one host: as many lock files as monitors may run.
 
-A monitor holds the lock of its place for life, and the kernel frees it however the monitor ends: what is
-counted is always true, even while many submissions count at once. The file says who holds the place.
+A monitor holds the lock of its slot until it ends, and the kernel releases it even after a kill. So the count
+is always right, even while many submissions take slots at once. The file's content says which monitor holds
+the slot.
 """
 
 from __future__ import annotations
@@ -21,41 +22,41 @@ from jobmon_core.system.lock import acquire
 if TYPE_CHECKING:
     from pathlib import Path
 
-_RECORD_BYTES = 512  # always as many, written at once: no reader meets the end of a longer one
+_RECORD_BYTES = 512  # constant and written at once, so that readers never see a mixture of two records
 
 
 @dataclass(frozen=True, slots=True)
 class SlotHolder:
-    """A monitor that holds a place."""
+    """A monitor that holds a slot."""
 
     JSON_KEYS: ClassVar[dict[str, str]] = {"env_fingerprint": "surroundings"}
 
     owner: Owner
-    jobs: int  # how many it follows
-    env_fingerprint: str  # a monitor may take up the jobs of the same surroundings only
+    jobs: int  # number of watched jobs
+    env_fingerprint: str  # the monitor may adopt only jobs submitted in the same environment
 
     @property
     def is_alive(self) -> bool:
-        """Whether it runs, on this host."""
+        """Whether the monitor runs on this host."""
         return self.owner.liveness(0.0, 0.0) is Liveness.ALIVE
 
 
 @dataclass(frozen=True, slots=True)
 class MonitorSlots:
-    """The places on this host; a folder that several hosts share holds those of each."""
+    """The slots of this host, in a folder that several hosts may share."""
 
     folder: Path
 
-    def acquire(self, at_most: int) -> int | None:
-        """Take the first of ``at_most`` places that is free; return its descriptor, None where none is.
+    def acquire(self, max_monitors: int) -> int | None:
+        """Take the first free slot; return its descriptor, or None if all ``max_monitors`` slots are taken.
 
-        The place is kept as long as a process has the descriptor open; an exec keeps it.
+        The slot is held until all copies of the descriptor are closed; it survives an exec and a fork.
 
         Raises:
-            StorageFailed: the file system refused it.
+            StorageFailed: a slot file cannot be locked.
         """
         folder = private_folder(self.folder)
-        for number in range(at_most):
+        for number in range(max_monitors):
             path = folder / f"{self._host}-{number}.slot"
             descriptor = acquire(path)
             if descriptor is None:
@@ -63,16 +64,15 @@ class MonitorSlots:
             holder = _read(path)
             if holder is None or not holder.is_alive:
                 return descriptor
-            os.close(descriptor)  # a file system without locks: what stands in the file has to do
+            os.close(descriptor)  # on a file system without locks only the content counts
         return None
 
     def holders(self) -> list[SlotHolder]:
-        """Return who holds the places and lives, the one with the fewest jobs first."""
+        """Return the living holders of slots, the one with the fewest jobs first."""
         names = (name for name in os.listdir(self.folder) if name.startswith(self._host))  # noqa: PTH208 - plain names
-        found = (_read(self.folder / name) for name in names)
-        return sorted(
-            (holder for holder in found if holder and holder.is_alive), key=lambda holder: holder.jobs
-        )
+        holders = (_read(self.folder / name) for name in names)
+        alive = (holder for holder in holders if holder and holder.is_alive)
+        return sorted(alive, key=lambda holder: holder.jobs)
 
     @property
     def _host(self) -> str:
@@ -80,7 +80,7 @@ class MonitorSlots:
 
 
 def write_slot_holder(descriptor: int, holder: SlotHolder) -> None:
-    """Write into a place who holds it; where the disk refuses, its holder is merely offered nothing."""
+    """Write the holder into a slot. If the disk is full, the monitor is only not offered any jobs."""
     record = json.dumps(to_json(holder)).encode().ljust(_RECORD_BYTES)
     with suppress(OSError):
         os.pwrite(descriptor, record, 0)
@@ -90,4 +90,4 @@ def _read(path: Path) -> SlotHolder | None:
     try:
         return from_json(SlotHolder, json.loads(read_own(path, _RECORD_BYTES)))
     except (OSError, ValueError, RecursionError, DecodeError):
-        return None  # it is free, or just being written: there are others
+        return None  # the slot is free, or its record is being written

@@ -22,7 +22,7 @@ def acquire(path: Path) -> int | None:
     """Take a lock for life without waiting; return its descriptor, None where another process holds it.
 
     It is the kernel's lock that filelock takes, too, so the two keep each other out; a monitor that runs has
-    no room for a library. Like that of `acquire_ownership`, the descriptor survives an exec.
+    no room for a library. The descriptor survives an exec.
 
     Raises:
         StorageFailed: the lock's file can't be made or locked.

@@ -1,4 +1,4 @@
-"""A monitor that took much CPU time hands over to a fresh process; whoever is killed, nothing is lost."""
+"""A monitor that has spent its CPU budget hands over to a fresh process; no kill loses a job."""
 
 from __future__ import annotations
 
@@ -13,45 +13,64 @@ import pytest
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health
 from jobmon_core.lifecycle.process_state import ProcessState
+from jobmon_core.store.monitor_slots import MonitorSlots
 from jobmon_core.system.lock import acquire
 from tests.support.login import PATIENTLY, Login
 from tests.support.processes import kill, python, said
 from tests.support.waiting import eventually
 
-# a monitor that hands over at once; `successor` is what its copy does
+# a monitor that hands over at once; its first argument after the home says what happens in its successor
 OLD = """
 import os, signal, sys
 from pathlib import Path
+from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.system.clock import SystemClock
 from jobmon_core.lifecycle.process_state import ProcessState
-from jobmon_core.lifecycle.handover import hand_over
+from jobmon_core.lifecycle.handover import HandoverFailed, hand_over
 from jobmon_core.store.home import Home
 from jobmon_core.store.monitor_slots import MonitorSlots
-from jobmon_core.store.job_lock import acquire_job
-def dies(state):
-    os.kill(os.getpid(), signal.SIGKILL)
-def dies_when_it_is_named(state):
-    state.write_owner()
-    dies(state)
-def cannot_start(state):
-    os.execv("/no/such/program", ["x"])
-def starts_and_fails(state):
-    os.execv(sys.executable, [sys.executable, "-c", "raise SystemExit('no module')"])
-def is_orphaned(state):
-    os.dup2(2, 1)  # the test sees the end of what the old one says
-    os.kill(os.getppid(), signal.SIGKILL)
-    state.exec_monitor()
-def starts(state):
-    state.exec_monitor()
+from jobmon_core.store.job_lock import acquire_jobs
+_, root, scenario, cpu_budget_s = sys.argv
+old = os.getpid()
+class Scripted(ProcessState):
+    def write_owner(self):
+        if os.getpid() == old:
+            return super().write_owner()
+        if scenario == "dies":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if scenario == "finds a full disk":
+            raise StorageFailed("no space left")
+        if scenario == "fails":
+            raise ZeroDivisionError("division by zero")
+        if scenario in ("is orphaned", "is orphaned on a full disk"):
+            os.dup2(2, 1)  # the test sees the end of the old monitor's output
+            os.kill(old, signal.SIGKILL)
+            while os.getppid() == old:
+                pass
+        if scenario == "is orphaned on a full disk":
+            raise StorageFailed("no space left")
+        super().write_owner()
+        if scenario == "dies as the owner":
+            os.kill(os.getpid(), signal.SIGKILL)
+        if scenario == "gets a request":
+            os.kill(old, signal.SIGUSR1)
 signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
-home = Home(Path(sys.argv[1]))
-locks = {job_id: acquire_job(home.monitors / f"{job_id}.lock") for job_id in ("a", "b")}
-state = ProcessState(home, locks, MonitorSlots(home.slots).acquire(1), 1, float(sys.argv[3]))
+home = Home(Path(root))
+locks = acquire_jobs(home.monitors, ("a", "b"))
+state = Scripted(home, locks, MonitorSlots(home.slots).acquire(1), 1, float(cpu_budget_s))
 state.write_slot()
 os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 print("ready", flush=True)
 sys.stdin.readline()
-print("why:", hand_over(state, globals()[sys.argv[2]]), flush=True)
+try:
+    if hand_over(state):
+        print("handed over", flush=True)
+    else:
+        if scenario == "gets a request":
+            assert signal.sigtimedwait(SystemClock.WAKING, 60)
+        state.exec_monitor()
+except HandoverFailed as error:
+    print("failed:", error, flush=True)
 sys.stdin.readline()
 """
 
@@ -66,24 +85,24 @@ class Old:
     """The monitor that hands over."""
 
     def __init__(self, login: Login, pid: int) -> None:
-        self.login, self.pid, self.why = login, pid, ""
+        self.login, self.pid, self.result = login, pid, ""
 
     @property
-    def has_all(self) -> bool:
+    def owns_all(self) -> bool:
         return self.login.alive() == {"a": self.pid, "b": self.pid}
 
 
 @contextmanager
-def handing_over(login: Login, successor: str = "starts", cpu_s: float = 480.0) -> Iterator[Old]:
-    """Have a monitor of two jobs that has just tried to hand over; the next ones do so after ``cpu_s``."""
-    with python(OLD, str(login.ctx.home.root), successor, str(cpu_s)) as process:
+def handing_over(login: Login, successor: str = "starts", cpu_budget_s: float = 480.0) -> Iterator[Old]:
+    """Have a monitor of two jobs hand over; the later ones do so after ``cpu_budget_s``."""
+    with python(OLD, str(login.ctx.home.root), successor, str(cpu_budget_s)) as process:
         assert process.stdin is not None
         assert said(process) == "ready"
         old = Old(login, process.pid)
-        assert old.has_all
+        assert old.owns_all
         process.stdin.write("go\n")
         process.stdin.flush()
-        old.why = said(process)
+        old.result = said(process)
         yield old
 
 
@@ -96,35 +115,42 @@ def is_locked(login: Login) -> bool:
     return True
 
 
-def test_the_fresh_process_has_everything_before_the_old_one_leaves(login: Login) -> None:
-    with handing_over(login, "starts") as old:
-        assert old.why == "why:"
-        (fresh,) = set(login.alive().values())
-        assert fresh != old.pid
+def test_the_successor_owns_everything_before_the_old_monitor_exits(login: Login) -> None:
+    with handing_over(login) as old:
+        assert old.result == "handed over"
+        (successor,) = set(login.alive().values())
+        assert successor != old.pid
         assert is_locked(login)
-    eventually(lambda: login.monitors() == {fresh})
+        (holder,) = MonitorSlots(login.ctx.home.slots).holders()
+        assert (holder.owner.pid, holder.jobs) == (successor, 2)
+    eventually(lambda: login.monitors() == {successor})
     assert is_locked(login)
-    assert login.alive() == {"a": fresh, "b": fresh}
+    assert login.alive() == {"a": successor, "b": successor}
     assert login.launch("a,b")[0].startswith("AlreadyWatched ")
 
 
-def test_a_request_that_comes_amid_handovers_is_heeded(login: Login) -> None:
-    with handing_over(login, cpu_s=0.0):
-        login.ctx.request_cancel("a")
-        for pid in login.monitors():
-            _wake(pid)
+def test_a_request_that_arrives_during_a_handover_reaches_the_successor(login: Login) -> None:
+    with handing_over(login, "gets a request"):
+        eventually(lambda: login.watches() and login.watches(job_id="b"))
+
+
+def test_a_request_that_arrives_between_handovers_is_heeded(login: Login) -> None:
+    with handing_over(login, cpu_budget_s=0.0):
+        login.ctx.cancel_request("a").create()
+        _wake(login)
     eventually(lambda: login.health("a") is Health.DONE, 60)
     first = login.pid("b")
+    _wake(login)
     eventually(lambda: login.pid("b") != first, 60)
     lock = acquire(login.ctx.home.monitors / "a.lock")
     assert lock is not None
     os.close(lock)
 
 
-def test_a_job_that_is_offered_amid_handovers_is_taken_up(login: Login) -> None:
+def test_a_job_that_is_offered_between_handovers_is_adopted(login: Login) -> None:
     login.configure(monitors={"at_most": 1})
     login.ctx.store.save(WatchedJob("c", 12, 100.0, backend="local", user="me"))
-    with handing_over(login, cpu_s=0.0):
+    with handing_over(login, cpu_budget_s=0.0):
         pass
     assert login.launch("c", PATIENTLY)[0] == "holds c"
     assert login.ctx.owner_record("c").path.exists()
@@ -133,7 +159,7 @@ def test_a_job_that_is_offered_amid_handovers_is_taken_up(login: Login) -> None:
 
 def test_kills_at_any_moment_leave_the_jobs_with_one_monitor_or_free_for_the_next(login: Login) -> None:
     for nth in range(3):
-        with handing_over(login, cpu_s=0.0) as old:
+        with handing_over(login, cpu_budget_s=0.0) as old:
             pass
         eventually(lambda: old.pid not in login.alive().values())
         while alive := login.processes():
@@ -147,32 +173,33 @@ def test_kills_at_any_moment_leave_the_jobs_with_one_monitor_or_free_for_the_nex
 @pytest.mark.parametrize(
     ("successor", "why"),
     [
-        ("dies", "the new process ended without a word"),
-        ("dies_when_it_is_named", "the new process ended without a word"),
-        ("starts_and_fails", "the new process ended without a word"),
-        ("cannot_start", "FileNotFoundError: [Errno 2] No such file or directory"),
+        ("dies", "the new process was killed"),
+        ("dies as the owner", "the new process was killed"),
+        ("finds a full disk", "StorageFailed: no space left"),
+        ("fails", "ZeroDivisionError: division by zero"),
     ],
 )
-def test_where_the_fresh_process_fails_the_old_one_has_everything_back(
+def test_if_the_successor_fails_the_old_monitor_owns_everything_again(
     login: Login, successor: str, why: str
 ) -> None:
     with handing_over(login, successor) as old:
-        assert old.why.startswith(f"why: {why}")
-        assert old.has_all
+        assert old.result == f"failed: {why}"
+        assert old.owns_all
         assert is_locked(login)
     eventually(lambda: login.health() is Health.DEAD)
     assert login.launch("a,b")[0] == "holds a b"
 
 
-def test_where_the_old_one_is_killed_the_fresh_process_goes_on(login: Login) -> None:
-    with handing_over(login, "is_orphaned") as old:
+@pytest.mark.parametrize("successor", ["is orphaned", "is orphaned on a full disk"])
+def test_if_the_old_monitor_is_killed_the_successor_continues(login: Login, successor: str) -> None:
+    with handing_over(login, successor) as old:
         eventually(lambda: set(login.alive()) == {"a", "b"} and old.pid not in login.alive().values())
         eventually(login.watches)
         assert is_locked(login)
 
 
-def test_where_both_are_killed_the_jobs_are_free_for_the_next(login: Login) -> None:
-    with handing_over(login, "starts") as old:
+def test_if_both_are_killed_the_jobs_are_free_for_the_next_monitor(login: Login) -> None:
+    with handing_over(login) as old:
         kill(login.pid())
         kill(old.pid)
         eventually(lambda: login.health() is Health.DEAD)
@@ -180,17 +207,18 @@ def test_where_both_are_killed_the_jobs_are_free_for_the_next(login: Login) -> N
     assert login.health("b") is Health.ALIVE
 
 
-@pytest.mark.parametrize(("limit", "allowance_s"), [("unlimited", 480.0), ("3600", 480.0), ("100", 60.0)])
-def test_a_monitor_may_take_less_cpu_time_than_sites_and_limits_allow(
-    login: Login, limit: str, allowance_s: float
+@pytest.mark.parametrize(("limit", "cpu_budget_s"), [("unlimited", 480.0), ("3600", 480.0), ("100", 60.0)])
+def test_the_cpu_budget_is_less_than_sites_and_limits_allow(
+    login: Login, limit: str, cpu_budget_s: float
 ) -> None:
     assert login.launch("a,b", through=f'ulimit -S -t {limit}; "$@"')[0] == "holds a b"
-    words = Path(f"/proc/{login.pid()}/cmdline").read_bytes().decode().split("\0")
-    process_state = ProcessState.from_argv(words[words.index(str(login.ctx.home.root)) : -1])
-    assert process_state.cpu_budget_s == allowance_s
+    argv = Path(f"/proc/{login.pid()}/cmdline").read_bytes().decode().split("\0")
+    process_state = ProcessState.from_argv(argv[argv.index(str(login.ctx.home.root)) : -1])
+    assert process_state.cpu_budget_s == cpu_budget_s
     assert list(process_state.locks) == ["a", "b"]
 
 
-def _wake(pid: int) -> None:
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGUSR1)
+def _wake(login: Login) -> None:
+    for pid in login.monitors():
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGUSR1)

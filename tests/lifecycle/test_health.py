@@ -17,7 +17,7 @@ from jobmon_core.store.jobs import Unreadable
 from jobmon_core.store.owner import STALE_AFTER_S, Owner
 
 JOB = WatchedJob("slurm-12-x", 12, 100.0)
-OWED = OutboxEntry(Message("m1", Route.ERROR, Tone.FAILURE, "it failed"))
+PENDING = OutboxEntry(Message("m1", Route.ERROR, Tone.FAILURE, "it failed"))
 ELSEWHERE = replace(Owner.this_process(), host="another-login-node")
 REBOOTED = replace(Owner.this_process(), boot_id="another")
 
@@ -40,30 +40,30 @@ def test_a_job_whose_monitor_runs_is_watched(ctx: Context) -> None:
 
 
 @pytest.mark.parametrize("owner", [None, REBOOTED])
-def test_a_job_with_work_left_and_no_monitor_is_an_orphan(ctx: Context, owner: Owner | None) -> None:
+def test_an_unfinished_job_without_a_monitor_is_dead(ctx: Context, owner: Owner | None) -> None:
     assert health(ctx, owner=owner) is Health.DEAD
 
 
-def test_a_monitor_on_another_host_lives_while_it_gives_signs(ctx: Context) -> None:
+def test_a_monitor_on_another_host_is_alive_while_its_heartbeat_is_recent(ctx: Context) -> None:
     assert health(ctx, owner=ELSEWHERE) is Health.REMOTE
     assert health(ctx, owner=ELSEWHERE, silent_s=STALE_AFTER_S + 1) is Health.STALE
 
 
-def test_a_told_job_needs_no_monitor(ctx: Context) -> None:
-    told = replace(JOB, concluded_s=200.0, outbox=(replace(OWED, delivered_s=201.0),))
-    assert health(ctx, told) is Health.DONE
-    assert health(ctx, replace(told, outbox=(replace(OWED, given_up="404"),))) is Health.DONE
+def test_a_job_whose_messages_are_delivered_needs_no_monitor(ctx: Context) -> None:
+    delivered = replace(JOB, concluded_s=200.0, outbox=(replace(PENDING, delivered_s=201.0),))
+    assert health(ctx, delivered) is Health.DONE
+    assert health(ctx, replace(delivered, outbox=(replace(PENDING, given_up="404"),))) is Health.DONE
 
 
-def test_a_job_that_ended_untold_needs_its_monitor(ctx: Context) -> None:
-    assert health(ctx, replace(JOB, concluded_s=200.0, outbox=(OWED,)), REBOOTED) is Health.DEAD
+def test_an_ended_job_with_pending_messages_needs_its_monitor(ctx: Context) -> None:
+    assert health(ctx, replace(JOB, concluded_s=200.0, outbox=(PENDING,)), REBOOTED) is Health.DEAD
 
 
-def test_a_dropped_job_needs_no_monitor_whatever_is_owed(ctx: Context) -> None:
-    assert health(ctx, replace(JOB, unwatched_s=200.0, outbox=(OWED,))) is Health.DONE
+def test_a_cancelled_job_needs_no_monitor_even_with_pending_messages(ctx: Context) -> None:
+    assert health(ctx, replace(JOB, unwatched_s=200.0, outbox=(PENDING,))) is Health.DONE
 
 
-def test_every_job_is_listed_from_old_to_young_and_every_bad_file_before(ctx: Context) -> None:
+def test_unreadable_files_are_listed_first_and_then_all_jobs_oldest_first(ctx: Context) -> None:
     young, old = replace(JOB, id="a", registered_s=300.0), replace(JOB, id="b", registered_s=100.0)
     for job in (young, old):
         ctx.store.save(job)
@@ -73,7 +73,7 @@ def test_every_job_is_listed_from_old_to_young_and_every_bad_file_before(ctx: Co
     assert good == [JobStatus(old, Health.DEAD), JobStatus(young, Health.DEAD)]
 
 
-def test_what_is_known_is_known_without_any_scheduler(ctx: Context) -> None:
+def test_the_status_is_known_without_a_scheduler(ctx: Context) -> None:
     ctx.store.save(replace(JOB, backend="of a later jobmon"))
     (found,) = list_jobs(ctx)
     assert isinstance(found, JobStatus)

@@ -1,4 +1,4 @@
-"""A sentinel on its node: to whom it leaves the job, and when it takes it."""
+"""A sentinel on its node: when it waits for the monitor of its job, and when it takes over."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.clock import FakeClock
 from tests.support.processes import python, said
 
 JOB = WatchedJob("slurm-12-x", 12, 100.0)
-OWED = OutboxEntry(Message("m1", Route.ERROR, Tone.FAILURE, "it failed"))
+PENDING = OutboxEntry(Message("m1", Route.ERROR, Tone.FAILURE, "it failed"))
 LOGIN = replace(Owner.this_process(), host="login1", pid=71)
 _HOLD = """
 import fcntl, sys
@@ -35,12 +35,12 @@ sys.stdin.read()
 
 
 class Node(FakeClock):
-    """A node on which a sentinel runs: its waits pass at once, and something may happen in each."""
+    """A node on which a sentinel runs; each of its waits ends at once, after a call of ``meanwhile``."""
 
     def __init__(self, home: Path, meanwhile: Callable[[], object] = lambda: None) -> None:
         super().__init__()
         self.ctx = Context(Home(home), {}, clock=self)
-        self.said: list[str] = []
+        self.logged: list[str] = []
         self.meanwhile = meanwhile
 
     def wait(self, seconds: float) -> Wake:
@@ -55,60 +55,63 @@ class Node(FakeClock):
     def sentinel(self, job: WatchedJob | None = JOB) -> int | None:
         if job:
             self.ctx.store.save(job)
-        return Sentinel(self.ctx, JOB.id, self.said.append).lock_to_take_over()
+        return Sentinel(self.ctx, JOB.id, self.logged.append).lock_to_take_over()
 
 
 @pytest.mark.parametrize(
     ("job", "words"),
     [
-        (replace(JOB, unwatched_s=200.0), "`jobmon cancel` ended the watch"),
-        (replace(JOB, concluded_s=200.0), "all is told"),
+        (replace(JOB, unwatched_s=200.0), "`jobmon cancel` stopped the monitoring"),
+        (replace(JOB, concluded_s=200.0), "all messages are delivered"),
         (
-            replace(JOB, concluded_s=200.0, outbox=(replace(OWED, given_up="404"),)),
-            "1 messages were given up; `jobmon show 12` says why",
+            replace(JOB, concluded_s=200.0, outbox=(replace(PENDING, given_up="404"),)),
+            "1 messages could not be delivered; `jobmon show 12` says why",
         ),
     ],
 )
-def test_a_job_that_is_done_with_is_left_at_once(tmp_path: Path, job: WatchedJob, words: str) -> None:
+def test_a_sentinel_exits_at_once_if_the_job_is_done(tmp_path: Path, job: WatchedJob, words: str) -> None:
     node = Node(tmp_path)
     assert node.sentinel(job) is None
-    assert node.said == [f"nothing to do: {words}"]
+    assert node.logged == [f"nothing to do: {words}"]
     assert node.waits == []
 
 
-def test_a_monitor_on_a_login_node_is_left_to_it_while_it_gives_signs_and_said_once(tmp_path: Path) -> None:
+def test_a_sentinel_waits_for_a_monitor_with_recent_heartbeats_and_logs_that_once(tmp_path: Path) -> None:
     node = Node(tmp_path)
     node.watched_by(LOGIN)
     node.wakes = [Wake.DUE, Wake.DUE, Wake.TERMINATE]
     assert node.sentinel() is None
-    assert node.said == [
-        "monitor 71 on login1 gave a sign lately: it is left to it, unless it is silent for 900 s",
-        "its time is up, and monitor 71 on login1 has not told all yet: it is left to it",
+    assert node.logged == [
+        "monitor 71 on login1 sent a heartbeat recently; waiting, unless it sends none for 900 s",
+        "terminated (SIGTERM) while monitor 71 on login1 has not finished",
     ]
     assert job_status(node.ctx, JOB).owner == LOGIN
 
 
-def test_the_job_of_a_login_node_that_falls_silent_is_taken_over(tmp_path: Path) -> None:
+def test_a_sentinel_takes_over_from_a_monitor_without_recent_heartbeats(tmp_path: Path) -> None:
     node = Node(tmp_path)
     node.watched_by(LOGIN)
     node.meanwhile = lambda: node.watched_by(LOGIN, STALE_AFTER_S + 1)
     lock = node.sentinel()
     assert lock is not None
-    assert node.said[1] == "monitor 71 on login1 gave no sign for more than 900 s; this sentinel takes over"
+    assert (
+        node.logged[1]
+        == "monitor 71 on login1 has sent no heartbeat for more than 900 s; this sentinel takes over"
+    )
     found = job_status(node.ctx, JOB)
     assert (found.health, found.owner) == (Health.ALIVE, Owner.this_process())
     assert os.get_inheritable(lock)  # or the lock would be lost as the process becomes the monitor
 
 
-def test_what_a_monitor_told_while_the_sentinel_waited_is_not_told_again(tmp_path: Path) -> None:
+def test_a_sentinel_repeats_no_message_that_was_sent_while_it_waited(tmp_path: Path) -> None:
     node = Node(tmp_path)
     node.watched_by(LOGIN)
     node.meanwhile = lambda: node.ctx.store.save(replace(JOB, concluded_s=200.0))
     assert node.sentinel() is None
-    assert node.said[-1] == "nothing to do: all is told"
+    assert node.logged[-1] == "nothing to do: all messages are delivered"
 
 
-def test_a_job_that_another_process_holds_is_left_to_it_until_its_lock_is_free(tmp_path: Path) -> None:
+def test_a_sentinel_waits_until_the_lock_of_the_job_is_free(tmp_path: Path) -> None:
     node = Node(tmp_path)
     with python(_HOLD, str(node.ctx.home.monitors / f"{JOB.id}.lock")) as holder:
         assert said(holder) == "held"
@@ -119,24 +122,24 @@ def test_a_job_that_another_process_holds_is_left_to_it_until_its_lock_is_free(t
 
         node.meanwhile = let_go
         assert node.sentinel() is not None
-    assert node.said == [
-        "left to another one: slurm-12-x is watched already",
-        "its monitor is gone; this sentinel takes over",
+    assert node.logged == [
+        "cannot take over: slurm-12-x is already watched",
+        "its monitor is dead; this sentinel takes over",
     ]
 
 
-def test_a_full_disk_puts_taking_over_off(tmp_path: Path) -> None:
+def test_a_full_disk_delays_the_takeover(tmp_path: Path) -> None:
     node = Node(tmp_path)
     record = node.ctx.owner_record(JOB.id).path
     record.mkdir()  # nothing can be written there
     node.meanwhile = record.rmdir
     assert node.sentinel() is not None
-    assert node.said[0].startswith(f"can't take over: {record} ")
-    assert node.said[1] == "its monitor is gone; this sentinel takes over"
+    assert node.logged[0].startswith(f"cannot take over: {record} ")
+    assert node.logged[1] == "its monitor is dead; this sentinel takes over"
     assert len(node.waits) == 1
 
 
-def test_a_state_that_cannot_be_read_now_is_told_once_and_read_later(tmp_path: Path) -> None:
+def test_an_unreadable_state_is_logged_once_and_read_later(tmp_path: Path) -> None:
     node = Node(tmp_path)
     node.wakes = [Wake.DUE, Wake.DUE]
 
@@ -146,7 +149,7 @@ def test_a_state_that_cannot_be_read_now_is_told_once_and_read_later(tmp_path: P
 
     node.meanwhile = is_back
     assert node.sentinel(None) is None
-    assert "No such file" in node.said[0]
-    assert node.said[0].endswith("; tries again")
-    assert node.said[1:] == ["nothing to do: all is told"]
+    assert "No such file" in node.logged[0]
+    assert node.logged[0].endswith("; trying again")
+    assert node.logged[1:] == ["nothing to do: all messages are delivered"]
     assert len(node.waits) == 2

@@ -1,8 +1,9 @@
-"""A day without Discord: what is owed is told afterwards, the oldest first and no faster than is taken."""
+"""A day without Discord: afterwards all messages arrive, the oldest first and within Discord's limits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,20 +13,15 @@ from jobmon_core.domain.config import Config
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Receipt, Tone
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.new_job import NewJob
-from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.monitor.job_monitor import JobMonitor, MonitorDeps
-from jobmon_core.monitor.outage_notifier import OutageNotifier
+from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.monitor.outbox import Outbox
 from jobmon_core.notify.base import deliver
 from jobmon_core.notify.discord.channel import DiscordChannel
-from jobmon_core.polling.accounting import SharedAccounting
-from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.store.dead_channels import DeadChannels
 from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.outage_notice import OutageNoticeFile
-from jobmon_core.store.shared_answers import SharedAnswer
 from tests.support.clock import FakeClock
+from tests.support.monitor_deps import monitor_deps
 from tests.support.scheduler import FakeScheduler
 from tests.support.strict_discord import AtHome, StrictDiscord
 
@@ -38,15 +34,15 @@ HOOKS = {
 CONFIG = Config(HOOKS[Route.SUCCESS], HOOKS[Route.ERROR])
 
 
-class Forgetful(JobStore):
-    """Saves nothing: nobody is killed here."""
+class DiscardingStore(JobStore):
+    """Saves nothing, since no monitor is killed in these tests."""
 
     def save(self, job: WatchedJob | NewJob) -> None:
         assert job.id
 
 
-class Day:
-    """Jobs that end one after the other, each with four messages for one channel and one for the other."""
+class DayWithoutDiscord:
+    """Jobs that end one after another, each with four messages for one channel and one for the other."""
 
     def __init__(self, folder: Path) -> None:
         self.clock = FakeClock()
@@ -54,7 +50,7 @@ class Day:
         self.discord = StrictDiscord(self.clock, self.began_s + DAY_S)
         self.folder = folder
         self.outbox = Outbox(lambda: CONFIG, self._send, AtHome(), self.clock, DeadChannels(folder))
-        self.outbox.dead.folder.mkdir(exist_ok=True)
+        self.outbox.dead_channels.folder.mkdir(exist_ok=True)
         self.jobs = [self._job(number) for number in range(JOBS)]
 
     def _send(self, config: Config, entry: OutboxEntry) -> Receipt:
@@ -71,76 +67,60 @@ class Day:
         )
         return WatchedJob(f"slurm-{number}", number, ended_s, concluded_s=ended_s, outbox=tuple(entry))
 
-    def pass_by(self) -> None:
-        """Follow every job from its end until it is told; the clock leaps from one due moment to the next."""
+    def run(self) -> None:
+        """Poll every job from its end until it is finished; the clock jumps from one due time to the next."""
         due = {self._job_monitor(job): job.registered_s for job in reversed(self.jobs)}
         while due:
-            job_monitor = min(due, key=lambda each: due[each])
+            job_monitor = min(due, key=lambda monitor: due[monitor])
             self.clock.now_s = max(self.clock.now_s, due.pop(job_monitor))
-            again_s = job_monitor.poll_once()
-            if again_s is not None:
-                due[job_monitor] = again_s
+            due_s = job_monitor.poll_once()
+            if due_s is not None:
+                due[job_monitor] = due_s
 
     def _job_monitor(self, job: WatchedJob) -> JobMonitor:
-        slurm, file = FakeScheduler(), SharedAnswer(self.folder / "any.reply")
-        notices = OutageNoticeFile(self.folder / "any.notice")
-        return JobMonitor(
-            job,
-            MonitorDeps(
-                scheduler=slurm,
-                queue=SharedQueue(slurm, file, self.clock),
-                accounting=SharedAccounting(slurm, file, self.clock),
-                outages=OutageNotifier(
-                    lambda _job: notices, self.clock, Policy(), "login1", lambda _job_id: False
-                ),
-                store=Forgetful(self.folder),
-                clock=self.clock,
-                policy=Policy(),
-                cluster_name=str,
-                diagnose=lambda _job, _keys: {},
-                deliver=self.outbox.deliver,
-                cancel_requested=lambda _job_id: False,
-                log=lambda _event: None,
-            ),
-        )
+        deps = monitor_deps(self.folder, FakeScheduler(), self.clock)
+        store = DiscardingStore(self.folder)
+        return JobMonitor(job, replace(deps, store=store, deliver=self.outbox.deliver))
 
-    def told(self, route: Route) -> Iterator[tuple[str, bool]]:
-        """Yield what arrived on a channel, in order: the message's id, and whether it says it is late."""
+    def arrived(self, route: Route) -> Iterator[tuple[str, bool]]:
+        """Yield the messages that arrived on a channel, in order: the id, and whether it says it is late."""
         for _, payload in self.discord.taken[HOOKS[route].url]:
             embed = payload["embeds"][0]
             yield embed["footer"]["text"].split(" · ")[1], "Told late" in embed.get("description", "")
 
-    def entry(self, route: Route) -> list[str]:
-        """What was to arrive on a channel, oldest first."""
-        entry = (entry.message for job in self.jobs for entry in job.outbox)
-        return [message.id for message in entry if message.route is route]
+    def expected(self, route: Route) -> list[str]:
+        """The ids of the messages for a channel, oldest first."""
+        messages = (entry.message for job in self.jobs for entry in job.outbox)
+        return [message.id for message in messages if message.route is route]
 
 
 @pytest.fixture(scope="module")
-def day(tmp_path_factory: pytest.TempPathFactory) -> Day:
-    day = Day(tmp_path_factory.mktemp("day"))
-    day.pass_by()
+def day(tmp_path_factory: pytest.TempPathFactory) -> DayWithoutDiscord:
+    day = DayWithoutDiscord(tmp_path_factory.mktemp("day"))
+    day.run()
     return day
 
 
 @pytest.mark.parametrize("route", list(Route))
-def test_after_a_day_of_silence_all_arrive_once_and_the_oldest_first(day: Day, route: Route) -> None:
-    assert [message for message, _ in day.told(route)] == day.entry(route)
+def test_after_a_day_without_discord_all_messages_arrive_once_and_the_oldest_first(
+    day: DayWithoutDiscord, route: Route
+) -> None:
+    assert [message for message, _ in day.arrived(route)] == day.expected(route)
 
 
-def test_what_waits_to_be_told_keeps_to_discords_limits(day: Day) -> None:
+def test_waiting_messages_keep_to_discords_limits(day: DayWithoutDiscord) -> None:
     assert day.discord.limited > 0
     assert day.discord.impatient == 0
 
 
 @pytest.mark.parametrize("route", list(Route))
-def test_what_is_told_more_than_an_hour_late_says_so(day: Day, route: Route) -> None:
+def test_a_message_delayed_by_more_than_an_hour_says_so(day: DayWithoutDiscord, route: Route) -> None:
     made_s = {entry.message.id: entry.message.created_s for job in day.jobs for entry in job.outbox}
     sent_s = [at_s for at_s, _ in day.discord.taken[HOOKS[route].url]]
-    late = [late for _, late in day.told(route)]
+    late = [late for _, late in day.arrived(route)]
     old = [
         at_s - made_s[message] >= HOUR_S
-        for at_s, message in zip(sent_s, (message for message, _ in day.told(route)), strict=True)
+        for at_s, message in zip(sent_s, (message for message, _ in day.arrived(route)), strict=True)
     ]
     assert late == old
     assert True in old
@@ -148,11 +128,13 @@ def test_what_is_told_more_than_an_hour_late_says_so(day: Day, route: Route) -> 
 
 
 @pytest.mark.parametrize("route", list(Route))
-def test_a_silent_channel_is_tried_by_one_message_and_not_by_all(day: Day, route: Route) -> None:
+def test_an_unresponsive_channel_is_tried_with_one_message_and_not_with_all(
+    day: DayWithoutDiscord, route: Route
+) -> None:
     every_five_minutes = DAY_S / 300
     assert day.discord.asked[HOOKS[route].url] < every_five_minutes + 120
 
 
-def test_the_last_is_told_within_minutes_of_the_end_of_the_silence(day: Day) -> None:
+def test_the_last_message_arrives_within_minutes_after_discord_is_back(day: DayWithoutDiscord) -> None:
     last_s = max(at_s for taken in day.discord.taken.values() for at_s, _ in taken)
     assert last_s - day.discord.up_from_s < 300 + 2 * 60 * 3

@@ -12,20 +12,15 @@ from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.new_job import NewJob
-from jobmon_core.domain.tracking.policy import Policy
-from jobmon_core.monitor.job_monitor import JobMonitor, MonitorDeps
-from jobmon_core.monitor.outage_notifier import OutageNotifier
-from jobmon_core.polling.accounting import SharedAccounting
-from jobmon_core.polling.queue import SharedQueue
+from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.outage_notice import OutageNoticeFile
-from jobmon_core.store.shared_answers import SharedAnswer
 from tests.support.clock import FakeClock
+from tests.support.monitor_deps import monitor_deps
 from tests.support.play import record, row
 from tests.support.scheduler import FakeScheduler
 
-OWED = OutboxEntry(Message("12/end", Route.ERROR, Tone.FAILURE, "it failed"))
-TOLD = WatchedJob("slurm-12-x", 12, 100.0, user="me", concluded_s=200.0, outbox=(OWED,))
+PENDING = OutboxEntry(Message("12/end", Route.ERROR, Tone.FAILURE, "it failed"))
+ENDED = WatchedJob("slurm-12-x", 12, 100.0, user="me", concluded_s=200.0, outbox=(PENDING,))
 
 
 class FullDisk(JobStore):
@@ -56,34 +51,11 @@ def job_monitor(
     slurm: FakeScheduler | None = None,
     clock: FakeClock | None = None,
 ) -> JobMonitor:
-    slurm, clock, folder = slurm or FakeScheduler(), clock or FakeClock(), store.folder
-    file = SharedAnswer(folder / "any.reply")
-    return JobMonitor(
-        job,
-        MonitorDeps(
-            scheduler=slurm,
-            queue=SharedQueue(slurm, file, clock),
-            accounting=SharedAccounting(slurm, file, clock),
-            outages=OutageNotifier(
-                lambda _job: OutageNoticeFile(folder / "any.notice"),
-                clock,
-                Policy(),
-                "login1",
-                lambda _job_id: False,
-            ),
-            store=store,
-            clock=clock,
-            policy=Policy(),
-            cluster_name=str,
-            diagnose=lambda _job, _keys: {},
-            deliver=deliver,
-            cancel_requested=lambda _job_id: False,
-            log=lambda _event: None,
-        ),
-    )
+    deps = monitor_deps(store.folder, slurm or FakeScheduler(), clock or FakeClock())
+    return JobMonitor(job, replace(deps, store=store, deliver=deliver))
 
 
-def test_a_delivery_that_cannot_be_ticked_off_is_not_made_again(tmp_path: Path) -> None:
+def test_a_delivery_whose_result_cannot_be_saved_is_not_repeated(tmp_path: Path) -> None:
     sent: list[str] = []
 
     def deliver(entry: OutboxEntry, note: Callable[[OutboxEntry], None]) -> OutboxEntry:
@@ -91,17 +63,17 @@ def test_a_delivery_that_cannot_be_ticked_off_is_not_made_again(tmp_path: Path) 
         sent.append(entry.message.id)
         return replace(entry, attempts=1, delivered_s=2.0)
 
-    watch = job_monitor(TOLD, FullDisk(tmp_path), deliver)
+    watch = job_monitor(ENDED, FullDisk(tmp_path), deliver)
     for _ in range(3):
         with pytest.raises(StorageFailed):
             watch.poll_once()
     FullDisk.full = False
     assert watch.poll_once() is None
     assert sent == ["12/end"]
-    assert JobStore(tmp_path).load(TOLD.id).undelivered == 0
+    assert JobStore(tmp_path).load(ENDED.id).undelivered == 0
 
 
-def test_a_quiet_job_is_written_every_five_minutes_and_its_news_at_once(tmp_path: Path) -> None:
+def test_an_unchanged_job_is_saved_every_five_minutes_and_a_change_at_once(tmp_path: Path) -> None:
     slurm, clock, store = FakeScheduler(), FakeClock(), CountingStore(tmp_path)
     slurm.queue = [(row("12", "RUNNING"),)]
     slurm.records = [(record("12", "RUNNING"),)]
@@ -123,6 +95,6 @@ def test_a_quiet_job_is_written_every_five_minutes_and_its_news_at_once(tmp_path
     assert store.load("slurm-12-x").tasks[""].raw_state == "SUSPENDED"
     slurm.queue = [Unreachable("no route to host")]
     assert written_in(1) >= 1
-    silent = store.load("slurm-12-x")
-    assert silent.stale_since_s == clock.now_s
-    assert silent.answered_s == clock.now_s - 31.0  # the last answer, to the second
+    saved = store.load("slurm-12-x")
+    assert saved.stale_since_s == clock.now_s
+    assert saved.answered_s == clock.now_s - 31.0  # the last answer, to the second

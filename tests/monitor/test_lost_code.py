@@ -16,7 +16,7 @@ import jobmon_core
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.store.handoffs import Handoffs
+from jobmon_core.lifecycle.adopt import Handoffs
 from jobmon_core.system.lock import acquire
 from tests.support.fake_discord import FakeDiscord
 from tests.support.login import Login
@@ -24,7 +24,7 @@ from tests.support.processes import python
 from tests.support.waiting import eventually
 
 MARK = "here"
-# a monitor that runs the code of its folder, by a clock that the test can put forward
+# a monitor that runs the copied code, with a clock that the test can put forward
 MONITOR = f"""
 import os, signal, sys, time
 from pathlib import Path
@@ -39,11 +39,12 @@ class Clock(SystemClock):
         return time.time() + (301 if os.path.exists(sys.argv[2]) else 0)
 signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
 home = Home(Path(sys.argv[1]))
-state = ProcessState(home, {{"a": acquire_job(home.monitors / "a.lock")}}, env_fingerprint={MARK!r})
+locks = {{"a": acquire_job(home.monitors / "a.lock")}}
+state = ProcessState(home, locks, max_monitors=1, env_fingerprint={MARK!r})
 ctx = Context(home, os.environ, state, Clock())
 monitor.run(ctx, state, lambda job_id, event: ctx.monitor_log(job_id).write(event))
 """
-OWES = WatchedJob(
+FAILED_JOB = WatchedJob(
     "b",
     13,
     100.0,
@@ -56,21 +57,21 @@ OWES = WatchedJob(
 
 @dataclass(frozen=True, slots=True)
 class Installed:
-    """A jobmon of its own in a folder, and a monitor that runs it."""
+    """A copy of jobmon, and a monitor that runs it."""
 
     login: Login
     process: Popen[str]
 
     def move(self) -> None:
-        """Put its code elsewhere: who starts now finds it, and who runs does not."""
+        """Move the code: a new process finds it, the running monitor does not."""
         (self.login.folder / "lib").rename(self.login.folder / "new")
 
     def wake(self) -> None:
         os.kill(self.process.pid, signal.SIGUSR1)
 
-    def owe(self) -> None:
-        """Have it take up a job that owes a message: for that it needs code that it did not load so far."""
-        self.login.ctx.store.save(OWES)
+    def adopt_failed_job(self) -> None:
+        """Let the monitor adopt a job with a pending message: to send it, it must load further code."""
+        self.login.ctx.store.save(FAILED_JOB)
         Handoffs(self.login.ctx.home.handoffs, MARK).create("b")
         self.wake()
 
@@ -91,34 +92,34 @@ def installed(tmp_path: Path, discord: FakeDiscord, monkeypatch: pytest.MonkeyPa
         code = Path(jobmon_core.__file__).parent
         shutil.copytree(code, tmp_path / "lib" / code.name, ignore=shutil.ignore_patterns("__pycache__"))
         monkeypatch.setenv("PYTHONPATH", f"{tmp_path}/lib:{tmp_path}/new")
-        monkeypatch.setenv("PYTHONSAFEPATH", "1")  # the folder of the tests holds this jobmon, too
+        monkeypatch.setenv("PYTHONSAFEPATH", "1")  # the working folder contains jobmon, too
         with python(MONITOR, str(login.ctx.home.root), str(tmp_path / "later")) as process:
             eventually(login.watches)
             yield Installed(login, process)
 
 
-def test_a_monitor_whose_code_was_moved_begins_anew_where_it_is_and_tells_what_it_owes(
+def test_a_monitor_whose_code_was_moved_restarts_from_the_new_place_and_sends_its_messages(
     installed: Installed, discord: FakeDiscord
 ) -> None:
     login = installed.login
     installed.move()
-    installed.owe()
+    installed.adopt_failed_job()
     eventually(lambda: installed.failed(1))
     (login.folder / "later").touch()
     installed.wake()
-    (told,) = discord.wait_for(1, 60.0, Route.ERROR)
-    assert "it failed" in str(told)
-    assert "starts again: jobmon's own code was moved or replaced" in login.log()
+    (payload,) = discord.wait_for(1, 60.0, Route.ERROR)
+    assert "it failed" in str(payload)
+    assert "restarts, because jobmon's code was moved or replaced" in login.log()
     eventually(lambda: login.watches(2))
     assert login.monitors() == {login.pid()} == {installed.process.pid}
     assert acquire(login.ctx.home.monitors / "a.lock") is None
 
 
-def test_a_monitor_does_not_begin_anew_for_lack_of_code_as_soon_as_it_has_begun(installed: Installed) -> None:
+def test_a_monitor_does_not_restart_for_missing_code_right_after_its_start(installed: Installed) -> None:
     installed.move()
-    installed.owe()
+    installed.adopt_failed_job()
     eventually(lambda: installed.failed(1))
     installed.wake()
     eventually(lambda: installed.failed(2))
-    assert "starts again" not in installed.login.log()
+    assert "restarts" not in installed.login.log()
     assert installed.login.watches()

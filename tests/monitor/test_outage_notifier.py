@@ -1,4 +1,4 @@
-"""Many monitors, one outage: who tells of it, through the shared notice."""
+"""Many monitors, one outage: the shared notice decides which job reports it."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from jobmon_core.store.outage_notice import OutageNoticeFile
 from jobmon_core.store.shared_answers import SharedAnswer
 from jobmon_core.system.lock import try_lock
 from tests.support.clock import FakeClock
+from tests.support.monitor_deps import monitor_deps
 from tests.support.play import row
 from tests.support.scheduler import FakeScheduler
 
@@ -32,7 +33,7 @@ DOWN = Unreachable("squeue: slurm_load_jobs error: Unable to contact slurm contr
 
 
 class Cluster:
-    """A cluster, the hosts that ask it, and monitors on them; each host may be cut off by itself."""
+    """A cluster, hosts that query it, and monitors on them; each host can be cut off from the cluster."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -47,7 +48,7 @@ class Cluster:
         job_id = f"slurm-{number}-x"
         path = self.store.path(job_id)
         job = self.store.load(job_id) if path.exists() else self._submitted(job_id, number)
-        self.watches[job_id] = JobMonitor(job, self._tools(host, store or self.store))
+        self.watches[job_id] = JobMonitor(job, self._deps(host, store or self.store))
         return self.watches[job_id]
 
     def _submitted(self, job_id: str, number: int) -> WatchedJob:
@@ -55,28 +56,24 @@ class Cluster:
         self.store.save(job)
         return job
 
-    def _tools(self, host: str, store: JobStore) -> MonitorDeps:
+    def _deps(self, host: str, store: JobStore) -> MonitorDeps:
         if host not in self.slurm:
             self.slurm[host] = FakeScheduler()
             self.answer(host)
         slurm = self.slurm[host]
-        file = SharedAnswer(self.folder / f"queue-{host}.reply")
-        return MonitorDeps(
-            scheduler=slurm,
-            queue=SharedQueue(slurm, file, self.clock),
-            accounting=SharedAccounting(slurm, SharedAnswer(self.folder / f"sacct-{host}.reply"), self.clock),
-            outages=OutageNotifier(lambda _job: self.notice, self.clock, Policy(), host, self._is_telling),
+        queue_file, accounting_file = (
+            SharedAnswer(self.folder / f"{kind}-{host}.reply") for kind in ("queue", "sacct")
+        )
+        return replace(
+            monitor_deps(self.folder, slurm, self.clock),
+            queue=SharedQueue(slurm, queue_file, self.clock),
+            accounting=SharedAccounting(slurm, accounting_file, self.clock),
+            outages=OutageNotifier(lambda _job: self.notice, self.clock, Policy(), host, self._is_reporting),
             store=store,
-            clock=self.clock,
-            policy=Policy(),
             cluster_name=lambda: "big",
-            diagnose=lambda _job, _keys: {},
-            deliver=lambda entry, _note: replace(entry, delivered_s=self.clock.now()),
-            cancel_requested=lambda _job_id: False,
-            log=lambda _event: None,
         )
 
-    def _is_telling(self, job_id: str) -> bool:
+    def _is_reporting(self, job_id: str) -> bool:
         return job_id in self.watches and self.store.load(job_id).outage_s is not None
 
     def fall_silent(self, *hosts: str) -> None:
@@ -94,14 +91,14 @@ class Cluster:
             for watch in list(self.watches.values()):
                 watch.poll_once()
 
-    def told(self) -> list[Message]:
+    def reported(self) -> list[Message]:
         """Return the outage messages of all jobs, in the order in which they were made."""
         jobs = [job for job in self.store.all() if isinstance(job, WatchedJob)]
         found = [entry.message for job in jobs for entry in job.outbox if "/outage-" in entry.message.id]
         return sorted(found, key=lambda message: message.created_s)
 
     def tones(self) -> list[Tone]:
-        return [message.tone for message in self.told()]
+        return [message.tone for message in self.reported()]
 
 
 @pytest.fixture
@@ -109,7 +106,7 @@ def cluster(tmp_path: Path) -> Cluster:
     return Cluster(tmp_path)
 
 
-def test_forty_jobs_make_one_warning_and_one_all_clear(cluster: Cluster) -> None:
+def test_forty_jobs_report_an_outage_once_and_its_end_once(cluster: Cluster) -> None:
     for number in range(1, 41):
         cluster.watch(number)
     cluster.live(5)
@@ -125,7 +122,7 @@ def test_forty_jobs_make_one_warning_and_one_all_clear(cluster: Cluster) -> None
     }
 
 
-def test_a_second_outage_is_told_of_by_whoever_comes_first(cluster: Cluster) -> None:
+def test_any_job_may_report_a_second_outage(cluster: Cluster) -> None:
     for number in (1, 2, 3):
         cluster.watch(number)
     for _ in range(2):
@@ -137,7 +134,7 @@ def test_a_second_outage_is_told_of_by_whoever_comes_first(cluster: Cluster) -> 
     assert cluster.tones() == [Tone.ATTENTION, Tone.RESOLVED] * 2
 
 
-def test_hosts_that_share_a_home_tell_of_an_outage_once(cluster: Cluster) -> None:
+def test_hosts_that_share_a_home_report_an_outage_once(cluster: Cluster) -> None:
     for number in range(1, 9):
         cluster.watch(number, f"login{number % 4}")
     cluster.live(5)
@@ -150,7 +147,7 @@ def test_hosts_that_share_a_home_tell_of_an_outage_once(cluster: Cluster) -> Non
     assert Counter(cluster.tones()) == {Tone.ATTENTION: 1, Tone.RESOLVED: 1}
 
 
-def test_a_host_that_stays_cut_off_warns_in_its_own_name_after_a_while(cluster: Cluster) -> None:
+def test_a_host_that_stays_cut_off_reports_that_itself_after_a_while(cluster: Cluster) -> None:
     cluster.watch(1, "login1")
     cluster.watch(2, "login2")
     cluster.live(5)
@@ -160,12 +157,12 @@ def test_a_host_that_stays_cut_off_warns_in_its_own_name_after_a_while(cluster: 
     cluster.live(40)
     assert cluster.tones() == [Tone.ATTENTION, Tone.RESOLVED, Tone.ATTENTION]
     hosts = [
-        fact.value for message in cluster.told() for fact in message.fields if fact.name == "Queried from"
+        fact.value for message in cluster.reported() for fact in message.fields if fact.name == "Queried from"
     ]
     assert hosts == ["login1", "login1", "login2"]
 
 
-def test_a_teller_that_was_killed_gives_the_all_clear_when_it_is_back(cluster: Cluster) -> None:
+def test_a_reporter_that_was_killed_reports_the_recovery_after_its_restart(cluster: Cluster) -> None:
     cluster.watch(1)
     cluster.live(5)
     cluster.fall_silent()
@@ -178,7 +175,9 @@ def test_a_teller_that_was_killed_gives_the_all_clear_when_it_is_back(cluster: C
     assert cluster.tones() == [Tone.ATTENTION, Tone.RESOLVED]
 
 
-def test_a_teller_that_is_watched_no_more_is_succeeded_and_then_says_nothing(cluster: Cluster) -> None:
+def test_a_reporter_that_is_not_watched_any_more_is_replaced_and_reports_nothing_more(
+    cluster: Cluster,
+) -> None:
     cluster.watch(1)
     cluster.live(5)
     cluster.watch(2)
@@ -200,10 +199,10 @@ class CutOff(JobStore):
     def save(self, job: WatchedJob | NewJob) -> None:
         super().save(job)
         if isinstance(job, WatchedJob) and job.undelivered:
-            raise StorageFailed("this monitor is gone")
+            raise StorageFailed("this monitor was killed")
 
 
-def test_a_crash_between_the_warning_and_the_notice_costs_at_most_a_repeat(cluster: Cluster) -> None:
+def test_a_crash_between_the_outage_message_and_the_notice_costs_at_most_a_repeat(cluster: Cluster) -> None:
     dying = cluster.watch(1, store=CutOff(cluster.folder))
     cluster.live(5)
     cluster.fall_silent()
@@ -224,7 +223,7 @@ def test_a_crash_between_the_warning_and_the_notice_costs_at_most_a_repeat(clust
     assert Counter(cluster.tones()) == {Tone.ATTENTION: 2, Tone.RESOLVED: 1}
 
 
-def test_a_crash_between_the_all_clear_and_the_notice_leaves_the_next_outage_to_be_told(
+def test_a_crash_between_the_recovery_message_and_the_notice_does_not_hide_the_next_outage(
     cluster: Cluster,
 ) -> None:
     for number in (1, 2):
@@ -241,7 +240,7 @@ def test_a_crash_between_the_all_clear_and_the_notice_leaves_the_next_outage_to_
     assert cluster.tones() == [Tone.ATTENTION, Tone.RESOLVED, Tone.ATTENTION]
 
 
-def test_while_another_monitor_has_the_turn_nothing_is_told_and_nothing_lost(cluster: Cluster) -> None:
+def test_while_another_monitor_holds_the_lock_nothing_is_reported_and_nothing_lost(cluster: Cluster) -> None:
     cluster.watch(1)
     cluster.live(5)
     cluster.fall_silent()
@@ -258,7 +257,7 @@ def test_while_another_monitor_has_the_turn_nothing_is_told_and_nothing_lost(clu
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"teller": 5}', b"\xff\x00", b'{"over_s": "soon"}'])
-def test_a_damaged_notice_is_none(cluster: Cluster, content: bytes) -> None:
+def test_a_damaged_notice_counts_as_missing(cluster: Cluster, content: bytes) -> None:
     cluster.notice.path.write_bytes(content)
     assert cluster.notice.read() == OutageNotice()
     cluster.watch(1)
@@ -268,7 +267,7 @@ def test_a_damaged_notice_is_none(cluster: Cluster, content: bytes) -> None:
     assert cluster.tones() == [Tone.ATTENTION]
 
 
-def test_a_notice_that_cannot_be_written_leaves_the_warning_owed(cluster: Cluster) -> None:
+def test_if_the_notice_cannot_be_written_the_outage_message_stays_pending(cluster: Cluster) -> None:
     cluster.watch(1)
     cluster.live(5)
     cluster.fall_silent()
@@ -287,7 +286,7 @@ def test_clusters_do_not_share_a_notice(tmp_path: Path) -> None:
     assert len(files) == 3
 
 
-def test_what_is_owed_of_an_outage_keeps_the_monitor() -> None:
+def test_a_monitor_runs_until_its_outage_messages_are_delivered() -> None:
     job = WatchedJob("slurm-1-x", 1, 1.0, concluded_s=2.0)
     assert job.finished
     assert not replace(job, outage_s=1.0).finished

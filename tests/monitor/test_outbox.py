@@ -35,12 +35,12 @@ def killed(_config: Config, _entries: OutboxEntry) -> Receipt:
 
 @pytest.fixture(autouse=True)
 def _marks(tmp_path: Path) -> None:
-    Office.dead = DeadChannels(tmp_path / "marks")
-    Office.dead.folder.mkdir()
+    OutboxFixture.dead = DeadChannels(tmp_path / "marks")
+    OutboxFixture.dead.folder.mkdir()
 
 
-class Office:
-    """An outbox with its surroundings: what it noted, and the configuration it finds."""
+class OutboxFixture:
+    """An outbox with its configuration, and the attempts that it saved."""
 
     dead: DeadChannels
 
@@ -59,27 +59,27 @@ class Office:
         return self.outbox.deliver(entry, self.noted.append)
 
 
-def test_a_message_that_arrived_is_ticked_off() -> None:
-    office = Office()
-    entry = office.deliver()
-    assert entry.delivered_s == office.clock.now()
+def test_a_delivered_message_is_marked_as_delivered() -> None:
+    fixture = OutboxFixture()
+    entry = fixture.deliver()
+    assert entry.delivered_s == fixture.clock.now()
     assert (entry.attempts, entry.attempt_since_s, entry.maybe_delivered) == (1, None, False)
 
 
-def test_an_attempt_is_noted_before_it_is_made(tmp_path: Path) -> None:
+def test_an_attempt_is_saved_before_it_is_made(tmp_path: Path) -> None:
     def send(_config: Config, entry: OutboxEntry) -> Receipt:
         assert entry.attempt_since_s is not None
         return Receipt(DeliveryOutcome.DELIVERED, (tmp_path / "noted").read_text(encoding="ascii"))
 
-    office = Office(send)
+    fixture = OutboxFixture(send)
 
     def note(entry: OutboxEntry) -> None:
         (tmp_path / "noted").write_text(str(entry.attempt_since_s), encoding="ascii")
 
-    assert office.outbox.deliver(OWED, note).delivered_s is not None
+    assert fixture.outbox.deliver(OWED, note).delivered_s is not None
 
 
-def test_an_attempt_that_cannot_be_noted_is_not_made(tmp_path: Path) -> None:
+def test_an_attempt_that_cannot_be_saved_is_not_made(tmp_path: Path) -> None:
     def send(_config: Config, _entries: OutboxEntry) -> Receipt:
         (tmp_path / "sent").touch()
         return Receipt(DeliveryOutcome.DELIVERED)
@@ -88,75 +88,75 @@ def test_an_attempt_that_cannot_be_noted_is_not_made(tmp_path: Path) -> None:
         raise StorageFailed("the disk is full")
 
     with pytest.raises(StorageFailed):
-        Office(send).outbox.deliver(OWED, note)
+        OutboxFixture(send).outbox.deliver(OWED, note)
     assert not (tmp_path / "sent").exists()
 
 
-def test_the_configuration_is_read_anew_for_every_attempt() -> None:
+def test_every_attempt_reads_the_configuration_again() -> None:
     def send(config: Config, _entries: OutboxEntry) -> Receipt:
         return Receipt(DeliveryOutcome.CHANNEL_DEAD, str(config.webhook(Route.ERROR)))
 
-    office = Office(send)
-    assert office.deliver().given_up == str(HOOK)
-    office.config = Config(error_webhook=OTHER)
-    assert office.deliver().given_up == str(OTHER)
+    fixture = OutboxFixture(send)
+    assert fixture.deliver().given_up == str(HOOK)
+    fixture.config = Config(error_webhook=OTHER)
+    assert fixture.deliver().given_up == str(OTHER)
 
 
 def test_a_message_without_a_webhook_is_kept_with_advice() -> None:
-    office = Office()
-    office.config = Config(success_webhook=HOOK)
-    entry = office.deliver()
+    fixture = OutboxFixture()
+    fixture.config = Config(success_webhook=HOOK)
+    entry = fixture.deliver()
     assert "no error webhook is configured" in entry.given_up
     assert "jobmon init" in entry.given_up
-    assert not office.noted
+    assert not fixture.noted
 
 
-def test_a_message_that_met_a_faulty_configuration_can_be_taken_up_again() -> None:
-    office = Office()
-    office.config = ConfigInvalid("config.json", ["poll.running_s: 1 is less than the floor of 5"])
-    young = replace(OWED.message, created_s=int(office.clock.now()))
-    first = replace(OWED, message=young, attempts=3, channel=Office().deliver().channel)
-    entry = office.deliver(first)
+def test_a_message_given_up_for_an_invalid_configuration_can_be_reopened() -> None:
+    fixture = OutboxFixture()
+    fixture.config = ConfigInvalid("config.json", ["poll.running_s: 1 is less than the floor of 5"])
+    young = replace(OWED.message, created_s=int(fixture.clock.now()))
+    first = replace(OWED, message=young, attempts=3, channel=OutboxFixture().deliver().channel)
+    entry = fixture.deliver(first)
     assert entry.is_open
-    assert entry.next_try_s > office.clock.now()
-    office.clock.wait(entry.message.created_s + 100_000)
-    entry = office.deliver(first)
+    assert entry.next_try_s > fixture.clock.now()
+    fixture.clock.wait(entry.message.created_s + 100_000)
+    entry = fixture.deliver(first)
     assert "poll.running_s" in entry.given_up
     assert "jobmon recover" in entry.given_up
-    assert reopen(entry, CONFIG, Office.dead).is_open
+    assert reopen(entry, CONFIG, OutboxFixture.dead).is_open
 
 
-def test_a_child_that_was_killed_may_have_delivered() -> None:
-    office = Office(killed)
-    entry = office.deliver()
+def test_a_killed_child_process_may_have_delivered() -> None:
+    fixture = OutboxFixture(killed)
+    entry = fixture.deliver()
     assert entry.is_open
     assert entry.maybe_delivered
-    assert entry.next_try_s > office.clock.now()
+    assert entry.next_try_s > fixture.clock.now()
 
 
-def test_a_fault_of_ours_while_sending_loses_nothing() -> None:
+def test_an_internal_error_while_sending_loses_no_message() -> None:
     def send(_config: Config, _entries: OutboxEntry) -> Receipt:
         raise ZeroDivisionError
 
-    assert Office(send).deliver().is_open
+    assert OutboxFixture(send).deliver().is_open
 
 
-def test_an_attempt_that_was_cut_off_makes_the_next_a_possible_repeat() -> None:
-    office = Office()
-    office.deliver(replace(OWED, attempts=1, attempt_since_s=5.0))
-    (noted,) = office.noted
+def test_an_interrupted_attempt_makes_the_next_a_possible_repeat() -> None:
+    fixture = OutboxFixture()
+    fixture.deliver(replace(OWED, attempts=1, attempt_since_s=5.0))
+    (noted,) = fixture.noted
     assert noted.maybe_delivered
     assert noted.attempts == 2
 
 
-def test_a_message_that_has_to_wait_stays_owed_and_names_its_channel() -> None:
+def test_a_postponed_message_stays_pending_and_names_its_channel() -> None:
     def send(_config: Config, _entries: OutboxEntry) -> Receipt:
         return Receipt(DeliveryOutcome.TRY_AGAIN, "429", retry_after_s=7.5)
 
-    office = Office(send)
-    entry = office.deliver()
+    fixture = OutboxFixture(send)
+    entry = fixture.deliver()
     assert entry.is_open
-    assert entry.next_try_s == office.clock.now() + 7.5
+    assert entry.next_try_s == fixture.clock.now() + 7.5
     assert str(HOOK) in entry.channel
     assert HOOK.token not in entry.channel
 
@@ -167,14 +167,12 @@ def refused(_config: Config, _entries: OutboxEntry) -> Receipt:
 
 @pytest.fixture
 def given_up() -> OutboxEntry:
-    return Office(refused).deliver(replace(OWED, attempts=3, plain=True, next_try_s=99.0))
+    return OutboxFixture(refused).deliver(replace(OWED, attempts=3, plain=True, next_try_s=99.0))
 
 
 @pytest.mark.parametrize("webhook", [OTHER, replace(HOOK, token="mended"), replace(HOOK, thread_id="7")])
-def test_a_message_is_taken_up_again_when_its_channel_is_another_one(
-    given_up: OutboxEntry, webhook: Webhook
-) -> None:
-    entry = reopen(given_up, Config(error_webhook=webhook), Office.dead)
+def test_a_message_is_reopened_when_its_channel_has_changed(given_up: OutboxEntry, webhook: Webhook) -> None:
+    entry = reopen(given_up, Config(error_webhook=webhook), OutboxFixture.dead)
     assert entry.is_open
     assert (entry.attempts, entry.plain, entry.next_try_s) == (0, False, 0.0)
 
@@ -183,56 +181,56 @@ def test_a_message_is_taken_up_again_when_its_channel_is_another_one(
 def test_a_message_stays_given_up_while_its_channel_is_the_same_or_none(
     given_up: OutboxEntry, config: Config
 ) -> None:
-    assert reopen(given_up, config, Office.dead) == given_up
+    assert reopen(given_up, config, OutboxFixture.dead) == given_up
 
 
 @pytest.mark.parametrize("entry", [OWED, replace(OWED, delivered_s=1.0)])
-def test_what_was_not_given_up_is_left_alone(entry: OutboxEntry) -> None:
-    assert reopen(entry, Config(error_webhook=OTHER), Office.dead) == entry
+def test_a_message_that_was_not_given_up_is_not_reopened(entry: OutboxEntry) -> None:
+    assert reopen(entry, Config(error_webhook=OTHER), OutboxFixture.dead) == entry
 
 
 def test_a_dead_channel_is_not_called_again() -> None:
-    Office(refused).deliver()
-    calls = Office()
+    OutboxFixture(refused).deliver()
+    calls = OutboxFixture()
     entry = calls.deliver(replace(OWED, message=replace(OWED.message, id="m2")))
     assert entry.given_up == "404"
     assert not calls.noted
 
 
-def test_a_message_is_taken_up_again_when_its_channel_was_found_alive(given_up: OutboxEntry) -> None:
-    Office.dead.clear(given_up.channel)
-    assert reopen(given_up, CONFIG, Office.dead).is_open
+def test_a_message_is_reopened_when_its_channel_works_again(given_up: OutboxEntry) -> None:
+    OutboxFixture.dead.clear(given_up.channel)
+    assert reopen(given_up, CONFIG, OutboxFixture.dead).is_open
 
 
-def test_a_message_whose_answers_are_all_lost_is_repeated_ever_more_rarely_and_not_for_ever() -> None:
-    office = Office(killed)
+def test_a_message_whose_responses_are_all_lost_is_repeated_with_growing_delays_and_then_given_up() -> None:
+    fixture = OutboxFixture(killed)
     entry, waits = OWED, []
     while entry.is_open:
-        entry = office.deliver(entry)
-        waits.append(entry.next_try_s - office.clock.now())
+        entry = fixture.deliver(entry)
+        waits.append(entry.next_try_s - fixture.clock.now())
     assert len(waits) == 6
     assert waits[:-1] == sorted(waits[:-1])
     assert "probably arrived" in entry.given_up
 
 
-def test_an_attempt_that_was_cut_off_just_now_may_still_arrive_and_is_waited_for() -> None:
-    office = Office()
-    cut_off = replace(OWED, attempts=1, attempt_since_s=office.clock.now() - 1)
-    waiting = office.deliver(cut_off)
-    assert waiting == replace(cut_off, next_try_s=office.clock.now() + 9)
-    assert not office.noted
-    office.clock.wait(9)
-    assert office.deliver(waiting).delivered_s
-    assert office.noted[0].maybe_delivered
+def test_a_message_waits_while_an_interrupted_attempt_may_still_arrive() -> None:
+    fixture = OutboxFixture()
+    cut_off = replace(OWED, attempts=1, attempt_since_s=fixture.clock.now() - 1)
+    waiting = fixture.deliver(cut_off)
+    assert waiting == replace(cut_off, next_try_s=fixture.clock.now() + 9)
+    assert not fixture.noted
+    fixture.clock.wait(9)
+    assert fixture.deliver(waiting).delivered_s
+    assert fixture.noted[0].maybe_delivered
 
 
 def limited(_config: Config, _entries: OutboxEntry) -> Receipt:
     return Receipt(DeliveryOutcome.TRY_AGAIN, "429", retry_after_s=40.0, for_all=True)
 
 
-def test_what_refuses_one_is_not_asked_by_the_others_meanwhile() -> None:
-    office, other = Office(limited), Office()
-    office.deliver()
+def test_after_a_refusal_the_other_messages_wait() -> None:
+    fixture, other = OutboxFixture(limited), OutboxFixture()
+    fixture.deliver()
     younger = replace(OWED, message=replace(OWED.message, id="m2", created_s=5))
     waiting = other.deliver(younger)
     assert waiting.next_try_s > other.clock.now() + 40
@@ -240,21 +238,21 @@ def test_what_refuses_one_is_not_asked_by_the_others_meanwhile() -> None:
     assert not other.noted
 
 
-def test_after_a_refusal_the_oldest_goes_first() -> None:
-    first, second = Office(limited), Office()
+def test_after_a_refusal_the_oldest_message_is_tried_first() -> None:
+    first, second = OutboxFixture(limited), OutboxFixture()
     older = first.deliver()
     younger = second.deliver(replace(OWED, message=replace(OWED.message, id="m2", created_s=5)))
     second.clock.now_s = older.next_try_s
     assert second.deliver(younger).is_open
-    back = Office()
+    back = OutboxFixture()
     back.clock.now_s = older.next_try_s
     assert back.deliver(older).delivered_s
     assert second.deliver(younger).delivered_s
 
 
 def test_the_other_channel_is_not_held_up() -> None:
-    Office(limited).deliver()
-    office = Office()
-    office.config = Config(success_webhook=OTHER)
+    OutboxFixture(limited).deliver()
+    fixture = OutboxFixture()
+    fixture.config = Config(success_webhook=OTHER)
     success = replace(OWED.message, id="m2", route=Route.SUCCESS)
-    assert office.deliver(replace(OWED, message=success)).delivered_s
+    assert fixture.deliver(replace(OWED, message=success)).delivered_s

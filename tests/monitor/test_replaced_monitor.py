@@ -1,4 +1,4 @@
-"""A monitor that was silent for long, and whose job somebody else took up meanwhile."""
+"""A monitor without heartbeats for long, whose job another monitor took over meanwhile."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ def login(tmp_path: Path) -> Iterator[Login]:
 
 
 def wake(pid: int) -> None:
-    """Have it look at everything now, and give a sign of life."""
+    """Make a monitor write heartbeats and poll all jobs now."""
     os.kill(pid, signal.SIGUSR1)
 
 
-def test_one_whose_successor_finished_the_job_tells_nothing_more_of_it(login: Login) -> None:
+def test_a_monitor_whose_successor_finished_the_job_reports_nothing_more(login: Login) -> None:
     pid = login.pid()
 
     def has_left_it() -> bool:
         if "done" in login.log("a"):
             return True
-        # again and again: a monitor in the middle of a round writes down what it knew before
+        # repeatedly, since a monitor in the middle of a poll may save its old state
         login.ctx.store.save(replace(login.ctx.store.load("a"), concluded_s=200.0))
         login.ctx.owner_record("a").path.unlink(missing_ok=True)
         wake(pid)
@@ -45,7 +45,7 @@ def test_one_whose_successor_finished_the_job_tells_nothing_more_of_it(login: Lo
     assert login.alive() == {"b": pid}
 
 
-def test_one_whose_record_was_removed_names_itself_again_and_goes_on(login: Login) -> None:
+def test_a_monitor_whose_owner_record_was_removed_restores_it_and_continues(login: Login) -> None:
     pid = login.pid()
     login.ctx.owner_record("a").path.unlink()
     wake(pid)
@@ -53,12 +53,12 @@ def test_one_whose_record_was_removed_names_itself_again_and_goes_on(login: Logi
     assert login.alive() == {"a": pid, "b": pid}
 
 
-def test_one_that_was_replaced_leaves_that_job_and_keeps_the_others(login: Login) -> None:
+def test_a_monitor_that_was_replaced_stops_watching_that_job_and_keeps_the_others(login: Login) -> None:
     pid = login.pid()
     other = replace(Owner.this_process(), host="another-login-node")
     login.ctx.owner_record("a").write(other)
     wake(pid)
-    eventually(lambda: "left alone from now on" in login.log("a"))
+    eventually(lambda: "stopped watching this job" in login.log("a"))
     assert login.pid("b") == pid
     found = login.ctx.owner_record("a").read()
     assert found is not None

@@ -18,23 +18,23 @@ from jobmon_core.monitor.settings import SettingsReader
 from jobmon_core.system.worker import Worker
 
 ADDRESS = HeartbeatUrl.parse("https://hc.example.org/s3cret")
-FOUND = Config(policy=Policy(running_s=7.0), heartbeat=ADDRESS)
+CONFIG = Config(policy=Policy(running_s=7.0), heartbeat=ADDRESS)
 
 
-class Desk:
-    """A configuration file, and who has read it: each reading is a line of another file."""
+class ConfigFile:
+    """A configuration file; another file lists the PIDs of the processes that read it."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "config.json"
         self.path.write_text("{}", encoding="ascii")
         self.readers = folder / "readers"
-        self.found: Callable[[], Config] = lambda: FOUND
+        self.load: Callable[[], Config] = lambda: CONFIG
         self.reader = SettingsReader(self.path, self._read, Worker())
 
     def _read(self) -> Config:
         with self.readers.open("a") as file:
             file.write(f"{os.getpid()}\n")
-        return self.found()
+        return self.load()
 
     @property
     def reads(self) -> list[int]:
@@ -42,60 +42,60 @@ class Desk:
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+def config_file(tmp_path: Path) -> ConfigFile:
+    return ConfigFile(tmp_path)
 
 
-def faulty() -> Config:
-    raise ConfigInvalid("config.json", ["it is no JSON", "backend: unknown"])
+def invalid() -> Config:
+    raise ConfigInvalid("config.json", ["not valid JSON", "backend: unknown"])
 
 
-def test_it_is_read_by_another_process(session: Desk) -> None:
-    settings = session.reader.settings()
-    assert (settings.policy, settings.heartbeat) == (FOUND.policy, ADDRESS)
-    assert os.getpid() not in session.reads
+def test_the_settings_are_read_by_another_process(config_file: ConfigFile) -> None:
+    settings = config_file.reader.settings()
+    assert (settings.policy, settings.heartbeat) == (CONFIG.policy, ADDRESS)
+    assert os.getpid() not in config_file.reads
 
 
-def test_it_is_read_again_only_where_the_file_changed(session: Desk) -> None:
+def test_the_settings_are_read_again_only_after_a_change(config_file: ConfigFile) -> None:
     for _ in range(3):
-        session.reader.settings()
-    assert len(session.reads) == 1
-    session.path.write_text('{"backend": "slurm"}', encoding="ascii")
-    session.found = Config
-    assert session.reader.settings().policy == Policy()
-    assert len(session.reads) == 2
+        config_file.reader.settings()
+    assert len(config_file.reads) == 1
+    config_file.path.write_text('{"backend": "slurm"}', encoding="ascii")
+    config_file.load = Config
+    assert config_file.reader.settings().policy == Policy()
+    assert len(config_file.reads) == 2
 
 
-def test_without_a_file_it_is_read_once(session: Desk) -> None:
-    session.path.unlink()
+def test_without_a_file_the_settings_are_read_once(config_file: ConfigFile) -> None:
+    config_file.path.unlink()
     for _ in range(3):
-        session.reader.settings()
-    assert len(session.reads) == 1
+        config_file.reader.settings()
+    assert len(config_file.reads) == 1
 
 
-def test_every_fault_is_told_and_a_mended_one_counts_at_once(session: Desk) -> None:
-    session.found = faulty
+def test_every_fault_is_reported_and_a_correction_takes_effect_at_once(config_file: ConfigFile) -> None:
+    config_file.load = invalid
     for _ in range(2):
         with pytest.raises(ConfigInvalid) as caught:
-            session.reader.settings()
-        assert list(caught.value.faults) == ["it is no JSON", "backend: unknown"]
-    session.found = lambda: FOUND  # a file that the configuration names, which no stamp tells of
-    assert session.reader.settings().policy == FOUND.policy
+            config_file.reader.settings()
+        assert list(caught.value.faults) == ["not valid JSON", "backend: unknown"]
+    config_file.load = lambda: CONFIG  # as after a change to a file that the configuration refers to
+    assert config_file.reader.settings().policy == CONFIG.policy
 
 
-def test_where_no_process_can_be_made_it_is_read_all_the_same(session: Desk) -> None:
-    def broken() -> Config:
-        if os.getpid() != here:
+def test_the_settings_are_read_even_if_no_process_can_be_started(config_file: ConfigFile) -> None:
+    def fails_in_children() -> Config:
+        if os.getpid() != pid:
             os._exit(1)
-        return FOUND
+        return CONFIG
 
-    here = os.getpid()
-    session.found = broken
-    assert session.reader.settings().policy == FOUND.policy
-    assert session.reads[-1] == here
+    pid = os.getpid()
+    config_file.load = fails_in_children
+    assert config_file.reader.settings().policy == CONFIG.policy
+    assert config_file.reads[-1] == pid
 
 
-def test_an_idle_monitor_carries_nothing_that_only_rare_moments_need() -> None:
+def test_an_idle_monitor_has_not_loaded_rarely_needed_modules() -> None:
     code = "import sys, jobmon_core.monitor.main; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     rare = {

@@ -1,4 +1,4 @@
-"""An end that is proved, and an accounting that never answers: nobody waits for it beyond its grace."""
+"""Jobs whose end is known while accounting does not respond: messages wait for the grace period only."""
 
 from __future__ import annotations
 
@@ -10,15 +10,11 @@ from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.slurm.rows import NO_HURRY_S, Disabled, RawAnswer, Unreachable
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.policy import Policy
-from jobmon_core.monitor.job_monitor import JobMonitor, MonitorDeps
-from jobmon_core.monitor.outage_notifier import OutageNotifier
-from jobmon_core.polling.accounting import SharedAccounting
-from jobmon_core.polling.queue import SharedQueue
-from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.outage_notice import OutageNoticeFile
+from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.store.shared_answers import SharedAnswer, StoredAnswer
 from jobmon_core.system.lock import try_lock
 from tests.support.clock import FakeClock
+from tests.support.monitor_deps import monitor_deps
 from tests.support.play import record, row, sacct_row
 from tests.support.scheduler import FakeScheduler
 
@@ -46,56 +42,39 @@ class Hanging(FakeScheduler):
         return super().ask_accounting(job_ids, within_s)
 
 
-def job_monitor(folder: Path, slurm: FakeScheduler, clock: FakeClock, told_at_s: list[float]) -> JobMonitor:
+def job_monitor(
+    folder: Path, slurm: FakeScheduler, clock: FakeClock, reported_at_s: list[float]
+) -> JobMonitor:
     def deliver(entry: OutboxEntry, _note: Callable[[OutboxEntry], None]) -> OutboxEntry:
-        told_at_s.append(clock.now())
+        reported_at_s.append(clock.now())
         return replace(entry, delivered_s=clock.now())
 
-    tools = MonitorDeps(
-        scheduler=slurm,
-        queue=SharedQueue(slurm, SharedAnswer(folder / "queue.reply"), clock),
-        accounting=SharedAccounting(slurm, SharedAnswer(folder / "accounting.reply"), clock),
-        outages=OutageNotifier(
-            lambda _job: OutageNoticeFile(folder / "any.notice"),
-            clock,
-            POLICY,
-            "login1",
-            lambda _job_id: False,
-        ),
-        store=JobStore(folder),
-        clock=clock,
-        policy=POLICY,
-        cluster_name=str,
-        diagnose=lambda _job, _keys: {},
-        deliver=deliver,
-        cancel_requested=lambda _job_id: False,
-        log=lambda _event: None,
-    )
-    return JobMonitor(WatchedJob("slurm-12-x", 12, clock.now() - 60, user="me"), tools)
+    deps = replace(monitor_deps(folder, slurm, clock), deliver=deliver)
+    return JobMonitor(WatchedJob("slurm-12-x", 12, clock.now() - 60, user="me"), deps)
 
 
-def test_a_message_waits_for_an_accounting_that_hangs_no_longer_than_its_grace(tmp_path: Path) -> None:
-    clock, told_at_s = FakeClock(), list[float]()
+def test_a_message_waits_for_unresponsive_accounting_no_longer_than_the_grace_period(tmp_path: Path) -> None:
+    clock, reported_at_s = FakeClock(), list[float]()
     ended_s = int(clock.now()) - LATE_S
     slurm = Hanging(clock)
     slurm.queue = [(row("12", "COMPLETED"),)]
     slurm.records = [(replace(record("12", "COMPLETED"), end_s=ended_s),)]
-    watch = job_monitor(tmp_path, slurm, clock, told_at_s)
+    watch = job_monitor(tmp_path, slurm, clock, reported_at_s)
     while (due_s := watch.poll_once()) is not None:
         clock.now_s = max(clock.now_s, due_s)
     assert slurm.asked["accounting"] >= 1
     looked_s = ended_s + LATE_S
-    assert ended_s + POLICY.accounting_grace_s <= told_at_s[0] <= looked_s + POLICY.accounting_grace_s
+    assert ended_s + POLICY.accounting_grace_s <= reported_at_s[0] <= looked_s + POLICY.accounting_grace_s
 
 
-def test_a_job_whose_turn_to_ask_comes_late_is_told_of_no_later(tmp_path: Path) -> None:
-    clock, told_at_s = FakeClock(), list[float]()
+def test_a_job_whose_query_comes_late_is_reported_no_later(tmp_path: Path) -> None:
+    clock, reported_at_s = FakeClock(), list[float]()
     slurm = Hanging(clock)
     slurm.queue = [(row("12", "COMPLETED"),)]
     slurm.records = [(replace(record("12", "COMPLETED"), end_s=int(clock.now())),)]
-    watch = job_monitor(tmp_path, slurm, clock, told_at_s)
+    watch = job_monitor(tmp_path, slurm, clock, reported_at_s)
     until_s = clock.now() + POLICY.accounting_grace_s
-    with try_lock(tmp_path / "accounting.lock") as held:  # somebody else's question hangs
+    with try_lock(tmp_path / "accounting.lock") as held:  # another monitor's query hangs
         assert held
         while clock.now_s < until_s - 2:
             clock.now_s = min(watch.poll_once() or until_s, until_s - 2)
@@ -104,24 +83,24 @@ def test_a_job_whose_turn_to_ask_comes_late_is_told_of_no_later(tmp_path: Path) 
     while (due_s := watch.poll_once()) is not None:
         clock.now_s = max(clock.now_s, due_s)
     assert slurm.asked["accounting"] == 1
-    assert until_s <= told_at_s[0] <= until_s + 2
+    assert until_s <= reported_at_s[0] <= until_s + 2
 
 
-def test_a_job_whose_turn_to_ask_comes_late_gets_its_details_from_an_accounting_that_is_slow(
+def test_a_job_whose_query_comes_late_still_gets_its_details_from_slow_accounting(
     tmp_path: Path,
 ) -> None:
-    clock, told_at_s = FakeClock(), list[float]()
+    clock, reported_at_s = FakeClock(), list[float]()
     slurm = Hanging(clock, SLOW_S)
     slurm.queue = [(row("12", "COMPLETED"),)]
     slurm.records = [(replace(record("12", "COMPLETED"), end_s=int(clock.now())),)]
     slurm.accounting = [(sacct_row("12", "COMPLETED"),)]
-    watch = job_monitor(tmp_path, slurm, clock, told_at_s)
+    watch = job_monitor(tmp_path, slurm, clock, reported_at_s)
     until_s = clock.now() + POLICY.accounting_grace_s
-    with try_lock(tmp_path / "accounting.lock"):  # somebody else's question takes long
+    with try_lock(tmp_path / "accounting.lock"):  # another monitor's query takes long
         while clock.now_s < until_s - 2:
             clock.now_s = min(watch.poll_once() or until_s, until_s - 2)
     while (due_s := watch.poll_once()) is not None:
         clock.now_s = max(clock.now_s, due_s)
     end = watch.job.tasks[""].end
     assert end is not None
-    assert end.elapsed_s is not None  # as accounting alone tells
+    assert end.elapsed_s is not None  # known from accounting only

@@ -7,32 +7,15 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.domain.slurm.rows import Disabled, RawAnswer, Unreachable
-from jobmon_core.polling.accounting import COALESCE_S, COLLECTED_AT_MOST_S, KEPT_S, SharedAccounting
-from jobmon_core.polling.cluster_name import SharedClusterName
+from jobmon_core.domain.slurm.rows import RawAnswer, Unreachable
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.store.shared_answers import SharedAnswer, StoredAnswer
 from jobmon_core.system.lock import try_lock
 from tests.support.clock import FakeClock
-from tests.support.play import row, sacct_row
+from tests.support.play import row
 from tests.support.scheduler import FakeScheduler
 
 DOWN = Unreachable("squeue: connection refused")
-
-
-@pytest.fixture
-def slurm() -> FakeScheduler:
-    return FakeScheduler()
-
-
-@pytest.fixture
-def clock() -> FakeClock:
-    return FakeClock()
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> SharedAnswer:
-    return SharedAnswer.named(tmp_path, "answers")
 
 
 @pytest.fixture
@@ -40,294 +23,115 @@ def queue(slurm: FakeScheduler, clock: FakeClock, file: SharedAnswer) -> SharedQ
     return SharedQueue(slurm, file, clock)
 
 
-@pytest.fixture
-def accounting(slurm: FakeScheduler, clock: FakeClock, file: SharedAnswer) -> SharedAccounting:
-    return SharedAccounting(slurm, file, clock)
-
-
-def collected(accounting: SharedAccounting, clock: FakeClock, *job_ids: int) -> None:
-    """Want answers, and let the time pass in which endings are collected."""
-    for job_id in job_ids:
-        assert accounting.ask(job_id, clock.now()) is None
-    clock.now_s += COALESCE_S
-
-
-def test_two_hundred_monitors_ask_the_queue_once_an_interval(
+def test_two_hundred_monitors_query_the_queue_once_per_interval(
     slurm: FakeScheduler, clock: FakeClock, file: SharedAnswer
 ) -> None:
     slurm.queue = [tuple(row(str(job_id), "RUNNING") for job_id in range(200))]
     for interval in (1, 2, 3):
         for job_id in range(200):
             clock.now_s += 0.1
-            view = SharedQueue(slurm, file, clock).look("me", job_id, 30.0)
+            view = SharedQueue(slurm, file, clock).view("me", job_id, 30.0)
             assert view is not None
             assert view.answer == (row(str(job_id), "RUNNING"),)
         assert slurm.asked["queue"] == interval
         clock.now_s += 30.0
 
 
-def test_an_answer_is_as_old_as_its_question(queue: SharedQueue, clock: FakeClock) -> None:
+def test_the_age_of_an_answer_counts_from_its_query(queue: SharedQueue, clock: FakeClock) -> None:
     began_s = clock.now()
     clock.now_s += 0.0
-    first = queue.look("me", 12, 30.0)
+    first = queue.view("me", 12, 30.0)
     clock.now_s += 29.0
     assert first is not None
-    assert queue.look("me", 12, 30.0) == first
+    assert queue.view("me", 12, 30.0) == first
     assert first.asked_s == began_s
 
 
-def test_an_answer_that_is_too_old_for_one_monitor_may_do_for_another(
+def test_an_answer_too_old_for_one_monitor_may_suffice_for_another(
     slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock
 ) -> None:
-    queue.look("me", 12, 30.0)
+    queue.view("me", 12, 30.0)
     clock.now_s += 31.0
-    queue.look("me", 12, 60.0)
+    queue.view("me", 12, 60.0)
     assert slurm.asked["queue"] == 1
-    queue.look("me", 12, 30.0)
+    queue.view("me", 12, 30.0)
     assert slurm.asked["queue"] == 2
 
 
-def test_a_job_that_a_good_answer_does_not_list_is_not_unreachable(queue: SharedQueue) -> None:
-    view = queue.look("me", 12, 30.0)
+def test_a_job_that_the_queue_does_not_list_is_not_unreachable(queue: SharedQueue) -> None:
+    view = queue.view("me", 12, 30.0)
     assert view is not None
     assert view.answer == ()
 
 
-def test_a_failure_is_shared_and_asked_about_again(
+def test_a_failure_is_shared_and_queried_again_later(
     slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock
 ) -> None:
     slurm.queue = [DOWN, (row("12", "RUNNING"),)]
     for job_id in range(50):
-        view = queue.look("me", job_id, 30.0)
+        view = queue.view("me", job_id, 30.0)
         assert view is not None
         assert view.answer == DOWN
     assert slurm.asked["queue"] == 1
     clock.now_s += 30.0
-    view = queue.look("me", 12, 30.0)
+    view = queue.view("me", 12, 30.0)
     assert view is not None
     assert view.answer == (row("12", "RUNNING"),)
 
 
-def test_a_failure_without_a_reason_is_a_failure(slurm: FakeScheduler, queue: SharedQueue) -> None:
+def test_a_failure_without_a_reason_counts_as_a_failure(slurm: FakeScheduler, queue: SharedQueue) -> None:
     slurm.queue = [Unreachable("")]
-    view = queue.look("me", 12, 30.0)
+    view = queue.view("me", 12, 30.0)
     assert view is not None
     assert view.answer == Unreachable("no answer")
 
 
-def test_a_clock_that_was_set_back_makes_the_queue_be_asked_again(
+def test_a_clock_set_back_causes_a_new_query(
     slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock
 ) -> None:
-    queue.look("me", 12, 30.0)
+    queue.view("me", 12, 30.0)
     clock.now_s -= 3600.0
-    view = queue.look("me", 12, 30.0)
+    view = queue.view("me", 12, 30.0)
     assert slurm.asked["queue"] == 2
     assert view is not None
     assert view.asked_s == clock.now()
 
 
-def test_nobody_waits_for_the_one_who_asks(slurm: FakeScheduler, queue: SharedQueue) -> None:
+def test_no_monitor_waits_for_another_monitors_query(slurm: FakeScheduler, queue: SharedQueue) -> None:
     with try_lock(queue.file.lock_path):
-        assert queue.look("me", 12, 30.0) is None
+        assert queue.view("me", 12, 30.0) is None
     assert not slurm.asked
 
 
-def test_a_damaged_answer_costs_one_question(slurm: FakeScheduler, queue: SharedQueue) -> None:
-    queue.look("me", 12, 30.0)
+def test_a_damaged_answer_costs_one_query(slurm: FakeScheduler, queue: SharedQueue) -> None:
+    queue.view("me", 12, 30.0)
     queue.file.path.write_text("{", encoding="ascii")
-    queue.look("me", 12, 30.0)
-    queue.look("me", 13, 30.0)
+    queue.view("me", 12, 30.0)
+    queue.view("me", 13, 30.0)
     assert slurm.asked["queue"] == 2
 
 
-def test_an_answer_that_cannot_be_shared_is_told_in_words(slurm: FakeScheduler, clock: FakeClock) -> None:
+def test_a_lock_file_that_cannot_be_used_is_reported(slurm: FakeScheduler, clock: FakeClock) -> None:
     nowhere = SharedAnswer(Path("/proc/nowhere/queue.reply"))
     with pytest.raises(StorageFailed):
-        SharedQueue(slurm, nowhere, clock).look("me", 12, 30.0)
+        SharedQueue(slurm, nowhere, clock).view("me", 12, 30.0)
 
 
-def test_forty_jobs_that_end_at_once_cost_one_question(
-    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
-) -> None:
-    slurm.accounting = [tuple(sacct_row(str(job_id), "COMPLETED") for job_id in range(40))]
-    began_s = clock.now()
-    collected(accounting, clock, *range(40))
-    for job_id in range(40):
-        assert accounting.ask(job_id, began_s) == (sacct_row(str(job_id), "COMPLETED"),)
-    assert slurm.asked_about == [tuple(range(40))]
-
-
-def test_an_answer_from_before_the_question_is_not_used(
-    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
-) -> None:
-    began_s = clock.now()
-    collected(accounting, clock, 12)
-    assert accounting.ask(12, began_s) == ()
-    clock.now_s += 5.0
-    slurm.accounting = [(sacct_row("12", "FAILED"),)]
-    since_s = clock.now()
-    collected(accounting, clock, 12)
-    assert accounting.ask(12, since_s) == (sacct_row("12", "FAILED"),)
-    assert slurm.asked_about == [(12,), (12,)]
-
-
-def test_an_answer_about_other_jobs_is_no_answer(
-    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
-) -> None:
-    began_s = clock.now()
-    collected(accounting, clock, 12)
-    accounting.ask(12, began_s)
-    collected(accounting, clock, 13)
-    accounting.ask(13, began_s)
-    assert slurm.asked_about == [(12,), (13,)]
-
-
-def test_a_job_whose_monitor_died_is_asked_about_once_more_and_then_forgotten(
-    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
-) -> None:
-    began_s = clock.now()
-    collected(accounting, clock, 12, 13)
-    accounting.ask(13, began_s)
-    clock.now_s += 100.0
-    collected(accounting, clock, 13)
-    accounting.ask(13, clock.now())
-    assert slurm.asked_about == [(12, 13), (13,)]
-
-
-@pytest.mark.parametrize("answer", [Disabled(), Unreachable("sacct: no answer within 30 s")])
-def test_what_accounting_cannot_tell_is_passed_on_to_every_job(
-    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock, answer: Disabled | Unreachable
-) -> None:
-    slurm.accounting = [answer]
-    began_s = clock.now()
-    collected(accounting, clock, 12, 13)
-    assert accounting.ask(12, began_s) == answer
-    assert accounting.ask(13, began_s) == answer
-    assert slurm.asked["accounting"] == 1
-
-
-def test_a_clock_that_was_set_back_does_not_silence_accounting(
-    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
-) -> None:
-    assert accounting.ask(12, clock.now()) is None
-    clock.now_s -= 3600.0
-    assert accounting.ask(12, clock.now()) == ()
-    clock.now_s -= 3600.0
-    collected(accounting, clock, 12)
-    assert accounting.ask(12, clock.now()) == ()
-    assert slurm.asked["accounting"] == 2
-
-
-def test_that_nobody_answered_stands_while_another_monitor_asks_again(
+def test_an_unreachable_scheduler_is_reported_during_another_monitors_query(
     slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock
 ) -> None:
     slurm.queue = [DOWN]
-    queue.look("me", 12, 30.0)
+    queue.view("me", 12, 30.0)
     clock.now_s += 600.0
     with try_lock(queue.file.lock_path):
-        view = queue.look("me", 12, 30.0)
+        view = queue.view("me", 12, 30.0)
     assert view is not None
     assert view.answer == DOWN
     assert slurm.asked["queue"] == 1
 
 
-def test_the_name_of_the_cluster_is_remembered_without_asking(
-    slurm: FakeScheduler, clock: FakeClock, file: SharedAnswer
-) -> None:
-    name = SharedClusterName(slurm, file, clock)
-    assert name.last_known() == ""
-    name.get()
-    clock.now_s += 1_000_000.0
-    assert name.last_known() == "fake"
-
-
-def test_nobody_waits_for_the_one_who_asks_accounting(accounting: SharedAccounting, clock: FakeClock) -> None:
-    with try_lock(accounting.file.lock_path):
-        assert accounting.ask(12, clock.now()) is None
-    assert accounting.file.read().wanted == {}
-
-
-def test_endings_that_a_busy_host_finds_one_by_one_cost_one_question(
-    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
-) -> None:
-    began_s = clock.now()
-    for job_id in range(40):
-        clock.now_s += COALESCE_S / 5
-        assert accounting.ask(job_id, began_s) is None
-    clock.now_s += COALESCE_S
-    assert accounting.ask(0, began_s) == ()
-    assert slurm.asked_about == [tuple(range(40))]
-
-
-def test_who_asks_accounting_asks_for_all_that_ended_at_the_same_moment(
-    slurm: FakeScheduler, clock: FakeClock, tmp_path: Path
-) -> None:
-    now_s = int(clock.now())
-    slurm.queue = [
-        (
-            replace(row("12", "COMPLETED"), end_s=now_s - 1),
-            replace(row("13", "FAILED"), end_s=now_s - 2),
-            replace(row("14", "COMPLETED"), end_s=now_s - 290),
-            row("15", "RUNNING"),
-            replace(row("16", "COMPLETED"), end_s=now_s - 1),
-        )
-    ]
-    queue = SharedQueue(slurm, SharedAnswer(tmp_path / "queue.reply"), clock)
-    queue.look("me", 12, 30.0)
-    accounting = SharedAccounting(
-        slurm,
-        SharedAnswer(tmp_path / "accounting.reply"),
-        clock,
-        others=lambda: queue.ended_lately((12, 13, 14, 15, 99)),
-    )
-    began_s = clock.now()
-    collected(accounting, clock, 12)
-    accounting.ask(12, began_s)
-    clock.now_s += 30.0
-    assert accounting.ask(13, began_s) == ()
-    assert slurm.asked_about == [(12, 13)]
-
-
-def test_an_answer_that_not_all_have_read_stands_beside_the_next(
-    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
-) -> None:
-    slurm.accounting = [
-        (sacct_row("12", "FAILED"), sacct_row("13", "FAILED")),
-        (sacct_row("14", "COMPLETED"),),
-    ]
-    began_s = clock.now()
-    for job_ids in ((12, 13), (14,)):
-        collected(accounting, clock, *job_ids)
-        accounting.ask(job_ids[0], began_s)
-    assert accounting.ask(13, began_s) == (sacct_row("13", "FAILED"),)
-    assert slurm.asked_about == [(12, 13), (14,)]
-
-
-def test_answers_do_not_pile_up(
-    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock, file: SharedAnswer
-) -> None:
-    for job_id in range(100):
-        collected(accounting, clock, job_id)
-        accounting.ask(job_id, clock.now())
-        clock.now_s += KEPT_S / 4
-    assert len(file.read().earlier) <= 4
-    assert not any(each.earlier for each in file.read().earlier)
-    assert slurm.asked["accounting"] == 100
-
-
-def test_endings_without_end_are_not_collected_for_ever(
-    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
-) -> None:
-    began_s = clock.now()
-    for job_id in range(1000):
-        clock.now_s += COALESCE_S / 2
-        accounting.ask(job_id, clock.now())
-    lasted_s = clock.now() - began_s
-    assert slurm.asked["accounting"] == pytest.approx(lasted_s / COLLECTED_AT_MOST_S, abs=3)
-
-
 class CountedFile(SharedAnswer):
-    """Notes beside the file how often it is read."""
+    """Counts the reads in a second file."""
 
     def read(self) -> StoredAnswer:
         with self.path.with_suffix(".reads").open("a") as file:
@@ -339,7 +143,7 @@ class CountedFile(SharedAnswer):
         return len(self.path.with_suffix(".reads").read_text().splitlines())
 
 
-def test_one_monitor_reads_an_answer_once_for_all_its_jobs(
+def test_a_monitor_reads_an_answer_once_for_all_its_jobs(
     slurm: FakeScheduler, clock: FakeClock, tmp_path: Path
 ) -> None:
     file = CountedFile(tmp_path / "queue.reply")
@@ -347,30 +151,30 @@ def test_one_monitor_reads_an_answer_once_for_all_its_jobs(
     queue = SharedQueue(slurm, file, clock)
     for job_id in range(500):
         queue.follow(job_id)
-    SharedQueue(slurm, file, clock).look("me", 1, 30.0)  # another monitor, which asks
+    SharedQueue(slurm, file, clock).view("me", 1, 30.0)  # another monitor, which queries
     before = file.reads
     for job_id in range(500):
-        view = queue.look("me", job_id, 30.0)
+        view = queue.view("me", job_id, 30.0)
         assert view is not None
         assert view.answer == (row(str(job_id), "RUNNING"),)
     assert file.reads == before + 1
 
 
-def test_an_answer_that_another_monitor_replaced_is_read_anew(
+def test_an_answer_replaced_by_another_monitor_is_read_again(
     slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock, file: SharedAnswer
 ) -> None:
     slurm.queue = [(row("12", "PENDING"),), (row("12", "RUNNING"),)]
-    queue.look("me", 12, 30.0)
+    queue.view("me", 12, 30.0)
     clock.now_s += 30.0
-    SharedQueue(slurm, file, clock).look("me", 13, 30.0)
-    view = queue.look("me", 12, 30.0)
+    SharedQueue(slurm, file, clock).view("me", 13, 30.0)
+    view = queue.view("me", 12, 30.0)
     assert view is not None
     assert view.answer == (row("12", "RUNNING"),)
     assert slurm.asked["queue"] == 2
 
 
 class SlowScheduler(FakeScheduler):
-    """Takes longer to answer than an answer may be old."""
+    """Takes longer to respond than the maximum age of an answer."""
 
     def __init__(self, clock: FakeClock) -> None:
         super().__init__()
@@ -392,97 +196,52 @@ def assert_asked_once_an_interval(
     assert slurm.asked["queue"] == 2
 
 
-def test_an_answer_that_took_long_does_for_all_jobs_and_is_not_asked_for_again_at_once(
+def test_a_slow_answer_is_used_for_all_jobs_and_not_queried_again_at_once(
     clock: FakeClock, file: SharedAnswer
 ) -> None:
     slurm = SlowScheduler(clock)
     queue = SharedQueue(slurm, file, clock)
-    assert_asked_once_an_interval(slurm, clock, lambda number: queue.look("me", number, 30.0))
+    assert_asked_once_an_interval(slurm, clock, lambda number: queue.view("me", number, 30.0))
 
 
-def test_an_answer_that_the_disk_refuses_is_used_and_asked_for_no_oftener(
+def test_an_answer_that_cannot_be_saved_is_used_and_does_not_increase_polling(
     slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock
 ) -> None:
     slurm.queue = [(row("12", "RUNNING"),)]
     queue.file.path.mkdir()  # as for a full disk: nothing can be written there
 
     def look(_number: int) -> None:
-        view = queue.look("me", 12, 30.0)
+        view = queue.view("me", 12, 30.0)
         assert view is not None
         assert view.answer == (row("12", "RUNNING"),)
 
     assert_asked_once_an_interval(slurm, clock, look)
 
 
-def test_an_array_of_which_a_part_lives_is_asked_about_for_itself_alone(
+def test_an_array_with_a_running_task_has_not_ended(
     slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock
 ) -> None:
     ended = replace(row("15_1", "COMPLETED"), end_s=int(clock.now()) - 1)
     slurm.queue = [(ended, row("15_2", "RUNNING"), replace(ended, ref=row("16", "FAILED").ref))]
-    queue.look("me", 15, 30.0)
-    assert list(queue.ended_lately((15, 16))) == [16]
+    queue.view("me", 15, 30.0)
+    assert list(queue.recently_ended((15, 16))) == [16]
 
 
-def test_where_nobody_asked_yet_no_job_is_thought_to_have_ended(queue: SharedQueue) -> None:
-    assert list(queue.ended_lately((15, 16))) == []
+def test_before_the_first_query_no_job_has_ended(queue: SharedQueue) -> None:
+    assert list(queue.recently_ended((15, 16))) == []
 
 
-def test_what_was_asked_about_a_moment_ago_is_not_asked_about_again_for_others(
-    slurm: FakeScheduler, clock: FakeClock, file: SharedAnswer
-) -> None:
-    accounting = SharedAccounting(slurm, file, clock, others=lambda: (13,))
-    for job_id in (12, 14):
-        collected(accounting, clock, job_id)
-        accounting.ask(job_id, 0.0)
-    assert slurm.asked_about == [(12, 13), (14,)]
-
-
-def test_huge_answers_are_not_kept_beside_newer_ones(
-    accounting: SharedAccounting, clock: FakeClock, file: SharedAnswer
-) -> None:
-    file.write(StoredAnswer(clock.now(), "x" * 5_000_000, about=(11,)))
-    collected(accounting, clock, 12)
-    accounting.ask(12, clock.now())
-    assert file.read().earlier == ()
-
-
-def test_what_is_known_is_told_without_asking(
-    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock
-) -> None:
-    slurm.accounting = [(sacct_row("12", "FAILED"),)]
-    began_s = clock.now()
-    assert accounting.known(12, began_s) is None
-    collected(accounting, clock, 12)
-    accounting.ask(12, began_s)
-    assert accounting.known(12, began_s) == (sacct_row("12", "FAILED"),)
-    assert slurm.asked["accounting"] == 1
-
-
-def test_a_cluster_that_is_away_keeps_its_name_and_is_asked_for_it_once_a_minute(
-    slurm: FakeScheduler, clock: FakeClock, file: SharedAnswer
-) -> None:
-    name = SharedClusterName(slurm, file, clock)
-    assert name.get() == "fake"
-    slurm.cluster = ""
-    clock.now_s += 1_000_000.0
-    assert [name.get() for _ in range(30)] == ["fake"] * 30
-    assert slurm.asked["cluster"] == 2
-    slurm.cluster = "renamed"
-    clock.now_s += 61.0
-    assert name.get() == "renamed"
-
-
-def test_a_job_that_is_followed_no_longer_costs_nothing(
+def test_a_job_that_is_forgotten_is_not_parsed_any_more(
     slurm: FakeScheduler, queue: SharedQueue, clock: FakeClock
 ) -> None:
     for job_id in (12, 12, 13):
         queue.follow(job_id)
     queue.forget(12)
     queue.forget(13)
-    queue.look("me", 12, 30.0)
+    queue.view("me", 12, 30.0)
     assert set(slurm.read_for) == {frozenset({12})}
     queue.forget(12)
     clock.now_s += 31.0
     slurm.read_for.clear()
-    queue.look("me", 14, 30.0)
+    queue.view("me", 14, 30.0)
     assert set(slurm.read_for) == {frozenset({14})}

@@ -1,4 +1,4 @@
-"""Many submissions on the real Slurm, few monitors: every job is told, and no monitor grows old."""
+"""Many submissions on a real Slurm and few monitors: every job is reported once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.waiting import eventually
 _JOBS, _MONITORS = 20, 3
 
 
-def test_twenty_submissions_are_followed_by_three_monitors_and_all_are_told(user: User) -> None:
+def test_three_monitors_watch_twenty_submissions_and_report_all(user: User) -> None:
     user.configure(monitors={"at_most": _MONITORS})
     jobs, most = [], 0
     for nth in range(_JOBS):
@@ -30,7 +30,7 @@ def test_twenty_submissions_are_followed_by_three_monitors_and_all_are_told(user
     eventually(lambda: not monitors_of(user.home))
 
 
-# a monitor without any allowance of CPU time: it hands over after each look, and so does each that follows
+# a monitor with a CPU budget of zero: it hands over after each pass, and so does each successor
 _WORN = """
 import os, signal, sys
 from jobmon_core.system.clock import SystemClock
@@ -44,7 +44,7 @@ ProcessState(home, {sys.argv[1]: lock}, cpu_budget_s=0.0).exec_monitor()
 """
 
 
-def test_a_job_is_told_once_though_its_monitors_hand_over_all_the_time(user: User) -> None:
+def test_a_job_is_reported_once_though_its_monitors_hand_over_all_the_time(user: User) -> None:
     job_id = user.submit(user.script("until [ -e go ]; do sleep 0.1; done; exit 5"))
     os.kill(user.monitor_pid(job_id), signal.SIGKILL)
     eventually(lambda: user.snapshot(job_id).health is Health.DEAD)

@@ -1,4 +1,4 @@
-"""Monitors that die, are told to go, or outlive their user's terminal: no message is lost, none doubled."""
+"""Monitors that are killed, terminated, or outlive their user's terminal: no message is lost or doubled."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _UNTIL_GO = "echo training; until [ -e go ]; do sleep 0.1; done; exit 5"
 
 @pytest.fixture
 def job_id(user: User) -> int:
-    """A watched job that ends with exit code 5 as soon as `_let_go` is called."""
+    """A watched job that ends with exit code 5 after `_let_go`."""
     return user.submit("-J", "train", user.script(_UNTIL_GO))
 
 
@@ -70,7 +70,7 @@ def _monitors(user: User) -> list[int]:
     return [pid for pid, parent in parents.items() if parent not in parents]
 
 
-def test_a_killed_monitor_is_shown_as_dead_with_the_command_that_helps(user: User, job_id: int) -> None:
+def test_a_killed_monitor_is_shown_as_dead_with_the_command_to_run(user: User, job_id: int) -> None:
     _kill(user, job_id)
     done = user.jobmon("status")
     assert re.search(rf"^{job_id} .* DEAD", done.stdout, re.MULTILINE)
@@ -78,7 +78,7 @@ def test_a_killed_monitor_is_shown_as_dead_with_the_command_that_helps(user: Use
     assert user.status(job_id)["monitor"] == "dead"
 
 
-def test_a_recovered_job_is_followed_to_its_one_message(user: User, job_id: int) -> None:
+def test_a_recovered_job_is_reported_once(user: User, job_id: int) -> None:
     _kill(user, job_id)
     assert "its monitor was gone; watched again" in _recover(user)
     assert user.snapshot(job_id).health is Health.ALIVE
@@ -86,7 +86,7 @@ def test_a_recovered_job_is_followed_to_its_one_message(user: User, job_id: int)
     _assert_told_once_of_exit_5(user, job_id)
 
 
-def test_a_job_that_ended_while_nobody_watched_is_told_once(user: User, job_id: int) -> None:
+def test_a_job_that_ended_without_a_monitor_is_reported_once(user: User, job_id: int) -> None:
     user.watched_as(job_id, "RUNNING")
     _kill(user, job_id)
     _let_go(user)
@@ -98,7 +98,7 @@ def test_a_job_that_ended_while_nobody_watched_is_told_once(user: User, job_id: 
 
 
 @pytest.mark.parametrize("arrived", [False, True])
-def test_a_delivery_that_was_cut_off_is_repeated_and_marked(user: User, *, arrived: bool) -> None:
+def test_an_interrupted_delivery_is_repeated_and_marked(user: User, *, arrived: bool) -> None:
     user.discord.script(hang(saves=arrived))
     job_id = user.submit("--wrap", "exit 5", "-J", "train")
     user.discord.wait_for_attempts(1, timeout_s=60)
@@ -112,7 +112,7 @@ def test_a_delivery_that_was_cut_off_is_repeated_and_marked(user: User, *, arriv
     assert facts(last)["Exit code"].startswith("5")
 
 
-def test_recovering_twice_changes_nothing(user: User, job_id: int) -> None:
+def test_recover_is_idempotent(user: User, job_id: int) -> None:
     user.watched_as(job_id, "RUNNING")
     _kill(user, job_id)
     _recover(user)
@@ -124,7 +124,7 @@ def test_recovering_twice_changes_nothing(user: User, job_id: int) -> None:
     _assert_told_once_of_exit_5(user, job_id)
 
 
-def test_two_recoveries_at_once_start_one_monitor(user: User) -> None:
+def test_two_concurrent_recoveries_start_one_monitor(user: User) -> None:
     script = user.script(_UNTIL_GO)
     jobs = [user.submit("-J", "train", script) for _ in range(3)]
     for job_id in jobs:
@@ -141,21 +141,21 @@ def test_two_recoveries_at_once_start_one_monitor(user: User) -> None:
         )
         for _ in range(2)
     ]
-    said = [process.communicate(timeout=60) for process in both]
-    assert sum(out.count("watched again") for out, _ in said) == 3, said
+    outputs = [process.communicate(timeout=60) for process in both]
+    assert sum(out.count("watched again") for out, _ in outputs) == 3, outputs
     assert {user.monitor_pid(job_id) for job_id in jobs} == set(_monitors(user))
     assert len(_monitors(user)) == 1
 
 
-def test_one_process_adopts_all_orphans_and_the_living_are_left_alone(user: User) -> None:
+def test_one_process_recovers_all_orphans_and_living_monitors_are_left_alone(user: User) -> None:
     script = user.script(_UNTIL_GO)
     lively, *orphans = [user.submit("-J", "train", script) for _ in range(4)]
     before = user.monitor_pid(lively)
     for job_id in orphans:
         _kill(user, job_id)
-    told = _recover(user)
-    assert told.count("watched again") == 3
-    assert f"left alone: monitor {before} on" in told
+    output = _recover(user)
+    assert output.count("watched again") == 3
+    assert f"left alone: monitor {before} on" in output
     assert user.monitor_pid(lively) == before
     (adopter,) = {user.monitor_pid(job_id) for job_id in orphans}
     assert sorted(_monitors(user)) == sorted((before, adopter))
@@ -166,7 +166,7 @@ def test_one_process_adopts_all_orphans_and_the_living_are_left_alone(user: User
     eventually(lambda: _monitors(user) == [])
 
 
-def test_a_cancelled_watch_leaves_the_job_alone_and_says_so(user: User, job_id: int) -> None:
+def test_cancel_does_not_touch_the_job_and_says_so(user: User, job_id: int) -> None:
     user.in_state(job_id, "RUNNING")
     done = user.jobmon("cancel", str(job_id))
     assert (done.returncode, done.stderr) == (0, "")
@@ -179,7 +179,7 @@ def test_a_cancelled_watch_leaves_the_job_alone_and_says_so(user: User, job_id: 
     assert user.discord.attempts == []
 
 
-def test_a_watch_whose_monitor_is_dead_can_be_cancelled(user: User, job_id: int) -> None:
+def test_a_job_whose_monitor_is_dead_can_be_cancelled(user: User, job_id: int) -> None:
     _kill(user, job_id)
     assert "no longer watched" in user.jobmon("cancel", str(job_id)).stdout
     assert user.status(job_id)["monitor"] == "done"
@@ -187,7 +187,7 @@ def test_a_watch_whose_monitor_is_dead_can_be_cancelled(user: User, job_id: int)
     assert _monitors(user) == []
 
 
-def test_what_is_not_watched_can_not_be_cancelled(user: User, job_id: int) -> None:
+def test_a_job_that_is_not_watched_cannot_be_cancelled(user: User, job_id: int) -> None:
     assert user.jobmon("cancel", str(job_id)).returncode == 0
     for again in (str(job_id), "1"):
         done = user.jobmon("cancel", again)
@@ -195,14 +195,14 @@ def test_what_is_not_watched_can_not_be_cancelled(user: User, job_id: int) -> No
         assert done.stderr == f"jobmon: job {again} is not watched; `jobmon status` lists what is\n"
 
 
-def test_one_bad_id_keeps_no_other_job_from_being_cancelled(user: User, job_id: int) -> None:
+def test_an_unknown_id_does_not_prevent_other_jobs_from_being_cancelled(user: User, job_id: int) -> None:
     done = user.jobmon("cancel", "1", str(job_id))
     assert done.returncode == 1
     assert f"{job_id}" in done.stdout
     assert _monitors(user) == []
 
 
-def test_a_monitor_that_is_busy_is_said_to_stop_later(user: User) -> None:
+def test_a_busy_monitor_stops_later_and_the_user_learns_that(user: User) -> None:
     user.discord.script(hang())
     job_id = user.submit("--wrap", "exit 5")
     user.discord.wait_for_attempts(1, timeout_s=60)
@@ -213,7 +213,7 @@ def test_a_monitor_that_is_busy_is_said_to_stop_later(user: User) -> None:
     assert user.discord.received() == []
 
 
-def test_a_reboot_is_told_from_a_life_that_goes_on_with_the_same_pid(user: User, job_id: int) -> None:
+def test_a_reboot_is_detected_even_if_another_process_has_the_same_pid(user: User, job_id: int) -> None:
     _kill(user, job_id)
     _claim(user, job_id, replace(Owner.this_process(), boot_id="that of another boot"))
     assert user.status(job_id)["monitor"] == "dead"
@@ -222,7 +222,9 @@ def test_a_reboot_is_told_from_a_life_that_goes_on_with_the_same_pid(user: User,
     _assert_told_once_of_exit_5(user, job_id)
 
 
-def test_a_monitor_on_another_host_is_left_alone_until_it_is_silent_for_long(user: User, job_id: int) -> None:
+def test_a_monitor_on_another_host_is_left_alone_until_its_heartbeat_is_stale(
+    user: User, job_id: int
+) -> None:
     _kill(user, job_id)
     path = _claim(user, job_id, replace(Owner.this_process(), host="login2"))
     assert user.status(job_id)["monitor"] == "elsewhere"
@@ -235,13 +237,13 @@ def test_a_monitor_on_another_host_is_left_alone_until_it_is_silent_for_long(use
 
 
 def _claim(user: User, job_id: int, owner: Owner) -> Path:
-    """Name somebody else as the owner of a job."""
+    """Make another process the owner of a job."""
     path = user.home / "state" / "monitors" / f"{user.job(job_id).id}.owner"
     OwnerRecord(path).write(owner)
     return path
 
 
-def test_a_monitor_that_is_asked_to_end_can_be_brought_back(user: User, job_id: int) -> None:
+def test_a_terminated_monitor_can_be_recovered(user: User, job_id: int) -> None:
     os.kill(user.monitor_pid(job_id), signal.SIGTERM)
     eventually(lambda: user.snapshot(job_id).health is Health.DEAD)
     assert "`jobmon recover`" in user.jobmon("logs", str(job_id)).stdout
@@ -250,7 +252,7 @@ def test_a_monitor_that_is_asked_to_end_can_be_brought_back(user: User, job_id: 
     _assert_told_once_of_exit_5(user, job_id)
 
 
-def test_a_second_monitor_is_refused_and_the_first_one_named(user: User, job_id: int) -> None:
+def test_a_second_monitor_is_refused_and_the_first_is_named(user: User, job_id: int) -> None:
     pid = user.monitor_pid(job_id)
     done = user.jobmon("watch", str(job_id))
     assert done.returncode == 1
@@ -281,7 +283,7 @@ def test_a_monitor_outlives_the_terminal_it_was_started_from(user: User) -> None
         ) as session,
     ):
         eventually(lambda: "watching job" in screen.read_text())
-        session.kill()  # the terminal is gone: the kernel hangs up on all that it controls
+        session.kill()  # the kernel sends SIGHUP to all processes of the terminal
     (job_id,) = map(int, re.findall(r"Submitted batch job (\d+)", screen.read_text()))
     pid = user.monitor_pid(job_id)
     _let_go(user)
@@ -290,7 +292,7 @@ def test_a_monitor_outlives_the_terminal_it_was_started_from(user: User) -> None
 
 
 def _held(process: Path) -> list[tuple[str, str]]:
-    """What a process holds open; a descriptor that it closes while we look is not held."""
+    """Return the open files of a process, without those that it is closing at this moment."""
     held = []
     for descriptor in (process / "fd").iterdir():
         with suppress(FileNotFoundError):
@@ -298,7 +300,7 @@ def _held(process: Path) -> list[tuple[str, str]]:
     return sorted(held)
 
 
-def test_a_monitor_has_no_terminal_and_holds_nothing_of_its_caller(user: User) -> None:
+def test_a_monitor_has_no_terminal_and_no_open_files_of_its_caller(user: User) -> None:
     user.script(_UNTIL_GO)
     (user.work / "held").touch()
     line = f"exec 7<held 8>other; {sys.executable} -m jobmon submit job.sh"
@@ -307,11 +309,11 @@ def test_a_monitor_has_no_terminal_and_holds_nothing_of_its_caller(user: User) -
     process = Path(f"/proc/{user.monitor_pid(job_id)}")
     session, terminal = (process / "stat").read_text().rpartition(")")[2].split()[3:5]
     assert terminal == "0"
-    assert session not in (process.name, str(os.getsid(0)))  # nor can it ever get one
+    assert session not in (process.name, str(os.getsid(0)))  # so it can never acquire one
     log = str(user.home / "logs" / f"{user.job(job_id).id}.log")
     lock = str(user.home / "state" / "monitors" / f"{user.job(job_id).id}.lock")
     (slot,) = (user.home / "state" / "monitors" / "slots").iterdir()
     expected = [("0", "/dev/null"), ("1", log), ("2", log), ("3", lock), ("4", str(slot))]
-    # what it reads at this moment is no inheritance, and is not held
+    # a file that it is reading at this moment disappears
     eventually(lambda: _held(process) == expected)
     assert (process / "cwd").readlink() == user.home / "state"

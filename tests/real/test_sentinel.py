@@ -70,12 +70,12 @@ def test_a_sentinel_leaves_it_to_a_monitor_that_lives_however_long_it_takes(user
     user.watched_as(job_id, "RUNNING")
     pid = _pause(user, job_id)
     let_go(user)
-    _logged(user, job_id, f"monitor {pid} on {os.uname().nodename} is at work: it is left to it")
+    _logged(user, job_id, f"monitor {pid} on {os.uname().nodename} is running; waiting for it")
     assert user.discord.attempts == []
     os.kill(pid, signal.SIGCONT)
     assert_failed_and_told_once(user, job_id)
     _ends_well(user, job_id)
-    assert "nothing to do: all is told" in _log(user, job_id)
+    assert "nothing to do: all messages are delivered" in _log(user, job_id)
     assert len(user.discord.attempts) == 1
 
 
@@ -87,7 +87,7 @@ def test_a_sentinel_tells_once_what_a_killed_monitor_did_not(user: User, job_id:
     _ends_well(user, job_id)
     host = os.uname().nodename
     name = f"sentinel {_sentinel(user, job_id, 'JobID')} on {host}"
-    assert f" {name}: monitor {pid} on {host} is gone; this sentinel takes over\n" in _log(user, job_id)
+    assert f" {name}: monitor {pid} on {host} is dead; this sentinel takes over\n" in _log(user, job_id)
     assert len(user.discord.attempts) == 1
     assert user.jobmon("recover").stdout == "nothing to do: jobmon watches no job\n"
 
@@ -97,12 +97,14 @@ def test_a_login_node_that_is_gone_for_good_is_known_by_its_silence(user: User, 
     record = OwnerRecord(user.home / "state" / "monitors" / f"{user.job(job_id).id}.owner")
     record.write(replace(Owner.this_process(), host="login1", pid=71))
     let_go(user)
-    _logged(user, job_id, "monitor 71 on login1 gave a sign lately: it is left to it")
+    _logged(user, job_id, "monitor 71 on login1 sent a heartbeat recently; waiting")
     assert user.discord.attempts == []
     silent_since_s = record.path.stat().st_mtime - STALE_AFTER_S - 60
     os.utime(record.path, (silent_since_s, silent_since_s))
     assert_failed_and_told_once(user, job_id)
-    assert "monitor 71 on login1 gave no sign for more than 900 s; this sentinel" in _log(user, job_id)
+    assert "monitor 71 on login1 has sent no heartbeat for more than 900 s; this sentinel" in _log(
+        user, job_id
+    )
 
 
 def test_a_sentinel_waits_for_every_component_of_a_heterogeneous_job(user: User) -> None:
@@ -162,7 +164,7 @@ def test_no_webhook_is_seen_in_a_sentinel(user: User) -> None:
     user.watched_as(job_id, "RUNNING")
     pid = _pause(user, job_id)
     let_go(user)
-    _logged(user, job_id, "is at work")
+    _logged(user, job_id, "is running")
     sentinel = _sentinel(user, job_id, "JobID")
     node = _sentinel(user, job_id, "NodeList")  # else it is looked for on the first node
     listed = user.slurm("scontrol", "listpids", sentinel, node).splitlines()[1:]
@@ -244,9 +246,11 @@ def test_a_sentinel_whose_time_is_up_leaves_the_rest_to_the_monitor(user: User, 
     user.watched_as(job_id, "RUNNING")
     pid = _pause(user, job_id)
     let_go(user)
-    _logged(user, job_id, "is at work")
+    _logged(user, job_id, "is running")
     user.slurm("scancel", f"--name={_name(job_id)}")
-    _logged(user, job_id, f"its time is up, and monitor {pid} on {os.uname().nodename} has not told all yet")
+    _logged(
+        user, job_id, f"terminated (SIGTERM) while monitor {pid} on {os.uname().nodename} has not finished"
+    )
     os.kill(pid, signal.SIGCONT)
     assert_failed_and_told_once(user, job_id)
 
@@ -260,7 +264,7 @@ def test_what_a_sentinel_could_not_send_in_its_time_is_owed_and_sent_by_recover(
     user.discord.wait_for_attempts(2, _PATIENCE_S)
     user.slurm("scancel", f"--name={_name(job_id)}")
     eventually(lambda: user.snapshot(job_id).health is Health.DEAD, _PATIENCE_S)
-    assert "asked to leave by SIGTERM" in _log(user, job_id)
+    assert "terminated (SIGTERM)" in _log(user, job_id)
     assert user.status(job_id)["undelivered"] == 1
     user.discord.always(ok())
     assert "watched again" in user.jobmon("recover").stdout

@@ -1,4 +1,4 @@
-"""Two login nodes that share a home: no monitor is taken for dead that lives, and none runs twice."""
+"""Two login nodes that share a home: no living monitor counts as dead, and no job has two monitors."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ JOBS = 3
 
 
 class Site:
-    """Two login nodes, and a user who has jobs."""
+    """Two login nodes, and a user with jobs."""
 
     def __init__(self, user: User) -> None:
         self.user = user
         self.a, self.b = Host(user, "login-a"), Host(user, "login-b")
 
     def submit(self, host: Host) -> int:
-        """Submit a job on a host; it fails when it is let go."""
+        """Submit a job on a host; it fails after `let_go`."""
         done = host.jobmon("submit", self.user.script(UNTIL_GO))
         match = re.search(r"^Submitted batch job (\d+)", done.stdout)
         assert match, done
@@ -47,12 +47,12 @@ class Site:
         return self.user.home / "state" / "monitors" / f"{self.user.job(job_id).id}.owner"
 
     def silence(self, job_id: int) -> None:
-        """Let the last sign of life of a job's monitor be long ago."""
+        """Date the last heartbeat of a job back, until it is stale."""
         long_ago_s = time.time() - STALE_AFTER_S - 60
         os.utime(self.record(job_id), (long_ago_s, long_ago_s))
 
     def crash(self, *job_ids: int) -> None:
-        """End the monitors of jobs without a warning."""
+        """Kill the monitors of jobs."""
         for pid in {self.owner(job_id).pid for job_id in job_ids}:
             os.kill(pid, signal.SIGKILL)
             eventually(lambda pid=pid: pid not in monitors(self.user.home))  # type: ignore[misc]
@@ -77,7 +77,7 @@ def recovered(host: Host) -> str:
     return done.stdout
 
 
-def test_a_monitor_that_lives_on_another_host_is_shown_and_left_alone(site: Site) -> None:
+def test_a_monitor_alive_on_another_host_is_shown_and_left_alone(site: Site) -> None:
     job_id = site.submit(site.a)
     pid = site.owner(job_id).pid
     assert site.owner(job_id).host == "login-a"
@@ -93,7 +93,7 @@ def test_a_monitor_that_lives_on_another_host_is_shown_and_left_alone(site: Site
     assert_failed_and_told_once(site.user, job_id)
 
 
-def test_after_a_reboot_the_host_itself_adopts_at_once(site: Site) -> None:
+def test_after_a_reboot_the_same_host_recovers_its_jobs_at_once(site: Site) -> None:
     job_id = site.submit(site.a)
     before = site.owner(job_id)
     site.crash(job_id)
@@ -106,7 +106,7 @@ def test_after_a_reboot_the_host_itself_adopts_at_once(site: Site) -> None:
     assert_failed_and_told_once(site.user, job_id)
 
 
-def test_a_host_that_does_not_come_back_is_taken_for_dead_only_when_it_was_silent_for_long(
+def test_a_host_that_does_not_come_back_counts_as_dead_only_after_a_long_silence(
     site: Site,
 ) -> None:
     job_id = site.submit(site.a)
@@ -123,7 +123,7 @@ def test_a_host_that_does_not_come_back_is_taken_for_dead_only_when_it_was_silen
     assert_failed_and_told_once(site.user, job_id)
 
 
-def test_where_locks_reach_between_hosts_a_silent_monitor_that_lives_keeps_its_job(site: Site) -> None:
+def test_if_locks_work_between_hosts_a_silent_monitor_that_is_alive_keeps_its_job(site: Site) -> None:
     job_id = site.submit(site.a)
     pid = site.owner(job_id).pid
     os.kill(pid, signal.SIGSTOP)  # a file server that hangs does the same
@@ -137,7 +137,7 @@ def test_where_locks_reach_between_hosts_a_silent_monitor_that_lives_keeps_its_j
     assert_failed_and_told_once(site.user, job_id)
 
 
-def test_where_locks_do_not_reach_a_monitor_that_was_replaced_leaves_the_job_alone(site: Site) -> None:
+def test_if_locks_do_not_work_between_hosts_a_replaced_monitor_stops_watching_the_job(site: Site) -> None:
     job_id = site.submit(site.a)
     pid = site.owner(job_id).pid
     site.b.has_locks_of_its_own(site.locks(job_id))
@@ -156,7 +156,7 @@ def test_where_locks_do_not_reach_a_monitor_that_was_replaced_leaves_the_job_alo
 
 
 @pytest.mark.parametrize("locks", ["reach between hosts", "do not reach", "of one host"])
-def test_of_two_recoveries_at_once_one_starts_the_monitor_of_each_orphan(site: Site, locks: str) -> None:
+def test_of_two_concurrent_recoveries_one_starts_the_monitor_of_each_orphan(site: Site, locks: str) -> None:
     job_ids = [site.submit(site.a) for _ in range(JOBS)]
     if locks == "do not reach":
         site.b.has_locks_of_its_own(site.locks(*job_ids))
@@ -166,24 +166,24 @@ def test_of_two_recoveries_at_once_one_starts_the_monitor_of_each_orphan(site: S
         for job_id in job_ids:
             site.silence(job_id)
         both = [host.start("recover") for host in hosts]
-        said = [process.communicate(timeout=60) for process in both]
-        assert sum(out.count("watched again") for out, _ in said) == JOBS, said
+        outputs = [process.communicate(timeout=60) for process in both]
+        assert sum(out.count("watched again") for out, _ in outputs) == JOBS, outputs
         watched = [job_id for jobs in monitors(site.user.home).values() for job_id in jobs]
-        assert sorted(watched) == sorted(site.user.job(job_id).id for job_id in job_ids), said
+        assert sorted(watched) == sorted(site.user.job(job_id).id for job_id in job_ids), outputs
     let_go(site.user)
     for job_id in job_ids:
         assert site.user.told(job_id).outcome is not None
     assert len(site.user.discord.received()) == JOBS
 
 
-def test_two_recoveries_at_once_on_hosts_without_any_locks_start_one_monitor(site: Site) -> None:
+def test_two_concurrent_recoveries_on_hosts_without_locks_start_one_monitor(site: Site) -> None:
     job_id = site.submit(site.a)
     for _ in range(ROUNDS):
         site.crash(job_id)
         site.silence(job_id)
         both = [host.start_without_locks("recover") for host in (site.a, site.b)]
-        said = [process.communicate(timeout=60) for process in both]
-        assert sum(out.count("watched again") for out, _ in said) == 1, said
+        outputs = [process.communicate(timeout=60) for process in both]
+        assert sum(out.count("watched again") for out, _ in outputs) == 1, outputs
         assert len(monitors(site.user.home)) == 1
     let_go(site.user)
     assert_failed_and_told_once(site.user, job_id)

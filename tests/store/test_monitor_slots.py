@@ -11,69 +11,69 @@ from jobmon_core.store.monitor_slots import MonitorSlots, SlotHolder, write_slot
 from jobmon_core.store.owner import Owner
 
 
-def taken(slots: MonitorSlots, at_most: int) -> int:
-    descriptor = slots.acquire(at_most)
+def acquired(slots: MonitorSlots, max_monitors: int) -> int:
+    descriptor = slots.acquire(max_monitors)
     assert descriptor is not None
     return descriptor
 
 
-def me(jobs: int = 1) -> SlotHolder:
+def this_monitor(jobs: int = 1) -> SlotHolder:
     return SlotHolder(Owner.this_process(), jobs, "here")
 
 
-def test_there_are_as_many_places_as_there_may_be_and_one_that_is_left_is_free(tmp_path: Path) -> None:
+def test_there_are_as_many_slots_as_allowed_and_a_released_one_is_free(tmp_path: Path) -> None:
     slots = MonitorSlots(tmp_path / "slots")
-    held = [taken(slots, 3) for _ in range(3)]
+    held = [acquired(slots, 3) for _ in range(3)]
     assert slots.acquire(3) is None
     os.close(held.pop(1))
-    held.append(taken(slots, 3))
+    held.append(acquired(slots, 3))
     assert slots.acquire(3) is None
     assert len(list(slots.folder.iterdir())) == 3
     for descriptor in held:
         os.close(descriptor)
 
 
-def test_the_holders_that_live_are_known_and_the_least_busy_comes_first(tmp_path: Path) -> None:
+def test_the_living_holders_are_listed_the_least_busy_first(tmp_path: Path) -> None:
     slots = MonitorSlots(tmp_path / "slots")
-    held = [taken(slots, 4) for _ in range(4)]
-    dead = replace(me(), owner=replace(Owner.this_process(), start_ticks=1))
+    held = [acquired(slots, 4) for _ in range(4)]
+    dead = replace(this_monitor(), owner=replace(Owner.this_process(), start_ticks=1))
     for descriptor, holder in zip(
-        held, (me(7), dead, me(2)), strict=False
-    ):  # the last one has not signed yet
+        held, (this_monitor(7), dead, this_monitor(2)), strict=False
+    ):  # the last slot has no record yet
         write_slot_holder(descriptor, holder)
     assert [holder.jobs for holder in slots.holders()] == [2, 7]
     for descriptor in held:
         os.close(descriptor)
 
 
-def test_a_place_can_be_signed_again_and_again(tmp_path: Path) -> None:
+def test_the_record_of_a_slot_can_be_replaced_repeatedly(tmp_path: Path) -> None:
     slots = MonitorSlots(tmp_path / "slots")
-    descriptor = taken(slots, 1)
+    descriptor = acquired(slots, 1)
     for jobs in (100_000, 3):
-        write_slot_holder(descriptor, me(jobs))
-        assert slots.holders() == [me(jobs)]
+        write_slot_holder(descriptor, this_monitor(jobs))
+        assert slots.holders() == [this_monitor(jobs)]
     os.close(descriptor)
 
 
-def test_where_locks_mean_nothing_a_place_that_a_living_monitor_signed_is_taken(tmp_path: Path) -> None:
+def test_without_locks_a_slot_with_a_living_holder_is_taken(tmp_path: Path) -> None:
     slots = MonitorSlots(tmp_path / "slots")
-    descriptor = taken(slots, 1)
-    write_slot_holder(descriptor, me())
+    descriptor = acquired(slots, 1)
+    write_slot_holder(descriptor, this_monitor())
     os.close(descriptor)  # as if the file system had not locked it
     assert slots.acquire(1) is None
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"owner": 5}', b"\xff" * 600])
-def test_a_place_that_says_nonsense_is_a_free_place(tmp_path: Path, content: bytes) -> None:
+def test_a_slot_with_a_damaged_record_is_free(tmp_path: Path, content: bytes) -> None:
     slots = MonitorSlots(tmp_path / "slots")
-    os.close(taken(slots, 1))
+    os.close(acquired(slots, 1))
     (path,) = slots.folder.iterdir()
     path.write_bytes(content)
     assert slots.holders() == []
-    os.close(taken(slots, 1))
+    os.close(acquired(slots, 1))
 
 
-def test_a_link_laid_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
+def test_a_link_in_place_of_the_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "slots").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(StorageFailed, match="symbolic link"):

@@ -10,7 +10,7 @@ import pytest
 from jobmon_core.app.autostart import search_path
 from jobmon_core.context import Context
 from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.monitor import wiring
+from jobmon_core.monitor.wiring import MonitorFactory
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.store.home import Home
 from jobmon_core.system.env_fingerprint import controller_fingerprint, dir_of_program, env_fingerprint
@@ -135,7 +135,7 @@ def test_what_one_queue_told_is_not_taken_for_the_other_ones(
 ) -> None:
     for ctx in shops:
         ctx.store.save(WatchedJob("slurm-12-x", 12, ctx.clock.now(), user="me"))
-        wiring.job_monitor(ctx, "slurm-12-x", lambda _event: None).poll_once()
+        MonitorFactory(ctx).job_monitor("slurm-12-x", lambda _event: None).poll_once()
     assert [each.asked["queue"] for each in slurm.values()] == [1, 1]
 
 

@@ -1,0 +1,37 @@
+"""What the monitor of one job depends on, for tests that run it without a process of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from jobmon_core.domain.diagnosis.model import Diagnosis
+from jobmon_core.domain.tracking.policy import Policy
+from jobmon_core.monitor.job_monitor import MonitorDeps
+from jobmon_core.monitor.outage_notifier import OutageNotifier
+from jobmon_core.polling.accounting import SharedAccounting
+from jobmon_core.polling.queue import SharedQueue
+from jobmon_core.scheduler.base import Scheduler
+from jobmon_core.store.jobs import JobStore
+from jobmon_core.store.outage_notice import OutageNoticeFile
+from jobmon_core.store.shared_answers import SharedAnswer
+from jobmon_core.system.clock import Clock
+
+
+def monitor_deps(folder: Path, scheduler: Scheduler, clock: Clock) -> MonitorDeps:
+    """Return dependencies with files in ``folder``; diagnoses are empty, and every message is delivered."""
+    notice = OutageNoticeFile(folder / "any.notice")
+    return MonitorDeps(
+        scheduler=scheduler,
+        queue=SharedQueue(scheduler, SharedAnswer(folder / "queue.reply"), clock),
+        accounting=SharedAccounting(scheduler, SharedAnswer(folder / "accounting.reply"), clock),
+        outages=OutageNotifier(lambda _job: notice, clock, Policy(), "login1", lambda _job_id: False),
+        store=JobStore(folder),
+        clock=clock,
+        policy=Policy(),
+        cluster_name=str,
+        diagnose=lambda _job, keys: dict.fromkeys(keys, Diagnosis(None, "", "", "")),
+        deliver=lambda entry, _note: replace(entry, delivered_s=clock.now()),
+        is_cancelled=lambda: False,
+        log=lambda _event: None,
+    )
