@@ -9,6 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from jobmon_core.scheduler.backends import BACKENDS, find_backend
+from jobmon_core.scheduler.base import BackendResources
 from jobmon_core.store.home import Home
 from jobmon_core.store.jobs import JobStore
 from jobmon_core.system.clock import Clock, SystemClock
@@ -22,13 +24,17 @@ if TYPE_CHECKING:
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.polling.cluster_name import SharedClusterName
     from jobmon_core.scheduler.base import Scheduler, Submitter
-    from jobmon_core.scheduler.slurm.session_search import Sessions
     from jobmon_core.store.dead_channels import DeadChannels
     from jobmon_core.store.monitor_log import MonitorLog
     from jobmon_core.store.owner import OwnerRecord
 
 
 _RECENT_S = 3600.0
+
+
+def backend_names() -> tuple[str, ...]:
+    """Return the names of the supported backends; the first is the default."""
+    return tuple(BACKENDS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,45 +70,38 @@ class Context:
         """
         from jobmon_core.store.config_file import read_config  # a monitor that waits has no use for it
 
-        return read_config(self.home.config, self.environment)
+        return read_config(self.home.config, self.environment, backend_names())
 
     def submitter(self, backend: str) -> Submitter:
-        """Return what submits to a backend: as little code as possible, since the user waits for it."""
-        if backend == "local":
-            from jobmon_core.scheduler.local.client import LocalScheduler
+        """Return what submits to a backend.
 
-            return LocalScheduler(self.home.local_jobs)
-        from jobmon_core.scheduler.slurm.session_search import Search
-        from jobmon_core.scheduler.slurm.submit import SlurmSubmitter
-        from jobmon_core.system.runner import ProgramRunner
-
-        def sessions(cluster: str) -> Sessions:
-            from jobmon_core.scheduler.slurm.client import SlurmScheduler
-
-            return SlurmScheduler(ProgramRunner(), cluster).sessions()
-
-        search = Search(
-            already_known=self._registered_recently,
-            alone=self._search_lock,
-        )
-        return SlurmSubmitter(ProgramRunner(), sessions, search)
+        Raises:
+            SchedulerMissing: there is no such backend.
+        """
+        return find_backend(backend).submitter(self._resources(backend))
 
     def scheduler(self, backend: str, cluster: str = "") -> Scheduler:
-        """Return a backend by its name; ``cluster`` where another than the default one is meant."""
-        if backend == "local":
-            from jobmon_core.scheduler.local.client import LocalScheduler
+        """Return the scheduler of a backend; ``cluster`` names a cluster other than the default one.
 
-            return LocalScheduler(self.home.local_jobs)
-        from jobmon_core.scheduler.slurm.client import SlurmScheduler
-        from jobmon_core.system.runner import ProgramRunner
+        Raises:
+            SchedulerMissing: there is no such backend.
+        """
+        return find_backend(backend).scheduler(self._resources(backend), cluster)
 
-        return SlurmScheduler(ProgramRunner(), cluster)
+    def _resources(self, backend: str) -> BackendResources:
+        return BackendResources(
+            folder=lambda: self.home.backend_folder(backend),
+            is_known=self._registered_recently,
+            search_lock=self._search_lock,
+        )
 
     def scheduler_fingerprint(self, backend: str) -> tuple[str, str]:
-        """Return what tells the scheduler of this environment from others that the same host may talk to."""
-        from jobmon_core.system.env_fingerprint import controller_fingerprint
+        """Return a key of the scheduler that this environment selects; one host may talk to several.
 
-        return backend, controller_fingerprint(self.environment) if backend == "slurm" else ""
+        Raises:
+            SchedulerMissing: there is no such backend.
+        """
+        return backend, find_backend(backend).controller_id(self.environment)
 
     def cluster_name(self, backend: str) -> SharedClusterName:
         """Return what knows the name of the cluster that this host talks to."""

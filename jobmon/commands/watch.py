@@ -9,9 +9,9 @@ from jobmon.commands.common import job_ref, open_context
 from jobmon.errors import say
 from jobmon_core.app.submit import SubmitJob
 from jobmon_core.app.watch import WatchJob
+from jobmon_core.context import backend_names
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.tracking.model import LogPaths
-from jobmon_core.domain.tracking.new_job import BACKENDS
 from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("job", nargs="+", type=job_ref, help="job ids")
     parser.add_argument("--error", type=Path, metavar="FILE", help="the job's stderr, if Slurm can't tell")
     parser.add_argument("--output", type=Path, metavar="FILE", help="the job's stdout, if Slurm can't tell")
-    parser.add_argument("--backend", choices=BACKENDS, help="the scheduler that has the job")
+    parser.add_argument("--backend", choices=backend_names(), help="the scheduler that has the job")
 
 
 def run(options: argparse.Namespace) -> int:

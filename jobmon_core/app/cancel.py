@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import UnknownJob
 from jobmon_core.lifecycle.health import Health, find_watched, job_status
+from jobmon_core.scheduler.backends import cancel_command
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
@@ -56,7 +57,8 @@ def _drop(ctx: Context, job: WatchedJob) -> str:
     if now.owner and now.health not in (Health.DEAD, Health.DONE):
         where = f"monitor {now.owner.pid} on {now.owner.host}"
         return f"{where} was asked to stop, and will as soon as it can; the job itself is untouched"
-    hint = f" (scancel {job.ref} would end it)" if job.backend == "slurm" else ""
+    command = cancel_command(job.backend, str(job.ref))
+    hint = f" ({command} would end it)" if command else ""
     return f"no longer watched; the job itself is untouched{hint}"
 
 

@@ -16,6 +16,7 @@ from jobmon_core.domain.messages.scheduler_outage import (
     with_outage_message,
     with_recovery_message,
 )
+from jobmon_core.scheduler.backends import display_name
 from jobmon_core.system.lock import try_lock
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class OutageNotifier:
             return
         with try_lock(file.lock_path) as mine:
             if mine and self._is_free(job, file):
-                keep(with_outage_message(job, self.host, self.clock.now()))
+                keep(with_outage_message(job, self.host, self.clock.now(), display_name(job.backend)))
                 file.write(OutageNotice(job.id))
 
     def notify_recovered(self, job: WatchedJob, keep: Keep) -> None:
@@ -68,7 +69,7 @@ class OutageNotifier:
             if not mine:
                 return
             notice, now_s = file.read(), self.clock.now()
-            keep(with_recovery_message(job, notice, self.host, now_s))
+            keep(with_recovery_message(job, notice, self.host, now_s, display_name(job.backend)))
             if notice.reporter in ("", job.id):
                 file.write(replace(notice, reporter=job.id, over_s=now_s))
 

@@ -146,12 +146,12 @@ class Play:
             self.notice, self.policy, self.now_s, teller_watches=True
         ):
             self.job, self.notice = (
-                with_outage_message(self.job, "login1", self.now_s),
+                with_outage_message(self.job, "login1", self.now_s, "Slurm"),
                 OutageNotice(self.job.id),
             )
             return self._decide()
         if NotifyRecovered() in self.actions:
-            self.job = with_recovery_message(self.job, self.notice, "login1", self.now_s)
+            self.job = with_recovery_message(self.job, self.notice, "login1", self.now_s, "Slurm")
             self.notice = replace(self.notice, over_s=self.now_s)
             return self._decide()
         explained = [action for action in self.actions if isinstance(action, Diagnose)]

@@ -75,7 +75,7 @@ def may_notify(notice: OutageNotice, policy: Policy, now_s: float, *, teller_wat
     return not 0 <= now_s - notice.over_s < policy.warn_stale_s
 
 
-def with_outage_message(job: WatchedJob, host: str, now_s: float) -> WatchedJob:
+def with_outage_message(job: WatchedJob, host: str, now_s: float, scheduler: str) -> WatchedJob:
     """Return the job as the teller of the outage, with the warning owed; ``host`` is the one that asked."""
     quiet = current_outage(job)
     if quiet is None:
@@ -84,7 +84,7 @@ def with_outage_message(job: WatchedJob, host: str, now_s: float) -> WatchedJob:
         id=_warning_id(job, quiet.since_s),
         route=Route.ERROR,
         tone=Tone.ATTENTION,
-        title=f"{_who(job)} does not answer",
+        title=f"{_who(job, scheduler)} does not answer",
         summary=f"For {duration(now_s - quiet.since_s)} nothing could be learnt about the jobs that jobmon "
         "watches there. It touches none of them, takes none for ended, and goes on asking. This is "
         "told once; when answers come again, you are told that too.",
@@ -97,7 +97,9 @@ def with_outage_message(job: WatchedJob, host: str, now_s: float) -> WatchedJob:
     return replace(job, outage_s=quiet.since_s, outbox=(*job.outbox, OutboxEntry(message)))
 
 
-def with_recovery_message(job: WatchedJob, notice: OutageNotice, host: str, now_s: float) -> WatchedJob:
+def with_recovery_message(
+    job: WatchedJob, notice: OutageNotice, host: str, now_s: float, scheduler: str
+) -> WatchedJob:
     """Return the job after the outage that it told of, with the all-clear owed.
 
     There is none where the warning can't arrive any more, where another job took over meanwhile, and
@@ -113,7 +115,7 @@ def with_recovery_message(job: WatchedJob, notice: OutageNotice, host: str, now_
         id=f"{_warning_id(job, since_s)}-over",
         route=Route.ERROR,
         tone=Tone.RESOLVED,
-        title=f"{_who(job)} answers again",
+        title=f"{_who(job, scheduler)} answers again",
         summary=f"The outage lasted {duration(now_s - since_s)}. What became of the watched jobs meanwhile "
         "is told as usual.",
         fields=(*_facts(job, host), Field("No answer from", at_s=int(since_s)), Field("To", at_s=int(now_s))),
@@ -137,9 +139,8 @@ def _warning_id(job: WatchedJob, since_s: float) -> str:
     return f"{job.ref}/outage-{int(since_s)}"
 
 
-def _who(job: WatchedJob) -> str:
-    name = "Slurm" if job.backend == "slurm" else f"The {job.backend} scheduler"
-    return f"{name} ({job.cluster})" if job.cluster else name
+def _who(job: WatchedJob, scheduler: str) -> str:
+    return f"{scheduler} ({job.cluster})" if job.cluster else scheduler
 
 
 def _facts(job: WatchedJob, host: str) -> Iterator[Field]:

@@ -15,6 +15,7 @@ from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.slurm.job_ids import JobRef, ref_of
 from jobmon_core.domain.slurm.rows import AccountingRow, Record, Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome, Phase
+from jobmon_core.domain.tracking.new_job import DEFAULT_BACKEND
 
 
 class Source(StrEnum):
@@ -177,7 +178,7 @@ class WatchedJob:
     not_before_s: float = 0.0  # no run of this job was submitted earlier: the id may have been another's
     not_after_s: float | None = None  # nor later: Slurm lost it and gave its id to another
     submitted_s: int | None = None  # the first submission of it that was seen; a requeue is a later one
-    backend: str = "slurm"
+    backend: str = DEFAULT_BACKEND
     cluster: str = ""
     remote: bool = False  # submitted with -M: questions must name the cluster
     watched_part: str = ""  # the one part that is watched; empty for all

@@ -7,7 +7,6 @@ where the job is requeued.
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerRejected
@@ -17,7 +16,7 @@ from jobmon_core.system.runner import Ran
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jobmon_core.scheduler.base import Submitted
+    from jobmon_core.scheduler.base import Sentinel, Submitted
     from jobmon_core.system.runner import Runner
 
 _TIMEOUT_S = 30.0  # the user waits
@@ -30,24 +29,14 @@ _TINY = ("--nodes=1", "--ntasks=1", "--cpus-per-task=1", "--mem=256M")
 _TIME = ("--time=60", "--time-min=30")
 
 
-@dataclass(frozen=True, slots=True)
-class Sentinel:
-    """What is to run when a job is over."""
-
-    after: Submitted
-    command: tuple[str, ...]
-    folder: str  # where it runs
-    log: str  # where its output goes, behind what is there
-
-
-def station(runner: Runner, sentinel: Sentinel) -> Submitted:
+def submit_sentinel(runner: Runner, sentinel: Sentinel) -> Submitted:
     """Submit a sentinel, into the partition of its job and on the same account.
 
     Raises:
         SchedulerRejected: Slurm did not take it; sbatch's own words.
     """
     same = _same_as(runner, sentinel.after)
-    answer = runner.capture(submit(sentinel, same), _TIMEOUT_S)
+    answer = runner.capture(sentinel_argv(sentinel, same), _TIMEOUT_S)
     if isinstance(answer, Ran) and answer.exit_code == 0:
         for line in answer.stdout.splitlines():
             if job := sbatch_output.announced_job(line):
@@ -55,7 +44,7 @@ def station(runner: Runner, sentinel: Sentinel) -> Submitted:
     raise SchedulerRejected(answer.error_text.removeprefix(f"{_IN_NO_SESSION[0]}: "))
 
 
-def submit(sentinel: Sentinel, same: Sequence[str]) -> list[str]:
+def sentinel_argv(sentinel: Sentinel, same: Sequence[str]) -> list[str]:
     """Return the command line; ``same`` are the options that its job had too. Pure.
 
     The environment is what sbatch itself is given: our questions have neither webhooks nor ``SBATCH_*``. A
