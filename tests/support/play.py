@@ -35,7 +35,15 @@ START_S = 1_000_000.0
 def row(listed: str, word: str, reason: str = "", submit_s: int = 1_000_000) -> QueueRow:
     """A row of squeue."""
     ref, waiting = parse_listed(listed)
-    return QueueRow(ref, JobState.from_slurm(word), word, reason, waiting, submit_s=submit_s, nodes="n1")
+    return QueueRow(
+        ref,
+        JobState.from_slurm(word),
+        word,
+        reason=reason,
+        pending_indices=waiting,
+        submit_s=submit_s,
+        nodes="n1",
+    )
 
 
 def record(listed: str, word: str, exit_code: int = 0, signal: int = 0) -> Record:
