@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def _submitter(resources: BackendResources) -> Submitter:
-    from jobmon_core.scheduler.slurm.session_search import Search
+    from jobmon_core.scheduler.slurm.session_search import SearchDeps
     from jobmon_core.scheduler.slurm.submit import SlurmSubmitter
     from jobmon_core.system.runner import ProgramRunner
 
@@ -24,8 +24,8 @@ def _submitter(resources: BackendResources) -> Submitter:
 
         return SlurmScheduler(ProgramRunner(), cluster).sessions()
 
-    search = Search(already_known=resources.is_known, alone=resources.search_lock)
-    return SlurmSubmitter(ProgramRunner(), list_sessions, search)
+    deps = SearchDeps(is_known=resources.is_known, lock=resources.search_lock)
+    return SlurmSubmitter(ProgramRunner(), list_sessions, deps)
 
 
 def _scheduler(_resources: BackendResources, cluster: str) -> Scheduler:

@@ -16,7 +16,7 @@ from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.base import Scheduler, Submission, Submitted
 from jobmon_core.scheduler.slurm import commands
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
-from jobmon_core.scheduler.slurm.session_search import Search
+from jobmon_core.scheduler.slurm.session_search import SearchDeps
 from jobmon_core.scheduler.slurm.submit import SlurmSubmitter
 from jobmon_core.system.runner import Ran, TimedOut
 from tests.recordings.record import WORK
@@ -76,7 +76,11 @@ class TestQueue:
 
     @pytest.mark.parametrize("text", ["<html>error</html>\n", recorded("queue").stdout[:-1], "1000|RUN"])
     def test_garbage_and_half_an_answer_are_none(self, text: str) -> None:
-        assert why(answering("squeue", said(text)).ask_queue("me")).startswith("squeue: its answer")
+        assert (
+            why(answering("squeue", said(text)).ask_queue("me"))
+            .removeprefix("squeue: ")
+            .startswith(("truncated output", "unintelligible output"))
+        )
 
 
 class TestRecord:
@@ -93,16 +97,13 @@ class TestRecord:
         assert "Unable to contact slurm controller" in why(answer)
 
     def test_garbage_is_no_answer(self) -> None:
-        assert "makes no sense" in why(answering("scontrol", said("JobId=what\n")).ask_record(1))
-        assert "makes no sense" in why(answering("scontrol", said("")).ask_record(1))
+        assert "unintelligible output" in why(answering("scontrol", said("JobId=what\n")).ask_record(1))
+        assert "unintelligible output" in why(answering("scontrol", said("")).ask_record(1))
 
     def test_half_a_record_is_no_answer_since_what_is_missing_would_read_as_not_set(self) -> None:
         whole = recorded("record-exit_137").stdout
         for end in range(whole.index("JobState=FAILED") + 20, len(whole) - 1, 40):
-            assert (
-                why(answering("scontrol", said(whole[:end])).ask_record(1))
-                == "scontrol: its answer is cut short"
-            )
+            assert why(answering("scontrol", said(whole[:end])).ask_record(1)) == "scontrol: truncated output"
 
 
 class TestLogTemplates:
@@ -152,7 +153,7 @@ class TestAccounting:
         assert "Connection refused" in why(down)
 
     def test_silence_with_success_is_no_answer(self) -> None:
-        assert "makes no sense" in why(answering("sacct", said("")).ask_accounting([1]))
+        assert "unintelligible output" in why(answering("sacct", said("")).ask_accounting([1]))
 
     def test_a_field_that_this_sacct_lacks_is_left_out_from_then_on(self) -> None:
         runner = FakeRunner().on(
@@ -169,7 +170,7 @@ class TestAccounting:
         assert asked[2] == asked[3] == [name for name in commands.ACCOUNTING_FIELDS if name != "WorkDir"]
 
 
-class TestTheRest:
+class TestScriptAndCluster:
     def test_the_script_is_told(self) -> None:
         assert "sleep 600" in answering("scontrol", recorded("script")).script_of(1)
 
@@ -197,8 +198,8 @@ def listing(*jobs: tuple[int, int]) -> Ran:
 
 
 @dataclass
-class Desk:
-    """Where a user submits, and hears what jobmon says."""
+class User:
+    """A user who submits a job, and the messages that jobmon prints."""
 
     runner: FakeRunner = field(default_factory=FakeRunner)
     watched: set[int] = field(default_factory=set)
@@ -210,7 +211,7 @@ class Desk:
         self.now_s += length_s
 
     def submit(self, on_job: Callable[[Submitted], None] | None = None) -> Submission:
-        search = Search(
+        search = SearchDeps(
             lambda ref: ref.job_id in self.watched, self.told.append, self.sleep, lambda: self.now_s
         )
         slurm = SlurmScheduler(self.runner, clock=lambda: self.now_s)
@@ -226,20 +227,20 @@ class TestSubmitting:
         "name", ["sbatch", "sbatch-parsable", "sbatch-cluster", "sbatch-cluster-parsable"]
     )
     def test_the_job_is_told_once_and_returned(self, name: str) -> None:
-        session = Desk(FakeRunner().on("sbatch", answers=[recorded(name)]))
-        submission = session.submit()
-        assert [submission.job] == session.jobs
-        assert (submission.exit_code, submission.note, session.told) == (0, "", [])
-        assert session.runner.asked == [("sbatch", "run.sh")], "the user's own words, and no question after"
+        user = User(FakeRunner().on("sbatch", answers=[recorded(name)]))
+        submission = user.submit()
+        assert [submission.job] == user.jobs
+        assert (submission.exit_code, submission.note, user.told) == (0, "", [])
+        assert user.runner.asked == [("sbatch", "run.sh")], "the user's own words, and no question after"
 
     def test_banners_around_it_are_no_matter(self) -> None:
         text = "Welcome!\n1 job(s) checked\n\nSubmitted batch job 5\nGood luck\n"
-        session = Desk(FakeRunner().on("sbatch", answers=[said(text)]))
-        assert session.submit().job == Submitted(JobRef(5))
+        user = User(FakeRunner().on("sbatch", answers=[said(text)]))
+        assert user.submit().job == Submitted(JobRef(5))
 
     def test_the_exit_code_of_a_waiting_sbatch_is_the_jobs(self) -> None:
-        session = Desk(FakeRunner().on("sbatch", answers=[said("5\n", exit_code=3)]))
-        assert session.submit() == Submission(3, Submitted(JobRef(5)))
+        user = User(FakeRunner().on("sbatch", answers=[said("5\n", exit_code=3)]))
+        assert user.submit() == Submission(3, Submitted(JobRef(5)))
 
     @pytest.mark.parametrize(
         "name",
@@ -252,54 +253,54 @@ class TestSubmitting:
         ],
     )
     def test_where_sbatch_surely_submitted_nothing_nothing_is_looked_for(self, name: str) -> None:
-        session = Desk(FakeRunner().on("sbatch", answers=[recorded(name)]))
-        assert session.submit() == Submission(recorded(name).exit_code, None)
-        assert (len(session.runner.asked), session.jobs, session.told) == (1, [], [])
+        user = User(FakeRunner().on("sbatch", answers=[recorded(name)]))
+        assert user.submit() == Submission(recorded(name).exit_code, None)
+        assert (len(user.runner.asked), user.jobs, user.told) == (1, [], [])
 
     def test_without_sbatch_the_user_is_told_of_the_local_backend(self) -> None:
         with pytest.raises(SchedulerMissing, match=r"sbatch: not found on PATH.*--backend local"):
-            Desk().submit()
+            User().submit()
 
 
-class TestLookingForTheJob:
+class TestSearchingForTheJob:
     def test_a_quiet_submission_is_found_by_its_session(self) -> None:
         runner = FakeRunner().on("sbatch", answers=[recorded("sbatch-quiet")])
-        session = Desk(runner.on("squeue", answers=[listing((5, MINE), (6, MINE + 1))]))
-        submission = session.submit()
+        user = User(runner.on("squeue", answers=[listing((5, MINE), (6, MINE + 1))]))
+        submission = user.submit()
         assert submission.job == Submitted(JobRef(5))
-        assert session.jobs == [submission.job]
+        assert user.jobs == [submission.job]
         assert "the job is 5" in submission.note
-        assert "looking for the job" in session.told[0]
+        assert "searching for the job" in user.told[0]
 
     def test_a_job_that_is_watched_already_is_another(self) -> None:
         runner = FakeRunner().on("sbatch", answers=[recorded("sbatch-quiet")])
-        session = Desk(runner.on("squeue", answers=[listing((5, MINE), (6, MINE))]), watched={6})
-        assert session.submit().job == Submitted(JobRef(5))
+        user = User(runner.on("squeue", answers=[listing((5, MINE), (6, MINE))]), watched={6})
+        assert user.submit().job == Submitted(JobRef(5))
 
     def test_a_quiet_submission_that_is_not_found_is_told(self) -> None:
         runner = FakeRunner().on("sbatch", answers=[recorded("sbatch-quiet")])
-        submission = Desk(runner.on("squeue", answers=[listing()])).submit()
+        submission = User(runner.on("squeue", answers=[listing()])).submit()
         assert (submission.exit_code, submission.job) == (0, None)
-        assert "nothing is watched" in submission.note
+        assert "it is not watched" in submission.note
 
     def test_a_job_that_slurm_took_although_sbatch_gave_up_is_found(self) -> None:
         runner = FakeRunner().on("sbatch", answers=[HUNG])
-        session = Desk(runner.on("squeue", answers=[recorded("queue-no-slurmctld"), listing((5, MINE))]))
-        submission = session.submit()
+        user = User(runner.on("squeue", answers=[recorded("queue-no-slurmctld"), listing((5, MINE))]))
+        submission = user.submit()
         assert (submission.exit_code, submission.job) == (1, Submitted(JobRef(5)))
         assert "do not submit it again" in submission.note
-        assert session.jobs == [submission.job]
+        assert user.jobs == [submission.job]
 
     def test_a_job_that_slurm_did_not_take_is_told_to_be_none(self) -> None:
         runner = FakeRunner().on("sbatch", answers=[HUNG])
-        submission = Desk(runner.on("squeue", answers=[listing()])).submit()
+        submission = User(runner.on("squeue", answers=[listing()])).submit()
         assert (submission.exit_code, submission.job) == (1, None)
         assert "was not submitted" in submission.note
 
     def test_in_lasting_doubt_the_user_is_told_to_look(self) -> None:
         runner = FakeRunner().on("sbatch", answers=[HUNG])
-        session = Desk(runner.on("squeue", answers=[recorded("queue-no-slurmctld")]))
-        submission = session.submit()
+        user = User(runner.on("squeue", answers=[recorded("queue-no-slurmctld")]))
+        submission = user.submit()
         assert submission.job is None
-        assert "look with squeue before you submit it again" in submission.note
-        assert session.now_s - NOW_S <= 60
+        assert "check with squeue before you submit it again" in submission.note
+        assert user.now_s - NOW_S <= 60

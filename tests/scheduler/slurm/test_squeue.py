@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import QueueRow
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.slurm.squeue import fault_in, read_queue
+from jobmon_core.scheduler.slurm.squeue import defect_of, read_queue
 from tests.support.recordings import job_id, recorded
 
 QUEUE = recorded("queue").stdout
@@ -120,22 +120,22 @@ class TestOneBadLine:
 
 class TestFaults:
     def test_a_whole_answer_has_none(self) -> None:
-        assert fault_in(QUEUE) == ""
+        assert defect_of(QUEUE) == ""
 
     def test_no_jobs_at_all_is_an_answer(self) -> None:
-        assert fault_in("") == ""
+        assert defect_of("") == ""
 
     @given(st.integers(min_value=1, max_value=len(QUEUE) - 1))
     def test_an_answer_cut_anywhere_but_between_rows_has_one(self, length: int) -> None:
         cut = QUEUE[:length]
-        assert bool(fault_in(cut)) == (not cut.endswith("\n"))
+        assert bool(defect_of(cut)) == (not cut.endswith("\n"))
 
     @pytest.mark.parametrize("text", ["<html>proxy error</html>\n", "slurm is down today\n", " \n\0\n"])
     def test_garbage_has_one(self, text: str) -> None:
-        assert fault_in(text)
+        assert defect_of(text)
 
     def test_some_rows_among_garbage_are_an_answer(self) -> None:
-        assert fault_in("Welcome to the cluster!\n" + QUEUE) == ""
+        assert defect_of("Welcome to the cluster!\n" + QUEUE) == ""
 
 
 LINES = st.lists(st.sampled_from([*QUEUE.splitlines(), "7|", "|||", "7_[|7"]) | st.text(max_size=60))
@@ -143,7 +143,7 @@ LINES = st.lists(st.sampled_from([*QUEUE.splitlines(), "7|", "|||", "7_[|7"]) | 
 
 @given(LINES.map("\n".join), st.integers(min_value=0))
 def test_no_text_makes_the_reader_raise(text: str, number: int) -> None:
-    fault_in(text)
+    defect_of(text)
     for row in read_queue(text, [number]):
         assert row.ref.job_id == number
 
