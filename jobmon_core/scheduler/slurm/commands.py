@@ -55,20 +55,8 @@ def submit(arguments: Sequence[str]) -> list[str]:
 
 def queue(user: str, cluster: str) -> list[str]:
     """List all jobs of a user, including ended ones; ``-a`` because a partition may be hidden."""
-    return [
-        "squeue",
-        *_cluster_args(cluster),
-        "-u",
-        user,
-        "-a",
-        "-h",
-        "-t",
-        "all",
-        "-S",
-        "i",
-        "-o",
-        QUEUE_FORMAT,
-    ]
+    listing = ["squeue", *_cluster_args(cluster), "-u", user, "-a", "-h", "-t", "all"]
+    return [*listing, "-S", "i", "-o", QUEUE_FORMAT]
 
 
 def sessions(user: str, cluster: str) -> list[str]:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.job_ids import IndexSet
-from jobmon_core.domain.slurm.sbatch_options import OPTIONS, Argument, Treatment
+from jobmon_core.domain.slurm.sbatch_options import OPTIONS, Treatment
 from jobmon_core.scheduler.local.options import (
     SbatchOptions,
     array_indices,
@@ -256,11 +256,3 @@ def test_no_words_make_the_reader_raise_anything_but_its_refusal(
 @given(st.lists(_WORD, max_size=8), st.text(alphabet="abc.", min_size=1, max_size=5))
 def test_the_words_from_the_script_on_are_never_taken_for_options(words: list[str], script: str) -> None:
     assert read_command_line(["-J", "n", script, *words]).script == [script, *words]
-
-
-def test_no_option_is_entered_twice_and_flags_take_no_value() -> None:
-    letters = [option.letter for option in OPTIONS.values() if option.letter]
-    assert len(letters) == len(set(letters))
-    assert OPTIONS["parsable"].argument is Argument.NONE
-    assert OPTIONS["exclusive"].argument is Argument.OPTIONAL
-    assert OPTIONS["gres"].argument is Argument.REQUIRED

@@ -76,11 +76,8 @@ class TestQueue:
 
     @pytest.mark.parametrize("text", ["<html>error</html>\n", recorded("queue").stdout[:-1], "1000|RUN"])
     def test_garbage_and_half_an_answer_are_none(self, text: str) -> None:
-        assert (
-            why(answering("squeue", said(text)).ask_queue("me"))
-            .removeprefix("squeue: ")
-            .startswith(("truncated output", "unintelligible output"))
-        )
+        error = why(answering("squeue", said(text)).ask_queue("me")).removeprefix("squeue: ")
+        assert error.startswith(("truncated output", "unintelligible output"))
 
 
 class TestRecord:
