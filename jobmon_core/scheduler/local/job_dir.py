@@ -1,6 +1,6 @@
 """The directory of one local job: what is recorded of it, and how a new job gets its id.
 
-STATE/7/  spec.json slurm_script owner.json task.json (or task-INDEX.json ...) rest.json ended shepherd.log
+STATE/7/  spec.json slurm_script owner.json task.json (or task-INDEX.json ...) rest.json ended, and a log
 STATE/8   a symbolic link to 7: the job id of one of its array tasks
 """
 

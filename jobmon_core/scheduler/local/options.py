@@ -167,30 +167,30 @@ _DAY_S = 86_400
 _HOUR_S = 3_600
 _MINUTE_S = 60
 _NO_LIMIT = ("INFINITE", "UNLIMITED", "-1")
-
-# days-, days-hours, days-hours:minutes, days-hours:minutes:seconds
-_DAYS = re.compile(r"(\d{1,9})-(?:(\d{1,9})(?::(\d{1,9})(?::(\d{1,9}))?)?)?", re.ASCII)
-# minutes, minutes:seconds, hours:minutes:seconds
-_CLOCK = re.compile(r"(?:(?:(\d{1,9}):)?(\d{1,9}):(\d{1,9}))|(\d{1,9})", re.ASCII)
+_CLOCK_FIELDS = 3  # hours, minutes, seconds
+_TIME = re.compile(r"(?:(\d{1,9})-)?(\d{1,9}(?::\d{1,9}){0,2})?", re.ASCII)
 
 
 def limit_s(text: str) -> int | None:
     """Parse a time limit in any of Slurm's forms, in seconds; None for no limit.
 
-    Slurm rounds up to whole minutes; here ``0:02`` is two seconds.
+    With days: ``D-``, ``D-H``, ``D-H:M`` or ``D-H:M:S``; without: ``M``, ``M:S`` or ``H:M:S``. Slurm rounds
+    up to whole minutes; here ``0:02`` is two seconds.
 
     Raises:
         SchedulerRejected: the text is not a time limit.
     """
     if text.upper() in _NO_LIMIT:
         return None
-    if days := _DAYS.fullmatch(text):
-        day, hour, minute, second = (int(number or 0) for number in days.groups())
-        return (day * _DAY_S + hour * _HOUR_S + minute * _MINUTE_S + second) or None
-    if clock := _CLOCK.fullmatch(text):
-        hour, minute, second, plain = (int(number or 0) for number in clock.groups())
-        return (hour * _HOUR_S + (minute + plain) * _MINUTE_S + second) or None
-    raise SchedulerRejected("Invalid --time specification")
+    match = _TIME.fullmatch(text)
+    if match is None or not text:
+        raise SchedulerRejected("Invalid --time specification")
+    days, clock = match.groups()
+    numbers = [int(number) for number in clock.split(":")] if clock else []
+    if days is None and len(numbers) < _CLOCK_FIELDS:
+        numbers.insert(0, 0)  # without days the first number is minutes
+    hours, minutes, seconds = (*numbers, 0, 0, 0)[:3]
+    return (int(days or 0) * _DAY_S + hours * _HOUR_S + minutes * _MINUTE_S + seconds) or None
 
 
 _SPAN = r"\d{1,7}(?:-\d{1,7}(?::\d{1,7})?)?"

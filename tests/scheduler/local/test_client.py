@@ -22,13 +22,13 @@ _JSON = st.recursive(
 )
 
 
-def test_it_is_a_scheduler_like_any_other(local: LocalHarness) -> None:
+def test_it_implements_the_scheduler_protocol(local: LocalHarness) -> None:
     scheduler: Scheduler = local.scheduler
 
     assert (scheduler.name, scheduler.cluster_name()) == ("local", "local")
 
 
-def test_the_queue_forgets_what_ended_long_ago_accounting_does_not(local: LocalHarness) -> None:
+def test_the_queue_drops_old_jobs_but_accounting_keeps_them(local: LocalHarness) -> None:
     job_id = local.start("-a", "1-2", "--wrap", "exit 3")
     local.ends(job_id)
 
@@ -43,7 +43,7 @@ def test_the_queue_forgets_what_ended_long_ago_accounting_does_not(local: LocalH
     assert [row.exit_code for row in local.accounting(job_id)] == [3, 3]
 
 
-def test_a_reply_about_many_jobs_is_read_job_by_job(local: LocalHarness) -> None:
+def test_an_answer_about_several_jobs_is_parsed_per_job(local: LocalHarness) -> None:
     ids = [local.start("--wrap", f"exit {code}") for code in (1, 2)]
     for job_id in ids:
         local.ends(job_id)
@@ -72,14 +72,14 @@ def test_the_log_patterns_expand_to_the_files_that_were_written(local: LocalHarn
 
 
 @pytest.mark.parametrize("given_output", ["none", ""])
-def test_the_words_for_no_and_for_the_usual_output_are_slurms(local: LocalHarness, given_output: str) -> None:
+def test_none_and_an_empty_output_mean_the_same_as_in_slurm(local: LocalHarness, given_output: str) -> None:
     record = local.finish("-o", given_output, "--wrap", "echo lost")
 
     assert record.stdout == ("/dev/null" if given_output else f"{local.work}/slurm-1.out")
 
 
 @given(st.text())
-def test_no_text_makes_a_reader_raise(text: str) -> None:
+def test_no_text_makes_a_parser_raise(text: str) -> None:
     assert list(from_answer(text, [1])) == []
 
 
@@ -87,7 +87,7 @@ def test_no_text_makes_a_reader_raise(text: str) -> None:
     st.lists(_JSON, max_size=4),
     st.dictionaries(st.sampled_from(list(StatusRow.__slots__)), _JSON, max_size=6),
 )
-def test_a_line_that_makes_no_sense_costs_itself_only(noise: list[object], odd: dict[str, object]) -> None:
+def test_a_damaged_line_is_skipped(noise: list[object], odd: dict[str, object]) -> None:
     good = StatusRow(job_id=7, state="RUNNING", raw_job_id=7)
     rows = [json.dumps(each) for each in (*noise, {"job_id": 7, **odd, "state": 3})]
 
@@ -109,7 +109,7 @@ def test_a_line_that_makes_no_sense_costs_itself_only(noise: list[object], odd: 
         cpu_s=st.none() | st.floats(0, 1e6),
     )
 )
-def test_a_line_written_is_the_line_read(line: StatusRow) -> None:
+def test_a_row_survives_writing_and_parsing(line: StatusRow) -> None:
     assert list(from_answer(to_answer([line, line]), [1])) == [line, line]
     assert (
         line.as_queue_row().state == line.as_accounting_row("x").state == line.as_record().state == line.state

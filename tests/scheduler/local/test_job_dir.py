@@ -32,7 +32,7 @@ SPEC = {
 }
 OWNER = {"host": "far", "boot_id": "b", "pid_space": "pid:[1]", "pid": 77, "start_ticks": 5}
 TASK = {
-    "own_id": 8,
+    "own_id": 8,  # vocabulary: allowed
     "state": "FAILED",
     "index": 1,
     "waiting": False,
@@ -49,7 +49,13 @@ TASK = {
     "max_rss_bytes": 1024,
     "cpu_s": 0.5,
 }
-CANCELLED = {"own_id": 7, "state": "CANCELLED", "waiting": True, "end_s": 1_000_009, "cancelled_by": 1000}
+CANCELLED = {
+    "own_id": 7,  # vocabulary: allowed
+    "state": "CANCELLED",
+    "waiting": True,
+    "end_s": 1_000_009,
+    "cancelled_by": 1000,
+}
 
 
 @pytest.fixture

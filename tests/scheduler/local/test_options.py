@@ -49,7 +49,7 @@ def test_every_variable_of_an_honoured_option_is_read() -> None:
     )
 
 
-def test_an_empty_variable_says_nothing() -> None:
+def test_an_empty_variable_is_ignored() -> None:
     assert _options(SBATCH_TIMELIMIT="", SBATCH_ARRAY_INX="", SBATCH_OPEN_MODE="") == SbatchOptions()
 
 
@@ -109,14 +109,14 @@ def test_two_dashes_end_the_options() -> None:
         (["-H"], "option '--hold' is not supported on a single machine"),
     ],
 )
-def test_what_cannot_be_done_is_refused_by_name(arguments: list[str], words: str) -> None:
+def test_an_invalid_or_unsupported_option_is_rejected_by_name(arguments: list[str], words: str) -> None:
     with pytest.raises(SchedulerRejected) as refusal:
         _options(*arguments)
 
     assert str(refusal.value).startswith(words)
 
 
-def test_a_variable_that_asks_for_what_cannot_be_done_is_refused_too() -> None:
+def test_a_variable_with_an_unsupported_option_is_rejected_too() -> None:
     with pytest.raises(SchedulerRejected, match="--signal"):
         _options(SBATCH_SIGNAL="USR1@60")
 
@@ -131,7 +131,7 @@ def test_a_variable_that_asks_for_what_cannot_be_done_is_refused_too() -> None:
         ("#SBATCH --dependency=singleton", "option '--dependency' is not supported"),
     ],
 )
-def test_a_directive_that_makes_no_sense_is_refused(line: str, words: str) -> None:
+def test_an_invalid_directive_is_rejected(line: str, words: str) -> None:
     with pytest.raises(SchedulerRejected) as refusal:
         _options(script=f"{line}\n")
 
@@ -159,7 +159,7 @@ def test_quiet_and_wrap_count_on_the_command_line_only_parsable_everywhere() -> 
         ["--exclusive", "--exclusive=user", "--nice", "--mail-type=END", "--no-requeue", "-k", "-v", "-v"],
     ],
 )
-def test_options_about_resources_are_taken_and_named_as_ignored(arguments: list[str]) -> None:
+def test_resource_options_are_accepted_and_listed_as_ignored(arguments: list[str]) -> None:
     options = _options(*arguments, "job.sh")
 
     assert options.ignored
@@ -195,7 +195,7 @@ def test_every_form_of_a_time_limit_is_read(text: str, seconds: int | None) -> N
 @pytest.mark.parametrize(
     "text", ["", " 5", "5 ", "5x", "1:", ":1", "1.5", "-5", "+5", "0x5", "1:2:3:4", "1-2-3", "٣"]
 )
-def test_what_sbatch_does_not_take_for_a_time_is_refused(text: str) -> None:
+def test_an_invalid_time_limit_is_rejected(text: str) -> None:
     with pytest.raises(SchedulerRejected, match="Invalid --time specification"):
         limit_s(text)
 
@@ -223,7 +223,7 @@ def test_the_indices_of_an_array_are_read_as_by_slurm(text: str, indices: list[i
 @pytest.mark.parametrize(
     "text", ["5-1", "1-", "-3", "abc", "1-10:0", "4000001", "0-1000000", "1 ", "1-3%x", "1,,2", "1-2-3", "٣"]
 )
-def test_what_is_no_array_is_refused(text: str) -> None:
+def test_an_invalid_array_is_rejected(text: str) -> None:
     with pytest.raises(SchedulerRejected, match="Invalid job array specification"):
         array_indices(text)
 
@@ -244,7 +244,7 @@ _WORD = st.one_of(
 
 
 @given(st.lists(_WORD, max_size=8), st.text(max_size=60), st.text(max_size=10), st.text(max_size=10))
-def test_no_words_make_the_reader_raise_anything_but_its_refusal(
+def test_no_arguments_raise_anything_but_a_rejection(
     words: list[str], script: str, limit: str, array: str
 ) -> None:
     with contextlib.suppress(SchedulerRejected):
@@ -254,5 +254,5 @@ def test_no_words_make_the_reader_raise_anything_but_its_refusal(
 
 
 @given(st.lists(_WORD, max_size=8), st.text(alphabet="abc.", min_size=1, max_size=5))
-def test_the_words_from_the_script_on_are_never_taken_for_options(words: list[str], script: str) -> None:
+def test_arguments_from_the_script_on_are_never_options(words: list[str], script: str) -> None:
     assert read_command_line(["-J", "n", script, *words]).script == [script, *words]

@@ -39,7 +39,7 @@ _NULL = (
         (b"#!/bin/sh\n\0\n", _NULL),
     ],
 )
-def test_what_is_no_script_is_refused_in_sbatchs_words_and_leaves_nothing(
+def test_an_invalid_script_is_rejected_with_sbatchs_error_and_leaves_no_files(
     local: LocalHarness, capfd: pytest.CaptureFixture[str], content: bytes, words: str
 ) -> None:
     (local.work / "job.sh").write_bytes(content)
@@ -67,7 +67,7 @@ def test_a_missing_script_a_dash_and_a_directory_give_sbatchs_errors(
     ]
 
 
-def test_a_script_that_may_not_be_read_is_told_as_by_sbatch(local: LocalHarness) -> None:
+def test_an_unreadable_script_gives_sbatchs_error(local: LocalHarness) -> None:
     hidden = local.work / "hidden"
     hidden.mkdir(0)
     script = Path(local.script("#!/bin/sh\n"))
@@ -106,7 +106,7 @@ def test_stdout_is_what_sbatch_would_print(
     assert seen == [submission.job]
 
 
-def test_options_without_meaning_here_are_named_once_on_stderr(
+def test_ignored_options_are_listed_once_on_stderr(
     local: LocalHarness, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert local.submit("-p", "gpu", "--gres=gpu:1", "-p", "big", "--wrap", "true").exit_code == 0
@@ -116,7 +116,7 @@ def test_options_without_meaning_here_are_named_once_on_stderr(
     assert capfd.readouterr() == ("", "")
 
 
-def test_who_fails_to_watch_the_job_does_not_hide_its_number(
+def test_a_failure_to_watch_the_job_does_not_hide_its_id(
     local: LocalHarness, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def fail(_job: Submitted) -> None:

@@ -46,7 +46,7 @@ def _kill_supervisor(local: LocalHarness, job_id: int) -> None:
     eventually(lambda: _gone(pid))
 
 
-def test_a_job_outlives_the_kill_of_who_submitted_it(local: LocalHarness) -> None:
+def test_a_job_survives_the_kill_of_its_submitter(local: LocalHarness) -> None:
     code = f"""
 import sys, time
 from pathlib import Path
@@ -67,7 +67,7 @@ time.sleep(1000)
     assert (record.state, record.exit_code) == (JobState.FAILED, 4)
 
 
-def test_a_supervisor_has_a_session_of_its_own_no_terminal_and_no_parent_of_ours(local: LocalHarness) -> None:
+def test_a_supervisor_is_detached_from_session_terminal_and_parent(local: LocalHarness) -> None:
     job_id = local.start("--wrap", _STAYS)
 
     stat = (
@@ -88,7 +88,7 @@ def test_a_submission_returns_at_once_and_holds_no_pipe_of_its_caller(local: Loc
     assert local.records(1)[0].state in (JobState.PENDING, JobState.RUNNING)
 
 
-def test_a_killed_supervisor_leaves_its_job_running_then_not_listed_never_ended(local: LocalHarness) -> None:
+def test_a_job_whose_supervisor_was_killed_is_running_then_not_listed(local: LocalHarness) -> None:
     job_id = local.start("--wrap", _STAYS)
     eventually(lambda: local.says("slurm-1.out", "up"))
     eventually(lambda: local.records(job_id)[0].state is JobState.RUNNING)
@@ -105,7 +105,7 @@ def test_a_killed_supervisor_leaves_its_job_running_then_not_listed_never_ended(
     assert (local.queue(job_id), local.accounting(job_id)) == ((), ())
 
 
-def test_a_killed_supervisor_takes_nothing_from_the_tasks_that_ended_before(local: LocalHarness) -> None:
+def test_tasks_that_ended_before_their_supervisor_was_killed_stay_listed(local: LocalHarness) -> None:
     script = "[ $SLURM_ARRAY_TASK_ID = 1 ] && exit 3; echo up; kill -9 $PPID; sleep 0.2"
     job_id = local.start("-a", "1-3", "--wrap", script)
 
@@ -116,7 +116,7 @@ def test_a_killed_supervisor_takes_nothing_from_the_tasks_that_ended_before(loca
     assert (row.ref.task, row.state, row.exit_code) == (1, JobState.FAILED, 3)
 
 
-def test_a_restart_of_the_machine_is_a_fact_for_what_had_not_ended(local: LocalHarness) -> None:
+def test_after_a_reboot_unfinished_tasks_are_node_fail(local: LocalHarness) -> None:
     done = local.start("--wrap", "exit 5")
     local.ends(done)
     job_id = local.start("-a", "1-3", "--wrap", _STAYS)
@@ -132,7 +132,7 @@ def test_a_restart_of_the_machine_is_a_fact_for_what_had_not_ended(local: LocalH
     assert later.records(done)[0].exit_code == 5
 
 
-def test_another_machine_neither_ends_a_job_nor_calls_it_alive(local: LocalHarness) -> None:
+def test_on_another_machine_the_state_of_a_job_is_unknown(local: LocalHarness) -> None:
     job_id = local.start("--wrap", _STAYS)
     eventually(lambda: local.records(job_id)[0].state is JobState.RUNNING)
 
@@ -145,7 +145,7 @@ def test_another_machine_neither_ends_a_job_nor_calls_it_alive(local: LocalHarne
         assert row.reason == f"it runs on {os.uname().nodename}, where alone its status is known"
 
 
-def test_a_process_number_that_came_back_is_not_the_supervisor(local: LocalHarness) -> None:
+def test_a_reused_pid_is_not_the_supervisor(local: LocalHarness) -> None:
     job_id = local.start("--wrap", _STAYS)
     eventually(lambda: local.records(job_id)[0].state is JobState.RUNNING)
     supervisor = local.folder(job_id).owner()
@@ -177,7 +177,7 @@ def test_a_damaged_record_is_unknown_and_affects_no_other_job(
     assert local.queue(good)[0].state is JobState.COMPLETED
 
 
-def test_a_submission_cut_off_in_the_middle_is_no_job(local: LocalHarness) -> None:
+def test_an_interrupted_submission_is_not_a_job(local: LocalHarness) -> None:
     (local.root / "1").mkdir()
     done = local.start("--wrap", "true")
     local.ends(done)
@@ -195,7 +195,7 @@ def test_folders_that_cannot_be_read_are_unreachable_not_empty(local: LocalHarne
     assert isinstance(scheduler.ask_record(1), NotListed)
 
 
-def test_an_end_is_kept_until_the_disk_takes_it(local: LocalHarness) -> None:
+def test_an_end_is_retried_until_the_disk_accepts_it(local: LocalHarness) -> None:
     job_id = local.start("--wrap", _STAYS)
     eventually(lambda: local.says("slurm-1.out", "up"))
     eventually(lambda: local.records(job_id)[0].state is JobState.RUNNING)
@@ -256,7 +256,7 @@ def test_twenty_submissions_at_once_get_twenty_numbers(local: LocalHarness) -> N
     assert len(said) == 20
 
 
-def test_what_is_written_down_is_plain_json(local: LocalHarness) -> None:
+def test_all_records_are_json_objects(local: LocalHarness) -> None:
     job_id = local.start("--wrap", "true")
     local.ends(job_id)
 

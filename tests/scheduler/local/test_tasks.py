@@ -13,7 +13,7 @@ from tests.support.waiting import eventually
 
 
 @pytest.mark.parametrize("code", [1, 3, 127, 137, 255])
-def test_an_exit_code_is_told_as_it_was(local: LocalHarness, code: int) -> None:
+def test_an_exit_code_is_recorded_unchanged(local: LocalHarness, code: int) -> None:
     record = local.finish("--wrap", f"exit {code}")
 
     assert (record.state, record.exit_code, record.signal) == (JobState.FAILED, code, None)
@@ -38,7 +38,7 @@ def test_a_job_that_ends_well_is_completed_and_measured(local: LocalHarness) -> 
 
 
 @pytest.mark.parametrize("name", ["KILL", "SEGV", "TERM", "HUP"])
-def test_a_signal_is_told_by_its_number(local: LocalHarness, name: str) -> None:
+def test_a_signal_is_recorded_by_its_number(local: LocalHarness, name: str) -> None:
     record = local.finish("--wrap", f"kill -{name} $$")
 
     assert (record.state, record.exit_code) == (JobState.FAILED, 0)
@@ -77,7 +77,7 @@ def test_a_job_may_clean_up_when_its_time_is_over(local: LocalHarness) -> None:
     assert local.says("slurm-1.out", "saved")
 
 
-def test_sigterm_to_the_supervisor_cancels_and_names_who_sent_it(local: LocalHarness) -> None:
+def test_sigterm_to_the_supervisor_cancels_the_job_and_records_the_sender(local: LocalHarness) -> None:
     job_id = local.start("--wrap", "echo up; sleep 1000")
     eventually(lambda: local.says("slurm-1.out", "up"))
 
@@ -174,7 +174,7 @@ def test_output_goes_where_the_patterns_say_and_missing_folders_are_made(local: 
     assert (local.work / "b/0001.err").read_text(encoding="utf-8") == "err\n"
 
 
-def test_stderr_joins_stdout_in_order_unless_told_otherwise(local: LocalHarness) -> None:
+def test_stderr_joins_stdout_in_order_by_default(local: LocalHarness) -> None:
     local.finish("--wrap", "echo 1; echo 2 >&2; echo 3")
 
     assert (local.work / "slurm-1.out").read_text(encoding="utf-8") == "1\n2\n3\n"
@@ -199,7 +199,7 @@ def test_output_that_cannot_be_opened_is_a_launch_failure_as_in_slurm(local: Loc
     assert not (local.work / "ran").exists()
 
 
-def test_input_comes_from_the_file_named_else_there_is_none(local: LocalHarness) -> None:
+def test_stdin_is_the_given_file_or_empty(local: LocalHarness) -> None:
     (local.work / "in").write_text("fed\n", encoding="utf-8")
 
     local.finish("--wrap", "cat; echo end")
@@ -209,7 +209,7 @@ def test_input_comes_from_the_file_named_else_there_is_none(local: LocalHarness)
     assert (local.work / "slurm-2.out").read_text(encoding="utf-8") == "fed\n"
 
 
-def test_a_missing_interpreter_fails_in_slurmstepds_words(local: LocalHarness) -> None:
+def test_a_missing_interpreter_gives_slurmstepds_error(local: LocalHarness) -> None:
     record = local.finish(local.script("#!/no/such/thing\n"))
 
     assert (record.state, record.exit_code) == (JobState.FAILED, 2)
@@ -217,7 +217,7 @@ def test_a_missing_interpreter_fails_in_slurmstepds_words(local: LocalHarness) -
     assert local.says("slurm-1.out", words)
 
 
-def test_a_missing_work_folder_is_told_and_replaced_as_in_slurm(local: LocalHarness) -> None:
+def test_a_missing_working_directory_is_reported_and_replaced_as_in_slurm(local: LocalHarness) -> None:
     log = str(local.work / "log")
     record = local.finish("-D", "/no/such/dir", "-o", log, "--wrap", "pwd")
 
@@ -253,7 +253,7 @@ def test_names_may_hold_anything_that_a_file_name_may(local: LocalHarness, name:
     assert local.accounting(1)[0].name == name
 
 
-def test_a_file_name_that_is_no_text_is_kept(local: LocalHarness) -> None:
+def test_a_file_name_that_is_not_utf8_is_kept(local: LocalHarness) -> None:
     script = local.work / os.fsdecode(b"\xff.sh")
     script.write_bytes(b'#!/bin/sh\necho "$1"\n')
 
@@ -302,7 +302,7 @@ def test_a_job_sees_no_signal_blocked_or_ignored_although_nohup_started_it(local
     local.ends(1)
 
     lines = (local.work / "slurm-1.out").read_text(encoding="utf-8").split()
-    # 32 and 33 are the C library's own: it lets no program set them, so they come down from whoever ran this
+    # 32 and 33 are the C library's own: no program can set them, so they are inherited from the test runner
     masks = [int(mask, 16) & ~(0b11 << 31) for mask in lines[1::2]]
     assert (lines[::2], masks) == (["SigBlk:", "SigIgn:"], [0, 0])
 

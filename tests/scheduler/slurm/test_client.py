@@ -61,43 +61,43 @@ class TestQueue:
             ("queue-invalid-cluster", "No cluster 'nowhere' known by database"),
         ],
     )
-    def test_a_failure_is_no_answer_and_keeps_slurms_words(self, name: str, words: str) -> None:
+    def test_a_failure_is_unreachable_with_slurms_error(self, name: str, words: str) -> None:
         assert words.removeprefix("squeue: ") in why(answering("squeue", recorded(name)).ask_queue("me"))
 
-    def test_an_unknown_user_has_exit_code_0_and_is_no_answer_all_the_same(self) -> None:
+    def test_an_unknown_user_is_unreachable_although_the_exit_code_is_0(self) -> None:
         assert recorded("queue-invalid-user").exit_code == 0
 
-    def test_no_answer_in_time_is_no_answer(self) -> None:
+    def test_a_timeout_is_unreachable(self) -> None:
         slow = answering("squeue", TimedOut(("squeue",), 120, stderr="RPC rate limited"))
         assert why(slow.ask_queue("me")) == "squeue: no answer within 120 s; RPC rate limited"
 
-    def test_a_missing_program_is_no_answer(self) -> None:
+    def test_a_missing_program_is_unreachable(self) -> None:
         assert why(client(FakeRunner()).ask_queue("me")) == "squeue: not found on PATH"
 
     @pytest.mark.parametrize("text", ["<html>error</html>\n", recorded("queue").stdout[:-1], "1000|RUN"])
-    def test_garbage_and_half_an_answer_are_none(self, text: str) -> None:
+    def test_garbage_and_truncated_output_are_unreachable(self, text: str) -> None:
         error = why(answering("squeue", said(text)).ask_queue("me")).removeprefix("squeue: ")
         assert error.startswith(("truncated output", "unintelligible output"))
 
 
 class TestRecord:
-    def test_a_known_job_is_told(self) -> None:
+    def test_a_known_job_has_a_record(self) -> None:
         answer = answering("scontrol", recorded("record-exit_137")).ask_record(job_id("exit_137"))
         assert isinstance(answer, tuple)
         assert answer[0].exit_code == 137
 
-    def test_only_the_exact_words_mean_that_the_job_is_unknown(self) -> None:
+    def test_only_the_exact_error_means_that_the_job_is_unknown(self) -> None:
         assert answering("scontrol", recorded("record-unknown")).ask_record(1) == NotListed()
 
-    def test_all_other_failures_are_no_answer(self) -> None:
+    def test_all_other_failures_are_unreachable(self) -> None:
         answer = answering("scontrol", recorded("record-no-slurmctld")).ask_record(1)
         assert "Unable to contact slurm controller" in why(answer)
 
-    def test_garbage_is_no_answer(self) -> None:
+    def test_garbage_is_unreachable(self) -> None:
         assert "unintelligible output" in why(answering("scontrol", said("JobId=what\n")).ask_record(1))
         assert "unintelligible output" in why(answering("scontrol", said("")).ask_record(1))
 
-    def test_half_a_record_is_no_answer_since_what_is_missing_would_read_as_not_set(self) -> None:
+    def test_a_truncated_record_is_unreachable(self) -> None:
         whole = recorded("record-exit_137").stdout
         for end in range(whole.index("JobState=FAILED") + 20, len(whole) - 1, 40):
             assert why(answering("scontrol", said(whole[:end])).ask_record(1)) == "scontrol: truncated output"
@@ -122,7 +122,7 @@ class TestLogTemplates:
         log = f"{WORK}/slurm-{job_id('het')}.out"
         assert self.templates("het") == Templates(log, log)
 
-    def test_what_slurm_forgot_has_none(self) -> None:
+    def test_a_forgotten_job_has_no_log_templates(self) -> None:
         assert answering("squeue", recorded("templates-unknown")).ask_log_templates(1) is None
 
 
@@ -144,12 +144,12 @@ class TestAccounting:
         slurm = answering("sacct", recorded("accounting-unknown"))
         assert isinstance(slurm.ask_accounting([1]), RawAnswer)
 
-    def test_no_accounting_here_is_told_apart_from_no_answer(self) -> None:
+    def test_disabled_accounting_differs_from_unreachable_accounting(self) -> None:
         assert answering("sacct", recorded("accounting-disabled")).ask_accounting([1]) == Disabled()
         down = answering("sacct", recorded("accounting-no-slurmdbd")).ask_accounting([1])
         assert "Connection refused" in why(down)
 
-    def test_silence_with_success_is_no_answer(self) -> None:
+    def test_empty_output_with_exit_code_0_is_unreachable(self) -> None:
         assert "unintelligible output" in why(answering("sacct", said("")).ask_accounting([1]))
 
     def test_a_field_that_this_sacct_lacks_is_left_out_from_then_on(self) -> None:
@@ -168,13 +168,13 @@ class TestAccounting:
 
 
 class TestScriptAndCluster:
-    def test_the_script_is_told(self) -> None:
+    def test_the_script_is_returned(self) -> None:
         assert "sleep 600" in answering("scontrol", recorded("script")).script_of(1)
 
     def test_an_unknown_script_is_empty(self) -> None:
         assert answering("scontrol", recorded("script-unknown")).script_of(1) == ""
 
-    def test_the_cluster_is_told_by_slurmctld(self) -> None:
+    def test_the_cluster_name_comes_from_slurmctld(self) -> None:
         name = answering("scontrol", recorded("configuration")).cluster_name()
         assert name == recorded("sbatch-cluster").argv[2]
 
@@ -223,7 +223,7 @@ class TestSubmitting:
     @pytest.mark.parametrize(
         "name", ["sbatch", "sbatch-parsable", "sbatch-cluster", "sbatch-cluster-parsable"]
     )
-    def test_the_job_is_told_once_and_returned(self, name: str) -> None:
+    def test_the_job_is_reported_once_and_returned(self, name: str) -> None:
         user = User(FakeRunner().on("sbatch", answers=[recorded(name)]))
         submission = user.submit()
         assert [submission.job] == user.jobs
@@ -249,12 +249,12 @@ class TestSubmitting:
             "sbatch-no-slurmctld",
         ],
     )
-    def test_where_sbatch_surely_submitted_nothing_nothing_is_looked_for(self, name: str) -> None:
+    def test_if_sbatch_certainly_submitted_nothing_there_is_no_search(self, name: str) -> None:
         user = User(FakeRunner().on("sbatch", answers=[recorded(name)]))
         assert user.submit() == Submission(recorded(name).exit_code, None)
         assert (len(user.runner.asked), user.jobs, user.told) == (1, [], [])
 
-    def test_without_sbatch_the_user_is_told_of_the_local_backend(self) -> None:
+    def test_without_sbatch_the_error_suggests_the_local_backend(self) -> None:
         with pytest.raises(SchedulerMissing, match=r"sbatch: not found on PATH.*--backend local"):
             User().submit()
 
@@ -274,13 +274,13 @@ class TestSearchingForTheJob:
         user = User(runner.on("squeue", answers=[listing((5, MINE), (6, MINE))]), watched={6})
         assert user.submit().job == Submitted(JobRef(5))
 
-    def test_a_quiet_submission_that_is_not_found_is_told(self) -> None:
+    def test_a_quiet_submission_that_is_not_found_is_reported(self) -> None:
         runner = FakeRunner().on("sbatch", answers=[recorded("sbatch-quiet")])
         submission = User(runner.on("squeue", answers=[listing()])).submit()
         assert (submission.exit_code, submission.job) == (0, None)
         assert "it is not watched" in submission.note
 
-    def test_a_job_that_slurm_took_although_sbatch_gave_up_is_found(self) -> None:
+    def test_a_job_that_slurm_accepted_although_sbatch_failed_is_found(self) -> None:
         runner = FakeRunner().on("sbatch", answers=[HUNG])
         user = User(runner.on("squeue", answers=[recorded("queue-no-slurmctld"), listing((5, MINE))]))
         submission = user.submit()
@@ -288,13 +288,13 @@ class TestSearchingForTheJob:
         assert "do not submit it again" in submission.note
         assert user.jobs == [submission.job]
 
-    def test_a_job_that_slurm_did_not_take_is_told_to_be_none(self) -> None:
+    def test_a_job_that_slurm_did_not_accept_is_reported_as_not_submitted(self) -> None:
         runner = FakeRunner().on("sbatch", answers=[HUNG])
         submission = User(runner.on("squeue", answers=[listing()])).submit()
         assert (submission.exit_code, submission.job) == (1, None)
         assert "was not submitted" in submission.note
 
-    def test_in_lasting_doubt_the_user_is_told_to_look(self) -> None:
+    def test_if_slurm_stays_unreachable_the_user_is_advised_to_check(self) -> None:
         runner = FakeRunner().on("sbatch", answers=[HUNG])
         user = User(runner.on("squeue", answers=[recorded("queue-no-slurmctld")]))
         submission = user.submit()

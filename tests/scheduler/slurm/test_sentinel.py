@@ -39,7 +39,7 @@ def test_a_sentinel_is_put_where_its_job_is() -> None:
 @pytest.mark.parametrize(
     "told", [said("|(null)|N/A\n"), said("nonsense\n"), said(exit_code=1), TimedOut((), 1)]
 )
-def test_what_slurm_does_not_tell_of_a_job_is_left_to_its_defaults(told: TimedOut) -> None:
+def test_options_that_slurm_does_not_report_are_left_to_their_defaults(told: TimedOut) -> None:
     runner = FakeRunner().on(*SBATCH, answers=[said("13\n")]).on("squeue", answers=[told])
     submit_sentinel(runner, SENTINEL)
     assert asked(runner) == sentinel_argv(SENTINEL, ())
@@ -60,7 +60,7 @@ def test_a_sentinel_follows_its_job_to_another_cluster() -> None:
         (TimedOut(("setsid",), 30), "no answer within 30 s"),
     ],
 )
-def test_a_refusal_is_told_in_sbatchs_own_words(answer: TimedOut, words: str) -> None:
+def test_a_rejection_contains_sbatchs_error(answer: TimedOut, words: str) -> None:
     with pytest.raises(SchedulerRejected) as refused:
         submit_sentinel(FakeRunner().on(*SBATCH, answers=[answer]), SENTINEL)
     assert str(refused.value) == words

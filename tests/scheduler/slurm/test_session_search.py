@@ -59,7 +59,7 @@ class TestChoosing:
     def test_a_clock_a_little_behind_is_forgiven(self) -> None:
         assert chosen(replace(OURS, submit_s=999)) == JobRef(7)
 
-    def test_what_somebody_watches_is_not_ours(self) -> None:
+    def test_a_watched_job_is_not_ours(self) -> None:
         assert chosen(OURS, replace(OURS, ref=JobRef(8)), known=(8,)) == JobRef(7)
 
     def test_our_host_is_preferred(self) -> None:
@@ -108,7 +108,7 @@ class TestSearching:
         assert world.found() == NotListed()
         assert world.now_s < 10
 
-    def test_silence_is_no_answer(self) -> None:
+    def test_an_unreachable_slurm_is_reported_as_such(self) -> None:
         world = World([DOWN])
         assert world.found() == DOWN
         assert world.now_s <= 60

@@ -38,7 +38,7 @@ class TestRecordedRows:
         row = only("held")
         assert (row.state, row.reason, row.limit_s) == (JobState.PENDING, "JobHeldUser", 120)
 
-    def test_a_forecast_is_no_start(self) -> None:
+    def test_an_estimated_start_is_dropped(self) -> None:
         assert only("waiting_array").start_s is None
 
     def test_an_array_shows_its_running_tasks_and_in_one_row_all_that_wait(self) -> None:
@@ -55,7 +55,7 @@ class TestRecordedRows:
         assert waiting is not None
         assert [*waiting] == [*range(1, 300, 3), 500]
 
-    def test_what_waited_when_an_array_was_cancelled_is_one_row(self) -> None:
+    def test_the_pending_tasks_of_a_cancelled_array_are_one_row(self) -> None:
         rest, task = sorted(rows("leftover"), key=lambda row: row.ref.task or 0)
         assert (rest.state, task.state) == (JobState.CANCELLED, JobState.CANCELLED)
         assert rest.pending_indices is not None
@@ -94,7 +94,7 @@ class TestOneBadLine:
         line = "7|7|7|N/A|PENDING|N/A|N/A|5|UNLIMITED||held by admin | see ticket|7\n"
         assert read_queue(line, [7])[0].reason == "held by admin | see ticket|7"
 
-    def test_an_unknown_word_is_kept_with_an_unknown_state(self) -> None:
+    def test_an_unknown_state_keeps_its_raw_text(self) -> None:
         row = read_queue(QUEUE.replace("|RUNNING|", "|LEVITATING|"), [job_id("running")])[0]
         assert (row.state, row.raw_state) == (JobState.UNKNOWN, "LEVITATING")
 
@@ -119,7 +119,7 @@ class TestOneBadLine:
 
 
 class TestFaults:
-    def test_a_whole_answer_has_none(self) -> None:
+    def test_complete_output_has_no_defect(self) -> None:
         assert defect_of(QUEUE) == ""
 
     def test_no_jobs_at_all_is_an_answer(self) -> None:

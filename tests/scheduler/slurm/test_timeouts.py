@@ -25,9 +25,7 @@ class Stopwatch(FakeRunner):
 
 
 @pytest.mark.parametrize(("within_s", "given_s"), [(7.0, 7.0), (NO_HURRY_S, TIMEOUT_S), (900.0, TIMEOUT_S)])
-def test_sacct_may_take_as_long_as_its_asker_can_wait_and_no_longer_than_any_command(
-    within_s: float, given_s: float
-) -> None:
+def test_sacct_gets_the_callers_time_limit_up_to_that_of_any_command(within_s: float, given_s: float) -> None:
     runner = Stopwatch()
     runner.on("sacct", answers=[recorded("accounting")])
     SlurmScheduler(runner).ask_accounting([1], within_s)
