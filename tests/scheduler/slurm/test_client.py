@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 import pytest
 
-from jobmon_core.domain.errors import SchedulerMissing
-from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import Templates
-from jobmon_core.domain.slurm.rows import Disabled, NotListed, RawAnswer, Unreachable
+from jobmon_core.domain.slurm.rows import NO_HURRY_S, Disabled, NotListed, RawAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.base import Scheduler, Submission, Submitted
+from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.scheduler.slurm import commands
-from jobmon_core.scheduler.slurm.client import SlurmScheduler
-from jobmon_core.scheduler.slurm.session_search import SearchDeps
-from jobmon_core.scheduler.slurm.submit import SlurmSubmitter
+from jobmon_core.scheduler.slurm.client import TIMEOUT_S, SlurmScheduler
 from jobmon_core.system.runner import Ran, TimedOut
 from tests.recordings.record import WORK
-from tests.support.fake_runner import FakeRunner, said
+from tests.support.fake_runner import Answer, FakeRunner, said
 from tests.support.recordings import job_id, recorded
 
 NOW_S = 1_000
-HUNG = said(
-    stderr="sbatch: error: Batch job submission failed: Socket timed out on send/recv operation", exit_code=1
-)
 
 
 def client(runner: FakeRunner, cluster: str = "") -> Scheduler:
@@ -187,117 +178,21 @@ class TestScriptAndCluster:
         assert client(FakeRunner()).cluster_name() == ""
 
 
-def listing(*jobs: tuple[int, int]) -> Ran:
-    """A queue with these jobs and the sessions they were submitted from."""
-    sep = commands.SEP
-    lines = (f"{job}{sep}N/A{sep}{session}{sep}{NOW_S}{sep}here\n" for job, session in jobs)
-    return said("".join(lines))
+class Stopwatch(FakeRunner):
+    """Notes how long each command may take, in seconds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given_s: list[float] = []
+
+    def capture(self, argv: Sequence[str], timeout_s: float) -> Answer:
+        self.given_s.append(timeout_s)
+        return super().capture(argv, timeout_s)
 
 
-@dataclass
-class User:
-    """A user who submits a job, and the messages that jobmon prints."""
-
-    runner: FakeRunner = field(default_factory=FakeRunner)
-    watched: set[int] = field(default_factory=set)
-    told: list[str] = field(default_factory=list)
-    jobs: list[Submitted] = field(default_factory=list)
-    now_s: float = NOW_S
-
-    def sleep(self, length_s: float) -> None:
-        self.now_s += length_s
-
-    def submit(self, on_job: Callable[[Submitted], None] | None = None) -> Submission:
-        search = SearchDeps(
-            lambda ref: ref.job_id in self.watched, self.told.append, self.sleep, lambda: self.now_s
-        )
-        slurm = SlurmScheduler(self.runner, clock=lambda: self.now_s)
-        submitter = SlurmSubmitter(self.runner, lambda _cluster: slurm.sessions(), search)
-        return submitter.submit(["run.sh"], on_job or self.jobs.append)
-
-
-MINE = os.getsid(0)
-
-
-class TestSubmitting:
-    @pytest.mark.parametrize(
-        "name", ["sbatch", "sbatch-parsable", "sbatch-cluster", "sbatch-cluster-parsable"]
-    )
-    def test_the_job_is_reported_once_and_returned(self, name: str) -> None:
-        user = User(FakeRunner().on("sbatch", answers=[recorded(name)]))
-        submission = user.submit()
-        assert [submission.job] == user.jobs
-        assert (submission.exit_code, submission.note, user.told) == (0, "", [])
-        assert user.runner.asked == [("sbatch", "run.sh")], "the user's own words, and no question after"
-
-    def test_banners_around_it_are_no_matter(self) -> None:
-        text = "Welcome!\n1 job(s) checked\n\nSubmitted batch job 5\nGood luck\n"
-        user = User(FakeRunner().on("sbatch", answers=[said(text)]))
-        assert user.submit().job == Submitted(JobRef(5))
-
-    def test_the_exit_code_of_a_waiting_sbatch_is_the_jobs(self) -> None:
-        user = User(FakeRunner().on("sbatch", answers=[said("5\n", exit_code=3)]))
-        assert user.submit() == Submission(3, Submitted(JobRef(5)))
-
-    @pytest.mark.parametrize(
-        "name",
-        [
-            "sbatch-test-only",
-            "sbatch-version",
-            "sbatch-bad-option",
-            "sbatch-bad-partition",
-            "sbatch-no-slurmctld",
-        ],
-    )
-    def test_if_sbatch_certainly_submitted_nothing_there_is_no_search(self, name: str) -> None:
-        user = User(FakeRunner().on("sbatch", answers=[recorded(name)]))
-        assert user.submit() == Submission(recorded(name).exit_code, None)
-        assert (len(user.runner.asked), user.jobs, user.told) == (1, [], [])
-
-    def test_without_sbatch_the_error_suggests_the_local_backend(self) -> None:
-        with pytest.raises(SchedulerMissing, match=r"sbatch: not found on PATH.*--backend local"):
-            User().submit()
-
-
-class TestSearchingForTheJob:
-    def test_a_quiet_submission_is_found_by_its_session(self) -> None:
-        runner = FakeRunner().on("sbatch", answers=[recorded("sbatch-quiet")])
-        user = User(runner.on("squeue", answers=[listing((5, MINE), (6, MINE + 1))]))
-        submission = user.submit()
-        assert submission.job == Submitted(JobRef(5))
-        assert user.jobs == [submission.job]
-        assert "the job is 5" in submission.note
-        assert "searching for the job" in user.told[0]
-
-    def test_a_job_that_is_watched_already_is_another(self) -> None:
-        runner = FakeRunner().on("sbatch", answers=[recorded("sbatch-quiet")])
-        user = User(runner.on("squeue", answers=[listing((5, MINE), (6, MINE))]), watched={6})
-        assert user.submit().job == Submitted(JobRef(5))
-
-    def test_a_quiet_submission_that_is_not_found_is_reported(self) -> None:
-        runner = FakeRunner().on("sbatch", answers=[recorded("sbatch-quiet")])
-        submission = User(runner.on("squeue", answers=[listing()])).submit()
-        assert (submission.exit_code, submission.job) == (0, None)
-        assert "it is not watched" in submission.note
-
-    def test_a_job_that_slurm_accepted_although_sbatch_failed_is_found(self) -> None:
-        runner = FakeRunner().on("sbatch", answers=[HUNG])
-        user = User(runner.on("squeue", answers=[recorded("queue-no-slurmctld"), listing((5, MINE))]))
-        submission = user.submit()
-        assert (submission.exit_code, submission.job) == (1, Submitted(JobRef(5)))
-        assert "do not submit it again" in submission.note
-        assert user.jobs == [submission.job]
-
-    def test_a_job_that_slurm_did_not_accept_is_reported_as_not_submitted(self) -> None:
-        runner = FakeRunner().on("sbatch", answers=[HUNG])
-        submission = User(runner.on("squeue", answers=[listing()])).submit()
-        assert (submission.exit_code, submission.job) == (1, None)
-        assert "was not submitted" in submission.note
-
-    def test_if_slurm_stays_unreachable_the_user_is_advised_to_check(self) -> None:
-        runner = FakeRunner().on("sbatch", answers=[HUNG])
-        user = User(runner.on("squeue", answers=[recorded("queue-no-slurmctld")]))
-        submission = user.submit()
-        assert submission.job is None
-        assert "check with squeue before you submit it again" in submission.note
-        assert user.now_s - NOW_S <= 60
+@pytest.mark.parametrize(("within_s", "given_s"), [(7.0, 7.0), (NO_HURRY_S, TIMEOUT_S), (900.0, TIMEOUT_S)])
+def test_sacct_gets_the_callers_time_limit_up_to_that_of_any_command(within_s: float, given_s: float) -> None:
+    runner = Stopwatch()
+    runner.on("sacct", answers=[recorded("accounting")])
+    SlurmScheduler(runner).ask_accounting([1], within_s)
+    assert runner.given_s == [given_s]
