@@ -64,7 +64,7 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 def campaign(home: Path, aim: Aim, events: int, real: int) -> tuple[Figures, list[str]]:
     """Run one campaign in an empty folder; return its figures, and every bound that does not hold."""
     began_s = time.monotonic()
-    told = (*submit(real, Home(home).local_jobs, aim.seed), *stories(events, aim.seed))
+    told = (*submit(real, Home(home).backend_folder("local"), aim.seed), *stories(events, aim.seed))
     nursery = Nursery()
     nursery.open()
     with FoulDiscord(aim.seed, Foulness(), aim.speed) as discord, closing(nursery):

@@ -8,12 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from jobmon_core.scheduler.backends import BACKENDS, find_backend
+from jobmon_core.scheduler.base import BackendResources
 from jobmon_core.store.home import Home
 from jobmon_core.store.jobs import JobStore
 from jobmon_core.system.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+    from contextlib import AbstractContextManager
 
     from jobmon_core.domain.config import Config
     from jobmon_core.polling.cluster_name import SharedClusterName
@@ -24,6 +27,11 @@ if TYPE_CHECKING:
     from jobmon_core.store.owner import OwnerRecord
 
 _ID_REUSE_S = 3600.0  # a job registered longer ago may be an older job with the same id
+
+
+def backend_names() -> tuple[str, ...]:
+    """Return the names of the supported backends; the first is the default."""
+    return tuple(BACKENDS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +56,7 @@ class Context:
         """
         from jobmon_core.store.config_file import read_config
 
-        return read_config(self.home.config, self.environment)
+        return read_config(self.home.config, self.environment, backend_names())
 
     @property
     def store(self) -> JobStore:
@@ -81,43 +89,28 @@ class Context:
         return DeadChannels(self.home.shared_answers)
 
     def submitter(self, backend: str) -> Submitter:
-        """Return the part of a backend that submits jobs."""
-        if backend == "local":
-            from jobmon_core.scheduler.local.client import LocalScheduler
+        """Return the part of a backend that submits jobs.
 
-            return LocalScheduler(self.home.local_jobs)
-        from jobmon_core.scheduler.slurm.session_search import Search, Sessions
-        from jobmon_core.scheduler.slurm.submit import SlurmSubmitter
-        from jobmon_core.system.lock import lock
-        from jobmon_core.system.runner import ProgramRunner
-
-        def sessions(cluster: str) -> Sessions:
-            from jobmon_core.scheduler.slurm.client import SlurmScheduler
-
-            return SlurmScheduler(ProgramRunner(), cluster).sessions()
-
-        search = Search(
-            already_known=lambda ref: self.store.is_registered(ref, self.clock.now() - _ID_REUSE_S),
-            alone=lambda: lock(self.home.monitors / "search.lock"),
-        )
-        return SlurmSubmitter(ProgramRunner(), sessions, search)
+        Raises:
+            SchedulerMissing: there is no such backend.
+        """
+        return find_backend(backend).submitter(self._resources(backend))
 
     def scheduler(self, backend: str, cluster: str = "") -> Scheduler:
-        """Return a backend, for its default cluster unless ``cluster`` names another."""
-        if backend == "local":
-            from jobmon_core.scheduler.local.client import LocalScheduler
+        """Return a backend's scheduler, for its default cluster unless ``cluster`` names another.
 
-            return LocalScheduler(self.home.local_jobs)
-        from jobmon_core.scheduler.slurm.client import SlurmScheduler
-        from jobmon_core.system.runner import ProgramRunner
-
-        return SlurmScheduler(ProgramRunner(), cluster)
+        Raises:
+            SchedulerMissing: there is no such backend.
+        """
+        return find_backend(backend).scheduler(self._resources(backend), cluster)
 
     def scheduler_fingerprint(self, backend: str) -> tuple[str, str]:
-        """Return an identifier of the scheduler that this environment selects."""
-        from jobmon_core.system.env_fingerprint import controller_fingerprint
+        """Return an identifier of the scheduler that this environment selects.
 
-        return backend, controller_fingerprint(self.environment) if backend == "slurm" else ""
+        Raises:
+            SchedulerMissing: there is no such backend.
+        """
+        return backend, find_backend(backend).controller_id(self.environment)
 
     def cluster_name(self, backend: str) -> SharedClusterName:
         """Return the shared name of the cluster that this environment selects."""
@@ -126,3 +119,15 @@ class Context:
 
         file = SharedAnswer.named(self.home.shared_answers, "cluster", *self.scheduler_fingerprint(backend))
         return SharedClusterName(self.scheduler(backend), file, self.clock)
+
+    def _resources(self, backend: str) -> BackendResources:
+        return BackendResources(
+            folder=lambda: self.home.backend_folder(backend),
+            is_known=lambda ref: self.store.is_registered(ref, self.clock.now() - _ID_REUSE_S),
+            search_lock=self._search_lock,
+        )
+
+    def _search_lock(self) -> AbstractContextManager[None]:
+        from jobmon_core.system.lock import lock
+
+        return lock(self.home.monitors / "search.lock")

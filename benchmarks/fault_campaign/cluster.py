@@ -168,4 +168,5 @@ def ended(story: Story, now_s: float) -> Scene:
 
 def _row(listed: str, word: str, reason: str = "") -> QueueRow:
     ref, waiting_tasks = parse_listed(listed)
-    return QueueRow(ref, JobState.from_slurm(word), word, reason, waiting_tasks, nodes="n1")
+    state = JobState.from_slurm(word)
+    return QueueRow(ref, state, word, reason=reason, pending_indices=waiting_tasks, nodes="n1")

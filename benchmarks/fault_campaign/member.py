@@ -69,7 +69,7 @@ class CampaignShop(Context):
     def scheduler(self, backend: str, cluster: str = "") -> Scheduler:  # noqa: ARG002 - as the workshop has it
         """Return the replayed cluster; the local scheduler is the real one."""
         if backend == "local":
-            return LocalScheduler(self.home.local_jobs)
+            return LocalScheduler(self.home.backend_folder("local"))
         asked = self.peril.asked if self.peril else bool
         return ReplayedScheduler(Stage(self.home.root / "stage"), asked)
 

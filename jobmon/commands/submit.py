@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.errors import UsageError, say
 from jobmon_core.domain.errors import SchedulerMissing, StorageFailed
-from jobmon_core.domain.tracking.new_job import BACKENDS
+from jobmon_core.domain.tracking.new_job import DEFAULT_BACKEND
 from jobmon_core.lifecycle.prefork import PreforkedMonitor
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _help(submit_job: SubmitJob, backend: str | None, rest: list[str]) -> int:
     """Show our own help on stderr, then sbatch's; where there is no sbatch, ours is all there is."""
     print(HELP, file=sys.stderr, flush=True)
     try:
-        return _as_exit_code(submit_job.submit(backend or "slurm", rest))
+        return _as_exit_code(submit_job.submit(backend or DEFAULT_BACKEND, rest))
     except SchedulerMissing:
         say("sbatch is not on this machine, so it can't show its own help")
         return 0
@@ -103,9 +103,11 @@ def _own_options(arguments: list[str]) -> tuple[str | None, bool, list[str]]:
 
 
 def _known(backend: str) -> str:
-    if backend not in BACKENDS:
+    from jobmon_core.context import backend_names  # without the option the user need not wait for it
+
+    if backend not in backend_names():
         raise UsageError(
-            f"--backend takes one of {', '.join(BACKENDS)}, not {backend!r}; nothing was submitted"
+            f"--backend takes one of {', '.join(backend_names())}, not {backend!r}; nothing was submitted"
         )
     return backend
 

@@ -9,9 +9,9 @@ from jobmon.commands.common import job_ref, open_context
 from jobmon.errors import say
 from jobmon_core.app.submit import SubmitJob
 from jobmon_core.app.watch import WatchJob
+from jobmon_core.context import backend_names
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.tracking.model import LogPaths
-from jobmon_core.domain.tracking.new_job import BACKENDS
 from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="the job's stdout, if Slurm does not know it"
     )
-    parser.add_argument("--backend", choices=BACKENDS, help="the scheduler that runs the job")
+    parser.add_argument("--backend", choices=backend_names(), help="the scheduler that runs the job")
 
 
 def run(options: argparse.Namespace) -> int:

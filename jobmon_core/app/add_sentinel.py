@@ -11,8 +11,8 @@ from jobmon_core.domain.channels import Route
 from jobmon_core.domain.config import WEBHOOK_VARIABLES
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.scheduler.base import Submitted
-from jobmon_core.scheduler.slurm.sentinel import Sentinel, station
+from jobmon_core.scheduler.backends import find_backend
+from jobmon_core.scheduler.base import Sentinel, Submitted
 from jobmon_core.system.runner import ProgramRunner, Runner
 
 if TYPE_CHECKING:
@@ -38,8 +38,9 @@ class SentinelSubmitter:
     def submit(self, job: NewJob) -> None:
         """Post a sentinel for a job that is watched; whatever happens, the user is told in one line."""
         try:
-            self._refuse_useless(job)
-            posted = self._submitted(job)
+            submit_sentinel = _sentinel_support(job.backend)
+            self._refuse_useless()
+            posted = submit_sentinel(self.runner, self._sentinel_of(job))
         except JobmonError as error:
             self.tell(f"job {job.job_id} has no sentinel: {' '.join(str(error).split())}")
         else:
@@ -48,14 +49,12 @@ class SentinelSubmitter:
                 "should the monitor be gone by then"
             )
 
-    def _refuse_useless(self, job: NewJob) -> None:
+    def _refuse_useless(self) -> None:
         """Post none that could not do its work: a password is handed to no job.
 
         Raises:
             SentinelUnavailable: says why.
         """
-        if job.backend != "slurm":
-            raise SentinelUnavailable(f"the {job.backend} backend has nobody who could run it")
         here = self.ctx.configuration()
         there = Context(self.ctx.home, {}).configuration()
         unknown = [f"${WEBHOOK_VARIABLES[it]}" for it in Route if here.webhook(it) != there.webhook(it)]
@@ -65,12 +64,18 @@ class SentinelSubmitter:
                 "write it into config.json (`jobmon init`)"
             )
 
-    def _submitted(self, job: NewJob) -> Submitted:
+    def _sentinel_of(self, job: NewJob) -> Sentinel:
         home = self.ctx.home
-        sentinel = Sentinel(
+        return Sentinel(
             after=Submitted(JobRef(job.job_id), job.cluster if job.remote else ""),
             command=(sys.executable, "-P", "-m", _MODULE, str(home.root), job.id),
             folder=str(home.root),
             log=str(self.ctx.monitor_log(job.id).path),
         )
-        return station(self.runner, sentinel)
+
+
+def _sentinel_support(backend: str) -> Callable[[Runner, Sentinel], Submitted]:
+    submit_sentinel = find_backend(backend).submit_sentinel
+    if submit_sentinel is None:
+        raise SentinelUnavailable(f"the {backend} backend cannot run one")
+    return submit_sentinel

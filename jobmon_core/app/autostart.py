@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from jobmon_core.app.autostart_backends import CrontabBackend, SystemdBackend, asked_through
-from jobmon_core.app.submit import user_name
 from jobmon_core.domain.autostart.command import (
     AutostartCommand,
     AutostartMethod,
@@ -23,6 +22,7 @@ from jobmon_core.domain.config import WEBHOOK_VARIABLES
 from jobmon_core.host.crontab import cron_runs
 from jobmon_core.host.logind import Logind
 from jobmon_core.system.env_fingerprint import SLURM, dir_of_program
+from jobmon_core.system.process import user_name
 from jobmon_core.system.runner import ProgramRunner
 
 if TYPE_CHECKING:

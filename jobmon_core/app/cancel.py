@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import UnknownJob
 from jobmon_core.lifecycle.health import Health, find_watched, job_status
+from jobmon_core.scheduler.backends import cancel_command
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
@@ -56,7 +57,8 @@ def _stop_watching(ctx: Context, job: WatchedJob) -> str:
     if status.owner and status.health not in (Health.DEAD, Health.DONE):
         monitor = f"monitor {status.owner.pid} on {status.owner.host}"
         return f"{monitor} will stop watching as soon as it reads the request; the job itself is not touched"
-    hint = f" (to end it: scancel {job.ref})" if job.backend == "slurm" else ""
+    command = cancel_command(job.backend, str(job.ref))
+    hint = f" (to end it: {command})" if command else ""
     return f"no longer watched; the job itself is not touched{hint}"
 
 

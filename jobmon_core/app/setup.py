@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core import __version__
+from jobmon_core.context import backend_names
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.config import parse_config
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, OutboxEntry
@@ -53,7 +54,7 @@ def configure(ctx: Context, success_webhook: str, error_webhook: str) -> None:
         discord[key] = webhook.strip()
         discord.pop(f"{key}_file", None)  # it would win over what is written here
     data["discord"] = discord
-    parse_config(data, str(ctx.home.config), {}, lambda _: success_webhook)
+    parse_config(data, str(ctx.home.config), {}, lambda _: success_webhook, backend_names())
     write_config(ctx.home.config, data)
 
 

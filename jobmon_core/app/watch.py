@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import BY_USER
-from jobmon_core.app.submit import SubmitJob, state_id, user_name
+from jobmon_core.app.submit import SubmitJob, state_id
 from jobmon_core.domain.errors import AlreadyWatched, SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.slurm.rows import RawAnswer, Unreachable
 from jobmon_core.domain.tracking.model import LogPaths, WatchedJob
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.system.lock import lock
+from jobmon_core.system.process import user_name
 
 if TYPE_CHECKING:
     from jobmon_core.domain.slurm.job_ids import JobRef

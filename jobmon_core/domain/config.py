@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from jobmon_core.domain.channels import Mentions, Route
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import HeartbeatUrl, mask_addresses
-from jobmon_core.domain.tracking.new_job import BACKENDS
+from jobmon_core.domain.tracking.new_job import DEFAULT_BACKEND
 from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.domain.webhook import Webhook, mask_webhooks
 
@@ -27,7 +27,7 @@ class Config:
     success_webhook: Webhook | None = None
     error_webhook: Webhook | None = None
     mentions: Mentions = Mentions()
-    backend: str = "slurm"
+    backend: str = DEFAULT_BACKEND
     policy: Policy = Policy()
     heartbeat: HeartbeatUrl | None = None
     monitors: int = 16  # how many may run on one host; a further job is handed to one of them
@@ -70,7 +70,7 @@ class _Section:
             return value
         return default
 
-    def choice(self, key: str, allowed: tuple[str, ...]) -> str:
+    def choice(self, key: str, allowed: Sequence[str]) -> str:
         value = self._left.pop(key, allowed[0])
         if value in allowed:
             return str(value)
@@ -106,7 +106,11 @@ def _shown(value: object) -> str:
 
 
 def parse_config(
-    data: object, source: str, environment: Mapping[str, str], read_secret: Callable[[str], str]
+    data: object,
+    source: str,
+    environment: Mapping[str, str],
+    read_secret: Callable[[str], str],
+    backends: Sequence[str],
 ) -> Config:
     """Check a configuration as read from JSON.
 
@@ -115,6 +119,7 @@ def parse_config(
         source: the file's path, for messages.
         environment: variables; a webhook may stand in one of ``WEBHOOK_VARIABLES``.
         read_secret: returns the content of a file that holds a webhook; raises OSError.
+        backends: the names of the supported schedulers; the first is the default.
 
     Raises:
         ConfigInvalid: naming every fault, none of them showing a webhook.
@@ -125,7 +130,7 @@ def parse_config(
     webhooks = {route: _webhook(discord, route, environment, read_secret) for route in Route}
     mentions = _mentions(discord)
     policy = _policy(top)
-    backend = top.choice("backend", BACKENDS)
+    backend = top.choice("backend", backends)
     heartbeat = _heartbeat(top)
     monitors = _monitors(top)
     for section in (discord, top):

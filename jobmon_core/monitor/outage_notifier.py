@@ -16,6 +16,7 @@ from jobmon_core.domain.messages.scheduler_outage import (
     with_outage_message,
     with_recovery_message,
 )
+from jobmon_core.scheduler.backends import display_name
 from jobmon_core.system.lock import try_lock
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class OutageNotifier:
             return
         with try_lock(file.lock_path) as is_acquired:
             if is_acquired and self._may_notify(job, file):
-                save(with_outage_message(job, self.host, self.clock.now()))
+                save(with_outage_message(job, self.host, self.clock.now(), display_name(job.backend)))
                 file.write(OutageNotice(job.id))
 
     def notify_recovered(self, job: WatchedJob, save: Save) -> None:
@@ -66,7 +67,7 @@ class OutageNotifier:
             if not is_acquired:
                 return
             notice, now_s = file.read(), self.clock.now()
-            save(with_recovery_message(job, notice, self.host, now_s))
+            save(with_recovery_message(job, notice, self.host, now_s, display_name(job.backend)))
             if notice.reporter in ("", job.id):
                 file.write(replace(notice, reporter=job.id, over_s=now_s))
 

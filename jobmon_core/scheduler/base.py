@@ -1,4 +1,4 @@
-"""What jobmon asks of a scheduler. Each backend is one class that answers this."""
+"""The interface of a scheduler, and the record that describes a backend to the rest of jobmon."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Protocol
 from jobmon_core.domain.slurm.rows import NO_HURRY_S
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.log_paths import Templates
@@ -20,74 +22,127 @@ if TYPE_CHECKING:
         RecordAnswer,
         Unreachable,
     )
+    from jobmon_core.system.runner import Runner
 
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """A job that the scheduler took."""
+    """A job that the scheduler accepted."""
 
     ref: JobRef
-    cluster: str = ""  # named only where the scheduler named it
+    cluster: str = ""  # only if the scheduler's reply names it
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """What a submission came to: the scheduler's exit code, and the job if there is one."""
+    """The result of a submission: the scheduler's exit code, and the job if it accepted one."""
 
     exit_code: int
     job: Submitted | None
-    note: str = ""  # what the user should know, e.g. that the job was found although sbatch gave up
+    note: str = ""  # for the user, e.g. that the job exists although sbatch failed
 
 
 class Submitter(Protocol):
-    """What submits jobs in the user's name."""
+    """Submits jobs on behalf of the user."""
 
     def submit(self, arguments: Sequence[str], on_job: Callable[[Submitted], None]) -> Submission:
-        """Submit as the scheduler's own command would, its output passing through untouched.
+        """Submit as the scheduler's own command would; its output passes through unchanged.
 
-        ``on_job`` is called as soon as the job's id is known, while the command may still run.
+        ``on_job`` is called as soon as the job id is known; the command may still be running then.
 
         Raises:
-            SchedulerMissing: the scheduler's commands are not on this machine.
+            SchedulerMissing: the scheduler's commands are not installed on this machine.
         """
         ...
 
 
 class Scheduler(Protocol):
-    """A scheduler as jobmon sees it. Asking never raises: no answer is an answer of its own kind."""
+    """A scheduler that can be queried. Queries never raise: `Unreachable` is one of their answers."""
 
     name: str
 
     def ask_queue(self, user: str) -> RawAnswer | Unreachable:
-        """Ask once for all jobs of a user, those that ended a moment ago included."""
+        """Query all jobs of a user at once, including those that ended recently."""
         ...
 
     def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
-        """Read the rows of some jobs out of a queue reply; a row that makes no sense is left out."""
+        """Parse the rows of these jobs from a queue answer; invalid rows are skipped."""
         ...
 
     def ask_accounting(
         self, job_ids: Sequence[int], within_s: float = NO_HURRY_S
     ) -> RawAnswer | Disabled | Unreachable:
-        """Ask accounting once for every run of several jobs; no answer within that time is none."""
+        """Query accounting once for all runs of several jobs; give up after ``within_s`` seconds."""
         ...
 
     def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:
-        """Read the rows of one job out of an accounting reply, oldest run first."""
+        """Parse the rows of one job from an accounting answer, oldest run first."""
         ...
 
     def ask_record(self, job_id: int) -> RecordAnswer:
-        """Ask for everything the scheduler's memory holds of one job, an array's tasks included."""
+        """Query everything that the controller remembers of one job, including its array tasks."""
         ...
 
     def ask_log_templates(self, job_id: int) -> Templates | None:
-        """Ask for the patterns of a job's log files, to expand task by task; None if it can't be told."""
+        """Query the file name patterns of a job's logs, to be expanded per task; None if unavailable."""
         ...
 
     def script_of(self, job_id: int) -> str:
-        """Return the text of the job's batch script, empty where the scheduler will not say."""
+        """Return the text of the job's batch script; empty if unavailable."""
         ...
 
     def cluster_name(self) -> str:
-        """Return the cluster's own name, empty where it can't be told now."""
+        """Return the cluster's name; empty if unavailable."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class BackendResources:
+    """What a backend may use of the user's jobmon home.
+
+    Attributes:
+        folder: creates and returns the folder for the backend's own files.
+        is_known: whether jobmon already watches this job, or did until recently.
+        search_lock: serialises the searches for a job whose id the submission did not report.
+    """
+
+    folder: Callable[[], Path]
+    is_known: Callable[[JobRef], bool]
+    search_lock: Callable[[], AbstractContextManager[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentinel:
+    """A command to run as a small job of its own when the job ``after`` ends."""
+
+    after: Submitted
+    command: tuple[str, ...]
+    folder: str  # the working directory
+    log: str  # output is appended to this file
+
+
+def _no_controller(_environment: Mapping[str, str]) -> str:
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """A supported scheduler: how to create its adapters, and what it can do.
+
+    Attributes:
+        name: as in ``--backend``, the configuration and the state files.
+        display_name: as it starts a sentence of a message, e.g. "Slurm".
+        submitter: creates what submits jobs; imports little, because the user waits for it.
+        scheduler: creates what is queried; the text names a cluster other than the default one.
+        cancel_command: the shell command that cancels ``{job}``; empty if there is none.
+        submit_sentinel: submits a sentinel job, or raises SchedulerRejected; None if not supported.
+        controller_id: identifies the controller that an environment selects; empty if there is only one.
+    """
+
+    name: str
+    display_name: str
+    submitter: Callable[[BackendResources], Submitter]
+    scheduler: Callable[[BackendResources, str], Scheduler]
+    cancel_command: str = ""
+    submit_sentinel: Callable[[Runner, Sentinel], Submitted] | None = None
+    controller_id: Callable[[Mapping[str, str]], str] = _no_controller

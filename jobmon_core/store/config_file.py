@@ -14,16 +14,20 @@ from jobmon_core.system.file_checks import user_name
 from jobmon_core.system.files import make_folder, write_atomically
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
-def read_config(path: Path, environment: Mapping[str, str]) -> Config:
+def read_config(path: Path, environment: Mapping[str, str], backends: Sequence[str]) -> Config:
     """Read and check the configuration; a missing file is an empty one.
+
+    ``backends`` are the names of the supported schedulers, the default first.
 
     Raises:
         ConfigInvalid: naming every fault; or that others can read the file, which may hold passwords.
     """
-    return parse_config(_json(path), str(path), environment, lambda name: _secret(path.parent, name))
+    return parse_config(
+        _json(path), str(path), environment, lambda name: _secret(path.parent, name), backends
+    )
 
 
 def _json(path: Path) -> object:

@@ -73,10 +73,9 @@ class Home:
         """The scheduler's latest answers, shared by all monitors of a host."""
         return private_folder(self.state / "replies")
 
-    @property
-    def local_jobs(self) -> Path:
-        """The jobs of the local scheduler."""
-        return private_folder(self.state / "local")
+    def backend_folder(self, name: str) -> Path:
+        """The own files of a scheduler backend, e.g. the jobs of the local one."""
+        return private_folder(self.state / name)
 
     @property
     def logs(self) -> Path:

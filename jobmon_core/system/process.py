@@ -1,37 +1,155 @@
-"""Ending with one's parent: a copy whose result nobody will read must not act on its own."""
+"""Processes of this host: their identity, whether they still run, and the user they run as."""
 
 from __future__ import annotations
 
 import os
 import signal
+from dataclasses import dataclass
+from enum import Enum
 from pathlib import Path
+from typing import ClassVar
 
-_SET_PARENT_DEATH_SIGNAL = 1  # of prctl(2)
+_PROC = Path("/proc")
+_SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36  # of prctl(2)
+# fields of /proc/PID/stat behind the command name, see proc(5)
+_STATE, _PARENT, _SESSION, _START_TIME = 0, 1, 3, 19
 
 
 def die_with_parent(parent: int) -> None:
-    """Have the kernel kill this process as soon as its parent ends, or at once where that has ended already.
+    """Have the kernel kill this process when its parent ends, or at once if it has ended already.
 
-    Where the kernel refuses, nothing changes: that is no reason to leave the work undone. Nor does anything
-    change in the parent itself.
+    Does nothing in the parent itself, and nothing if the kernel refuses.
     """
     if os.getpid() == parent:
         return
-    import ctypes  # only in the copy: a monitor that waits for days stays small
+    import ctypes  # only in the child: the monitor's memory stays small
 
     ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-_START_TIME_FIELD = 22  # of /proc/PID/stat, proc(5)
+def adopt_orphans() -> None:
+    """Become the parent of every descendant whose own parent ends, so that none escapes.
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    import ctypes  # only where it is needed: the monitor's memory stays small
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+
+
+@dataclass(frozen=True, slots=True)
+class ProcStat:
+    """One process in /proc; ``start_ticks`` counts clock ticks since boot."""
+
+    is_running: bool  # false for a zombie
+    parent: int
+    session: int
+    start_ticks: int
+
+
+def read_stat(pid: int) -> ProcStat | None:
+    """Read /proc/PID/stat; None if there is no such process, or the user may not see it."""
+    try:
+        text = (_PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return None
+    fields = text.rpartition(")")[2].split()  # the command name may contain anything
+    return ProcStat(
+        is_running=fields[_STATE] not in ("Z", "X"),
+        parent=int(fields[_PARENT]),
+        session=int(fields[_SESSION]),
+        start_ticks=int(fields[_START_TIME]),
+    )
 
 
 def start_ticks(pid: int) -> int | None:
-    """Return when a process started (clock ticks since boot), None where there is none; a zombie is none."""
+    """Return when a process started (clock ticks since boot); None if it does not run."""
     try:
-        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+        stat = read_stat(pid)
     except OSError:
         return None
-    fields = stat.rpartition(")")[2].split()  # the name before it may hold anything
-    return None if fields[0] in ("Z", "X") else int(fields[_START_TIME_FIELD - 3])
+    return stat.start_ticks if stat and stat.is_running else None
+
+
+def descendants(ancestor: int, session: int) -> list[int]:
+    """Return the running descendants of a process, parents before children, then others of ``session``."""
+    stats = {
+        int(entry.name): stat
+        for entry in _PROC.iterdir()
+        if entry.name.isdigit() and (stat := read_stat(int(entry.name)))
+    }
+    family = [ancestor]
+    for parent in family:  # grows during the loop
+        family += [pid for pid, stat in stats.items() if stat.parent == parent and pid not in family]
+    family += [pid for pid, stat in stats.items() if stat.session == session and pid not in family]
+    return [pid for pid in family[1:] if stats[pid].is_running]
+
+
+class ProcessStatus(Enum):
+    """What this host can find out about a process."""
+
+    RUNNING = "running"
+    EXITED = "exited"
+    REBOOTED = "rebooted"  # its host was restarted since
+    REMOTE = "remote"  # it belongs to another host or PID namespace, where alone its status is known
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessId:
+    """A process, distinguished from every other one that has, had or will have the same PID."""
+
+    JSON_KEYS: ClassVar[dict[str, str]] = {"pid_namespace": "pid_space"}
+
+    host: str
+    boot_id: str
+    pid_namespace: str  # a container has its own
+    pid: int
+    start_ticks: int  # since boot, in clock ticks
+
+    @classmethod
+    def of(cls, pid: int) -> ProcessId:
+        """Return the identity of a process of this host.
+
+        Raises:
+            ProcessLookupError: it does not run.
+        """
+        started = start_ticks(pid)
+        if started is None:
+            raise ProcessLookupError(pid)
+        namespace = str((_PROC / "self/ns/pid").readlink())
+        return cls(os.uname().nodename, boot_id(), namespace, pid, started)
+
+    @classmethod
+    def current(cls) -> ProcessId:
+        """Return the identity of this process."""
+        return cls.of(os.getpid())
+
+    def status(self, observer: ProcessId) -> ProcessStatus:
+        """Return whether the process runs, as far as ``observer``, a process of this host, can tell."""
+        if self.boot_id != observer.boot_id:
+            return ProcessStatus.REBOOTED if self.host == observer.host else ProcessStatus.REMOTE
+        if self.pid_namespace != observer.pid_namespace:
+            return ProcessStatus.REMOTE
+        stat = read_stat(self.pid)
+        runs = stat is not None and stat.is_running and stat.start_ticks == self.start_ticks
+        return ProcessStatus.RUNNING if runs else ProcessStatus.EXITED
+
+
+def boot_id() -> str:
+    """Return the id that the kernel gave to this boot of the host."""
+    return (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+
+
+def user_name() -> str:
+    """Return the name of the user that runs this process; the user id if it has no name."""
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:
+        return str(os.getuid())

@@ -12,6 +12,7 @@ from jobmon_core.domain.config import Config, parse_config
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.tracking.policy import Policy
 
+BACKENDS = ("slurm", "local")
 TOKEN = "tOkEn-that-nobody-may-see_0123456789"
 URL = f"https://discord.com/api/webhooks/123456789012345678/{TOKEN}"
 EXAMPLE = Path(__file__).parents[2] / "config.json.example"
@@ -22,7 +23,7 @@ def no_file(path: str) -> str:
 
 
 def parsed(data: object, **environment: str) -> Config:
-    return parse_config(data, "config.json", environment, no_file)
+    return parse_config(data, "config.json", environment, no_file, BACKENDS)
 
 
 def faults(data: object, **environment: str) -> list[str]:
@@ -129,7 +130,7 @@ def test_a_webhook_may_stand_in_a_file_of_its_own() -> None:
         asked.append(path)
         return f"  {URL}\n"
 
-    config = parse_config({"discord": {"error_webhook_file": "secret"}}, "config.json", {}, read)
+    config = parse_config({"discord": {"error_webhook_file": "secret"}}, "config.json", {}, read, BACKENDS)
     assert asked == ["secret"]
     assert TOKEN in getattr(config.webhook(Route.ERROR), "url", "")
 

@@ -91,7 +91,7 @@ def config(data: bytes) -> None:
     path = written("config.json", text.encode("utf-8", "replace") if "\ufffd" not in text else data)
     environment = {"JOBMON_SUCCESS_WEBHOOK": variable} if variable else {}
     try:
-        found = read_config(path, environment)
+        found = read_config(path, environment, ("slurm", "local"))
     except ConfigInvalid as invalid:
         assert invalid.faults  # noqa: PT017 - all that is wrong is in them
         assert len(invalid.faults) <= len(data) + 1  # noqa: PT017 - as above

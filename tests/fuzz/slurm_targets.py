@@ -18,7 +18,7 @@ from jobmon_core.domain.slurm.rows import (
 )
 from jobmon_core.domain.slurm.sbatch_directives import directive_words, script_directives
 from jobmon_core.domain.slurm.states import Phase
-from jobmon_core.scheduler.local.status_rows import from_reply
+from jobmon_core.scheduler.local.status_rows import from_answer
 from jobmon_core.scheduler.slurm import sbatch_output, values
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
 from jobmon_core.scheduler.slurm.commands import QUEUE_COLUMNS, SEP
@@ -175,6 +175,6 @@ def local(data: bytes) -> None:
     """Any bytes where an answer of the local scheduler was kept give rows of the job asked for, or none."""
     text = data.decode("utf-8", "replace")
     for job_id in (7, 12):
-        for line in from_reply(text, [job_id]):
+        for line in from_answer(text, [job_id]):
             assert line.as_queue_row().ref.job_id == job_id
             assert isinstance(line.as_queue_row(), QueueRow)

@@ -11,7 +11,7 @@ from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.scheduler.slurm.commands import ACCOUNTING_FIELDS, SEP
 from jobmon_core.scheduler.slurm.sacct import is_answer, read_accounting
 from jobmon_core.scheduler.slurm.scontrol import read_records
-from jobmon_core.scheduler.slurm.squeue import fault_in, read_queue
+from jobmon_core.scheduler.slurm.squeue import defect_of, read_queue
 from tests.fuzz.tape import Tape
 
 _STATES = tuple(JobState)
@@ -71,7 +71,7 @@ def queue_table(data: bytes) -> None:
         rows.append(row)
         lines += [line, f"x{tape.line()}"] if tape.below(3) else [line]
     text = "".join(f"{line}\n" for line in lines)
-    assert fault_in(text) == ""
+    assert defect_of(text) == ""
     for job_id in {row.ref.job_id for row in rows}:
         assert read_queue(text, [job_id]) == tuple(row for row in rows if row.ref.job_id == job_id)
     assert read_queue(text, [70]) == ()

@@ -280,4 +280,4 @@ def test_no_search_by_login_session_takes_a_sentinel_for_a_job(user: User, job_i
 def test_a_job_of_this_machine_has_no_sentinel_and_the_user_is_told(user: User) -> None:
     done = user.jobmon("submit", "--sentinel", "--backend", "local", "--wrap", "exit 5")
     assert done.returncode == 0
-    assert "has no sentinel: the local backend has nobody who could run it" in done.stderr
+    assert "has no sentinel: the local backend cannot run one" in done.stderr

@@ -25,7 +25,7 @@ from jobmon_core.domain.slurm.rows import (
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.base import Submission, Submitted
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
-from jobmon_core.scheduler.slurm.session_search import Search
+from jobmon_core.scheduler.slurm.session_search import SearchDeps
 from jobmon_core.scheduler.slurm.submit import SlurmSubmitter
 from jobmon_core.system.runner import ProgramRunner
 from tests.recordings.record import AWKWARD_NAME
@@ -73,12 +73,12 @@ class Desk:
         return self.rows(job_id)
 
 
-def desk_of(tmp_path: Path, search: Search | None = None) -> Iterator[Desk]:
+def desk_of(tmp_path: Path, search: SearchDeps | None = None) -> Iterator[Desk]:
     out = tmp_path / "out"
     with out.open("wb") as file:
         programs = ProgramRunner(stdout_fd=file.fileno(), stderr_fd=file.fileno())
         slurm = SlurmScheduler(programs)
-        submitter = SlurmSubmitter(programs, lambda _cluster: slurm.sessions(), search or Search())
+        submitter = SlurmSubmitter(programs, lambda _cluster: slurm.sessions(), search or SearchDeps())
         yield Desk(slurm, submitter, tmp_path, out)
 
 
@@ -183,7 +183,7 @@ def test_a_requeued_job_has_two_runs(session: Desk) -> None:
 
 def test_a_quiet_job_is_found_whatever_it_is(tmp_path: Path) -> None:
     known: set[JobRef] = set()
-    for session in desk_of(tmp_path, Search(lambda ref: ref in known, lambda _text: None)):
+    for session in desk_of(tmp_path, SearchDeps(lambda ref: ref in known, lambda _text: None)):
         for arguments in ((), ("--parsable",), ("-a", "1-2"), ("-n1", ":", "-n1")):
             submission = session.submit("-Q", "-H", *arguments, "--wrap", "true")
             assert submission.job is not None, arguments
@@ -259,7 +259,7 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
 
 def test_a_job_taken_by_a_controller_that_hung_is_found(tmp_path: Path, frozen: Callable[[], None]) -> None:
     # it answers again just when sbatch has given up, and serves the request that lay there
-    for session in desk_of(tmp_path, Search(tell=lambda _text: frozen())):
+    for session in desk_of(tmp_path, SearchDeps(tell=lambda _text: frozen())):
         submission = session.submit("-H", "--wrap", "true")
         assert submission.exit_code == 1
         assert "Socket timed out" in session.out.read_text()

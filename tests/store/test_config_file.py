@@ -10,9 +10,14 @@ import pytest
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.config import Config
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.store.config_file import read_config, write_config
+from jobmon_core.store import config_file
+from jobmon_core.store.config_file import write_config
 
 URL = "https://discord.com/api/webhooks/123456789012345678/tOkEn-0123456789"
+
+
+def read_config(path: Path, environment: dict[str, str]) -> Config:
+    return config_file.read_config(path, environment, ("slurm", "local"))
 
 
 @pytest.fixture

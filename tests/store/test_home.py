@@ -38,7 +38,7 @@ def test_looking_for_the_home_makes_nothing(tmp_path: Path) -> None:
 
 def test_every_folder_of_a_new_home_is_private(tmp_path: Path) -> None:
     home = Home(tmp_path / "new" / "home")
-    folders = (home.state, home.monitors, home.shared_answers, home.local_jobs, home.logs)
+    folders = (home.state, home.monitors, home.shared_answers, home.backend_folder("local"), home.logs)
     made = {*folders, home.root, home.root.parent}
     assert {stat.S_IMODE(folder.stat().st_mode) for folder in made} == {0o700}
 

@@ -37,7 +37,13 @@ def row(listed: str, raw_state: str, reason: str = "", submit_s: int = 1_000_000
     """Return a row of squeue."""
     ref, pending = parse_listed(listed)
     return QueueRow(
-        ref, JobState.from_slurm(raw_state), raw_state, reason, pending, submit_s=submit_s, nodes="n1"
+        ref,
+        JobState.from_slurm(raw_state),
+        raw_state,
+        reason=reason,
+        pending_indices=pending,
+        submit_s=submit_s,
+        nodes="n1",
     )
 
 
@@ -153,12 +159,12 @@ class Play:
             self.notice, self.policy, self.now_s, reporter_is_active=True
         ):
             self.job, self.notice = (
-                with_outage_message(self.job, "login1", self.now_s),
+                with_outage_message(self.job, "login1", self.now_s, "Slurm"),
                 OutageNotice(self.job.id),
             )
             return self._decide()
         if NotifyRecovered() in self.actions:
-            self.job = with_recovery_message(self.job, self.notice, "login1", self.now_s)
+            self.job = with_recovery_message(self.job, self.notice, "login1", self.now_s, "Slurm")
             self.notice = replace(self.notice, over_s=self.now_s)
             return self._decide()
         diagnose = next((action for action in self.actions if isinstance(action, Diagnose)), None)

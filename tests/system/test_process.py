@@ -2,8 +2,12 @@ from __future__ import annotations
 
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from jobmon_core.system.process import ProcessId, ProcessStatus, descendants, start_ticks, user_name
 from tests.support.processes import python, said, stat_of
 from tests.support.waiting import eventually
 
@@ -46,3 +50,43 @@ def test_a_child_ends_when_its_parent_is_killed() -> None:
 def test_a_child_whose_parent_is_gone_ends_at_once() -> None:
     with python(LATE) as parent:
         assert said(parent) == str(-signal.SIGKILL)
+
+
+def test_a_process_is_told_from_others_by_host_boot_namespace_and_start() -> None:
+    current = ProcessId.current()
+    assert current.status(current) is ProcessStatus.RUNNING
+    for change, status in (
+        ({"start_ticks": current.start_ticks - 1}, ProcessStatus.EXITED),
+        ({"boot_id": "another"}, ProcessStatus.REBOOTED),
+        ({"boot_id": "another", "host": "far"}, ProcessStatus.REMOTE),
+        ({"pid_namespace": "a container's"}, ProcessStatus.REMOTE),
+    ):
+        assert replace(current, **change).status(current) is status
+
+
+def test_a_process_that_does_not_run_has_no_identity() -> None:
+    with pytest.raises(ProcessLookupError):
+        ProcessId.of(2**22 + 1)
+
+
+def test_a_zombie_does_not_run() -> None:
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0)
+    eventually(lambda: is_gone(pid))
+    assert start_ticks(pid) is None
+    assert pid not in descendants(os.getpid(), -1)
+    os.waitpid(pid, 0)
+
+
+def test_descendants_are_listed_parents_first() -> None:
+    with python(FAMILY) as parent:
+        child = int(said(parent))
+        family = descendants(os.getpid(), -1)
+        assert family.index(parent.pid) < family.index(child)
+        os.kill(parent.pid, signal.SIGKILL)
+
+
+def test_a_user_has_a_name_or_its_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000_000)
+    assert user_name() == "4000000000"

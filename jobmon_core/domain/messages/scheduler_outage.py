@@ -73,8 +73,15 @@ def may_notify(notice: OutageNotice, policy: Policy, now_s: float, *, reporter_i
     return not 0 <= now_s - notice.over_s < policy.warn_stale_s
 
 
-def with_outage_message(job: WatchedJob, host: str, now_s: float) -> WatchedJob:
-    """Return the job as the reporter of its current outage, noticed on ``host``, with the message queued."""
+def with_outage_message(job: WatchedJob, host: str, now_s: float, scheduler: str) -> WatchedJob:
+    """Return the job as the reporter of its current outage, with the message queued.
+
+    Args:
+        job: a job whose scheduler does not respond.
+        host: the host that noticed the outage.
+        now_s: Unix seconds.
+        scheduler: the display name of the scheduler, e.g. ``Slurm``.
+    """
     outage = current_outage(job)
     if outage is None:
         return job
@@ -82,10 +89,10 @@ def with_outage_message(job: WatchedJob, host: str, now_s: float) -> WatchedJob:
         id=_outage_id(job, outage.since_s),
         route=Route.ERROR,
         tone=Tone.ATTENTION,
-        title=f"{_scheduler_name(job)} is not responding",
+        title=f"{_with_cluster(scheduler, job)} is not responding",
         summary=f"jobmon has had no news of your jobs for {duration(now_s - outage.since_s)}. It "
         "leaves them alone, considers none finished and keeps retrying. You will be notified once "
-        f"{_scheduler_name(job)} responds.",
+        f"{_with_cluster(scheduler, job)} responds.",
         fields=_fields(job, host, {"No response since": outage.since_s, "Last response": job.answered_s}),
         evidence=(outage.why,) if outage.why else (),
         advice="Do not submit the jobs again: they may still be pending or running. Check whether squeue and "
@@ -95,7 +102,9 @@ def with_outage_message(job: WatchedJob, host: str, now_s: float) -> WatchedJob:
     return replace(job, outage_s=outage.since_s, outbox=(*job.outbox, OutboxEntry(message)))
 
 
-def with_recovery_message(job: WatchedJob, notice: OutageNotice, host: str, now_s: float) -> WatchedJob:
+def with_recovery_message(
+    job: WatchedJob, notice: OutageNotice, host: str, now_s: float, scheduler: str
+) -> WatchedJob:
     """Return the job after the outage that it reported, with the recovery message queued.
 
     There is no such message if the outage message could not be delivered, if another job reports the
@@ -111,7 +120,7 @@ def with_recovery_message(job: WatchedJob, notice: OutageNotice, host: str, now_
         id=f"{_outage_id(job, since_s)}-over",
         route=Route.ERROR,
         tone=Tone.RESOLVED,
-        title=f"{_scheduler_name(job)} is responding again",
+        title=f"{_with_cluster(scheduler, job)} is responding again",
         summary=f"The outage lasted {duration(now_s - since_s)}. jobmon now reports what happened to your "
         "jobs in the meantime.",
         fields=_fields(job, host, {"Outage began": since_s, "Outage ended": now_s}),
@@ -135,10 +144,9 @@ def _outage_id(job: WatchedJob, since_s: float) -> str:
     return f"{job.ref}/outage-{int(since_s)}"
 
 
-def _scheduler_name(job: WatchedJob) -> str:
+def _with_cluster(scheduler: str, job: WatchedJob) -> str:
     """Return e.g. ``Slurm (big)``; without the cluster while it is not known."""
-    name = "Slurm" if job.backend == "slurm" else f"jobmon's {job.backend} scheduler"
-    return f"{name} ({job.cluster})" if job.cluster else name
+    return f"{scheduler} ({job.cluster})" if job.cluster else scheduler
 
 
 def _fields(job: WatchedJob, host: str, times_s: dict[str, float | None]) -> tuple[Field, ...]:

@@ -1,7 +1,7 @@
-"""Exit codes and signals in words.
+"""Descriptions of exit codes and signals.
 
 Sources: bash(1) "EXIT STATUS", signal(7), and Slurm's ``slurm_errno.h``: a signal field above the real
-signals is Slurm's own (53 = its I/O set-up failed, 125 = the kernel's OOM killer).
+signals is Slurm's own (53: cannot open the output files, 125: the kernel's OOM killer).
 """
 
 from __future__ import annotations
@@ -9,24 +9,24 @@ from __future__ import annotations
 SIGNAL_BASE = 128  # a shell reports "killed by signal n" as 128 + n
 LAUNCH_IO_FAILED = 53  # Slurm could not open the job's output files
 SLURM_OOM = 125  # SIG_OOM of Slurm: the step's memory limit killed a process
-_HIGHEST_SIGNAL = 64
+_MAX_SIGNAL = 64
 
 SIGNALS: dict[int, tuple[str, str]] = {
-    1: ("SIGHUP", "its terminal went away"),
+    1: ("SIGHUP", "terminal closed"),
     2: ("SIGINT", "interrupted from the keyboard"),
     3: ("SIGQUIT", "quit from the keyboard"),
-    4: ("SIGILL", "illegal instruction: built for another kind of CPU"),
+    4: ("SIGILL", "illegal instruction, usually a binary built for another CPU"),
     5: ("SIGTRAP", "trap"),
-    6: ("SIGABRT", "the program gave itself up"),
+    6: ("SIGABRT", "program aborted"),
     7: ("SIGBUS", "bus error"),
     8: ("SIGFPE", "arithmetic error, such as a division by zero"),
-    9: ("SIGKILL", "killed from outside, no chance to clean up"),
+    9: ("SIGKILL", "killed from outside, without cleanup"),
     10: ("SIGUSR1", "user signal 1, unhandled"),
     11: ("SIGSEGV", "segmentation fault"),
     12: ("SIGUSR2", "user signal 2, unhandled"),
-    13: ("SIGPIPE", "wrote to a pipe that nobody reads"),
+    13: ("SIGPIPE", "wrote to a closed pipe"),
     14: ("SIGALRM", "alarm clock"),
-    15: ("SIGTERM", "asked to end"),
+    15: ("SIGTERM", "terminated"),
     24: ("SIGXCPU", "CPU time limit of the process (ulimit -t)"),
     25: ("SIGXFSZ", "file size limit of the process (ulimit -f)"),
     31: ("SIGSYS", "forbidden system call"),
@@ -42,33 +42,33 @@ _CODES: dict[int, str] = {
 
 
 def effective_signal(code: int | None, signal: int | None) -> int | None:
-    """Return the signal that ended a job: Slurm's own field, else what a shell hid in ``128 + n``."""
+    """Return the signal that ended a job: Slurm's field, else the n of a shell's exit code ``128 + n``."""
     if signal:
         return signal
-    if code is not None and SIGNAL_BASE < code <= SIGNAL_BASE + _HIGHEST_SIGNAL:
+    if code is not None and SIGNAL_BASE < code <= SIGNAL_BASE + _MAX_SIGNAL:
         return code - SIGNAL_BASE
     return None
 
 
 def signal_name(signal: int) -> str:
-    """Name a signal, e.g. ``SIGKILL``; those without a name are ``signal 40``."""
+    """Return the name of a signal, e.g. ``SIGKILL``, or ``signal 40`` if it has none."""
     return SIGNALS[signal][0] if signal in SIGNALS else f"signal {signal}"
 
 
 def describe_exit(code: int | None, signal: int | None) -> str:
-    """Put an exit into words, e.g. ``137 (128 + 9: killed by SIGKILL)``.
+    """Describe an exit, e.g. ``137 (128 + 9: killed by SIGKILL)``.
 
     Args:
-        code: the exit code as ``scontrol`` shows it, 0 to 255; None where nobody knows it.
-        signal: the number after the colon of Slurm's exit code; None or 0 where there is none.
+        code: the exit code as ``scontrol`` shows it, 0 to 255; None if unknown.
+        signal: the number after the colon of Slurm's exit code; None or 0 if there is none.
     """
     if signal:
         return _describe_signal(signal)
     if code is None:
         return "unknown"
-    hidden = effective_signal(code, None)
-    if hidden is not None:
-        return f"{code} (128 + {hidden}: killed by {signal_name(hidden)})"
+    number = effective_signal(code, None)
+    if number is not None:
+        return f"{code} (128 + {number}: killed by {signal_name(number)})"
     return f"{code} ({_CODES[code]})" if code in _CODES else str(code)
 
 

@@ -1,4 +1,4 @@
-"""How Slurm names jobs: ``12``, ``12_3``, ``12_[1-9:2,12%4]``, ``12+1``.
+"""Job ids as Slurm writes them: ``12``, ``12_3``, ``12_[1-9:2,12%4]``, ``12+1``.
 
 Source: the man pages of squeue and sacct, "JOB ARRAY SUPPORT" and "HETEROGENEOUS JOBS".
 """
@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_NUMBER = r"([0-9]{1,10})"  # Slurm's are of 32 bits
+_NUMBER = r"([0-9]{1,10})"  # Slurm's ids have 32 bits
 _REF = re.compile(rf"{_NUMBER}(?:_{_NUMBER}|\+{_NUMBER}|_\[([^\]]*)\]?)?(?:\.\w+)?")
 _KEY = re.compile(rf"\+?{_NUMBER}")
 _SPAN = re.compile(rf"{_NUMBER}(?:-{_NUMBER}(?::{_NUMBER})?)?")
@@ -17,13 +17,13 @@ _SPAN = re.compile(rf"{_NUMBER}(?:-{_NUMBER}(?::{_NUMBER})?)?")
 
 @dataclass(frozen=True, slots=True)
 class IndexSet:
-    """The indices of an array, as spans; a hundred thousand tasks take no more room than one."""
+    """The indices of an array, stored as ranges: the size is independent of the number of tasks."""
 
     spans: tuple[range, ...]
 
     @classmethod
     def parse(cls, expression: str) -> IndexSet:
-        """Read ``1-9:2,12%4``; the throttle behind ``%`` is no index, and what is no span is skipped."""
+        """Parse ``1-9:2,12%4``; the throttle behind ``%`` and invalid spans are ignored."""
         matches = (_SPAN.fullmatch(part) for part in expression.split("%", 1)[0].split(","))
         spans = (_span(match) for match in matches if match)
         return cls(tuple(span for span in spans if span))
@@ -54,7 +54,7 @@ def _expression(span: range) -> str:
 
 
 def compact(indices: list[int]) -> str:
-    """Write indices as short as Slurm does: ``1-3,7``."""
+    """Return indices in Slurm's short form: ``1-3,7``."""
     spans: list[range] = []
     for index in sorted(set(indices)):
         if spans and spans[-1].stop == index:
@@ -74,14 +74,16 @@ class JobRef:
 
     @classmethod
     def parse(cls, text: str) -> JobRef:
-        """Read a single job id as users and Slurm write it; a step suffix is dropped.
+        """Parse a single job id as users and Slurm write it; a step suffix is dropped.
 
         Raises:
-            ValueError: this is no job id, or it names many tasks at once.
+            ValueError: the text is not a job id, or stands for several tasks.
         """
         match = _REF.fullmatch(text.strip())
         if match is None or match[4] is not None:
-            raise ValueError(f"{text!r} is no Slurm job id; expected 12, 12_3 (array task) or 12+1 (het job)")
+            raise ValueError(
+                f"{text!r} is not a Slurm job id; expected 12, 12_3 (array task) or 12+1 (het job)"
+            )
         return cls(
             int(match[1]),
             int(match[2]) if match[2] else None,
@@ -90,7 +92,7 @@ class JobRef:
 
     @property
     def key(self) -> str:
-        """What tells this part from the others of its job: ``""``, ``"3"`` or ``"+1"``."""
+        """The part of the job: ``""`` for all of it, ``"3"`` for an array task, ``"+1"`` for a component."""
         if self.task is not None:
             return str(self.task)
         return "" if self.component is None else f"+{self.component}"
@@ -102,21 +104,21 @@ class JobRef:
 
 
 def parse_listed(text: str) -> tuple[JobRef, IndexSet | None]:
-    """Read a job id of a listing, where one entry may stand for many waiting tasks of an array.
+    """Parse a job id of a listing, where one entry may stand for many pending array tasks.
 
     Raises:
-        ValueError: this is no job id.
+        ValueError: the text is not a job id.
     """
     match = _REF.fullmatch(text.strip())
     if match is None:
-        raise ValueError(f"{text!r} is no Slurm job id")
+        raise ValueError(f"{text!r} is not a Slurm job id")
     if match[4] is None:
         return JobRef.parse(text), None
     return JobRef(int(match[1])), IndexSet.parse(match[4])
 
 
 def ref_of(job_id: int, key: str) -> JobRef:
-    """Return the part of ``job_id`` that ``key`` names (see `JobRef.key`); the whole where it names none."""
+    """Return the part of ``job_id`` with this `JobRef.key`; the whole job if the key is invalid."""
     if not _KEY.fullmatch(key):
         return JobRef(job_id)
     if key.startswith("+"):

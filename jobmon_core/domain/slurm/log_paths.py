@@ -1,4 +1,4 @@
-"""Where a job's log lies: Slurm's file-name patterns, expanded as slurmd expands them.
+"""Paths of a job's logs: Slurm's file name patterns, expanded as slurmd does.
 
 Source: ``expand_stdio_fields()`` of Slurm's ``print_fields.c`` and ``_create_batch_fname()`` of
 ``slurmd/common/fname.c``, checked against the files that 22.05 and 25.05 create.
@@ -9,21 +9,21 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-NO_TASK = 4294967294  # NO_VAL: what Slurm prints for %a where a job is no array
+NO_TASK = 4294967294  # NO_VAL: Slurm's value of %a if the job is not an array
 DEFAULT_OUTPUT = "slurm-%j.out"
 DEFAULT_ARRAY_OUTPUT = "slurm-%A_%a.out"
 _MAX_PADDING = 10
-_NOWHERE = "/dev/null"
+_DEV_NULL = "/dev/null"
 _NULL = ("", "(null)")
 _ARRAY_MODULUS = 10  # of %b
-_SINCE = {"b": (24, 11), "r": (25, 11)}  # younger letters; older versions leave them as they are
+_SINCE = {"b": (24, 11), "r": (25, 11)}  # Slurm versions that introduced these; older ones do not expand them
 
 _FIELD = re.compile(r"%(?:%|(\d*)([^\d%]?))")
 
 
 @dataclass(frozen=True, slots=True)
 class PathContext:
-    """What the letters of a file-name pattern stand for, for one task of one job."""
+    """The values of the letters of a file name pattern, for one task."""
 
     job_id: int
     array_job_id: int | None = None
@@ -32,10 +32,10 @@ class PathContext:
     job_name: str = ""
     node: str = ""  # short name of the job's first node
     restart: int = 0
-    version: tuple[int, int] | None = None  # Slurm's, e.g. (24, 11); None: assume the newest
+    version: tuple[int, int] | None = None  # Slurm's, e.g. (24, 11); None for the newest
 
     def number(self, letter: str) -> int | None:
-        """Return the number behind a letter, or None where the letter stands for no number."""
+        """Return the value of a letter that stands for a number; None for other letters."""
         task = NO_TASK if self.array_task is None else self.array_task
         master = self.job_id if self.array_job_id is None else self.array_job_id
         return {
@@ -49,23 +49,23 @@ class PathContext:
             "t": 0,
         }.get(letter)
 
-    def word(self, letter: str) -> str | None:
-        """Return the text behind a letter, or None where the letter stands for no text."""
+    def text(self, letter: str) -> str | None:
+        """Return the value of a letter that stands for a text; None for other letters."""
         return {"u": self.user, "x": self.job_name, "N": self.node, "s": "batch"}.get(letter)
 
 
 @dataclass(frozen=True, slots=True)
 class Templates:
-    """The patterns of a job's two output files: absolute where the work folder was known."""
+    """The patterns of a job's two output files; absolute if the working directory is known."""
 
     stdout: str
     stderr: str
 
 
 def expand(template: str, context: PathContext) -> str:
-    r"""Expand a file-name pattern as slurmd does; total, whatever the ``template``.
+    r"""Expand a file name pattern as slurmd does; never raises.
 
-    A backslash anywhere switches all expansion off and is itself removed. Unknown letters stay.
+    A backslash anywhere disables all expansion and is itself removed. Unknown letters are kept.
     """
     if "\\" in template:
         return template.replace("\\", "")
@@ -76,51 +76,53 @@ def _expanded(field: re.Match[str], context: PathContext) -> str:
     padding, letter = field.group(1), field.group(2)
     if letter is None:
         return "%"
-    known = context.version is None or context.version >= _SINCE.get(letter, (0, 0))
-    number = context.number(letter) if known else None
+    is_supported = context.version is None or context.version >= _SINCE.get(letter, (0, 0))
+    number = context.number(letter) if is_supported else None
     if number is not None:
         return str(number).zfill(_width(padding))
-    word = context.word(letter)
-    if word is not None:
-        return word
-    # before a letter that it does not know slurmd drops the % and all digits but the last
+    text = context.text(letter)
+    if text is not None:
+        return text
+    # before an unknown letter slurmd drops the % and all digits but the last
     return f"{padding[-1]}{letter}" if padding else f"%{letter}"
 
 
 def _width(padding: str) -> int:
-    """Return the least width of a number; more than two digits mean more than the greatest width."""
+    """Return the minimum width of a number."""
     digits = padding.lstrip("0")
-    return min(int(digits[:3] or "0"), _MAX_PADDING)
+    return min(int(digits[:3] or "0"), _MAX_PADDING)  # three digits exceed the maximum
 
 
 def templates_from_record(
     stdout: str, stderr: str, workdir: str, *, is_array: bool, job_id: int | None = None
 ) -> Templates:
-    """Turn what Slurm's commands show as StdOut and StdErr into patterns to expand per task.
+    """Convert the StdOut and StdErr that Slurm's commands print to patterns that can be expanded per task.
 
     Args:
-        stdout: the value of squeue or scontrol; empty and ``(null)`` mean that none was given.
-        stderr: likewise; where none was given, stderr goes where stdout goes.
-        workdir: the job's folder, against which relative paths count.
-        is_array: whether the job is an array, whose default name differs.
-        job_id: the id of the row that was asked, to know a wrong default name of an array by it.
+        stdout: the value of squeue or scontrol; empty or ``(null)`` if none was given.
+        stderr: likewise; by default stderr goes to the same file as stdout.
+        workdir: the job's working directory, for relative paths.
+        is_array: whether the job is an array, which has another default name.
+        job_id: the id of the row, to recognise the wrong default name that squeue prints for an array.
     """
     output = _template(stdout, workdir, is_array=is_array, job_id=job_id)
-    same = stderr.strip() in _NULL
-    return Templates(output, output if same else _template(stderr, workdir, is_array=is_array, job_id=job_id))
+    is_same = stderr.strip() in _NULL
+    return Templates(
+        output, output if is_same else _template(stderr, workdir, is_array=is_array, job_id=job_id)
+    )
 
 
 def _template(value: str, workdir: str, *, is_array: bool, job_id: int | None) -> str:
     folder = workdir.rstrip("/")
-    # up to 23.11 squeue shows WORKDIR/slurm-<jobid>.out without -o, for an array too, which never has it
-    shown = f"slurm-{job_id}.out"
-    if value.strip() in _NULL or value == f"{folder}/{shown}":
-        plain = shown if value.endswith(shown) else DEFAULT_OUTPUT
+    # up to 23.11 squeue prints WORKDIR/slurm-<jobid>.out as the default, even for arrays, where it is wrong
+    printed = f"slurm-{job_id}.out"
+    if value.strip() in _NULL or value == f"{folder}/{printed}":
+        plain = printed if value.endswith(printed) else DEFAULT_OUTPUT
         name = DEFAULT_ARRAY_OUTPUT if is_array else plain
-        return f"{folder.replace('%', '%%')}/{name}" if workdir else name  # Slurm takes this folder as it is
+        return f"{folder.replace('%', '%%')}/{name}" if workdir else name  # Slurm does not expand the folder
     if value.lower() == "none":
-        return _NOWHERE
+        return _DEV_NULL
     path = value if value.startswith("/") or not workdir else f"{folder}/{value}"
     if not is_array:
         return path
-    return path.replace(str(NO_TASK), "%a")  # scontrol's record of the whole array
+    return path.replace(str(NO_TASK), "%a")  # in scontrol's record of the whole array

@@ -1,17 +1,17 @@
-"""What the scheduler said of jobs, as values; see `answers` for the kinds of answers.
+"""Rows and answers of the scheduler, as values.
 
-Times are Unix seconds, durations seconds, sizes bytes; None is "not told".
+Times are Unix seconds, durations seconds, sizes bytes; None and "" mean that the scheduler gave no value.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
 from jobmon_core.domain.slurm.states import JobState
 
-NO_HURRY_S = float("inf")  # how long an answer may take that nothing waits for
+NO_HURRY_S = float("inf")  # the time limit of a query that nothing waits for
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,25 +23,25 @@ class Unreachable:
 
 @dataclass(frozen=True, slots=True)
 class NotListed:
-    """The scheduler answered, and the job was not there."""
+    """The scheduler answered; its answer does not contain the job."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disabled:
-    """This cluster keeps no accounting: there is no such witness."""
+    """This cluster has no accounting."""
 
 
 @dataclass(frozen=True, slots=True)
 class RawAnswer:
-    """The scheduler's own words, not yet read; many monitors share one."""
+    """The scheduler's output before parsing; many monitors share one."""
 
     text: str
-    asked_s: float  # when the question was put: what the reply can know
+    asked_s: float  # when the query was sent: later events are missing from the answer
 
 
 @dataclass(frozen=True, slots=True)
-class QueueRow:
-    """One row of the queue. ``waiting`` names the array tasks that it stands for, if many."""
+class JobRow:
+    """What all kinds of rows have in common."""
 
     JSON_KEYS: ClassVar[dict[str, str]] = {
         "raw_state": "word",
@@ -51,56 +51,51 @@ class QueueRow:
 
     ref: JobRef
     state: JobState
-    raw_state: str  # the state as Slurm wrote it
+    raw_state: str  # the state as Slurm prints it
+    _: KW_ONLY
+    pending_indices: IndexSet | None = None  # the array tasks, if the row stands for several
+    raw_job_id: int | None = None  # the job id of one array task or het component
     reason: str = ""
-    pending_indices: IndexSet | None = None
-    raw_job_id: int | None = None  # an array task's or a component's own job id
     submit_s: int | None = None
     start_s: int | None = None
     end_s: int | None = None
-    limit_s: int | None = None  # None too where there is no limit
+    limit_s: int | None = None  # also None if there is no limit
     nodes: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
-    """What slurmctld remembers of one job (``scontrol show job``): true exit codes and log paths."""
+class QueueRow(JobRow):
+    """One row of the queue (``squeue``)."""
 
-    JSON_KEYS: ClassVar[dict[str, str]] = {
-        "raw_state": "word",
-        "raw_job_id": "own_id",
-        "pending_indices": "waiting",
-    }
 
-    ref: JobRef
-    state: JobState
-    raw_state: str
-    raw_job_id: int | None = None
-    pending_indices: IndexSet | None = None
-    reason: str = ""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetailedRow(JobRow):
+    """What slurmctld's record and accounting have in common."""
+
     name: str = ""
     user: str = ""
-    uid: int | None = None
+    partition: str = ""
+    workdir: str = ""
     exit_code: int | None = None
     signal: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record(DetailedRow):
+    """What slurmctld remembers of one job (``scontrol show job``): true exit codes and log paths."""
+
+    uid: int | None = None
     restarts: int | None = None
-    submit_s: int | None = None
-    start_s: int | None = None
-    end_s: int | None = None
-    limit_s: int | None = None
-    nodes: str = ""
     batch_host: str = ""
-    workdir: str = ""
     stdout: str = ""
     stderr: str = ""
     command: str = ""
-    partition: str = ""
-    requested_bytes: int | None = None  # memory of the whole job, where Slurm tells it
+    requested_bytes: int | None = None  # memory of the whole job
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a run used, as accounting sampled it."""
+    """Resources that a run used, as sampled by accounting."""
 
     max_rss_bytes: int | None = None
     requested_bytes: int | None = None
@@ -108,40 +103,17 @@ class Usage:
     cpus: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class AccountingRow:
-    """One run of a job as accounting has it (``sacct -D``), its steps folded in.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountingRow(DetailedRow):
+    """One run of a job in accounting (``sacct -D``), its steps included.
 
-    sacct prints exit codes of 128 and more wrongly (less 128): ``exit_code`` may be 128 too small.
+    sacct prints an exit code of 128 or more less 128: the true one may be ``exit_code + 128``.
     """
 
-    JSON_KEYS: ClassVar[dict[str, str]] = {
-        "raw_state": "word",
-        "raw_job_id": "own_id",
-        "pending_indices": "waiting",
-    }
-
-    ref: JobRef
-    state: JobState
-    raw_state: str
-    raw_job_id: int | None = None
-    pending_indices: IndexSet | None = None
     cancelled_by: int | None = None  # uid
-    exit_code: int | None = None
-    signal: int | None = None
     derived_exit_code: int | None = None
-    submit_s: int | None = None
-    start_s: int | None = None
-    end_s: int | None = None
     elapsed_s: int | None = None
-    limit_s: int | None = None
-    nodes: str = ""
-    reason: str = ""
-    partition: str = ""
-    name: str = ""
     cluster: str = ""
-    user: str = ""
-    workdir: str = ""
     usage: Usage = Usage()
 
 

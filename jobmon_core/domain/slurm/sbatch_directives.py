@@ -1,44 +1,23 @@
-"""The ``#SBATCH`` lines of a batch script, read by Slurm's own rules.
+"""The ``#SBATCH`` lines of a batch script, parsed by Slurm's rules.
 
-Only for when Slurm itself does not tell: environment, command line and plugins overrule a script.
+Used only if Slurm does not tell: environment, command line and plugins override the script.
 Source: ``_opt_batch_script()`` and ``get_argument()`` of Slurm's ``sbatch/opt.c``; ``getopt_long(3)``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+
+from jobmon_core.domain.slurm.sbatch_options import LETTERS, OPTIONS, Argument
 
 _PREFIXES = ("#SBATCH", "#SLURM")
-_NEXT_COMPONENT = ("hetjob", "packjob")  # what follows belongs to the next part of a het job
-
-_SHORT = {"o": "output", "e": "error", "D": "chdir", "J": "job_name", "a": "array", "t": "time"}
-_SHORT_WITH_VALUE = frozenset("aAbBcCdDeFGiJLmMnNopqStwx")
-_LONG = {
-    "output": "output",
-    "error": "error",
-    "chdir": "chdir",
-    "job-name": "job_name",
-    "array": "array",
-    "time": "time",
-    "comment": "comment",
-    "open-mode": "open_mode",
-}
-# sbatch's other long options that begin like those above, as an abbreviation must be unique
-# fmt: off
-_RIVALS = frozenset((
-    "account", "acctg-freq", "overcommit", "oversubscribe", "exclude", "exclusive", "export",
-    "export-file", "extra", "extra-node-info", "cluster-constraint", "clusters",
-    "consolidate-segments", "constraint", "container", "container-id", "contiguous", "core-spec",
-    "cores-per-socket", "cpu-freq", "cpus-per-gpu", "cpus-per-task", "test-only", "thread-spec",
-    "threads-per-core", "time-min", "tmp", "tres-bind", "tres-per-task",
-))
-# fmt: on
+_NEXT_COMPONENT = ("hetjob", "packjob")  # the lines behind it describe the next component of a het job
 
 
 @dataclass(frozen=True, slots=True)
 class Directives:
-    """What a script asks for; None where it does not say. Values are as written, unexpanded."""
+    """The options of a script; None if not given. Values are unexpanded."""
 
     output: str | None = None
     error: str | None = None
@@ -50,18 +29,21 @@ class Directives:
     open_mode: str | None = None
 
 
-def script_directives(script_text: str) -> Directives:
-    """Read the directives of a script (of a het job: of its first component); the last one wins.
+_FIELDS = {field.name.replace("_", "-"): field.name for field in fields(Directives)}  # by option name
 
-    Total: where sbatch would refuse the script, such as for an unmatched quote, that line says nothing more.
+
+def script_directives(script_text: str) -> Directives:
+    """Parse the directives of a script, of a het job those of its first component; the last one wins.
+
+    Never raises: the rest of a line that sbatch would reject, e.g. for an unmatched quote, is ignored.
     """
-    found = Directives()
+    directives = Directives()
     for words in directive_words(script_text):
         if words and words[0] in _NEXT_COMPONENT:
             break
         for name, value in _options(words):
-            found = replace(found, **{name: value})
-    return found
+            directives = replace(directives, **{name: value})
+    return directives
 
 
 def directive_words(script_text: str) -> Iterator[list[str]]:
@@ -71,7 +53,7 @@ def directive_words(script_text: str) -> Iterator[list[str]]:
 
 
 def _directive_lines(script_text: str) -> Iterator[str]:
-    """Yield what follows each ``#SBATCH``, up to the first line that is neither comment nor blank."""
+    """Yield the text behind each ``#SBATCH``, up to the first line that is neither comment nor blank."""
     for line in script_text.split("\n"):
         prefix = next((known for known in _PREFIXES if line.startswith(known)), None)
         if prefix is not None:
@@ -81,7 +63,7 @@ def _directive_lines(script_text: str) -> Iterator[str]:
 
 
 def _words(line: str) -> Iterator[str]:
-    """Split as Slurm does: quotes and backslashes, and an unquoted ``#`` ends the line even mid-word."""
+    """Split as Slurm does, with quotes and backslashes; an unquoted ``#`` always ends the line."""
     position = 0
     while position < len(line):
         if line[position].isspace():
@@ -94,16 +76,16 @@ def _words(line: str) -> Iterator[str]:
 
 
 def _word(line: str, start: int) -> tuple[str | None, int]:
-    """Read the word at ``start``; None and the end of the line where a comment or a fault ends it."""
-    kept: list[str] = []
+    """Return the word at ``start`` and its end; None at a comment or an unmatched quote."""
+    chars: list[str] = []
     quote = ""
     escaped = False
     for position in range(start, len(line)):
         char = line[position]
         if not quote and char.isspace():  # ends the word even after a backslash
-            return "".join(kept), position
+            return "".join(chars), position
         if escaped:
-            kept.append(char)
+            chars.append(char)
             escaped = False
         elif char == "\\":
             escaped = True
@@ -112,14 +94,14 @@ def _word(line: str, start: int) -> tuple[str | None, int]:
         elif not quote and char in "\"'":
             quote = char
         elif not quote and char == "#":
-            return ("".join(kept) if position > start else None), len(line)
+            return ("".join(chars) if position > start else None), len(line)
         else:
-            kept.append(char)
-    return (None if quote else "".join(kept)), len(line)
+            chars.append(char)
+    return (None if quote else "".join(chars)), len(line)
 
 
 def _options(words: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield (field, value) for the options that we know, parsed as getopt_long does."""
+    """Yield (field, value) of the options in `Directives`, parsed as getopt_long does."""
     position = 0
     while position < len(words):
         word = words[position]
@@ -134,21 +116,22 @@ def _options(words: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _long(body: str) -> tuple[str | None, str | None, bool]:
-    """Return (field, value, whether the value is the next word) of ``--name=value``."""
+    """Return (field, value, whether the value is the next word) of ``--name=value``, or an abbreviation."""
     written, equals, value = body.partition("=")
-    candidates = [known for known in (*_LONG, *_RIVALS) if known.startswith(written)]
-    exact = written if written in candidates else None
-    option = exact or (candidates[0] if len(candidates) == 1 and written else None)
-    name = _LONG.get(option or "")
-    return name, (value if equals else None), name is not None and not equals
+    candidates = [name for name in OPTIONS if written and name.startswith(written)]
+    option = written if written in OPTIONS else candidates[0] if len(candidates) == 1 else ""
+    field = _FIELDS.get(option)
+    return field, (value if equals else None), field is not None and not equals
 
 
 def _short(word: str) -> tuple[str | None, str | None, bool]:
-    """Return likewise for a cluster such as ``-Hoout.log``: flags, then at most one option with a value."""
+    """Return likewise for short options such as ``-Hoout.log``: flags, then at most one with a value."""
     if not word.startswith("-"):
         return None, None, False
     for position, letter in enumerate(word[1:], start=2):
-        if letter in _SHORT_WITH_VALUE:
+        option = LETTERS.get(letter)
+        if option and option.argument is not Argument.NONE:
             value = word[position:]
-            return _SHORT.get(letter), value or None, not value
+            takes_next = not value and option.argument is Argument.REQUIRED
+            return _FIELDS.get(option.name), value or None, takes_next
     return None, None, False

@@ -1,4 +1,4 @@
-"""Every option that sbatch 20.11 to 25.05 knows, and what the local scheduler does with it."""
+"""The options of sbatch 20.11 to 25.05, and how the local scheduler treats them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class Argument(StrEnum):
-    """Whether an option takes an argument; the values are the marks of the tables below."""
+    """Whether an option takes an argument; the values are the suffixes in the tables below."""
 
     NONE = ""
     REQUIRED = "="
@@ -19,11 +19,11 @@ class Argument(StrEnum):
 
 
 class Treatment(StrEnum):
-    """What is done with an option."""
+    """How the local scheduler treats an option."""
 
     HONOURED = "honoured"
-    IGNORED = "ignored"  # it chooses among machines, shares or accounts, of which there are none
-    REFUSED = "refused"  # without it the job would be another one than was asked for
+    IGNORED = "ignored"  # it selects nodes, shares or accounts, which do not exist there
+    REFUSED = "refused"  # the job would not be what the user wants without it
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +65,8 @@ _REFUSED = """
 def _table(entries: str, treatment: Treatment) -> Iterator[Option]:
     for entry in entries.split():
         name, _, short = entry.partition(":")
-        mark = short[-1:] if short.endswith(("=", "?")) else ""
-        yield Option(name, short.removesuffix(mark), Argument(mark), treatment)
+        suffix = short[-1:] if short.endswith(("=", "?")) else ""
+        yield Option(name, short.removesuffix(suffix), Argument(suffix), treatment)
 
 
 OPTIONS: dict[str, Option] = {

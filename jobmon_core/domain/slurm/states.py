@@ -1,4 +1,4 @@
-"""The states of a Slurm job, and what each of them allows one to conclude.
+"""The states of a Slurm job, and the phase that each of them implies.
 
 Source: Slurm's ``job_state_codes`` documentation and ``slurm_protocol_defs.c``, 20.11 to 25.11.
 """
@@ -9,18 +9,18 @@ from enum import StrEnum
 
 
 class Phase(StrEnum):
-    """How far a job in some state has come, as far as that state alone can tell."""
+    """The progress of a job, as far as its state alone implies it."""
 
-    WAITING = "waiting"  # not started, or put back into the queue
+    WAITING = "waiting"  # not started, or requeued
     ACTIVE = "active"  # holds resources
-    FINISHING = "finishing"  # over, but Slurm still hides how
-    ENDED = "ended"  # over for good
-    ENDED_UNLESS_REQUEUED = "ended unless requeued"  # over, or about to return to the queue under the same id
-    UNKNOWN = "unknown"  # a word we do not know: alive until Slurm says otherwise
+    FINISHING = "finishing"  # ended, but Slurm does not show the final state yet
+    ENDED = "ended"  # ended and cannot be requeued
+    ENDED_UNLESS_REQUEUED = "ended unless requeued"  # ended, or about to be requeued under the same id
+    UNKNOWN = "unknown"  # an unknown state: considered alive
 
 
 class Outcome(StrEnum):
-    """What became of a job that ended."""
+    """The outcome of an ended job."""
 
     SUCCESS = "success"
     FAILURE = "failure"
@@ -29,7 +29,7 @@ class Outcome(StrEnum):
 
 
 class JobState(StrEnum):
-    """Every word that Slurm uses for the state of a job, and ``UNKNOWN`` for those of the future."""
+    """Every state of Slurm, and ``UNKNOWN`` for those of future versions."""
 
     PENDING = "PENDING"
     REQUEUED = "REQUEUED"
@@ -63,36 +63,36 @@ class JobState(StrEnum):
     UNKNOWN = "UNKNOWN"
 
     @classmethod
-    def from_slurm(cls, words: str) -> JobState:
-        """Read a state as Slurm writes it, e.g. ``CANCELLED by 1000``, ``OUT_OF_ME+`` or ``CD``.
+    def from_slurm(cls, text: str) -> JobState:
+        """Parse a state as Slurm prints it, e.g. ``CANCELLED by 1000``, ``OUT_OF_ME+`` or ``CD``.
 
-        A word that no version known to us uses is ``UNKNOWN``: neither an end nor a success.
+        An unknown state is ``UNKNOWN``: neither an end nor a success.
         """
-        word = words.split(maxsplit=1)[0].upper() if words.strip() else ""
-        if word in cls.__members__:
-            return cls[word]
-        if word.endswith("+"):
-            return _completed(word[:-1])
-        return _ABBREVIATIONS.get(word, cls.UNKNOWN)
+        name = text.split(maxsplit=1)[0].upper() if text.strip() else ""
+        if name in cls.__members__:
+            return cls[name]
+        if name.endswith("+"):
+            return _completed(name[:-1])
+        return _ABBREVIATIONS.get(name, cls.UNKNOWN)
 
     @property
     def phase(self) -> Phase:
-        """How far a job in this state has come."""
+        """The phase of a job in this state."""
         return _PHASES[self]
 
     @property
     def is_alive(self) -> bool:
-        """Whether a job in this state may still run; true for a state that we do not know."""
+        """Whether a job in this state may still run; true for an unknown state."""
         return self.phase not in (Phase.ENDED, Phase.ENDED_UNLESS_REQUEUED)
 
     @property
     def may_return(self) -> bool:
-        """Whether this end can be followed by another run under the same job id."""
+        """Whether the job may run again under the same job id."""
         return self.phase is Phase.ENDED_UNLESS_REQUEUED
 
 
 def _completed(prefix: str) -> JobState:
-    """Complete a word that sacct cut to its column (it writes ``+`` for what it cut)."""
+    """Complete a state that sacct truncated to its column width (marked with ``+``)."""
     matches = [state for state in JobState if prefix and state.startswith(prefix)]
     return matches[0] if len(matches) == 1 else JobState.UNKNOWN
 

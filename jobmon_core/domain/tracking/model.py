@@ -15,6 +15,7 @@ from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, ref_of
 from jobmon_core.domain.slurm.rows import AccountingRow, Record, Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome, Phase
+from jobmon_core.domain.tracking.new_job import DEFAULT_BACKEND
 from jobmon_core.domain.tracking.policy import Policy
 
 
@@ -186,7 +187,7 @@ class WatchedJob:
     not_before_s: float = 0.0  # runs submitted earlier belong to an older job with the same id
     not_after_s: float | None = None  # runs submitted later belong to a newer job with the same id
     submitted_s: int | None = None  # the earliest submission that jobmon saw; a requeue is a later one
-    backend: str = "slurm"
+    backend: str = DEFAULT_BACKEND
     cluster: str = ""
     remote: bool = False  # submitted with -M: queries must name the cluster
     watched_part: str = ""  # the key of the only task to watch; empty for all

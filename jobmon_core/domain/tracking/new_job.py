@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-BACKENDS = ("slurm", "local")  # the first is the default
+DEFAULT_BACKEND = "slurm"
 
 
 @dataclass(frozen=True, slots=True)

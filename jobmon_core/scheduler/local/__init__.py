@@ -1,1 +1,1 @@
-"""A scheduler for machines without one: jobs as detached processes on this machine."""
+"""The local backend for machines without a scheduler: jobs are detached processes."""

@@ -1,186 +1,212 @@
-"""The folder of one local job, and how a new one gets its number.
+"""The directory of one local job: what is recorded of it, and how a new job gets its id.
 
-STATE/7/  spec.json slurm_script owner.json task.json (or task-INDEX.json ...) rest.json ended shepherd.log
-STATE/8   a link to 7: the own number of one of its tasks
+STATE/7/  spec.json slurm_script owner.json task.json (or task-INDEX.json ...) rest.json ended, and a log
+STATE/8   a symbolic link to 7: the job id of one of its array tasks
 """
 
 from __future__ import annotations
 
-import contextlib
+import json
 import os
 import shutil
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, TypeVar
 
+from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.domain.slurm.job_ids import IndexSet
-from jobmon_core.scheduler.local.machine import Owner
-from jobmon_core.scheduler.local.records import JobSpec, TaskRecord, from_text, to_text
+from jobmon_core.system.files import PRIVATE_FOLDER, write_atomically
+from jobmon_core.system.json_codec import from_json, to_json
+from jobmon_core.system.process import ProcessId
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-_PRIVATE = 0o600
-_PRIVATE_FOLDER = 0o700
+KILL_WAIT_S = 30.0  # Slurm's default between SIGTERM and SIGKILL
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class JobSpec:
+    """What a job runs. Paths are absolute patterns (see `log_paths`); times are Unix seconds."""
+
+    name: str
+    command: str  # the script's path as shown to the user; empty if it came from no file
+    arguments: tuple[str, ...]
+    workdir: str
+    stdout: str
+    stderr: str
+    stdin: str
+    append: bool
+    limit_s: int | None
+    array: str  # the array indices; empty if the job is not an array
+    export: str
+    submit_s: int
+    submit_dir: str
+    user: str
+    uid: int
+    kill_wait_s: float = KILL_WAIT_S
+
+    @property
+    def indices(self) -> list[int | None]:
+        """The array indices in the order in which they run; ``[None]`` if the job is not an array."""
+        return list(IndexSet.parse(self.array)) if self.array else [None]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRecord:
+    """One started task, or all tasks that will never start."""
+
+    JSON_KEYS: ClassVar[dict[str, str]] = {"raw_job_id": "own_id", "never_started": "waiting"}
+
+    raw_job_id: int
+    state: str
+    index: int | None = None  # None if the job is not an array
+    never_started: bool = False
+    start_s: int | None = None
+    end_s: int | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    reason: str = ""
+    cancelled_by: int | None = None  # uid
+    pid: int | None = None
+    start_ticks: int | None = None
+    stdout: str = ""
+    stderr: str = ""
+    max_rss_bytes: int | None = None
+    cpu_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class JobDir:
-    """Everything that is known of one job. Reading raises StateUnreadable where a file is damaged."""
+    """The files of one job.
+
+    Readers raise StateUnreadable if a file is damaged; writers raise StorageFailed if the disk refuses.
+    """
 
     path: Path
 
     @property
     def id(self) -> int:
-        """The job's number."""
+        """The job id."""
         return int(self.path.name)
 
     @property
     def script(self) -> Path:
-        """The batch script, as it was submitted."""
+        """The batch script as it was submitted."""
         return self.path / "slurm_script"
 
     @property
     def log(self) -> Path:
-        """Where the shepherd's own troubles are written."""
-        return self.path / "shepherd.log"
+        """The supervisor's own error log."""
+        return self.path / "shepherd.log"  # vocabulary: allowed
 
     @property
     def _ended(self) -> Path:
         return self.path / "ended"
 
     def create(self, spec: JobSpec, script: bytes) -> None:
-        """Write down what the job is to do; its script is executable."""
-        _write(self.script, script, _PRIVATE_FOLDER)
-        _write(self.log, b"", _PRIVATE)
-        _write(self.path / "spec.json", to_text(spec).encode(), _PRIVATE)
+        """Write the executable script, an empty log and the specification."""
+        write_atomically(self.script, script)
+        self.script.chmod(PRIVATE_FOLDER)
+        write_atomically(self.log, b"")
+        self._write("spec", spec)
 
     def spec(self) -> JobSpec | None:
-        """Return what the job is to do; None where its submission never came that far."""
-        text = _read(self.path / "spec.json")
-        return None if text is None else from_text(JobSpec, text, f"{self.path}/spec.json")
+        """Return what the job runs; None if its submission was cut off."""
+        return _read(JobSpec, self.path / "spec.json")
 
-    def write_owner(self, owner: Owner) -> None:
-        """Name the shepherd."""
-        _write(self.path / "owner.json", to_text(owner).encode(), _PRIVATE)
+    def write_owner(self, owner: ProcessId) -> None:
+        """Record the supervisor."""
+        self._write("owner", owner)
 
-    def owner(self) -> Owner | None:
-        """Return the shepherd; None where it was never started."""
-        text = _read(self.path / "owner.json")
-        return None if text is None else from_text(Owner, text, f"{self.path}/owner.json")
+    def owner(self) -> ProcessId | None:
+        """Return the supervisor; None if it was never started."""
+        return _read(ProcessId, self.path / "owner.json")
 
     def write_task(self, record: TaskRecord) -> None:
-        """Write down what is known of one task, or of all that wait."""
+        """Record the state of one task, or of all that will never start."""
         suffix = "" if record.index is None else f"-{record.index}"
-        name = "rest" if record.waiting else f"task{suffix}"
-        _write(self.path / f"{name}.json", to_text(record).encode(), _PRIVATE)
+        self._write("rest" if record.never_started else f"task{suffix}", record)
 
     def tasks(self) -> list[TaskRecord]:
-        """Return the tasks that were started, by index."""
-        texts = ((path, _read(path)) for path in self.path.glob("task*.json"))
-        records = [from_text(TaskRecord, text, str(path)) for path, text in texts if text is not None]
-        return sorted(records, key=lambda record: record.index or 0)
+        """Return the started tasks, by index."""
+        records = (_read(TaskRecord, path) for path in self.path.glob("task*.json"))
+        return sorted((record for record in records if record), key=lambda record: record.index or 0)
 
-    def rest(self) -> TaskRecord | None:
-        """Return what became of the tasks that were never started, once that is sure."""
-        text = _read(self.path / "rest.json")
-        return None if text is None else from_text(TaskRecord, text, f"{self.path}/rest.json")
+    def never_started(self) -> TaskRecord | None:
+        """Return the record of the tasks that will never start; None while any may."""
+        return _read(TaskRecord, self.path / "rest.json")
 
     def mark_ended(self) -> None:
         """Note that nothing more will be written."""
-        _write(self._ended, b"", _PRIVATE)
+        write_atomically(self._ended, b"")
 
     def ended_s(self) -> float | None:
-        """Return when the last word was written (Unix seconds), None while there is more to come."""
+        """Return when the last record was written (Unix seconds); None while more will follow."""
         try:
             return self._ended.stat().st_mtime
         except FileNotFoundError:
             return None
 
     def remove(self) -> None:
-        """Leave nothing of the job behind: it was never started."""
+        """Remove all files of a job that could not be started."""
         shutil.rmtree(self.path, ignore_errors=True)
 
-
-def indices(spec: JobSpec) -> list[int | None]:
-    """Return the tasks of a job in their order; one without index for a job that is no array."""
-    return list(IndexSet.parse(spec.array)) if spec.array else [None]
+    def _write(self, name: str, record: JobSpec | ProcessId | TaskRecord) -> None:
+        write_atomically(self.path / f"{name}.json", json.dumps(to_json(record)).encode())
 
 
-def new_folder(root: Path) -> JobDir:
-    """Take the next number: whoever makes the folder has it, however many try at once."""
-    number = _highest(root) + 1
+def _read(kind: type[T], path: Path) -> T | None:
+    try:
+        return from_json(kind, json.loads(path.read_text(encoding="utf-8", errors="replace")))
+    except FileNotFoundError:
+        return None
+    except (ValueError, RecursionError) as error:
+        raise StateUnreadable(f"{path} is damaged: {error}") from error
+
+
+def new_job_dir(root: Path) -> JobDir:
+    """Create the directory of a new job, with the next free id."""
+    path = _reserve_id(root, lambda path: path.mkdir(PRIVATE_FOLDER))
+    path.chmod(PRIVATE_FOLDER)  # the umask may have removed bits
+    return JobDir(path)
+
+
+def new_task_id(folder: JobDir) -> int:
+    """Reserve the next free job id for an array task of this job.
+
+    Raises:
+        OSError: the link cannot be created.
+    """
+    path = _reserve_id(folder.path.parent, lambda path: path.symlink_to(folder.path.name))
+    return int(path.name)
+
+
+def _reserve_id(root: Path, create: Callable[[Path], None]) -> Path:
+    """Create the path of the next free id; of concurrent submissions each gets another one."""
+    job_id = max((int(entry.name) for entry in root.iterdir() if entry.name.isdecimal()), default=0) + 1
     while True:
-        path = root / str(number)
+        path = root / str(job_id)
         try:
-            path.mkdir(_PRIVATE_FOLDER)
+            create(path)
         except FileExistsError:
-            number += 1
-            continue
-        path.chmod(_PRIVATE_FOLDER)  # whatever the user's umask is
-        return JobDir(path)
-
-
-def new_own_id(folder: JobDir) -> int:
-    """Take the next number for a task of an array, as each has one in Slurm."""
-    root = folder.path.parent
-    number = _highest(root) + 1
-    while True:
-        try:
-            (root / str(number)).symlink_to(folder.path.name)
-        except FileExistsError:
-            number += 1
-            continue
-        return number
+            job_id += 1
+        else:
+            return path
 
 
 def find(root: Path, job_id: int) -> JobDir | None:
-    """Return the folder of a job, None where there is no such job."""
+    """Return the directory of a job; None if there is no such job."""
     path = root / str(job_id)
     return JobDir(path) if path.is_dir() and not path.is_symlink() else None
 
 
-def all_folders(root: Path) -> Iterator[JobDir]:
-    """Yield every job there ever was, oldest first."""
+def all_job_dirs(root: Path) -> Iterator[JobDir]:
+    """Yield the directories of all jobs, oldest first."""
     with os.scandir(root) as entries:
         names = [
             entry.name for entry in entries if entry.name.isdecimal() and entry.is_dir(follow_symlinks=False)
         ]
     yield from (JobDir(root / name) for name in sorted(names, key=int))
-
-
-def _highest(root: Path) -> int:
-    return max((int(entry.name) for entry in root.iterdir() if entry.name.isdecimal()), default=0)
-
-
-def _read(path: Path) -> str | None:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return None
-
-
-def _write(path: Path, content: bytes, mode: int) -> None:
-    """Replace a file in one step that also survives a power cut; a disk that refuses leaves the old one."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
-        with open(descriptor, "wb") as file:
-            os.fchmod(descriptor, mode)  # whatever the user's umask is
-            file.write(content)
-            file.flush()
-            os.fsync(descriptor)
-        temporary.replace(path)
-        _sync(path.parent)
-    except OSError:
-        with contextlib.suppress(OSError):  # the first fault is the one to tell
-            temporary.unlink(missing_ok=True)
-        raise
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -1,22 +1,22 @@
-"""What a user may ask of the local scheduler: sbatch's options, its directives and its variables.
+"""The options of a local submission: sbatch's options, directives and environment variables. Pure.
 
-Pure: command line, script and environment come in as values. Precedence is sbatch's own: the script is
-overruled by the environment, which is overruled by the command line. Source: sbatch(1), 22.05.
+Precedence is sbatch's: environment over script, command line over environment. Values are read as sbatch and
+slurmctld read them. Source: sbatch(1), 22.05.
 """
 
 from __future__ import annotations
 
+import getopt
+import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.errors import SchedulerRejected
-from jobmon_core.domain.slurm.job_ids import compact
-from jobmon_core.domain.slurm.sbatch_options import LETTERS, OPTIONS, Argument, Option, Treatment
-from jobmon_core.scheduler.local.option_values import array_indices, limit_s, open_mode
+from jobmon_core.domain.slurm.job_ids import IndexSet, compact
+from jobmon_core.domain.slurm.sbatch_options import LETTERS, OPTIONS, Argument, Treatment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _VARIABLES = {
     "SBATCH_ARRAY_INX": "array",
@@ -30,12 +30,19 @@ _VARIABLES = {
     "SBATCH_TIMELIMIT": "time",
     "SBATCH_WAIT": "wait",
 }
-_COMMAND_LINE_ONLY = ("quiet", "wrap")  # sbatch overlooks them in a script
+_COMMAND_LINE_ONLY = ("quiet", "wrap")  # sbatch ignores them in a script
+
+
+class GivenOption(NamedTuple):
+    """An option as it was given; ``value`` is empty if it takes no argument."""
+
+    name: str
+    value: str
 
 
 @dataclass(frozen=True, slots=True)
 class SbatchOptions:
-    """What a submission asks for; empty where it does not say. Paths are patterns, as written."""
+    """The options of a submission; empty if not given. Paths are unexpanded patterns."""
 
     job_name: str = ""
     output: str = ""
@@ -45,7 +52,7 @@ class SbatchOptions:
     export: str = ""
     append: bool = False
     limit_s: int | None = None
-    array: str = ""  # the indices, as short as can be; empty for a job that is no array
+    array: str = ""  # the indices in their shortest form; empty if the job is not an array
     parsable: bool = False
     quiet: bool = False
     ignored: tuple[str, ...] = ()  # options without a meaning on a single machine
@@ -53,21 +60,21 @@ class SbatchOptions:
 
 @dataclass(frozen=True, slots=True)
 class CommandLine:
-    """The arguments of a submission, before its script is read."""
+    """The arguments of a submission."""
 
-    given: Sequence[Given]
+    given: Sequence[GivenOption]
     wrap: str | None
-    script: Sequence[str]  # the script's path and its arguments; empty where it comes from elsewhere
+    script: Sequence[str]  # the script's path and its arguments; empty if it comes from elsewhere
 
 
 def read_command_line(arguments: Sequence[str]) -> CommandLine:
-    """Read the arguments as sbatch does: options, then the script, then the script's own arguments.
+    """Parse the arguments as sbatch does: options, then the script, then the script's own arguments.
 
     Raises:
-        SchedulerRejected: sbatch would not take them either, or an option has no equal here.
+        SchedulerRejected: sbatch would reject them too.
     """
     given, script = read_arguments(arguments)
-    wrap = next((each.value for each in reversed(given) if each.name == "wrap"), None)
+    wrap = next((option.value for option in reversed(given) if option.name == "wrap"), None)
     if wrap is not None and script:
         raise SchedulerRejected("Script arguments not permitted with --wrap option")
     return CommandLine(given, wrap, script)
@@ -76,7 +83,7 @@ def read_command_line(arguments: Sequence[str]) -> CommandLine:
 def read_options(
     directives: Iterable[Sequence[str]], environment: Mapping[str, str], command_line: CommandLine
 ) -> SbatchOptions:
-    """Lay directives, environment and command line over each other.
+    """Combine directives, environment and command line.
 
     Args:
         directives: the words of each directive line of the script.
@@ -84,28 +91,17 @@ def read_options(
         command_line: what the user typed.
 
     Raises:
-        SchedulerRejected: one of the three asks for what can't be done, or makes no sense.
+        SchedulerRejected: an option is invalid or not supported on a single machine.
     """
     given = [
         *_from_script(directives),
-        *(Given(name, environment[key]) for key, name in _VARIABLES.items() if environment.get(key)),
+        *(GivenOption(name, environment[key]) for key, name in _VARIABLES.items() if environment.get(key)),
         *command_line.given,
     ]
-    for each in given:
-        if OPTIONS[each.name].treatment is Treatment.REFUSED:
-            raise SchedulerRejected(f"option '--{each.name}' is not supported on a single machine")
-    return _options({each.name: each.value for each in given})
-
-
-def _from_script(directives: Iterable[Sequence[str]]) -> Iterable[Given]:
-    for words in directives:
-        given, rest = read_arguments(words)
-        if rest:
-            raise SchedulerRejected(f"Invalid directive found in batch script: {rest[0]}")
-        yield from (each for each in given if each.name not in _COMMAND_LINE_ONLY)
-
-
-def _options(values: Mapping[str, str]) -> SbatchOptions:
+    for option in given:
+        if OPTIONS[option.name].treatment is Treatment.REFUSED:
+            raise SchedulerRejected(f"option '--{option.name}' is not supported on a single machine")
+    values = dict(given)
     return SbatchOptions(
         job_name=values.get("job-name", ""),
         output=values.get("output", ""),
@@ -113,7 +109,7 @@ def _options(values: Mapping[str, str]) -> SbatchOptions:
         input=values.get("input", ""),
         chdir=values.get("chdir", ""),
         export=values.get("export", ""),
-        append=open_mode(values.get("open-mode", "")),
+        append=_open_mode(values.get("open-mode", "")),
         limit_s=limit_s(values["time"]) if "time" in values else None,
         array=compact(array_indices(values.get("array", ""))),
         parsable="parsable" in values,
@@ -122,76 +118,121 @@ def _options(values: Mapping[str, str]) -> SbatchOptions:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
-    """An option that was given; ``value`` is empty for one without an argument."""
+def _from_script(directives: Iterable[Sequence[str]]) -> Iterator[GivenOption]:
+    for words in directives:
+        given, operands = read_arguments(words)
+        if operands:
+            raise SchedulerRejected(f"Invalid directive found in batch script: {operands[0]}")
+        yield from (option for option in given if option.name not in _COMMAND_LINE_ONLY)
 
-    name: str
-    value: str
+
+# getopt has no optional arguments. "--name=value" is therefore passed on as "--\0name=value", and every
+# option that may have an argument is also known to getopt by that name; no argument contains a NUL.
+_ATTACHED = "--\0"
+_SHORT = "".join(
+    letter + (":" if option.argument is Argument.REQUIRED else "") for letter, option in LETTERS.items()
+)
+_LONG = [
+    *(name + ("=" if option.argument is Argument.REQUIRED else "") for name, option in OPTIONS.items()),
+    *(f"\0{name}{'' if option.argument is Argument.NONE else '='}" for name, option in OPTIONS.items()),
+]
 
 
-def read_arguments(words: Sequence[str]) -> tuple[list[Given], Sequence[str]]:
-    """Return the options in the order given, and the words from the first that is no option on.
+def read_arguments(words: Sequence[str]) -> tuple[list[GivenOption], list[str]]:
+    """Return the options in the order given, and the words from the first that is not an option on.
 
     Raises:
-        SchedulerRejected: an option is unknown, ambiguous, or has one argument too few or too many.
+        SchedulerRejected: an option is unknown or ambiguous, or its argument is missing or superfluous.
     """
-    given: list[Given] = []
-    position = 0
-    while position < len(words):
-        word = words[position]
-        if word == "--":
-            return given, words[position + 1 :]
-        if word == "-" or not word.startswith("-"):
-            break
-        following = words[position + 1] if position + 1 < len(words) else None
-        found, took_next = (
-            _long(word[2:], following) if word.startswith("--") else _cluster(word[1:], following)
+    marked = [_ATTACHED + word[2:] if word.startswith("--") and "=" in word else word for word in words]
+    try:
+        given, operands = getopt.getopt(marked, _SHORT, _LONG)
+    except getopt.GetoptError as error:
+        raise SchedulerRejected(error.msg.replace("\0", "")) from None
+    return [GivenOption(_name_of(option), _unmarked(value)) for option, value in given], [
+        _unmarked(word) for word in operands
+    ]
+
+
+def _name_of(option: str) -> str:
+    name = option.lstrip("-").removeprefix("\0")
+    return name if option.startswith("--") else LETTERS[name].name
+
+
+def _unmarked(word: str) -> str:
+    return "--" + word.removeprefix(_ATTACHED) if word.startswith(_ATTACHED) else word
+
+
+_DAY_S = 86_400
+_HOUR_S = 3_600
+_MINUTE_S = 60
+_NO_LIMIT = ("INFINITE", "UNLIMITED", "-1")
+_CLOCK_FIELDS = 3  # hours, minutes, seconds
+_TIME = re.compile(r"(?:(\d{1,9})-)?(\d{1,9}(?::\d{1,9}){0,2})?", re.ASCII)
+
+
+def limit_s(text: str) -> int | None:
+    """Parse a time limit in any of Slurm's forms, in seconds; None for no limit.
+
+    With days: ``D-``, ``D-H``, ``D-H:M`` or ``D-H:M:S``; without: ``M``, ``M:S`` or ``H:M:S``. Slurm rounds
+    up to whole minutes; here ``0:02`` is two seconds.
+
+    Raises:
+        SchedulerRejected: the text is not a time limit.
+    """
+    if text.upper() in _NO_LIMIT:
+        return None
+    match = _TIME.fullmatch(text)
+    if match is None or not text:
+        raise SchedulerRejected("Invalid --time specification")
+    days, clock = match.groups()
+    numbers = [int(number) for number in clock.split(":")] if clock else []
+    if days is None and len(numbers) < _CLOCK_FIELDS:
+        numbers.insert(0, 0)  # without days the first number is minutes
+    hours, minutes, seconds = (*numbers, 0, 0, 0)[:3]
+    return (int(days or 0) * _DAY_S + hours * _HOUR_S + minutes * _MINUTE_S + seconds) or None
+
+
+_SPAN = r"\d{1,7}(?:-\d{1,7}(?::\d{1,7})?)?"
+_ARRAY = re.compile(rf"\[?({_SPAN}(?:,{_SPAN})*),?\]?(?:%\d*)?", re.ASCII)
+_MAX_TASKS = 100_000  # each task has a file
+_MAX_INDEX = 4_000_000  # slurmctld's own highest MaxArraySize
+
+
+def array_indices(text: str) -> list[int]:
+    """Parse the indices of an array such as ``1-9:2,12%4``; an empty text is not an array.
+
+    The throttle behind ``%`` is ignored: the tasks run one at a time.
+
+    Raises:
+        SchedulerRejected: the text is invalid, or the array too large.
+    """
+    if not text.strip():
+        return []
+    match = _ARRAY.fullmatch(text.lstrip())
+    if match is None or any(_is_empty_span(span) for span in match[1].split(",")):
+        raise SchedulerRejected("Invalid job array specification")
+    indices = IndexSet.parse(match[1])
+    if len(indices) > _MAX_TASKS or any(span[-1] > _MAX_INDEX for span in indices.spans):
+        raise SchedulerRejected(
+            f"Invalid job array specification: at most {_MAX_TASKS} tasks, the highest index {_MAX_INDEX}"
         )
-        given += found
-        position += 2 if took_next else 1
-    return given, words[position:]
+    return sorted(set(indices))
 
 
-def _long(body: str, following: str | None) -> tuple[list[Given], bool]:
-    """Read ``name``, ``name=value`` or an abbreviation; return it, and whether it took the next word."""
-    written, equals, value = body.partition("=")
-    option = _named(written)
-    if equals and option.argument is Argument.NONE:
-        raise SchedulerRejected(f"option '--{option.name}' doesn't allow an argument")
-    if equals or option.argument is not Argument.REQUIRED:
-        return [Given(option.name, value)], False
-    if following is None:
-        raise SchedulerRejected(f"option '--{option.name}' requires an argument")
-    return [Given(option.name, following)], True
+def _is_empty_span(span: str) -> bool:
+    """Whether a span runs backwards or has a step of 0."""
+    bounds, colon, step = span.partition(":")
+    first, _, last = bounds.partition("-")
+    return int(last or first) < int(first) or (bool(colon) and int(step) == 0)
 
 
-def _named(written: str) -> Option:
-    if written in OPTIONS:
-        return OPTIONS[written]
-    candidates = [option for name, option in OPTIONS.items() if written and name.startswith(written)]
-    if len(candidates) == 1:
-        return candidates[0]
-    if not candidates:
-        raise SchedulerRejected(f"unrecognized option '--{written}'")
-    names = " ".join(f"'--{option.name}'" for option in candidates)
-    raise SchedulerRejected(f"option '--{written}' is ambiguous; possibilities: {names}")
+def _open_mode(text: str) -> bool:
+    """Return whether ``--open-mode`` means to append.
 
-
-def _cluster(letters: str, following: str | None) -> tuple[list[Given], bool]:
-    """Read letters behind one dash: flags, then at most one option with an argument."""
-    given: list[Given] = []
-    for position, letter in enumerate(letters, start=1):
-        option = LETTERS.get(letter)
-        if option is None:
-            raise SchedulerRejected(f"invalid option -- '{letter}'")
-        attached = letters[position:]
-        if option.argument is Argument.NONE or (option.argument is Argument.OPTIONAL and not attached):
-            given.append(Given(option.name, ""))
-            continue
-        if attached:
-            return [*given, Given(option.name, attached)], False
-        if following is None:
-            raise SchedulerRejected(f"option requires an argument -- '{letter}'")
-        return [*given, Given(option.name, following)], True
-    return given, False
+    Raises:
+        SchedulerRejected: the mode is neither append nor truncate.
+    """
+    if text.lower() not in ("", "a", "append", "t", "truncate"):
+        raise SchedulerRejected("Invalid --open-mode specification")
+    return text.lower().startswith("a")

@@ -1,32 +1,42 @@
-"""What the local scheduler answers: one line per task, as JSON text; and how that is read. Pure."""
+"""The answers of the local scheduler: one JSON object per task and line, and how they are parsed. Pure."""
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
-from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, Record, Usage
+from jobmon_core.domain.slurm.rows import AccountingRow, JobRow, QueueRow, Record, Usage
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.local.records import from_object
+from jobmon_core.system.json_codec import from_json, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-_ABOUT = re.compile(r'\{"job_id": (\d+),', re.ASCII)  # how each line of `to_reply` begins
+    from _typeshed import DataclassInstance
+
+Row = TypeVar("Row", bound=JobRow)
+
+_JOB_ID = re.compile(r'\{"job_id": (\d+),', re.ASCII)  # the start of each line of `to_answer`
 
 
 @dataclass(frozen=True, slots=True)
 class StatusRow:
-    """One task, or with ``waiting`` all tasks of an array that have not started. Times are Unix seconds."""
+    """One task, or all tasks of an array that have not started. Times are Unix seconds."""
+
+    JSON_KEYS: ClassVar[dict[str, str]] = {
+        "raw_job_id": "own_id",
+        "pending_indices": "waiting",
+        "nodes": "node",
+    }
 
     job_id: int
     state: str
     raw_job_id: int
     task: int | None = None
-    pending_indices: str = ""  # the indices
+    pending_indices: str = ""
     reason: str = ""
     cancelled_by: int | None = None
     exit_code: int | None = None
@@ -35,7 +45,7 @@ class StatusRow:
     start_s: int | None = None
     end_s: int | None = None
     limit_s: int | None = None
-    node: str = ""
+    nodes: str = ""
     name: str = ""
     user: str = ""
     uid: int | None = None
@@ -47,109 +57,65 @@ class StatusRow:
     cpu_s: float | None = None
 
     @property
-    def ref(self) -> JobRef:
-        """The part of the job that this line is about."""
-        return JobRef(self.job_id, self.task)
-
-    @property
     def job_state(self) -> JobState:
         """The state."""
         return JobState.from_slurm(self.state)
 
-    @property
-    def indices(self) -> IndexSet | None:
-        """The waiting tasks, None where this line is about one."""
-        return IndexSet.parse(self.pending_indices) if self.pending_indices else None
-
     def as_queue_row(self) -> QueueRow:
-        """Return it as squeue shows it: tasks that will never start are one row without index."""
-        return QueueRow(
-            ref=self.ref,
-            state=self.job_state,
-            raw_state=self.state,
-            reason=self.reason,
-            pending_indices=self.indices if self.job_state.is_alive else None,
-            raw_job_id=self.raw_job_id,
-            submit_s=self.submit_s,
-            start_s=self.start_s,
-            end_s=self.end_s,
-            limit_s=self.limit_s,
-            nodes=self.node,
-        )
+        """Return the row that squeue would show; tasks that will never start are one row without indices."""
+        return self._as(QueueRow, **({} if self.job_state.is_alive else {"pending_indices": None}))
 
     def as_accounting_row(self, cluster: str) -> AccountingRow:
-        """Return it as sacct shows it."""
+        """Return the row that sacct would show."""
         by = "" if self.cancelled_by is None else f" by {self.cancelled_by}"
         ran = self.start_s is not None and self.end_s is not None
-        return AccountingRow(
-            ref=self.ref,
-            state=self.job_state,
+        return self._as(
+            AccountingRow,
             raw_state=f"{self.state}{by}",
-            raw_job_id=self.raw_job_id,
-            pending_indices=self.indices,
-            cancelled_by=self.cancelled_by,
-            exit_code=self.exit_code,
-            signal=self.signal,
-            submit_s=self.submit_s,
-            start_s=self.start_s,
-            end_s=self.end_s,
             elapsed_s=max(0, (self.end_s or 0) - (self.start_s or 0)) if ran else None,
-            limit_s=self.limit_s,
-            nodes=self.node,
-            reason=self.reason,
-            name=self.name,
             cluster=cluster,
-            user=self.user,
-            workdir=self.workdir,
             usage=Usage(max_rss_bytes=self.max_rss_bytes, cpu_s=self.cpu_s),
         )
 
     def as_record(self) -> Record:
-        """Return it as scontrol shows it."""
-        return Record(
-            ref=self.ref,
-            state=self.job_state,
-            raw_state=self.state,
-            raw_job_id=self.raw_job_id,
-            pending_indices=self.indices,
-            reason=self.reason,
-            name=self.name,
-            user=self.user,
-            uid=self.uid,
-            exit_code=self.exit_code,
-            signal=self.signal,
-            submit_s=self.submit_s,
-            start_s=self.start_s,
-            end_s=self.end_s,
-            limit_s=self.limit_s,
-            nodes=self.node,
-            batch_host=self.node if self.start_s is not None else "",
-            workdir=self.workdir,
-            stdout=self.stdout,
-            stderr=self.stderr,
-            command=self.command,
-        )
+        """Return the record that scontrol would show."""
+        return self._as(Record, batch_host=self.nodes if self.start_s is not None else "")
+
+    def _as(self, kind: type[Row], **changes: Any) -> Row:  # noqa: ANN401 - a field's value
+        derived = {
+            "ref": JobRef(self.job_id, self.task),
+            "state": self.job_state,
+            "raw_state": self.state,
+            "pending_indices": IndexSet.parse(self.pending_indices) if self.pending_indices else None,
+        }
+        return kind(**{**same_fields(self, kind), **derived, **changes})
 
 
-def to_reply(lines: Iterable[StatusRow]) -> str:
-    """Write lines as the text of a reply: one JSON object on each."""
-    return "".join(f"{json.dumps(asdict(line))}\n" for line in lines)
+def same_fields(record: DataclassInstance, kind: type[DataclassInstance]) -> dict[str, Any]:
+    """Return the fields of a record that ``kind`` has too."""
+    names = {field.name for field in fields(kind)}
+    return {field.name: getattr(record, field.name) for field in fields(record) if field.name in names}
 
 
-def from_reply(text: str, job_ids: Collection[int]) -> Iterator[StatusRow]:
-    """Yield the lines about some jobs; one that makes no sense costs itself only."""
+def to_answer(rows: Iterable[StatusRow]) -> str:
+    """Return the rows as the text of an answer: one JSON object per line."""
+    return "".join(f"{json.dumps(to_json(row))}\n" for row in rows)
+
+
+def from_answer(text: str, job_ids: Collection[int]) -> Iterator[StatusRow]:
+    """Yield the rows of these jobs; a damaged line is skipped."""
     wanted = {str(job_id) for job_id in job_ids}
-    for row in text.splitlines():
-        about = _ABOUT.match(row)  # sought first: to read all the others takes far longer
-        if about is None or about[1] not in wanted:
+    for line in text.splitlines():
+        match = _JOB_ID.match(line)  # first of all: to decode the lines of other jobs takes far longer
+        if match is None or match[1] not in wanted:
             continue
-        line = _read(row)
-        if line is not None and line.job_id in job_ids:
-            yield line
+        row = _decoded(line)
+        if row is not None and row.job_id in job_ids:
+            yield row
 
 
-def _read(row: str) -> StatusRow | None:
+def _decoded(line: str) -> StatusRow | None:
     try:
-        return from_object(StatusRow, json.loads(row))
+        return from_json(StatusRow, json.loads(line))
     except (ValueError, RecursionError):
         return None

@@ -1,4 +1,4 @@
-"""The files of one task: where its output goes, opened with the user's umask."""
+"""The open files of one task, and the supervisor's error log."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-_MODE = 0o666  # less the umask, as Slurm does
+_MODE = 0o666  # less the user's umask, as in Slurm
+_STDERR = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """The task's open files."""
+    """The descriptors of the task's stdin, stdout and stderr."""
 
     stdin: int
     stdout: int
@@ -20,10 +21,10 @@ class Streams:
 
     @classmethod
     def open(cls, stdin: str, stdout: str, stderr: str, *, append: bool) -> Streams:
-        """Open them, making folders that are missing as Slurm >= 23.02 does.
+        """Open the files; missing directories are created as by Slurm >= 23.02.
 
         Raises:
-            OSError: one of them can't be opened; the error names it.
+            OSError: a file cannot be opened; the error names it.
         """
         opened: list[int] = []
         try:
@@ -38,36 +39,33 @@ class Streams:
 
     @property
     def descriptors(self) -> tuple[int, int, int]:
-        """The three of them, in the order of a process's own."""
+        """All three, in the order of a process's standard streams."""
         return self.stdin, self.stdout, self.stderr
 
-    def say(self, words: str) -> None:
-        """Add a line to the task's stderr as slurmstepd would; a full disk must not end the supervision."""
+    def write_error(self, message: str) -> None:
+        """Append a line to the task's stderr as slurmstepd would; a failure is only logged."""
         try:
-            os.write(self.stderr, os.fsencode(f"slurmstepd: error: {words}\n"))
+            os.write(self.stderr, os.fsencode(f"slurmstepd: error: {message}\n"))
         except OSError as error:
-            log_error(f"not written to the job's stderr ({error}): {words}")
+            log_error(f"cannot write to the job's stderr ({error}): {message}")
 
     def close(self) -> None:
-        """Let go of all of them."""
+        """Close all three."""
         for descriptor in set(self.descriptors):
             os.close(descriptor)
 
 
 def _open_for_writing(path: str, *, append: bool) -> int:
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    # appending even after truncation: our own lines and the job's never overwrite each other
+    # O_APPEND even after truncation: the supervisor's lines and the job's never overwrite each other
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (0 if append else os.O_TRUNC)
     return os.open(path, flags, _MODE)
 
 
-_STDERR = 2
-
-
-def log_error(words: str) -> None:
-    """Write down a trouble that must not end the supervision of the job."""
+def log_error(message: str) -> None:
+    """Append a line to the supervisor's log; a failure is ignored, because the job must go on."""
     stamp = time.strftime("%Y-%m-%dT%H:%M:%S")
     try:
-        os.write(_STDERR, os.fsencode(f"{stamp} {words}\n"))
+        os.write(_STDERR, os.fsencode(f"{stamp} {message}\n"))
     except OSError:
-        return  # the log lies on the disk that refuses: there is nowhere left to tell it
+        return

@@ -1,9 +1,9 @@
-"""The process that runs one local job to its end and writes down how every task of it ended.
+"""The process that runs one local job and records how each of its tasks ends.
 
     python -m jobmon_core.scheduler.local.supervisor FOLDER
 
-It leaves its parent's session, so that it outlives a logout, a kill of jobmon and a closed terminal.
-The program that was started returns once the shepherd is at work: 0, or 1 where it never came that far.
+It runs in a session of its own, so it survives a logout, a kill of jobmon and a closed terminal. The program
+forks: its parent exits with 0 once the supervisor has taken over the job, or with 1 if that failed.
 """
 
 from __future__ import annotations
@@ -14,83 +14,86 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.local.job_dir import JobDir, indices, new_own_id
-from jobmon_core.scheduler.local.machine import Machine, Owner
-from jobmon_core.scheduler.local.process_tree import SignalWaiter, adopt_orphans
-from jobmon_core.scheduler.local.records import JobSpec, TaskRecord
+from jobmon_core.scheduler.local.job_dir import JobDir, JobSpec, TaskRecord, new_task_id
+from jobmon_core.scheduler.local.process_tree import SignalWaiter
 from jobmon_core.scheduler.local.streams import log_error
 from jobmon_core.scheduler.local.task_env import TaskEnv
 from jobmon_core.scheduler.local.tasks import run_task
+from jobmon_core.system.process import ProcessId, adopt_orphans
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_RETRY_S = 5.0  # between two attempts to write to a disk that refuses
-_PATIENCE_S = 86_400.0  # how long an end is kept in memory until the disk takes it
+_RETRY_S = 5.0  # between two attempts to write to a full disk
+_GIVE_UP_S = 86_400.0
 _READY = b"1"
 
 
 class LocalSupervisor:
-    """Runs the tasks of one job, one after the other."""
+    """Runs the tasks of one job, one at a time."""
 
-    def __init__(self, folder: JobDir, spec: JobSpec, machine: Machine, signals: SignalWaiter) -> None:
-        """Take over a job; nothing is started yet."""
+    def __init__(self, folder: JobDir, spec: JobSpec, host: str, signals: SignalWaiter) -> None:
+        """Set up without starting anything."""
         self._folder = folder
         self._spec = spec
-        self._machine = machine
+        self._host = host
         self._signals = signals
 
     def run(self) -> None:
-        """Run every task, or as many as were not cancelled before."""
-        todo = indices(self._spec)
-        for position, index in enumerate(todo):
+        """Run the tasks until all have ended or the job is cancelled."""
+        indices = self._spec.indices
+        for position, index in enumerate(indices):
             self._signals.wait(0)
             if self._signals.cancelled_by is not None:
-                self._keep(self._never_started())
+                self._save(self._cancelled_tasks())
                 break
-            own_id = self._own_id(is_last=position == len(todo) - 1)
-            task_env = TaskEnv(self._spec, self._folder.id, index, own_id, self._machine.host)
-            self._keep(run_task(task_env, self._folder.script, self._machine, self._signals, self._note))
-        self._persist(self._folder.mark_ended)
+            raw_job_id = self._raw_job_id(is_last=position == len(indices) - 1)
+            task_env = TaskEnv(self._spec, self._folder.id, index, raw_job_id, self._host)
+            self._save(run_task(task_env, self._folder.script, self._signals, self._save_running))
+        self._retry(self._folder.mark_ended)
 
-    def _own_id(self, *, is_last: bool) -> int:
-        """Number a task; as in Slurm the last one bears the number of the whole array."""
+    def _raw_job_id(self, *, is_last: bool) -> int:
+        """Return a job id for a task; as in Slurm the last task has the id of the whole array."""
         if is_last:
             return self._folder.id
         try:
-            return new_own_id(self._folder)
-        except OSError as error:  # better two tasks of one number than a task that never runs
-            log_error(f"no number for a task of its own: {error}")
+            return new_task_id(self._folder)
+        except OSError as error:  # two tasks with the same id are better than a task that never runs
+            log_error(f"cannot reserve a job id for an array task: {error}")
             return self._folder.id
 
-    def _never_started(self) -> TaskRecord:
+    def _cancelled_tasks(self) -> TaskRecord:
         return TaskRecord(
-            own_id=self._folder.id,
+            raw_job_id=self._folder.id,
             state=JobState.CANCELLED,
-            waiting=True,
+            never_started=True,
             end_s=int(time.time()),
             cancelled_by=self._signals.cancelled_by,
         )
 
-    def _note(self, record: TaskRecord) -> None:
-        """Write down that a task runs; the task matters more than the note."""
+    def _save_running(self, record: TaskRecord) -> None:
+        """Save the record of a running task; a failure must not stop the task."""
         try:
             self._folder.write_task(record)
-        except OSError as error:
-            log_error(f"not written: {error}")
+        except StorageFailed as error:
+            log_error(str(error))
 
-    def _keep(self, record: TaskRecord) -> None:
-        self._persist(lambda: self._folder.write_task(record))
+    def _save(self, record: TaskRecord) -> None:
+        self._retry(lambda: self._folder.write_task(record))
 
-    def _persist(self, write: Callable[[], None]) -> None:
-        """Write what nobody else knows: a full disk is waited for, a folder that was removed is not."""
-        deadline = time.monotonic() + _PATIENCE_S
+    def _retry(self, write: Callable[[], None]) -> None:
+        """Write until the disk accepts it: no other process knows how the task ended.
+
+        Give up after a day, or if the job's directory was removed.
+        """
+        deadline = time.monotonic() + _GIVE_UP_S
         while True:
             try:
                 write()
-            except OSError as error:
-                log_error(f"not written: {error}")
+            except StorageFailed as error:
+                log_error(str(error))
                 if not self._folder.path.is_dir() or time.monotonic() > deadline:
                     return
                 self._signals.wait(_RETRY_S)
@@ -99,7 +102,7 @@ class LocalSupervisor:
 
 
 def main(arguments: list[str]) -> int:
-    """Detach, run the job that lies in the folder named, and return when it ended."""
+    """Fork a supervisor; return once it has taken over in the parent, once it has finished in the child."""
     readable, writable = os.pipe()
     if os.fork():
         os.close(writable)
@@ -111,11 +114,11 @@ def main(arguments: list[str]) -> int:
         raise FileNotFoundError(folder.path)
     signals = SignalWaiter()
     adopt_orphans()
-    machine = Machine.here()
-    folder.write_owner(Owner.of(os.getpid(), machine))
+    supervisor = ProcessId.current()
+    folder.write_owner(supervisor)
     os.write(writable, _READY)
     os.close(writable)
-    LocalSupervisor(folder, spec, machine, signals).run()
+    LocalSupervisor(folder, spec, supervisor.host, signals).run()
     return 0
 
 

@@ -1,32 +1,33 @@
-"""One task to run: which, where its files are, and what its environment tells it. Pure."""
+"""The file paths and the environment of one task. Pure."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.slurm.job_ids import IndexSet
 from jobmon_core.domain.slurm.log_paths import PathContext, expand
-from jobmon_core.scheduler.local.option_values import exported
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jobmon_core.scheduler.local.records import JobSpec
+    from jobmon_core.scheduler.local.job_dir import JobSpec
 
 CLUSTER = "local"
-_KEPT = ("SLURM_CONF", "SLURM_CONF_SERVER")  # the machine's, not of a job that the submission came from
+_OF_THE_MACHINE = ("SLURM_CONF", "SLURM_CONF_SERVER")  # other SLURM_* describe a surrounding job
+_BASIC = ("HOME", "LOGNAME", "PATH", "SHELL", "USER")
 
 
 @dataclass(frozen=True, slots=True)
 class TaskEnv:
-    """One task of one job; ``index`` is None for a job that is no array."""
+    """One task of a job; ``index`` is None if the job is not an array."""
 
     spec: JobSpec
     job_id: int
     index: int | None
-    own_id: int
+    raw_job_id: int
     host: str
 
     @property
@@ -35,9 +36,9 @@ class TaskEnv:
         return self.host.split(".", 1)[0]
 
     def path(self, template: str) -> str:
-        """Expand the pattern of one of the task's files."""
+        """Expand the pattern of a file name for this task."""
         context = PathContext(
-            job_id=self.own_id,
+            job_id=self.raw_job_id,
             array_job_id=None if self.index is None else self.job_id,
             array_task=self.index,
             user=self.spec.user,
@@ -47,21 +48,23 @@ class TaskEnv:
         return expand(template, context)
 
     def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
-        """Return the task's environment: the user's, and Slurm's variables.
+        """Return the task's environment: the user's exported variables, and Slurm's.
 
-        Not ``SLURM_JOBID``, the old name: by it MPI libraries conclude that srun can start processes here.
+        Without the old ``SLURM_JOBID``: MPI libraries take it as a sign that srun can start processes.
         """
-        outer = {
-            name: value for name, value in inherited.items() if not name.startswith("SLURM_") or name in _KEPT
+        users = {
+            name: value
+            for name, value in inherited.items()
+            if not name.startswith("SLURM_") or name in _OF_THE_MACHINE
         }
-        return {**exported(outer, self.spec.export), **self._of_job(), **self._of_array()}
+        return {**exported(users, self.spec.export), **self._job_variables(), **self._array_variables()}
 
-    def _of_job(self) -> dict[str, str]:
+    def _job_variables(self) -> dict[str, str]:
         return {
             "ENVIRONMENT": "BATCH",
             "SLURMD_NODENAME": self.node,
             "SLURM_CLUSTER_NAME": CLUSTER,
-            "SLURM_JOB_ID": str(self.own_id),
+            "SLURM_JOB_ID": str(self.raw_job_id),
             "SLURM_JOB_NAME": self.spec.name,
             "SLURM_JOB_NODELIST": self.node,
             "SLURM_JOB_NUM_NODES": "1",
@@ -76,7 +79,7 @@ class TaskEnv:
             "SLURM_SUBMIT_HOST": self.node,
         }
 
-    def _of_array(self) -> dict[str, str]:
+    def _array_variables(self) -> dict[str, str]:
         if self.index is None:
             return {}
         indices = list(IndexSet.parse(self.spec.array))
@@ -89,3 +92,21 @@ class TaskEnv:
             "SLURM_ARRAY_TASK_MIN": str(indices[0]),
             "SLURM_ARRAY_TASK_STEP": str(min(steps, default=1)),
         }
+
+
+def exported(environment: Mapping[str, str], export: str) -> dict[str, str]:
+    """Return the variables selected by ``--export``.
+
+    ``NONE``, ``NIL`` and a list without ``ALL`` keep only those that every program needs.
+    """
+    # split at the commas outside quotes; sbatch does not remove the quotes
+    entries = re.findall(r"""(?:"[^"]*"|'[^']*'|[^,])+""", export) or ["ALL"]
+    has_all = any(entry.upper() == "ALL" for entry in entries)
+    selected = {name: value for name, value in environment.items() if has_all or name in _BASIC}
+    for entry in entries:
+        name, equals, value = entry.partition("=")
+        if equals and name:
+            selected[name] = value
+        elif name in environment:
+            selected[name] = environment[name]
+    return selected

@@ -1,1 +1,1 @@
-"""Slurm: commands and parsers (pure), and the client that joins them to the runner."""
+"""The Slurm backend: pure command lines and parsers, and the client that runs them."""

@@ -1,4 +1,4 @@
-"""Slurm as a `Scheduler`: its commands, run and read."""
+"""Slurm as a `Scheduler`: runs its commands and parses their output."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
 
 
-# a slurmctld that limits its users' rate lets them wait, without a word and without an end
+# a slurmctld with rate limiting makes its clients wait silently and without end
 TIMEOUT_S = 120.0
-_SEARCH_TIMEOUT_S = 15.0  # a search has a minute in all, and the user waits for it
+_SEARCH_TIMEOUT_S = 15.0  # of the search's minute, during which the user waits
 
 _UNKNOWN_JOB = "Invalid job id specified"
 _NO_ACCOUNTING = "Slurm accounting storage is disabled"
@@ -30,7 +30,7 @@ _CLUSTER_NAME = re.compile(r"^ClusterName\s*=\s*(\S+)", re.MULTILINE)
 
 
 class SlurmScheduler:
-    """Slurm, through the commands that are on this machine."""
+    """Slurm, through its commands on this machine."""
 
     name = "slurm"
 
@@ -42,13 +42,13 @@ class SlurmScheduler:
         timeout_s: float = TIMEOUT_S,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """Set up without asking anything.
+        """Set up without any query.
 
         Args:
-            runner: what starts programs.
-            cluster: another cluster's name (as for ``-M``); empty for the one of this machine.
-            timeout_s: how long a question may take, in seconds.
-            clock: the time in Unix seconds.
+            runner: starts programs.
+            cluster: the name of another cluster (for ``-M``); empty for the local one.
+            timeout_s: the time limit of one query, in seconds.
+            clock: returns the time in Unix seconds.
         """
         self._runner = runner
         self._cluster = cluster
@@ -57,89 +57,89 @@ class SlurmScheduler:
         self._fields: tuple[str, ...] = commands.ACCOUNTING_FIELDS
 
     def ask_queue(self, user: str) -> RawAnswer | Unreachable:
-        """Ask for all jobs of ``user``, a name or a number; see `Scheduler`."""
+        """Query all jobs of ``user``, a name or a uid; see `Scheduler`."""
         asked_s = self._clock()
         answer = self._ask(commands.queue(user, self._cluster))
         if isinstance(answer, Unreachable):
             return answer
-        fault = squeue.fault_in(answer.stdout)
-        return Unreachable(f"squeue: {fault}") if fault else RawAnswer(answer.stdout, asked_s)
+        defect = squeue.defect_of(answer.stdout)
+        return Unreachable(f"squeue: {defect}") if defect else RawAnswer(answer.stdout, asked_s)
 
     def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
-        """Read the rows of some jobs; see `Scheduler`."""
+        """Parse the rows of these jobs; see `Scheduler`."""
         return squeue.read_queue(text, job_ids)
 
     def ask_record(self, job_id: int) -> RecordAnswer:
-        """Ask slurmctld for its record of one job; see `Scheduler`."""
+        """Query slurmctld's record of one job; see `Scheduler`."""
         answer = self._run(commands.record(job_id, self._cluster))
         if isinstance(answer, Ran) and answer.exit_code and _UNKNOWN_JOB in answer.stderr:
             return NotListed()
-        sound = _sound(answer)
-        if isinstance(sound, Unreachable):
-            return sound
-        found = scontrol.read_records(sound.stdout)
-        fault = scontrol.fault_in(sound.stdout, found)
-        return Unreachable(f"scontrol: {fault}") if fault else found
+        ran = _checked(answer)
+        if isinstance(ran, Unreachable):
+            return ran
+        records = scontrol.read_records(ran.stdout)
+        defect = scontrol.defect_of(ran.stdout, records)
+        return Unreachable(f"scontrol: {defect}") if defect else records
 
     def ask_log_templates(self, job_id: int) -> Templates | None:
-        """Ask for the patterns of a job's log files, as given to sbatch; see `Scheduler`."""
+        """Query the patterns of a job's log files, as given to sbatch; see `Scheduler`."""
         answer = self._ask(commands.templates(job_id, self._cluster))
         if isinstance(answer, Unreachable):
             return None
         lines = (line.split(commands.SEP) for line in answer.stdout.split("\n"))
         rows = [row for row in lines if len(row) == len(commands.TEMPLATE_FIELDS)]
-        # of a heterogeneous job only the first component, whose own id is the job's, runs the script
+        # only the first component of a het job runs the script; its raw job id is that of the job
         rows.sort(key=lambda row: row[0] != str(job_id))
         if not rows:
             return None
-        own_id, listed, workdir, stderr, stdout = rows[0]
+        raw_job_id, listed_id, workdir, stderr, stdout = rows[0]
         return templates_from_record(
-            stdout, stderr, workdir, is_array="_" in listed, job_id=values.number(own_id)
+            stdout, stderr, workdir, is_array="_" in listed_id, job_id=values.number(raw_job_id)
         )
 
     def ask_accounting(
         self, job_ids: Sequence[int], within_s: float = NO_HURRY_S
     ) -> RawAnswer | Disabled | Unreachable:
-        """Ask sacct once for all those jobs; see `Scheduler`."""
+        """Query sacct once for all these jobs; see `Scheduler`."""
         asked_s = self._clock()
         if not job_ids:
-            return RawAnswer("", asked_s)  # without ids sacct would list everything of today
+            return RawAnswer("", asked_s)  # without ids sacct would list all of today's jobs
         answer = self._run(commands.accounting(job_ids, self._fields, self._cluster), within_s)
         if isinstance(answer, Ran) and _UNKNOWN_FIELD in answer.stderr:
-            self._fields = self._known_fields()
+            self._fields = self._supported_fields()
             answer = self._run(commands.accounting(job_ids, self._fields, self._cluster), within_s)
         if isinstance(answer, Ran) and _NO_ACCOUNTING in answer.stderr:
             return Disabled()
-        sound = _sound(answer)
-        if isinstance(sound, Unreachable):
-            return sound
-        if not sacct.is_answer(sound.stdout):
-            return Unreachable(f"sacct: its answer makes no sense: {sound.stdout[:80]!r:.120}")
-        return RawAnswer(sound.stdout, asked_s)
+        ran = _checked(answer)
+        if isinstance(ran, Unreachable):
+            return ran
+        if not sacct.is_answer(ran.stdout):
+            return Unreachable(f"sacct: unintelligible output: {ran.stdout[:80]!r:.120}")
+        return RawAnswer(ran.stdout, asked_s)
 
     def sessions(self) -> Sessions:
-        """Ask which jobs of this user are in the queue, and from which login session each came."""
+        """Query the jobs of this user, each with the login session that it was submitted from."""
         argv = commands.sessions(str(os.getuid()), self._cluster)
-        answer = _sound(self._runner.capture(argv, min(self._timeout_s, _SEARCH_TIMEOUT_S)))
+        answer = _checked(self._runner.capture(argv, min(self._timeout_s, _SEARCH_TIMEOUT_S)))
         return answer if isinstance(answer, Unreachable) else read_sessions(answer.stdout)
 
-    def _known_fields(self) -> tuple[str, ...]:
-        """Return those of our fields that this sacct has; all, if it will not say."""
+    def _supported_fields(self) -> tuple[str, ...]:
+        """Return the fields that this sacct supports; the present ones if it does not answer."""
         answer = self._ask(commands.accounting_fields())
-        known = set() if isinstance(answer, Unreachable) else set(answer.stdout.split())
-        return tuple(name for name in commands.ACCOUNTING_FIELDS if name in known) or self._fields
+        supported = set() if isinstance(answer, Unreachable) else set(answer.stdout.split())
+        return tuple(name for name in commands.ACCOUNTING_FIELDS if name in supported) or self._fields
 
     def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:
-        """Read the rows of one job; see `Scheduler`."""
+        """Parse the rows of one job; see `Scheduler`."""
         return sacct.read_accounting(text, job_id)
 
     def script_of(self, job_id: int) -> str:
-        """Ask for the batch script; see `Scheduler`."""
+        """Query the batch script; see `Scheduler`."""
         answer = self._ask(commands.script(job_id, self._cluster))
         return "" if isinstance(answer, Unreachable) else answer.stdout
 
     def cluster_name(self) -> str:
-        """Ask slurmctld for its cluster's name; see `Scheduler`."""
+        """Query the cluster's name from slurmctld; see `Scheduler`."""
         if self._cluster:
             return self._cluster
         answer = self._ask(commands.configuration())
@@ -150,11 +150,11 @@ class SlurmScheduler:
         return self._runner.capture(argv, min(self._timeout_s, within_s))
 
     def _ask(self, argv: Sequence[str]) -> Ran | Unreachable:
-        return _sound(self._run(argv))
+        return _checked(self._run(argv))
 
 
-def _sound(answer: Ran | TimedOut | NotStarted) -> Ran | Unreachable:
-    """Tell an answer from a failure. squeue ends with 0 after ``error: Invalid user`` and prints nothing."""
+def _checked(answer: Ran | TimedOut | NotStarted) -> Ran | Unreachable:
+    """Return an answer, or why there is none; squeue exits with 0 after ``error: Invalid user``."""
     if not isinstance(answer, Ran) or answer.exit_code != 0:
         return Unreachable(answer.error_text)
     if not answer.stdout and "error:" in answer.stderr:

@@ -1,4 +1,4 @@
-"""Which cluster a submission was meant for. Pure.
+"""The cluster that a submission names. Pure.
 
 Source: sbatch(1), ``-M, --clusters`` and the INPUT ENVIRONMENT VARIABLES.
 """
@@ -15,20 +15,20 @@ _VARIABLES = ("SBATCH_CLUSTERS", "SLURM_CLUSTERS")
 
 
 def named_cluster(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
-    """Return the clusters that the user named, as one word; empty for this machine's own.
+    """Return the clusters that the user named, as written; empty for the local one.
 
-    An option of the script behind it may be taken for sbatch's: good enough to know where to look.
+    It may mistake an option of the script for one of sbatch: good enough to know where to search.
     """
-    given = [value for position in range(len(arguments)) if (value := _value_at(arguments, position))]
-    named = given or [environ[name] for name in _VARIABLES if environ.get(name)]
+    options = [value for position in range(len(arguments)) if (value := _value_at(arguments, position))]
+    named = options or [environ[name] for name in _VARIABLES if environ.get(name)]
     return named[0] if named else ""
 
 
 def _value_at(arguments: Sequence[str], position: int) -> str:
-    word = arguments[position]
-    if word in _OPTIONS:
+    argument = arguments[position]
+    if argument in _OPTIONS:
         return arguments[position + 1] if position + 1 < len(arguments) else ""
-    name, equals, value = word.partition("=")
+    name, equals, value = argument.partition("=")
     if equals and name in _OPTIONS:
         return value
-    return word[2:] if word.startswith("-M") else ""
+    return argument[2:] if argument.startswith("-M") else ""

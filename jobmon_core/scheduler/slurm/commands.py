@@ -1,7 +1,7 @@
-"""What jobmon asks of Slurm, as argument lists. Pure.
+"""The command lines of all Slurm queries. Pure.
 
-Machine formats only; free text comes last or behind a separator that no name holds. A question about
-one user or one job is filtered by slurmctld: its cost does not grow with the cluster.
+All use machine-readable formats; free text comes last, or behind a separator that no name contains. Queries
+for one user or one job are filtered by slurmctld, so their cost does not grow with the cluster.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 SEP = "\x1f"  # ASCII "unit separator"
 
-# id, own id, array's id, task, state, start, end, submit, limit, nodes, reason (may hold any text: last)
+# id, raw job id, array job id, task, state, start, end, submit, limit, nodes, reason (free text: last)
 QUEUE_FORMAT = "%i|%A|%F|%K|%T|%S|%e|%V|%l|%N|%r"
 QUEUE_COLUMNS = QUEUE_FORMAT.count("|") + 1
 
 SESSION_FIELDS = ("ArrayJobID", "HetJobID", "AllocSID", "SubmitTime", "AllocNodes")
 TEMPLATE_FIELDS = ("JobID", "JobArrayID", "WorkDir", "StdErr", "StdOut")
 
-# all exist since 20.11; JobName last, as it may hold newlines
+# all exist since 20.11; JobName comes last because it may contain newlines
 ACCOUNTING_FIELDS = (
     "JobID",
     "JobIDRaw",
@@ -49,64 +49,65 @@ ACCOUNTING_FIELDS = (
 
 
 def submit(arguments: Sequence[str]) -> list[str]:
-    """Submit, with the user's own arguments, untouched."""
+    """Submit with the user's arguments, unchanged."""
     return ["sbatch", *arguments]
 
 
 def queue(user: str, cluster: str) -> list[str]:
-    """All jobs of a user, ended ones included; ``-a`` because a partition may be hidden."""
-    return ["squeue", *_where(cluster), "-u", user, "-a", "-h", "-t", "all", "-S", "i", "-o", QUEUE_FORMAT]
+    """List all jobs of a user, including ended ones; ``-a`` because a partition may be hidden."""
+    listing = ["squeue", *_cluster_args(cluster), "-u", user, "-a", "-h", "-t", "all"]
+    return [*listing, "-S", "i", "-o", QUEUE_FORMAT]
 
 
 def sessions(user: str, cluster: str) -> list[str]:
-    """All jobs of a user, with the login session that each was submitted from."""
-    listing = ["squeue", *_where(cluster), "-u", user, "-a", "-h", "-t", "all"]
+    """List all jobs of a user, each with the login session that it was submitted from."""
+    listing = ["squeue", *_cluster_args(cluster), "-u", user, "-a", "-h", "-t", "all"]
     return [*listing, "-O", _columns(SESSION_FIELDS)]
 
 
 def templates(job_id: int, cluster: str) -> list[str]:
-    """The patterns of a job's output files as they were given, nothing expanded."""
-    listing = ["squeue", *_where(cluster), "-j", str(job_id), "-h", "-t", "all"]
+    """Show the unexpanded patterns of a job's output files."""
+    listing = ["squeue", *_cluster_args(cluster), "-j", str(job_id), "-h", "-t", "all"]
     return [*listing, "-O", _columns(TEMPLATE_FIELDS)]
 
 
 def record(job_id: int, cluster: str) -> list[str]:
-    """Everything that slurmctld remembers of a job, an array's tasks included."""
-    return ["scontrol", *_where(cluster), "-o", "show", "job", str(job_id)]
+    """Show everything that slurmctld remembers of a job, including its array tasks."""
+    return ["scontrol", *_cluster_args(cluster), "-o", "show", "job", str(job_id)]
 
 
 def script(job_id: int, cluster: str) -> list[str]:
-    """The job's batch script, on stdout."""
-    return ["scontrol", *_where(cluster), "write", "batch_script", str(job_id), "-"]
+    """Print the job's batch script."""
+    return ["scontrol", *_cluster_args(cluster), "write", "batch_script", str(job_id), "-"]
 
 
 def configuration() -> list[str]:
-    """What slurmctld is configured to, its cluster's name among it."""
+    """Show the configuration of slurmctld, which contains the cluster's name."""
     return ["scontrol", "--local", "show", "config"]
 
 
 def accounting(job_ids: Sequence[int], fields: Sequence[str], cluster: str) -> list[str]:
-    """Every run (``-D``) of several jobs, with their steps.
+    """List all runs (``-D``) of several jobs, with their steps.
 
-    No ``-S`` and ``-E``: with ``-j`` and without ``--state`` sacct covers all time up to now, whatever
-    the clocks and time zones here and there say, and slurmdbd exempts such a query from the site's
-    MaxQueryTimeRange. The header names the columns, so that any jobmon can read the answer of another.
+    Without ``-S`` and ``-E``: given ``-j`` and no ``--state``, sacct covers all time up to now, regardless
+    of clocks and time zones, and slurmdbd exempts the query from the site's MaxQueryTimeRange. The header
+    line names the columns, so that other versions of jobmon can parse the answer.
     """
     ids = ",".join(str(job_id) for job_id in job_ids)
-    machine = ["-D", "-P", f"--delimiter={SEP}"]
-    return ["sacct", *_where(cluster), *machine, "-j", ids, "-o", ",".join(fields)]
+    output = ["-D", "-P", f"--delimiter={SEP}"]
+    return ["sacct", *_cluster_args(cluster), *output, "-j", ids, "-o", ",".join(fields)]
 
 
 def accounting_fields() -> list[str]:
-    """The names of the fields that this sacct knows."""
+    """List the fields that this sacct supports."""
     return ["sacct", "--helpformat"]
 
 
-def _where(cluster: str) -> list[str]:
-    """Ask this cluster only (``--local`` saves a call about federations), or another one by name."""
+def _cluster_args(cluster: str) -> list[str]:
+    """Select another cluster by name, or only the local one (``--local`` saves a query about federations)."""
     return ["-M", cluster] if cluster else ["--local"]
 
 
 def _columns(fields: Sequence[str]) -> str:
-    """Columns of any width: ``name:`` and what follows each; without it they are cut at 20 characters."""
+    """Format columns of any width: ``name:`` and a separator; without it Slurm cuts them at 20 characters."""
     return ",".join(f"{name}:{'' if name == fields[-1] else SEP}" for name in fields)

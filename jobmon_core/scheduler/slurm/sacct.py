@@ -1,10 +1,10 @@
-"""Read what sacct answers. Pure and total: a row that makes no sense is left out.
+"""Parse the output of sacct. Pure and total: invalid rows are skipped.
 
-The first line names the columns. A job's row is followed by those of its steps, which are folded into it.
+The first line names the columns. The rows of a job's steps follow its own row and are merged into it.
 
-slurmctld tells of starts every few seconds and of ends at once. Until it has told of the start of a job that
-ended before, sacct shows but a stub: no partition, no name of the job's, and the last task of an array as if
-the whole array were a plain job (seen on 22.05). A stub is left out; the full row follows.
+slurmctld reports starts to slurmdbd every few seconds, but ends at once. While the end of a job is recorded
+but not its start, sacct prints a stub: it lacks the partition and the job name, and shows the last task of an
+array as if the array were a plain job (observed on 22.05). Stubs are skipped; the complete row follows later.
 """
 
 from __future__ import annotations
@@ -22,42 +22,42 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _UID = re.compile(r"by (\d{1,10})", re.ASCII)
-_OWN_ID = "JobIDRaw"
-_NOTHING = ("None", "Unknown", "None assigned")
+_RAW_JOB_ID = "JobIDRaw"
+_NONE = ("None", "Unknown", "None assigned")
 
 Fields = dict[str, str]
 
 
 @dataclass(slots=True)
 class _Run:
-    """One run while it is read: its own row, then those of its steps."""
+    """One run: its own row, and those of its steps."""
 
     main: Fields
     steps: list[Fields] = field(default_factory=list)
 
 
 def is_answer(text: str) -> bool:
-    """Whether sacct wrote this, if only to say that it has nothing."""
+    """Whether this is a complete output of sacct, which may contain no rows."""
     return text.startswith(f"JobID{SEP}") and text.endswith("\n")
 
 
 def read_accounting(text: str, job_id: int) -> tuple[AccountingRow, ...]:
-    """Read the rows of one job, its tasks and components included, oldest run first."""
+    """Parse the rows of one job, its array tasks and components, oldest run first."""
     header, _, body = text.partition("\n")
     names = header.split(SEP)
-    starts = tuple(f"{job_id}{mark}" for mark in (SEP, "_", "+", "."))
+    prefixes = tuple(f"{job_id}{separator}" for separator in (SEP, "_", "+", "."))
     rows = (
         dict(zip(names, record.split(SEP, len(names) - 1), strict=True))
         for record in _records(body)
-        if record.startswith(starts) and record.count(SEP) >= len(names) - 1
+        if record.startswith(prefixes) and record.count(SEP) >= len(names) - 1
     )
-    found = (_row(run) for run in _runs(rows))
-    ours = (row for row in found if row and row.ref.job_id == job_id)  # a damaged id may begin with ours
-    return tuple(sorted(ours, key=lambda row: row.submit_s or 0))
+    parsed = (_row(run) for run in _runs(rows))
+    matching = (row for row in parsed if row and row.ref.job_id == job_id)  # a damaged id may have the prefix
+    return tuple(sorted(matching, key=lambda row: row.submit_s or 0))
 
 
 def _records(body: str) -> Iterator[str]:
-    """Put lines together that one record was broken into: a job's name may hold newlines."""
+    """Yield the records; one spans several lines if the job's name contains newlines."""
     record: list[str] = []
     for line in body.removesuffix("\n").split("\n"):
         if line[:1].isdigit() and SEP in line:
@@ -70,12 +70,12 @@ def _records(body: str) -> Iterator[str]:
 def _runs(rows: Iterator[Fields]) -> Iterator[_Run]:
     run: _Run | None = None
     for row in rows:
-        own_id, dot, _ = row.get(_OWN_ID, "").partition(".")
+        raw_job_id, dot, _ = row.get(_RAW_JOB_ID, "").partition(".")
         if not dot:
             if run is not None:
                 yield run
             run = _Run(row)
-        elif run is not None and run.main.get(_OWN_ID) == own_id:
+        elif run is not None and run.main.get(_RAW_JOB_ID) == raw_job_id:
             run.steps.append(row)
     if run is not None:
         yield run
@@ -84,18 +84,18 @@ def _runs(rows: Iterator[Fields]) -> Iterator[_Run]:
 def _row(run: _Run) -> AccountingRow | None:
     main = run.main
     job = values.listed_id(main.get("JobID", ""))
-    word = main.get("State", "")
-    if job is None or not word.strip() or _is_stub(main):
+    raw_state = main.get("State", "")
+    if job is None or not raw_state.strip() or _is_stub(main):
         return None
-    ref, waiting = job
-    by = _UID.search(word)
+    ref, pending = job
+    by = _UID.search(raw_state)
     exit_code, signal = values.exit_pair(main.get("ExitCode", ""))
     return AccountingRow(
         ref=ref,
-        state=JobState.from_slurm(word),
-        raw_state=word,
-        raw_job_id=None if waiting is not None else values.number(main.get(_OWN_ID, "")),
-        pending_indices=waiting,
+        state=JobState.from_slurm(raw_state),
+        raw_state=raw_state,
+        raw_job_id=None if pending is not None else values.number(main.get(_RAW_JOB_ID, "")),
+        pending_indices=pending,
         cancelled_by=int(by[1]) if by else None,
         exit_code=exit_code,
         signal=signal,
@@ -117,33 +117,34 @@ def _row(run: _Run) -> AccountingRow | None:
 
 
 def _is_stub(main: Fields) -> bool:
-    """Whether accounting knows of this job's end alone: every job that was submitted has a partition."""
+    """Whether accounting has recorded only the job's end: every submitted job has a partition."""
     return main.get("Partition") == ""
 
 
 def _text(row: Fields, name: str) -> str:
     value = row.get(name, "")
-    return "" if value in _NOTHING else value
+    return "" if value in _NONE else value
 
 
 def _usage(run: _Run) -> Usage:
-    """What all steps used together: they run beside or after each other, each with its own processes.
+    """Return the usage of all steps.
 
-    The batch step does not hold what srun started, so CPU time adds up; memory does not, over time.
+    The batch step does not include what srun started, so CPU times are added. Memory peaks are not: the steps
+    may have run one after the other.
     """
     peaks = [size for step in run.steps for size in _memory(step)]
     times = [seconds for step in run.steps if (seconds := _cpu_s(step)) is not None]
-    whole = values.duration_s(run.main.get("TotalCPU", ""))
+    job_cpu_s = values.duration_s(run.main.get("TotalCPU", ""))
     return Usage(
         max_rss_bytes=max(peaks, default=None),
-        requested_bytes=_requested(run.main),
-        cpu_s=max(sum(times), whole or 0.0) if times else whole,
+        requested_bytes=values.requested_bytes(run.main, "AllocTRES", "ReqTRES"),
+        cpu_s=max(sum(times), job_cpu_s or 0.0) if times else job_cpu_s,
         cpus=values.number(run.main.get("AllocCPUS", "")) or None,
     )
 
 
 def _memory(step: Fields) -> Iterator[int]:
-    """What a step's tasks held: all together, and the largest. Short steps were never sampled."""
+    """Yield the peak memory of a step: of all its tasks, and of the largest; none if it was never sampled."""
     total = values.tres(step.get("TRESUsageInTot", "")).get("mem", "")
     for text in (total, step.get("MaxRSS", "")):
         size = values.size_bytes(text)
@@ -152,17 +153,9 @@ def _memory(step: Fields) -> Iterator[int]:
 
 
 def _cpu_s(step: Fields) -> float | None:
-    """CPU time of a step: 25.05 was seen to leave one of the two figures at zero."""
+    """Return the CPU time of a step; of its two figures, 25.05 sometimes leaves one at zero."""
     texts: Sequence[str] = (
         step.get("TotalCPU", ""),
         values.tres(step.get("TRESUsageInTot", "")).get("cpu", ""),
     )
     return max((seconds for text in texts if (seconds := values.duration_s(text)) is not None), default=None)
-
-
-def _requested(main: Fields) -> int | None:
-    for name in ("AllocTRES", "ReqTRES"):
-        size = values.size_bytes(values.tres(main.get(name, "")).get("mem", ""))
-        if size:
-            return size
-    return None

@@ -1,6 +1,6 @@
-"""Read what sbatch says. Pure and total.
+"""Parse the output of sbatch. Pure and total.
 
-Source: ``src/sbatch/sbatch.c`` of 20.11 to 25.11. A site's wrapper may print more around it.
+Source: ``src/sbatch/sbatch.c`` of 20.11 to 25.11. A site's wrapper script may print additional lines.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from jobmon_core.scheduler.base import Submitted
 _SENTENCE = re.compile(r"Submitted batch job (\d{1,10})(?: on cluster (\S+))?", re.ASCII)
 _PARSABLE = re.compile(r"(\d{1,10})(?:;(\S+))?", re.ASCII)
 _TEST_ONLY = re.compile(r"^sbatch: Job \d+ to start at ", re.MULTILINE | re.ASCII)
-# texts of slurm_errno.c after which the request may have reached slurmctld all the same;
-# "connect failure" is none of them: nothing was sent
-_PERHAPS_TAKEN = re.compile(
+# errors of slurm_errno.c after which slurmctld may have received the request; not after "connect failure"
+_MAYBE_RECEIVED = re.compile(
     r"Socket timed out on send/recv operation"
     r"|Zero Bytes were transmitted or received"
     r"|Unable to contact slurm controller \((?:send|receive|shutdown) failure\)"
@@ -27,19 +26,19 @@ _PERHAPS_TAKEN = re.compile(
 
 
 def announced_job(line: str) -> Submitted | None:
-    """Read the job that a line of sbatch's stdout announces, if it announces one."""
+    """Return the job that a line of sbatch's stdout announces, if any."""
     match = _SENTENCE.fullmatch(line.strip()) or _PARSABLE.fullmatch(line.strip())
     return Submitted(JobRef(int(match[1])), match[2] or "") if match else None
 
 
 def printed_no_job_id(exit_code: int, stdout: str, stderr: str) -> bool:
-    """Whether sbatch submitted without naming the job (``--quiet``).
+    """Whether sbatch submitted a job without printing its id (``--quiet``).
 
-    With ``--test-only`` it names an id that is no job's; with ``--wait`` it fails as the job did, silently.
+    Not with ``--test-only``, which submits nothing. With ``--wait``, sbatch silently fails if the job did.
     """
     return not stdout and (exit_code == 0 or not stderr) and not _TEST_ONLY.search(stderr)
 
 
 def may_have_been_accepted(exit_code: int, stderr: str) -> bool:
-    """Whether the job may exist although sbatch failed: killed, or left without an answer."""
-    return exit_code < 0 or (exit_code > 0 and _PERHAPS_TAKEN.search(stderr) is not None)
+    """Whether the job may exist although sbatch failed: it was killed, or received no answer."""
+    return exit_code < 0 or (exit_code > 0 and _MAYBE_RECEIVED.search(stderr) is not None)

@@ -1,13 +1,12 @@
-"""The sbatch of a sentinel: a tiny job that Slurm starts when another one is over.
+"""Submit a sentinel: a small job that Slurm starts when another job has ended.
 
-Source: sbatch(1) of 20.11 to 25.11. ``afterany`` waits for every task of an array, and goes on waiting
-where the job is requeued.
+Source: sbatch(1) of 20.11 to 25.11. ``afterany`` waits for every task of an array, and continues to
+wait if the job is requeued.
 """
 
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerRejected
@@ -17,83 +16,77 @@ from jobmon_core.system.runner import Ran
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jobmon_core.scheduler.base import Submitted
+    from jobmon_core.scheduler.base import Sentinel, Submitted
     from jobmon_core.system.runner import Runner
 
 _TIMEOUT_S = 30.0  # the user waits
-_SILENT_WORDS = ("", "(null)", "N/A")
+_NONE = ("", "(null)", "N/A")
+_SHARED = ("--partition", "--account", "--qos")
 
-# what looks for a job that sbatch did not name goes by the login session: this one belongs to none
-_IN_NO_SESSION = ("setsid", "--wait")
-_TINY = ("--nodes=1", "--ntasks=1", "--cpus-per-task=1", "--mem=256M")
-# longer than a monitor may be silent before it counts as gone; shorter only where the partition insists
+# in a login session of its own: a search by session must not mistake it for the user's job
+_NEW_SESSION = ("setsid", "--wait")
+_RESOURCES = ("--nodes=1", "--ntasks=1", "--cpus-per-task=1", "--mem=256M")
+# longer than a monitor may miss heartbeats; shorter only if the partition's limit requires it
 _TIME = ("--time=60", "--time-min=30")
 
 
-@dataclass(frozen=True, slots=True)
-class Sentinel:
-    """What is to run when a job is over."""
-
-    after: Submitted
-    command: tuple[str, ...]
-    folder: str  # where it runs
-    log: str  # where its output goes, behind what is there
-
-
-def station(runner: Runner, sentinel: Sentinel) -> Submitted:
-    """Submit a sentinel, into the partition of its job and on the same account.
+def submit_sentinel(runner: Runner, sentinel: Sentinel) -> Submitted:
+    """Submit a sentinel to the partition, account and QOS of its job.
 
     Raises:
-        SchedulerRejected: Slurm did not take it; sbatch's own words.
+        SchedulerRejected: Slurm did not accept it; the message is sbatch's.
     """
-    same = _same_as(runner, sentinel.after)
-    answer = runner.capture(submit(sentinel, same), _TIMEOUT_S)
+    same = _options_of(runner, sentinel.after)
+    answer = runner.capture(sentinel_argv(sentinel, same), _TIMEOUT_S)
     if isinstance(answer, Ran) and answer.exit_code == 0:
         for line in answer.stdout.splitlines():
             if job := sbatch_output.announced_job(line):
                 return job
-    raise SchedulerRejected(answer.error_text.removeprefix(f"{_IN_NO_SESSION[0]}: "))
+    raise SchedulerRejected(answer.error_text.removeprefix(f"{_NEW_SESSION[0]}: "))
 
 
-def submit(sentinel: Sentinel, same: Sequence[str]) -> list[str]:
-    """Return the command line; ``same`` are the options that its job had too. Pure.
+def sentinel_argv(sentinel: Sentinel, same: Sequence[str]) -> list[str]:
+    """Return the command line; ``same`` are the options shared with its job. Pure.
 
-    The environment is what sbatch itself is given: our questions have neither webhooks nor ``SBATCH_*``. A
-    shell, and not ``--output``, opens the log: to Slurm some letters of a path are patterns.
+    ``--export=ALL`` leaks nothing: jobmon runs this command without webhooks and ``SBATCH_*``. The shell,
+    not ``--output``, opens the log, because Slurm would expand patterns in its path.
     """
     job_id = sentinel.after.ref.job_id
     script = f"umask 077; exec {shlex.join(sentinel.command)} >>{shlex.quote(sentinel.log)} 2>&1"
     return [
-        *_IN_NO_SESSION,
-        *("sbatch", "--parsable", *_on(sentinel.after)),
+        *_NEW_SESSION,
+        *("sbatch", "--parsable", *_cluster_args(sentinel.after)),
         f"--dependency=afterany:{job_id}",
         f"--job-name=jobmon-sentinel-{job_id}",
-        *(*_TINY, *_TIME, "--requeue", "--export=ALL", "--output=/dev/null"),
+        *(*_RESOURCES, *_TIME, "--requeue", "--export=ALL", "--output=/dev/null"),
         f"--chdir={sentinel.folder}",
         *same,
         f"--wrap={script}",
     ]
 
 
-def _same_as(runner: Runner, job: Submitted) -> list[str]:
-    """Return the options that put a job where another one is; none where Slurm does not tell."""
-    where = _on(job) or ["--local"]
-    listing = ["squeue", *where, "-h", "-t", "all", "-j", str(job.ref.job_id), "-o", "%P|%a|%q"]
+def _options_of(runner: Runner, job: Submitted) -> list[str]:
+    """Return the partition, account and QOS of a job as sbatch options; empty if Slurm does not answer."""
+    listing = [
+        "squeue",
+        *(_cluster_args(job) or ["--local"]),
+        "-h",
+        "-t",
+        "all",
+        "-j",
+        str(job.ref.job_id),
+        "-o",
+        "%P|%a|%q",
+    ]
     answer = runner.capture(listing, _TIMEOUT_S)
     rows = answer.stdout.splitlines() if isinstance(answer, Ran) and answer.exit_code == 0 else []
     for row in rows:
-        words = row.split("|")
-        if len(words) == len(_SHARED):
-            return [
-                f"{option}={word}"
-                for option, word in zip(_SHARED, words, strict=True)
-                if word not in _SILENT_WORDS
-            ]
+        columns = row.split("|")
+        if len(columns) == len(_SHARED):
+            pairs = zip(_SHARED, columns, strict=True)
+            return [f"{option}={value}" for option, value in pairs if value not in _NONE]
     return []
 
 
-_SHARED = ("--partition", "--account", "--qos")
-
-
-def _on(job: Submitted) -> list[str]:
+def _cluster_args(job: Submitted) -> list[str]:
     return ["-M", job.cluster] if job.cluster else []

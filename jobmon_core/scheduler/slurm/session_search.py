@@ -1,33 +1,35 @@
-"""Find a job whose id sbatch did not tell: by the login session that it was submitted from."""
+"""Find a job whose id sbatch did not print, by the login session that it was submitted from."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
-from jobmon_core.scheduler.base import Submitted
 from jobmon_core.scheduler.slurm import commands, values
 
-# how long to wait before each look: a slurmctld that hung answers when it comes back
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+# seconds before each attempt; a slurmctld that hung answers when it comes back
 _WAITS_S = (0, 2, 5, 10, 15, 25)
-# so many answers without the job, seconds apart: a request that came before them has been served by now
-_ANSWERS = 3
+# after this many answers without the job, slurmctld has handled every earlier request
+_MAX_ANSWERS = 3
 _BUDGET_S = 60.0
-_SKEW_S = 2  # of slurmctld's clock, which stamps the submission, against ours
+_CLOCK_SKEW_S = 2  # between slurmctld, which dates the submission, and this host
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where and when a submission was made."""
 
-    session: int  # getsid(), which sbatch sends along
+    session: int  # getsid(), which sbatch sends to slurmctld
     host: str
-    since_s: int
+    since_s: int  # Unix seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +43,42 @@ class Candidate:
 
 
 Sessions = tuple[Candidate, ...] | Unreachable
-Found = JobRef | NotListed | Unreachable
+SearchResult = JobRef | NotListed | Unreachable
+
+
+def _print(text: str) -> None:
+    with suppress(OSError):  # a closed terminal must not stop the search
+        print(f"jobmon: {text}", file=sys.stderr)
+
+
+def _never_known(_ref: JobRef) -> bool:
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class SearchDeps:
+    """The effects of a search.
+
+    Attributes:
+        is_known: whether a job is already watched, so that it cannot be the new one.
+        tell: prints a message to the user.
+        sleep: waits some seconds.
+        clock: returns the time in Unix seconds.
+        lock: excludes other searches, so that no two of them choose the same job.
+    """
+
+    is_known: Callable[[JobRef], bool] = _never_known
+    tell: Callable[[str], None] = _print
+    sleep: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.time
+    lock: Callable[[], AbstractContextManager[None]] = nullcontext
 
 
 def read_sessions(text: str) -> tuple[Candidate, ...]:
-    """Read the rows that `commands.sessions` asks for; a row that makes no sense is left out."""
+    """Parse the output of `commands.sessions`; invalid rows are skipped."""
     rows = (line.split(commands.SEP) for line in text.split("\n"))
-    found = (_candidate(row) for row in rows if len(row) == len(commands.SESSION_FIELDS))
-    return tuple(candidate for candidate in found if candidate)
+    candidates = (_candidate(row) for row in rows if len(row) == len(commands.SESSION_FIELDS))
+    return tuple(candidate for candidate in candidates if candidate)
 
 
 def _candidate(row: list[str]) -> Candidate | None:
@@ -59,23 +89,23 @@ def _candidate(row: list[str]) -> Candidate | None:
     return Candidate(JobRef(job_id), session, submit, row[-1])
 
 
-def newest(
-    candidates: tuple[Candidate, ...], origin: Origin, already_known: Callable[[JobRef], bool]
+def newest_job(
+    candidates: tuple[Candidate, ...], origin: Origin, is_known: Callable[[JobRef], bool]
 ) -> JobRef | None:
-    """Choose the newest job of that session that nobody has claimed.
+    """Return the newest job of that session that is not known yet.
 
-    slurmctld names the host by the address that it sees (``login1-ib0``, ``localhost``): a host of our
-    name is preferred, no other is refused.
+    slurmctld names the host by the address that it sees (``login1-ib0``, ``localhost``). So a job of this
+    host is preferred, but jobs of other hosts are accepted.
     """
-    ours = [
+    matching = [
         candidate
         for candidate in candidates
         if candidate.session == origin.session
-        and candidate.submit_s >= origin.since_s - _SKEW_S
-        and not already_known(candidate.ref)
+        and candidate.submit_s >= origin.since_s - _CLOCK_SKEW_S
+        and not is_known(candidate.ref)
     ]
     best = max(
-        ours,
+        matching,
         key=lambda it: (_short(it.host) == _short(origin.host), it.submit_s, it.ref.job_id),
         default=None,
     )
@@ -87,59 +117,27 @@ def _short(host: str) -> str:
 
 
 def search(
-    look: Callable[[], Sessions],
+    list_candidates: Callable[[], Sessions],
     choose: Callable[[tuple[Candidate, ...]], JobRef | None],
     sleep: Callable[[float], None],
     clock: Callable[[], float],
-) -> Found:
-    """Look until the job is there, or surely is not, or for a minute; the last answer says which."""
+) -> SearchResult:
+    """Query until the job is found or certainly missing, for about a minute at most."""
     deadline = clock() + _BUDGET_S
     answers = 0
-    last: NotListed | Unreachable = NotListed()
+    result: NotListed | Unreachable = NotListed()
     for wait_s in _WAITS_S:
         if clock() + wait_s > deadline:
             break
         sleep(wait_s)
-        candidates = look()
+        candidates = list_candidates()
         if isinstance(candidates, Unreachable):
-            last = candidates
+            result = candidates
             continue
-        found = choose(candidates)
-        if found:
-            return found
+        if job := choose(candidates):
+            return job
         answers += 1
-        last = NotListed()
-        if answers == _ANSWERS:
+        result = NotListed()
+        if answers == _MAX_ANSWERS:
             break
-    return last
-
-
-OnJob = Callable[[Submitted], None]
-
-
-def _print(text: str) -> None:
-    with suppress(OSError):  # nobody listens: the search goes on
-        print(f"jobmon: {text}", file=sys.stderr)
-
-
-def _nobody_knows(_ref: JobRef) -> bool:
-    return False
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """What a search for a job needs from outside.
-
-    Attributes:
-        already_known: whether somebody watches that job, so that it can't be the new one.
-        tell: says to the user what takes so long.
-        sleep: waits so many seconds.
-        clock: the time in Unix seconds.
-        alone: holds off other submissions, so that no two of them take the same job for theirs.
-    """
-
-    already_known: Callable[[JobRef], bool] = _nobody_knows
-    tell: Callable[[str], None] = _print
-    sleep: Callable[[float], None] = time.sleep
-    clock: Callable[[], float] = time.time
-    alone: Callable[[], AbstractContextManager[None]] = nullcontext
+    return result

@@ -1,4 +1,4 @@
-"""Submit: run sbatch for the user, learn the job's id, and in doubt look for the job."""
+"""Run sbatch for the user, and get the id of the submitted job."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from jobmon_core.system.runner import NotStarted
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from jobmon_core.scheduler.slurm.session_search import OnJob, Search, Sessions
+    from jobmon_core.scheduler.slurm.session_search import SearchDeps, Sessions
     from jobmon_core.system.runner import Runner
 
 
 class SlurmSubmitter:
-    """Runs sbatch, and finds the job where sbatch does not name it."""
+    """Runs sbatch, and searches for the job if sbatch does not print its id."""
 
-    def __init__(self, runner: Runner, list_sessions: Callable[[str], Sessions], how: Search) -> None:
-        """Set up without starting anything; ``list_sessions`` asks a cluster's queue who submitted what."""
+    def __init__(self, runner: Runner, list_sessions: Callable[[str], Sessions], deps: SearchDeps) -> None:
+        """Set up without any I/O; ``list_sessions`` queries the login sessions of a cluster's jobs."""
         self._runner = runner
         self._list_sessions = list_sessions
-        self._how = how
+        self._deps = deps
 
-    def submit(self, arguments: Sequence[str], on_job: OnJob) -> Submission:
-        """Run sbatch with the user's arguments; see `Scheduler`.
+    def submit(self, arguments: Sequence[str], on_job: Callable[[Submitted], None]) -> Submission:
+        """Run sbatch with the user's arguments; see `Submitter`.
 
         Raises:
-            SchedulerMissing: sbatch is not on this machine.
+            SchedulerMissing: sbatch is not installed on this machine.
         """
         jobs: list[Submitted] = []
 
@@ -39,7 +39,7 @@ class SlurmSubmitter:
                 jobs.append(job)
                 on_job(job)
 
-        started = int(self._how.clock())
+        started_s = int(self._deps.clock())
         ran = self._runner.run_attached(commands.submit(arguments), on_line)
         if isinstance(ran, NotStarted):
             raise SchedulerMissing(
@@ -49,6 +49,5 @@ class SlurmSubmitter:
             return Submission(ran.exit_code, jobs[0])
         from jobmon_core.scheduler.slurm import find_submitted  # rarely needed, and the user waits
 
-        return find_submitted.resolve(
-            ran, arguments, started, find_submitted.SubmissionFinder(self._list_sessions, self._how, on_job)
-        )
+        finder = find_submitted.SubmissionFinder(self._list_sessions, self._deps, on_job)
+        return find_submitted.resolve(ran, arguments, started_s, finder)

@@ -35,7 +35,7 @@ def test_a_job_id_is_read_as_people_and_slurm_write_it(text: str, ref: JobRef) -
     ["", "x", "-1", "12_", "12_x", "12+", "12 13", "12_[1-3]", "1.2.3", "٣", "9" * 11, "9" * 5000, "12_3+1"],
 )
 def test_what_names_no_single_job_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is no Slurm job id"):
+    with pytest.raises(ValueError, match="is not a Slurm job id"):
         JobRef.parse(text)
 
 
@@ -51,12 +51,12 @@ def test_a_part_that_can_be_none_stands_for_the_whole_job(key: str) -> None:
 
 
 @given(st.text())
-def test_no_text_makes_a_job_id_fail_otherwise_than_by_saying_so(text: str) -> None:
+def test_no_text_makes_the_parsers_raise_anything_but_a_clear_value_error(text: str) -> None:
     for parse in (JobRef.parse, parse_listed):
         try:
             parse(text)
         except ValueError as error:
-            assert "is no Slurm job id" in str(error)  # noqa: PT017 - both ends are fine
+            assert "is not a Slurm job id" in str(error)  # noqa: PT017 - both ends are fine
 
 
 @pytest.mark.parametrize(

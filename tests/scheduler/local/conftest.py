@@ -9,31 +9,35 @@ import pytest
 
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.scheduler.local.client import LocalScheduler
-from jobmon_core.scheduler.local.job_dir import all_folders
-from jobmon_core.scheduler.local.machine import Life, Machine
-from tests.scheduler.local.bench import KILL_WAIT_S, Bench
+from jobmon_core.scheduler.local.job_dir import all_job_dirs
+from jobmon_core.system.process import ProcessId, ProcessStatus
+from tests.scheduler.local.harness import KILL_WAIT_S, LocalHarness
 from tests.support.waiting import eventually
 
 
 @pytest.fixture
-def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalHarness]:
     root, work = tmp_path / "state", tmp_path / "work"
     root.mkdir()
     work.mkdir()
     monkeypatch.chdir(work)
     for name in [name for name in os.environ if name.startswith(("SBATCH_", "SLURM_"))]:
         monkeypatch.delenv(name)
-    yield Bench(root, work, LocalScheduler(root, kill_wait_s=KILL_WAIT_S))
+    yield LocalHarness(root, work, LocalScheduler(root, kill_wait_s=KILL_WAIT_S))
     _end_all(root)
 
 
 def _end_all(root: Path) -> None:
-    """Leave no process behind, whatever the test came to."""
-    for folder in all_folders(root):
+    """End the jobs that the test left running."""
+    for folder in all_job_dirs(root):
         try:
             owner = folder.owner()
         except StateUnreadable:  # the test damaged it
             continue
-        if owner is not None and owner.life(Machine.here()) is Life.ALIVE:
+        if owner is not None and _runs(owner):
             os.kill(owner.pid, signal.SIGTERM)
-            eventually(lambda owner=owner: owner.life(Machine.here()) is not Life.ALIVE)  # type: ignore[misc] # typed by its default
+            eventually(lambda owner=owner: not _runs(owner))  # type: ignore[misc] # typed by its default
+
+
+def _runs(owner: ProcessId) -> bool:
+    return owner.status(ProcessId.current()) is ProcessStatus.RUNNING

@@ -1,116 +1,67 @@
 from __future__ import annotations
 
-import json
 import time
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from jobmon_core.domain.slurm.log_paths import PathContext, Templates, expand
 from jobmon_core.domain.slurm.rows import RawAnswer
-from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.scheduler.local.client import LocalScheduler
-from jobmon_core.scheduler.local.status_rows import StatusRow, from_reply, to_reply
-from tests.scheduler.local.bench import Bench
-
-_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=5,
-)
+from tests.scheduler.local.harness import LocalHarness
 
 
-def test_it_is_a_scheduler_like_any_other(bench: Bench) -> None:
-    scheduler: Scheduler = bench.scheduler
+def test_it_implements_the_scheduler_protocol(local: LocalHarness) -> None:
+    scheduler: Scheduler = local.scheduler
 
     assert (scheduler.name, scheduler.cluster_name()) == ("local", "local")
 
 
-def test_the_queue_forgets_what_ended_long_ago_accounting_does_not(bench: Bench) -> None:
-    job_id = bench.start("-a", "1-2", "--wrap", "exit 3")
-    bench.ends(job_id)
+def test_the_queue_drops_old_jobs_but_accounting_keeps_them(local: LocalHarness) -> None:
+    job_id = local.start("-a", "1-2", "--wrap", "exit 3")
+    local.ends(job_id)
 
     def later(seconds: float) -> list[str]:
-        scheduler = LocalScheduler(bench.root, clock=lambda: time.time() + seconds)
+        scheduler = LocalScheduler(local.root, clock=lambda: time.time() + seconds)
         reply = scheduler.ask_queue("me")
         assert isinstance(reply, RawAnswer)
         return [row.raw_state for row in scheduler.read_queue(reply.text, [job_id])]
 
     assert later(200) == ["FAILED", "FAILED"]
     assert later(400) == []
-    assert [row.exit_code for row in bench.accounting(job_id)] == [3, 3]
+    assert [row.exit_code for row in local.accounting(job_id)] == [3, 3]
 
 
-def test_a_reply_about_many_jobs_is_read_job_by_job(bench: Bench) -> None:
-    ids = [bench.start("--wrap", f"exit {code}") for code in (1, 2)]
+def test_an_answer_about_several_jobs_is_parsed_per_job(local: LocalHarness) -> None:
+    ids = [local.start("--wrap", f"exit {code}") for code in (1, 2)]
     for job_id in ids:
-        bench.ends(job_id)
+        local.ends(job_id)
 
-    reply = bench.scheduler.ask_accounting([*ids, 99])
+    reply = local.scheduler.ask_accounting([*ids, 99])
 
     assert isinstance(reply, RawAnswer)
-    assert [bench.scheduler.read_accounting(reply.text, job_id)[0].exit_code for job_id in ids] == [1, 2]
-    assert bench.scheduler.read_accounting(reply.text, 99) == ()
+    assert [local.scheduler.read_accounting(reply.text, job_id)[0].exit_code for job_id in ids] == [1, 2]
+    assert local.scheduler.read_accounting(reply.text, 99) == ()
 
 
-def test_the_log_patterns_expand_to_the_files_that_were_written(bench: Bench) -> None:
-    job_id = bench.start("-a", "4-5", "-o", "%A/%a-%j.%x", "-J", "n%%", "--wrap", "echo $SLURM_JOB_ID")
-    records = bench.ends(job_id)
+def test_the_log_patterns_expand_to_the_files_that_were_written(local: LocalHarness) -> None:
+    job_id = local.start("-a", "4-5", "-o", "%A/%a-%j.%x", "-J", "n%%", "--wrap", "echo $SLURM_JOB_ID")
+    records = local.ends(job_id)
 
-    templates = bench.scheduler.ask_log_templates(job_id)
+    templates = local.scheduler.ask_log_templates(job_id)
 
-    assert templates == Templates(f"{bench.work}/%A/%a-%j.%x", f"{bench.work}/%A/%a-%j.%x")
+    assert templates == Templates(f"{local.work}/%A/%a-%j.%x", f"{local.work}/%A/%a-%j.%x")
     for record in records:
         assert record.raw_job_id is not None
         context = PathContext(
             record.raw_job_id, array_job_id=job_id, array_task=record.ref.task, job_name=record.name
         )
         assert expand(templates.stdout, context) == record.stdout
-    assert bench.scheduler.ask_log_templates(99) is None
+    assert local.scheduler.ask_log_templates(99) is None
 
 
 @pytest.mark.parametrize("given_output", ["none", ""])
-def test_the_words_for_no_and_for_the_usual_output_are_slurms(bench: Bench, given_output: str) -> None:
-    record = bench.finish("-o", given_output, "--wrap", "echo lost")
+def test_none_and_an_empty_output_mean_the_same_as_in_slurm(local: LocalHarness, given_output: str) -> None:
+    record = local.finish("-o", given_output, "--wrap", "echo lost")
 
-    assert record.stdout == ("/dev/null" if given_output else f"{bench.work}/slurm-1.out")
-
-
-@given(st.text())
-def test_no_text_makes_a_reader_raise(text: str) -> None:
-    assert list(from_reply(text, [1])) == []
-
-
-@given(
-    st.lists(_JSON, max_size=4),
-    st.dictionaries(st.sampled_from(list(StatusRow.__slots__)), _JSON, max_size=6),
-)
-def test_a_line_that_makes_no_sense_costs_itself_only(noise: list[object], odd: dict[str, object]) -> None:
-    good = StatusRow(job_id=7, state="RUNNING", raw_job_id=7)
-    rows = [json.dumps(each) for each in (*noise, {**odd, "unknown": 1})]
-
-    lines = list(from_reply("\n".join([*rows, to_reply([good]), *rows]), [7]))
-
-    assert lines == [good]
-
-
-@given(
-    st.builds(
-        StatusRow,
-        job_id=st.just(1),
-        state=st.sampled_from(list(JobState)).map(str),
-        raw_job_id=st.integers(1, 9),
-        task=st.none() | st.integers(0, 9),
-        name=st.text(),
-        reason=st.text(),
-        stdout=st.text(),
-        cpu_s=st.none() | st.floats(0, 1e6),
-    )
-)
-def test_a_line_written_is_the_line_read(line: StatusRow) -> None:
-    assert list(from_reply(to_reply([line, line]), [1])) == [line, line]
-    assert (
-        line.as_queue_row().state == line.as_accounting_row("x").state == line.as_record().state == line.state
-    )
+    assert record.stdout == ("/dev/null" if given_output else f"{local.work}/slurm-1.out")

@@ -9,8 +9,8 @@ from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.base import Submitted
-from jobmon_core.scheduler.local.script import read_script
-from tests.scheduler.local.bench import Bench
+from jobmon_core.scheduler.local.submit import read_script
+from tests.scheduler.local.harness import LocalHarness
 from tests.support.processes import in_a_copy
 
 _NO_SCRIPT = (
@@ -39,36 +39,38 @@ _NULL = (
         (b"#!/bin/sh\n\0\n", _NULL),
     ],
 )
-def test_what_is_no_script_is_refused_in_sbatchs_words_and_leaves_nothing(
-    bench: Bench, capfd: pytest.CaptureFixture[str], content: bytes, words: str
+def test_an_invalid_script_is_rejected_with_sbatchs_error_and_leaves_no_files(
+    local: LocalHarness, capfd: pytest.CaptureFixture[str], content: bytes, words: str
 ) -> None:
-    (bench.work / "job.sh").write_bytes(content)
+    (local.work / "job.sh").write_bytes(content)
 
-    submission = bench.submit("job.sh")
+    submission = local.submit("job.sh")
 
     assert (submission.exit_code, submission.job) == (1, None)
     assert capfd.readouterr() == ("", words)
-    assert list(bench.root.iterdir()) == []
+    assert list(local.root.iterdir()) == []
 
 
-def test_a_missing_script_a_dash_and_a_folder_are_told_as_by_sbatch(
-    bench: Bench, capfd: pytest.CaptureFixture[str]
+def test_a_missing_script_a_dash_and_a_directory_give_sbatchs_errors(
+    local: LocalHarness, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    for name in ("nope.sh", "-", "/no/such", "/tmp"):
-        assert bench.submit(name).exit_code == 1
+    directory = local.work / "directory"
+    directory.mkdir()
+    for name in ("nope.sh", "-", f"{directory}/missing", str(directory)):
+        assert local.submit(name).exit_code == 1
 
     assert capfd.readouterr().err.splitlines() == [
         "jobmon: local: Unable to open file nope.sh",
         "jobmon: local: Unable to open file -",
-        "jobmon: local: Unable to open file /no/such",
+        f"jobmon: local: Unable to open file {directory}/missing",
         "jobmon: local: Batch script is empty!",
     ]
 
 
-def test_a_script_that_may_not_be_read_is_told_as_by_sbatch(bench: Bench) -> None:
-    hidden = bench.work / "hidden"
+def test_an_unreadable_script_gives_sbatchs_error(local: LocalHarness) -> None:
+    hidden = local.work / "hidden"
     hidden.mkdir(0)
-    script = Path(bench.script("#!/bin/sh\n"))
+    script = Path(local.script("#!/bin/sh\n"))
     script.chmod(0)
 
     def refuses() -> None:
@@ -80,12 +82,12 @@ def test_a_script_that_may_not_be_read_is_told_as_by_sbatch(bench: Bench) -> Non
 
 
 def test_an_option_that_is_unknown_is_refused_by_name_and_leaves_nothing(
-    bench: Bench, capfd: pytest.CaptureFixture[str]
+    local: LocalHarness, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert bench.submit("--frobnicate", "--wrap", "true").exit_code == 1
+    assert local.submit("--frobnicate", "--wrap", "true").exit_code == 1
 
-    assert capfd.readouterr() == ("", "jobmon: local: unrecognized option '--frobnicate'\n")
-    assert list(bench.root.iterdir()) == []
+    assert capfd.readouterr() == ("", "jobmon: local: option --frobnicate not recognized\n")
+    assert list(local.root.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -93,84 +95,82 @@ def test_an_option_that_is_unknown_is_refused_by_name_and_leaves_nothing(
     [([], "Submitted batch job 1\n"), (["--parsable"], "1\n"), (["-Q"], ""), (["-Q", "--parsable"], "")],
 )
 def test_stdout_is_what_sbatch_would_print(
-    bench: Bench, capfd: pytest.CaptureFixture[str], arguments: list[str], said: str
+    local: LocalHarness, capfd: pytest.CaptureFixture[str], arguments: list[str], said: str
 ) -> None:
     seen: list[Submitted] = []
 
-    submission = bench.scheduler.submit([*arguments, "--wrap", "true"], seen.append)
+    submission = local.scheduler.submit([*arguments, "--wrap", "true"], seen.append)
 
     assert capfd.readouterr() == (said, "")
     assert submission.job == Submitted(JobRef(1))
     assert seen == [submission.job]
 
 
-def test_options_without_meaning_here_are_named_once_on_stderr(
-    bench: Bench, capfd: pytest.CaptureFixture[str]
+def test_ignored_options_are_listed_once_on_stderr(
+    local: LocalHarness, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    assert bench.submit("-p", "gpu", "--gres=gpu:1", "-p", "big", "--wrap", "true").exit_code == 0
+    assert local.submit("-p", "gpu", "--gres=gpu:1", "-p", "big", "--wrap", "true").exit_code == 0
 
-    assert capfd.readouterr().err == (
-        "jobmon: local: no meaning on a single machine, ignored: --partition --gres\n"
-    )
-    assert bench.submit("-Q", "-p", "gpu", "--wrap", "true").exit_code == 0
+    assert capfd.readouterr().err == ("jobmon: local: ignored on a single machine: --partition --gres\n")
+    assert local.submit("-Q", "-p", "gpu", "--wrap", "true").exit_code == 0
     assert capfd.readouterr() == ("", "")
 
 
-def test_who_fails_to_watch_the_job_does_not_hide_its_number(
-    bench: Bench, capfd: pytest.CaptureFixture[str]
+def test_a_failure_to_watch_the_job_does_not_hide_its_id(
+    local: LocalHarness, capfd: pytest.CaptureFixture[str]
 ) -> None:
     def fail(_job: Submitted) -> None:
         raise OSError("no room for a monitor")
 
     with pytest.raises(OSError, match="no room"):
-        bench.scheduler.submit(["--wrap", "true"], fail)
+        local.scheduler.submit(["--wrap", "true"], fail)
 
     assert capfd.readouterr().out == "Submitted batch job 1\n"
-    assert bench.ends(1)[0].state is JobState.COMPLETED
+    assert local.ends(1)[0].state is JobState.COMPLETED
 
 
-def test_a_script_may_come_on_standard_input(bench: Bench) -> None:
-    done = bench.run("-o", "log", stdin=b"#!/bin/sh\n#SBATCH -e err\necho $#\necho e >&2\n")
+def test_a_script_may_come_on_standard_input(local: LocalHarness) -> None:
+    done = local.run("-o", "log", stdin=b"#!/bin/sh\n#SBATCH -e err\necho $#\necho e >&2\n")
 
     assert done.stdout == b"Submitted batch job 1\n"
-    (record,) = bench.ends(1)
+    (record,) = local.ends(1)
     assert (record.name, record.command) == ("sbatch", "")
-    assert bench.says("log", "0\n")
-    assert bench.says("err", "e\n")
+    assert local.says("log", "0\n")
+    assert local.says("err", "e\n")
 
 
 def test_a_script_is_looked_for_here_then_on_the_search_path(
-    bench: Bench, monkeypatch: pytest.MonkeyPatch
+    local: LocalHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (bench.work / "bin").mkdir()
+    (local.work / "bin").mkdir()
     for place in ("bin/both.sh", "both.sh", "bin/only.sh"):
-        bench.script(f"#!/bin/sh\necho {place}\n", place)
-    monkeypatch.setenv("PATH", f"{bench.work}/bin:{os.environ['PATH']}")
+        local.script(f"#!/bin/sh\necho {place}\n", place)
+    monkeypatch.setenv("PATH", f"{local.work}/bin:{os.environ['PATH']}")
 
-    bench.finish("both.sh")
-    record = bench.finish("only.sh")
+    local.finish("both.sh")
+    record = local.finish("only.sh")
 
-    assert bench.says("slurm-1.out", "both.sh")
-    assert not bench.says("slurm-1.out", "bin")
-    assert bench.says("slurm-2.out", "bin/only.sh")
-    assert (record.name, record.command) == ("only.sh", f"{bench.work}/bin/only.sh")
+    assert local.says("slurm-1.out", "both.sh")
+    assert not local.says("slurm-1.out", "bin")
+    assert local.says("slurm-2.out", "bin/only.sh")
+    assert (record.name, record.command) == ("only.sh", f"{local.work}/bin/only.sh")
 
 
-def test_the_script_is_kept_as_it_was_when_submitted(bench: Bench) -> None:
+def test_the_script_is_kept_as_it_was_when_submitted(local: LocalHarness) -> None:
     text = "#!/bin/sh\n# grüße\nwhile [ ! -e go ]; do sleep 0.05; done\nexit 6\n"
-    job_id = bench.start(bench.script(text))
-    bench.script("#!/bin/sh\nexit 0\n")
-    (bench.work / "go").touch()
+    job_id = local.start(local.script(text))
+    local.script("#!/bin/sh\nexit 0\n")
+    (local.work / "go").touch()
 
-    assert bench.ends(job_id)[0].exit_code == 6
-    assert bench.scheduler.script_of(job_id) == text
-    assert bench.scheduler.script_of(99) == ""
+    assert local.ends(job_id)[0].exit_code == 6
+    assert local.scheduler.script_of(job_id) == text
+    assert local.scheduler.script_of(99) == ""
 
 
-def test_a_wrapped_command_is_the_script_that_sbatch_would_make(bench: Bench) -> None:
-    record = bench.finish("--wrap", "exit 2")
+def test_a_wrapped_command_is_the_script_that_sbatch_would_make(local: LocalHarness) -> None:
+    record = local.finish("--wrap", "exit 2")
 
     assert record.name == "wrap"
-    assert bench.scheduler.script_of(1) == (
+    assert local.scheduler.script_of(1) == (
         "#!/bin/sh\n# This script was created by sbatch --wrap.\n\nexit 2\n\n"
     )

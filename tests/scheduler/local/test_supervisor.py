@@ -6,18 +6,13 @@ import resource
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
-
-import pytest
 
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.local.client import LocalScheduler
-from jobmon_core.scheduler.local.machine import Life, Machine, Owner
-from tests.scheduler.local.bench import REPOSITORY, Bench
+from tests.scheduler.local.harness import REPOSITORY, LocalHarness
 from tests.support.waiting import eventually
 
 _STAYS = "echo up; while [ ! -e go ]; do sleep 0.05; done; exit 4"
@@ -30,23 +25,13 @@ def _gone(pid: int) -> bool:
         return True
 
 
-def _elsewhere(bench: Bench, change: Callable[[Machine], Machine]) -> Bench:
-    """Return the same jobs, seen from another machine."""
-    scheduler = LocalScheduler(bench.root, machine=lambda: change(Machine.here()))
-    return replace(bench, scheduler=scheduler)
-
-
-def _after_reboot(bench: Bench) -> Bench:
-    return _elsewhere(bench, lambda machine: replace(machine, boot_id="another"))
-
-
-def _kill_shepherd(bench: Bench, job_id: int) -> None:
-    pid = bench.supervisor(job_id)
+def _kill_supervisor(local: LocalHarness, job_id: int) -> None:
+    pid = local.supervisor(job_id)
     os.kill(pid, signal.SIGKILL)
     eventually(lambda: _gone(pid))
 
 
-def test_a_job_outlives_the_kill_of_who_submitted_it(bench: Bench) -> None:
+def test_a_job_survives_the_kill_of_its_submitter(local: LocalHarness) -> None:
     code = f"""
 import sys, time
 from pathlib import Path
@@ -56,207 +41,137 @@ time.sleep(1000)
 """
     environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
     submitter = subprocess.Popen(
-        [sys.executable, "-c", code, str(bench.root)], cwd=bench.work, env=environment, stdout=subprocess.PIPE
+        [sys.executable, "-c", code, str(local.root)], cwd=local.work, env=environment, stdout=subprocess.PIPE
     )
     with submitter:
-        eventually(lambda: bench.says("slurm-1.out", "up"))
+        eventually(lambda: local.says("slurm-1.out", "up"))
         os.kill(submitter.pid, signal.SIGKILL)
 
-    (bench.work / "go").touch()
-    (record,) = bench.ends(1)
+    (local.work / "go").touch()
+    (record,) = local.ends(1)
     assert (record.state, record.exit_code) == (JobState.FAILED, 4)
 
 
-def test_a_shepherd_has_a_session_of_its_own_no_terminal_and_no_parent_of_ours(bench: Bench) -> None:
-    job_id = bench.start("--wrap", _STAYS)
+def test_a_supervisor_is_detached_from_session_terminal_and_parent(local: LocalHarness) -> None:
+    job_id = local.start("--wrap", _STAYS)
 
     stat = (
-        Path(f"/proc/{bench.supervisor(job_id)}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
+        Path(f"/proc/{local.supervisor(job_id)}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     )
 
     parent, session, terminal = int(stat[1]), int(stat[3]), int(stat[4])
     assert parent != os.getpid()
     assert session != os.getsid(0)
-    assert session != bench.supervisor(job_id)  # not its leader: it can't acquire a terminal by accident
+    assert session != local.supervisor(job_id)  # not its leader: it can't acquire a terminal by accident
     assert terminal == 0
 
 
-def test_a_submission_returns_at_once_and_holds_no_pipe_of_its_caller(bench: Bench) -> None:
-    done = bench.run("--wrap", _STAYS)  # would not return while the job held its stdout
+def test_a_submission_returns_at_once_and_holds_no_pipe_of_its_caller(local: LocalHarness) -> None:
+    done = local.run("--wrap", _STAYS)  # would not return while the job held its stdout
 
     assert done.stdout == b"Submitted batch job 1\n"
-    assert bench.records(1)[0].state in (JobState.PENDING, JobState.RUNNING)
+    assert local.records(1)[0].state in (JobState.PENDING, JobState.RUNNING)
 
 
-def test_a_killed_shepherd_leaves_its_job_running_then_not_listed_never_ended(bench: Bench) -> None:
-    job_id = bench.start("--wrap", _STAYS)
-    eventually(lambda: bench.says("slurm-1.out", "up"))
-    eventually(lambda: bench.records(job_id)[0].state is JobState.RUNNING)
+def test_a_job_whose_supervisor_was_killed_is_running_then_not_listed(local: LocalHarness) -> None:
+    job_id = local.start("--wrap", _STAYS)
+    eventually(lambda: local.says("slurm-1.out", "up"))
+    eventually(lambda: local.records(job_id)[0].state is JobState.RUNNING)
 
-    _kill_shepherd(bench, job_id)
+    _kill_supervisor(local, job_id)
 
-    (row,) = bench.queue(job_id)
+    (row,) = local.queue(job_id)
     assert (row.state, row.reason) == (
         JobState.RUNNING,
-        "its shepherd was killed: nobody will know how it ends",
+        "its supervisor was killed: how the job ends will not be recorded",
     )
-    (bench.work / "go").touch()
-    eventually(lambda: bench.is_unknown(job_id))
-    assert (bench.queue(job_id), bench.accounting(job_id)) == ((), ())
+    (local.work / "go").touch()
+    eventually(lambda: local.is_unknown(job_id))
+    assert (local.queue(job_id), local.accounting(job_id)) == ((), ())
 
 
-def test_a_killed_shepherd_takes_nothing_from_the_tasks_that_ended_before(bench: Bench) -> None:
+def test_tasks_that_ended_before_their_supervisor_was_killed_stay_listed(local: LocalHarness) -> None:
     script = "[ $SLURM_ARRAY_TASK_ID = 1 ] && exit 3; echo up; kill -9 $PPID; sleep 0.2"
-    job_id = bench.start("-a", "1-3", "--wrap", script)
+    job_id = local.start("-a", "1-3", "--wrap", script)
 
-    eventually(lambda: bench.says("slurm-1_2.out", "up"))
-    eventually(lambda: len(bench.queue(job_id)) == 1)
+    eventually(lambda: local.says("slurm-1_2.out", "up"))
+    eventually(lambda: len(local.queue(job_id)) == 1)
 
-    (row,) = bench.accounting(job_id)
+    (row,) = local.accounting(job_id)
     assert (row.ref.task, row.state, row.exit_code) == (1, JobState.FAILED, 3)
 
 
-def test_a_restart_of_the_machine_is_a_fact_for_what_had_not_ended(bench: Bench) -> None:
-    done = bench.start("--wrap", "exit 5")
-    bench.ends(done)
-    job_id = bench.start("-a", "1-3", "--wrap", _STAYS)
-    eventually(lambda: bench.says(f"slurm-{job_id}_1.out", "up"))
-    eventually(lambda: len(bench.queue(job_id)) == 2)
-
-    later = _after_reboot(bench)
-
-    assert {row.state for row in later.queue(job_id)} == {JobState.NODE_FAIL}
-    rows = later.accounting(job_id)
-    assert {row.reason for row in rows} == {"the machine was restarted"}
-    assert [str(row.pending_indices) for row in rows if row.pending_indices is not None] == ["2-3"]
-    assert later.records(done)[0].exit_code == 5
-
-
-def test_another_machine_neither_ends_a_job_nor_calls_it_alive(bench: Bench) -> None:
-    job_id = bench.start("--wrap", _STAYS)
-    eventually(lambda: bench.records(job_id)[0].state is JobState.RUNNING)
-
-    for change in (
-        lambda machine: replace(machine, boot_id="another", host="far"),
-        lambda machine: replace(machine, pid_space="a container's"),
-    ):
-        (row,) = _elsewhere(bench, change).queue(job_id)
-        assert row.state is JobState.UNKNOWN
-        assert (
-            row.reason
-            == f"it runs on {os.uname().nodename}, and only there can be seen whether it still does"
-        )
-
-
-def test_a_process_number_that_came_back_is_not_the_shepherd(bench: Bench) -> None:
-    job_id = bench.start("--wrap", _STAYS)
-    eventually(lambda: bench.records(job_id)[0].state is JobState.RUNNING)
-    supervisor = bench.folder(job_id).owner()
-    assert supervisor is not None
-
-    assert supervisor.life(Machine.here()) is Life.ALIVE
-    assert replace(supervisor, start_ticks=supervisor.start_ticks - 1).life(Machine.here()) is Life.GONE
-
-
-def test_no_process_can_be_identified_that_does_not_run() -> None:
-    with pytest.raises(ProcessLookupError):
-        Owner.of(2**22 + 1, Machine.here())
-
-
-@pytest.mark.parametrize(
-    "damage", ["", "{", "[]", '{"name": 3}', '{"unheard-of": 1}', "\0\xff", "[" * 100_000]
-)
-@pytest.mark.parametrize("name", ["spec.json", "owner.json", "task.json"])
-def test_a_damaged_record_is_unknown_and_costs_no_other_job(bench: Bench, name: str, damage: str) -> None:
-    good = bench.start("--wrap", "true")
-    bench.ends(good)
-    job_id = bench.start("--wrap", "true")
-    bench.ends(job_id)
-    (bench.folder(job_id).path / name).write_text(damage, encoding="utf-8")
-
-    (row,) = bench.queue(job_id)
-
-    assert row.state is JobState.UNKNOWN
-    assert name in row.reason
-    assert bench.queue(good)[0].state is JobState.COMPLETED
-
-
-def test_a_submission_cut_off_in_the_middle_is_no_job(bench: Bench) -> None:
-    (bench.root / "1").mkdir()
-    done = bench.start("--wrap", "true")
-    bench.ends(done)
-    (bench.folder(done).path / "owner.json").unlink()
-
-    assert bench.is_unknown(1)
-    assert bench.is_unknown(done)
-    assert (bench.queue(1), bench.queue(done)) == ((), ())
-
-
-def test_folders_that_cannot_be_read_are_unreachable_not_empty(bench: Bench) -> None:
-    scheduler = LocalScheduler(bench.root / "missing")
+def test_folders_that_cannot_be_read_are_unreachable_not_empty(local: LocalHarness) -> None:
+    scheduler = LocalScheduler(local.root / "missing")
 
     assert isinstance(scheduler.ask_queue("me"), Unreachable)
     assert isinstance(scheduler.ask_record(1), NotListed)
 
 
-def test_an_end_is_kept_until_the_disk_takes_it(bench: Bench) -> None:
-    job_id = bench.start("--wrap", _STAYS)
-    eventually(lambda: bench.says("slurm-1.out", "up"))
-    eventually(lambda: bench.records(job_id)[0].state is JobState.RUNNING)
-    supervisor = bench.supervisor(job_id)
+def test_an_end_is_retried_until_the_disk_accepts_it(local: LocalHarness) -> None:
+    job_id = local.start("--wrap", _STAYS)
+    eventually(lambda: local.says("slurm-1.out", "up"))
+    eventually(lambda: local.records(job_id)[0].state is JobState.RUNNING)
+    supervisor = local.supervisor(job_id)
     _, hard = resource.prlimit(supervisor, resource.RLIMIT_FSIZE)
     resource.prlimit(supervisor, resource.RLIMIT_FSIZE, (0, hard))  # as if the disk were full
 
-    (bench.work / "go").touch()
+    (local.work / "go").touch()
     eventually(lambda: not _children(supervisor))
-    assert bench.records(job_id)[0].state is JobState.RUNNING
+    assert local.records(job_id)[0].state is JobState.RUNNING
     resource.prlimit(supervisor, resource.RLIMIT_FSIZE, (hard, hard))
     os.kill(supervisor, signal.SIGCHLD)  # any signal wakes it, so that the test need not wait
 
-    (record,) = bench.ends(job_id)
+    (record,) = local.ends(job_id)
     assert (record.state, record.exit_code) == (JobState.FAILED, 4)
-    assert not [path for path in bench.folder(job_id).path.iterdir() if path.name.startswith(".")]
+    assert not [path for path in local.folder(job_id).path.iterdir() if path.name.startswith(".")]
 
 
 def _children(pid: int) -> str:
     return Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
 
 
-def test_a_shepherd_whose_folder_was_removed_does_not_stay(bench: Bench) -> None:
-    job_id = bench.start("--wrap", _STAYS)
-    eventually(lambda: bench.says("slurm-1.out", "up"))
-    supervisor = bench.supervisor(job_id)
+def test_a_supervisor_whose_folder_was_removed_does_not_stay(local: LocalHarness) -> None:
+    job_id = local.start("--wrap", _STAYS)
+    eventually(lambda: local.says("slurm-1.out", "up"))
+    supervisor = local.supervisor(job_id)
 
-    bench.folder(job_id).remove()
-    (bench.work / "go").touch()
+    local.folder(job_id).remove()
+    (local.work / "go").touch()
 
     eventually(lambda: _gone(supervisor))
 
 
-def test_a_job_that_cannot_be_started_leaves_no_trace(bench: Bench) -> None:
-    done = bench.run("--wrap", "true", before="prlimit --fsize=10")  # as if the disk were full
+def test_a_job_that_cannot_be_started_leaves_no_trace(local: LocalHarness) -> None:
+    done = local.run("--wrap", "true", before="prlimit --fsize=10")  # as if the disk were full
 
     assert (done.returncode, done.stdout) == (1, b"")
-    assert done.stderr == b"jobmon: local: the job could not be started: [Errno 27] File too large\n"
-    assert list(bench.root.iterdir()) == []
+    assert (
+        done.stderr
+        == (
+            f"jobmon: local: the job could not be started: {local.root}/1/slurm_script can't be written: "
+            "File too large\n"
+        ).encode()
+    )
+    assert list(local.root.iterdir()) == []
 
 
-def test_twenty_submissions_at_once_get_twenty_numbers(bench: Bench) -> None:
+def test_twenty_submissions_at_once_get_twenty_numbers(local: LocalHarness) -> None:
     with ThreadPoolExecutor(20) as pool:
-        done = list(pool.map(lambda number: bench.run("--wrap", f"echo {number}"), range(20)))
+        done = list(pool.map(lambda number: local.run("--wrap", f"echo {number}"), range(20)))
 
     assert sorted(result.stdout for result in done) == sorted(
         f"Submitted batch job {number}\n".encode() for number in range(1, 21)
     )
     for number in range(1, 21):
-        assert bench.ends(number)[0].state is JobState.COMPLETED
-    said = {(bench.work / f"slurm-{number}.out").read_text(encoding="utf-8") for number in range(1, 21)}
+        assert local.ends(number)[0].state is JobState.COMPLETED
+    said = {(local.work / f"slurm-{number}.out").read_text(encoding="utf-8") for number in range(1, 21)}
     assert len(said) == 20
 
 
-def test_what_is_written_down_is_plain_json(bench: Bench) -> None:
-    job_id = bench.start("--wrap", "true")
-    bench.ends(job_id)
+def test_all_records_are_json_objects(local: LocalHarness) -> None:
+    job_id = local.start("--wrap", "true")
+    local.ends(job_id)
 
-    for path in bench.folder(job_id).path.glob("*.json"):
+    for path in local.folder(job_id).path.glob("*.json"):
         assert isinstance(json.loads(path.read_text(encoding="utf-8")), dict)

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 import pytest
 
-from jobmon_core.domain.errors import SchedulerMissing
-from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import Templates
-from jobmon_core.domain.slurm.rows import Disabled, NotListed, RawAnswer, Unreachable
+from jobmon_core.domain.slurm.rows import NO_HURRY_S, Disabled, NotListed, RawAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.base import Scheduler, Submission, Submitted
+from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.scheduler.slurm import commands
-from jobmon_core.scheduler.slurm.client import SlurmScheduler
-from jobmon_core.scheduler.slurm.session_search import Search
-from jobmon_core.scheduler.slurm.submit import SlurmSubmitter
+from jobmon_core.scheduler.slurm.client import TIMEOUT_S, SlurmScheduler
 from jobmon_core.system.runner import Ran, TimedOut
 from tests.recordings.record import WORK
-from tests.support.fake_runner import FakeRunner, said
+from tests.support.fake_runner import Answer, FakeRunner, said
 from tests.support.recordings import job_id, recorded
 
 NOW_S = 1_000
-HUNG = said(
-    stderr="sbatch: error: Batch job submission failed: Socket timed out on send/recv operation", exit_code=1
-)
 
 
 def client(runner: FakeRunner, cluster: str = "") -> Scheduler:
@@ -61,48 +52,46 @@ class TestQueue:
             ("queue-invalid-cluster", "No cluster 'nowhere' known by database"),
         ],
     )
-    def test_a_failure_is_no_answer_and_keeps_slurms_words(self, name: str, words: str) -> None:
+    def test_a_failure_is_unreachable_with_slurms_error(self, name: str, words: str) -> None:
         assert words.removeprefix("squeue: ") in why(answering("squeue", recorded(name)).ask_queue("me"))
 
-    def test_an_unknown_user_has_exit_code_0_and_is_no_answer_all_the_same(self) -> None:
+    def test_an_unknown_user_is_unreachable_although_the_exit_code_is_0(self) -> None:
         assert recorded("queue-invalid-user").exit_code == 0
 
-    def test_no_answer_in_time_is_no_answer(self) -> None:
+    def test_a_timeout_is_unreachable(self) -> None:
         slow = answering("squeue", TimedOut(("squeue",), 120, stderr="RPC rate limited"))
         assert why(slow.ask_queue("me")) == "squeue: no answer within 120 s; RPC rate limited"
 
-    def test_a_missing_program_is_no_answer(self) -> None:
+    def test_a_missing_program_is_unreachable(self) -> None:
         assert why(client(FakeRunner()).ask_queue("me")) == "squeue: not found on PATH"
 
     @pytest.mark.parametrize("text", ["<html>error</html>\n", recorded("queue").stdout[:-1], "1000|RUN"])
-    def test_garbage_and_half_an_answer_are_none(self, text: str) -> None:
-        assert why(answering("squeue", said(text)).ask_queue("me")).startswith("squeue: its answer")
+    def test_garbage_and_truncated_output_are_unreachable(self, text: str) -> None:
+        error = why(answering("squeue", said(text)).ask_queue("me")).removeprefix("squeue: ")
+        assert error.startswith(("truncated output", "unintelligible output"))
 
 
 class TestRecord:
-    def test_a_known_job_is_told(self) -> None:
+    def test_a_known_job_has_a_record(self) -> None:
         answer = answering("scontrol", recorded("record-exit_137")).ask_record(job_id("exit_137"))
         assert isinstance(answer, tuple)
         assert answer[0].exit_code == 137
 
-    def test_only_the_exact_words_mean_that_the_job_is_unknown(self) -> None:
+    def test_only_the_exact_error_means_that_the_job_is_unknown(self) -> None:
         assert answering("scontrol", recorded("record-unknown")).ask_record(1) == NotListed()
 
-    def test_all_other_failures_are_no_answer(self) -> None:
+    def test_all_other_failures_are_unreachable(self) -> None:
         answer = answering("scontrol", recorded("record-no-slurmctld")).ask_record(1)
         assert "Unable to contact slurm controller" in why(answer)
 
-    def test_garbage_is_no_answer(self) -> None:
-        assert "makes no sense" in why(answering("scontrol", said("JobId=what\n")).ask_record(1))
-        assert "makes no sense" in why(answering("scontrol", said("")).ask_record(1))
+    def test_garbage_is_unreachable(self) -> None:
+        assert "unintelligible output" in why(answering("scontrol", said("JobId=what\n")).ask_record(1))
+        assert "unintelligible output" in why(answering("scontrol", said("")).ask_record(1))
 
-    def test_half_a_record_is_no_answer_since_what_is_missing_would_read_as_not_set(self) -> None:
+    def test_a_truncated_record_is_unreachable(self) -> None:
         whole = recorded("record-exit_137").stdout
         for end in range(whole.index("JobState=FAILED") + 20, len(whole) - 1, 40):
-            assert (
-                why(answering("scontrol", said(whole[:end])).ask_record(1))
-                == "scontrol: its answer is cut short"
-            )
+            assert why(answering("scontrol", said(whole[:end])).ask_record(1)) == "scontrol: truncated output"
 
 
 class TestLogTemplates:
@@ -124,7 +113,7 @@ class TestLogTemplates:
         log = f"{WORK}/slurm-{job_id('het')}.out"
         assert self.templates("het") == Templates(log, log)
 
-    def test_what_slurm_forgot_has_none(self) -> None:
+    def test_a_forgotten_job_has_no_log_templates(self) -> None:
         assert answering("squeue", recorded("templates-unknown")).ask_log_templates(1) is None
 
 
@@ -146,13 +135,13 @@ class TestAccounting:
         slurm = answering("sacct", recorded("accounting-unknown"))
         assert isinstance(slurm.ask_accounting([1]), RawAnswer)
 
-    def test_no_accounting_here_is_told_apart_from_no_answer(self) -> None:
+    def test_disabled_accounting_differs_from_unreachable_accounting(self) -> None:
         assert answering("sacct", recorded("accounting-disabled")).ask_accounting([1]) == Disabled()
         down = answering("sacct", recorded("accounting-no-slurmdbd")).ask_accounting([1])
         assert "Connection refused" in why(down)
 
-    def test_silence_with_success_is_no_answer(self) -> None:
-        assert "makes no sense" in why(answering("sacct", said("")).ask_accounting([1]))
+    def test_empty_output_with_exit_code_0_is_unreachable(self) -> None:
+        assert "unintelligible output" in why(answering("sacct", said("")).ask_accounting([1]))
 
     def test_a_field_that_this_sacct_lacks_is_left_out_from_then_on(self) -> None:
         runner = FakeRunner().on(
@@ -169,14 +158,14 @@ class TestAccounting:
         assert asked[2] == asked[3] == [name for name in commands.ACCOUNTING_FIELDS if name != "WorkDir"]
 
 
-class TestTheRest:
-    def test_the_script_is_told(self) -> None:
+class TestScriptAndCluster:
+    def test_the_script_is_returned(self) -> None:
         assert "sleep 600" in answering("scontrol", recorded("script")).script_of(1)
 
     def test_an_unknown_script_is_empty(self) -> None:
         assert answering("scontrol", recorded("script-unknown")).script_of(1) == ""
 
-    def test_the_cluster_is_told_by_slurmctld(self) -> None:
+    def test_the_cluster_name_comes_from_slurmctld(self) -> None:
         name = answering("scontrol", recorded("configuration")).cluster_name()
         assert name == recorded("sbatch-cluster").argv[2]
 
@@ -189,117 +178,21 @@ class TestTheRest:
         assert client(FakeRunner()).cluster_name() == ""
 
 
-def listing(*jobs: tuple[int, int]) -> Ran:
-    """A queue with these jobs and the sessions they were submitted from."""
-    sep = commands.SEP
-    lines = (f"{job}{sep}N/A{sep}{session}{sep}{NOW_S}{sep}here\n" for job, session in jobs)
-    return said("".join(lines))
+class Stopwatch(FakeRunner):
+    """Notes how long each command may take, in seconds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given_s: list[float] = []
+
+    def capture(self, argv: Sequence[str], timeout_s: float) -> Answer:
+        self.given_s.append(timeout_s)
+        return super().capture(argv, timeout_s)
 
 
-@dataclass
-class Desk:
-    """Where a user submits, and hears what jobmon says."""
-
-    runner: FakeRunner = field(default_factory=FakeRunner)
-    watched: set[int] = field(default_factory=set)
-    told: list[str] = field(default_factory=list)
-    jobs: list[Submitted] = field(default_factory=list)
-    now_s: float = NOW_S
-
-    def sleep(self, length_s: float) -> None:
-        self.now_s += length_s
-
-    def submit(self, on_job: Callable[[Submitted], None] | None = None) -> Submission:
-        search = Search(
-            lambda ref: ref.job_id in self.watched, self.told.append, self.sleep, lambda: self.now_s
-        )
-        slurm = SlurmScheduler(self.runner, clock=lambda: self.now_s)
-        submitter = SlurmSubmitter(self.runner, lambda _cluster: slurm.sessions(), search)
-        return submitter.submit(["run.sh"], on_job or self.jobs.append)
-
-
-MINE = os.getsid(0)
-
-
-class TestSubmitting:
-    @pytest.mark.parametrize(
-        "name", ["sbatch", "sbatch-parsable", "sbatch-cluster", "sbatch-cluster-parsable"]
-    )
-    def test_the_job_is_told_once_and_returned(self, name: str) -> None:
-        session = Desk(FakeRunner().on("sbatch", answers=[recorded(name)]))
-        submission = session.submit()
-        assert [submission.job] == session.jobs
-        assert (submission.exit_code, submission.note, session.told) == (0, "", [])
-        assert session.runner.asked == [("sbatch", "run.sh")], "the user's own words, and no question after"
-
-    def test_banners_around_it_are_no_matter(self) -> None:
-        text = "Welcome!\n1 job(s) checked\n\nSubmitted batch job 5\nGood luck\n"
-        session = Desk(FakeRunner().on("sbatch", answers=[said(text)]))
-        assert session.submit().job == Submitted(JobRef(5))
-
-    def test_the_exit_code_of_a_waiting_sbatch_is_the_jobs(self) -> None:
-        session = Desk(FakeRunner().on("sbatch", answers=[said("5\n", exit_code=3)]))
-        assert session.submit() == Submission(3, Submitted(JobRef(5)))
-
-    @pytest.mark.parametrize(
-        "name",
-        [
-            "sbatch-test-only",
-            "sbatch-version",
-            "sbatch-bad-option",
-            "sbatch-bad-partition",
-            "sbatch-no-slurmctld",
-        ],
-    )
-    def test_where_sbatch_surely_submitted_nothing_nothing_is_looked_for(self, name: str) -> None:
-        session = Desk(FakeRunner().on("sbatch", answers=[recorded(name)]))
-        assert session.submit() == Submission(recorded(name).exit_code, None)
-        assert (len(session.runner.asked), session.jobs, session.told) == (1, [], [])
-
-    def test_without_sbatch_the_user_is_told_of_the_local_backend(self) -> None:
-        with pytest.raises(SchedulerMissing, match=r"sbatch: not found on PATH.*--backend local"):
-            Desk().submit()
-
-
-class TestLookingForTheJob:
-    def test_a_quiet_submission_is_found_by_its_session(self) -> None:
-        runner = FakeRunner().on("sbatch", answers=[recorded("sbatch-quiet")])
-        session = Desk(runner.on("squeue", answers=[listing((5, MINE), (6, MINE + 1))]))
-        submission = session.submit()
-        assert submission.job == Submitted(JobRef(5))
-        assert session.jobs == [submission.job]
-        assert "the job is 5" in submission.note
-        assert "looking for the job" in session.told[0]
-
-    def test_a_job_that_is_watched_already_is_another(self) -> None:
-        runner = FakeRunner().on("sbatch", answers=[recorded("sbatch-quiet")])
-        session = Desk(runner.on("squeue", answers=[listing((5, MINE), (6, MINE))]), watched={6})
-        assert session.submit().job == Submitted(JobRef(5))
-
-    def test_a_quiet_submission_that_is_not_found_is_told(self) -> None:
-        runner = FakeRunner().on("sbatch", answers=[recorded("sbatch-quiet")])
-        submission = Desk(runner.on("squeue", answers=[listing()])).submit()
-        assert (submission.exit_code, submission.job) == (0, None)
-        assert "nothing is watched" in submission.note
-
-    def test_a_job_that_slurm_took_although_sbatch_gave_up_is_found(self) -> None:
-        runner = FakeRunner().on("sbatch", answers=[HUNG])
-        session = Desk(runner.on("squeue", answers=[recorded("queue-no-slurmctld"), listing((5, MINE))]))
-        submission = session.submit()
-        assert (submission.exit_code, submission.job) == (1, Submitted(JobRef(5)))
-        assert "do not submit it again" in submission.note
-        assert session.jobs == [submission.job]
-
-    def test_a_job_that_slurm_did_not_take_is_told_to_be_none(self) -> None:
-        runner = FakeRunner().on("sbatch", answers=[HUNG])
-        submission = Desk(runner.on("squeue", answers=[listing()])).submit()
-        assert (submission.exit_code, submission.job) == (1, None)
-        assert "was not submitted" in submission.note
-
-    def test_in_lasting_doubt_the_user_is_told_to_look(self) -> None:
-        runner = FakeRunner().on("sbatch", answers=[HUNG])
-        session = Desk(runner.on("squeue", answers=[recorded("queue-no-slurmctld")]))
-        submission = session.submit()
-        assert submission.job is None
-        assert "look with squeue before you submit it again" in submission.note
-        assert session.now_s - NOW_S <= 60
+@pytest.mark.parametrize(("within_s", "given_s"), [(7.0, 7.0), (NO_HURRY_S, TIMEOUT_S), (900.0, TIMEOUT_S)])
+def test_sacct_gets_the_callers_time_limit_up_to_that_of_any_command(within_s: float, given_s: float) -> None:
+    runner = Stopwatch()
+    runner.on("sacct", answers=[recorded("accounting")])
+    SlurmScheduler(runner).ask_accounting([1], within_s)
+    assert runner.given_s == [given_s]

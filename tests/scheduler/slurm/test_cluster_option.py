@@ -16,7 +16,7 @@ from jobmon_core.scheduler.slurm.cluster_option import named_cluster
         (["-M"], ""),
     ],
 )
-def test_the_cluster_that_sbatch_was_told_is_known(arguments: list[str], named: str) -> None:
+def test_the_cluster_is_read_from_the_arguments(arguments: list[str], named: str) -> None:
     assert named_cluster(arguments, {}) == named
 
 

@@ -25,7 +25,7 @@ def test_another_cluster_is_named_instead() -> None:
 
 
 @pytest.mark.parametrize("argv", [QUESTIONS["queue"], QUESTIONS["sessions"]])
-def test_the_queue_is_filtered_by_user_and_shows_what_ended(argv: list[str]) -> None:
+def test_the_queue_is_filtered_by_user_and_includes_ended_jobs(argv: list[str]) -> None:
     line = " ".join(argv)
     assert "-u me" in line
     assert "-t all" in line

@@ -24,18 +24,18 @@ def only(name: str) -> AccountingRow:
     return row
 
 
-def ledger(*lines: dict[str, str]) -> str:
+def sacct_output(*lines: dict[str, str]) -> str:
     """An answer of sacct's with these columns filled."""
     body = [SEP.join(line.get(name, "") for name in ACCOUNTING_FIELDS) for line in lines]
     return "\n".join([HEADER, *body]) + "\n"
 
 
 class TestRecordedAnswers:
-    def test_an_exit_code_of_128_and_more_is_told_128_too_small(self) -> None:
+    def test_sacct_prints_an_exit_code_from_128_on_less_128(self) -> None:
         row = only("exit_137")
         assert (row.state, row.exit_code, row.signal) == (JobState.FAILED, 9, None)
 
-    def test_a_death_by_signal_is_told(self) -> None:
+    def test_a_signal_is_parsed(self) -> None:
         assert (only("killed").exit_code, only("killed").signal) == (0, 9)
 
     def test_a_name_with_newlines_is_put_together_again(self) -> None:
@@ -43,14 +43,14 @@ class TestRecordedAnswers:
         assert only("running").name == AWKWARD_NAME.replace('"', "`")
         assert only("running").workdir == str(WORK)
 
-    def test_both_runs_of_a_requeued_job_are_told_oldest_first(self) -> None:
+    def test_both_runs_of_a_requeued_job_are_listed_oldest_first(self) -> None:
         first, second = rows("requeued")
         assert (first.state, second.state) == (JobState.REQUEUED, JobState.PENDING)
         assert first.submit_s is not None
         assert second.submit_s is not None
         assert first.submit_s < second.submit_s
 
-    def test_who_cancelled_is_told(self) -> None:
+    def test_the_cancelling_user_is_parsed(self) -> None:
         row = only("cancelled_array")
         assert (row.state, row.raw_state, row.cancelled_by) == (JobState.CANCELLED, "CANCELLED by 0", 0)
         assert row.pending_indices is not None
@@ -70,11 +70,11 @@ class TestRecordedAnswers:
         assert 0 < row.usage.max_rss_bytes < 1 << 30
         assert row.usage.cpu_s is not None
 
-    def test_what_never_ran_took_no_time_and_no_memory(self) -> None:
+    def test_a_job_that_never_ran_has_no_usage(self) -> None:
         row = only("cancelled_array")
         assert (row.elapsed_s, row.usage.max_rss_bytes, row.nodes) == (0, None, "")
 
-    def test_what_waits_has_no_start(self) -> None:
+    def test_a_pending_job_has_no_start(self) -> None:
         assert (only("held").start_s, only("held").end_s, only("held").nodes) == (None, None, "")
 
     def test_the_stub_of_an_array_is_not_taken_for_its_end(self) -> None:
@@ -108,29 +108,29 @@ STEP = {
 
 class TestUsage:
     def test_memory_is_the_most_that_one_step_held(self) -> None:
-        (row,) = read_accounting(ledger(MAIN, BATCH, STEP), 7)
+        (row,) = read_accounting(sacct_output(MAIN, BATCH, STEP), 7)
         assert row.usage.max_rss_bytes == 9 << 20
 
     def test_cpu_time_adds_up_over_steps_each_by_its_larger_figure(self) -> None:
-        (row,) = read_accounting(ledger(MAIN, BATCH, STEP), 7)
+        (row,) = read_accounting(sacct_output(MAIN, BATCH, STEP), 7)
         assert row.usage.cpu_s == 27
 
     def test_cpu_time_is_no_less_than_the_jobs_own(self) -> None:
-        (row,) = read_accounting(ledger(MAIN, BATCH), 7)
+        (row,) = read_accounting(sacct_output(MAIN, BATCH), 7)
         assert row.usage.cpu_s == 10
 
     def test_each_run_has_its_own_steps(self) -> None:
         again = {**MAIN, "Submit": "9"}
-        first, second = read_accounting(ledger(MAIN, STEP, again, BATCH), 7)
+        first, second = read_accounting(sacct_output(MAIN, STEP, again, BATCH), 7)
         assert (first.usage.max_rss_bytes, second.usage.max_rss_bytes) == (9 << 20, 2 << 20)
 
-    def test_a_step_without_its_job_is_nobodys(self) -> None:
-        assert read_accounting(ledger(STEP), 7) == ()
+    def test_a_step_without_its_job_is_skipped(self) -> None:
+        assert read_accounting(sacct_output(STEP), 7) == ()
 
 
 class TestWhatIsRead:
-    def test_an_unknown_word_is_kept_with_an_unknown_state(self) -> None:
-        (row,) = read_accounting(ledger({**MAIN, "State": "LEVITATED"}), 7)
+    def test_an_unknown_state_keeps_its_raw_text(self) -> None:
+        (row,) = read_accounting(sacct_output({**MAIN, "State": "LEVITATED"}), 7)
         assert (row.state, row.raw_state) == (JobState.UNKNOWN, "LEVITATED")
 
     def test_columns_are_found_by_name(self) -> None:
@@ -142,9 +142,9 @@ class TestWhatIsRead:
         assert read_accounting(LEDGER, job_id("running") // 10) == ()
 
     def test_a_short_row_costs_one_row(self) -> None:
-        assert [row.ref for row in read_accounting(ledger(MAIN) + f"7{SEP}7\n", 7)] == [JobRef(7)]
+        assert [row.ref for row in read_accounting(sacct_output(MAIN) + f"7{SEP}7\n", 7)] == [JobRef(7)]
 
-    def test_nothing_found_is_an_answer_and_nothing_said_is_none(self) -> None:
+    def test_an_output_without_rows_is_an_answer_and_an_empty_one_is_not(self) -> None:
         assert is_answer(recorded("accounting-unknown").stdout)
         assert read_accounting(recorded("accounting-unknown").stdout, 7) == ()
         assert is_answer(LEDGER)

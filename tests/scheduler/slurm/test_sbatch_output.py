@@ -38,15 +38,15 @@ def test_without_a_job_none_is_read(name: str) -> None:
     "line",
     ["Welcome to login 1", "Submitted batch job", "Submitted batch job 5 today", "5;", "job 5", "v22.05", ""],
 )
-def test_a_banner_is_no_job(line: str) -> None:
+def test_a_banner_is_not_a_job(line: str) -> None:
     assert announced_job(line) is None
 
 
-def test_white_space_around_is_no_matter() -> None:
+def test_surrounding_white_space_is_ignored() -> None:
     assert announced_job("Submitted batch job 5\r") == Submitted(JobRef(5))
 
 
-def test_only_a_quiet_submission_told_nothing() -> None:
+def test_only_a_quiet_submission_printed_no_job_id() -> None:
     told = {name: recorded(name) for name in NO_JOB}
     silent = [name for name, ran in told.items() if printed_no_job_id(ran.exit_code, ran.stdout, ran.stderr)]
     assert silent == ["sbatch-quiet"]

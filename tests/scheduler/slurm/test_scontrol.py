@@ -47,7 +47,7 @@ class TestRecordedAnswers:
             0,
         )
 
-    def test_a_comment_that_looks_like_fields_changes_none(self) -> None:
+    def test_a_comment_that_looks_like_fields_changes_no_field(self) -> None:
         record = only("steps")
         assert (record.name, record.user, record.state) == ("wrap", "root", JobState.COMPLETED)
         assert record.stdout == f"{WORK}/slurm-{job_id('steps')}.out"
@@ -55,7 +55,7 @@ class TestRecordedAnswers:
     def test_the_exit_code_is_the_true_one(self) -> None:
         assert (only("exit_137").exit_code, only("exit_137").signal) == (137, None)
 
-    def test_a_death_by_signal_is_told(self) -> None:
+    def test_a_signal_is_parsed(self) -> None:
         assert (only("killed").exit_code, only("killed").signal) == (0, 9)
 
     def test_where_the_logs_and_the_work_folder_are(self) -> None:
@@ -71,7 +71,7 @@ class TestRecordedAnswers:
         assert (only("requeued").start_s, only("requeued").end_s) == (None, None)
         assert only("running").end_s is None
 
-    def test_an_end_is_told(self) -> None:
+    def test_an_end_is_parsed(self) -> None:
         record = only("exit_137")
         assert None not in (record.submit_s, record.start_s, record.end_s)
 
@@ -95,14 +95,14 @@ class TestRecordedAnswers:
             (JobRef(het, component=1), het + 1, "wrap"),
         ]
 
-    def test_null_is_no_text(self) -> None:
+    def test_null_is_an_empty_text(self) -> None:
         assert (only("held").nodes, only("held").batch_host, only("held").command) == ("", "", "")
 
     def test_a_time_limit_is_in_seconds(self) -> None:
         assert (only("held").limit_s, only("running").limit_s) == (120, None)
 
 
-def test_a_comment_that_names_a_work_folder_changes_none() -> None:
+def test_a_comment_with_a_workdir_does_not_change_the_workdir() -> None:
     text = recorded("record-steps").stdout
     (imitated,) = read_records(text.replace(" Comment=a ", " Comment=a SubmitLine=x WorkDir=/evil "))
     assert imitated.workdir == str(WORK)
@@ -110,12 +110,12 @@ def test_a_comment_that_names_a_work_folder_changes_none() -> None:
 
 # what later versions print differently, laid over a true record
 class TestLaterVersions:
-    def test_memory_is_read_where_what_was_asked_and_what_was_got_are_two_lists(self) -> None:
+    def test_memory_is_parsed_if_requested_and_allocated_tres_are_two_fields(self) -> None:
         text = recorded("record-running").stdout
         later = re.sub(" TRES=[^ ]*", " ReqTRES=cpu=1,mem=1M AllocTRES=(null)", text)
         assert read_records(later)[0].requested_bytes == 1 << 20
 
-    def test_a_submit_line_that_looks_like_fields_changes_none(self) -> None:
+    def test_a_submit_line_that_looks_like_fields_changes_no_field(self) -> None:
         text = recorded("record-held").stdout
         later = text.replace(" WorkDir=", " SubmitLine=sbatch --comment 'WorkDir=/x StdOut=/y' run WorkDir=")
         assert read_records(later) == records("held")

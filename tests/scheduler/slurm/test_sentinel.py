@@ -9,8 +9,8 @@ import pytest
 
 from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.scheduler.base import Submitted
-from jobmon_core.scheduler.slurm.sentinel import Sentinel, station, submit
+from jobmon_core.scheduler.base import Sentinel, Submitted
+from jobmon_core.scheduler.slurm.sentinel import sentinel_argv, submit_sentinel
 from jobmon_core.system.runner import TimedOut
 from tests.support.fake_runner import FakeRunner, said
 
@@ -26,28 +26,28 @@ def asked(runner: FakeRunner) -> list[str]:
 
 def test_a_sentinel_is_named_by_its_id() -> None:
     runner = FakeRunner().on(*SBATCH, answers=[said("welcome to the cluster\n13\n")])
-    assert station(runner, SENTINEL) == Submitted(JobRef(13))
+    assert submit_sentinel(runner, SENTINEL) == Submitted(JobRef(13))
 
 
 def test_a_sentinel_is_put_where_its_job_is() -> None:
     runner = FakeRunner().on(*SBATCH, answers=[said("13\n")])
     runner.on("squeue", answers=[said("a100,h100|lab|long\na100,h100|lab|long\n")])
-    station(runner, SENTINEL)
+    submit_sentinel(runner, SENTINEL)
     assert {"--partition=a100,h100", "--account=lab", "--qos=long"} <= set(asked(runner))
 
 
 @pytest.mark.parametrize(
     "told", [said("|(null)|N/A\n"), said("nonsense\n"), said(exit_code=1), TimedOut((), 1)]
 )
-def test_what_slurm_does_not_tell_of_a_job_is_left_to_its_defaults(told: TimedOut) -> None:
+def test_options_that_slurm_does_not_report_are_left_to_their_defaults(told: TimedOut) -> None:
     runner = FakeRunner().on(*SBATCH, answers=[said("13\n")]).on("squeue", answers=[told])
-    station(runner, SENTINEL)
-    assert asked(runner) == submit(SENTINEL, ())
+    submit_sentinel(runner, SENTINEL)
+    assert asked(runner) == sentinel_argv(SENTINEL, ())
 
 
 def test_a_sentinel_follows_its_job_to_another_cluster() -> None:
     runner = FakeRunner().on(*SBATCH, answers=[said("13;far\n")])
-    station(runner, replace(SENTINEL, after=Submitted(JobRef(12), "far")))
+    submit_sentinel(runner, replace(SENTINEL, after=Submitted(JobRef(12), "far")))
     for argv in runner.asked:
         assert argv[argv.index("-M") + 1] == "far"
 
@@ -60,9 +60,9 @@ def test_a_sentinel_follows_its_job_to_another_cluster() -> None:
         (TimedOut(("setsid",), 30), "no answer within 30 s"),
     ],
 )
-def test_a_refusal_is_told_in_sbatchs_own_words(answer: TimedOut, words: str) -> None:
+def test_a_rejection_contains_sbatchs_error(answer: TimedOut, words: str) -> None:
     with pytest.raises(SchedulerRejected) as refused:
-        station(FakeRunner().on(*SBATCH, answers=[answer]), SENTINEL)
+        submit_sentinel(FakeRunner().on(*SBATCH, answers=[answer]), SENTINEL)
     assert str(refused.value) == words
 
 
@@ -71,13 +71,13 @@ def test_its_script_runs_the_command_whatever_letters_the_paths_hold(tmp_path: P
     folder.mkdir()
     log = folder / "the log"
     command = ("printf", "<%s>", "a b", "$HOME", "'")
-    *_, wrap = submit(replace(SENTINEL, command=command, log=str(log)), ())
+    *_, wrap = sentinel_argv(replace(SENTINEL, command=command, log=str(log)), ())
     subprocess.run(["/bin/sh", "-c", wrap.removeprefix("--wrap=")], check=True)
     assert log.read_text() == "<a b><$HOME><'>"
     assert log.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_sentinel_begins_after_its_job_however_that_ended() -> None:
-    argv = submit(SENTINEL, ())
+    argv = sentinel_argv(SENTINEL, ())
     assert "--dependency=afterany:12" in argv
     assert shlex.join(SENTINEL.command) in argv[-1]

@@ -10,10 +10,10 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.scheduler.slurm.session_search import (
     Candidate,
-    Found,
     Origin,
+    SearchResult,
     Sessions,
-    newest,
+    newest_job,
     read_sessions,
     search,
 )
@@ -25,7 +25,7 @@ DOWN = Unreachable("squeue: Socket timed out on send/recv operation")
 
 
 def chosen(*candidates: Candidate, known: tuple[int, ...] = ()) -> JobRef | None:
-    return newest(candidates, HERE, lambda ref: ref.job_id in known)
+    return newest_job(candidates, HERE, lambda ref: ref.job_id in known)
 
 
 class TestReading:
@@ -59,7 +59,7 @@ class TestChoosing:
     def test_a_clock_a_little_behind_is_forgiven(self) -> None:
         assert chosen(replace(OURS, submit_s=999)) == JobRef(7)
 
-    def test_what_somebody_watches_is_not_ours(self) -> None:
+    def test_a_watched_job_is_not_ours(self) -> None:
         assert chosen(OURS, replace(OURS, ref=JobRef(8)), known=(8,)) == JobRef(7)
 
     def test_our_host_is_preferred(self) -> None:
@@ -76,11 +76,11 @@ class World:
     answers: list[Sessions]
     costs_s: float = 0.0
     now_s: float = 0.0
-    looks: int = 0
+    queries: int = 0
     sleeps: list[float] = field(default_factory=list)
 
-    def look(self) -> Sessions:
-        self.looks += 1
+    def list_candidates(self) -> Sessions:
+        self.queries += 1
         self.now_s += self.costs_s
         return self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
 
@@ -88,16 +88,16 @@ class World:
         self.sleeps.append(length_s)
         self.now_s += length_s
 
-    def found(self) -> Found:
+    def found(self) -> SearchResult:
         choose: Callable[[tuple[Candidate, ...]], JobRef | None] = lambda jobs: jobs[0].ref if jobs else None  # noqa: E731
-        return search(self.look, choose, self.sleep, lambda: self.now_s)
+        return search(self.list_candidates, choose, self.sleep, lambda: self.now_s)
 
 
 class TestSearching:
     def test_a_job_that_is_there_is_found_at_once(self) -> None:
         world = World([(OURS,)])
         assert world.found() == JobRef(7)
-        assert (world.looks, world.now_s) == (1, 0)
+        assert (world.queries, world.now_s) == (1, 0)
 
     def test_a_job_that_appears_when_slurm_answers_again_is_found(self) -> None:
         world = World([DOWN, DOWN, (), (OURS,)], costs_s=10)
@@ -108,7 +108,7 @@ class TestSearching:
         assert world.found() == NotListed()
         assert world.now_s < 10
 
-    def test_silence_is_no_answer(self) -> None:
+    def test_an_unreachable_slurm_is_reported_as_such(self) -> None:
         world = World([DOWN])
         assert world.found() == DOWN
         assert world.now_s <= 60

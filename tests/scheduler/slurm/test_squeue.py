@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import QueueRow
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.slurm.squeue import fault_in, read_queue
+from jobmon_core.scheduler.slurm.squeue import defect_of, read_queue
 from tests.support.recordings import job_id, recorded
 
 QUEUE = recorded("queue").stdout
@@ -38,7 +38,7 @@ class TestRecordedRows:
         row = only("held")
         assert (row.state, row.reason, row.limit_s) == (JobState.PENDING, "JobHeldUser", 120)
 
-    def test_a_forecast_is_no_start(self) -> None:
+    def test_an_estimated_start_is_dropped(self) -> None:
         assert only("waiting_array").start_s is None
 
     def test_an_array_shows_its_running_tasks_and_in_one_row_all_that_wait(self) -> None:
@@ -55,7 +55,7 @@ class TestRecordedRows:
         assert waiting is not None
         assert [*waiting] == [*range(1, 300, 3), 500]
 
-    def test_what_waited_when_an_array_was_cancelled_is_one_row(self) -> None:
+    def test_the_pending_tasks_of_a_cancelled_array_are_one_row(self) -> None:
         rest, task = sorted(rows("leftover"), key=lambda row: row.ref.task or 0)
         assert (rest.state, task.state) == (JobState.CANCELLED, JobState.CANCELLED)
         assert rest.pending_indices is not None
@@ -94,7 +94,7 @@ class TestOneBadLine:
         line = "7|7|7|N/A|PENDING|N/A|N/A|5|UNLIMITED||held by admin | see ticket|7\n"
         assert read_queue(line, [7])[0].reason == "held by admin | see ticket|7"
 
-    def test_an_unknown_word_is_kept_with_an_unknown_state(self) -> None:
+    def test_an_unknown_state_keeps_its_raw_text(self) -> None:
         row = read_queue(QUEUE.replace("|RUNNING|", "|LEVITATING|"), [job_id("running")])[0]
         assert (row.state, row.raw_state) == (JobState.UNKNOWN, "LEVITATING")
 
@@ -119,23 +119,23 @@ class TestOneBadLine:
 
 
 class TestFaults:
-    def test_a_whole_answer_has_none(self) -> None:
-        assert fault_in(QUEUE) == ""
+    def test_complete_output_has_no_defect(self) -> None:
+        assert defect_of(QUEUE) == ""
 
     def test_no_jobs_at_all_is_an_answer(self) -> None:
-        assert fault_in("") == ""
+        assert defect_of("") == ""
 
     @given(st.integers(min_value=1, max_value=len(QUEUE) - 1))
     def test_an_answer_cut_anywhere_but_between_rows_has_one(self, length: int) -> None:
         cut = QUEUE[:length]
-        assert bool(fault_in(cut)) == (not cut.endswith("\n"))
+        assert bool(defect_of(cut)) == (not cut.endswith("\n"))
 
     @pytest.mark.parametrize("text", ["<html>proxy error</html>\n", "slurm is down today\n", " \n\0\n"])
     def test_garbage_has_one(self, text: str) -> None:
-        assert fault_in(text)
+        assert defect_of(text)
 
     def test_some_rows_among_garbage_are_an_answer(self) -> None:
-        assert fault_in("Welcome to the cluster!\n" + QUEUE) == ""
+        assert defect_of("Welcome to the cluster!\n" + QUEUE) == ""
 
 
 LINES = st.lists(st.sampled_from([*QUEUE.splitlines(), "7|", "|||", "7_[|7"]) | st.text(max_size=60))
@@ -143,7 +143,7 @@ LINES = st.lists(st.sampled_from([*QUEUE.splitlines(), "7|", "|||", "7_[|7"]) | 
 
 @given(LINES.map("\n".join), st.integers(min_value=0))
 def test_no_text_makes_the_reader_raise(text: str, number: int) -> None:
-    fault_in(text)
+    defect_of(text)
     for row in read_queue(text, [number]):
         assert row.ref.job_id == number
 

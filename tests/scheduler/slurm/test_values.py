@@ -25,7 +25,7 @@ def test_durations_are_read_as_slurm_writes_them(text: str, seconds: float) -> N
 
 
 @pytest.mark.parametrize("text", ["UNLIMITED", "365-00:00:00", "NOT_SET", "Partition_Limit", "INVALID", ""])
-def test_no_limit_is_no_number(text: str) -> None:
+def test_no_limit_is_none(text: str) -> None:
     assert values.limit_s(text) is None
 
 
@@ -44,7 +44,7 @@ def test_sizes_count_in_powers_of_1024(text: str, size: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["Unknown", "None", "N/A", "NONE", "(null)", "", "0", "-5", "²", "1" * 19])
-def test_what_is_no_moment_is_none(text: str) -> None:
+def test_an_invalid_time_is_none(text: str) -> None:
     assert values.unix_time(text) is None
 
 
@@ -54,12 +54,12 @@ def test_an_exit_pair_is_a_code_and_perhaps_a_signal() -> None:
     assert values.exit_pair("") == (None, None)
 
 
-def test_resources_are_told_apart_by_name() -> None:
+def test_trackable_resources_are_keyed_by_name() -> None:
     assert values.tres("cpu=4,gres/gpu=2,mem=800M,junk") == {"cpu": "4", "gres/gpu": "2", "mem": "800M"}
 
 
 @given(st.text() | st.from_regex(r"[\d:.\-KMGTPE,=]{0,40}"))
-def test_no_text_makes_a_reader_raise(text: str) -> None:
+def test_no_text_makes_a_parser_raise(text: str) -> None:
     for read in (
         values.number,
         values.unix_time,

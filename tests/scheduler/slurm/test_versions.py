@@ -63,12 +63,12 @@ class TestStates:
             ("REVOKED", Phase.ENDED_UNLESS_REQUEUED),
         ],
     )
-    def test_each_version_has_words_of_its_own(self, word: str, phase: Phase) -> None:
+    def test_each_version_has_its_own_texts(self, word: str, phase: Phase) -> None:
         (row,) = read_queue(queue_row("7", 7, word), [7])
         assert (row.raw_state, row.state.phase) == (word, phase)
 
     @pytest.mark.parametrize("word", ["HIBERNATING", "FAILED_OVER", "RUNNING*", "COMPLETED-ISH", "完了"])
-    def test_a_word_of_the_future_survives_everywhere_and_is_no_end(self, word: str) -> None:
+    def test_a_state_of_a_future_version_is_unknown_everywhere_and_not_an_end(self, word: str) -> None:
         (row,) = read_queue(queue_row("7", 7, word), [7])
         (record,) = read_records(
             recorded("record-held").stdout.replace("JobState=PENDING", f"JobState={word}")
@@ -82,7 +82,7 @@ class TestStates:
     def test_the_reason_of_a_death_differs_by_version_and_is_kept(self, reason: str) -> None:
         assert read_queue(queue_row("7", 7, "FAILED", reason), [7])[0].reason == reason  # section 2.2
 
-    def test_a_cancellation_names_its_user_or_nobody(self) -> None:
+    def test_a_cancellation_names_its_user_if_known(self) -> None:
         """Section 2.2: plain ``CANCELLED`` for a dependency that is never satisfied."""
         words = ("CANCELLED by 1000", "CANCELLED")
         rows = [
@@ -117,7 +117,7 @@ class TestExitCodes:
         (record,) = read_records(text)
         assert (record.state.is_alive, record.exit_code) == (True, 137)
 
-    def test_the_code_of_a_step_is_told_beside_that_of_the_job(self) -> None:
+    def test_the_exit_code_of_a_step_is_separate_from_that_of_the_job(self) -> None:
         told = ledger_row(JobID="7", JobIDRaw="7", State="COMPLETED", ExitCode="0:0", DerivedExitCode="5:0")
         assert read_accounting(f"{HEADER}\n{told}", 7)[0].derived_exit_code == 5
 
@@ -126,7 +126,7 @@ class TestRuns:
     """Section 2.2: what ``sacct -D`` has of a job that ran more than once."""
 
     @pytest.mark.parametrize("first", ["REQUEUED", "PREEMPTED", "NODE_FAIL"])
-    def test_the_run_before_a_requeue_comes_first_and_is_no_end_by_itself(self, first: str) -> None:
+    def test_the_run_before_a_requeue_comes_first_and_is_not_an_end(self, first: str) -> None:
         text = (
             f"{HEADER}\n"
             + ledger_row(JobID="7", JobIDRaw="7", State="PENDING", Submit="1700000121")
@@ -136,7 +136,7 @@ class TestRuns:
         assert (old.raw_state, new.raw_state) == (first, "PENDING")
         assert old.state.is_alive or old.state.may_return
 
-    def test_restarts_are_told_by_the_record(self) -> None:
+    def test_the_record_contains_the_restarts(self) -> None:
         text = recorded("record-requeued").stdout
         assert [read_records(text.replace("Restarts=1", f"Restarts={n}"))[0].restarts for n in (0, 12)] == [
             0,
@@ -159,13 +159,13 @@ class TestArrays:
         (row,) = read_accounting(f"{HEADER}\n{ledger_row(JobID='7_3', JobIDRaw='7', State='COMPLETED')}", 7)
         assert (row.ref, row.raw_job_id, row.pending_indices) == (JobRef(7, 3), 7, None)
 
-    def test_an_expression_that_was_cut_at_64_bytes_is_no_row_of_lies(self) -> None:
+    def test_an_array_expression_truncated_at_64_bytes_gives_no_wrong_rows(self) -> None:
         """jobmon asks for whole ones (SLURM_BITSTR_LEN=0); a site's wrapper may cut all the same."""
         for row in read_queue(queue_row("7_[1,3,5,...]", 7, "PENDING"), [7]):
             assert row.pending_indices is not None
             assert {*row.pending_indices} <= {1, 3, 5}
 
-    def test_components_of_a_het_job_are_told_apart_in_both_commands(self) -> None:
+    def test_components_of_a_het_job_are_distinguished_by_both_commands(self) -> None:
         assert [
             row.ref
             for row in read_queue(queue_row("7+0", 7, "RUNNING") + queue_row("7+1", 8, "RUNNING"), [7])
@@ -216,7 +216,7 @@ class TestFields:
         "QOSREQ",
     )
 
-    def test_no_field_younger_than_20_11_or_renamed_since_is_asked_for(self) -> None:
+    def test_only_fields_that_exist_since_20_11_are_queried(self) -> None:
         assert not {*self.BIRTHS, "SegmentSize", "ReqReservation"} & {*commands.ACCOUNTING_FIELDS}
 
     @pytest.mark.parametrize("missing", commands.ACCOUNTING_FIELDS[3:])
@@ -253,7 +253,7 @@ class TestFailures:
             "scontrol: error: If munged is up, restart with --num-threads=10",
         ],
     )
-    def test_a_controller_that_is_away_is_no_answer_of_either_command(self, words: str) -> None:
+    def test_with_a_missing_controller_both_commands_are_unreachable(self, words: str) -> None:
         failed = said("", words, 1)
         queue, record = asking("squeue", failed).ask_queue("me"), asking("scontrol", failed).ask_record(7)
         assert isinstance(queue, Unreachable)
@@ -283,7 +283,7 @@ class TestFailures:
             "sacct: error: Problem talking to the database: Connection refused",
         ],
     )
-    def test_a_database_that_is_away_is_no_answer(self, words: str) -> None:
+    def test_a_missing_database_is_unreachable(self, words: str) -> None:
         assert isinstance(asking("sacct", said("", words, 1)).ask_accounting([7]), Unreachable)
 
     def test_accounting_that_is_off_is_another_thing(self) -> None:
@@ -312,7 +312,7 @@ class TestSubmitting:
         assert job is not None
         assert (job.ref, job.cluster) == (JobRef(number), cluster)
 
-    def test_the_number_of_a_test_is_no_job(self) -> None:
+    def test_the_id_printed_by_test_only_is_not_a_job(self) -> None:
         assert (
             announced_job("sbatch: Job 4 to start at 2282-01-01T00:00:00 using 1 processors on nodes vm")
             is None

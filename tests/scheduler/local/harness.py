@@ -24,7 +24,7 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 @dataclass(frozen=True)
-class Bench:
+class LocalHarness:
     """A local scheduler with a folder to work in, which is also the current one."""
 
     root: Path

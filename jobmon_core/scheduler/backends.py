@@ -1,0 +1,41 @@
+"""The table of all backends: a new scheduler is one folder with a `Backend`, and one line here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.errors import SchedulerMissing
+from jobmon_core.scheduler.local.backend import LOCAL
+from jobmon_core.scheduler.slurm.backend import SLURM
+
+if TYPE_CHECKING:
+    from jobmon_core.scheduler.base import Backend
+
+BACKENDS: dict[str, Backend] = {
+    SLURM.name: SLURM,  # the first is the default
+    LOCAL.name: LOCAL,
+}
+
+
+def find_backend(name: str) -> Backend:
+    """Return a backend by its name.
+
+    Raises:
+        SchedulerMissing: this version of jobmon has no such backend.
+    """
+    try:
+        return BACKENDS[name]
+    except KeyError:
+        raise SchedulerMissing(
+            f"this version of jobmon does not support the backend {name!r}; it supports {', '.join(BACKENDS)}"
+        ) from None
+
+
+def display_name(name: str) -> str:
+    """Return a backend's name as it starts a sentence; that of an unsupported one too."""
+    return BACKENDS[name].display_name if name in BACKENDS else f"The {name} scheduler"
+
+
+def cancel_command(name: str, job: str) -> str:
+    """Return the shell command that cancels a job; empty if its backend has none."""
+    return BACKENDS[name].cancel_command.format(job=job) if name in BACKENDS else ""

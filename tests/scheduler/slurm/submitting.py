@@ -1,0 +1,36 @@
+"""A user at a terminal who submits through the Slurm submitter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from jobmon_core.scheduler.base import Submission, Submitted
+from jobmon_core.scheduler.slurm.client import SlurmScheduler
+from jobmon_core.scheduler.slurm.session_search import SearchDeps
+from jobmon_core.scheduler.slurm.submit import SlurmSubmitter
+from tests.support.fake_runner import FakeRunner
+
+NOW_S = 1_000
+
+
+@dataclass
+class User:
+    """A user who submits a job, and the messages that jobmon prints."""
+
+    runner: FakeRunner = field(default_factory=FakeRunner)
+    watched: set[int] = field(default_factory=set)
+    messages: list[str] = field(default_factory=list)
+    jobs: list[Submitted] = field(default_factory=list)
+    now_s: float = NOW_S
+
+    def sleep(self, length_s: float) -> None:
+        self.now_s += length_s
+
+    def submit(self, on_job: Callable[[Submitted], None] | None = None) -> Submission:
+        search = SearchDeps(
+            lambda ref: ref.job_id in self.watched, self.messages.append, self.sleep, lambda: self.now_s
+        )
+        slurm = SlurmScheduler(self.runner, clock=lambda: self.now_s)
+        submitter = SlurmSubmitter(self.runner, lambda _cluster: slurm.sessions(), search)
+        return submitter.submit(["run.sh"], on_job or self.jobs.append)

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import os
+
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.scheduler.base import Submitted
+from jobmon_core.scheduler.slurm import commands
+from jobmon_core.system.runner import Ran
+from tests.scheduler.slurm.submitting import NOW_S, User
+from tests.support.fake_runner import FakeRunner, said
+from tests.support.recordings import recorded
+
+HUNG = said(
+    stderr="sbatch: error: Batch job submission failed: Socket timed out on send/recv operation", exit_code=1
+)
+
+
+def listing(*jobs: tuple[int, int]) -> Ran:
+    """A queue with these jobs and the sessions they were submitted from."""
+    sep = commands.SEP
+    lines = (f"{job}{sep}N/A{sep}{session}{sep}{NOW_S}{sep}here\n" for job, session in jobs)
+    return said("".join(lines))
+
+
+MINE = os.getsid(0)
+
+
+class TestSearchingForTheJob:
+    def test_a_quiet_submission_is_found_by_its_session(self) -> None:
+        runner = FakeRunner().on("sbatch", answers=[recorded("sbatch-quiet")])
+        user = User(runner.on("squeue", answers=[listing((5, MINE), (6, MINE + 1))]))
+        submission = user.submit()
+        assert submission.job == Submitted(JobRef(5))
+        assert user.jobs == [submission.job]
+        assert "the job is 5" in submission.note
+        assert "searching for the job" in user.messages[0]
+
+    def test_a_job_that_is_watched_already_is_another(self) -> None:
+        runner = FakeRunner().on("sbatch", answers=[recorded("sbatch-quiet")])
+        user = User(runner.on("squeue", answers=[listing((5, MINE), (6, MINE))]), watched={6})
+        assert user.submit().job == Submitted(JobRef(5))
+
+    def test_a_quiet_submission_that_is_not_found_is_reported(self) -> None:
+        runner = FakeRunner().on("sbatch", answers=[recorded("sbatch-quiet")])
+        submission = User(runner.on("squeue", answers=[listing()])).submit()
+        assert (submission.exit_code, submission.job) == (0, None)
+        assert "it is not watched" in submission.note
+
+    def test_a_job_that_slurm_accepted_although_sbatch_failed_is_found(self) -> None:
+        runner = FakeRunner().on("sbatch", answers=[HUNG])
+        user = User(runner.on("squeue", answers=[recorded("queue-no-slurmctld"), listing((5, MINE))]))
+        submission = user.submit()
+        assert (submission.exit_code, submission.job) == (1, Submitted(JobRef(5)))
+        assert "do not submit it again" in submission.note
+        assert user.jobs == [submission.job]
+
+    def test_a_job_that_slurm_did_not_accept_is_reported_as_not_submitted(self) -> None:
+        runner = FakeRunner().on("sbatch", answers=[HUNG])
+        submission = User(runner.on("squeue", answers=[listing()])).submit()
+        assert (submission.exit_code, submission.job) == (1, None)
+        assert "was not submitted" in submission.note
+
+    def test_if_slurm_stays_unreachable_the_user_is_advised_to_check(self) -> None:
+        runner = FakeRunner().on("sbatch", answers=[HUNG])
+        user = User(runner.on("squeue", answers=[recorded("queue-no-slurmctld")]))
+        submission = user.submit()
+        assert submission.job is None
+        assert "check with squeue before you submit it again" in submission.note
+        assert user.now_s - NOW_S <= 60

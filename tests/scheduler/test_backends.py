@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from jobmon.cli import main
+from jobmon_core.app.cancel import cancel
+from jobmon_core.context import Context, backend_names
+from jobmon_core.domain.errors import SchedulerMissing
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.tracking.new_job import DEFAULT_BACKEND
+from jobmon_core.lifecycle.start import MonitorStarter
+from jobmon_core.monitor.wiring import MonitorFactory
+from jobmon_core.scheduler.backends import BACKENDS, cancel_command, display_name, find_backend
+from jobmon_core.store.home import Home
+from jobmon_core.store.owner import Owner
+from tests.support.clock import FakeClock
+from tests.support.told import end_of
+from tests.support.toy_backend import ToyScheduler, toy_backend
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def ctx(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Context:
+    """Return the context of a home in which the toy backend is registered."""
+    clock = FakeClock()
+    monkeypatch.setitem(BACKENDS, "toy", toy_backend(clock.now))
+    monkeypatch.setattr(MonitorStarter, "start", lambda _self, job_ids: tuple(job_ids))  # no process
+    monkeypatch.setattr("jobmon.commands.submit.PreforkedMonitor", lambda: None)
+    monkeypatch.setenv("JOBMON_HOME", str(tmp_path))
+    return Context(Home(tmp_path), os.environ, clock=clock)
+
+
+def state_file_of(ctx: Context, job_id: int) -> WatchedJob:
+    (job,) = ctx.store.find(JobRef(job_id))
+    return job
+
+
+def test_a_registered_backend_is_submitted_to_listed_and_followed_to_the_end(
+    ctx: Context, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["submit", "--backend", "toy", "7"]) == 0
+    assert main(["status", "--json"]) == 0
+    (listed,) = json.loads(capsys.readouterr().out)
+    assert (listed["job_id"], listed["backend"]) == ("7", "toy")
+
+    job_id = state_file_of(ctx, 7).id
+    ctx.owner_record(job_id).write(Owner.this_process())
+    monitor = MonitorFactory(ctx).job_monitor(job_id, lambda _event: None)
+    monitor.poll_once()
+    assert monitor.job.tasks[""].state is JobState.RUNNING
+    ToyScheduler(ctx.home.backend_folder("toy"), ctx.clock.now).set_state(7, JobState.COMPLETED)
+    for _ in range(20):
+        ctx.clock.wait(60)
+        monitor.poll_once()
+    assert end_of(monitor.job).state is JobState.COMPLETED
+    (entry,) = monitor.job.outbox
+    assert "7" in entry.message.title
+
+
+def test_a_registered_backend_may_be_the_configured_one(ctx: Context) -> None:
+    ctx.home.config.write_text(json.dumps({"backend": "toy"}), encoding="utf-8")
+    ctx.home.config.chmod(0o600)
+    assert ctx.configuration().backend == "toy"
+    assert main(["submit", "8"]) == 0
+    assert state_file_of(ctx, 8).backend == "toy"
+
+
+def test_an_unknown_backend_is_rejected_with_the_names_of_those_there_are(
+    ctx: Context, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["submit", "--backend", "pbs", "7"]) != 0
+    assert "slurm, local, toy, not 'pbs'" in capsys.readouterr().err
+    with pytest.raises(SchedulerMissing, match="'pbs'; it supports slurm, local, toy"):
+        ctx.scheduler("pbs")
+
+
+def test_the_default_backend_is_the_first(ctx: Context) -> None:
+    assert backend_names()[0] == DEFAULT_BACKEND == ctx.configuration().backend
+
+
+@pytest.mark.parametrize(
+    ("backend", "hint"), [("slurm", " (scancel 12 would end it)"), ("local", ""), ("toy", ""), ("pbs", "")]
+)
+def test_only_a_backend_with_a_cancel_command_offers_it(ctx: Context, backend: str, hint: str) -> None:
+    ctx.store.save(WatchedJob("any-12-x", 12, 100.0, backend=backend))
+    assert cancel(ctx, JobRef(12)).action == f"no longer watched; the job itself is untouched{hint}"
+
+
+def test_each_backend_has_a_name_for_messages() -> None:
+    assert [display_name(name) for name in ("slurm", "local", "pbs")] == [
+        "Slurm",
+        "The local scheduler",
+        "The pbs scheduler",
+    ]
+    assert cancel_command("slurm", "12_3") == "scancel 12_3"
+
+
+def test_only_slurm_runs_sentinels_and_has_several_controllers() -> None:
+    slurm, local = find_backend("slurm"), find_backend("local")
+    assert (slurm.submit_sentinel is None, local.submit_sentinel is None) == (False, True)
+    environments = [{"SLURM_CONF": conf} for conf in ("/a/slurm.conf", "/b/slurm.conf")]
+    assert len({slurm.controller_id(environment) for environment in environments}) == 2
+    assert {local.controller_id(environment) for environment in environments} == {""}
+
+
+def test_no_code_compares_the_name_of_a_backend() -> None:
+    """Only the backend's own folder, the defaults and the registry name one."""
+    names = "|".join((*BACKENDS, "toy"))
+    comparison = re.compile(rf"""[!=]= ?["']({names})["']""")
+    sources = [path for package in ("jobmon", "jobmon_core") for path in (REPOSITORY / package).rglob("*.py")]
+    assert [path.name for path in sources if comparison.search(path.read_text(encoding="utf-8"))] == []
