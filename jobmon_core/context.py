@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 
 _RECENT_S = 3600.0
+_SEARCH_LOCK_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,10 +114,10 @@ class Context:
         return SharedClusterName(self.scheduler(backend), file, self.clock)
 
     def _search_lock(self) -> AbstractContextManager[None]:
-        """Hold off the other submissions of this home."""
-        from jobmon_core.system.lock import lock
+        """Keep other submissions of this home from searching at the same time."""
+        from jobmon_core.system.lock import command_lock
 
-        return lock(self.home.monitors / "search.lock")
+        return command_lock(self.home.monitors / "search.lock", "jobmon submit", _SEARCH_LOCK_TIMEOUT_S)
 
     def _registered_recently(self, ref: JobRef) -> bool:
         """Whether a job is watched, or was just now: an id of former years may be a new job's by now."""

@@ -13,9 +13,10 @@ from pathlib import Path
 from benchmarks.load_parts.controller import OWN, RECORD, CountedSacct, Served, served
 from benchmarks.load_parts.processes import Cpu, cpu, memory
 from benchmarks.load_parts.user import INTERVAL_S, Somebody
-from jobmon_core.app.submit import state_id, user_name
+from jobmon_core.app.submit import state_id
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.tracking.new_job import NewJob
+from jobmon_core.system.process import user_name
 
 _LATER = ("--begin=now+1day", "--wrap=true")  # it waits; of one that is held its user would be told
 

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import learn_logs, with_script_logs
-from jobmon_core.app.submit import user_name
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.slurm.rows import RawAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState
@@ -14,6 +13,7 @@ from jobmon_core.domain.tracking.apply_accounting import apply_accounting
 from jobmon_core.domain.tracking.apply_queue import apply_queue, apply_record
 from jobmon_core.domain.tracking.conclude import conclude
 from jobmon_core.domain.tracking.policy import Policy
+from jobmon_core.system.process import user_name
 
 if TYPE_CHECKING:
     from jobmon_core.domain.slurm.rows import AccountingAnswer, QueueAnswer

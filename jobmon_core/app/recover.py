@@ -12,7 +12,7 @@ from jobmon_core.lifecycle.adopt import MAX_JOBS
 from jobmon_core.lifecycle.health import Health, JobStatus, list_jobs
 from jobmon_core.monitor.outbox import reopen
 from jobmon_core.store.jobs import Unreadable
-from jobmon_core.system.lock import try_lock
+from jobmon_core.system.lock import command_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from jobmon_core.lifecycle.start import MonitorStarter
 
 _STAY_STEP_S = 5.0
+_LOCK_TIMEOUT_S = 2.0  # cron starts it every ten minutes: the next one does what this one leaves
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +45,10 @@ class RecoverJobs:
         """Restart what died, leave alone what lives; yield what was done, job by job.
 
         Raises:
-            AlreadyWatched: another one is doing just that.
+            CommandBusy: another `jobmon recover` is running.
             StorageFailed: the disk refused, or the new monitor did not start.
         """
-        with try_lock(self.ctx.home.monitors / "recover.lock") as mine:
-            if not mine:
-                raise AlreadyWatched("another `jobmon recover` is at work; this one did nothing")
+        with command_lock(self.ctx.home.monitors / "recover.lock", "jobmon recover", _LOCK_TIMEOUT_S):
             for path, what in self.ctx.home.clean_up():
                 yield RecoveryResult(path.name, what)
             yield from self._recover()

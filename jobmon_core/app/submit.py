@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pwd
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -14,6 +12,7 @@ from jobmon_core.app import logout_warning
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.errors import AlreadyWatched, JobmonError
 from jobmon_core.domain.tracking.new_job import NewJob
+from jobmon_core.system.process import user_name
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
@@ -107,11 +106,3 @@ def state_id(prefix: str, ref: JobRef) -> str:
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
     safe = "".join(letter if letter.isalnum() or letter == "." else "." for letter in prefix)
     return f"{safe}-{ref.job_id}-{stamp}{ref.key and '-' + ref.key.strip('+')}"
-
-
-def user_name() -> str:
-    """Return the name of the user whose jobs these are; the number where it has no name."""
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return str(os.getuid())

@@ -6,17 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import BY_USER
-from jobmon_core.app.submit import SubmitJob, state_id, user_name
+from jobmon_core.app.submit import SubmitJob, state_id
 from jobmon_core.domain.errors import AlreadyWatched, SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.slurm.rows import RawAnswer, Unreachable
 from jobmon_core.domain.tracking.model import LogPaths, WatchedJob
 from jobmon_core.lifecycle.health import Health, job_status
-from jobmon_core.system.lock import lock
+from jobmon_core.system.lock import command_lock
+from jobmon_core.system.process import user_name
 
 if TYPE_CHECKING:
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.rows import AccountingRow, Record
     from jobmon_core.scheduler.base import Scheduler
+
+_LOCK_TIMEOUT_S = 120.0  # each of several commands started at once queries Slurm and starts a monitor
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +35,11 @@ class WatchJob:
             AlreadyWatched: somebody watches it.
             UnknownJob: the scheduler does not know it.
             SchedulerUnavailable: the scheduler can't be asked now.
+            CommandBusy: other `jobmon watch` commands do not end.
         """
         name = backend or self.submit_job.ctx.configuration().backend
-        with lock(self.submit_job.ctx.home.monitors / "watch.lock"):  # two at once would both find nobody
+        # without the lock two commands for the same job would both find it unwatched
+        with command_lock(self.submit_job.ctx.home.monitors / "watch.lock", "jobmon watch", _LOCK_TIMEOUT_S):
             self._attach(ref, name, logs)
 
     def _attach(self, ref: JobRef, name: str, logs: LogPaths) -> None:

@@ -9,6 +9,7 @@ JobmonError
 ├── StateUnreadable     a state file is damaged, or from a newer jobmon
 ├── UnknownJob          nothing is known of that job
 ├── AlreadyWatched      another monitor has that job
+├── CommandBusy         the same command is running already
 └── StorageFailed       the disk refused: full, read-only, no permission
 """
 
@@ -67,6 +68,12 @@ class UnknownJob(JobmonError):
 
 class AlreadyWatched(JobmonError):
     """A living monitor has that job already."""
+
+
+class CommandBusy(JobmonError):
+    """The same command is running already and did not end in time."""
+
+    exit_code = 75  # EX_TEMPFAIL of sysexits.h
 
 
 class StorageFailed(JobmonError):

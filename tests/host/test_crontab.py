@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.autostart_backends import asked_through
 from jobmon_core.domain.autostart.command import AutostartUnavailable
-from jobmon_core.host.crontab import Ask, Crontab, cron_runs
-from jobmon_core.system.runner import ProgramRunner
+from jobmon_core.host.crontab import Crontab, cron_runs
+from jobmon_core.system.runner import ProgramRunner, Runner, succeeded
 from tests.support import fake_crontab
 from tests.support.fake_runner import FakeRunner, said
 
@@ -20,7 +19,7 @@ USERS_OWN = "# m h dom mon dow command\nMAILTO=me\n0 1 * * *\tbackup --at '\\%H'
 
 
 @pytest.fixture(params=["fake", "real"])
-def ask(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
+def runner(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
     """A crontab program whose table is this test's own: the machine's, shut in, or one made up."""
     programs = tmp_path / "bin"
     programs.mkdir()
@@ -31,7 +30,7 @@ def ask(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Monk
     (programs / "crontab").write_text(f"#!/bin/bash\n{line}\n", encoding="utf-8")
     (programs / "crontab").chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    return asked_through(ProgramRunner())
+    return ProgramRunner()
 
 
 def _shut_in(spool: Path) -> str:
@@ -45,27 +44,27 @@ def _shut_in(spool: Path) -> str:
     return f'exec unshare --mount bash -c \'mount --bind {spool} {SPOOL} && exec {REAL} "$@"\' crontab "$@"'
 
 
-def test_a_user_without_a_crontab_has_an_empty_one(ask: Ask) -> None:
-    assert Crontab("crontab", ask).read() == ""
+def test_a_user_without_a_crontab_has_an_empty_one(runner: Runner) -> None:
+    assert Crontab("crontab", runner).read() == ""
 
 
-def test_what_is_written_is_read_back_byte_for_byte(ask: Ask) -> None:
-    crontab = Crontab("crontab", ask)
+def test_what_is_written_is_read_back_byte_for_byte(runner: Runner) -> None:
+    crontab = Crontab("crontab", runner)
     text = f"{USERS_OWN}é\n"
     assert crontab.change(lambda _: text)
     assert crontab.read() == text
     assert not crontab.change(lambda same: same)
 
 
-def test_the_last_line_gone_the_crontab_is_gone(ask: Ask) -> None:
-    crontab = Crontab("crontab", ask)
+def test_the_last_line_gone_the_crontab_is_gone(runner: Runner) -> None:
+    crontab = Crontab("crontab", runner)
     crontab.change(lambda _: "0 1 * * * backup\n")
     assert crontab.change(lambda _: "")
-    assert not ask(("crontab", "-l")).well
+    assert not succeeded(runner.capture(("crontab", "-l"), 60.0))
 
 
-def test_the_words_of_a_program_that_refuses_reach_the_user_and_nothing_is_changed(ask: Ask) -> None:
-    crontab = Crontab("crontab", ask)
+def test_the_words_of_a_program_that_refuses_reach_the_user_and_nothing_is_changed(runner: Runner) -> None:
+    crontab = Crontab("crontab", runner)
     crontab.change(lambda _: "0 1 * * * backup\n")
     with pytest.raises(AutostartUnavailable, match=r"crontab: .*newline before EOF"):
         crontab.change(lambda text: f"{text}0 2 * * * cut off")
@@ -83,19 +82,19 @@ def test_the_words_of_a_program_that_refuses_reach_the_user_and_nothing_is_chang
 def test_a_crontab_that_is_not_to_be_had_is_not_an_empty_one(words: str) -> None:
     runner = FakeRunner().on("crontab", "-l", answers=[said(stderr=words, exit_code=1)])
     with pytest.raises(AutostartUnavailable):
-        Crontab("crontab", asked_through(runner)).change(lambda text: f"{text}x\n")
+        Crontab("crontab", runner).change(lambda text: f"{text}x\n")
     assert runner.asked == [("crontab", "-l")]
 
 
 def test_a_crontab_with_bytes_that_writing_back_would_change_is_left_alone() -> None:
     runner = FakeRunner().on("crontab", "-l", answers=[said("0 1 * * * caf\ufffd\n")])
-    with pytest.raises(AutostartUnavailable, match="no UTF-8"):
-        Crontab("crontab", asked_through(runner)).change(lambda text: f"x\n{text}")
+    with pytest.raises(AutostartUnavailable, match="not UTF-8"):
+        Crontab("crontab", runner).change(lambda text: f"x\n{text}")
 
 
 def test_a_machine_without_the_program_says_so() -> None:
     with pytest.raises(AutostartUnavailable, match="scrontab: not found on PATH"):
-        Crontab("scrontab", asked_through(FakeRunner())).read()
+        Crontab("scrontab", FakeRunner()).read()
 
 
 @pytest.mark.parametrize(("names", "runs"), [(["systemd", "crond"], True), (["systemd"], False), ([], True)])

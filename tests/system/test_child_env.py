@@ -5,12 +5,12 @@ from jobmon_core.system import child_env
 
 def test_a_users_defaults_for_slurms_commands_do_not_change_the_answer() -> None:
     mine = {"SQUEUE_USERS": "nobody", "SACCT_FORMAT": "jobid", "SINFO_ALL": "1", "SLURM_CLUSTERS": "other"}
-    assert not mine.keys() & child_env.for_questions(mine).keys()
+    assert not mine.keys() & child_env.for_queries(mine).keys()
 
 
 def test_a_job_that_asks_is_not_told_about_itself() -> None:
     inside = {"SLURM_JOB_ID": "7", "SLURMD_NODENAME": "n1", "SLURM_NTASKS": "4"}
-    assert not inside.keys() & child_env.for_questions(inside).keys()
+    assert not inside.keys() & child_env.for_queries(inside).keys()
 
 
 def test_which_cluster_answers_stays_the_users_choice() -> None:
@@ -20,11 +20,11 @@ def test_which_cluster_answers_stays_the_users_choice() -> None:
         "PATH": "/opt/slurm/bin",
         "HOME": "/home/me",
     }
-    assert chosen.items() <= child_env.for_questions(chosen).items()
+    assert chosen.items() <= child_env.for_queries(chosen).items()
 
 
 def test_answers_come_in_formats_for_machines() -> None:
-    asked = child_env.for_questions(
+    asked = child_env.for_queries(
         {"SLURM_TIME_FORMAT": "relative", "LC_ALL": "de_DE", "SLURM_BITSTR_LEN": "9"}
     )
     assert (asked["SLURM_TIME_FORMAT"], asked["LC_ALL"], asked["SLURM_BITSTR_LEN"]) == ("%s", "C", "0")
@@ -36,8 +36,8 @@ def test_no_program_learns_a_webhook() -> None:
         "JOBMON_ERROR_WEBHOOK": "https://b",
         "JOBMON_WEBHOOK": "c",
     }
-    assert child_env.for_the_user(secret) == {}
-    assert not secret.keys() & child_env.for_questions(secret).keys()
+    assert child_env.for_user(secret) == {}
+    assert not secret.keys() & child_env.for_queries(secret).keys()
 
 
 def test_the_users_programs_get_all_else_unchanged() -> None:
@@ -47,10 +47,10 @@ def test_the_users_programs_get_all_else_unchanged() -> None:
         "JOBMON_HOME": "/j",
         "JOBMON_ERROR_WEBHOOK_FILE": "/secret",
     }
-    assert child_env.for_the_user(mine) == mine
+    assert child_env.for_user(mine) == mine
 
 
 def test_what_python_made_up_does_not_reach_the_job() -> None:
     environ = {"LC_CTYPE": "C.UTF-8", "LANG": "C"}
-    assert child_env.for_the_user(environ, {"LC_CTYPE"}) == {"LANG": "C"}
-    assert child_env.for_the_user(environ) == environ
+    assert child_env.for_user(environ, {"LC_CTYPE"}) == {"LANG": "C"}
+    assert child_env.for_user(environ) == environ

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import pwd
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from jobmon_core.domain.slurm.log_paths import templates_from_record
 from jobmon_core.scheduler.local.options import SbatchOptions, read_command_line, read_options
 from jobmon_core.scheduler.local.records import JobSpec
 from jobmon_core.scheduler.local.script import Script, read_script
+from jobmon_core.system.process import user_name
 from jobmon_core.system.runner import exit_code_within, start_detached
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _spec(
         export=options.export,
         submit_s=int(now_s),
         submit_dir=submit_dir,
-        user=_user(),
+        user=user_name(),
         uid=os.getuid(),
         kill_wait_s=kill_wait_s,
     )
@@ -81,14 +81,6 @@ def _current_folder() -> str:
         return str(Path.cwd())
     except OSError as error:
         raise SchedulerRejected(f"the current folder can't be told: {error.strerror}") from error
-
-
-def _user() -> str:
-    """Return the user's name; the number where it has no name."""
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return str(os.getuid())
 
 
 def launch(folder: JobDir) -> None:

@@ -57,7 +57,7 @@ def run_task(
     with closing(streams):
         _enter(spec.workdir, streams)
         argv = [str(script), *spec.arguments]
-        variables = task_env.environment(child_env.for_the_user(os.environ))
+        variables = task_env.environment(child_env.for_user(os.environ))
         try:
             process = start_detached(argv, variables, streams.descriptors)
         except OSError as error:

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.errors import CommandBusy
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.scheduler.base import Submission, Submitted
@@ -55,7 +56,10 @@ class SubmissionFinder:
                     self.on_job(Submitted(found, cluster))
                 return found
 
-        return search(lambda: self.list_sessions(cluster), choose, self.how.sleep, self.how.clock)
+        try:
+            return search(lambda: self.list_sessions(cluster), choose, self.how.sleep, self.how.clock)
+        except CommandBusy as error:
+            return Unreachable(str(error))
 
 
 def _after_a_failure(found: Found) -> tuple[JobRef | None, str]:
