@@ -29,9 +29,7 @@ def slurm() -> FakeRunner:
 
 def test_the_user_is_told_which_job_the_sentinel_is(tmp_path: Path) -> None:
     line = told(tmp_path, {}, slurm())
-    assert line.startswith(
-        "sentinel 13 waits until job 12 is over, and tells how it ended should the monitor"
-    )
+    assert line.startswith("sentinel 13 will run when job 12 has ended, and report its end if the monitor")
 
 
 def test_a_webhook_of_the_environment_that_the_configuration_holds_too_is_no_hindrance(
@@ -45,7 +43,7 @@ def test_a_sentinel_that_would_tell_another_channel_is_not_posted(tmp_path: Path
     write_config(tmp_path / "config.json", {"discord": {"error_webhook": HOOK}})
     runner = slurm()
     line = told(tmp_path, {"JOBMON_ERROR_WEBHOOK": OTHER}, runner)
-    assert line.startswith("job 12 has no sentinel: it would not know $JOBMON_ERROR_WEBHOOK")
+    assert line.startswith("job 12 has no sentinel: it would lack $JOBMON_ERROR_WEBHOOK")
     assert "a" * 68 not in line
     assert runner.asked == []
 

@@ -81,7 +81,7 @@ def test_what_bars_the_lock_of_recover_is_told(shell: Shell, monitors: Path, kin
     lay(monitors / "recover.lock", kind)
     done = shell.jobmon("recover")
     assert done.returncode == 74
-    assert complaint(done).startswith(f"{monitors / 'recover.lock'} can't be used: it ")
+    assert complaint(done).startswith(f"{monitors / 'recover.lock'} cannot be used: it ")
     assert living(shell) == {}
 
 
@@ -98,6 +98,9 @@ def test_what_bars_a_request_to_stop_is_told(shell: Shell, monitors: Path) -> No
     lay(path, "full folder")
     done = shell.jobmon("cancel", "12", "13")
     assert done.returncode == 74
-    assert f"{path} can't be made: it is a folder, where jobmon keeps a file: move it away" in done.stderr
+    assert (
+        f"{path} cannot be written: it is a folder, but jobmon keeps a file there; move it away"
+        in done.stderr
+    )
     assert (path / "precious").exists()
     assert "13 job13: no longer watched" in done.stdout

@@ -199,7 +199,9 @@ def test_a_link_laid_in_the_place_of_a_folder_is_refused_and_its_target_left_alo
     link.symlink_to(target)
     done = shell.jobmon("recover")
     assert (done.returncode, done.stdout) == (74, "")
-    assert done.stderr.startswith(f"jobmon: {link} is a symbolic link, and jobmon follows none: remove it; ")
+    assert done.stderr.startswith(
+        f"jobmon: {link} is a symbolic link, which jobmon does not follow: remove it; "
+    )
     assert target.stat().st_mode & 0o777 == 0o755
     assert list(target.iterdir()) == []
 

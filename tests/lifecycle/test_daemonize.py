@@ -127,7 +127,7 @@ def test_a_home_that_cannot_be_used_is_told_in_words(login: Login) -> None:
     (login.ctx.home.root / "logs").write_text("", encoding="ascii")
     (said, _) = login.launch()
     assert said.startswith("StorageFailed the monitor did not start: ")
-    assert "logs can't be used" in said
+    assert "logs cannot be used" in said
     (login.ctx.home.root / "logs").unlink()
 
 

@@ -192,7 +192,7 @@ def test_a_webhook_that_only_the_environment_holds_is_handed_to_no_sentinel(user
     user.configure(discord={"success_webhook": user.discord.success_url})
     done = user.jobmon("submit", "--sentinel", "--wrap", "true", JOBMON_ERROR_WEBHOOK=user.discord.error_url)
     job_id = int(done.stdout.removeprefix("Submitted batch job "))
-    assert f"job {job_id} has no sentinel: it would not know $JOBMON_ERROR_WEBHOOK" in done.stderr
+    assert f"job {job_id} has no sentinel: it would lack $JOBMON_ERROR_WEBHOOK" in done.stderr
     assert user.discord.error_url not in done.stderr
     assert _sentinel(user, job_id, "JobID") == ""
 
@@ -276,4 +276,4 @@ def test_no_search_by_login_session_takes_a_sentinel_for_a_job(user: User, job_i
 def test_a_job_of_this_machine_has_no_sentinel_and_the_user_is_told(user: User) -> None:
     done = user.jobmon("submit", "--sentinel", "--backend", "local", "--wrap", "exit 5")
     assert done.returncode == 0
-    assert "has no sentinel: the local backend has nobody who could run it" in done.stderr
+    assert "has no sentinel: the local backend cannot run one" in done.stderr

@@ -155,7 +155,7 @@ def test_who_was_replaced_hears_of_it_at_its_next_sign_of_life_and_leaves_the_re
     record.claim(ME)
     record.heartbeat()
     record.write(ELSEWHERE)
-    with pytest.raises(AlreadyWatched, match=r"12 was taken over by monitor .* on another-login-node"):
+    with pytest.raises(AlreadyWatched, match=r"12 was adopted by monitor .* on another-login-node"):
         record.heartbeat()
     record.remove()
     assert owner_of(record) == ELSEWHERE
@@ -180,9 +180,9 @@ def test_a_sign_of_life_from_far_in_the_future_is_none(record: OwnerRecord) -> N
 
 def test_a_folder_in_the_place_of_a_record_is_named_with_what_to_do(record: OwnerRecord) -> None:
     record.path.mkdir()
-    with pytest.raises(StorageFailed, match=r"12\.owner can't be written: it is a folder, .* move it away"):
+    with pytest.raises(StorageFailed, match=r"12\.owner cannot be written: it is a folder, .* move it away"):
         record.write(ME)
-    with pytest.raises(StorageFailed, match=r"12\.owner can't be written: it is a folder, .* move it away"):
+    with pytest.raises(StorageFailed, match=r"12\.owner cannot be written: it is a folder, .* move it away"):
         record.claim(ME)
     record.heartbeat()
     record.remove()  # none of which is an end of the monitor

@@ -52,7 +52,7 @@ def test_a_writer_killed_at_any_instant_leaves_a_whole_file(tmp_path: Path) -> N
 def test_a_full_disk_leaves_the_old_content_and_nothing_else(disk: Path) -> None:
     path = disk / "state"
     write_atomically(path, b"old")
-    with pytest.raises(StorageFailed, match="state can't be written: No space left"):
+    with pytest.raises(StorageFailed, match="state cannot be written: No space left"):
         write_atomically(path, b"x" * 1_000_000)
     assert path.read_bytes() == b"old"
     assert list(disk.iterdir()) == [path]
@@ -70,7 +70,7 @@ def test_a_file_where_a_folder_should_be_is_told_in_words(tmp_path: Path) -> Non
     (tmp_path / "file").write_text("")
     for refused in (private_folder, make_folder):
         for path in (tmp_path / "file", tmp_path / "file" / "below"):
-            with pytest.raises(StorageFailed, match="can't be used: File exists"):
+            with pytest.raises(StorageFailed, match=" cannot be used: File exists"):
                 refused(path)
     with pytest.raises(StorageFailed, match="Not a directory"):
         write_atomically(tmp_path / "file" / "below", b"x")
@@ -108,7 +108,7 @@ def test_somebody_elses_folder_is_not_used(tmp_path: Path) -> None:
         folder.chmod(folder.stat().st_mode | 0o055)
 
     def refused() -> None:
-        with pytest.raises(StorageFailed, match="belongs to root, not to you: run jobmon as its owner"):
+        with pytest.raises(StorageFailed, match="belongs to user root, not to you: run jobmon as its owner"):
             private_folder(theirs)
 
     in_a_copy(refused, as_nobody=True)
@@ -131,7 +131,7 @@ def test_somebody_elses_file_is_not_read(tmp_path: Path) -> None:
         pytest.skip("a file can be given away only by root")
     (tmp_path / "file").write_text("content")
     os.chown(tmp_path / "file", 12345, 12345)
-    with pytest.raises(OSError, match="belongs to uid 12345, not to you"):
+    with pytest.raises(OSError, match="belongs to user 12345, not to you"):
         read_own(tmp_path / "file", 100)
 
 

@@ -74,9 +74,9 @@ def test_the_lock_file_is_private(tmp_path: Path) -> None:
 def test_a_lock_that_cannot_be_made_is_told_in_words(tmp_path: Path) -> None:
     path = tmp_path / "folder.lock"
     path.mkdir()
-    with pytest.raises(StorageFailed, match=r"folder\.lock can't be locked"):
+    with pytest.raises(StorageFailed, match=r"folder\.lock cannot be locked"):
         acquire_ownership(path)
-    with pytest.raises(StorageFailed, match=r"folder\.lock can't be used"), try_lock(path):
+    with pytest.raises(StorageFailed, match=r"folder\.lock cannot be used"), try_lock(path):
         pass
 
 
@@ -138,10 +138,10 @@ def test_what_is_no_lock_of_ours_is_named_with_what_to_do(tmp_path: Path, kind: 
     lay(path, kind)
     before = path.lstat()
     for taking in (acquire_ownership, acquire):
-        with pytest.raises(StorageFailed, match=r"x\.lock can't be \w+: it (is a|belongs to) .*: .*move"):
+        with pytest.raises(StorageFailed, match=r"x\.lock cannot be \w+: it (is a|belongs to) .*; .*move"):
             taking(path)
     for asking in (try_lock, lock):
-        with pytest.raises(StorageFailed, match=r"x\.lock can't be used: it"), asking(path):
+        with pytest.raises(StorageFailed, match=r"x\.lock cannot be used: it"), asking(path):
             pass
     assert path.lstat() == before
 

@@ -107,7 +107,7 @@ def test_a_child_that_was_killed_left_no_word() -> None:
         kill(os.getpid())
         return Word("never")
 
-    with pytest.raises(WorkerFailed, match="it ended without a word"):
+    with pytest.raises(WorkerFailed, match="ended without a result"):
         run(work)
 
 
@@ -161,7 +161,7 @@ def test_a_machine_that_allows_no_more_processes_is_a_failed_child() -> None:
     def work() -> None:
         resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
         before = open_files()
-        with pytest.raises(WorkerFailed, match="could not be started"):
+        with pytest.raises(WorkerFailed, match="cannot start a worker process"):
             run(lambda: Word("x"))
         assert open_files() == before
 
