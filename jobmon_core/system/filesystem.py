@@ -13,13 +13,13 @@ _OCTAL = re.compile(r"\\([0-7]{3})")  # how mountinfo writes blanks and other sp
 
 
 class LockScope(StrEnum):
-    """Which processes a lock excludes; the value completes "locks work ...", as `jobmon init` prints it."""
+    """How far locks reach; the value completes the sentence "locks hold ..." of `jobmon init`."""
 
     HOSTS = "between hosts"
     DISK = "on this host, and no other host sees this disk"
     HOST = "on this host only"
     NOWHERE = "nowhere: this file system has no locks"
-    UNKNOWN = "on this host; whether they work between hosts is unknown"
+    UNKNOWN = "on this host; whether they hold between hosts is unknown"
 
 
 @dataclass(frozen=True, slots=True)

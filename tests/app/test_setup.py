@@ -21,9 +21,17 @@ from tests.support.disk import small_disk
             "local_lock=all",
             "locks hold on this host only. Monitors of several hosts are kept apart by",
         ),
-        ("lustre", "lazystatfs", "locks hold nowhere: this file system has none. Monitors of several hosts"),
+        (
+            "lustre",
+            "lazystatfs",
+            "locks hold nowhere: this file system has no locks. Monitors of several hosts",
+        ),
         ("beegfs", "rw", "and one that gives no sign for 15 minutes is replaced"),
-        ("of-the-future", "rw", "locks hold on this host; whether between hosts too is not known. Monitors"),
+        (
+            "of-the-future",
+            "rw",
+            "locks hold on this host; whether they hold between hosts is unknown. Monitors",
+        ),
     ],
 )
 def test_a_user_reads_what_keeps_monitors_apart(kind: str, option: str, words: str) -> None:
