@@ -1,4 +1,4 @@
-"""The lanes of the channels, shared by all monitors of a user on a host."""
+"""The send queues of the channels, shared by all monitors of a user on a host."""
 
 from __future__ import annotations
 

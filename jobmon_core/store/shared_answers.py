@@ -1,4 +1,4 @@
-"""The scheduler's latest answers, shared by all monitors of a user on a host."""
+"""Files that monitors share: the scheduler's latest answers on a host, and the notice of an outage."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.messages.scheduler_outage import OutageNotice
 from jobmon_core.domain.slurm.rows import Disabled, RawAnswer, Unreachable
 from jobmon_core.store.home import file_name
 from jobmon_core.store.json_file import JsonFile
@@ -53,6 +54,21 @@ class SharedAnswer(JsonFile[StoredAnswer]):
         except OSError:
             return None
         return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+@dataclass(frozen=True, slots=True)
+class OutageNoticeFile(JsonFile[OutageNotice]):
+    """Which job notified the user of an outage: one file per cluster, for all hosts.
+
+    If it cannot be read, the user is notified twice rather than not at all.
+    """
+
+    kind: type[OutageNotice] = OutageNotice
+
+    @classmethod
+    def named(cls, folder: Path, *names: str) -> OutageNoticeFile:
+        """Return the file for a scheduler, e.g. ("slurm", cluster)."""
+        return cls(folder / f"{file_name('outage', *names)}.notice")
 
 
 def stored_answer(answer: RawAnswer | Disabled | Unreachable, asked_s: float) -> StoredAnswer:

@@ -24,13 +24,13 @@ from tests.support.disk import small_disk
         (
             "lustre",
             "lazystatfs",
-            "locks hold nowhere: this file system has no locks. Monitors of several hosts",
+            "locks hold nowhere: this file system has no locks. Monitors of",
         ),
         ("beegfs", "rw", "and one that gives no sign for 15 minutes is replaced"),
         (
             "of-the-future",
             "rw",
-            "locks hold on this host; whether they hold between hosts is unknown. Monitors",
+            "locks hold on this host; whether they hold between hosts is unknown.",
         ),
     ],
 )

@@ -96,7 +96,7 @@ def test_status_shows_the_others_and_names_the_file(shell: Shell, damaged: Path)
     assert [each["job_id"] for each in json.loads(done.stdout)] == ["12"]
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"jobmon: left out, all other jobs are shown: {damaged} ")
-    assert line.endswith("; move it away, and `jobmon watch 13` watches the job anew") or "newer" in line
+    assert line.endswith("; move it away, then `jobmon watch 13` watches the job again") or "newer" in line
     assert "sound" in shell.jobmon("status", "--all").stdout
     assert shell.jobmon("show", "12").returncode == 0
 
@@ -183,7 +183,7 @@ def test_a_link_laid_in_the_place_of_an_answer_is_removed_and_told(shell: Shell)
     link = shell.state / "replies" / "queue,slurm,,me,here.reply"
     link.symlink_to(victim)
     done = shell.jobmon("recover")
-    assert done.stdout == f"{link.name}: removed: a symbolic link, which jobmon never follows\n"
+    assert done.stdout == f"{link.name}: removed: a symbolic link, which jobmon does not follow\n"
     assert victim.read_text() == "precious"
 
 

@@ -30,10 +30,9 @@ from jobmon_core.observe.patterns.load import overlay, read_patterns
 from jobmon_core.observe.patterns.match import Matcher
 from jobmon_core.store.config_file import read_config
 from jobmon_core.store.jobs import JobStore, Unreadable
-from jobmon_core.store.outage_notice import OutageNoticeFile
 from jobmon_core.store.owner import OwnerRecord
 from jobmon_core.store.send_queues import SendQueues
-from jobmon_core.store.shared_answers import SharedAnswer
+from jobmon_core.store.shared_answers import OutageNoticeFile, SharedAnswer
 from jobmon_core.system.json_codec import to_json
 from jobmon_core.system.runner import Result
 from tests.fuzz.folder import written

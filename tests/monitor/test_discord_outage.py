@@ -23,8 +23,7 @@ from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.store.dead_channels import DeadChannels
 from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.outage_notice import OutageNoticeFile
-from jobmon_core.store.shared_answers import SharedAnswer
+from jobmon_core.store.shared_answers import OutageNoticeFile, SharedAnswer
 from tests.support.clock import FakeClock
 from tests.support.scheduler import FakeScheduler
 from tests.support.strict_discord import AtHome, StrictDiscord

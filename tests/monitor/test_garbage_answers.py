@@ -24,8 +24,7 @@ from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
 from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.outage_notice import OutageNoticeFile
-from jobmon_core.store.shared_answers import SharedAnswer
+from jobmon_core.store.shared_answers import OutageNoticeFile, SharedAnswer
 from jobmon_core.system.runner import NotStarted, Ran, TimedOut
 from tests.support.clock import FakeClock
 from tests.support.fake_runner import Answer, FakeRunner, said

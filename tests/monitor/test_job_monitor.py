@@ -18,8 +18,7 @@ from jobmon_core.monitor.outage_notifier import OutageNotifier
 from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.outage_notice import OutageNoticeFile
-from jobmon_core.store.shared_answers import SharedAnswer
+from jobmon_core.store.shared_answers import OutageNoticeFile, SharedAnswer
 from tests.support.clock import FakeClock
 from tests.support.play import record, row
 from tests.support.scheduler import FakeScheduler

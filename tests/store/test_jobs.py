@@ -61,16 +61,16 @@ def test_a_name_that_is_no_utf8_can_be_kept(store: JobStore) -> None:
         (b"{", "is damaged"),
         (b"\xff\xfe\x00", "is damaged"),
         (b"[" * 100_000, "is damaged"),
-        (b"[]", "it is no state file"),
-        (b'{"id": "x"}', "it is no state file"),
-        (b'{"schema": "1"}', "it is no state file"),
+        (b"[]", "not a state file"),
+        (b'{"id": "x"}', "not a state file"),
+        (b'{"schema": "1"}', "not a state file"),
         (b'{"schema": 1}', "is damaged.*required"),
         (b'{"schema": 1, "id": "x", "job_id": "12", "taken_s": 1}', r"is damaged: \$.job_id: expected int"),
         (
             b'{"schema": 1, "id": "x", "job_id": 12, "taken_s": 1.0, "tasks": {"1": {"key": "2"}}}',
-            "is damaged: a task stands under another's key",
+            "is damaged: a task has the key of another one",
         ),
-        (b'{"schema": 2}', "was written by a newer jobmon .schema 2, this one knows 1.; use that jobmon"),
+        (b'{"schema": 2}', "was written by a newer jobmon .schema 2, this one supports 1.; use that jobmon"),
     ],
 )
 def test_a_file_that_makes_no_sense_is_reported_and_kept(store: JobStore, content: bytes, why: str) -> None:
@@ -94,7 +94,7 @@ def test_a_missing_file_and_a_link_are_reported(store: JobStore) -> None:
     store.save(JOB)
     store.path("link").symlink_to(store.path(JOB.id))
     for name in ("missing", "link"):
-        with pytest.raises(StateUnreadable, match="can't be read"):
+        with pytest.raises(StateUnreadable, match="cannot be read"):
             store.load(name)
 
 

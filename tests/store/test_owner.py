@@ -1,19 +1,46 @@
+"""Whether an owner runs, and which of several claimants becomes the owner without a lock."""
+
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from jobmon_core.store.owner import Liveness, Owner, OwnerRecord
-from tests.support.processes import stat_of
+from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
+from jobmon_core.store.owner import STALE_AFTER_S, Liveness, Owner, OwnerRecord
+from jobmon_core.system.process import start_ticks
+from tests.support.processes import python, said, stat_of
 from tests.support.waiting import eventually
 
-STALE_AFTER_S = 900.0
+ME = Owner.this_process()
+GONE = replace(ME, pid=2**22 + 1)
+ELSEWHERE = replace(ME, host="another-login-node")
+RACERS, RECORDS = 4, 60
+RACER = """
+import sys
+from pathlib import Path
+from jobmon_core.domain.errors import AlreadyWatched
+from jobmon_core.store.owner import Owner, OwnerRecord
+print("ready", flush=True)
+sys.stdin.readline()
+won = []
+for path in sorted(Path(sys.argv[1]).glob("*.json")):
+    try:
+        OwnerRecord(path.with_suffix(".owner")).claim(Owner.this_process())
+        won.append(path.stem)
+    except AlreadyWatched:
+        pass
+print(*won, flush=True)
+sys.stdin.readline()
+"""
 
 
 def life(owner: Owner, heartbeat_s: float | None = None) -> Liveness:
@@ -96,3 +123,185 @@ def test_a_record_that_makes_no_sense_names_nobody(tmp_path: Path, content: str)
     path = tmp_path / "x.owner"
     path.write_text(content, encoding="ascii")
     assert OwnerRecord(path).read() is None
+
+
+@pytest.fixture
+def record(tmp_path: Path) -> OwnerRecord:
+    return OwnerRecord(tmp_path / "12.owner")
+
+
+@pytest.fixture
+def neighbour() -> Iterator[Owner]:
+    """Another living process of this host."""
+    with subprocess.Popen(["/bin/sleep", "600"]) as process:
+        yield replace(ME, pid=process.pid, start_ticks=start_ticks(process.pid) or 0)
+        process.kill()
+
+
+def silent(record: OwnerRecord, owner: Owner, for_s: float) -> None:
+    record.write(owner)
+    os.utime(record.path, (0, time.time() - for_s))
+
+
+def owner_of(record: OwnerRecord) -> Owner | None:
+    found = record.read()
+    return found[0] if found else None
+
+
+def left_beside(record: OwnerRecord) -> list[str]:
+    return sorted(
+        path.name for path in record.path.parent.iterdir() if path.suffix not in (".owner", ".stamp")
+    )
+
+
+def test_a_job_that_nobody_has_is_had_by_who_claims_it(record: OwnerRecord) -> None:
+    record.claim(ME)
+    record.claim(ME)  # which changes nothing
+    assert owner_of(record) == ME
+    assert left_beside(record) == []
+    assert record.path.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_a_living_process_has_is_not_taken_from_it(record: OwnerRecord, neighbour: Owner) -> None:
+    silent(record, neighbour, 10 * STALE_AFTER_S)
+    with pytest.raises(AlreadyWatched, match=f"12 is watched by monitor {neighbour.pid} on {neighbour.host}"):
+        record.claim(ME)
+    assert owner_of(record) == neighbour
+
+
+def test_what_another_host_has_is_left_to_it_until_it_is_silent_for_long(record: OwnerRecord) -> None:
+    silent(record, ELSEWHERE, STALE_AFTER_S - 60)
+    with pytest.raises(AlreadyWatched, match="on another-login-node"):
+        record.claim(ME)
+    silent(record, ELSEWHERE, STALE_AFTER_S + 60)
+    record.claim(ME)
+    assert owner_of(record) == ME
+    assert left_beside(record) == []
+
+
+def test_what_a_dead_process_had_can_be_had(record: OwnerRecord) -> None:
+    record.write(GONE)
+    record.claim(ME)
+    assert owner_of(record) == ME
+
+
+def test_who_was_killed_while_claiming_holds_nobody_up(record: OwnerRecord) -> None:
+    record.write(GONE)
+    later = replace(GONE, start_ticks=GONE.start_ticks + 1)
+    for before, killed in ((GONE, later), (later, replace(later, pid=later.pid + 1))):
+        record._successor_of((before, 0.0)).write(killed)  # noqa: SLF001 - what a kill at that instant leaves
+    record.claim(ME)
+    assert owner_of(record) == ME
+    assert left_beside(record) == []
+
+
+def test_who_is_just_claiming_is_not_overtaken(record: OwnerRecord, neighbour: Owner) -> None:
+    record.write(GONE)
+    record._successor_of((GONE, 0.0)).write(neighbour)  # noqa: SLF001 - what stands there in that instant
+    with pytest.raises(AlreadyWatched, match="12 is watched by"):
+        record.claim(ME)
+    assert owner_of(record) == GONE
+
+
+def test_of_many_that_claim_at_once_one_succeeds(tmp_path: Path) -> None:
+    for number in range(RECORDS):
+        (tmp_path / f"{number}.json").touch()
+        if number % 3:
+            silent(OwnerRecord(tmp_path / f"{number}.owner"), ELSEWHERE, 2 * STALE_AFTER_S)
+        if number % 3 == 1:
+            OwnerRecord(tmp_path / f"{number}.owner")._successor_of((ELSEWHERE, 0.0)).write(GONE)  # noqa: SLF001 - killed
+    with ExitStack() as running:
+        racers = [running.enter_context(python(RACER, str(tmp_path))) for _ in range(RACERS)]
+        assert {said(racer) for racer in racers} == {"ready"}
+        for racer in racers:
+            go(racer)
+        won = [said(racer).split() for racer in racers]
+        named = {
+            path.stem: owner.pid
+            for path in tmp_path.glob("*.owner")
+            if (owner := owner_of(OwnerRecord(path)))
+        }
+        assert sorted(job for jobs in won for job in jobs) == sorted(map(str, range(RECORDS)))
+        assert named == {job: racer.pid for racer, jobs in zip(racers, won, strict=True) for job in jobs}
+    assert list(tmp_path.glob("*.heir")) == []
+
+
+def go(racer: subprocess.Popen[str]) -> None:
+    assert racer.stdin is not None
+    racer.stdin.write("\n")
+    racer.stdin.flush()
+
+
+def test_who_was_replaced_hears_of_it_at_its_next_sign_of_life_and_leaves_the_record_alone(
+    record: OwnerRecord,
+) -> None:
+    record.claim(ME)
+    record.heartbeat()
+    record.write(ELSEWHERE)
+    with pytest.raises(AlreadyWatched, match=r"12 was adopted by monitor .* on another-login-node"):
+        record.heartbeat()
+    record.remove()
+    assert owner_of(record) == ELSEWHERE
+
+
+def test_a_heartbeat_is_judged_by_the_clock_of_the_file_system_and_not_by_ours(record: OwnerRecord) -> None:
+    record.write(ELSEWHERE)
+    found = record.read()
+    assert found is not None
+    hours_off_s = found[1] + 4 * 3600  # of our own clock
+    assert ELSEWHERE.liveness(found[1], STALE_AFTER_S, lambda: hours_off_s) is Liveness.STALE
+    assert abs(record.now() - found[1]) < 60
+    assert ELSEWHERE.liveness(found[1], STALE_AFTER_S, record.now) is Liveness.REMOTE
+
+
+def test_a_sign_of_life_from_far_in_the_future_is_none(record: OwnerRecord) -> None:
+    silent(record, ELSEWHERE, -10 * STALE_AFTER_S)
+    found = record.read()
+    assert found is not None
+    assert ELSEWHERE.liveness(found[1], STALE_AFTER_S, record.now) is Liveness.STALE
+
+
+def test_a_folder_in_the_place_of_a_record_is_named_with_what_to_do(record: OwnerRecord) -> None:
+    record.path.mkdir()
+    with pytest.raises(StorageFailed, match=r"12\.owner cannot be written: it is a folder, .* move it away"):
+        record.write(ME)
+    with pytest.raises(StorageFailed, match=r"12\.owner cannot be written: it is a folder, .* move it away"):
+        record.claim(ME)
+    record.heartbeat()
+    record.remove()  # none of which is an end of the monitor
+    assert left_beside(record) == []
+
+
+def test_a_host_that_is_renamed_costs_no_monitor_its_job(tmp_path: Path) -> None:
+    code = """
+import socket, sys
+from pathlib import Path
+from jobmon_core.store.owner import Owner, OwnerRecord
+record = OwnerRecord(Path(sys.argv[1]))
+record.claim(Owner.this_process())
+socket.sethostname("by-dhcp")
+record.heartbeat()
+record.remove()
+print(sorted(path.name for path in record.path.parent.iterdir()))
+"""
+    alone = (shutil.which("unshare") or "/bin/false", "--uts")
+    if subprocess.run([*alone, "/bin/true"], capture_output=True, check=False).returncode:
+        pytest.skip("renaming a host of our own is not permitted here")
+    command = [*alone, sys.executable, "-c", code, str(tmp_path / "12.owner")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_where_nobody_is_named_any_more_the_sign_of_life_says_so(record: OwnerRecord) -> None:
+    record.claim(ME)
+    assert record.heartbeat()
+    record.path.unlink()
+    assert not record.heartbeat()
+    assert record.read() is None
+
+
+def test_who_holds_a_job_leaves_it_to_no_dead_owner(record: OwnerRecord) -> None:
+    record.claim(ME)
+    record.write(replace(ME, pid=4_000_000))
+    assert record.heartbeat()
+    assert owner_of(record) == ME
