@@ -56,8 +56,9 @@ def _openness(path: Path, status: os.stat_result) -> str:
         import shlex  # only for this complaint: a monitor that waits for days stays small
 
         return f"its mode is {mode:04o}: chmod 600 {shlex.quote(str(path))}"
-    owner = user_name(status.st_uid)
-    return f"it belongs to user {owner} and its mode is {mode:04o}: use a copy of your own, of mode 0600"
+    return (
+        f"it is {user_name(status.st_uid)}'s and its mode is {mode:04o}: use a copy of your own, of mode 0600"
+    )
 
 
 def _secret(folder: Path, name: str) -> str:

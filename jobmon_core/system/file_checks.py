@@ -32,7 +32,8 @@ def blocking_file(path: Path) -> str:
     if kind:
         return f"it is a {kind}, but jobmon keeps a file there; move it away"
     if not stat.S_ISLNK(status.st_mode) and status.st_uid != os.geteuid():
-        return f"it belongs to user {user_name(status.st_uid)}, not to you; remove it or have it removed"
+        owner = user_name(status.st_uid)
+        return f"it belongs to user {owner}, not to you; remove it or ask {owner} to remove it"
     return ""
 
 

@@ -1,16 +1,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
+from jobmon_core.domain.errors import AlreadyWatched, CommandBusy, StorageFailed
 from jobmon_core.store.job_lock import acquire_job, acquire_ownership
 from jobmon_core.store.owner import Owner, OwnerRecord
-from jobmon_core.system.lock import acquire, lock, try_lock
+from jobmon_core.system.lock import acquire, command_lock, lock, try_lock
 from tests.support.intruders import lay
 from tests.support.processes import kill, python, said
 from tests.support.waiting import eventually
@@ -30,10 +33,18 @@ with try_lock(Path(sys.argv[1])) as mine:
     print(mine, flush=True)
     sys.stdin.readline()
 """
+COMMAND = """
+import sys
+from pathlib import Path
+from jobmon_core.system.lock import command_lock
+with command_lock(Path(sys.argv[1]), "jobmon init", 0.0):
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
 
 
 def told(path: Path, before: str) -> str:
-    """Return what another process is told that wants the lock, having done something else ``before``."""
+    """Return what another process prints that takes the lock, after running the code ``before``."""
     with python(
         f"{before}import sys; from pathlib import Path\n"
         "from jobmon_core.store.job_lock import acquire_ownership\n"
@@ -116,6 +127,48 @@ def test_a_turn_ends_when_what_was_done_in_it_fails(tmp_path: Path) -> None:
         assert mine
 
 
+@pytest.fixture
+def other_command(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process that holds the lock of a command, until a line is written to it."""
+    with python(COMMAND, str(tmp_path / "init.lock")) as process:
+        assert said(process) == "held"
+        yield process
+
+
+def test_a_command_waits_for_another_one_to_end(tmp_path: Path, other_command: subprocess.Popen[str]) -> None:
+    assert other_command.stdin is not None
+    threading.Timer(0.2, os.write, (other_command.stdin.fileno(), b"\n")).start()
+    with command_lock(tmp_path / "init.lock", "jobmon init", 60.0):
+        assert other_command.wait(60) == 0
+
+
+def test_a_command_gives_up_in_time_and_names_the_command_that_holds_the_lock(
+    tmp_path: Path, other_command: subprocess.Popen[str]
+) -> None:
+    del other_command
+    path = tmp_path / "init.lock"
+    held = rf"another `jobmon init` has held {path} for over 0\.1 s: wait for it or end it"
+    with pytest.raises(CommandBusy, match=held), command_lock(path, "jobmon init", 0.1):
+        pass
+
+
+def test_the_lock_of_a_killed_command_is_free(tmp_path: Path, other_command: subprocess.Popen[str]) -> None:
+    kill(other_command.pid)
+    other_command.wait()
+    with command_lock(tmp_path / "init.lock", "jobmon init", 0.0):
+        assert (tmp_path / "init.lock").stat().st_mode & 0o777 == 0o600
+
+
+def test_without_locks_every_command_proceeds_and_nothing_is_left(tmp_path: Path) -> None:
+    lockless = "from tests.support.lockless import refuse_locks; assert refuse_locks()\n"
+    with (
+        python(lockless + COMMAND, str(tmp_path / "init.lock")) as first,
+        python(lockless + COMMAND, str(tmp_path / "init.lock")) as second,
+    ):
+        assert [said(first), said(second)] == ["held", "held"]
+    assert [path.name for path in tmp_path.iterdir()] == ["init.lock"]
+
+
 def test_a_link_in_the_place_of_a_lock_is_removed_and_what_it_names_is_not_touched(tmp_path: Path) -> None:
     victim, path = tmp_path / "victim", tmp_path / "x.lock"
     victim.write_text("precious")
@@ -124,8 +177,11 @@ def test_a_link_in_the_place_of_a_lock_is_removed_and_what_it_names_is_not_touch
         assert not path.is_symlink()
     path.unlink()
     path.symlink_to(victim)
-    with lock(path):
-        assert not path.is_symlink()
+    for taking in (lock(path), command_lock(path, "jobmon init", 0.0)):
+        path.unlink()
+        path.symlink_to(victim)
+        with taking:
+            assert not path.is_symlink()
     path.unlink()
     path.symlink_to(victim)
     acquire_ownership(path)
@@ -140,7 +196,7 @@ def test_what_is_no_lock_of_ours_is_named_with_what_to_do(tmp_path: Path, kind: 
     for taking in (acquire_ownership, acquire):
         with pytest.raises(StorageFailed, match=r"x\.lock cannot be \w+: it (is a|belongs to) .*; .*move"):
             taking(path)
-    for asking in (try_lock, lock):
+    for asking in (try_lock, lock, partial(command_lock, command="jobmon init", timeout_s=1.0)):
         with pytest.raises(StorageFailed, match=r"x\.lock cannot be used: it"), asking(path):
             pass
     assert path.lstat() == before
