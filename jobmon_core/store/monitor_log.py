@@ -18,7 +18,7 @@ _MAX_CHARS = 10_000  # of one line
 
 @dataclass(frozen=True, slots=True)
 class MonitorLog:
-    """One append-only log file, and its predecessor."""
+    """One append-only log file, and the full one before it."""
 
     path: Path
     max_bytes: int = 1_000_000

@@ -135,8 +135,8 @@ class OwnerRecord:
         return AlreadyWatched(f"another monitor is adopting {self._job}")
 
     def _successor_of(self, record: tuple[Owner, float] | None) -> OwnerRecord:
-        predecessor = f"{zlib.crc32(_content(record[0])):08x}" if record else "first"
-        return OwnerRecord(self.path.with_name(f"{self._job}.{predecessor}.heir"))
+        succeeded = f"{zlib.crc32(_content(record[0])):08x}" if record else "first"
+        return OwnerRecord(self.path.with_name(f"{self._job}.{succeeded}.heir"))
 
     @property
     def _job(self) -> str:

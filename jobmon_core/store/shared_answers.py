@@ -48,7 +48,7 @@ class SharedAnswer(JsonFile[StoredAnswer]):
         return cls(folder / f"{file_name(*names, os.uname().nodename)}.reply")
 
     def stamp(self) -> Stamp | None:
-        """Return values that change whenever the answer is replaced, None if there is no file."""
+        """Return values that change whenever the answer is replaced, None if the file is missing."""
         try:
             status = self.path.stat()
         except OSError:

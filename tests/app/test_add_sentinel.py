@@ -32,14 +32,14 @@ def test_the_user_is_told_which_job_the_sentinel_is(tmp_path: Path) -> None:
     assert line.startswith("sentinel 13 will run when job 12 has ended, and report its end if the monitor")
 
 
-def test_a_webhook_of_the_environment_that_the_configuration_holds_too_is_no_hindrance(
+def test_a_webhook_variable_that_the_configuration_repeats_does_not_prevent_a_sentinel(
     tmp_path: Path,
 ) -> None:
     write_config(tmp_path / "config.json", {"discord": {"error_webhook": HOOK}})
     assert "sentinel 13" in told(tmp_path, {"JOBMON_ERROR_WEBHOOK": HOOK}, slurm())
 
 
-def test_a_sentinel_that_would_tell_another_channel_is_not_posted(tmp_path: Path) -> None:
+def test_a_sentinel_that_would_use_another_webhook_is_not_submitted(tmp_path: Path) -> None:
     write_config(tmp_path / "config.json", {"discord": {"error_webhook": HOOK}})
     runner = slurm()
     line = told(tmp_path, {"JOBMON_ERROR_WEBHOOK": OTHER}, runner)
@@ -48,7 +48,7 @@ def test_a_sentinel_that_would_tell_another_channel_is_not_posted(tmp_path: Path
     assert runner.asked == []
 
 
-def test_a_configuration_that_only_a_variable_mends_is_told_in_one_line_without_its_webhook(
+def test_a_configuration_fixed_by_a_variable_is_reported_in_one_line_without_the_webhook(
     tmp_path: Path,
 ) -> None:
     write_config(tmp_path / "config.json", {"discord": {"error_webhook": HOOK.replace("https", "http")}})
@@ -59,5 +59,5 @@ def test_a_configuration_that_only_a_variable_mends_is_told_in_one_line_without_
     assert "a" * 68 not in line
 
 
-def test_a_machine_that_can_not_post_one_says_why(tmp_path: Path) -> None:
+def test_a_failed_submission_of_the_sentinel_is_reported(tmp_path: Path) -> None:
     assert told(tmp_path, {}, FakeRunner()) == "job 12 has no sentinel: not found on PATH"

@@ -34,7 +34,7 @@ def test_a_machine_without_systemd_gives_no_warning(tmp_path: Path, home: Home) 
     assert warning(home, "me", Logind(tmp_path)) == ""
 
 
-def test_the_user_is_told_once_with_the_way_out(machine: Path, home: Home) -> None:
+def test_the_warning_is_printed_once_with_a_remedy(machine: Path, home: Home) -> None:
     told = warning(home, "me", Logind(machine))
     assert "KillUserProcesses" in told
     assert "`jobmon recover --install systemd`" in told
@@ -42,7 +42,9 @@ def test_the_user_is_told_once_with_the_way_out(machine: Path, home: Home) -> No
     assert warning(home, "me", Logind(machine)) == ""
 
 
-def test_what_no_session_holds_is_not_warned_about_nor_marked_as_told(machine: Path, home: Home) -> None:
+def test_a_process_outside_a_session_gets_no_warning_and_does_not_use_it_up(
+    machine: Path, home: Home
+) -> None:
     write(machine / "proc/self/cgroup", "0::/system.slice/cron.service\n")
     assert warning(home, "me", Logind(machine)) == ""
     write(machine / "proc/self/cgroup", SESSION)

@@ -1,4 +1,4 @@
-"""What is no file of jobmon's, where one belongs: told in one line that says what to do; no job suffers."""
+"""Folders, pipes and foreign files in the place of jobmon's files: reported in one line; no job suffers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def living(shell: Shell) -> dict[int, JobStatus]:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("suffix", ["lock", "owner"])
-def test_a_job_whose_files_are_barred_is_left_alone_and_the_others_are_watched(
+def test_a_job_with_a_blocked_file_is_skipped_and_the_others_are_watched(
     shell: Shell, monitors: Path, suffix: str, kind: str
 ) -> None:
     path = monitors / f"local-12-x.{suffix}"
@@ -61,7 +61,7 @@ def test_a_job_whose_files_are_barred_is_left_alone_and_the_others_are_watched(
     "name",
     ["replies/queue,slurm,,me,here.reply", "replies/outage,slurm,here.notice", "monitors/local-12-x.drop"],
 )
-def test_what_bars_other_files_is_told_by_recover_and_keeps_no_job_from_being_watched(
+def test_recover_reports_other_blocked_files_and_all_jobs_are_watched(
     shell: Shell, monitors: Path, name: str, kind: str
 ) -> None:
     del monitors
@@ -77,7 +77,7 @@ def test_what_bars_other_files_is_told_by_recover_and_keeps_no_job_from_being_wa
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_bars_the_lock_of_recover_is_told(shell: Shell, monitors: Path, kind: str) -> None:
+def test_a_blocked_lock_file_of_recover_is_reported(shell: Shell, monitors: Path, kind: str) -> None:
     lay(monitors / "recover.lock", kind)
     done = shell.jobmon("recover")
     assert done.returncode == 74
@@ -85,7 +85,7 @@ def test_what_bars_the_lock_of_recover_is_told(shell: Shell, monitors: Path, kin
     assert living(shell) == {}
 
 
-def test_a_request_to_stop_follows_no_link(shell: Shell, monitors: Path) -> None:
+def test_a_cancel_request_does_not_follow_a_link(shell: Shell, monitors: Path) -> None:
     victim = shell.work / "victim"
     (monitors / "local-12-x.drop").symlink_to(victim)
     assert "no longer watched" in shell.jobmon("cancel", "12").stdout
@@ -93,7 +93,7 @@ def test_a_request_to_stop_follows_no_link(shell: Shell, monitors: Path) -> None
     assert not list(monitors.glob("*.drop"))
 
 
-def test_what_bars_a_request_to_stop_is_told(shell: Shell, monitors: Path) -> None:
+def test_a_blocked_cancel_request_is_reported(shell: Shell, monitors: Path) -> None:
     path = monitors / "local-12-x.drop"
     lay(path, "full folder")
     done = shell.jobmon("cancel", "12", "13")

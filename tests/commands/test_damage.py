@@ -116,19 +116,19 @@ def _identity(path: Path) -> tuple[int, int, int, int]:
 
 
 @pytest.mark.parametrize("verb", ["show", "logs", "cancel"])
-def test_the_job_itself_is_not_said_to_be_unknown(shell: Shell, damaged: Path, verb: str) -> None:
+def test_a_job_with_a_damaged_file_is_not_called_unknown(shell: Shell, damaged: Path, verb: str) -> None:
     done = shell.jobmon(verb, "13")
     assert done.returncode == 1
     assert str(damaged) in complaint(done)
 
 
-def test_a_file_from_the_future_names_the_way_out(shell: Shell) -> None:
+def test_a_file_of_a_newer_jobmon_says_what_to_do(shell: Shell) -> None:
     JobStore(shell.state).save(_DONE)
     _from_the_future(shell.state / "slurm-12-x.json")
     assert "written by a newer jobmon (schema 999" in complaint(shell.jobmon("show", "12"))
 
 
-def test_an_owner_record_that_makes_no_sense_is_no_owner(shell: Shell) -> None:
+def test_a_damaged_owner_record_counts_as_none(shell: Shell) -> None:
     JobStore(shell.state).save(WatchedJob("slurm-12-x", 12, 100.0))
     (shell.state / "monitors").mkdir()
     (shell.state / "monitors" / "slurm-12-x.owner").write_text('{"pid": "me"}')
@@ -137,7 +137,7 @@ def test_an_owner_record_that_makes_no_sense_is_no_owner(shell: Shell) -> None:
     assert json.loads(done.stdout)[0]["monitor"] == "dead"
 
 
-def test_names_that_could_harm_a_terminal_do_not(shell: Shell) -> None:
+def test_escape_sequences_in_names_do_not_reach_the_terminal(shell: Shell) -> None:
     evil = "a\x1b[2Jb\nc\u202ed\u2026"
     end = End(JobState.FAILED, "FAILED", Outcome.FAILURE, Source.QUEUE, why=evil, nodes=evil, reason=evil)
     task = Task(
@@ -164,7 +164,9 @@ def test_names_that_could_harm_a_terminal_do_not(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("name", ["slurm-12-x.owner", "slurm-12-x.lock", "recover.lock"])
-def test_a_link_laid_among_the_locks_is_not_followed_and_recover_removes_it(shell: Shell, name: str) -> None:
+def test_a_link_in_the_place_of_a_lock_is_not_followed_and_recover_removes_it(
+    shell: Shell, name: str
+) -> None:
     victim = _victim(shell)
     before = victim.stat()
     JobStore(shell.state).save(_DONE)
@@ -177,7 +179,7 @@ def test_a_link_laid_among_the_locks_is_not_followed_and_recover_removes_it(shel
     assert victim.stat() == before
 
 
-def test_a_link_laid_in_the_place_of_an_answer_is_removed_and_told(shell: Shell) -> None:
+def test_a_link_in_the_place_of_an_answer_is_removed_and_reported(shell: Shell) -> None:
     victim = _victim(shell)
     (shell.state / "replies").mkdir(mode=0o700)
     link = shell.state / "replies" / "queue,slurm,,me,here.reply"
@@ -188,9 +190,7 @@ def test_a_link_laid_in_the_place_of_an_answer_is_removed_and_told(shell: Shell)
 
 
 @pytest.mark.parametrize("name", ["state", "state/monitors", "state/replies"])
-def test_a_link_laid_in_the_place_of_a_folder_is_refused_and_its_target_left_alone(
-    shell: Shell, name: str
-) -> None:
+def test_a_link_in_the_place_of_a_folder_is_refused_and_its_target_unchanged(shell: Shell, name: str) -> None:
     target = shell.work / "target"
     target.mkdir(mode=0o755)
     link = shell.home / name
@@ -206,7 +206,7 @@ def test_a_link_laid_in_the_place_of_a_folder_is_refused_and_its_target_left_alo
     assert list(target.iterdir()) == []
 
 
-def test_what_a_killed_process_began_to_write_is_gone_after_a_recover(shell: Shell) -> None:
+def test_recover_removes_the_temporary_files_of_killed_processes(shell: Shell) -> None:
     left = shell.state / temporary(shell.state / "slurm-12-x.json").name
     left = left.with_name(left.name.replace(f"-{os.getpid()}-", "-4194305-"))  # no process has that number
     left.write_text("half")

@@ -48,7 +48,7 @@ def test_a_user_without_a_crontab_has_an_empty_one(runner: Runner) -> None:
     assert Crontab("crontab", runner).read() == ""
 
 
-def test_what_is_written_is_read_back_byte_for_byte(runner: Runner) -> None:
+def test_a_written_crontab_is_read_back_byte_for_byte(runner: Runner) -> None:
     crontab = Crontab("crontab", runner)
     text = f"{USERS_OWN}é\n"
     assert crontab.change(lambda _: text)
@@ -56,14 +56,14 @@ def test_what_is_written_is_read_back_byte_for_byte(runner: Runner) -> None:
     assert not crontab.change(lambda same: same)
 
 
-def test_the_last_line_gone_the_crontab_is_gone(runner: Runner) -> None:
+def test_removing_the_last_line_removes_the_crontab(runner: Runner) -> None:
     crontab = Crontab("crontab", runner)
     crontab.change(lambda _: "0 1 * * * backup\n")
     assert crontab.change(lambda _: "")
     assert not succeeded(runner.capture(("crontab", "-l"), 60.0))
 
 
-def test_the_words_of_a_program_that_refuses_reach_the_user_and_nothing_is_changed(runner: Runner) -> None:
+def test_a_refused_change_raises_the_programs_error_and_changes_nothing(runner: Runner) -> None:
     crontab = Crontab("crontab", runner)
     crontab.change(lambda _: "0 1 * * * backup\n")
     with pytest.raises(AutostartUnavailable, match=r"crontab: .*newline before EOF"):
@@ -79,26 +79,26 @@ def test_the_words_of_a_program_that_refuses_reach_the_user_and_nothing_is_chang
         "crontabs/me/: fopen: Permission denied",
     ],
 )
-def test_a_crontab_that_is_not_to_be_had_is_not_an_empty_one(words: str) -> None:
+def test_a_crontab_that_cannot_be_read_is_not_taken_as_empty(words: str) -> None:
     runner = FakeRunner().on("crontab", "-l", answers=[said(stderr=words, exit_code=1)])
     with pytest.raises(AutostartUnavailable):
         Crontab("crontab", runner).change(lambda text: f"{text}x\n")
     assert runner.asked == [("crontab", "-l")]
 
 
-def test_a_crontab_with_bytes_that_writing_back_would_change_is_left_alone() -> None:
+def test_a_crontab_that_is_not_utf8_is_not_changed() -> None:
     runner = FakeRunner().on("crontab", "-l", answers=[said("0 1 * * * caf\ufffd\n")])
     with pytest.raises(AutostartUnavailable, match="not UTF-8"):
         Crontab("crontab", runner).change(lambda text: f"x\n{text}")
 
 
-def test_a_machine_without_the_program_says_so() -> None:
+def test_a_missing_program_is_reported() -> None:
     with pytest.raises(AutostartUnavailable, match="scrontab: not found on PATH"):
         Crontab("scrontab", FakeRunner()).read()
 
 
 @pytest.mark.parametrize(("names", "runs"), [(["systemd", "crond"], True), (["systemd"], False), ([], True)])
-def test_a_machine_whose_processes_hold_no_cron_is_told_apart(
+def test_a_cron_daemon_is_recognized_among_the_processes(
     tmp_path: Path, names: list[str], *, runs: bool
 ) -> None:
     for number, name in enumerate(names, 1):

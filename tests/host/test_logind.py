@@ -10,7 +10,7 @@ def write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-def test_files_are_read_in_the_order_in_which_logind_heeds_them(tmp_path: Path) -> None:
+def test_files_are_read_in_the_order_of_their_precedence(tmp_path: Path) -> None:
     for path in (
         "etc/systemd/logind.conf",
         "usr/lib/systemd/logind.conf",
@@ -27,15 +27,15 @@ def test_files_are_read_in_the_order_in_which_logind_heeds_them(tmp_path: Path) 
     ]
 
 
-def test_the_shipped_file_is_read_where_there_is_no_other(tmp_path: Path) -> None:
+def test_the_shipped_file_is_read_if_there_is_no_other(tmp_path: Path) -> None:
     write(tmp_path / "usr/lib/systemd/logind.conf", "shipped")
     assert list(Logind(tmp_path).settings()) == ["shipped"]
 
 
-def test_a_machine_without_systemd_says_nothing(tmp_path: Path) -> None:
+def test_a_machine_without_systemd_has_no_settings(tmp_path: Path) -> None:
     assert "".join(Logind(tmp_path).settings()) == ""
 
 
-def test_who_lingers_is_told_apart(tmp_path: Path) -> None:
+def test_lingering_users_are_recognized(tmp_path: Path) -> None:
     write(tmp_path / "var/lib/systemd/linger/me", "")
     assert [Logind(tmp_path).lingers(user) for user in ("me", "you")] == [True, False]

@@ -35,7 +35,7 @@ def switch_on(folder: Path) -> Path:
     return link
 
 
-def test_installing_writes_the_files_and_switches_the_timer_on(
+def test_installing_writes_the_files_and_enables_the_timer(
     units: UserUnits, systemd: FakeRunner, folder: Path
 ) -> None:
     units.install(FILES)
@@ -50,7 +50,7 @@ def test_installing_writes_the_files_and_switches_the_timer_on(
     assert not units.installed({**FILES, "jobmon-1.timer": "[Timer]\nOnCalendar=daily\n"})
 
 
-def test_removing_leaves_what_is_not_ours(units: UserUnits, systemd: FakeRunner, folder: Path) -> None:
+def test_removing_leaves_the_users_own_units(units: UserUnits, systemd: FakeRunner, folder: Path) -> None:
     units.install(FILES)
     link = switch_on(folder)
     (folder / "mine.timer").write_text("[Timer]\n")
@@ -60,14 +60,14 @@ def test_removing_leaves_what_is_not_ours(units: UserUnits, systemd: FakeRunner,
     assert ("systemctl", "--user", "disable", "--now", "jobmon-1.timer") in systemd.asked
 
 
-def test_where_no_systemd_answers_the_files_are_removed_all_the_same(units: UserUnits, folder: Path) -> None:
+def test_the_files_are_removed_even_if_systemd_does_not_answer(units: UserUnits, folder: Path) -> None:
     units.install(FILES)
     switch_on(folder)
     UserUnits(folder, FakeRunner()).remove(NAMES)
     assert not units.has_any(NAMES)
 
 
-def test_what_systemd_says_against_it_reaches_the_user(folder: Path) -> None:
+def test_the_error_of_systemd_reaches_the_user(folder: Path) -> None:
     words = "Failed to connect to bus: No medium found"
     runner = FakeRunner().on("systemctl", answers=[said(stderr=words, exit_code=1)])
     units = UserUnits(folder, runner)
@@ -76,6 +76,6 @@ def test_what_systemd_says_against_it_reaches_the_user(folder: Path) -> None:
         units.install(FILES)
 
 
-def test_a_folder_that_can_not_be_written_is_told(systemd: FakeRunner) -> None:
+def test_a_folder_that_cannot_be_written_is_reported(systemd: FakeRunner) -> None:
     with pytest.raises(AutostartUnavailable, match="cannot write"):
         UserUnits(Path("/proc/nowhere"), systemd).install(FILES)

@@ -44,7 +44,7 @@ def test_a_checkout_is_its_own_home(environment: dict[str, str]) -> None:
     assert Home.find(environment).root == CHECKOUT
 
 
-def test_looking_for_the_home_makes_nothing(tmp_path: Path) -> None:
+def test_finding_the_home_creates_nothing(tmp_path: Path) -> None:
     home = Home.find({"JOBMON_HOME": str(tmp_path / "here")})
     assert home.config.name == "config.json"
     assert not home.root.exists()
@@ -57,7 +57,7 @@ def test_every_folder_of_a_new_home_is_private(tmp_path: Path) -> None:
     assert {stat.S_IMODE(folder.stat().st_mode) for folder in made} == {0o700}
 
 
-def test_a_home_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
+def test_an_existing_home_keeps_its_mode(tmp_path: Path) -> None:
     (tmp_path / "checkout").mkdir(mode=0o755)
     home = Home(tmp_path / "checkout")
     assert stat.S_IMODE(home.state.stat().st_mode) == 0o700
@@ -65,12 +65,12 @@ def test_a_home_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
 
 
 @given(WORDS, WORDS)
-def test_other_words_are_another_file(some: list[str], others: list[str]) -> None:
+def test_different_names_have_different_files(some: list[str], others: list[str]) -> None:
     assert (file_name(*some) == file_name(*others)) == (some == others)
 
 
 @given(WORDS)
-def test_no_word_leaves_the_folder_or_is_too_strange_for_a_file_system(words: list[str]) -> None:
+def test_file_names_have_no_special_characters(words: list[str]) -> None:
     assert not set(file_name(*words)) & {"/", "\0", "\n", " ", "*"}
 
 
@@ -80,14 +80,14 @@ def unfinished(folder: Path) -> Path:
         return Path(said(writer))
 
 
-def test_what_a_killed_process_began_to_write_is_removed_and_named(tmp_path: Path) -> None:
+def test_the_temporary_file_of_a_killed_process_is_removed_and_reported(tmp_path: Path) -> None:
     left = unfinished(tmp_path)
     assert list(clean_up(tmp_path)) == [(left, "removed: a file that a killed process did not finish")]
     assert list(tmp_path.iterdir()) == []
     assert list(clean_up(tmp_path)) == []
 
 
-def test_what_a_living_process_writes_is_left_to_it(tmp_path: Path) -> None:
+def test_the_temporary_file_of_a_running_process_stays(tmp_path: Path) -> None:
     mine = temporary(tmp_path / "mine.json")
     mine.touch()
     with python(WRITER, str(tmp_path / "theirs.json")) as writer:
@@ -96,14 +96,14 @@ def test_what_a_living_process_writes_is_left_to_it(tmp_path: Path) -> None:
         assert {mine, theirs} == set(tmp_path.iterdir())
 
 
-def test_a_process_with_the_number_of_a_dead_writer_is_not_taken_for_it(tmp_path: Path) -> None:
+def test_a_reused_pid_does_not_protect_the_file_of_a_dead_writer(tmp_path: Path) -> None:
     mine = temporary(tmp_path / "mine.json").name
     former = mine.rpartition("-")[0] + "-1.tmp"
     (tmp_path / former).touch()
     assert len(list(clean_up(tmp_path))) == 1
 
 
-def test_what_another_host_writes_is_left_to_it(tmp_path: Path) -> None:
+def test_temporary_files_of_another_host_stay(tmp_path: Path) -> None:
     left = unfinished(tmp_path)
     host, _, rest = left.name.removeprefix(".slurm-1-x.json.").partition("-")
     other = left.rename(left.with_name(f".slurm-1-x.json.{int(host, 16) ^ 1:08x}-{rest}"))
@@ -114,13 +114,13 @@ def test_what_another_host_writes_is_left_to_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", [".tmp", ".x.tmp", ".x.1234.tmp", "x.json", ".x.json.zzzzzzzz-1-1.tmp", ".vimrc"]
 )
-def test_what_others_keep_there_stays(tmp_path: Path, name: str) -> None:
+def test_foreign_files_stay(tmp_path: Path, name: str) -> None:
     (tmp_path / name).touch()
     assert list(clean_up(tmp_path)) == []
     assert (tmp_path / name).exists()
 
 
-def test_a_link_laid_where_a_file_of_ours_belongs_is_removed_and_what_it_names_stays(tmp_path: Path) -> None:
+def test_a_link_in_the_place_of_a_file_is_removed_and_its_target_stays(tmp_path: Path) -> None:
     victim = tmp_path / "victim"
     victim.write_text("precious")
     before = victim.stat()
@@ -132,7 +132,7 @@ def test_a_link_laid_where_a_file_of_ours_belongs_is_removed_and_what_it_names_s
     assert victim.stat() == before
 
 
-def test_every_folder_of_a_home_that_is_written_to_is_swept(tmp_path: Path) -> None:
+def test_every_folder_of_a_home_is_cleaned(tmp_path: Path) -> None:
     home = Home(tmp_path / "home")
     left = [
         unfinished(folder) for folder in (home.logs.parent, home.state, home.monitors, home.shared_answers)
@@ -140,7 +140,7 @@ def test_every_folder_of_a_home_that_is_written_to_is_swept(tmp_path: Path) -> N
     assert [path for path, _ in home.clean_up()] == left
 
 
-def test_a_folder_that_can_not_be_cleaned_is_no_failure(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_removed_is_skipped(tmp_path: Path) -> None:
     left = unfinished(tmp_path)
     left.unlink()
     left.mkdir()

@@ -47,29 +47,29 @@ def life(owner: Owner, heartbeat_s: float | None = None) -> Liveness:
     return owner.liveness(time.time() if heartbeat_s is None else heartbeat_s, STALE_AFTER_S)
 
 
-def test_this_process_is_alive_however_old_its_heartbeat() -> None:
+def test_this_process_is_alive_with_any_heartbeat() -> None:
     assert life(Owner.this_process(), heartbeat_s=0.0) is Liveness.ALIVE
 
 
-def test_a_process_that_got_the_same_pid_later_is_another_one() -> None:
+def test_a_reused_pid_is_not_the_owner() -> None:
     this = Owner.this_process()
     assert life(replace(this, start_ticks=this.start_ticks + 1)) is Liveness.DEAD
 
 
-def test_nothing_survives_a_reboot() -> None:
+def test_no_owner_survives_a_reboot() -> None:
     assert life(replace(Owner.this_process(), boot_id="another")) is Liveness.DEAD
 
 
-def test_a_pid_that_nobody_has_is_dead() -> None:
+def test_an_owner_without_a_process_is_dead() -> None:
     assert life(replace(Owner.this_process(), pid=2**22 + 1)) is Liveness.DEAD
 
 
 @pytest.mark.parametrize("pid", [0, -1])
-def test_a_pid_that_no_process_can_have_is_dead(pid: int) -> None:
+def test_an_owner_with_an_impossible_pid_is_dead(pid: int) -> None:
     assert life(replace(Owner.this_process(), pid=pid, start_ticks=0)) is Liveness.DEAD
 
 
-def test_an_owner_on_another_host_lives_while_it_gives_signs_of_life() -> None:
+def test_an_owner_on_another_host_is_alive_while_its_heartbeat_is_recent() -> None:
     elsewhere = replace(Owner.this_process(), host="another-login-node", pid=1)
     assert life(elsewhere) is Liveness.REMOTE
     assert life(elsewhere, time.time() - STALE_AFTER_S - 1) is Liveness.STALE
@@ -83,14 +83,14 @@ def test_an_owner_keeps_its_identity_through_an_exec() -> None:
     assert before == after
 
 
-def test_a_zombie_watches_nothing() -> None:
+def test_a_zombie_is_dead() -> None:
     with subprocess.Popen(["/bin/true"]) as process:
         eventually(lambda: stat_of(process.pid)[0] == "Z")
         owner = replace(Owner.this_process(), pid=process.pid, start_ticks=int(stat_of(process.pid)[19]))
         assert life(owner) is Liveness.DEAD
 
 
-def test_a_process_is_known_whatever_it_calls_itself(tmp_path: Path) -> None:
+def test_a_process_is_recognized_under_any_program_name(tmp_path: Path) -> None:
     program = tmp_path / "a) Z 1 ("
     program.symlink_to("/bin/sleep")
     with subprocess.Popen([str(program), "60"]) as process:
@@ -102,7 +102,7 @@ def test_a_process_is_known_whatever_it_calls_itself(tmp_path: Path) -> None:
             process.kill()
 
 
-def test_a_record_names_its_owner_and_when_it_last_gave_a_sign(tmp_path: Path) -> None:
+def test_a_record_holds_the_owner_and_its_latest_heartbeat(tmp_path: Path) -> None:
     record, this = OwnerRecord(tmp_path / "x.owner"), Owner.this_process()
     assert record.read() is None
     record.write(this)
@@ -119,7 +119,7 @@ def test_a_record_names_its_owner_and_when_it_last_gave_a_sign(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"host": 1}', "[" * 100_000, "\x00"])
-def test_a_record_that_makes_no_sense_names_nobody(tmp_path: Path, content: str) -> None:
+def test_a_damaged_record_names_no_owner(tmp_path: Path, content: str) -> None:
     path = tmp_path / "x.owner"
     path.write_text(content, encoding="ascii")
     assert OwnerRecord(path).read() is None
@@ -154,7 +154,7 @@ def left_beside(record: OwnerRecord) -> list[str]:
     )
 
 
-def test_a_job_that_nobody_has_is_had_by_who_claims_it(record: OwnerRecord) -> None:
+def test_a_job_without_an_owner_can_be_claimed(record: OwnerRecord) -> None:
     record.claim(ME)
     record.claim(ME)  # which changes nothing
     assert owner_of(record) == ME
@@ -162,14 +162,14 @@ def test_a_job_that_nobody_has_is_had_by_who_claims_it(record: OwnerRecord) -> N
     assert record.path.stat().st_mode & 0o777 == 0o600
 
 
-def test_what_a_living_process_has_is_not_taken_from_it(record: OwnerRecord, neighbour: Owner) -> None:
+def test_a_job_with_a_living_owner_cannot_be_claimed(record: OwnerRecord, neighbour: Owner) -> None:
     silent(record, neighbour, 10 * STALE_AFTER_S)
     with pytest.raises(AlreadyWatched, match=f"12 is watched by monitor {neighbour.pid} on {neighbour.host}"):
         record.claim(ME)
     assert owner_of(record) == neighbour
 
 
-def test_what_another_host_has_is_left_to_it_until_it_is_silent_for_long(record: OwnerRecord) -> None:
+def test_a_job_of_another_host_can_be_claimed_once_its_owner_is_stale(record: OwnerRecord) -> None:
     silent(record, ELSEWHERE, STALE_AFTER_S - 60)
     with pytest.raises(AlreadyWatched, match="on another-login-node"):
         record.claim(ME)
@@ -179,13 +179,13 @@ def test_what_another_host_has_is_left_to_it_until_it_is_silent_for_long(record:
     assert left_beside(record) == []
 
 
-def test_what_a_dead_process_had_can_be_had(record: OwnerRecord) -> None:
+def test_a_job_with_a_dead_owner_can_be_claimed(record: OwnerRecord) -> None:
     record.write(GONE)
     record.claim(ME)
     assert owner_of(record) == ME
 
 
-def test_who_was_killed_while_claiming_holds_nobody_up(record: OwnerRecord) -> None:
+def test_a_claimant_that_was_killed_does_not_block_the_next_one(record: OwnerRecord) -> None:
     record.write(GONE)
     later = replace(GONE, start_ticks=GONE.start_ticks + 1)
     for before, killed in ((GONE, later), (later, replace(later, pid=later.pid + 1))):
@@ -195,7 +195,7 @@ def test_who_was_killed_while_claiming_holds_nobody_up(record: OwnerRecord) -> N
     assert left_beside(record) == []
 
 
-def test_who_is_just_claiming_is_not_overtaken(record: OwnerRecord, neighbour: Owner) -> None:
+def test_a_claim_in_progress_is_not_overtaken(record: OwnerRecord, neighbour: Owner) -> None:
     record.write(GONE)
     record._successor_of((GONE, 0.0)).write(neighbour)  # noqa: SLF001 - what stands there in that instant
     with pytest.raises(AlreadyWatched, match="12 is watched by"):
@@ -203,7 +203,7 @@ def test_who_is_just_claiming_is_not_overtaken(record: OwnerRecord, neighbour: O
     assert owner_of(record) == GONE
 
 
-def test_of_many_that_claim_at_once_one_succeeds(tmp_path: Path) -> None:
+def test_one_of_several_simultaneous_claimants_succeeds(tmp_path: Path) -> None:
     for number in range(RECORDS):
         (tmp_path / f"{number}.json").touch()
         if number % 3:
@@ -232,7 +232,7 @@ def go(racer: subprocess.Popen[str]) -> None:
     racer.stdin.flush()
 
 
-def test_who_was_replaced_hears_of_it_at_its_next_sign_of_life_and_leaves_the_record_alone(
+def test_a_replaced_owner_learns_it_at_its_next_heartbeat_and_keeps_the_record(
     record: OwnerRecord,
 ) -> None:
     record.claim(ME)
@@ -244,7 +244,7 @@ def test_who_was_replaced_hears_of_it_at_its_next_sign_of_life_and_leaves_the_re
     assert owner_of(record) == ELSEWHERE
 
 
-def test_a_heartbeat_is_judged_by_the_clock_of_the_file_system_and_not_by_ours(record: OwnerRecord) -> None:
+def test_a_heartbeat_is_compared_by_the_clock_of_the_file_system(record: OwnerRecord) -> None:
     record.write(ELSEWHERE)
     found = record.read()
     assert found is not None
@@ -254,14 +254,14 @@ def test_a_heartbeat_is_judged_by_the_clock_of_the_file_system_and_not_by_ours(r
     assert ELSEWHERE.liveness(found[1], STALE_AFTER_S, record.now) is Liveness.REMOTE
 
 
-def test_a_sign_of_life_from_far_in_the_future_is_none(record: OwnerRecord) -> None:
+def test_a_heartbeat_far_in_the_future_does_not_count(record: OwnerRecord) -> None:
     silent(record, ELSEWHERE, -10 * STALE_AFTER_S)
     found = record.read()
     assert found is not None
     assert ELSEWHERE.liveness(found[1], STALE_AFTER_S, record.now) is Liveness.STALE
 
 
-def test_a_folder_in_the_place_of_a_record_is_named_with_what_to_do(record: OwnerRecord) -> None:
+def test_a_folder_in_the_place_of_a_record_is_reported_with_a_remedy(record: OwnerRecord) -> None:
     record.path.mkdir()
     with pytest.raises(StorageFailed, match=r"12\.owner cannot be written: it is a folder, .* move it away"):
         record.write(ME)
@@ -272,7 +272,7 @@ def test_a_folder_in_the_place_of_a_record_is_named_with_what_to_do(record: Owne
     assert left_beside(record) == []
 
 
-def test_a_host_that_is_renamed_costs_no_monitor_its_job(tmp_path: Path) -> None:
+def test_renaming_the_host_does_not_cost_a_monitor_its_job(tmp_path: Path) -> None:
     code = """
 import socket, sys
 from pathlib import Path
@@ -292,7 +292,7 @@ print(sorted(path.name for path in record.path.parent.iterdir()))
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
-def test_where_nobody_is_named_any_more_the_sign_of_life_says_so(record: OwnerRecord) -> None:
+def test_a_heartbeat_without_a_record_returns_false(record: OwnerRecord) -> None:
     record.claim(ME)
     assert record.heartbeat()
     record.path.unlink()
@@ -300,7 +300,7 @@ def test_where_nobody_is_named_any_more_the_sign_of_life_says_so(record: OwnerRe
     assert record.read() is None
 
 
-def test_who_holds_a_job_leaves_it_to_no_dead_owner(record: OwnerRecord) -> None:
+def test_the_holder_of_a_job_replaces_a_dead_owner(record: OwnerRecord) -> None:
     record.claim(ME)
     record.write(replace(ME, pid=4_000_000))
     assert record.heartbeat()

@@ -58,7 +58,7 @@ def test_a_full_disk_leaves_the_old_content_and_nothing_else(disk: Path) -> None
     assert list(disk.iterdir()) == [path]
 
 
-def test_a_read_only_disk_is_told_in_words(disk: Path) -> None:
+def test_a_read_only_disk_is_reported(disk: Path) -> None:
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)  # noqa: S607 - a system program
     with pytest.raises(StorageFailed, match="Read-only file system"):
         write_atomically(disk / "state", b"x")
@@ -66,7 +66,7 @@ def test_a_read_only_disk_is_told_in_words(disk: Path) -> None:
         private_folder(disk / "folder")
 
 
-def test_a_file_where_a_folder_should_be_is_told_in_words(tmp_path: Path) -> None:
+def test_a_file_in_the_place_of_a_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for refused in (private_folder, make_folder):
         for path in (tmp_path / "file", tmp_path / "file" / "below"):
@@ -77,7 +77,7 @@ def test_a_file_where_a_folder_should_be_is_told_in_words(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o177, 0o777])
-def test_what_is_made_is_private_whatever_the_umask(tmp_path: Path, umask: int) -> None:
+def test_new_files_and_folders_are_private_with_any_umask(tmp_path: Path, umask: int) -> None:
     before = os.umask(umask)
     try:
         folder = private_folder(tmp_path / "home" / "state" / "monitors")
@@ -88,17 +88,17 @@ def test_what_is_made_is_private_whatever_the_umask(tmp_path: Path, umask: int) 
     assert {mode(made) for made in (folder, folder.parent, folder.parent.parent)} == {0o700}
 
 
-def test_a_folder_of_ours_that_others_may_enter_is_closed_to_them(tmp_path: Path) -> None:
+def test_a_folder_that_others_may_enter_becomes_private(tmp_path: Path) -> None:
     (tmp_path / "state").mkdir(mode=0o755)
     assert mode(private_folder(tmp_path / "state")) == 0o700
 
 
-def test_a_folder_that_need_not_be_private_is_left_as_it_is(tmp_path: Path) -> None:
+def test_make_folder_keeps_the_mode_of_an_existing_folder(tmp_path: Path) -> None:
     (tmp_path / "checkout").mkdir(mode=0o755)
     assert mode(make_folder(tmp_path / "checkout")) == 0o755
 
 
-def test_somebody_elses_folder_is_not_used(tmp_path: Path) -> None:
+def test_a_folder_of_another_user_is_refused(tmp_path: Path) -> None:
     theirs = tmp_path / "theirs"
     theirs.mkdir()
     theirs.chmod(0o777)
@@ -114,7 +114,7 @@ def test_somebody_elses_folder_is_not_used(tmp_path: Path) -> None:
     in_a_copy(refused, as_nobody=True)
 
 
-def test_a_folder_that_is_a_link_is_not_used_and_what_it_names_is_left_as_it_is(tmp_path: Path) -> None:
+def test_a_link_in_the_place_of_a_folder_is_refused_and_its_target_unchanged(tmp_path: Path) -> None:
     target, link = tmp_path / "target", tmp_path / "link"
     target.mkdir(mode=0o755)
     for name in (target, tmp_path / "nowhere"):
@@ -126,7 +126,7 @@ def test_a_folder_that_is_a_link_is_not_used_and_what_it_names_is_left_as_it_is(
     assert list(target.iterdir()) == []
 
 
-def test_somebody_elses_file_is_not_read(tmp_path: Path) -> None:
+def test_a_file_of_another_user_is_not_read(tmp_path: Path) -> None:
     if os.getuid() != 0:
         pytest.skip("a file can be given away only by root")
     (tmp_path / "file").write_text("content")
@@ -135,7 +135,7 @@ def test_somebody_elses_file_is_not_read(tmp_path: Path) -> None:
         read_own(tmp_path / "file", 100)
 
 
-def test_a_link_laid_where_we_write_is_not_followed(tmp_path: Path) -> None:
+def test_writing_does_not_follow_a_link(tmp_path: Path) -> None:
     victim, path = tmp_path / "victim", tmp_path / "state"
     victim.write_text("precious")
     temporary(path).symlink_to(victim)
@@ -161,7 +161,7 @@ def test_only_a_regular_file_is_read(tmp_path: Path) -> None:
         assert caught.value.strerror
 
 
-def test_reading_what_is_no_file_keeps_no_descriptor(tmp_path: Path) -> None:
+def test_a_failed_read_leaves_no_open_descriptor(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(5):

@@ -82,7 +82,7 @@ def test_the_lock_file_is_private(tmp_path: Path) -> None:
     assert (tmp_path / "12.lock").stat().st_mode & 0o777 == 0o600
 
 
-def test_a_lock_that_cannot_be_made_is_told_in_words(tmp_path: Path) -> None:
+def test_a_lock_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "folder.lock"
     path.mkdir()
     with pytest.raises(StorageFailed, match=r"folder\.lock cannot be locked"):
@@ -91,7 +91,7 @@ def test_a_lock_that_cannot_be_made_is_told_in_words(tmp_path: Path) -> None:
         pass
 
 
-def test_only_one_has_its_turn(tmp_path: Path) -> None:
+def test_a_short_lock_excludes_others(tmp_path: Path) -> None:
     path = tmp_path / "queue.lock"
     with python(TAKER, str(path)) as first:
         assert said(first) == "True"
@@ -105,7 +105,7 @@ def test_only_one_has_its_turn(tmp_path: Path) -> None:
         assert mine
 
 
-def test_a_turn_ends_with_the_process_that_had_it(tmp_path: Path) -> None:
+def test_a_short_lock_ends_with_its_process(tmp_path: Path) -> None:
     path = tmp_path / "queue.lock"
     with python(TAKER, str(path)) as first:
         assert said(first) == "True"
@@ -119,7 +119,7 @@ def test_a_turn_ends_with_the_process_that_had_it(tmp_path: Path) -> None:
     eventually(free)
 
 
-def test_a_turn_ends_when_what_was_done_in_it_fails(tmp_path: Path) -> None:
+def test_a_short_lock_ends_with_an_exception(tmp_path: Path) -> None:
     path = tmp_path / "queue.lock"
     with pytest.raises(OSError, match="from within"), try_lock(path):
         raise OSError(5, "from within")

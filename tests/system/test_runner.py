@@ -39,18 +39,18 @@ def is_running(pid: int) -> bool:
 
 
 class TestAsking:
-    def test_an_answer_holds_all_that_was_said_and_how_it_ended(self) -> None:
+    def test_a_result_has_the_output_and_the_exit_code(self) -> None:
         answer = ask("echo out; echo err >&2; exit 3")
         assert isinstance(answer, Ran)
         assert (answer.stdout, answer.stderr, answer.exit_code) == ("out\n", "err\n", 3)
         assert answer.argv == ("sh", "-c", "echo out; echo err >&2; exit 3")
 
-    def test_nothing_is_translated_on_the_way(self) -> None:
+    def test_newlines_are_not_translated(self) -> None:
         answer = ask(r"printf 'a\r\nb\rc'")
         assert isinstance(answer, Ran)
         assert answer.stdout == "a\r\nb\rc"
 
-    def test_bytes_that_are_no_text_are_marked_not_fatal(self) -> None:
+    def test_undecodable_bytes_are_replaced(self) -> None:
         answer = ask(r"printf 'a\377b'")
         assert isinstance(answer, Ran)
         assert answer.stdout == "a\N{REPLACEMENT CHARACTER}b"
@@ -60,13 +60,13 @@ class TestAsking:
         assert isinstance(answer, Ran)
         assert answer.stdout == ""
 
-    def test_arguments_reach_the_program_as_they_are(self) -> None:
+    def test_arguments_reach_the_program_unchanged(self) -> None:
         awkward = ["a b", "$HOME", "*", "'", '"', "", "x\ny", "ü"]
         answer = ProgramRunner().capture(["printf", r"%s\0", *awkward], PATIENCE_S)
         assert isinstance(answer, Ran)
         assert answer.stdout.split("\0")[:-1] == awkward
 
-    def test_the_environment_is_the_scrubbed_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_query_runs_in_the_query_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SQUEUE_USERS", "nobody")
         answer = ask("echo $SQUEUE_USERS $SLURM_TIME_FORMAT $LC_ALL")
         assert isinstance(answer, Ran)
@@ -77,7 +77,7 @@ class TestAsking:
         assert isinstance(answer, Ran)
         assert answer.exit_code == -signal.SIGKILL
 
-    def test_a_program_that_is_not_there_is_an_answer_too(self) -> None:
+    def test_a_missing_program_is_a_result(self) -> None:
         answer = ProgramRunner().capture(["no-such-program-anywhere", "-x"], PATIENCE_S)
         assert answer == NotStarted(("no-such-program-anywhere", "-x"), "not found on PATH")
         assert answer.error_text == "no-such-program-anywhere: not found on PATH"
@@ -89,7 +89,7 @@ class TestAsking:
         assert isinstance(answer, NotStarted)
         assert "Permission denied" in answer.error_text
 
-    def test_a_program_that_hangs_is_killed_in_time_with_all_it_started(self, tmp_path: Path) -> None:
+    def test_a_hanging_program_is_killed_with_its_children(self, tmp_path: Path) -> None:
         began = time.monotonic()
         answer = ask(f"echo half; echo why >&2; sleep 1000 & echo $! >{tmp_path}/pid; wait", timeout_s=0.5)
         assert time.monotonic() - began < PATIENCE_S
@@ -98,21 +98,21 @@ class TestAsking:
         child = int((tmp_path / "pid").read_text())
         eventually(lambda: not is_running(child))
 
-    def test_an_answer_larger_than_a_pipe_arrives_whole(self) -> None:
+    def test_output_larger_than_a_pipe_arrives_complete(self) -> None:
         answer = ask("head -c 3000000 /dev/zero | tr '\\0' x; head -c 300000 /dev/zero >&2")
         assert isinstance(answer, Ran)
         assert (len(answer.stdout), len(answer.stderr)) == (3_000_000, 300_000)
 
 
 class TestWords:
-    def test_a_complaint_is_one_line_that_names_the_program_once(self) -> None:
+    def test_an_error_is_one_line_that_names_the_program_once(self) -> None:
         ran = Ran(("squeue",), 1, "", "squeue: error: one\n\n  slurm_load_jobs error: two  \n")
         assert ran.error_text == "squeue: error: one; slurm_load_jobs error: two"
 
-    def test_a_complaint_on_stdout_counts_where_stderr_is_silent(self) -> None:
+    def test_an_error_on_stdout_counts_if_stderr_is_empty(self) -> None:
         assert Ran(("squeue",), 1, "no\n", "").error_text == "squeue: no"
 
-    def test_silence_is_told_as_the_exit_code(self) -> None:
+    def test_without_output_the_error_is_the_exit_code(self) -> None:
         assert Ran(("squeue",), 4, "", "").error_text == "squeue: failed with exit code 4"
 
 
@@ -144,7 +144,7 @@ class TestPassingThrough:
         assert terminal.err.read_bytes() == b"\x1b[1mc"
         assert ran.exit_code == 7
 
-    def test_a_line_is_known_while_the_program_still_runs(self, terminal: Terminal, tmp_path: Path) -> None:
+    def test_lines_are_passed_on_while_the_program_runs(self, terminal: Terminal, tmp_path: Path) -> None:
         go = tmp_path / "go"
 
         def on_line(line: str) -> None:
@@ -160,18 +160,18 @@ class TestPassingThrough:
         terminal.run(r"printf 'one\ntwo'", lines.append)
         assert lines == ["one", "two"]
 
-    def test_stderr_holds_no_lines(self, terminal: Terminal) -> None:
+    def test_lines_of_stderr_are_not_passed_on(self, terminal: Terminal) -> None:
         lines: list[str] = []
         ran = terminal.run("echo no >&2", lines.append)
         assert (lines, ran.stderr) == ([], "no\n")
 
-    def test_what_is_kept_is_bounded_and_the_end_is_kept(self, terminal: Terminal) -> None:
+    def test_only_the_end_of_long_output_is_kept(self, terminal: Terminal) -> None:
         ran = terminal.run("head -c 2000000 /dev/zero | tr '\\0' x; echo end")
         assert len(ran.stdout) < 100_000
         assert ran.stdout.endswith("xend\n")
         assert terminal.out.stat().st_size == 2_000_004
 
-    def test_a_failing_callback_lets_the_program_finish_first(
+    def test_an_exception_of_the_callback_is_raised_after_the_program_ended(
         self, terminal: Terminal, tmp_path: Path
     ) -> None:
         def fail(_line: str) -> None:
@@ -182,13 +182,13 @@ class TestPassingThrough:
         assert (tmp_path / "done").exists()
         assert terminal.out.read_text() == "1\n2\n"
 
-    def test_a_program_that_leaves_a_child_behind_does_not_hold_the_user(self, terminal: Terminal) -> None:
+    def test_a_background_child_does_not_keep_the_user_waiting(self, terminal: Terminal) -> None:
         began = time.monotonic()
         ran = terminal.run("sleep 1000 & echo $!")
         assert time.monotonic() - began < PATIENCE_S
         os.kill(int(ran.stdout), signal.SIGKILL)
 
-    def test_a_reader_that_has_gone_changes_nothing_for_the_program(self, tmp_path: Path) -> None:
+    def test_a_closed_output_does_not_affect_the_program(self, tmp_path: Path) -> None:
         reading, writing = os.pipe()
         os.close(reading)
         lines: list[str] = []
@@ -198,7 +198,7 @@ class TestPassingThrough:
         assert isinstance(ran, Ran)
         assert (ran.exit_code, lines, (tmp_path / "done").exists()) == (0, ["5", "again"], True)
 
-    def test_a_terminal_that_does_not_block_loses_nothing(self) -> None:
+    def test_a_nonblocking_terminal_gets_all_output(self) -> None:
         reading, writing = os.pipe()
         flags = fcntl.fcntl(writing, fcntl.F_GETFL)
         fcntl.fcntl(writing, fcntl.F_SETFL, flags | os.O_NONBLOCK)
@@ -210,11 +210,11 @@ class TestPassingThrough:
             assert reader.stdout is not None
             assert int(reader.stdout.read()) == 1_000_000
 
-    def test_a_missing_program_is_an_answer(self, terminal: Terminal) -> None:
+    def test_a_missing_user_program_is_a_result(self, terminal: Terminal) -> None:
         answer = terminal.programs.run_attached(["no-such-program-anywhere"], lambda _line: None)
         assert answer == NotStarted(("no-such-program-anywhere",), "not found on PATH")
 
-    def test_signals_are_handled_as_before_afterwards(self, terminal: Terminal) -> None:
+    def test_signal_handlers_are_restored(self, terminal: Terminal) -> None:
         before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
         terminal.run("true")
         assert [
@@ -223,7 +223,7 @@ class TestPassingThrough:
 
 
 class TestWhatTheUsersProgramInherits:
-    def test_umask_and_limits_are_the_users(self, terminal: Terminal) -> None:
+    def test_a_user_program_gets_the_users_umask_and_limits(self, terminal: Terminal) -> None:
         before = os.umask(0o027)
         soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
         resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
@@ -234,7 +234,7 @@ class TestWhatTheUsersProgramInherits:
             resource.setrlimit(resource.RLIMIT_CORE, (soft, hard))
         assert ran.stdout == "0027\n0\n"
 
-    def test_a_daemon_can_give_it_the_umask_of_its_user(self) -> None:
+    def test_a_daemon_can_set_the_umask_of_a_user_program(self) -> None:
         with Path(os.devnull).open("wb") as nowhere:
             programs = ProgramRunner(stdout_fd=nowhere.fileno(), umask=0o022)
             ran = programs.run_attached(sh("umask"), lambda _line: None)
@@ -251,7 +251,7 @@ class TestWhatTheUsersProgramInherits:
         finally:
             os.close(descriptor)
 
-    def test_the_environment_is_the_users_without_webhooks(
+    def test_a_user_program_gets_the_users_environment_without_webhooks(
         self, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("SLURM_JOB_ID", "7")
@@ -299,18 +299,18 @@ class TestSignals:
         os.killpg(wrapped.process.pid, signal.SIGINT)  # what a terminal does
         assert wrapped.ended() == f"exit {-signal.SIGINT}"
 
-    def test_after_ctrl_c_the_programs_own_end_is_awaited(self, tmp_path: Path) -> None:
+    def test_after_ctrl_c_jobmon_waits_for_the_program(self, tmp_path: Path) -> None:
         wrapped = wrap("while :; do sleep 0.05; done", tmp_path, trap="trap 'sleep 0.3; exit 9' INT")
         os.killpg(wrapped.process.pid, signal.SIGINT)
         assert wrapped.ended() == "exit 9"
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-    def test_a_signal_to_jobmon_alone_is_handed_on(self, tmp_path: Path, number: signal.Signals) -> None:
+    def test_a_signal_to_jobmon_is_forwarded(self, tmp_path: Path, number: signal.Signals) -> None:
         wrapped = wrap("exec sleep 60", tmp_path)
         os.kill(wrapped.process.pid, number)
         assert wrapped.ended() == f"exit {-number}"
 
-    def test_what_is_ignored_stays_ignored_for_the_program_too(self, tmp_path: Path) -> None:
+    def test_ignored_signals_stay_ignored_for_the_program(self, tmp_path: Path) -> None:
         wrapped = wrap(
             "read go; exit 4", tmp_path, before="signal.signal(signal.SIGHUP, signal.SIG_IGN)"
         )  # as under nohup
@@ -327,7 +327,7 @@ class TestSignals:
         wrapped.process.stdin.flush()
         assert wrapped.ended() == "exit 6"
 
-    def test_an_interrupted_question_leaves_no_program_behind(self, tmp_path: Path) -> None:
+    def test_an_interrupted_query_kills_the_program(self, tmp_path: Path) -> None:
         pid_file = tmp_path / "pid"
         script = f"echo $$ >{pid_file}.new; mv {pid_file}.new {pid_file}; sleep 60"
         program = textwrap.dedent(f"""

@@ -57,7 +57,7 @@ def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-def test_a_child_hands_its_result_over() -> None:
+def test_a_worker_returns_its_result() -> None:
     assert run(lambda: Word(str(os.getppid()))) == str(os.getpid())
 
 
@@ -65,13 +65,13 @@ def test_a_result_may_be_bigger_than_a_pipe() -> None:
     assert run(lambda: Word("é\udcff" * 1_000_000)) == "é\udcff" * 1_000_000
 
 
-def test_a_fault_in_a_child_is_described_and_harms_nobody() -> None:
+def test_an_exception_in_a_worker_is_described() -> None:
     with pytest.raises(WorkerFailed, match="RuntimeError: no such pattern"):
         run(fail)
 
 
 @pytest.mark.parametrize("leave", [KeyboardInterrupt, SystemExit])
-def test_a_child_never_runs_on_as_its_parent(leave: type[BaseException]) -> None:
+def test_a_worker_never_continues_as_its_parent(leave: type[BaseException]) -> None:
     def work() -> Word:
         raise leave
 
@@ -79,7 +79,7 @@ def test_a_child_never_runs_on_as_its_parent(leave: type[BaseException]) -> None
         run(work)
 
 
-def test_a_child_whose_parent_was_killed_does_not_live_on_in_its_place(tmp_path: Path) -> None:
+def test_a_worker_whose_parent_was_killed_does_not_continue_in_its_place(tmp_path: Path) -> None:
     go, went_on = tmp_path / "go", tmp_path / "went-on"
     with python(ORPHANING, str(go), str(went_on)) as parent:
         child = int(said(parent))
@@ -90,7 +90,7 @@ def test_a_child_whose_parent_was_killed_does_not_live_on_in_its_place(tmp_path:
     assert not went_on.exists()
 
 
-def test_a_child_that_takes_too_long_is_killed(tmp_path: Path) -> None:
+def test_a_worker_that_takes_too_long_is_killed(tmp_path: Path) -> None:
     def work() -> Word:
         (tmp_path / "pid").write_text(str(os.getpid()), encoding="ascii")
         time.sleep(600)
@@ -102,7 +102,7 @@ def test_a_child_that_takes_too_long_is_killed(tmp_path: Path) -> None:
     assert not Path(f"/proc/{pid}").exists()
 
 
-def test_a_child_that_was_killed_left_no_word() -> None:
+def test_a_killed_worker_has_no_result() -> None:
     def work() -> Word:
         kill(os.getpid())
         return Word("never")
@@ -111,7 +111,7 @@ def test_a_child_that_was_killed_left_no_word() -> None:
         run(work)
 
 
-def test_a_child_keeps_no_lock_of_the_monitor_open(tmp_path: Path) -> None:
+def test_a_worker_closes_the_locks_of_the_monitor(tmp_path: Path) -> None:
     lock = os.open(tmp_path / "lock", os.O_CREAT | os.O_RDWR)
 
     def work() -> Word:
@@ -126,7 +126,7 @@ def test_a_child_keeps_no_lock_of_the_monitor_open(tmp_path: Path) -> None:
     os.close(lock)
 
 
-def test_a_child_can_be_ended_although_its_monitor_blocks_signals() -> None:
+def test_a_worker_unblocks_signals() -> None:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM,))
     try:
         assert run(lambda: Word(str(signal.pthread_sigmask(signal.SIG_BLOCK, ())))) == "set()"
@@ -134,7 +134,7 @@ def test_a_child_can_be_ended_although_its_monitor_blocks_signals() -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def test_children_leave_no_descriptor_and_no_zombie_behind() -> None:
+def test_workers_leave_no_descriptor_and_no_zombie() -> None:
     before = open_files()
     for _ in range(5):
         run(lambda: Word("x"))
@@ -145,7 +145,7 @@ def test_children_leave_no_descriptor_and_no_zombie_behind() -> None:
         os.waitpid(-1, os.WNOHANG)
 
 
-def test_a_monitor_of_more_jobs_than_select_can_count_has_children_too() -> None:
+def test_a_worker_runs_with_descriptors_above_the_limit_of_select() -> None:
     def work() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (2048, 2048))
         for _ in range(1100):
@@ -157,7 +157,7 @@ def test_a_monitor_of_more_jobs_than_select_can_count_has_children_too() -> None
     in_a_copy(work)
 
 
-def test_a_machine_that_allows_no_more_processes_is_a_failed_child() -> None:
+def test_a_worker_that_cannot_be_started_is_a_failure() -> None:
     def work() -> None:
         resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
         before = open_files()
@@ -168,7 +168,7 @@ def test_a_machine_that_allows_no_more_processes_is_a_failed_child() -> None:
     in_a_copy(work, as_nobody=True)
 
 
-def test_a_process_whose_starter_ignores_dead_children_gets_their_results() -> None:
+def test_a_worker_returns_its_result_with_sigchld_ignored() -> None:
     def work() -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         assert run(lambda: Word("x")) == "x"

@@ -11,7 +11,7 @@ from jobmon_core.domain.autostart.command import (
 )
 
 
-def test_the_cluster_the_home_and_the_way_out_are_carried_and_nothing_else() -> None:
+def test_only_cluster_home_and_proxy_are_exported() -> None:
     environment = {
         "SLURM_CONF": "/etc/slurm/other.conf",
         "https_proxy": "http://proxy:3128",
@@ -29,7 +29,7 @@ def test_the_cluster_the_home_and_the_way_out_are_carried_and_nothing_else() -> 
 
 
 @pytest.mark.parametrize("proxy", ["http://me:hunter2@proxy:3128", "me:hunter2@proxy", "http://[::1:3128"])
-def test_a_proxy_with_a_password_is_named_and_not_carried(proxy: str) -> None:
+def test_a_proxy_with_a_password_is_listed_and_not_exported(proxy: str) -> None:
     assert "HTTPS_PROXY" not in exported_env({"HTTPS_PROXY": proxy}, "/h", "/bin")
     assert omitted_secrets({"HTTPS_PROXY": proxy}, []) == ["HTTPS_PROXY"]
 
@@ -45,7 +45,7 @@ def test_a_proxy_with_a_password_is_named_and_not_carried(proxy: str) -> None:
         ("", False, None),
     ],
 )
-def test_the_way_that_needs_least_and_lasts_is_proposed(
+def test_the_best_method_has_the_fewest_requirements_and_survives_a_logout(
     usable: str, way: AutostartMethod | None, *, killed: bool
 ) -> None:
     offers = [MethodStatus(each, "" if each in usable.split() else "not here") for each in AutostartMethod]

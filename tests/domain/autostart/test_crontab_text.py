@@ -28,7 +28,7 @@ def command(program: str, **environment: str) -> AutostartCommand:
     return AutostartCommand((program,), environment, MARKER)
 
 
-def test_cron_starts_it_at_boot_and_every_ten_minutes() -> None:
+def test_cron_runs_recover_at_boot_and_every_ten_minutes() -> None:
     command = (
         "/usr/bin/env JOBMON_HOME=/home/me/jobmon PATH=/opt/slurm/bin:/bin /opt/bin/jobmon recover --quiet"
     )
@@ -36,12 +36,12 @@ def test_cron_starts_it_at_boot_and_every_ten_minutes() -> None:
 
 
 @given(Crontab)
-def test_what_is_put_in_and_taken_out_leaves_every_other_byte(text: str) -> None:
+def test_adding_and_removing_the_lines_preserves_every_other_byte(text: str) -> None:
     assert without_lines(with_lines(text, LINES, MARKER), MARKER) == text
 
 
 @given(Crontab)
-def test_putting_in_twice_is_putting_in_once(text: str) -> None:
+def test_adding_the_lines_is_idempotent(text: str) -> None:
     once = with_lines(text, LINES, MARKER)
     assert with_lines(once, LINES, MARKER) == once
     assert our_lines(once, MARKER) == list(LINES)
@@ -58,7 +58,7 @@ def test_lines_of_an_older_installation_are_replaced() -> None:
     assert with_lines(old, LINES, MARKER) == "".join(f"{line}\n" for line in LINES) + "0 1 * * * backup\n"
 
 
-def test_two_homes_do_not_touch_each_other() -> None:
+def test_two_homes_keep_their_lines_apart() -> None:
     other = marker_for("/home/me/other")
     both = with_lines(with_lines("", LINES, MARKER), cron_lines(AutostartCommand(("/j",), {}, other)), other)
     assert our_lines(without_lines(both, other), MARKER) == list(LINES)
@@ -67,7 +67,7 @@ def test_two_homes_do_not_touch_each_other() -> None:
 @pytest.mark.parametrize(
     "path", ["/a b/jobmon", "/it's/jobmon", '/"q"/$HOME/`x`/jobmon', "/100%/jobmon", "/#/é"]
 )
-def test_a_shell_reads_back_the_words_that_were_written(path: str) -> None:
+def test_a_shell_parses_the_line_into_the_same_arguments(path: str) -> None:
     line = cron_lines(command(path, JOBMON_HOME=path))[0]
     as_cron_hands_it_over = line.removeprefix("@reboot ").replace(r"\%", "%")
     words = shlex.split(as_cron_hands_it_over, comments=True)
@@ -81,18 +81,18 @@ def test_a_shell_reads_back_the_words_that_were_written(path: str) -> None:
     assert printed.stdout.split("\n")[:-1] == words[1:]
 
 
-def test_no_percent_sign_is_left_to_cron() -> None:
+def test_every_percent_sign_is_escaped() -> None:
     line = cron_lines(command("/100%/jobmon"))[0]
     assert line.count("%") == line.count(r"\%") == 1
 
 
 @pytest.mark.parametrize("path", ["/a\nb", "/a\\b", "/a\x1bb", "/a\rb"])
-def test_what_no_line_can_hold_is_refused(path: str) -> None:
+def test_characters_that_a_crontab_cannot_hold_are_refused(path: str) -> None:
     with pytest.raises(AutostartUnavailable):
         cron_lines(command(path))
 
 
-def test_in_a_slurm_job_it_stays_as_long_as_its_monitors_and_writes_no_file() -> None:
+def test_the_scrontab_job_stays_with_its_monitors_and_writes_no_output_file() -> None:
     option, line = scrontab_lines(COMMAND)
     assert option == f"#SCRON --job-name={MARKER} --output=/dev/null"
     assert line.endswith(f" recover --quiet --stay # {MARKER}")

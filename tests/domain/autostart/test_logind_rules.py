@@ -20,7 +20,7 @@ SET = "[Login]\nKillUserProcesses=yes\n"
         ("", False),
     ],
 )
-def test_only_what_a_login_session_holds_can_end_with_it(cgroups: str, *, answer: bool) -> None:
+def test_only_processes_of_a_login_session_can_be_killed_at_logout(cgroups: str, *, answer: bool) -> None:
     assert in_session(cgroups) is answer
 
 
@@ -43,6 +43,6 @@ def test_the_last_setting_counts_and_a_comment_shows_the_default(files: list[str
     assert ends_processes(files, "me") is answer
 
 
-def test_root_is_spared_unless_somebody_says_otherwise() -> None:
+def test_root_is_excluded_by_default() -> None:
     assert not ends_processes([SET], "root")
     assert ends_processes([f"{SET}KillExcludeUsers=\n"], "root")

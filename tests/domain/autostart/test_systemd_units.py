@@ -12,14 +12,14 @@ def command(program: str, **environment: str) -> AutostartCommand:
     return AutostartCommand((program,), environment, MARKER)
 
 
-def test_the_timer_leaves_alone_the_monitors_that_its_service_started() -> None:
+def test_the_service_does_not_kill_the_monitors_that_it_started() -> None:
     files = unit_files(command("/opt/bin/jobmon"))
     assert set(files) == {f"{MARKER}.service", f"{MARKER}.timer"}
     assert "\nKillMode=process\n" in files[f"{MARKER}.service"]
     assert "\nOnCalendar=*:0/10\n" in files[f"{MARKER}.timer"]
 
 
-def test_what_means_something_to_systemd_is_escaped() -> None:
+def test_special_characters_of_systemd_are_escaped() -> None:
     service = unit_files(command('/a b/%h/$HOME/"q"'))[f"{MARKER}.service"]
     assert r'ExecStart=/usr/bin/env "/a b/%%h/$$HOME/\"q\"" recover --quiet' in service
     with pytest.raises(AutostartUnavailable):
