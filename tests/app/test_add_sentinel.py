@@ -1,4 +1,4 @@
-"""SentinelSubmitter a sentinel, as the user hears of it."""
+"""Submitting a sentinel, and the line that the user reads about it."""
 
 from __future__ import annotations
 

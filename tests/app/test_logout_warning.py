@@ -18,7 +18,7 @@ def write(path: Path, text: str) -> None:
 
 @pytest.fixture
 def machine(tmp_path: Path) -> Path:
-    """The root of a machine on which we are in a login session that is killed at logout."""
+    """The root of a machine where this process is in a login session whose processes are killed at logout."""
     root = tmp_path / "machine"
     write(root / "proc/self/cgroup", SESSION)
     write(root / "etc/systemd/logind.conf", "[Login]\nKillUserProcesses=yes\n")
@@ -35,10 +35,10 @@ def test_a_machine_without_systemd_gives_no_warning(tmp_path: Path, home: Home) 
 
 
 def test_the_warning_is_printed_once_with_a_remedy(machine: Path, home: Home) -> None:
-    told = warning(home, "me", Logind(machine))
-    assert "KillUserProcesses" in told
-    assert "`jobmon recover --install systemd`" in told
-    assert "`loginctl enable-linger`" in told
+    text = warning(home, "me", Logind(machine))
+    assert "KillUserProcesses" in text
+    assert "`jobmon recover --install systemd`" in text
+    assert "`loginctl enable-linger`" in text
     assert warning(home, "me", Logind(machine)) == ""
 
 

@@ -22,7 +22,7 @@ from tests.support.shell import Shell, complaint
 def monitors(shell: Shell) -> Iterator[Path]:
     """The folder of locks; jobs 12 and 13 have lost their monitors."""
     for job_id in (12, 13):
-        # no such job: its monitor looks for a witness for longer than any test lasts
+        # there is no such job: its monitor looks for its end longer than any test lasts
         JobStore(shell.state).save(
             WatchedJob(f"local-{job_id}-x", job_id, 100.0, name=f"job{job_id}", backend="local", user="me")
         )
@@ -73,7 +73,7 @@ def test_recover_reports_other_blocked_files_and_all_jobs_are_watched(
     (line,) = (line for line in done.stdout.splitlines() if line.startswith(path.name))
     assert line.startswith(f"{path.name}: it ")
     assert line.endswith(("move it away", "remove it"))
-    assert sorted(living(shell)) == [12, 13]  # nor is it taken for a request to stop
+    assert sorted(living(shell)) == [12, 13]  # it does not count as a request to stop
 
 
 @pytest.mark.parametrize("kind", KINDS)

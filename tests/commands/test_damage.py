@@ -1,4 +1,4 @@
-"""State files that can't be read: told in one line each, and no other job suffers."""
+"""Unreadable state files: each is reported in one line, and no other job suffers."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ _DAMAGE = [
 
 @pytest.fixture(params=_DAMAGE, ids=lambda damage: damage.__name__.strip("_"))
 def damaged(request: pytest.FixtureRequest, shell: Shell) -> Path:
-    """The state file of job 13, which can't be read; that of job 12 is sound."""
+    """The unreadable state file of job 13; that of job 12 is intact."""
     store = JobStore(shell.state)
     store.save(_DONE)
     store.save(WatchedJob("slurm-13-x", 13, 100.0))
@@ -208,7 +208,7 @@ def test_a_link_in_the_place_of_a_folder_is_refused_and_its_target_unchanged(she
 
 def test_recover_removes_the_temporary_files_of_killed_processes(shell: Shell) -> None:
     left = shell.state / temporary(shell.state / "slurm-12-x.json").name
-    left = left.with_name(left.name.replace(f"-{os.getpid()}-", "-4194305-"))  # no process has that number
+    left = left.with_name(left.name.replace(f"-{os.getpid()}-", "-4194305-"))  # no process has this PID
     left.write_text("half")
     assert shell.jobmon("recover").stdout.startswith(f"{left.name}: removed: ")
     assert not left.exists()

@@ -1,4 +1,4 @@
-"""`jobmon recover --install` and `--uninstall`: shown first, done once, taken away exactly."""
+"""`jobmon recover --install` and `--uninstall`: changes are shown first, made once, and undone exactly."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ USERS_OWN = "MAILTO=me\n0 1 * * * backup # nightly\n"
 
 @pytest.fixture
 def table(shell: Shell) -> Path:
-    """The user's crontab, in which something stands already."""
+    """The user's crontab, which has an entry already."""
     path = shell.work / "table"
     path.write_text(USERS_OWN, encoding="utf-8")
     shell.program("crontab", f'exec {sys.executable} {fake_crontab.__file__} {path} "$@"')

@@ -20,27 +20,27 @@ USERS_OWN = "# m h dom mon dow command\nMAILTO=me\n0 1 * * *\tbackup --at '\\%H'
 
 @pytest.fixture(params=["fake", "real"])
 def runner(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
-    """A crontab program whose table is this test's own: the machine's, shut in, or one made up."""
+    """Runs a crontab program with a table of this test: the machine's program in isolation, or a fake one."""
     programs = tmp_path / "bin"
     programs.mkdir()
     if request.param == "fake":
         line = f'exec {sys.executable} {fake_crontab.__file__} {tmp_path}/table "$@"'
     else:
-        line = _shut_in(tmp_path / "spool")
+        line = _isolated(tmp_path / "spool")
     (programs / "crontab").write_text(f"#!/bin/bash\n{line}\n", encoding="utf-8")
     (programs / "crontab").chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     return ProgramRunner()
 
 
-def _shut_in(spool: Path) -> str:
-    """Return a line of bash that runs the machine's crontab on a spool of its own."""
+def _isolated(spool: Path) -> str:
+    """Return a bash command that runs the machine's crontab program with its own spool folder."""
     if not REAL.exists():
         pytest.skip("this machine has no crontab")
     spool.mkdir()
-    shutting = ["unshare", "--mount", "mount", "--bind", str(spool), SPOOL]
-    if os.getuid() or subprocess.run(shutting, check=False, capture_output=True).returncode:
-        pytest.skip("the machine's crontab can't be shut in here, and the user's own is not for tests")
+    isolating = ["unshare", "--mount", "mount", "--bind", str(spool), SPOOL]
+    if os.getuid() or subprocess.run(isolating, check=False, capture_output=True).returncode:
+        pytest.skip("the crontab program cannot be isolated here, and tests must not use the user's crontab")
     return f'exec unshare --mount bash -c \'mount --bind {spool} {SPOOL} && exec {REAL} "$@"\' crontab "$@"'
 
 

@@ -126,7 +126,7 @@ def test_a_link_in_the_place_of_a_file_is_removed_and_its_target_stays(tmp_path:
     before = victim.stat()
     for suffix in (".lock", ".owner", ".reply"):
         (tmp_path / f"x{suffix}").symlink_to(victim)
-    (tmp_path / "x.json").symlink_to(victim)  # who reads state files reports it
+    (tmp_path / "x.json").symlink_to(victim)  # reading the state file reports it
     assert len(list(clean_up(tmp_path))) == 3
     assert {path.name for path in tmp_path.iterdir()} == {"victim", "x.json"}
     assert victim.stat() == before

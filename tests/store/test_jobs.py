@@ -51,7 +51,7 @@ def test_a_name_that_is_not_utf8_is_preserved(store: JobStore) -> None:
     odd = replace(JOB, workdir=os.fsdecode(b"/scratch/\xff\xfe"), name="\ud83d")
     store.save(odd)
     assert store.load(JOB.id) == odd
-    store.path(JOB.id).read_text(encoding="utf-8")  # other programs can read it too
+    store.path(JOB.id).read_text(encoding="utf-8")  # UTF-8, as other programs expect
 
 
 @pytest.mark.parametrize(

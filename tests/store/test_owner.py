@@ -114,7 +114,7 @@ def test_a_record_holds_the_owner_and_its_latest_heartbeat(tmp_path: Path) -> No
     assert time.time() - found[1] < 60
     record.remove()
     assert record.read() is None
-    record.remove()  # nothing is left to do
+    record.remove()  # a second time without effect
     record.heartbeat()
 
 
@@ -132,7 +132,7 @@ def record(tmp_path: Path) -> OwnerRecord:
 
 @pytest.fixture
 def neighbour() -> Iterator[Owner]:
-    """Another living process of this host."""
+    """Another running process of this host."""
     with subprocess.Popen(["/bin/sleep", "600"]) as process:
         yield replace(ME, pid=process.pid, start_ticks=start_ticks(process.pid) or 0)
         process.kill()
@@ -156,7 +156,7 @@ def left_beside(record: OwnerRecord) -> list[str]:
 
 def test_a_job_without_an_owner_can_be_claimed(record: OwnerRecord) -> None:
     record.claim(ME)
-    record.claim(ME)  # which changes nothing
+    record.claim(ME)  # without effect
     assert owner_of(record) == ME
     assert left_beside(record) == []
     assert record.path.stat().st_mode & 0o777 == 0o600
@@ -248,7 +248,7 @@ def test_a_heartbeat_is_compared_by_the_clock_of_the_file_system(record: OwnerRe
     record.write(ELSEWHERE)
     found = record.read()
     assert found is not None
-    hours_off_s = found[1] + 4 * 3600  # of our own clock
+    hours_off_s = found[1] + 4 * 3600  # this host's clock
     assert ELSEWHERE.liveness(found[1], STALE_AFTER_S, lambda: hours_off_s) is Liveness.STALE
     assert abs(record.now() - found[1]) < 60
     assert ELSEWHERE.liveness(found[1], STALE_AFTER_S, record.now) is Liveness.REMOTE
@@ -268,7 +268,7 @@ def test_a_folder_in_the_place_of_a_record_is_reported_with_a_remedy(record: Own
     with pytest.raises(StorageFailed, match=r"12\.owner cannot be written: it is a folder, .* move it away"):
         record.claim(ME)
     record.heartbeat()
-    record.remove()  # none of which is an end of the monitor
+    record.remove()  # neither raises
     assert left_beside(record) == []
 
 

@@ -101,11 +101,11 @@ def test_files_on_the_path_that_are_not_programs_are_skipped(tmp_path: Path) -> 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TwoClusters(Context):
-    """The tools of a login node that talks to the one cluster or the other, as SLURM_CONF says."""
+    """The context of a login node; SLURM_CONF decides which cluster it talks to."""
 
     slurm: Mapping[str, FakeScheduler] = field(default_factory=dict)
 
-    def scheduler(self, backend: str, cluster: str = "") -> Scheduler:  # noqa: ARG002 - as the workshop has it
+    def scheduler(self, backend: str, cluster: str = "") -> Scheduler:  # noqa: ARG002 - the signature of Context
         return self.slurm[self.environment["SLURM_CONF"]]
 
 
@@ -118,7 +118,7 @@ def slurm() -> dict[str, FakeScheduler]:
 
 @pytest.fixture
 def shops(tmp_path: Path, slurm: dict[str, FakeScheduler]) -> list[TwoClusters]:
-    """Three processes with one home, of which the second one was started for another cluster."""
+    """Three processes with one home; the second one was started for another cluster."""
     home, clock = Home(tmp_path / "home"), FakeClock()
     return [TwoClusters(home, {"SLURM_CONF": conf}, clock=clock, slurm=slurm) for conf in (HERE, THERE, HERE)]
 

@@ -141,7 +141,7 @@ def test_writing_does_not_follow_a_link(tmp_path: Path) -> None:
     temporary(path).symlink_to(victim)
     with pytest.raises(StorageFailed):
         write_atomically(path, b"x")
-    write_atomically(path, b"x")  # it is out of the way now
+    write_atomically(path, b"x")  # the link was removed
     path.unlink()
     path.symlink_to(victim)
     write_atomically(path, b"x")
@@ -153,7 +153,7 @@ def test_only_a_regular_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("content")
     (tmp_path / "link").symlink_to(tmp_path / "file")
     (tmp_path / "folder").mkdir()
-    os.mkfifo(tmp_path / "pipe")  # which would wait for ever
+    os.mkfifo(tmp_path / "pipe")  # opening it would wait for ever
     assert read_own(tmp_path / "file", 100) == b"content"
     for name in ("link", "folder", "pipe", "missing"):
         with pytest.raises(OSError, match=r".+") as caught:

@@ -93,4 +93,4 @@ def test_any_json_is_read_or_raises_decode_error(data: object) -> None:
     try:
         from_json(WatchedJob, data)
     except DecodeError as error:
-        assert str(error).startswith("$")  # noqa: PT017 - both ends are fine, a third is not
+        assert str(error).startswith("$")  # noqa: PT017 - both outcomes are allowed

@@ -62,7 +62,7 @@ def is_free(path: Path) -> bool:
 def test_the_monitors_lock_survives_an_exec_and_is_freed_by_a_kill(tmp_path: Path) -> None:
     path = tmp_path / "12.lock"
     with python(OWNER, str(path)) as owner:
-        assert said(owner) == "held"  # by a shell that knows nothing of it
+        assert said(owner) == "held"  # by a shell, after the exec
         with pytest.raises(AlreadyWatched, match="12 is watched already"):
             acquire_ownership(path)
         kill(owner.pid)

@@ -118,7 +118,7 @@ class TestWords:
 
 @dataclass
 class Terminal:
-    """What stands where the user's terminal would be: two files."""
+    """Two files in the place of the user's terminal."""
 
     out: Path
     err: Path
@@ -152,7 +152,7 @@ class TestPassingThrough:
             assert terminal.out.read_bytes() == b"Submitted batch job 5\n", "the user sees it first"
             go.touch()
 
-        # the program ends only because the line was handed out
+        # the program ends only because the line was passed on
         terminal.run(f"echo Submitted batch job 5; while [ ! -e {go} ]; do sleep 0.01; done", on_line)
 
     def test_a_last_line_needs_no_newline(self, terminal: Terminal) -> None:
@@ -261,7 +261,7 @@ class TestWhatTheUsersProgramInherits:
 
 @dataclass
 class Wrapped:
-    """A jobmon stand-in that passes a program through, in its own process group."""
+    """A stand-in for jobmon that runs a program attached, in its own process group."""
 
     process: subprocess.Popen[bytes]
     child: int
@@ -296,7 +296,7 @@ def wrap(script: str, tmp_path: Path, *, before: str = "", trap: str = "") -> Wr
 class TestSignals:
     def test_ctrl_c_ends_the_program_as_without_jobmon(self, tmp_path: Path) -> None:
         wrapped = wrap("exec sleep 60", tmp_path)
-        os.killpg(wrapped.process.pid, signal.SIGINT)  # what a terminal does
+        os.killpg(wrapped.process.pid, signal.SIGINT)  # as a terminal does
         assert wrapped.ended() == f"exit {-signal.SIGINT}"
 
     def test_after_ctrl_c_jobmon_waits_for_the_program(self, tmp_path: Path) -> None:
