@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from jobmon_core.app.autostart_backends import CrontabBackend, SystemdBackend
 from jobmon_core.domain.autostart.command import (
@@ -22,12 +22,13 @@ from jobmon_core.domain.autostart.logind_rules import ends_processes
 from jobmon_core.domain.config import WEBHOOK_VARIABLES
 from jobmon_core.host.crontab import Crontab, cron_runs
 from jobmon_core.host.logind import Logind
+from jobmon_core.host.systemd import UserUnits
 from jobmon_core.system.env_fingerprint import SLURM_PROGRAMS, dir_of_program
 from jobmon_core.system.process import user_name
 from jobmon_core.system.runner import ProgramRunner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from jobmon_core.context import Context
     from jobmon_core.system.runner import Runner
@@ -35,37 +36,7 @@ if TYPE_CHECKING:
 _SYSTEM_DIRS = ("/usr/local/bin", "/usr/bin", "/bin")
 
 
-class AutostartBackend(Protocol):
-    """One method, for one home on this machine."""
-
-    @property
-    def method(self) -> AutostartMethod:
-        """The method's name."""
-        ...
-
-    def unavailable_because(self) -> str:
-        """Return why it cannot be used, empty if it can."""
-        ...
-
-    def installed(self) -> bool:
-        """Return whether an entry of this home is installed."""
-        ...
-
-    def preview(self) -> Iterator[str]:
-        """Yield what installing adds, line by line."""
-        ...
-
-    def installed_entries(self) -> Iterator[str]:
-        """Yield what uninstalling removes, line by line."""
-        ...
-
-    def install(self) -> bool:
-        """Install; return False if that was done already."""
-        ...
-
-    def uninstall(self) -> bool:
-        """Remove what was installed; return False if there was nothing."""
-        ...
+AutostartBackend = CrontabBackend | SystemdBackend
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +67,7 @@ class Autostart:
         folder = Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "systemd" / "user"
         backends: tuple[AutostartBackend, ...] = (
             CrontabBackend(AutostartMethod.CRON, command, cron, cron_lines, lock_path),
-            SystemdBackend(command, folder, runner),
+            SystemdBackend(command, UserUnits(folder, runner)),
             CrontabBackend(AutostartMethod.SCRONTAB, command, scrontab, scrontab_lines, lock_path),
         )
         secrets = omitted_secrets(environment, tuple(WEBHOOK_VARIABLES.values()))

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.autostart.command import AutostartCommand, AutostartMethod, AutostartUnavailable
 from jobmon_core.domain.autostart.crontab_text import our_lines, with_lines, without_lines
-from jobmon_core.domain.autostart.systemd_units import service_name, timer_name, unit_files
-from jobmon_core.host.systemd import UserUnits
+from jobmon_core.domain.autostart.systemd_units import unit_files, unit_names
 from jobmon_core.system.lock import command_lock
 
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jobmon_core.host.crontab import Crontab
-    from jobmon_core.system.runner import Runner
+    from jobmon_core.host.systemd import UserUnits
 
 _LOCK_TIMEOUT_S = 60.0  # scrontab waits for slurmctld
 
@@ -90,17 +89,12 @@ class SystemdBackend:
     """A timer of the user's own systemd instance."""
 
     command: AutostartCommand
-    folder: Path
-    runner: Runner
+    units: UserUnits
     method: AutostartMethod = field(default=AutostartMethod.SYSTEMD, init=False)
 
     @property
-    def _units(self) -> UserUnits:
-        return UserUnits(self.folder, self.runner)
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return service_name(self.command.marker), timer_name(self.command.marker)
+    def _names(self) -> tuple[str, str]:
+        return unit_names(self.command.marker)
 
     def unavailable_because(self) -> str:
         """Return why it cannot be used, empty if it can."""
@@ -108,22 +102,22 @@ class SystemdBackend:
             unit_files(self.command)
         except AutostartUnavailable as error:
             return str(error)
-        return self._units.unavailable_because()
+        return self.units.unavailable_because()
 
     def installed(self) -> bool:
         """Return whether a unit file of this home exists."""
-        return self._units.has_any(self._names)
+        return self.units.has_any(self._names)
 
     def preview(self) -> Iterator[str]:
         """Yield the files that installing writes, and the command that it runs."""
         for name, text in unit_files(self.command).items():
-            yield f"the file {self.folder / name}:"
+            yield f"the file {self.units.folder / name}:"
             yield from (f"  {line}" for line in text.splitlines())
-        yield f"and runs `systemctl --user enable --now {timer_name(self.command.marker)}`"
+        yield f"and runs `systemctl --user enable --now {self._names[1]}`"
 
     def installed_entries(self) -> Iterator[str]:
         """Yield the files that uninstalling removes."""
-        yield from (f"the file {self.folder / name}" for name in self._names)
+        yield from (f"the file {self.units.folder / name}" for name in self._names)
 
     def install(self) -> bool:
         """Write the unit files and enable the timer; return False if that was done already.
@@ -132,9 +126,9 @@ class SystemdBackend:
             AutostartUnavailable: a file cannot be written, or systemd refused.
         """
         files = unit_files(self.command)
-        if self._units.installed(files):
+        if self.units.installed(files):
             return False
-        self._units.install(files)
+        self.units.install(files)
         return True
 
     def uninstall(self) -> bool:
@@ -145,5 +139,5 @@ class SystemdBackend:
         """
         if not self.installed():
             return False
-        self._units.remove(self._names)
+        self.units.remove(self._names)
         return True

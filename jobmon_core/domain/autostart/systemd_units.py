@@ -45,22 +45,16 @@ def unit_files(command: AutostartCommand) -> Mapping[str, str]:
         AutostartUnavailable: an argument has a character that a unit file cannot hold.
     """
     line = " ".join(_quoted(argument) for argument in command.argv())
+    service, timer = unit_names(command.marker)
     return {
-        service_name(command.marker): _SERVICE.format(note=_NOTE, description=_DESCRIPTION, command=line),
-        timer_name(command.marker): _TIMER.format(
-            note=_NOTE, description=_DESCRIPTION, minutes=EVERY_MINUTES
-        ),
+        service: _SERVICE.format(note=_NOTE, description=_DESCRIPTION, command=line),
+        timer: _TIMER.format(note=_NOTE, description=_DESCRIPTION, minutes=EVERY_MINUTES),
     }
 
 
-def service_name(marker: str) -> str:
-    """Return the name of the service's unit file."""
-    return f"{marker}.service"
-
-
-def timer_name(marker: str) -> str:
-    """Return the name of the timer's unit file."""
-    return f"{marker}.timer"
+def unit_names(marker: str) -> tuple[str, str]:
+    """Return the names of the unit files: of the service and of the timer."""
+    return f"{marker}.service", f"{marker}.timer"
 
 
 def _quoted(argument: str) -> str:
