@@ -29,14 +29,18 @@ def monitors(shell: Shell) -> Iterator[Path]:
     folder = shell.state / "monitors"
     folder.mkdir(mode=0o700)
     yield folder
-    for found in living(shell).values():
-        assert found.owner is not None
-        os.kill(found.owner.pid, signal.SIGKILL)
+    for status in living(shell).values():
+        assert status.owner is not None
+        os.kill(status.owner.pid, signal.SIGKILL)
 
 
 def living(shell: Shell) -> dict[int, JobStatus]:
-    found = (each for each in list_jobs(Context(Home(shell.home), {})) if isinstance(each, JobStatus))
-    return {each.job.job_id: each for each in found if each.health is Health.ALIVE}
+    jobs = list_jobs(Context(Home(shell.home), {}))
+    return {
+        status.job.job_id: status
+        for status in jobs
+        if isinstance(status, JobStatus) and status.health is Health.ALIVE
+    }
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -34,13 +34,13 @@ def install(shell: Shell, *arguments: str, **environment: str) -> subprocess.Com
 def test_the_shown_lines_are_those_installed_and_removed(shell: Shell, table: Path) -> None:
     done = install(shell, "--install", "--yes", SLURM_CONF="/etc/slurm/two.conf")
     assert (done.returncode, done.stderr) == (0, "")
-    ours = [line for line in table.read_text().splitlines() if line not in USERS_OWN.splitlines()]
-    assert [line.split()[0] for line in ours] == ["@reboot", "*/10"]
-    for line in ours:
+    installed = [line for line in table.read_text().splitlines() if line not in USERS_OWN.splitlines()]
+    assert [line.split()[0] for line in installed] == ["@reboot", "*/10"]
+    for line in installed:
         assert f"\n  {line}\n" in done.stdout
         assert f" JOBMON_HOME={shell.home} SLURM_CONF=/etc/slurm/two.conf " in line
     done = install(shell, "--uninstall", "--yes")
-    assert all(f"\n  {line}\n" in done.stdout for line in ours)
+    assert all(f"\n  {line}\n" in done.stdout for line in installed)
     assert table.read_text() == USERS_OWN
 
 
@@ -161,9 +161,9 @@ def test_scrontab_is_offered_where_the_site_has_it(shell: Shell) -> None:
 def test_a_machine_without_any_method_gives_the_reason_for_each(shell: Shell) -> None:
     done = install(shell, "--install", "--yes")
     assert done.returncode == 1
-    words = complaint(done)
+    message = complaint(done)
     for program in ("crontab", "systemctl", "scrontab"):
-        assert f"{program}: not found on PATH" in words
+        assert f"{program}: not found on PATH" in message
 
 
 def test_an_unavailable_method_is_refused_with_its_reason(shell: Shell, table: Path) -> None:

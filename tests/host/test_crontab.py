@@ -72,15 +72,15 @@ def test_a_refused_change_raises_the_programs_error_and_changes_nothing(runner: 
 
 
 @pytest.mark.parametrize(
-    "words",
+    "error",
     [
         "You (me) are not allowed to use this program (crontab)",
         "scrontab: error: scrontab is disabled on this cluster",
         "crontabs/me/: fopen: Permission denied",
     ],
 )
-def test_a_crontab_that_cannot_be_read_is_not_taken_as_empty(words: str) -> None:
-    runner = FakeRunner().on("crontab", "-l", answers=[said(stderr=words, exit_code=1)])
+def test_a_crontab_that_cannot_be_read_is_not_taken_as_empty(error: str) -> None:
+    runner = FakeRunner().on("crontab", "-l", answers=[said(stderr=error, exit_code=1)])
     with pytest.raises(AutostartUnavailable):
         Crontab("crontab", runner).change(lambda text: f"{text}x\n")
     assert runner.asked == [("crontab", "-l")]

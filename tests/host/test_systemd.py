@@ -68,11 +68,11 @@ def test_the_files_are_removed_even_if_systemd_does_not_answer(units: UserUnits,
 
 
 def test_the_error_of_systemd_reaches_the_user(folder: Path) -> None:
-    words = "Failed to connect to bus: No medium found"
-    runner = FakeRunner().on("systemctl", answers=[said(stderr=words, exit_code=1)])
+    error = "Failed to connect to bus: No medium found"
+    runner = FakeRunner().on("systemctl", answers=[said(stderr=error, exit_code=1)])
     units = UserUnits(folder, runner)
-    assert units.unavailable_because() == f"systemctl: {words}"
-    with pytest.raises(AutostartUnavailable, match=words):
+    assert units.unavailable_because() == f"systemctl: {error}"
+    with pytest.raises(AutostartUnavailable, match=error):
         units.install(FILES)
 
 

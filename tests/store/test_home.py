@@ -88,17 +88,17 @@ def test_the_temporary_file_of_a_killed_process_is_removed_and_reported(tmp_path
 
 
 def test_the_temporary_file_of_a_running_process_stays(tmp_path: Path) -> None:
-    mine = temporary(tmp_path / "mine.json")
-    mine.touch()
+    own = temporary(tmp_path / "mine.json")
+    own.touch()
     with python(WRITER, str(tmp_path / "theirs.json")) as writer:
-        theirs = Path(said(writer))
+        foreign = Path(said(writer))
         assert list(clean_up(tmp_path)) == []
-        assert {mine, theirs} == set(tmp_path.iterdir())
+        assert {own, foreign} == set(tmp_path.iterdir())
 
 
 def test_a_reused_pid_does_not_protect_the_file_of_a_dead_writer(tmp_path: Path) -> None:
-    mine = temporary(tmp_path / "mine.json").name
-    former = mine.rpartition("-")[0] + "-1.tmp"
+    own = temporary(tmp_path / "mine.json").name
+    former = own.rpartition("-")[0] + "-1.tmp"
     (tmp_path / former).touch()
     assert len(list(clean_up(tmp_path))) == 1
 

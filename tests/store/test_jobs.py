@@ -106,9 +106,9 @@ def test_a_state_file_of_another_user_is_reported(store: JobStore, tmp_path: Pat
         folder.chmod(folder.stat().st_mode | 0o055)
 
     def look() -> None:
-        (found,) = store.all()
-        assert isinstance(found, Unreadable)
-        assert "Permission denied" in found.why
+        (entry,) = store.all()
+        assert isinstance(entry, Unreadable)
+        assert "Permission denied" in entry.why
 
     in_a_copy(look, as_nobody=True)
 

@@ -109,9 +109,9 @@ def test_a_record_holds_the_owner_and_its_latest_heartbeat(tmp_path: Path) -> No
     os.utime(record.path, (0, 0))
     assert record.read() == (this, 0.0)
     record.heartbeat()
-    found = record.read()
-    assert found is not None
-    assert time.time() - found[1] < 60
+    dated = record.read()
+    assert dated is not None
+    assert time.time() - dated[1] < 60
     record.remove()
     assert record.read() is None
     record.remove()  # a second time without effect
@@ -144,8 +144,8 @@ def silent(record: OwnerRecord, owner: Owner, for_s: float) -> None:
 
 
 def owner_of(record: OwnerRecord) -> Owner | None:
-    found = record.read()
-    return found[0] if found else None
+    dated = record.read()
+    return dated[0] if dated else None
 
 
 def left_beside(record: OwnerRecord) -> list[str]:
@@ -246,19 +246,19 @@ def test_a_replaced_owner_learns_it_at_its_next_heartbeat_and_keeps_the_record(
 
 def test_a_heartbeat_is_compared_by_the_clock_of_the_file_system(record: OwnerRecord) -> None:
     record.write(ELSEWHERE)
-    found = record.read()
-    assert found is not None
-    hours_off_s = found[1] + 4 * 3600  # this host's clock
-    assert ELSEWHERE.liveness(found[1], STALE_AFTER_S, lambda: hours_off_s) is Liveness.STALE
-    assert abs(record.now() - found[1]) < 60
-    assert ELSEWHERE.liveness(found[1], STALE_AFTER_S, record.now) is Liveness.REMOTE
+    dated = record.read()
+    assert dated is not None
+    hours_off_s = dated[1] + 4 * 3600  # this host's clock
+    assert ELSEWHERE.liveness(dated[1], STALE_AFTER_S, lambda: hours_off_s) is Liveness.STALE
+    assert abs(record.now() - dated[1]) < 60
+    assert ELSEWHERE.liveness(dated[1], STALE_AFTER_S, record.now) is Liveness.REMOTE
 
 
 def test_a_heartbeat_far_in_the_future_does_not_count(record: OwnerRecord) -> None:
     silent(record, ELSEWHERE, -10 * STALE_AFTER_S)
-    found = record.read()
-    assert found is not None
-    assert ELSEWHERE.liveness(found[1], STALE_AFTER_S, record.now) is Liveness.STALE
+    dated = record.read()
+    assert dated is not None
+    assert ELSEWHERE.liveness(dated[1], STALE_AFTER_S, record.now) is Liveness.STALE
 
 
 def test_a_folder_in_the_place_of_a_record_is_reported_with_a_remedy(record: OwnerRecord) -> None:

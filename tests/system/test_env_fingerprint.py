@@ -83,8 +83,8 @@ def test_another_squeue_is_another_controller(tmp_path: Path) -> None:
 
 
 def test_user_and_channels_do_not_change_the_controller_fingerprint() -> None:
-    told = {"SLURM_JWT": "x", "HOME": "/h", "https_proxy": "p", "JOBMON_ERROR_WEBHOOK": "w"}
-    assert controller_fingerprint({"SLURM_CONF": HERE, **told}) == controller_fingerprint(
+    others = {"SLURM_JWT": "x", "HOME": "/h", "https_proxy": "p", "JOBMON_ERROR_WEBHOOK": "w"}
+    assert controller_fingerprint({"SLURM_CONF": HERE, **others}) == controller_fingerprint(
         {"SLURM_CONF": HERE}
     )
 

@@ -99,17 +99,17 @@ def test_make_folder_keeps_the_mode_of_an_existing_folder(tmp_path: Path) -> Non
 
 
 def test_a_folder_of_another_user_is_refused(tmp_path: Path) -> None:
-    theirs = tmp_path / "theirs"
-    theirs.mkdir()
-    theirs.chmod(0o777)
+    foreign = tmp_path / "theirs"
+    foreign.mkdir()
+    foreign.chmod(0o777)
     if os.getuid() != 0:
         pytest.skip("another user can be acted only by root")
-    for folder in (theirs, *theirs.parents):
+    for folder in (foreign, *foreign.parents):
         folder.chmod(folder.stat().st_mode | 0o055)
 
     def refused() -> None:
         with pytest.raises(StorageFailed, match="belongs to user root, not to you: run jobmon as its owner"):
-            private_folder(theirs)
+            private_folder(foreign)
 
     in_a_copy(refused, as_nobody=True)
 

@@ -27,7 +27,7 @@ def sh(script: str) -> list[str]:
     return ["sh", "-c", script]
 
 
-def ask(script: str, timeout_s: float = PATIENCE_S) -> Ran | TimedOut | NotStarted:
+def query(script: str, timeout_s: float = PATIENCE_S) -> Ran | TimedOut | NotStarted:
     return ProgramRunner().capture(sh(script), timeout_s)
 
 
@@ -38,73 +38,73 @@ def is_running(pid: int) -> bool:
         return False
 
 
-class TestAsking:
+class TestCapture:
     def test_a_result_has_the_output_and_the_exit_code(self) -> None:
-        answer = ask("echo out; echo err >&2; exit 3")
-        assert isinstance(answer, Ran)
-        assert (answer.stdout, answer.stderr, answer.exit_code) == ("out\n", "err\n", 3)
-        assert answer.argv == ("sh", "-c", "echo out; echo err >&2; exit 3")
+        result = query("echo out; echo err >&2; exit 3")
+        assert isinstance(result, Ran)
+        assert (result.stdout, result.stderr, result.exit_code) == ("out\n", "err\n", 3)
+        assert result.argv == ("sh", "-c", "echo out; echo err >&2; exit 3")
 
     def test_newlines_are_not_translated(self) -> None:
-        answer = ask(r"printf 'a\r\nb\rc'")
-        assert isinstance(answer, Ran)
-        assert answer.stdout == "a\r\nb\rc"
+        result = query(r"printf 'a\r\nb\rc'")
+        assert isinstance(result, Ran)
+        assert result.stdout == "a\r\nb\rc"
 
     def test_undecodable_bytes_are_replaced(self) -> None:
-        answer = ask(r"printf 'a\377b'")
-        assert isinstance(answer, Ran)
-        assert answer.stdout == "a\N{REPLACEMENT CHARACTER}b"
+        result = query(r"printf 'a\377b'")
+        assert isinstance(result, Ran)
+        assert result.stdout == "a\N{REPLACEMENT CHARACTER}b"
 
     def test_the_program_gets_no_input(self) -> None:
-        answer = ask("cat")
-        assert isinstance(answer, Ran)
-        assert answer.stdout == ""
+        result = query("cat")
+        assert isinstance(result, Ran)
+        assert result.stdout == ""
 
     def test_arguments_reach_the_program_unchanged(self) -> None:
         awkward = ["a b", "$HOME", "*", "'", '"', "", "x\ny", "ü"]
-        answer = ProgramRunner().capture(["printf", r"%s\0", *awkward], PATIENCE_S)
-        assert isinstance(answer, Ran)
-        assert answer.stdout.split("\0")[:-1] == awkward
+        result = ProgramRunner().capture(["printf", r"%s\0", *awkward], PATIENCE_S)
+        assert isinstance(result, Ran)
+        assert result.stdout.split("\0")[:-1] == awkward
 
     def test_a_query_runs_in_the_query_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SQUEUE_USERS", "nobody")
-        answer = ask("echo $SQUEUE_USERS $SLURM_TIME_FORMAT $LC_ALL")
-        assert isinstance(answer, Ran)
-        assert answer.stdout == "%s C\n"
+        result = query("echo $SQUEUE_USERS $SLURM_TIME_FORMAT $LC_ALL")
+        assert isinstance(result, Ran)
+        assert result.stdout == "%s C\n"
 
     def test_a_death_by_signal_is_a_negative_exit_code(self) -> None:
-        answer = ask("kill -9 $$")
-        assert isinstance(answer, Ran)
-        assert answer.exit_code == -signal.SIGKILL
+        result = query("kill -9 $$")
+        assert isinstance(result, Ran)
+        assert result.exit_code == -signal.SIGKILL
 
     def test_a_missing_program_is_a_result(self) -> None:
-        answer = ProgramRunner().capture(["no-such-program-anywhere", "-x"], PATIENCE_S)
-        assert answer == NotStarted(("no-such-program-anywhere", "-x"), "not found on PATH")
-        assert answer.error_text == "no-such-program-anywhere: not found on PATH"
+        result = ProgramRunner().capture(["no-such-program-anywhere", "-x"], PATIENCE_S)
+        assert result == NotStarted(("no-such-program-anywhere", "-x"), "not found on PATH")
+        assert result.error_text == "no-such-program-anywhere: not found on PATH"
 
     def test_a_file_that_may_not_be_run_is_named_with_the_reason(self, tmp_path: Path) -> None:
         plain = tmp_path / "squeue"
         plain.write_text("#!/bin/sh\n")
-        answer = ProgramRunner().capture([str(plain)], PATIENCE_S)
-        assert isinstance(answer, NotStarted)
-        assert "Permission denied" in answer.error_text
+        result = ProgramRunner().capture([str(plain)], PATIENCE_S)
+        assert isinstance(result, NotStarted)
+        assert "Permission denied" in result.error_text
 
     def test_a_hanging_program_is_killed_with_its_children(self, tmp_path: Path) -> None:
         began = time.monotonic()
-        answer = ask(f"echo half; echo why >&2; sleep 1000 & echo $! >{tmp_path}/pid; wait", timeout_s=0.5)
+        result = query(f"echo half; echo why >&2; sleep 1000 & echo $! >{tmp_path}/pid; wait", timeout_s=0.5)
         assert time.monotonic() - began < PATIENCE_S
-        assert answer == TimedOut(answer.argv, 0.5, "half\n", "why\n")
-        assert answer.error_text == "sh: no answer within 0.5 s; why"
+        assert result == TimedOut(result.argv, 0.5, "half\n", "why\n")
+        assert result.error_text == "sh: no answer within 0.5 s; why"
         child = int((tmp_path / "pid").read_text())
         eventually(lambda: not is_running(child))
 
     def test_output_larger_than_a_pipe_arrives_complete(self) -> None:
-        answer = ask("head -c 3000000 /dev/zero | tr '\\0' x; head -c 300000 /dev/zero >&2")
-        assert isinstance(answer, Ran)
-        assert (len(answer.stdout), len(answer.stderr)) == (3_000_000, 300_000)
+        result = query("head -c 3000000 /dev/zero | tr '\\0' x; head -c 300000 /dev/zero >&2")
+        assert isinstance(result, Ran)
+        assert (len(result.stdout), len(result.stderr)) == (3_000_000, 300_000)
 
 
-class TestWords:
+class TestErrorText:
     def test_an_error_is_one_line_that_names_the_program_once(self) -> None:
         ran = Ran(("squeue",), 1, "", "squeue: error: one\n\n  slurm_load_jobs error: two  \n")
         assert ran.error_text == "squeue: error: one; slurm_load_jobs error: two"
@@ -211,8 +211,8 @@ class TestPassingThrough:
             assert int(reader.stdout.read()) == 1_000_000
 
     def test_a_missing_user_program_is_a_result(self, terminal: Terminal) -> None:
-        answer = terminal.programs.run_attached(["no-such-program-anywhere"], lambda _line: None)
-        assert answer == NotStarted(("no-such-program-anywhere",), "not found on PATH")
+        result = terminal.programs.run_attached(["no-such-program-anywhere"], lambda _line: None)
+        assert result == NotStarted(("no-such-program-anywhere",), "not found on PATH")
 
     def test_signal_handlers_are_restored(self, terminal: Terminal) -> None:
         before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]

@@ -69,16 +69,16 @@ def test_two_homes_keep_their_lines_apart() -> None:
 )
 def test_a_shell_parses_the_line_into_the_same_arguments(path: str) -> None:
     line = cron_lines(command(path, JOBMON_HOME=path))[0]
-    as_cron_hands_it_over = line.removeprefix("@reboot ").replace(r"\%", "%")
-    words = shlex.split(as_cron_hands_it_over, comments=True)
-    assert words == ["/usr/bin/env", f"JOBMON_HOME={path}", path, "recover", "--quiet"]
+    as_cron_passes_it = line.removeprefix("@reboot ").replace(r"\%", "%")
+    argv = shlex.split(as_cron_passes_it, comments=True)
+    assert argv == ["/usr/bin/env", f"JOBMON_HOME={path}", path, "recover", "--quiet"]
     printed = subprocess.run(
-        ["/bin/sh", "-c", as_cron_hands_it_over.replace("/usr/bin/env", "printf '%s\\n'", 1)],
+        ["/bin/sh", "-c", as_cron_passes_it.replace("/usr/bin/env", "printf '%s\\n'", 1)],
         capture_output=True,
         text=True,
         check=True,
     )
-    assert printed.stdout.split("\n")[:-1] == words[1:]
+    assert printed.stdout.split("\n")[:-1] == argv[1:]
 
 
 def test_every_percent_sign_is_escaped() -> None:
