@@ -51,7 +51,7 @@ def configure(ctx: Context, success_webhook: str, error_webhook: str) -> None:
         StorageFailed: the disk refused.
         CommandBusy: another `jobmon init` does not end.
     """
-    # without the lock two commands at once would lose a key of one
+    # two commands that read and write at once would lose the change of one
     with command_lock(ctx.home.monitors / "config.lock", "jobmon init", _LOCK_TIMEOUT_S):
         _write_webhooks(ctx, success_webhook, error_webhook)
 

@@ -8,6 +8,7 @@ import stat
 import time
 import zlib
 from contextlib import suppress
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
@@ -53,25 +54,14 @@ def make_folder(path: Path) -> Path:
     Raises:
         StorageFailed: it cannot be created, or is not a folder.
     """
+    missing = list(takewhile(lambda folder: not folder.is_dir(), (path, *path.parents)))
     try:
-        _make(path)
+        for folder in reversed(missing):
+            folder.mkdir(exist_ok=True)  # another process may create it at the same time
+            folder.chmod(PRIVATE_FOLDER)  # whatever the umask
     except OSError as error:
         raise StorageFailed(f"{path} cannot be used: {error.strerror}") from error
     return path
-
-
-def _make(path: Path) -> None:
-    if path.is_dir():
-        return
-    if not path.parent.is_dir():
-        _make(path.parent)
-    try:
-        path.mkdir()
-    except FileExistsError:
-        if not path.is_dir():
-            raise
-    else:
-        path.chmod(PRIVATE_FOLDER)  # whatever the umask
 
 
 def temporary(path: Path) -> Path:
