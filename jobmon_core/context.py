@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from jobmon_core.store.owner import OwnerRecord
 
 _ID_REUSE_S = 3600.0  # a job registered longer ago may be an older job with the same id
+_SEARCH_LOCK_TIMEOUT_S = 60.0
 
 
 def backend_names() -> tuple[str, ...]:
@@ -128,6 +129,7 @@ class Context:
         )
 
     def _search_lock(self) -> AbstractContextManager[None]:
-        from jobmon_core.system.lock import lock
+        """Keep other submissions of this home from searching at the same time."""
+        from jobmon_core.system.lock import command_lock
 
-        return lock(self.home.monitors / "search.lock")
+        return command_lock(self.home.monitors / "search.lock", "jobmon submit", _SEARCH_LOCK_TIMEOUT_S)

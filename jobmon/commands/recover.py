@@ -9,7 +9,7 @@ from jobmon.errors import UsageError
 from jobmon.views.text_width import one_line
 from jobmon_core.app.recover import RecoverJobs, wait_for_monitors
 from jobmon_core.domain.autostart.command import AutostartMethod
-from jobmon_core.domain.errors import AlreadyWatched
+from jobmon_core.domain.errors import CommandBusy
 from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:
@@ -85,8 +85,8 @@ def _recover(ctx: Context, *, quiet: bool) -> None:
             if result.acted or not quiet:
                 print(one_line(f"{result.subject}: {result.action}"), flush=True)
             count += 1
-    except AlreadyWatched:
-        if not quiet:  # a scheduled run is repeated anyway
+    except CommandBusy:
+        if not quiet:  # cron and systemd run it again in a few minutes
             raise
     if not count and not quiet:
         print("nothing to do: jobmon watches no job")

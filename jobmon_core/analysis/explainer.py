@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pwd
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from jobmon_core.analysis.job_logs import log_files
 from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
 from jobmon_core.domain.tracking.model import End, Task, WatchedJob
+from jobmon_core.system.process import user_name
 from jobmon_core.system.worker import Worker, WorkerFailed
 
 _TIMEOUT_S = 300.0  # a dead file server must not hold the message back for ever
@@ -74,13 +74,5 @@ def evidence_of(end: End) -> SlurmEvidence:
         elapsed_s=end.elapsed_s,
         limit_s=end.limit_s,
         nodes=end.nodes,
-        canceller=_user_name(end.cancelled_by),
+        canceller="" if end.cancelled_by is None else user_name(end.cancelled_by),
     )
-
-
-def _user_name(uid: int | None) -> str:
-    """Return the name behind a uid; the number where this machine knows none, nothing for nobody."""
-    try:
-        return "" if uid is None else pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return f"the user with the number {uid}"

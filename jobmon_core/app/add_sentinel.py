@@ -24,44 +24,48 @@ _MODULE = "jobmon_core.lifecycle.sentinel"
 
 
 class SentinelUnavailable(JobmonError):
-    """A sentinel would be of no use here."""
+    """A sentinel could not report anything about this job."""
 
 
 @dataclass(frozen=True, slots=True)
 class SentinelSubmitter:
-    """Posts the sentinels of one user's jobs; ``tell`` says things to that user."""
+    """Submits the sentinels of one user's jobs; ``tell`` prints a line for the user."""
 
     ctx: Context
     tell: Callable[[str], None]
     runner: Runner = field(default_factory=ProgramRunner)
 
     def submit(self, job: NewJob) -> None:
-        """Post a sentinel for a job that is watched; whatever happens, the user is told in one line."""
+        """Submit a sentinel for a watched job; print one line about the success or failure."""
         try:
             submit_sentinel = _sentinel_support(job.backend)
             self._refuse_useless()
-            posted = submit_sentinel(self.runner, self._sentinel_of(job))
+            sentinel = submit_sentinel(self.runner, self._sentinel_of(job))
         except JobmonError as error:
             self.tell(f"job {job.job_id} has no sentinel: {' '.join(str(error).split())}")
         else:
             self.tell(
-                f"sentinel {posted.ref} waits until job {job.job_id} is over, and tells how it ended "
-                "should the monitor be gone by then"
+                f"sentinel {sentinel.ref} will run when job {job.job_id} has ended, and report its end "
+                "if the monitor is gone by then"
             )
 
     def _refuse_useless(self) -> None:
-        """Post none that could not do its work: a password is handed to no job.
+        """Refuse a sentinel that could not report: jobmon passes no password on to a job.
 
         Raises:
-            SentinelUnavailable: says why.
+            SentinelUnavailable: the message says why.
         """
-        here = self.ctx.configuration()
-        there = Context(self.ctx.home, {}).configuration()
-        unknown = [f"${WEBHOOK_VARIABLES[it]}" for it in Route if here.webhook(it) != there.webhook(it)]
-        if unknown:
+        config = self.ctx.configuration()
+        config_in_job = Context(self.ctx.home, {}).configuration()
+        missing = [
+            f"${WEBHOOK_VARIABLES[route]}"
+            for route in Route
+            if config.webhook(route) != config_in_job.webhook(route)
+        ]
+        if missing:
             raise SentinelUnavailable(
-                f"it would not know {' and '.join(unknown)}, since a password is handed to no job; "
-                "write it into config.json (`jobmon init`)"
+                f"it would lack {' and '.join(missing)}, since jobmon passes no password on to a job; "
+                "put the webhook in config.json (`jobmon init`)"
             )
 
     def _sentinel_of(self, job: NewJob) -> Sentinel:

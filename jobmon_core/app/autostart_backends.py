@@ -1,4 +1,4 @@
-"""The ways by which a machine starts `jobmon recover`, each as install, uninstall and what they show."""
+"""The methods that run `jobmon recover` automatically: how each is installed, removed and shown."""
 
 from __future__ import annotations
 
@@ -6,35 +6,18 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.autostart.command import AutostartCommand, AutostartMethod, AutostartUnavailable
-from jobmon_core.domain.autostart.crontab_text import (
-    cron_lines,
-    our_lines,
-    scrontab_lines,
-    with_lines,
-    without_lines,
-)
-from jobmon_core.domain.autostart.systemd_units import service_name, timer_name, unit_files
-from jobmon_core.host.crontab import Ask, Crontab, Said
-from jobmon_core.host.systemd import UserUnits
-from jobmon_core.system.runner import Ran, Runner
+from jobmon_core.domain.autostart.crontab_text import our_lines, with_lines, without_lines
+from jobmon_core.domain.autostart.systemd_units import unit_files, unit_names
+from jobmon_core.system.lock import command_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-_TIMEOUT_S = 30.0
+    from jobmon_core.host.crontab import Crontab
+    from jobmon_core.host.systemd import UserUnits
 
-
-def asked_through(runner: Runner) -> Ask:
-    """Return the seam of the host's adapters, over what starts programs."""
-
-    def ask(argv: Sequence[str]) -> Said:
-        answer = runner.capture(argv, _TIMEOUT_S)
-        if isinstance(answer, Ran) and answer.exit_code == 0:
-            return Said(well=True, stdout=answer.stdout)
-        return Said(well=False, words=answer.error_text)
-
-    return ask
+_LOCK_TIMEOUT_S = 60.0  # scrontab waits for slurmctld
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +28,10 @@ class CrontabBackend:
     command: AutostartCommand
     crontab: Crontab
     lines: Callable[[AutostartCommand], tuple[str, ...]]
-
-    @classmethod
-    def cron(cls, command: AutostartCommand, ask: Ask) -> CrontabBackend:
-        """Return the way by this host's cron."""
-        return cls(AutostartMethod.CRON, command, Crontab("crontab", ask), cron_lines)
-
-    @classmethod
-    def scrontab(cls, command: AutostartCommand, ask: Ask) -> CrontabBackend:
-        """Return the way by Slurm."""
-        return cls(AutostartMethod.SCRONTAB, command, Crontab("scrontab", ask), scrontab_lines)
+    lock_path: Path  # two commands that edit the crontab at once would lose the change of one
 
     def unavailable_because(self) -> str:
-        """Return why it can't be used; empty where it can."""
+        """Return why it cannot be used, empty if it can."""
         try:
             self.lines(self.command)
             self.crontab.read()
@@ -66,103 +40,104 @@ class CrontabBackend:
         return ""
 
     def installed(self) -> bool:
-        """Tell whether the crontab holds lines of ours."""
+        """Return whether the crontab has lines of this home."""
         try:
             return bool(our_lines(self.crontab.read(), self.command.marker))
         except AutostartUnavailable:
             return False
 
     def preview(self) -> Iterator[str]:
-        """Yield the lines that are added."""
-        yield f"lines at the top of your {self.crontab.program}, the others stay as they are:"
+        """Yield the lines that installing adds."""
+        yield f"lines at the top of your {self.crontab.program} (all other lines stay unchanged):"
         yield from (f"  {line}" for line in self.lines(self.command))
 
     def installed_entries(self) -> Iterator[str]:
-        """Yield the lines that are taken away.
+        """Yield the lines that uninstalling removes.
 
         Raises:
-            AutostartUnavailable: the crontab can't be had.
+            AutostartUnavailable: the crontab cannot be read.
         """
         yield f"these lines of your {self.crontab.program}:"
         yield from (f"  {line}" for line in our_lines(self.crontab.read(), self.command.marker))
 
     def install(self) -> bool:
-        """Add our lines; return whether they were not there yet.
+        """Add the lines; return False if they were there already.
 
         Raises:
-            AutostartUnavailable: the program refused.
+            AutostartUnavailable: the crontab cannot be read or written.
+            CommandBusy: another command is changing the crontab.
         """
         lines = self.lines(self.command)
-        return self.crontab.change(lambda text: with_lines(text, lines, self.command.marker))
+        return self._change(lambda text: with_lines(text, lines, self.command.marker))
 
     def uninstall(self) -> bool:
-        """Take our lines away; return whether there were any.
+        """Remove the lines; return False if there were none.
 
         Raises:
-            AutostartUnavailable: the program refused.
+            AutostartUnavailable: the crontab cannot be read or written.
+            CommandBusy: another command is changing the crontab.
         """
-        return self.crontab.change(lambda text: without_lines(text, self.command.marker))
+        return self._change(lambda text: without_lines(text, self.command.marker))
+
+    def _change(self, edit: Callable[[str], str]) -> bool:
+        with command_lock(self.lock_path, "jobmon recover --install", _LOCK_TIMEOUT_S):
+            return self.crontab.change(edit)
 
 
 @dataclass(frozen=True, slots=True)
 class SystemdBackend:
-    """A timer of the user's own systemd."""
+    """A timer of the user's own systemd instance."""
 
     command: AutostartCommand
-    folder: Path
-    ask: Ask
+    units: UserUnits
     method: AutostartMethod = field(default=AutostartMethod.SYSTEMD, init=False)
 
     @property
-    def _units(self) -> UserUnits:
-        return UserUnits(self.folder, self.ask)
-
-    @property
-    def _names(self) -> tuple[str, ...]:
-        return service_name(self.command.marker), timer_name(self.command.marker)
+    def _names(self) -> tuple[str, str]:
+        return unit_names(self.command.marker)
 
     def unavailable_because(self) -> str:
-        """Return why it can't be used; empty where it can."""
+        """Return why it cannot be used, empty if it can."""
         try:
             unit_files(self.command)
         except AutostartUnavailable as error:
             return str(error)
-        return self._units.unavailable_because()
+        return self.units.unavailable_because()
 
     def installed(self) -> bool:
-        """Tell whether a unit file of ours is there."""
-        return self._units.has_any(self._names)
+        """Return whether a unit file of this home exists."""
+        return self.units.has_any(self._names)
 
     def preview(self) -> Iterator[str]:
-        """Yield the files that are written, and what is told to systemd."""
+        """Yield the files that installing writes, and the command that it runs."""
         for name, text in unit_files(self.command).items():
-            yield f"the file {self.folder / name}:"
+            yield f"the file {self.units.folder / name}:"
             yield from (f"  {line}" for line in text.splitlines())
-        yield f"and `systemctl --user enable --now {timer_name(self.command.marker)}`"
+        yield f"and runs `systemctl --user enable --now {self._names[1]}`"
 
     def installed_entries(self) -> Iterator[str]:
-        """Yield the files that are removed."""
-        yield from (f"the file {self.folder / name}" for name in self._names)
+        """Yield the files that uninstalling removes."""
+        yield from (f"the file {self.units.folder / name}" for name in self._names)
 
     def install(self) -> bool:
-        """Write the units and switch the timer on; return whether it was not so already.
+        """Write the unit files and enable the timer; return False if that was done already.
 
         Raises:
-            AutostartUnavailable: the disk or systemd refused.
+            AutostartUnavailable: a file cannot be written, or systemd refused.
         """
         files = unit_files(self.command)
-        if self._units.holds(files):
+        if self.units.installed(files):
             return False
-        self._units.install(files)
+        self.units.install(files)
         return True
 
     def uninstall(self) -> bool:
-        """Switch the timer off and remove the units; return whether there were any.
+        """Disable the timer and remove the unit files; return False if there were none.
 
         Raises:
-            AutostartUnavailable: the disk refused.
+            AutostartUnavailable: a file cannot be removed.
         """
         if not self.installed():
             return False
-        self._units.remove(self._names)
+        self.units.remove(self._names)
         return True

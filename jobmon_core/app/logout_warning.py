@@ -1,4 +1,4 @@
-"""The word, said once, to a user whose monitors the machine ends at logout."""
+"""The warning, printed once, that this machine kills a user's monitors at logout."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ if TYPE_CHECKING:
     from jobmon_core.host.logind import Logind
     from jobmon_core.store.home import Home
 
-_TOLD = "told-of-logout"
-_WORDS = (
-    "this machine ends all your processes when you log out (KillUserProcesses of logind), monitors included: "
-    "`jobmon recover --install systemd` and `loginctl enable-linger` bring them back within minutes; without "
-    "that run `jobmon recover` at your next login"
+_PRINTED = "told-of-logout"  # the file that records that the warning was printed
+_WARNING = (
+    "this machine kills all your processes when you log out, monitors included (logind's KillUserProcesses): "
+    "`jobmon recover --install systemd` and `loginctl enable-linger` restart them within minutes; otherwise "
+    "run `jobmon recover` at your next login"
 )
 
 
 def warning(home: Home, user: str, logind: Logind | None = None) -> str:
-    """Return what the user should be told of it, empty where there is nothing or it was said before.
+    """Return the warning, empty if monitors survive a logout or the warning was printed before.
 
-    Only files are read, for the user waits; what started us outside of any session is safe from logind.
+    It reads only a few files, because `jobmon submit` calls it. A process outside a login session is not
+    affected by logind.
     """
-    told = home.state / _TOLD
-    if told.exists():
+    printed = home.state / _PRINTED
+    if printed.exists():
         return ""
     from jobmon_core.domain.autostart.logind_rules import ends_processes, in_session
     from jobmon_core.host.logind import Logind
@@ -31,7 +32,7 @@ def warning(home: Home, user: str, logind: Logind | None = None) -> str:
     if not in_session(logind.cgroups()) or not ends_processes(logind.settings(), user):
         return ""
     try:
-        told.touch(mode=0o600)
+        printed.touch(mode=0o600)
     except OSError:
-        return ""  # a full disk has been told of already; this is said where it can be said once
-    return _WORDS
+        return ""  # if the file cannot be written, the warning would repeat with each submission
+    return _WARNING

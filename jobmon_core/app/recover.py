@@ -13,7 +13,7 @@ from jobmon_core.lifecycle.health import Health, JobStatus, list_jobs
 from jobmon_core.monitor.outbox import reopen
 from jobmon_core.store.job_lock import blocked_because
 from jobmon_core.store.jobs import Unreadable
-from jobmon_core.system.lock import try_lock
+from jobmon_core.system.lock import command_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from jobmon_core.lifecycle.start import MonitorStarter
 
 _CHECK_INTERVAL_S = 5.0
+_LOCK_TIMEOUT_S = 2.0  # cron starts it every ten minutes: the next run does what this one leaves
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +46,10 @@ class RecoverJobs:
         """Restart dead monitors, leave live ones alone; yield a result for each job.
 
         Raises:
-            AlreadyWatched: another `jobmon recover` is running.
+            CommandBusy: another `jobmon recover` is running.
             StorageFailed: a file cannot be written, or the new monitor did not start.
         """
-        with try_lock(self.ctx.home.monitors / "recover.lock") as mine:
-            if not mine:
-                raise AlreadyWatched("another `jobmon recover` is running; nothing was done")
+        with command_lock(self.ctx.home.monitors / "recover.lock", "jobmon recover", _LOCK_TIMEOUT_S):
             for path, action in self.ctx.home.clean_up():
                 yield RecoveryResult(path.name, action)
             yield from self._recover()

@@ -21,12 +21,16 @@ from jobmon_core.notify.http import post
 from jobmon_core.store.config_file import write_config
 from jobmon_core.store.owner import STALE_AFTER_S
 from jobmon_core.system.filesystem import Filesystem, LockScope
+from jobmon_core.system.lock import command_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from jobmon_core.context import Context
+
+
+_LOCK_TIMEOUT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,14 @@ def configure(ctx: Context, success_webhook: str, error_webhook: str) -> None:
     Raises:
         ConfigInvalid: a webhook, or the file that is there, has faults; nothing was written.
         StorageFailed: the disk refused.
+        CommandBusy: another `jobmon init` does not end.
     """
+    # two commands that read and write at once would lose the change of one
+    with command_lock(ctx.home.monitors / "config.lock", "jobmon init", _LOCK_TIMEOUT_S):
+        _write_webhooks(ctx, success_webhook, error_webhook)
+
+
+def _write_webhooks(ctx: Context, success_webhook: str, error_webhook: str) -> None:
     data = _present(ctx)
     present = data.get("discord", {})
     discord = dict(present) if isinstance(present, dict) else {}

@@ -11,13 +11,15 @@ from jobmon_core.domain.errors import AlreadyWatched, SchedulerUnavailable, Unkn
 from jobmon_core.domain.slurm.rows import RawAnswer, Unreachable
 from jobmon_core.domain.tracking.model import LogPaths, WatchedJob
 from jobmon_core.lifecycle.health import Health, job_status
-from jobmon_core.system.lock import lock
+from jobmon_core.system.lock import command_lock
 from jobmon_core.system.process import user_name
 
 if TYPE_CHECKING:
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.rows import AccountingRow, Record
     from jobmon_core.scheduler.base import Scheduler
+
+_LOCK_TIMEOUT_S = 120.0  # each of several commands started at once queries Slurm and starts a monitor
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +35,11 @@ class WatchJob:
             AlreadyWatched: a monitor watches it already.
             UnknownJob: the scheduler does not know it.
             SchedulerUnavailable: the scheduler does not answer.
+            CommandBusy: other `jobmon watch` commands do not end.
         """
         name = backend or self.submit_job.ctx.configuration().backend
-        with lock(
-            self.submit_job.ctx.home.monitors / "watch.lock"
-        ):  # two commands at once would start two monitors
+        # without the lock two commands for the same job would both find it unwatched
+        with command_lock(self.submit_job.ctx.home.monitors / "watch.lock", "jobmon watch", _LOCK_TIMEOUT_S):
             self._register(ref, name, logs)
 
     def _register(self, ref: JobRef, name: str, logs: LogPaths) -> None:

@@ -57,6 +57,12 @@ class AlreadyWatched(JobmonError):
     """Another monitor already watches the job."""
 
 
+class CommandBusy(JobmonError):
+    """The same command is running already and did not end in time."""
+
+    exit_code = 75  # EX_TEMPFAIL of sysexits.h
+
+
 class StorageFailed(JobmonError):
     """A file could not be written."""
 

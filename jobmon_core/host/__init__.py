@@ -1,1 +1,1 @@
-"""What this machine offers to start programs again: cron, systemd, logind."""
+"""The services of this machine that start and end programs: cron, systemd, logind."""

@@ -1,19 +1,26 @@
-"""A user's crontab, as the program ``crontab`` shows and takes it; Slurm's ``scrontab`` answers alike."""
+"""The user's crontab, read and written by the program ``crontab``, or by Slurm's ``scrontab``."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.autostart.command import AutostartUnavailable
+from jobmon_core.system.runner import succeeded
 
-# what stands for bytes that are no text: writing it back would change a line that is not ours
-_UNREADABLE = "\N{REPLACEMENT CHARACTER}"
-# a user without a crontab: cron of Debian and Red Hat, scrontab; then busybox
-_NONE_YET = ("no crontab for", "no such file or directory")
-_CRONS = ("cron", "crond", "fcron", "dcron", "bcron-start")
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jobmon_core.system.runner import Result, Runner
+
+_TIMEOUT_S = 30.0
+# how bytes that are not UTF-8 are decoded: writing them back would change a line that is not ours
+_UNDECODABLE = "\N{REPLACEMENT CHARACTER}"
+# the error for a user without a crontab: cron of Debian and Red Hat, scrontab; then busybox
+_NO_CRONTAB_YET = ("no crontab for", "no such file or directory")
+_CRON_DAEMONS = ("cron", "crond", "fcron", "dcron", "bcron-start")
 _ROOT = Path("/")
 
 
@@ -22,72 +29,63 @@ class Crontab:
     """The crontab that ``program`` manages."""
 
     program: str
-    ask: Ask
+    runner: Runner
 
     def read(self) -> str:
-        """Return its text, empty where there is none yet.
+        """Return the text of the crontab, empty if the user has none yet.
 
         Raises:
-            AutostartUnavailable: it can't be had: the program is missing, not allowed, or switched off.
+            AutostartUnavailable: the program is missing, the user may not use it, or it is disabled.
         """
-        said = self.ask((self.program, "-l"))
-        if not said.well:
-            if any(words in said.words.lower() for words in _NONE_YET):
+        result = self._run("-l")
+        if not succeeded(result):
+            if any(message in result.error_text.lower() for message in _NO_CRONTAB_YET):
                 return ""
-            raise AutostartUnavailable(said.words)
-        if _UNREADABLE in said.stdout:
+            raise AutostartUnavailable(result.error_text)
+        if _UNDECODABLE in result.stdout:
             raise AutostartUnavailable(
-                f"{self.program}: it holds bytes that are no UTF-8, which would be lost"
+                f"{self.program}: it contains bytes that are not UTF-8, and writing it back would change them"
             )
-        return said.stdout
+        return result.stdout
 
     def change(self, edit: Callable[[str], str]) -> bool:
-        """Put what ``edit`` makes of the text in its place; return whether that is another text.
+        """Replace the text by what ``edit`` returns for it; return whether that differs.
 
         Raises:
-            AutostartUnavailable: the program refused; its words say why.
+            AutostartUnavailable: the program refused; the message is the program's.
         """
         text = self.read()
-        wanted = edit(text)
-        if wanted == text:
+        new_text = edit(text)
+        if new_text == text:
             return False
-        said = self._write(wanted) if wanted else self.ask((self.program, "-r"))
-        if not said.well:
-            raise AutostartUnavailable(said.words)
+        result = self._write(new_text) if new_text else self._run("-r")
+        if not succeeded(result):
+            raise AutostartUnavailable(result.error_text)
         return True
 
-    def _write(self, text: str) -> Said:
-        """Hand a text over in a file that only its user can read."""
+    def _write(self, text: str) -> Result:
+        """Pass the text to the program in a file that only the user can read."""
         try:
             with tempfile.NamedTemporaryFile("w", prefix="jobmon-", encoding="utf-8", newline="") as file:
                 file.write(text)
                 file.flush()
-                return self.ask((self.program, file.name))
+                return self._run(file.name)
         except OSError as error:
             raise AutostartUnavailable(f"{error.filename or 'a temporary file'}: {error.strerror}") from error
 
+    def _run(self, argument: str) -> Result:
+        return self.runner.capture((self.program, argument), _TIMEOUT_S)
+
 
 def cron_runs(root: Path = _ROOT) -> bool:
-    """Tell whether a cron was seen among the processes; also true where others' processes are hidden."""
+    """Return whether a cron daemon is among the processes; True if other users' processes are hidden."""
     if not (root / "proc/1/comm").exists():
         return True
-    return any(_name(process) in _CRONS for process in (root / "proc").glob("[0-9]*"))
+    return any(_program_name(process) in _CRON_DAEMONS for process in (root / "proc").glob("[0-9]*"))
 
 
-def _name(process: Path) -> str:
+def _program_name(process: Path) -> str:
     try:
         return (process / "comm").read_text(encoding="utf-8", errors="replace").strip()
     except OSError:
-        return ""  # it has just ended
-
-
-@dataclass(frozen=True, slots=True)
-class Said:
-    """What came of running a program."""
-
-    well: bool  # it ran, and ended with exit code 0
-    stdout: str = ""
-    words: str = ""  # where it did not end well: why, as one line
-
-
-Ask = Callable[[Sequence[str]], Said]
+        return ""  # the process has just ended

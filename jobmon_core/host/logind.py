@@ -1,4 +1,4 @@
-"""What systemd's logind does to a user's processes at logout, from its files: no program is asked."""
+"""logind's configuration and the session of this process, read from files: no program is started."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ _FOLDERS = ("etc/systemd", "run/systemd", "usr/local/lib/systemd", "usr/lib/syst
 
 
 class Logind:
-    """The files below ``root``: the machine's own, or a test's. No dataclass: making one takes its time."""
+    """The files below ``root``. Not a dataclass: `jobmon submit` would pay for making it."""
 
     def __init__(self, root: Path = Path("/")) -> None:
-        """Read below ``root``."""
+        """Read the files below ``root``, which tests replace."""
         self.root = root
 
     def cgroups(self) -> str:
-        """Return what the kernel says of the groups that this process is in."""
+        """Return ``/proc/self/cgroup``: the control groups of this process."""
         return _text(self.root / "proc/self/cgroup")
 
     def lingers(self, user: str) -> bool:
-        """Tell whether a user's systemd stays when the user is logged out: `loginctl enable-linger`."""
+        """Return whether the user's systemd keeps running after logout (`loginctl enable-linger`)."""
         return (self.root / "var/lib/systemd/linger" / user).exists()
 
     def settings(self) -> Iterator[str]:
-        """Yield the texts of logind.conf and its drop-ins; a later one overrides those before it."""
+        """Yield the texts of logind.conf and its drop-ins; a later text overrides the earlier ones."""
         folders = [self.root / folder for folder in _FOLDERS]
         main = (folder / "logind.conf" for folder in folders)
         yield _text(next((path for path in main if path.exists()), folders[0]))
-        # of the drop-ins with one name the first folder's counts
+        # of several drop-ins with the same name, systemd reads the one in the first folder
         drop_ins: dict[str, Path] = {}
         for folder in reversed(folders):
             drop_ins |= {path.name: path for path in (folder / "logind.conf.d").glob("*.conf")}
@@ -43,4 +43,4 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return ""  # not there, or not for us to read: it says nothing
+        return ""  # missing or not readable: the same as an empty file

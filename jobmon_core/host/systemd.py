@@ -1,4 +1,4 @@
-"""The units of the user's own systemd."""
+"""The units of the user's own systemd instance."""
 
 from __future__ import annotations
 
@@ -6,79 +6,84 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.autostart.command import AutostartUnavailable
+from jobmon_core.system.runner import succeeded
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from jobmon_core.host.crontab import Ask
+    from jobmon_core.system.runner import Result, Runner
 
-_SYSTEMCTL = ("systemctl", "--user")
+_TIMEOUT_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)
 class UserUnits:
-    """The unit files in ``folder``, and the systemd that reads them."""
+    """The unit files in ``folder``, and the systemd instance that reads them."""
 
     folder: Path
-    ask: Ask
+    runner: Runner
 
     def unavailable_because(self) -> str:
-        """Return why the user has no systemd here; empty where it answers."""
-        said = self.ask((*_SYSTEMCTL, "show", "--property=Version"))
-        return "" if said.well else said.words
+        """Return why the user's systemd cannot be used, empty if it answers."""
+        result = self._systemctl("show", "--property=Version")
+        return "" if succeeded(result) else result.error_text
 
-    def holds(self, files: Mapping[str, str]) -> bool:
-        """Tell whether these very files are there, and the timer among them is switched on."""
+    def installed(self, files: Mapping[str, str]) -> bool:
+        """Return whether the folder has exactly these files and their timers are enabled."""
         return all(self._read(name) == text for name, text in files.items()) and all(
-            self._link(name).is_symlink() for name in files if name.endswith(".timer")
+            self._enabled_link(name).is_symlink() for name in _timers(files)
         )
 
     def has_any(self, names: tuple[str, ...]) -> bool:
-        """Tell whether any of these files is there."""
+        """Return whether the folder has any of these files."""
         return any((self.folder / name).exists() for name in names)
 
     def install(self, files: Mapping[str, str]) -> None:
-        """Write unit files, and switch on the timers among them.
+        """Write unit files, and enable and start the timers among them.
 
         Raises:
-            AutostartUnavailable: the disk or systemd refused.
+            AutostartUnavailable: a file cannot be written, or systemd refused.
         """
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             for name, text in files.items():
                 (self.folder / name).write_text(text, encoding="utf-8", newline="")
         except OSError as error:
-            raise AutostartUnavailable(f"{error.filename} can't be written: {error.strerror}") from error
-        self._tell("daemon-reload")
-        self._tell("enable", "--now", *(name for name in files if name.endswith(".timer")))
+            raise AutostartUnavailable(f"cannot write {error.filename}: {error.strerror}") from error
+        for arguments in (("daemon-reload",), ("enable", "--now", *_timers(files))):
+            result = self._systemctl(*arguments)
+            if not succeeded(result):
+                raise AutostartUnavailable(result.error_text)
 
     def remove(self, names: tuple[str, ...]) -> None:
-        """Switch off the timers among these units and remove their files, also where no systemd answers.
+        """Disable and stop the timers among these units and remove the files, with or without systemd.
 
         Raises:
-            AutostartUnavailable: the disk refused.
+            AutostartUnavailable: a file cannot be removed.
         """
-        self.ask((*_SYSTEMCTL, "disable", "--now", *(name for name in names if name.endswith(".timer"))))
+        self._systemctl("disable", "--now", *_timers(names))
         try:
             for name in names:
                 (self.folder / name).unlink(missing_ok=True)
-                self._link(name).unlink(missing_ok=True)
+                self._enabled_link(name).unlink(missing_ok=True)
         except OSError as error:
-            raise AutostartUnavailable(f"{error.filename} can't be removed: {error.strerror}") from error
-        self.ask((*_SYSTEMCTL, "daemon-reload"))
+            raise AutostartUnavailable(f"cannot remove {error.filename}: {error.strerror}") from error
+        self._systemctl("daemon-reload")
 
-    def _tell(self, *words: str) -> None:
-        said = self.ask((*_SYSTEMCTL, *words))
-        if not said.well:
-            raise AutostartUnavailable(said.words)
+    def _systemctl(self, *arguments: str) -> Result:
+        return self.runner.capture(("systemctl", "--user", *arguments), _TIMEOUT_S)
 
     def _read(self, name: str) -> str:
         try:
             return (self.folder / name).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
-            return ""  # missing, or not what we wrote
+            return ""  # missing, or not written by jobmon
 
-    def _link(self, name: str) -> Path:
-        """Return what switches a timer on: a link that ``systemctl enable`` makes."""
+    def _enabled_link(self, name: str) -> Path:
+        """Return the link that ``systemctl enable`` makes for a timer."""
         return self.folder / "timers.target.wants" / name
+
+
+def _timers(names: Iterable[str]) -> list[str]:
+    return [name for name in names if name.endswith(".timer")]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.domain.tracking.policy import Policy
-    from jobmon_core.store.outage_notice import OutageNoticeFile
+    from jobmon_core.store.shared_answers import OutageNoticeFile
     from jobmon_core.system.clock import Clock
 
     Save = Callable[[WatchedJob], None]

@@ -16,8 +16,7 @@ from jobmon_core.monitor.outage_notifier import OutageNotifier
 from jobmon_core.monitor.settings import SettingsReader
 from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
-from jobmon_core.store.outage_notice import OutageNoticeFile
-from jobmon_core.store.shared_answers import SharedAnswer
+from jobmon_core.store.shared_answers import OutageNoticeFile, SharedAnswer
 from jobmon_core.system.worker import Worker
 
 if TYPE_CHECKING:

@@ -1,1 +1,1 @@
-"""What jobmon keeps in its home: job states, owners, shared answers, the configuration."""
+"""The files in jobmon's home: job states, owners, shared answers, the configuration."""

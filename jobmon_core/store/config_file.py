@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.config import Config, parse_config
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.system.file_checks import user_name
 from jobmon_core.system.files import make_folder, write_atomically
+from jobmon_core.system.process import user_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The state files: one JSON per submission, replaced atomically, never by an empty one."""
+"""The state files: one JSON file per submission, replaced atomically, never by an empty one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jobmon_core.system.files import read_own, write_atomically
 from jobmon_core.system.json_codec import DecodeError, from_json, to_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from jobmon_core.domain.slurm.job_ids import JobRef
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.new_job import NewJob
 
 SCHEMA = 1
-_AT_MOST = 256 * 1024 * 1024
+_MAX_BYTES = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A state file that can't be read; it stays where it is, and is reported."""
+    """A state file that cannot be read; it stays unchanged and is reported."""
 
     path: Path
     why: str
@@ -38,16 +38,16 @@ class JobStore:
     folder: Path
 
     def path(self, job_id: str) -> Path:
-        """Return the file of the submission with this state id."""
+        """Return the state file of a submission; ``job_id`` is the id of its state."""
         return self.folder / f"{job_id}.json"
 
     def save(self, job: WatchedJob | NewJob) -> None:
         """Write a job durably.
 
         Raises:
-            StorageFailed: the disk refused; the former state is still there.
+            StorageFailed: the file cannot be written; the former state is still there.
         """
-        # in ASCII: what has no UTF-8, such as half a character of a file name, is kept as an escape
+        # ASCII, with escapes for what UTF-8 cannot encode, e.g. an undecodable byte of a file name
         content = json.dumps({"schema": SCHEMA, **to_json(job)}, indent=1)
         write_atomically(self.path(job.id), content.encode("ascii"))
 
@@ -59,33 +59,33 @@ class JobStore:
         """
         path = self.path(job_id)
         try:
-            data = json.loads(read_own(path, _AT_MOST))
+            data = json.loads(read_own(path, _MAX_BYTES))
         except OSError as error:
-            raise StateUnreadable(f"{path} can't be read: {error.strerror}{_way_out(path)}") from error
+            raise _unreadable(path, f"cannot be read: {error.strerror}") from error
         except (ValueError, RecursionError) as error:
-            raise StateUnreadable(f"{path} is damaged: {error}{_way_out(path)}") from error
+            raise _unreadable(path, f"is damaged: {error}") from error
         return _job(path, data)
 
     def all(self) -> Iterator[WatchedJob | Unreadable]:
-        """Yield every file that can't be read, then every job, oldest first."""
-        found = [self._found(path) for path in sorted(self.folder.glob("*.json"))]
-        yield from (file for file in found if isinstance(file, Unreadable))
-        yield from sorted((job for job in found if not isinstance(job, Unreadable)), key=_age)
+        """Yield the files that cannot be read, then all jobs, oldest first."""
+        entries = [self._read(path) for path in sorted(self.folder.glob("*.json"))]
+        yield from (entry for entry in entries if isinstance(entry, Unreadable))
+        yield from _oldest_first(entry for entry in entries if not isinstance(entry, Unreadable))
 
-    def _found(self, path: Path) -> WatchedJob | Unreadable:
+    def _read(self, path: Path) -> WatchedJob | Unreadable:
         try:
             return self.load(path.stem)
         except StateUnreadable as error:
             return Unreadable(path, str(error))
 
     def job_ids(self) -> set[int]:
-        """Return the ids of all jobs that have a file, as its name tells them; none is read."""
+        """Return the job ids of all state files, from the file names; no file is read."""
         names = (path.name.split("-") for path in self.folder.glob("*-*-*.json"))
-        return {int(words[1]) for words in names if words[1].isdecimal()}
+        return {int(parts[1]) for parts in names if parts[1].isdecimal()}
 
     def find(self, ref: JobRef) -> list[WatchedJob]:
         """Return the watched jobs that ``ref`` belongs to, newest last."""
-        # an array task's own id stands in no name: every file is read only where no name fits
+        # file names do not contain the raw job ids of array tasks: read all files only if no name matches
         return self._covering(ref, f"*-{ref.job_id}-*.json") or self._covering(ref, "*.json")
 
     def is_registered(self, ref: JobRef, since_s: float) -> bool:
@@ -93,47 +93,46 @@ class JobStore:
         return any(not job.closed or job.registered_s > since_s for job in self.find(ref))
 
     def _covering(self, ref: JobRef, pattern: str) -> list[WatchedJob]:
-        found = (self._found(path) for path in self.folder.glob(pattern))
-        # what can't be read is reported by all(), which every listing goes through
-        return sorted(
-            (job for job in found if not isinstance(job, Unreadable) and covers(job, ref)), key=_age
-        )
+        entries = (self._read(path) for path in self.folder.glob(pattern))
+        # unreadable files are reported by all(), which every listing uses
+        return _oldest_first(job for job in entries if not isinstance(job, Unreadable) and covers(job, ref))
 
 
 def covers(job: WatchedJob, ref: JobRef) -> bool:
-    """Whether ``ref`` names this job, or a part of it."""
+    """Return whether ``ref`` names this job or a part of it."""
     if job.job_id == ref.job_id:
         return not job.watched_part or not ref.key or job.watched_part == ref.key
     return not ref.key and any(task.raw_job_id == ref.job_id for task in job.tasks.values())
 
 
-def _age(job: WatchedJob) -> float:
-    return job.registered_s
+def _oldest_first(jobs: Iterable[WatchedJob]) -> list[WatchedJob]:
+    return sorted(jobs, key=lambda job: job.registered_s)
 
 
 def _job(path: Path, data: object) -> WatchedJob:
     if not isinstance(data, dict) or not isinstance(data.get("schema"), int):
-        raise StateUnreadable(f"{path} is damaged: it is no state file{_way_out(path)}")
+        raise _unreadable(path, "is damaged: not a state file")
     if data["schema"] > SCHEMA:
         raise StateUnreadable(
-            f"{path} was written by a newer jobmon (schema {data['schema']}, this one knows {SCHEMA}); "
+            f"{path} was written by a newer jobmon (schema {data['schema']}, this one supports {SCHEMA}); "
             "use that jobmon, or update this one"
         )
-    from jobmon_core.domain.tracking import model as domain  # only reading needs it: submitting stays quick
+    from jobmon_core.domain.tracking import model as domain  # only for reading: submitting stays fast
 
     try:
         job = from_json(domain.WatchedJob, data)
     except DecodeError as error:
-        raise StateUnreadable(f"{path} is damaged: {error}{_way_out(path)}") from error
+        raise _unreadable(path, f"is damaged: {error}") from error
     if job.id != path.stem:
-        raise StateUnreadable(f"{path} holds the state of {job.id}: it was renamed or copied{_way_out(path)}")
+        raise _unreadable(path, f"contains the state of {job.id}: the file was renamed or copied")
     if any(key != task.key for key, task in job.tasks.items()):
-        raise StateUnreadable(f"{path} is damaged: a task stands under another's key{_way_out(path)}")
+        raise _unreadable(path, "is damaged: a task has the key of another one")
     return job
 
 
-def _way_out(path: Path) -> str:
-    """Say what to do about a file that can't be read; its name tells the job."""
+def _unreadable(path: Path, problem: str) -> StateUnreadable:
+    """Return the error for a file, with what to do about it; the file's name contains the job id."""
     job_id = path.stem.partition("-")[2].partition("-")[0]
-    anew = f", and `jobmon watch {job_id}` watches the job anew" if job_id.isdecimal() else ""
-    return f"; move it away{anew}" if os.path.lexists(path) else ""
+    watch = f", then `jobmon watch {job_id}` watches the job again" if job_id.isdecimal() else ""
+    advice = f"; move it away{watch}" if os.path.lexists(path) else ""
+    return StateUnreadable(f"{path} {problem}{advice}")

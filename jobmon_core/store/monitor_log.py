@@ -1,4 +1,4 @@
-"""A monitor's own log: one line an event, bounded to two files of a megabyte."""
+"""The log of a monitor: one line per event, in at most two files of a megabyte."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from jobmon_core.system.files import open_private
 if TYPE_CHECKING:
     from pathlib import Path
 
-_LONGEST = 10_000  # characters of one event that are kept
+_MAX_CHARS = 10_000  # of one line
 
 
 @dataclass(frozen=True, slots=True)
 class MonitorLog:
-    """One append-only log."""
+    """One append-only log file, and the full one before it."""
 
     path: Path
     max_bytes: int = 1_000_000
 
     def write(self, event: str) -> None:
-        """Append one event, stamped with the local time; a webhook in it is masked."""
+        """Append one event with the local time; webhook URLs in it are masked."""
         stamp = time.strftime("%Y-%m-%d %H:%M:%S%z")
-        # a job's name may hold what a terminal takes for a command
-        visible = "".join(letter if letter.isprintable() else " " for letter in event)
-        line = mask_webhooks(" ".join(visible.split()))[:_LONGEST]
+        # a job's name may contain escape sequences for a terminal
+        visible = "".join(char if char.isprintable() else " " for char in event)
+        line = mask_webhooks(" ".join(visible.split()))[:_MAX_CHARS]
         try:
             self._rotate()
             descriptor = open_private(self.path, os.O_WRONLY | os.O_APPEND)
             with open(descriptor, "a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(f"{stamp} {line}\n")
         except OSError:
-            return  # a full disk must not end the monitoring; state and outbox report it themselves
+            return  # a full disk must not stop the monitor; saving the state reports it
 
     def read(self) -> str:
-        """Return everything that is kept, oldest first; empty where nothing is."""
+        """Return the whole log, oldest line first; empty if there is none."""
         files = (self.path.with_suffix(".log.1"), self.path)
         return "".join(file.read_text("utf-8", errors="replace") for file in files if file.is_file())
 

@@ -7,16 +7,15 @@ the slot.
 
 from __future__ import annotations
 
-import json
 import os
 import zlib
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from jobmon_core.store.json_file import encoded, read_record
 from jobmon_core.store.owner import Liveness, Owner
-from jobmon_core.system.files import private_folder, read_own
-from jobmon_core.system.json_codec import DecodeError, from_json, to_json
+from jobmon_core.system.files import private_folder
 from jobmon_core.system.lock import acquire
 
 if TYPE_CHECKING:
@@ -81,13 +80,11 @@ class MonitorSlots:
 
 def write_slot_holder(descriptor: int, holder: SlotHolder) -> None:
     """Write the holder into a slot. If the disk is full, the monitor is only not offered any jobs."""
-    record = json.dumps(to_json(holder)).encode().ljust(_RECORD_BYTES)
+    record = encoded(holder).ljust(_RECORD_BYTES)
     with suppress(OSError):
         os.pwrite(descriptor, record, 0)
 
 
 def _read(path: Path) -> SlotHolder | None:
-    try:
-        return from_json(SlotHolder, json.loads(read_own(path, _RECORD_BYTES)))
-    except (OSError, ValueError, RecursionError, DecodeError):
-        return None  # the slot is free, or its record is being written
+    record = read_record(path, SlotHolder, _RECORD_BYTES)
+    return record[0] if record else None  # the slot is free, or its record is being written

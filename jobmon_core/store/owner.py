@@ -1,8 +1,7 @@
-"""Who watches a job: told apart by host, boot and process start, never by a pid alone."""
+"""Which process monitors a job, identified by host, boot and process start, never by a PID alone."""
 
 from __future__ import annotations
 
-import json
 import os
 import time
 import zlib
@@ -14,27 +13,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
-from jobmon_core.system.file_checks import because
-from jobmon_core.system.files import create_exclusive, read_dated, read_own, time_of_files, write_atomically
-from jobmon_core.system.json_codec import DecodeError, from_json, to_json
+from jobmon_core.store.json_file import SMALL_BYTES, encoded, read_record
+from jobmon_core.system.file_checks import failure_reason
+from jobmon_core.system.files import create_exclusive, read_own, time_of_files, write_atomically
 from jobmon_core.system.process import start_ticks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_AT_MOST = 64 * 1024
-# Several heartbeats, and more than two hosts' clocks can differ where they date the files, as on Lustre:
-# munge, and with it Slurm, refuses a host that is five minutes off.
+# Several heartbeats, and more than the clocks of two hosts differ where they date the files, as on Lustre:
+# munge, and with it Slurm, refuses a host whose clock is five minutes off.
 STALE_AFTER_S = 900.0
 
 
 class Liveness(StrEnum):
-    """What can be said of an owner from here."""
+    """Whether an owner runs, as far as this host can see."""
 
     ALIVE = "alive"
     DEAD = "dead"
-    REMOTE = "elsewhere"  # on another host, and fresh signs of it
-    STALE = "stale"  # on another host, and no sign of it for long
+    REMOTE = "elsewhere"  # on another host, with a recent heartbeat
+    STALE = "stale"  # on another host, without a recent heartbeat
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +49,19 @@ class Owner:
 
     @classmethod
     def this_process(cls) -> Owner:
-        """Return the identity of the calling process; it survives an exec."""
+        """Return the identity of the calling process; an exec does not change it."""
         return _process(os.getpid())
 
     def liveness(
         self, heartbeat_s: float, stale_after_s: float, now: Callable[[], float] = time.time
     ) -> Liveness:
-        """Say whether this owner lives; ``heartbeat_s`` is when it last gave a sign (Unix seconds).
+        """Return whether this owner runs.
 
-        ``now`` tells the time by the same clock. A sign from far in the future is none: a dead owner
-        would seem to live until then.
+        Args:
+            heartbeat_s: its latest heartbeat (Unix seconds). One in the far future counts as none: a dead
+                owner would otherwise seem alive until then.
+            stale_after_s: the age from which a heartbeat counts no more.
+            now: returns the time by the clock that dates heartbeats.
         """
         if self.host != os.uname().nodename:
             return Liveness.REMOTE if abs(now() - heartbeat_s) < stale_after_s else Liveness.STALE
@@ -71,69 +72,71 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class OwnerRecord:
-    """The file that names an owner; its modification time is the owner's heartbeat."""
+    """The file that names the owner of a job; its modification time is the owner's heartbeat."""
 
     path: Path
 
     def write(self, owner: Owner) -> None:
-        """Name the owner, whoever was named before.
+        """Replace the owner.
 
         Raises:
-            StorageFailed: the disk refused.
+            StorageFailed: the file cannot be written.
         """
         write_atomically(self.path, _content(owner))
 
     def claim(self, claimant: Owner) -> None:
-        """Name the owner, unless another lives. Of several who try at once, on whatever hosts, one succeeds.
+        """Make ``claimant`` the owner, unless another owner is alive.
 
-        Locks may not reach from host to host, so this needs none. Who wants to follow an owner makes a file
-        whose name tells whom it follows, and only one can; if nobody was named meanwhile, it becomes the
-        record. One that was killed in between is followed in the same way.
+        If several processes try at once, on any hosts, one succeeds. This needs no lock, since locks may not
+        reach from host to host: a claimant creates a file whose name says which owner it succeeds, which only
+        one can; if the owner has not changed meanwhile, the file becomes the record. A claimant that was
+        killed in between is succeeded in the same way.
 
         Raises:
-            AlreadyWatched: another lives, or was quicker.
-            StorageFailed: the disk refused.
+            AlreadyWatched: another owner is alive, or was faster.
+            StorageFailed: a file cannot be written.
         """
         before = last = self.read()
-        passed: list[Path] = []
+        superseded: list[Path] = []
         while last is None or last[0] != claimant:
             self._refuse_living(last)
             successor = self._successor_of(last)
             if create_exclusive(successor.path, _content(claimant)):
                 self._succeed(successor.path, before)
                 break
-            passed.append(successor.path)
+            superseded.append(successor.path)
             last = successor.read()
             if last is None:
-                raise self._taken()
-        for path in passed:
+                raise self._claimed_by_other()
+        for path in superseded:
             _remove(path)
 
     def _succeed(self, successor: Path, before: tuple[Owner, float] | None) -> None:
-        """Turn the file of an heir into the record, if that still names whom it was made to follow."""
-        now = self.read()
-        if (now and now[0]) != (before and before[0]):
+        """Turn a successor's file into the record, if that still names the owner from before."""
+        current = self.read()
+        if (current and current[0]) != (before and before[0]):
             _remove(successor)
-            raise self._taken()
+            raise self._claimed_by_other()
         try:
             successor.replace(self.path)
         except OSError as error:
             _remove(successor)
-            raise StorageFailed(f"{self.path} can't be written: {because(self.path, error)}") from error
+            reason = failure_reason(self.path, error)
+            raise StorageFailed(f"{self.path} cannot be written: {reason}") from error
 
-    def _refuse_living(self, found: tuple[Owner, float] | None) -> None:
-        if found and found[0].liveness(found[1], STALE_AFTER_S, self.now) in (
+    def _refuse_living(self, record: tuple[Owner, float] | None) -> None:
+        if record and record[0].liveness(record[1], STALE_AFTER_S, self.now) in (
             Liveness.ALIVE,
             Liveness.REMOTE,
         ):
-            raise AlreadyWatched(f"{self._job} is watched by {found[0]}")
+            raise AlreadyWatched(f"{self._job} is watched by {record[0]}")
 
-    def _taken(self) -> AlreadyWatched:
-        return AlreadyWatched(f"another monitor takes up {self._job} at this moment")
+    def _claimed_by_other(self) -> AlreadyWatched:
+        return AlreadyWatched(f"another monitor is adopting {self._job}")
 
-    def _successor_of(self, found: tuple[Owner, float] | None) -> OwnerRecord:
-        named = f"{zlib.crc32(_content(found[0])):08x}" if found else "first"
-        return OwnerRecord(self.path.with_name(f"{self._job}.{named}.heir"))
+    def _successor_of(self, record: tuple[Owner, float] | None) -> OwnerRecord:
+        succeeded = f"{zlib.crc32(_content(record[0])):08x}" if record else "first"
+        return OwnerRecord(self.path.with_name(f"{self._job}.{succeeded}.heir"))
 
     @property
     def _job(self) -> str:
@@ -144,60 +147,56 @@ class OwnerRecord:
         return time_of_files(self.path.parent)
 
     def read(self) -> tuple[Owner, float] | None:
-        """Return the owner and its last heartbeat; None where nobody was named."""
-        try:
-            content, heartbeat_s = read_dated(self.path, _AT_MOST)
-            return from_json(Owner, json.loads(content)), heartbeat_s
-        except (OSError, ValueError, RecursionError, DecodeError):
-            return None  # nobody, or nobody who can be told: the lock decides who may run
+        """Return the owner and its latest heartbeat (Unix seconds), None without a readable record."""
+        return read_record(self.path, Owner)
 
     def heartbeat(self) -> bool:
-        """Give a sign of life; return False where nobody is named, so that another may have come and gone.
+        """Renew the heartbeat; return False without a record: another owner may have come and gone.
 
         Raises:
-            AlreadyWatched: another monitor is named: this one was silent for so long that it was taken for
-                dead, and must leave the job alone.
+            AlreadyWatched: this monitor missed heartbeats for so long that another one adopted the job; it
+                must stop watching it.
         """
         try:
-            if read_own(self.path, _AT_MOST) != _content(Owner.this_process()):
+            if read_own(self.path, SMALL_BYTES) != _content(Owner.this_process()):
                 self._refuse_other()
             os.utime(self.path)
         except FileNotFoundError:
             return False
         except OSError:
-            return True  # a full disk must not end the monitoring
+            return True  # a full disk must not stop the monitor
         return True
 
     def _refuse_other(self) -> None:
-        found = self.read()
-        if found is None or found[0] == Owner.this_process():
+        record = self.read()
+        if record is None or record[0] == Owner.this_process():
             return
-        if found[0].liveness(found[1], STALE_AFTER_S, self.now) is not Liveness.DEAD:
-            raise AlreadyWatched(f"{self._job} was taken over by {found[0]}")
-        with suppress(StorageFailed):  # one who is gone is in nobody's way
+        if record[0].liveness(record[1], STALE_AFTER_S, self.now) is not Liveness.DEAD:
+            raise AlreadyWatched(f"{self._job} was adopted by {record[0]}")
+        with suppress(StorageFailed):  # the other owner is dead and does no harm
             self.write(Owner.this_process())
 
     def remove(self) -> None:
-        """Leave no owner behind, unless it is another one by now."""
-        found = self.read()
-        if found is None or found[0] == Owner.this_process():
+        """Remove the record, unless it names another owner."""
+        record = self.read()
+        if record is None or record[0] == Owner.this_process():
             _remove(self.path)
 
 
 def _remove(path: Path) -> None:
-    with suppress(OSError):  # what can't be removed is in nobody's way
+    with suppress(OSError):  # a file that stays does no harm
         path.unlink(missing_ok=True)
 
 
 @lru_cache(maxsize=1)
 def _process(pid: int) -> Owner:
-    """Return the identity of this process, whose number is ``pid``; a host that is renamed changes none."""
+    """Return the identity of this process, whose PID is ``pid``; cached, as the host may be renamed."""
     return Owner(os.uname().nodename, _boot_id(), pid, start_ticks(pid) or 0)
 
 
 @lru_cache(maxsize=1)
 def _content(owner: Owner) -> bytes:
-    return json.dumps(to_json(owner)).encode()
+    return encoded(owner)
 
 
 def _boot_id() -> str:

@@ -1,8 +1,7 @@
-"""The lanes of the channels, shared by all monitors of a user on a host."""
+"""The send queues of the channels, shared by all monitors of a user on a host."""
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,8 +11,7 @@ from jobmon_core.domain.delivery import send_queue
 from jobmon_core.domain.delivery.send_queue import SendQueue
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.store.home import file_name
-from jobmon_core.system.files import read_own, write_atomically
-from jobmon_core.system.json_codec import DecodeError, from_json, to_json
+from jobmon_core.store.json_file import JsonFile
 from jobmon_core.system.lock import lock
 
 if TYPE_CHECKING:
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Receipt
 
-_AT_MOST = 16 * 1024 * 1024
+_MAX_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,29 +34,19 @@ class SendQueues:
     def request_turn(self, channel: str, message: Message, now_s: float) -> float | None:
         """Return when to ask again; None where the message may be sent now."""
         again_s: float | None = None
-        path = self._path(channel)
-        with suppress(StorageFailed), lock(path.with_suffix(".lock")):
-            changed, again_s = send_queue.request_turn(_read(path), message, now_s)
-            _write(path, changed)
+        file = self._file(channel)
+        with suppress(StorageFailed), lock(file.lock_path):
+            changed, again_s = send_queue.request_turn(file.read(), message, now_s)
+            file.write(changed)
         return again_s
 
     def record_result(self, channel: str, entry: OutboxEntry, receipt: Receipt, now_s: float) -> None:
         """Tell the others what came of an attempt; ``owed`` is what that left to be done."""
-        path = self._path(channel)
-        with suppress(StorageFailed), lock(path.with_suffix(".lock")):
-            _write(path, send_queue.record_result(_read(path), entry, receipt, now_s))
+        file = self._file(channel)
+        with suppress(StorageFailed), lock(file.lock_path):
+            file.write(send_queue.record_result(file.read(), entry, receipt, now_s))
 
-    def _path(self, channel: str) -> Path:
-        # every host has its own, as it has its own monitors: locks may not reach further
-        return self.folder / f"{file_name(channel, os.uname().nodename)}.lane"
-
-
-def _read(path: Path) -> SendQueue:
-    try:
-        return from_json(SendQueue, json.loads(read_own(path, _AT_MOST)))
-    except (OSError, ValueError, RecursionError, DecodeError):
-        return SendQueue()  # nobody waits, as far as one can tell
-
-
-def _write(path: Path, changed: SendQueue) -> None:
-    write_atomically(path, json.dumps(to_json(changed)).encode(), durable=False)
+    def _file(self, channel: str) -> JsonFile[SendQueue]:
+        # each host has its own, as it has its own monitors: locks may not reach further
+        path = self.folder / f"{file_name(channel, os.uname().nodename)}.lane"
+        return JsonFile(path, SendQueue, _MAX_BYTES, durable=False)

@@ -1,80 +1,78 @@
-"""The scheduler's latest answers, shared by all monitors of a user on a host."""
+"""Files that monitors share: the scheduler's latest answers on a host, and the notice of an outage."""
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.messages.scheduler_outage import OutageNotice
 from jobmon_core.domain.slurm.rows import Disabled, RawAnswer, Unreachable
 from jobmon_core.store.home import file_name
-from jobmon_core.system.files import read_own, write_atomically
-from jobmon_core.system.json_codec import DecodeError, from_json, to_json
+from jobmon_core.store.json_file import JsonFile
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 Stamp = tuple[int, int, int, int]  # inode, size, and when content and inode were changed (nanoseconds)
-_AT_MOST = 256 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """One answer, or the lack of one, and what is to be asked next."""
+    """One answer or the failure to get one, and the jobs to query next."""
 
     asked_s: float = 0.0
     text: str = ""
-    problem: str = ""  # why there was no answer; empty where there was one
+    problem: str = ""  # why there was no answer; empty if there was one
     disabled: bool = False
-    about: tuple[int, ...] = ()  # the jobs that were asked about, where not all of a user's
-    took_s: float = 0.0  # from the question to the answer
-    wanted: dict[str, float] = field(default_factory=dict)  # job id -> since when its answer is wanted
-    earlier: tuple[StoredAnswer, ...] = ()  # answers about other jobs that may not have been read by all yet
+    about: tuple[int, ...] = ()  # the jobs that the query named; empty if it covered all jobs of the user
+    took_s: float = 0.0  # from the query to the answer
+    wanted: dict[str, float] = field(default_factory=dict)  # job id -> since when a monitor needs its answer
+    earlier: tuple[StoredAnswer, ...] = ()  # answers about other jobs that some monitor may not have read yet
 
 
 @dataclass(frozen=True, slots=True)
-class SharedAnswer:
-    """Where one kind of answer is kept; every host has its own, whatever the file system is shared with."""
+class SharedAnswer(JsonFile[StoredAnswer]):
+    """The file of one kind of answer; each host has its own, even on a shared file system.
 
-    path: Path
+    It need not survive a power cut, since the scheduler can be queried again.
+    """
+
+    kind: type[StoredAnswer] = StoredAnswer
+    max_bytes: int = 256 * 1024 * 1024
+    durable: bool = False
 
     @classmethod
     def named(cls, folder: Path, *names: str) -> SharedAnswer:
         """Return the file for a kind of answer, e.g. ("queue", "slurm", cluster, user)."""
         return cls(folder / f"{file_name(*names, os.uname().nodename)}.reply")
 
-    @property
-    def lock_path(self) -> Path:
-        """The lock that whoever asks the scheduler holds meanwhile."""
-        return self.path.with_suffix(".lock")
-
     def stamp(self) -> Stamp | None:
-        """Return what tells this answer from the next one; None where there is none."""
+        """Return values that change whenever the answer is replaced, None if the file is missing."""
         try:
             status = self.path.stat()
         except OSError:
             return None
         return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
-    def read(self) -> StoredAnswer:
-        """Return the latest answer; an empty one where there is none that can be read."""
-        try:
-            return from_json(StoredAnswer, json.loads(read_own(self.path, _AT_MOST)))
-        except (OSError, ValueError, RecursionError, DecodeError):
-            return StoredAnswer()  # worth no more than the question that replaces it
 
-    def write(self, reply: StoredAnswer) -> None:
-        """Replace the answer; it is not made durable, since the scheduler can be asked again.
+@dataclass(frozen=True, slots=True)
+class OutageNoticeFile(JsonFile[OutageNotice]):
+    """Which job notified the user of an outage: one file per cluster, for all hosts.
 
-        Raises:
-            StorageFailed: the disk refused.
-        """
-        write_atomically(self.path, json.dumps(to_json(reply)).encode(), durable=False)
+    If it cannot be read, the user is notified twice rather than not at all.
+    """
+
+    kind: type[OutageNotice] = OutageNotice
+
+    @classmethod
+    def named(cls, folder: Path, *names: str) -> OutageNoticeFile:
+        """Return the file for a scheduler, e.g. ("slurm", cluster)."""
+        return cls(folder / f"{file_name('outage', *names)}.notice")
 
 
 def stored_answer(answer: RawAnswer | Disabled | Unreachable, asked_s: float) -> StoredAnswer:
-    """Return a scheduler's answer in the form in which monitors share it; ``asked_s`` in Unix seconds."""
+    """Return a scheduler's answer in the form that monitors share; ``asked_s`` in Unix seconds."""
     match answer:
         case RawAnswer():
             return StoredAnswer(asked_s, answer.text)

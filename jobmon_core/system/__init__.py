@@ -1,1 +1,1 @@
-"""What all adapters share: running programs, files, locks, processes, the clock, JSON."""
+"""Shared by all adapters: running programs, files, locks, processes, the clock, JSON."""

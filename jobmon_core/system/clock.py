@@ -1,4 +1,4 @@
-"""The seam through which the engine knows the time and passes it."""
+"""Reading the time and waiting, behind an interface that tests replace."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ class Wake(StrEnum):
     """Why a wait ended."""
 
     DUE = "due"  # the time is over
-    NOTIFIED = "asked"  # somebody has a request
-    TERMINATE = "leave"  # the process is to end
+    NOTIFIED = "notified"  # another process asks for attention (SIGUSR1)
+    TERMINATE = "terminate"  # the process shall end (SIGTERM)
 
 
 class Clock(Protocol):
-    """Time, as the engine sees it."""
+    """The time as monitors and commands use it."""
 
     def now(self) -> float:
         """Return the time in Unix seconds."""
         ...
 
     def wait(self, seconds: float) -> Wake:
-        """Let time pass; return early when somebody has a request or the process is to end."""
+        """Wait; return early on a notification or a request to terminate."""
         ...
 
     def cpu_s(self) -> float:
-        """Return the CPU time that this process has taken, in seconds."""
+        """Return the CPU time that this process has used, in seconds."""
         ...
 
 
 class SystemClock:
-    """The machine's own clock. SIGUSR1 asks for attention, SIGTERM for an end."""
+    """The clock of this machine."""
 
     WAKING = (signal.SIGUSR1, signal.SIGTERM)
 
@@ -42,12 +42,12 @@ class SystemClock:
         return time.time()
 
     def wait(self, seconds: float) -> Wake:
-        """Sleep; a monitor blocks the waking signals, so that none is lost before the sleep."""
-        woken = signal.sigtimedwait(self.WAKING, max(0.0, seconds))
-        if woken is None:
+        """Wait; see `Clock`. A monitor blocks the signals, so one that came before the wait ends it."""
+        signal_info = signal.sigtimedwait(self.WAKING, max(0.0, seconds))
+        if signal_info is None:
             return Wake.DUE
-        return Wake.TERMINATE if woken.si_signo == signal.SIGTERM else Wake.NOTIFIED
+        return Wake.TERMINATE if signal_info.si_signo == signal.SIGTERM else Wake.NOTIFIED
 
     def cpu_s(self) -> float:
-        """Return the CPU time of this process, without its children: what a site and a limit count."""
+        """Return the CPU time of this process without its children, as RLIMIT_CPU counts it."""
         return time.process_time()

@@ -1,4 +1,4 @@
-"""What stands where a file of ours belongs: a folder, a pipe, a device, somebody else's file."""
+"""Checks that a path is a regular file of the user; otherwise says what is in its place."""
 
 from __future__ import annotations
 
@@ -7,55 +7,45 @@ import os
 import stat
 from typing import TYPE_CHECKING
 
+from jobmon_core.system.process import user_name
+
 if TYPE_CHECKING:
     from pathlib import Path
 
-
-def blocking_file(path: Path) -> str:
-    """Say what stands where a file of ours belongs, and what to do; empty where nothing is in the way."""
-    try:
-        status = path.lstat()
-    except OSError:
-        return ""
-    kind = _KINDS.get(stat.S_IFMT(status.st_mode))
-    if kind:
-        return f"it is a {kind}, where jobmon keeps a file: move it away"
-    if not stat.S_ISLNK(status.st_mode) and status.st_uid != os.geteuid():
-        return f"it belongs to {user_name(status.st_uid)}, not to you: have it removed, or remove it"
-    return ""
-
-
-def because(path: Path, error: OSError) -> str:
-    """Say why a file of ours could not be used: what is in its way, else what the system says."""
-    return (error.errno in _IN_THE_WAY and blocking_file(path)) or error.strerror or str(error)
-
-
-_IN_THE_WAY = (errno.EISDIR, errno.EEXIST, errno.EACCES, errno.EPERM)
-
-
-def is_own(path: Path) -> bool:
-    """Whether there is a regular file of ours; a link is none."""
-    try:
-        status = path.lstat()
-    except OSError:
-        return False
-    return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
-
-
-_KINDS = {
+_FOREIGN_KINDS = {
     stat.S_IFDIR: "folder",
     stat.S_IFIFO: "named pipe",
     stat.S_IFSOCK: "socket",
     stat.S_IFCHR: "device",
     stat.S_IFBLK: "device",
 }
+_BLOCKED = (errno.EISDIR, errno.EEXIST, errno.EACCES, errno.EPERM)
 
 
-def user_name(uid: int) -> str:
-    """Return the name of a user; the number where it has no name."""
-    import pwd
-
+def blocking_file(path: Path) -> str:
+    """Return what blocks ``path``, where jobmon keeps a file, and what to do; empty if nothing does."""
     try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return f"uid {uid}"
+        status = path.lstat()
+    except OSError:
+        return ""
+    kind = _FOREIGN_KINDS.get(stat.S_IFMT(status.st_mode))
+    if kind:
+        return f"it is a {kind}, but jobmon keeps a file there; move it away"
+    if not stat.S_ISLNK(status.st_mode) and status.st_uid != os.geteuid():
+        owner = user_name(status.st_uid)
+        return f"it belongs to user {owner}, not to you; remove it or ask {owner} to remove it"
+    return ""
+
+
+def failure_reason(path: Path, error: OSError) -> str:
+    """Return why an operation on ``path`` failed: what blocks the path, else the system's message."""
+    return (error.errno in _BLOCKED and blocking_file(path)) or error.strerror or str(error)
+
+
+def is_own(path: Path) -> bool:
+    """Return whether the path is a regular file of the user; a link is not."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()

@@ -1,4 +1,4 @@
-"""Which file system a folder lies on, and how far a lock that is taken there reaches."""
+"""The file system of a folder, and how far its locks reach."""
 
 from __future__ import annotations
 
@@ -9,81 +9,83 @@ from enum import StrEnum
 from pathlib import Path
 
 _MOUNTS = Path("/proc/self/mountinfo")
-_OCTAL = re.compile(r"\\([0-7]{3})")  # how mountinfo writes blanks and the like, proc(5)
+_OCTAL = re.compile(r"\\([0-7]{3})")  # how mountinfo writes blanks and other special characters, proc(5)
 
 
 class LockScope(StrEnum):
-    """Whom a lock keeps out."""
+    """How far locks reach; the value completes the sentence "locks hold ..." of `jobmon init`."""
 
     HOSTS = "between hosts"
     DISK = "on this host, and no other host sees this disk"
     HOST = "on this host only"
-    NOWHERE = "nowhere: this file system has none"
-    UNKNOWN = "on this host; whether between hosts too is not known"
+    NOWHERE = "nowhere: this file system has no locks"
+    UNKNOWN = "on this host; whether they hold between hosts is unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class Filesystem:
-    """What a folder lies on."""
+    """The file system that a folder is on."""
 
-    kind: str  # as the kernel calls it: "ext4", "nfs4"; empty where nobody knows
+    kind: str  # as the kernel calls it: "ext4", "nfs4"; empty if unknown
     mounted_at: str
-    options: frozenset[str]  # of the mount, and of the file system
+    options: frozenset[str]  # of the mount and of the file system
 
     @classmethod
     def of(cls, folder: Path) -> Filesystem:
-        """Return what ``folder`` lies on; it need not exist."""
+        """Return the file system of ``folder``, which need not exist."""
         try:
-            return found(_MOUNTS.read_text(errors="surrogateescape"), os.path.realpath(folder))
+            return filesystem_at(_MOUNTS.read_text(errors="surrogateescape"), os.path.realpath(folder))
         except OSError:
-            return _NOBODY_KNOWS
+            return _UNKNOWN
 
     @property
     def lock_scope(self) -> LockScope:
-        """How far flock(2) reaches here."""
-        if self.kind in _DISKS:
+        """How far flock(2) reaches."""
+        if self.kind in _LOCAL:
             return LockScope.DISK
-        otherwise, by_option = _SHARED.get(self.kind, (LockScope.UNKNOWN, {}))
-        return next((reach for option, reach in by_option.items() if option in self.options), otherwise)
+        default, by_option = _SHARED.get(self.kind, (LockScope.UNKNOWN, {}))
+        return next((scope for option, scope in by_option.items() if option in self.options), default)
 
 
-_NOBODY_KNOWS = Filesystem("", "/", frozenset())
-_DISKS = {
+_UNKNOWN = Filesystem("", "/", frozenset())
+_LOCAL = {
     *("bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs", "ntfs3", "overlay"),
     *("ramfs", "reiserfs", "tmpfs", "vfat", "xfs", "zfs"),
 }
-_ON_SERVER = {"nolock": LockScope.HOST, "local_lock=all": LockScope.HOST, "local_lock=flock": LockScope.HOST}
+_NFS = {"nolock": LockScope.HOST, "local_lock=all": LockScope.HOST, "local_lock=flock": LockScope.HOST}
 _DLM = {"localflocks": LockScope.HOST}
+# kind of a shared file system -> the scope of its locks, and the mount options that change it
 _SHARED: dict[str, tuple[LockScope, dict[str, LockScope]]] = {
-    # since Linux 2.6.12 a lock of the whole file is asked of the server: flock(2), nfs(5)
-    "nfs": (LockScope.HOSTS, _ON_SERVER),
-    "nfs4": (LockScope.HOSTS, _ON_SERVER),
-    # the option is part of what the administrator mounts: mount.lustre(8) lists all three
+    # since Linux 2.6.12 the client asks the server for a lock of the whole file: flock(2), nfs(5)
+    "nfs": (LockScope.HOSTS, _NFS),
+    "nfs4": (LockScope.HOSTS, _NFS),
+    # the administrator chooses by a mount option: mount.lustre(8) lists all three
     "lustre": (LockScope.NOWHERE, {"flock": LockScope.HOSTS, "localflock": LockScope.HOST}),
     "ceph": (LockScope.HOSTS, {}),
     "gfs2": (LockScope.HOSTS, _DLM),
     "ocfs2": (LockScope.HOSTS, _DLM),
-    # unless tuneUseGlobalFileLocks is set in a file that need not be readable; it is not by default
+    # by default; tuneUseGlobalFileLocks changes it, in a file that users may not be able to read
     "beegfs": (LockScope.HOST, {}),
-    # sent to the server since Linux 5.5, if the server knows them: flock(2)
+    # since Linux 5.5 the client asks the server, if the server supports locks: flock(2)
     "cifs": (LockScope.UNKNOWN, {"nobrl": LockScope.HOST}),
     "smb3": (LockScope.UNKNOWN, {"nobrl": LockScope.HOST}),
     "fuse.sshfs": (LockScope.HOST, {}),
 }
 
 
-def found(mountinfo: str, path: str) -> Filesystem:
-    """Return what an absolute path without links lies on, by the text of ``/proc/self/mountinfo``."""
-    best = _NOBODY_KNOWS
+def filesystem_at(mountinfo: str, path: str) -> Filesystem:
+    """Return the file system of an absolute path without links, from the text of ``/proc/self/mountinfo``."""
+    best = _UNKNOWN
     for line in mountinfo.splitlines():
-        fields, _, rest = line.partition(" - ")
-        mount, system = fields.split(" "), rest.split(" ")
-        if len(mount) < 6 or len(system) < 3:  # noqa: PLR2004 - proc(5): what every line has
+        mount_part, _, filesystem_part = line.partition(" - ")
+        mount, filesystem = mount_part.split(" "), filesystem_part.split(" ")
+        if len(mount) < 6 or len(filesystem) < 3:  # noqa: PLR2004 - proc(5): fields that every line has
             continue
-        at = _OCTAL.sub(lambda octal: chr(int(octal[1], 8)), mount[4])
-        # of two at the same place the later one covers the earlier
-        if len(at) >= len(best.mounted_at) and _is_below(path, at):
-            best = Filesystem(system[0], at, frozenset(f"{mount[5]},{system[2]}".split(",")))
+        mounted_at = _OCTAL.sub(lambda octal: chr(int(octal[1], 8)), mount[4])
+        # of two mounts at the same place the later one covers the earlier
+        if len(mounted_at) >= len(best.mounted_at) and _is_below(path, mounted_at):
+            options = frozenset(f"{mount[5]},{filesystem[2]}".split(","))
+            best = Filesystem(filesystem[0], mounted_at, options)
     return best
 
 

@@ -1,9 +1,9 @@
 """Frozen dataclasses to JSON and back, checked by their own type hints.
 
-Hand-made because every monitor carries it for days: the libraries that do this cost 1.7 MB and more
-each, a seventh of what an idle monitor may weigh. Unknown keys are ignored, missing ones take the
-field's default, so a file of an older jobmon can be read by a newer one. A field that was renamed keeps
-its key: the record's class lists it in ``JSON_KEYS`` (field name -> key).
+Written by hand because every monitor holds it in memory for days: each library for this costs 1.7 MB or
+more, a seventh of the memory that an idle monitor may use. Unknown keys are ignored and missing ones take
+the field's default, so a newer jobmon can read the files of an older one. A renamed field keeps its key:
+the record's class lists it in ``JSON_KEYS`` (field name -> key).
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-_FARTHEST = 2**63  # of whole numbers: nothing counts beyond, and arithmetic with floats ends far behind it
+_MAX_INT = 2**63  # larger numbers are damage, and far larger ones overflow in arithmetic with floats
 
 
 class DecodeError(ValueError):
-    """The JSON does not have the shape of the record; the message says where."""
+    """The JSON does not match the record; the message says where."""
 
 
 def to_json(value: object) -> Any:
-    """Return ``value`` as what `json.dumps` takes; fields that hold their default are left out."""
+    """Return ``value`` as `json.dumps` accepts it; fields with their default value are left out."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         keys = _json_keys(type(value))
         return {
@@ -46,7 +46,7 @@ def from_json(kind: type[T], data: Any) -> T:
     """Build a record of ``kind`` from parsed JSON.
 
     Raises:
-        Mismatch: naming the place that does not fit.
+        DecodeError: the JSON does not match; the message names the place.
     """
     return typing.cast("T", _build(kind, data, "$"))
 
@@ -57,12 +57,16 @@ def _build(kind: Any, data: Any, path: str) -> Any:
         return _build_optional(kind, data, path)
     if origin is tuple:
         item = typing.get_args(kind)[0]
-        return tuple(_build(item, each, f"{path}[{i}]") for i, each in enumerate(_of(list, data, path)))
+        return tuple(
+            _build(item, value, f"{path}[{i}]") for i, value in enumerate(_checked(list, data, path))
+        )
     if origin is dict:
         item = typing.get_args(kind)[1]
-        return {key: _build(item, each, f"{path}.{key}") for key, each in _of(dict, data, path).items()}
+        return {
+            key: _build(item, value, f"{path}.{key}") for key, value in _checked(dict, data, path).items()
+        }
     if dataclasses.is_dataclass(kind):
-        return _build_record(kind, _of(dict, data, path), path)
+        return _build_record(kind, _checked(dict, data, path), path)
     if kind is range:
         return _build_range(data, path)
     return _build_scalar(kind, data, path)
@@ -71,8 +75,8 @@ def _build(kind: Any, data: Any, path: str) -> Any:
 def _build_optional(kind: Any, data: Any, path: str) -> Any:
     if data is None:
         return None
-    (present,) = (option for option in typing.get_args(kind) if option is not type(None))
-    return _build(present, data, path)
+    (inner,) = (option for option in typing.get_args(kind) if option is not type(None))
+    return _build(inner, data, path)
 
 
 def _build_record(kind: Any, data: dict[str, Any], path: str) -> Any:
@@ -106,12 +110,12 @@ def _build_scalar(kind: Any, data: Any, path: str) -> Any:
             return float(data)
         except OverflowError as error:
             raise DecodeError(f"{path}: {error}") from error
-    if kind is int and type(data) is int and not -_FARTHEST <= data <= _FARTHEST:
-        raise DecodeError(f"{path}: a number of {data.bit_length()} bits")
-    return _of(kind, data, path)
+    if kind is int and type(data) is int and not -_MAX_INT <= data <= _MAX_INT:
+        raise DecodeError(f"{path}: integer of {data.bit_length()} bits is too large")
+    return _checked(kind, data, path)
 
 
-def _of(kind: type[T], data: Any, path: str) -> T:
+def _checked(kind: type[T], data: Any, path: str) -> T:
     if type(data) is not kind:
         raise DecodeError(f"{path}: expected {kind.__name__}, found {type(data).__name__}")
     return data

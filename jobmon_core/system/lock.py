@@ -1,4 +1,4 @@
-"""The locks: those that a monitor holds for life, and those that are held for a question."""
+"""File locks: a monitor's for life, short ones among monitors, and those that commands wait for."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ import os
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.system.files import open_private, remove_link
+from jobmon_core.domain.errors import CommandBusy, StorageFailed
+from jobmon_core.system.files import PRIVATE_FILE, open_private, remove_link
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_NO_LOCKS_HERE = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # e.g. Lustre mounted without flock
+_LOCKS_UNSUPPORTED = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # e.g. Lustre mounted without flock
 
 
 def acquire(path: Path) -> int | None:
-    """Take a lock for life without waiting; return its descriptor, None where another process holds it.
+    """Take a lock for life without waiting; return its descriptor, None if another process holds it.
 
-    It is the kernel's lock that filelock takes, too, so the two keep each other out; a monitor that runs has
-    no room for a library. The descriptor survives an exec.
+    This is flock(2), which filelock uses too, so the two exclude each other; importing filelock would enlarge
+    every monitor. The descriptor survives an exec.
 
     Raises:
-        StorageFailed: the lock's file can't be made or locked.
+        StorageFailed: the lock file cannot be opened or locked.
     """
     descriptor = opened(path)
     with ExitStack() as undo:
         undo.callback(os.close, descriptor)
-        if not _got(descriptor, path, fcntl.LOCK_EX | fcntl.LOCK_NB):
+        if not _flock(descriptor, path, fcntl.LOCK_EX | fcntl.LOCK_NB):
             return None
         os.set_inheritable(descriptor, True)
         undo.pop_all()
@@ -38,67 +38,107 @@ def acquire(path: Path) -> int | None:
 
 
 def has_locks(descriptor: int) -> bool:
-    """Whether the file system has locks at all."""
+    """Return whether the file system of an open file supports locks."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)  # takes nobody's, and is refused like any other
+        fcntl.flock(descriptor, fcntl.LOCK_UN)  # changes nothing, but fails like any other request
     except OSError as error:
-        return error.errno not in _NO_LOCKS_HERE
+        return error.errno not in _LOCKS_UNSUPPORTED
     return True
 
 
 @contextmanager
 def try_lock(path: Path) -> Iterator[bool]:
-    """Hold a short lock among the monitors of a user; yield False where another holds it.
+    """Hold a short lock among the monitors of a user; yield False if another process holds it.
 
-    This is the kernel's own lock and not filelock's: it is taken every few seconds by a process that
-    must stay small. Between hosts it holds where the file system makes it hold, and nothing that must not
-    happen twice rests on that. Where the file system has no locks, everybody gets a turn: more questions are
-    asked than need be, and none is left unasked.
+    This is flock(2) without filelock: a process that must stay small takes it every few seconds. Between
+    hosts it works if the file system supports it; no action that must not be repeated depends on it.
+    Without locks, every monitor acquires it: they then query Slurm more often than needed.
 
     Raises:
-        StorageFailed: the lock's file can't be made or locked.
+        StorageFailed: the lock file cannot be opened or locked.
     """
     descriptor = opened(path)
     try:
-        yield _got(descriptor, path, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield _flock(descriptor, path, fcntl.LOCK_EX | fcntl.LOCK_NB)
     finally:
         os.close(descriptor)
 
 
 @contextmanager
 def lock(path: Path) -> Iterator[None]:
-    """Hold a short lock, having waited for it.
+    """Wait for a short lock among monitors and hold it.
 
     Raises:
-        StorageFailed: the lock's file can't be made or locked.
+        StorageFailed: the lock file cannot be opened or locked.
     """
     descriptor = opened(path)
     try:
-        _got(descriptor, path, fcntl.LOCK_EX)
+        _flock(descriptor, path, fcntl.LOCK_EX)
         yield
     finally:
         os.close(descriptor)
 
 
-def opened(path: Path, what: str = "used") -> int:
-    """Open a lock file, which is made where it is missing.
+@contextmanager
+def command_lock(path: Path, command: str, timeout_s: float) -> Iterator[None]:
+    """Hold a lock among the commands of a user, e.g. ``jobmon init``, having waited ``timeout_s`` at most.
+
+    Unlike `lock` it does not wait for ever for a command that hangs. On a file system without locks all
+    commands proceed.
 
     Raises:
-        StorageFailed: it can't be made, or is no file of ours.
+        CommandBusy: the same command still runs after that time.
+        StorageFailed: the lock file cannot be opened or locked.
+    """
+    from filelock import FileLock, Timeout
+
+    descriptor = opened(path)  # checks what is in the way; filelock would wait for some of it
+    try:
+        supported = has_locks(descriptor)
+    finally:
+        os.close(descriptor)
+    if not supported:  # filelock would use a file that outlives a killed command
+        yield
+        return
+    file_lock = FileLock(path, timeout_s, PRIVATE_FILE)
+    try:
+        file_lock.acquire()
+    except Timeout as error:
+        raise CommandBusy(
+            f"another `{command}` has held {path} for over {timeout_s:g} s: wait for it or end it"
+        ) from error
+    except (OSError, NotImplementedError) as error:
+        raise StorageFailed(f"{path} cannot be locked: {error}") from error
+    try:
+        yield
+    finally:
+        file_lock.release()
+
+
+def opened(path: Path, what: str = "used") -> int:
+    """Open a lock file, created if missing; return its descriptor.
+
+    Args:
+        path: the lock file; a symbolic link in its place is removed.
+        what: what the file is opened for, for the error: "used" or "locked".
+
+    Raises:
+        StorageFailed: it cannot be opened, or something else is in its place.
     """
     remove_link(path)
     try:
         return open_private(path, os.O_RDWR)
     except OSError as error:
-        raise StorageFailed(f"{path} can't be {what}: {error.strerror}") from error
+        raise StorageFailed(f"{path} cannot be {what}: {error.strerror}") from error
 
 
-def _got(descriptor: int, path: Path, how: int) -> bool:
+def _flock(descriptor: int, path: Path, operation: int) -> bool:
+    """Return whether the lock was acquired, also True where the file system has no locks."""
     try:
-        fcntl.flock(descriptor, how)
+        fcntl.flock(descriptor, operation)
     except BlockingIOError:
         return False
     except OSError as error:
-        if error.errno not in _NO_LOCKS_HERE:
-            raise StorageFailed(f"{path} can't be locked: {error.strerror}") from error
+        if error.errno not in _LOCKS_UNSUPPORTED:
+            raise StorageFailed(f"{path} cannot be locked: {error.strerror}") from error
     return True

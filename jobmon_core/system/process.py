@@ -145,11 +145,12 @@ def boot_id() -> str:
     return (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
 
-def user_name() -> str:
-    """Return the name of the user that runs this process; the user id if it has no name."""
+def user_name(uid: int | None = None) -> str:
+    """Return the name of a user, by default of the one who runs this process; the uid if it has no name."""
     import pwd
 
+    uid = os.getuid() if uid is None else uid
     try:
-        return pwd.getpwuid(os.getuid()).pw_name
+        return pwd.getpwuid(uid).pw_name
     except KeyError:
-        return str(os.getuid())
+        return str(uid)

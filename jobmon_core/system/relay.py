@@ -1,4 +1,4 @@
-"""Copy a program's output to the user as it comes, and keep the end of it for reading."""
+"""Copies a program's output to the user as it arrives, and keeps the end of it for reading."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Callable
 
-_CHUNK = 65536  # bytes; a pipe holds no more
-_KEPT = 65536  # bytes of each stream that stay readable afterwards
-_LOOK_S = 0.5  # how often to see whether the program ended although something else holds its pipes
+_CHUNK_BYTES = 65536  # the capacity of a pipe
+_KEPT_BYTES = 65536  # of each stream
+_POLL_S = 0.5  # how often to check whether the program ended although another process holds its pipes open
 
 
 class Relay:
-    """The two output streams of one running program, on their way to the user."""
+    """The stdout and stderr of one running program, copied to two descriptors of the user."""
 
     def __init__(self, process: subprocess.Popen[bytes], stdout_fd: int, stderr_fd: int) -> None:
         """Take over the pipes of ``process``; its output will go to the two descriptors."""
@@ -31,74 +31,70 @@ class Relay:
 
     @property
     def stdout(self) -> str:
-        """The end of what the program wrote to its stdout."""
-        return self._out.kept.decode(errors="replace")
+        """The end of the program's stdout."""
+        return self._out.tail.decode(errors="replace")
 
     @property
     def stderr(self) -> str:
-        """The end of what the program wrote to its stderr."""
-        return self._err.kept.decode(errors="replace")
+        """The end of the program's stderr."""
+        return self._err.tail.decode(errors="replace")
 
     def copy(self, on_line: Callable[[str], None]) -> None:
         """Copy until the program has ended, calling ``on_line`` with each line of its stdout.
 
-        May be called again after ``on_line`` raised: it takes up where it was.
+        If ``on_line`` raises, the next call continues at the same place.
         """
         while self._selector.get_map():
-            events = self._selector.select(_LOOK_S)
-            # a child that it left behind may hold the pipes open for ever; the user's shell would not wait
+            events = self._selector.select(_POLL_S)
+            # a background child may hold the pipes open for ever; the user's shell would not wait for it
             if not events and self._process.poll() is not None:
                 break
             for key, _ in events:
                 stream: _Stream = key.data
-                if not stream.take(key.fd):
+                if not stream.transfer(key.fd):
                     self._selector.unregister(key.fileobj)
                 elif stream is self._out:
-                    stream.hand_out(on_line)
+                    stream.emit_lines(on_line)
         self._out.end_line()
-        self._out.hand_out(on_line)
+        self._out.emit_lines(on_line)
         self._selector.close()
 
 
 class _Stream:
-    """One stream: where it goes, its end, and the lines that nobody has read yet."""
+    """One stream: its target, its tail, and the text that was not passed to ``on_line`` yet."""
 
     def __init__(self, target: int) -> None:
         self._target: int | None = target
         self._unread = bytearray()
-        self.kept = bytearray()
+        self.tail = bytearray()
 
-    def take(self, source: int) -> bool:
-        """Pass on what ``source`` has; false at its end."""
-        chunk = os.read(source, _CHUNK)
+    def transfer(self, source: int) -> bool:
+        """Copy what ``source`` has; return False at its end."""
+        chunk = os.read(source, _CHUNK_BYTES)
         self._write(chunk)
-        self._keep(self.kept, chunk)
-        self._keep(self._unread, chunk)
+        for buffer in (self.tail, self._unread):
+            buffer.extend(chunk)
+            del buffer[:-_KEPT_BYTES]
         return bool(chunk)
 
     def end_line(self) -> None:
-        """Take what came after the last newline for a line."""
+        """Make a line of the text after the last newline."""
         if self._unread:
             self._unread += b"\n"
 
-    def hand_out(self, on_line: Callable[[str], None]) -> None:
-        """Call ``on_line`` with each complete line, once."""
+    def emit_lines(self, on_line: Callable[[str], None]) -> None:
+        """Call ``on_line`` once with each complete line."""
         while (end := self._unread.find(b"\n")) >= 0:
             line = self._unread[:end].decode(errors="replace")
             del self._unread[: end + 1]
             on_line(line)
 
     def _write(self, chunk: bytes) -> None:
-        rest = memoryview(chunk)
-        while rest and self._target is not None:
+        unwritten = memoryview(chunk)
+        while unwritten and self._target is not None:
             try:
-                rest = rest[os.write(self._target, rest) :]
-            except BlockingIOError:  # someone made the terminal non-blocking
+                unwritten = unwritten[os.write(self._target, unwritten) :]
+            except BlockingIOError:  # another process made the terminal non-blocking
                 select.select([], [self._target], [])
-            except OSError:  # the user's reader has gone; the program need not know
+            except OSError:  # the reader is gone; the program must not fail for it
                 self._target = None
-
-    @staticmethod
-    def _keep(buffer: bytearray, chunk: bytes) -> None:
-        buffer += chunk
-        del buffer[:-_KEPT]

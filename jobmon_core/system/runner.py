@@ -1,7 +1,7 @@
-"""Start programs. No other file of jobmon does.
+"""Starts programs. No other file of jobmon does.
 
-Arguments are a list, never a shell's line; what came of it is a value, the program's own words included.
-A question has a time limit; a command of the user's (sbatch, which may ``--wait`` for days) has none.
+Arguments are a list, never a shell command; the result is a value that includes the program's output.
+A query has a time limit; a command run for the user (sbatch, which may ``--wait`` for days) has none.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import subprocess
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 from jobmon_core.system import child_env
 from jobmon_core.system.relay import Relay
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from types import FrameType
 
 _REAP_S = 2.0  # a killed program ends at once, unless it hangs in the kernel (a dead file system)
-_WORDS_LIMIT = 400  # characters of a program's complaint that fit in a message
+_ERROR_CHARS = 400  # characters of a program's error that fit in a message
 
-# Ctrl-C and Ctrl-\ reach the program from the terminal itself: we only have to outlive it
-_LEFT_TO_THE_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
-_HANDED_ON = (signal.SIGTERM, signal.SIGHUP)
+# the terminal itself sends Ctrl-C and Ctrl-\ to the program: jobmon only has to survive them
+_SENT_BY_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
+_FORWARDED = (signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,17 +42,19 @@ class Ran:
 
     @property
     def error_text(self) -> str:
-        """What the program said of its failure, as one line that names the program."""
-        said = self.stderr.strip() or self.stdout.strip() or f"failed with exit code {self.exit_code}"
-        # Slurm's commands begin their complaints with their own name
-        name = f"{self.argv[0]}: "
-        lines = dict.fromkeys(line.strip().removeprefix(name) for line in said.splitlines() if line.strip())
-        return f"{name}{'; '.join(lines)}"[:_WORDS_LIMIT]
+        """The program's error output as one line that starts with the program's name."""
+        output = self.stderr.strip() or self.stdout.strip() or f"failed with exit code {self.exit_code}"
+        # Slurm's commands start their errors with their own name
+        prefix = f"{self.argv[0]}: "
+        lines = dict.fromkeys(
+            line.strip().removeprefix(prefix) for line in output.splitlines() if line.strip()
+        )
+        return f"{prefix}{'; '.join(lines)}"[:_ERROR_CHARS]
 
 
 @dataclass(frozen=True, slots=True)
 class TimedOut:
-    """A program that did not end in time and was killed; what it had said until then."""
+    """A program that did not end in time and was killed, with its output until then."""
 
     argv: tuple[str, ...]
     timeout_s: float
@@ -61,55 +63,65 @@ class TimedOut:
 
     @property
     def error_text(self) -> str:
-        """What happened, as one line that names the program."""
-        said = " ".join(self.stderr.split())
-        return f"{self.argv[0]}: no answer within {self.timeout_s:g} s{said and f'; {said}'}"[:_WORDS_LIMIT]
+        """The failure as one line that starts with the program's name."""
+        output = " ".join(self.stderr.split())
+        return f"{self.argv[0]}: no answer within {self.timeout_s:g} s{output and f'; {output}'}"[
+            :_ERROR_CHARS
+        ]
 
 
 @dataclass(frozen=True, slots=True)
 class NotStarted:
-    """A program that could not be started; most often it is not installed here."""
+    """A program that could not be started; usually it is not installed on this machine."""
 
     argv: tuple[str, ...]
     why: str
 
     @property
     def error_text(self) -> str:
-        """What happened, as one line that names the program."""
+        """The failure as one line that starts with the program's name."""
         return f"{self.argv[0]}: {self.why}"
 
 
-class Runner(Protocol):
-    """What can start programs: `Programs`, or a script of replies in the tests."""
+Result = Ran | TimedOut | NotStarted
 
-    def capture(self, argv: Sequence[str], timeout_s: float) -> Ran | TimedOut | NotStarted:
-        """Put a question to a program and wait for its whole answer, ``timeout_s`` seconds at most."""
+
+def succeeded(result: Result) -> TypeGuard[Ran]:
+    """Return whether a program ran and ended with exit code 0."""
+    return isinstance(result, Ran) and result.exit_code == 0
+
+
+class Runner(Protocol):
+    """Starts programs: `ProgramRunner`, or scripted results in tests."""
+
+    def capture(self, argv: Sequence[str], timeout_s: float) -> Result:
+        """Run a query and return its whole output; it is killed after ``timeout_s`` seconds."""
         ...
 
     def run_attached(self, argv: Sequence[str], on_line: Callable[[str], None]) -> Ran | NotStarted:
-        """Run a program in the user's name, on the user's terminal, as if jobmon were not there.
+        """Run a program for the user, on the user's terminal, as if jobmon were not there.
 
-        Its output is copied byte for byte as it comes; ``on_line`` gets each line of its stdout, without
-        the newline. An exception of ``on_line`` is raised again when the program has ended. The text kept
-        in the result is bounded: the end of what was said.
+        Its output is copied byte for byte as it arrives; ``on_line`` gets each line of its stdout, without
+        the newline. An exception of ``on_line`` is raised again when the program has ended. The result
+        holds only the end of each stream.
         """
         ...
 
 
 class ProgramRunner:
-    """The real thing: starts programs on this machine."""
+    """Starts programs on this machine."""
 
     def __init__(self, *, stdout_fd: int = 1, stderr_fd: int = 2, umask: int | None = None) -> None:
-        """Set where the output of programs run for the user goes, and with which umask they run.
+        """Set where the output of programs run for the user goes, and their umask.
 
-        A daemon has another umask than its user, and sbatch hands the umask on to the job.
+        A daemon has another umask than its user, and sbatch passes its umask on to the job.
         """
         self._stdout_fd = stdout_fd
         self._stderr_fd = stderr_fd
         self._umask = -1 if umask is None else umask
 
-    def capture(self, argv: Sequence[str], timeout_s: float) -> Ran | TimedOut | NotStarted:
-        """Put a question; see `Runner`. The program gets no input and no setting that changes its answer."""
+    def capture(self, argv: Sequence[str], timeout_s: float) -> Result:
+        """Run a query; see `Runner`. It gets no input, and no variable that changes its output."""
         began = time.monotonic()
         try:
             process = subprocess.Popen(
@@ -117,8 +129,8 @@ class ProgramRunner:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=child_env.for_questions(os.environ),
-                process_group=0,  # so that a wrapper script can be killed with all that it started
+                env=child_env.for_queries(os.environ),
+                process_group=0,  # so that a wrapper script can be killed with all its children
             )
         except OSError as error:
             return NotStarted(tuple(argv), _reason(error))
@@ -127,32 +139,32 @@ class ProgramRunner:
         except subprocess.TimeoutExpired as expired:
             _kill(process)
             return TimedOut(tuple(argv), timeout_s, _text(expired.stdout), _text(expired.stderr))
-        except BaseException:  # Ctrl-C: our own group got it, the program's did not
+        except BaseException:  # Ctrl-C reaches this process group, not the program's
             _kill(process)
             raise
         return Ran(tuple(argv), process.returncode, _text(out), _text(err), time.monotonic() - began)
 
     def run_attached(self, argv: Sequence[str], on_line: Callable[[str], None]) -> Ran | NotStarted:
-        """Run a program for the user; see `Runner`. From the main thread only: it handles signals."""
+        """Run a program for the user; see `Runner`. Only from the main thread, since it handles signals."""
         began = time.monotonic()
-        with _signals_left_to_a_program() as hand_signals_to:
+        with _forward_signals() as forward_to:
             try:
                 process = subprocess.Popen(
                     argv,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
-                    env=child_env.for_the_user(os.environ, _made_up_by_python()),
+                    env=child_env.for_user(os.environ, _set_by_python()),
                     umask=self._umask,
                     close_fds=False,  # `sbatch <(generate)` names an inherited descriptor
                 )
             except OSError as error:
                 return NotStarted(tuple(argv), _reason(error))
-            hand_signals_to(process)
+            forward_to(process)
             with process:
                 relay = Relay(process, self._stdout_fd, self._stderr_fd)
                 try:
                     relay.copy(on_line)
-                finally:  # whatever befell on_line, the program goes on and the user reads it
+                finally:  # if on_line raised, the program continues and the user sees its output
                     relay.copy(lambda _line: None)
         return Ran(tuple(argv), process.returncode, relay.stdout, relay.stderr, time.monotonic() - began)
 
@@ -164,18 +176,18 @@ def start_detached(
     *,
     folder: str | None = None,
 ) -> subprocess.Popen[bytes]:
-    """Start a program in a session of its own, with our umask; the caller reaps it.
+    """Start a program in a session of its own, with the caller's umask; the caller reaps it.
 
     Args:
         argv: the program and its arguments.
         environ: its whole environment.
         streams: descriptors for its stdin, stdout and stderr.
-        folder: where it starts; None for where we are.
+        folder: its working directory, by default the caller's.
 
-    For programs with one thread: it undoes, in the child, that the caller holds signals back.
+    Only for callers with one thread: the child unblocks the signals that the caller blocks.
 
     Raises:
-        OSError: it can't be started.
+        OSError: the program cannot be started.
     """
     return subprocess.Popen(
         argv,
@@ -185,12 +197,12 @@ def start_detached(
         cwd=folder,
         env=environ,
         start_new_session=True,
-        preexec_fn=_release_signals,  # noqa: PLW1509 - no other thread holds a lock at the fork
+        preexec_fn=_unblock_signals,  # noqa: PLW1509 - no other thread can hold a lock at the fork
     )
 
 
 def exit_code_within(process: subprocess.Popen[bytes], timeout_s: float) -> int | None:
-    """Wait for a program that was started; None where it was not in time and is killed, its group with it."""
+    """Wait for a started program; return None if it takes too long, having killed its process group."""
     try:
         return process.wait(timeout_s)
     except subprocess.TimeoutExpired:
@@ -198,13 +210,13 @@ def exit_code_within(process: subprocess.Popen[bytes], timeout_s: float) -> int 
         return None
 
 
-def _release_signals() -> None:
+def _unblock_signals() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 @contextlib.contextmanager
-def _signals_left_to_a_program() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]:
-    """Outlive a program that gets our signals; yields what to call with the program once it runs.
+def _forward_signals() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]:
+    """Forward signals to a program and survive them; yield the function to call with the started program.
 
     Signals that are ignored (nohup, a background job of a script) stay ignored, for the program too.
     """
@@ -214,41 +226,41 @@ def _signals_left_to_a_program() -> Iterator[Callable[[subprocess.Popen[bytes]],
     def handle(number: int, _frame: FrameType | None) -> None:
         if not running:
             early.append(number)
-        elif number in _HANDED_ON:
+        elif number in _FORWARDED:
             running[0].send_signal(number)
 
-    def hand_signals_to(process: subprocess.Popen[bytes]) -> None:
+    def forward_to(process: subprocess.Popen[bytes]) -> None:
         running.append(process)
         for number in early:
             process.send_signal(number)
 
-    before = {
+    previous = {
         number: signal.signal(number, handle)
-        for number in (*_LEFT_TO_THE_TERMINAL, *_HANDED_ON)
+        for number in (*_SENT_BY_TERMINAL, *_FORWARDED)
         if signal.getsignal(number) != signal.SIG_IGN
     }
     try:
-        yield hand_signals_to
+        yield forward_to
     finally:
-        for number, handler in before.items():
+        for number, handler in previous.items():
             signal.signal(number, handler)
 
 
-def _made_up_by_python() -> frozenset[str]:
-    """Return what Python itself put into our environment: in the C locale ``LC_CTYPE`` (PEP 538).
+def _set_by_python() -> frozenset[str]:
+    """Return the variables that Python added to the environment: in the C locale ``LC_CTYPE`` (PEP 538).
 
-    A node that lacks that locale would complain of it in the user's log.
+    A compute node without that locale would print a warning into the user's log.
     """
     try:
-        started_with = Path("/proc/self/environ").read_bytes()
+        initial_environ = Path("/proc/self/environ").read_bytes()
     except OSError:
-        return frozenset()  # it can't be told: the user's own setting must not be dropped
-    return frozenset() if b"LC_CTYPE=" in started_with else frozenset({"LC_CTYPE"})
+        return frozenset()  # unknown: a variable that the user set must not be dropped
+    return frozenset() if b"LC_CTYPE=" in initial_environ else frozenset({"LC_CTYPE"})
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a program with all of its process group, and let go of it."""
-    with contextlib.suppress(ProcessLookupError):  # it ended by itself just now
+    """Kill a program with its process group and close its pipes."""
+    with contextlib.suppress(ProcessLookupError):  # it has just ended
         os.killpg(process.pid, signal.SIGKILL)
     for pipe in (process.stdout, process.stderr):
         if pipe is not None:

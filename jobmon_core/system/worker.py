@@ -1,7 +1,7 @@
-"""Work done in a short-lived copy of this process.
+"""Runs work in a short-lived child process, forked from this one.
 
-What needs heavy libraries (HTTP, the pattern matcher) or reads what others wrote (logs) must neither
-make a monitor heavy for the days it lives nor bring it down: a child takes both with it when it ends.
+Work that needs large libraries (HTTP, the pattern matcher) or reads foreign data (logs) must neither
+enlarge a monitor, which runs for days, nor crash it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import select
 import signal
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from jobmon_core.system.json_codec import DecodeError, from_json, to_json
 
@@ -26,24 +26,24 @@ _REAP_STEP_S = 0.01
 
 
 class WorkerFailed(Exception):
-    """The child ended without a result: killed, out of time, or a fault of ours that it describes."""
+    """The child process ended without a result: killed, timed out, or by an exception."""
 
 
 class WorkerRaised(WorkerFailed):
-    """The work itself failed, and will again: a fault of ours."""
+    """The work raised an exception, a bug that would occur again; the message is the traceback."""
 
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """How this process makes children; ``closing`` are descriptors that they must not keep open."""
+    """Runs work in child processes; they close ``close_fds``, descriptors that only the parent may hold."""
 
     close_fds: Iterable[int] = ()
 
     def run(self, kind: type[T], work: Callable[[], T], timeout_s: float) -> T:
-        """Return what ``work`` returns, a record of ``kind``, having run it in a child.
+        """Run ``work`` in a child process; return its result, a record of ``kind``.
 
         Raises:
-            WorkerFailed: there is no result.
+            WorkerFailed: the child ended without a result, or not within ``timeout_s`` seconds.
         """
         reading, writing = os.pipe()
         try:
@@ -51,10 +51,10 @@ class Worker:
         except OSError as error:
             os.close(reading)
             os.close(writing)
-            raise WorkerFailed(f"it could not be started: {error.strerror}") from error
+            raise WorkerFailed(f"cannot start a worker process: {error.strerror}") from error
         if pid == 0:
             os.close(reading)
-            self._be_child(work, writing)
+            self._run_child(work, writing)
         os.close(writing)
         try:
             data = _read(reading, timeout_s)
@@ -63,26 +63,25 @@ class Worker:
             _end(pid)
         return _result(kind, data)
 
-    def _be_child(self, work: Callable[[], object], writing: int) -> None:
-        """Do the work and leave at once: nothing of the parent may run on in its copy.
+    def _run_child(self, work: Callable[[], object], writing: int) -> NoReturn:
+        """Run the work and exit, also if the parent was killed meanwhile and writing the result fails.
 
-        That holds too where the parent was killed meanwhile, so that nobody reads the result: the copy
-        would go on as a second monitor, without the lock.
+        The child would otherwise continue as a second monitor without the lock.
         """
         try:
             with open(writing, "w", encoding="utf-8") as pipe:
-                pipe.write(self._answer(work))
+                pipe.write(self._result_json(work))
         finally:
             os._exit(0)
 
-    def _answer(self, work: Callable[[], object]) -> str:
+    def _result_json(self, work: Callable[[], object]) -> str:
         try:
             for descriptor in self.close_fds:
                 os.close(descriptor)
             signal.pthread_sigmask(signal.SIG_SETMASK, ())
             return json.dumps({"result": to_json(work())})
-        except BaseException:  # noqa: BLE001 - whatever it was, the parent hears of it
-            import traceback  # only here: a monitor that waits for days stays small
+        except BaseException:  # noqa: BLE001 - the parent reports it
+            import traceback  # only here: an idle monitor must stay small
 
             return json.dumps({"failure": traceback.format_exc(limit=-3)})
 
@@ -90,10 +89,10 @@ class Worker:
 def _read(reading: int, timeout_s: float) -> bytes:
     deadline_s = time.monotonic() + timeout_s
     chunks: list[bytes] = []
-    poll = select.poll()  # unlike select it knows descriptors above 1023, which a monitor of many jobs has
+    poll = select.poll()  # unlike select(2) it takes descriptors above 1023, which a monitor of many jobs has
     poll.register(reading, select.POLLIN)
-    while (left_s := deadline_s - time.monotonic()) > 0:
-        if not poll.poll(left_s * 1000):
+    while (remaining_s := deadline_s - time.monotonic()) > 0:
+        if not poll.poll(remaining_s * 1000):
             break
         chunk = os.read(reading, 65536)
         if not chunk:
@@ -103,7 +102,7 @@ def _read(reading: int, timeout_s: float) -> bytes:
 
 
 def _end(pid: int) -> None:
-    """Kill the child if it still runs, and reap it; one that a dead file system holds is left behind."""
+    """Kill the child if it still runs, and reap it, unless a dead file system blocks it in the kernel."""
     deadline_s = time.monotonic() + _REAP_S
     try:
         if os.waitpid(pid, os.WNOHANG)[0]:
@@ -112,17 +111,17 @@ def _end(pid: int) -> None:
         while not os.waitpid(pid, os.WNOHANG)[0] and time.monotonic() < deadline_s:
             time.sleep(_REAP_STEP_S)
     except (ChildProcessError, ProcessLookupError):
-        return  # whoever started this process ignores SIGCHLD: the kernel reaps
+        return  # the parent of this process ignored SIGCHLD, so the kernel reaps
 
 
 def _result(kind: type[T], data: bytes) -> T:
     try:
-        answer = json.loads(data)
+        result = json.loads(data)
     except ValueError as error:
-        raise WorkerFailed("it ended without a word") from error
-    if "failure" in answer:
-        raise WorkerRaised(answer["failure"])
+        raise WorkerFailed("the worker process ended without a result") from error
+    if "failure" in result:
+        raise WorkerRaised(result["failure"])
     try:
-        return from_json(kind, answer["result"])
+        return from_json(kind, result["result"])
     except DecodeError as error:
         raise WorkerFailed(str(error)) from error

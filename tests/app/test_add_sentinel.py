@@ -1,4 +1,4 @@
-"""SentinelSubmitter a sentinel, as the user hears of it."""
+"""Submitting a sentinel, and the line that the user reads about it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ JOB = NewJob("slurm-12-x", 12, 100.0, 0.0, "slurm")
 HOOK, OTHER = (f"https://discord.com/api/webhooks/12345678901234567{end}/{'a' * 68}" for end in "89")
 
 
-def told(home: Path, variables: dict[str, str], runner: FakeRunner) -> str:
+def printed_line(home: Path, variables: dict[str, str], runner: FakeRunner) -> str:
     """Return the one line that the user reads."""
     lines: list[str] = []
     SentinelSubmitter(Context(Home(home), variables), lines.append, runner).submit(JOB)
@@ -28,38 +28,36 @@ def slurm() -> FakeRunner:
 
 
 def test_the_user_is_told_which_job_the_sentinel_is(tmp_path: Path) -> None:
-    line = told(tmp_path, {}, slurm())
-    assert line.startswith(
-        "sentinel 13 waits until job 12 is over, and tells how it ended should the monitor"
-    )
+    line = printed_line(tmp_path, {}, slurm())
+    assert line.startswith("sentinel 13 will run when job 12 has ended, and report its end if the monitor")
 
 
-def test_a_webhook_of_the_environment_that_the_configuration_holds_too_is_no_hindrance(
+def test_a_webhook_variable_that_the_configuration_repeats_does_not_prevent_a_sentinel(
     tmp_path: Path,
 ) -> None:
     write_config(tmp_path / "config.json", {"discord": {"error_webhook": HOOK}})
-    assert "sentinel 13" in told(tmp_path, {"JOBMON_ERROR_WEBHOOK": HOOK}, slurm())
+    assert "sentinel 13" in printed_line(tmp_path, {"JOBMON_ERROR_WEBHOOK": HOOK}, slurm())
 
 
-def test_a_sentinel_that_would_tell_another_channel_is_not_posted(tmp_path: Path) -> None:
+def test_a_sentinel_that_would_use_another_webhook_is_not_submitted(tmp_path: Path) -> None:
     write_config(tmp_path / "config.json", {"discord": {"error_webhook": HOOK}})
     runner = slurm()
-    line = told(tmp_path, {"JOBMON_ERROR_WEBHOOK": OTHER}, runner)
-    assert line.startswith("job 12 has no sentinel: it would not know $JOBMON_ERROR_WEBHOOK")
+    line = printed_line(tmp_path, {"JOBMON_ERROR_WEBHOOK": OTHER}, runner)
+    assert line.startswith("job 12 has no sentinel: it would lack $JOBMON_ERROR_WEBHOOK")
     assert "a" * 68 not in line
     assert runner.asked == []
 
 
-def test_a_configuration_that_only_a_variable_mends_is_told_in_one_line_without_its_webhook(
+def test_a_configuration_fixed_by_a_variable_is_reported_in_one_line_without_the_webhook(
     tmp_path: Path,
 ) -> None:
     write_config(tmp_path / "config.json", {"discord": {"error_webhook": HOOK.replace("https", "http")}})
-    line = told(tmp_path, {"JOBMON_ERROR_WEBHOOK": HOOK}, slurm())
+    line = printed_line(tmp_path, {"JOBMON_ERROR_WEBHOOK": HOOK}, slurm())
     assert line.startswith("job 12 has no sentinel: ")
     assert "discord.error_webhook" in line
     assert "\n" not in line
     assert "a" * 68 not in line
 
 
-def test_a_machine_that_can_not_post_one_says_why(tmp_path: Path) -> None:
-    assert told(tmp_path, {}, FakeRunner()) == "job 12 has no sentinel: not found on PATH"
+def test_a_failed_submission_of_the_sentinel_is_reported(tmp_path: Path) -> None:
+    assert printed_line(tmp_path, {}, FakeRunner()) == "job 12 has no sentinel: not found on PATH"

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.setup import describe, describe_home
+from jobmon_core.app.setup import configure, describe, describe_home
 from jobmon_core.context import Context
+from jobmon_core.domain.errors import CommandBusy
 from jobmon_core.store.home import Home
 from jobmon_core.system.filesystem import Filesystem
+from jobmon_core.system.lock import command_lock
 from tests.support.disk import small_disk
 
 
@@ -21,9 +23,17 @@ from tests.support.disk import small_disk
             "local_lock=all",
             "locks hold on this host only. Monitors of several hosts are kept apart by",
         ),
-        ("lustre", "lazystatfs", "locks hold nowhere: this file system has none. Monitors of several hosts"),
+        (
+            "lustre",
+            "lazystatfs",
+            "locks hold nowhere: this file system has no locks. Monitors of",
+        ),
         ("beegfs", "rw", "and one that gives no sign for 15 minutes is replaced"),
-        ("of-the-future", "rw", "locks hold on this host; whether between hosts too is not known. Monitors"),
+        (
+            "of-the-future",
+            "rw",
+            "locks hold on this host; whether they hold between hosts is unknown.",
+        ),
     ],
 )
 def test_a_user_reads_what_keeps_monitors_apart(kind: str, option: str, words: str) -> None:
@@ -37,3 +47,19 @@ def test_the_file_system_of_this_very_home_is_named(tmp_path: Path) -> None:
         told = describe_home(Context(Home(disk.folder), {}))
         lies = f"{disk.folder} lies on tmpfs (mounted at {os.path.realpath(disk.folder)})"
         assert told == f"{lies}; locks hold on this host, and no other host sees this disk"
+
+
+def test_two_commands_do_not_change_the_configuration_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jobmon_core.app.setup._LOCK_TIMEOUT_S", 0.0)
+    home = Home(tmp_path)
+    webhook = "https://discord.com/api/webhooks/1/token"
+    with (
+        command_lock(home.monitors / "config.lock", "jobmon init", 0.0),
+        pytest.raises(CommandBusy, match="another `jobmon init` has held"),
+    ):
+        configure(Context(home, {}), webhook, webhook)
+    assert not home.config.exists()
+    configure(Context(home, {}), webhook, webhook)
+    assert home.config.exists()

@@ -1,4 +1,4 @@
-"""What is no file of jobmon's, where one belongs: told in one line that says what to do; no job suffers."""
+"""Folders, pipes and foreign files in the place of jobmon's files: reported in one line; no job suffers."""
 
 from __future__ import annotations
 
@@ -22,26 +22,30 @@ from tests.support.shell import Shell, complaint
 def monitors(shell: Shell) -> Iterator[Path]:
     """The folder of locks; jobs 12 and 13 have lost their monitors."""
     for job_id in (12, 13):
-        # no such job: its monitor looks for a witness for longer than any test lasts
+        # there is no such job: its monitor looks for its end longer than any test lasts
         JobStore(shell.state).save(
             WatchedJob(f"local-{job_id}-x", job_id, 100.0, name=f"job{job_id}", backend="local", user="me")
         )
     folder = shell.state / "monitors"
     folder.mkdir(mode=0o700)
     yield folder
-    for found in living(shell).values():
-        assert found.owner is not None
-        os.kill(found.owner.pid, signal.SIGKILL)
+    for status in living(shell).values():
+        assert status.owner is not None
+        os.kill(status.owner.pid, signal.SIGKILL)
 
 
 def living(shell: Shell) -> dict[int, JobStatus]:
-    found = (each for each in list_jobs(Context(Home(shell.home), {})) if isinstance(each, JobStatus))
-    return {each.job.job_id: each for each in found if each.health is Health.ALIVE}
+    jobs = list_jobs(Context(Home(shell.home), {}))
+    return {
+        status.job.job_id: status
+        for status in jobs
+        if isinstance(status, JobStatus) and status.health is Health.ALIVE
+    }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("suffix", ["lock", "owner"])
-def test_a_job_whose_files_are_barred_is_left_alone_and_the_others_are_watched(
+def test_a_job_with_a_blocked_file_is_skipped_and_the_others_are_watched(
     shell: Shell, monitors: Path, suffix: str, kind: str
 ) -> None:
     path = monitors / f"local-12-x.{suffix}"
@@ -61,7 +65,7 @@ def test_a_job_whose_files_are_barred_is_left_alone_and_the_others_are_watched(
     "name",
     ["replies/queue,slurm,,me,here.reply", "replies/outage,slurm,here.notice", "monitors/local-12-x.drop"],
 )
-def test_what_bars_other_files_is_told_by_recover_and_keeps_no_job_from_being_watched(
+def test_recover_reports_other_blocked_files_and_all_jobs_are_watched(
     shell: Shell, monitors: Path, name: str, kind: str
 ) -> None:
     del monitors
@@ -73,19 +77,19 @@ def test_what_bars_other_files_is_told_by_recover_and_keeps_no_job_from_being_wa
     (line,) = (line for line in done.stdout.splitlines() if line.startswith(path.name))
     assert line.startswith(f"{path.name}: it ")
     assert line.endswith(("move it away", "remove it"))
-    assert sorted(living(shell)) == [12, 13]  # nor is it taken for a request to stop
+    assert sorted(living(shell)) == [12, 13]  # it does not count as a request to stop
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_bars_the_lock_of_recover_is_told(shell: Shell, monitors: Path, kind: str) -> None:
+def test_a_blocked_lock_file_of_recover_is_reported(shell: Shell, monitors: Path, kind: str) -> None:
     lay(monitors / "recover.lock", kind)
     done = shell.jobmon("recover")
     assert done.returncode == 74
-    assert complaint(done).startswith(f"{monitors / 'recover.lock'} can't be used: it ")
+    assert complaint(done).startswith(f"{monitors / 'recover.lock'} cannot be used: it ")
     assert living(shell) == {}
 
 
-def test_a_request_to_stop_follows_no_link(shell: Shell, monitors: Path) -> None:
+def test_a_cancel_request_does_not_follow_a_link(shell: Shell, monitors: Path) -> None:
     victim = shell.work / "victim"
     (monitors / "local-12-x.drop").symlink_to(victim)
     assert "no longer watched" in shell.jobmon("cancel", "12").stdout
@@ -93,11 +97,14 @@ def test_a_request_to_stop_follows_no_link(shell: Shell, monitors: Path) -> None
     assert not list(monitors.glob("*.drop"))
 
 
-def test_what_bars_a_request_to_stop_is_told(shell: Shell, monitors: Path) -> None:
+def test_a_blocked_cancel_request_is_reported(shell: Shell, monitors: Path) -> None:
     path = monitors / "local-12-x.drop"
     lay(path, "full folder")
     done = shell.jobmon("cancel", "12", "13")
     assert done.returncode == 74
-    assert f"{path} can't be made: it is a folder, where jobmon keeps a file: move it away" in done.stderr
+    assert (
+        f"{path} cannot be written: it is a folder, but jobmon keeps a file there; move it away"
+        in done.stderr
+    )
     assert (path / "precious").exists()
     assert "13 job13: no longer watched" in done.stdout

@@ -1,4 +1,4 @@
-"""State files that can't be read: told in one line each, and no other job suffers."""
+"""Unreadable state files: each is reported in one line, and no other job suffers."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ _DAMAGE = [
 
 @pytest.fixture(params=_DAMAGE, ids=lambda damage: damage.__name__.strip("_"))
 def damaged(request: pytest.FixtureRequest, shell: Shell) -> Path:
-    """The state file of job 13, which can't be read; that of job 12 is sound."""
+    """The unreadable state file of job 13; that of job 12 is intact."""
     store = JobStore(shell.state)
     store.save(_DONE)
     store.save(WatchedJob("slurm-13-x", 13, 100.0))
@@ -96,7 +96,7 @@ def test_status_shows_the_others_and_names_the_file(shell: Shell, damaged: Path)
     assert [each["job_id"] for each in json.loads(done.stdout)] == ["12"]
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"jobmon: skipped one state file; all other jobs are listed: {damaged} ")
-    assert line.endswith("; move it away, and `jobmon watch 13` watches the job anew") or "newer" in line
+    assert line.endswith("; move it away, then `jobmon watch 13` watches the job again") or "newer" in line
     assert "sound" in shell.jobmon("status", "--all").stdout
     assert shell.jobmon("show", "12").returncode == 0
 
@@ -116,19 +116,19 @@ def _identity(path: Path) -> tuple[int, int, int, int]:
 
 
 @pytest.mark.parametrize("verb", ["show", "logs", "cancel"])
-def test_the_job_itself_is_not_said_to_be_unknown(shell: Shell, damaged: Path, verb: str) -> None:
+def test_a_job_with_a_damaged_file_is_not_called_unknown(shell: Shell, damaged: Path, verb: str) -> None:
     done = shell.jobmon(verb, "13")
     assert done.returncode == 1
     assert str(damaged) in complaint(done)
 
 
-def test_a_file_from_the_future_names_the_way_out(shell: Shell) -> None:
+def test_a_file_of_a_newer_jobmon_says_what_to_do(shell: Shell) -> None:
     JobStore(shell.state).save(_DONE)
     _from_the_future(shell.state / "slurm-12-x.json")
     assert "written by a newer jobmon (schema 999" in complaint(shell.jobmon("show", "12"))
 
 
-def test_an_owner_record_that_makes_no_sense_is_no_owner(shell: Shell) -> None:
+def test_a_damaged_owner_record_counts_as_none(shell: Shell) -> None:
     JobStore(shell.state).save(WatchedJob("slurm-12-x", 12, 100.0))
     (shell.state / "monitors").mkdir()
     (shell.state / "monitors" / "slurm-12-x.owner").write_text('{"pid": "me"}')
@@ -137,7 +137,7 @@ def test_an_owner_record_that_makes_no_sense_is_no_owner(shell: Shell) -> None:
     assert json.loads(done.stdout)[0]["monitor"] == "dead"
 
 
-def test_names_that_could_harm_a_terminal_do_not(shell: Shell) -> None:
+def test_escape_sequences_in_names_do_not_reach_the_terminal(shell: Shell) -> None:
     evil = "a\x1b[2Jb\nc\u202ed\u2026"
     end = End(JobState.FAILED, "FAILED", Outcome.FAILURE, Source.QUEUE, why=evil, nodes=evil, reason=evil)
     task = Task(
@@ -164,7 +164,9 @@ def test_names_that_could_harm_a_terminal_do_not(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("name", ["slurm-12-x.owner", "slurm-12-x.lock", "recover.lock"])
-def test_a_link_laid_among_the_locks_is_not_followed_and_recover_removes_it(shell: Shell, name: str) -> None:
+def test_a_link_in_the_place_of_a_lock_is_not_followed_and_recover_removes_it(
+    shell: Shell, name: str
+) -> None:
     victim = _victim(shell)
     before = victim.stat()
     JobStore(shell.state).save(_DONE)
@@ -177,20 +179,18 @@ def test_a_link_laid_among_the_locks_is_not_followed_and_recover_removes_it(shel
     assert victim.stat() == before
 
 
-def test_a_link_laid_in_the_place_of_an_answer_is_removed_and_told(shell: Shell) -> None:
+def test_a_link_in_the_place_of_an_answer_is_removed_and_reported(shell: Shell) -> None:
     victim = _victim(shell)
     (shell.state / "replies").mkdir(mode=0o700)
     link = shell.state / "replies" / "queue,slurm,,me,here.reply"
     link.symlink_to(victim)
     done = shell.jobmon("recover")
-    assert done.stdout == f"{link.name}: removed: a symbolic link, which jobmon never follows\n"
+    assert done.stdout == f"{link.name}: removed: a symbolic link, which jobmon does not follow\n"
     assert victim.read_text() == "precious"
 
 
 @pytest.mark.parametrize("name", ["state", "state/monitors", "state/replies"])
-def test_a_link_laid_in_the_place_of_a_folder_is_refused_and_its_target_left_alone(
-    shell: Shell, name: str
-) -> None:
+def test_a_link_in_the_place_of_a_folder_is_refused_and_its_target_unchanged(shell: Shell, name: str) -> None:
     target = shell.work / "target"
     target.mkdir(mode=0o755)
     link = shell.home / name
@@ -199,14 +199,16 @@ def test_a_link_laid_in_the_place_of_a_folder_is_refused_and_its_target_left_alo
     link.symlink_to(target)
     done = shell.jobmon("recover")
     assert (done.returncode, done.stdout) == (74, "")
-    assert done.stderr.startswith(f"jobmon: {link} is a symbolic link, and jobmon follows none: remove it; ")
+    assert done.stderr.startswith(
+        f"jobmon: {link} is a symbolic link, which jobmon does not follow: remove it; "
+    )
     assert target.stat().st_mode & 0o777 == 0o755
     assert list(target.iterdir()) == []
 
 
-def test_what_a_killed_process_began_to_write_is_gone_after_a_recover(shell: Shell) -> None:
+def test_recover_removes_the_temporary_files_of_killed_processes(shell: Shell) -> None:
     left = shell.state / temporary(shell.state / "slurm-12-x.json").name
-    left = left.with_name(left.name.replace(f"-{os.getpid()}-", "-4194305-"))  # no process has that number
+    left = left.with_name(left.name.replace(f"-{os.getpid()}-", "-4194305-"))  # no process has this PID
     left.write_text("half")
     assert shell.jobmon("recover").stdout.startswith(f"{left.name}: removed: ")
     assert not left.exists()

@@ -1,4 +1,4 @@
-"""`jobmon recover --install` and `--uninstall`: shown first, done once, taken away exactly."""
+"""`jobmon recover --install` and `--uninstall`: changes are shown first, made once, and undone exactly."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ USERS_OWN = "MAILTO=me\n0 1 * * * backup # nightly\n"
 
 @pytest.fixture
 def table(shell: Shell) -> Path:
-    """The user's crontab, in which something stands already."""
+    """The user's crontab, which has an entry already."""
     path = shell.work / "table"
     path.write_text(USERS_OWN, encoding="utf-8")
     shell.program("crontab", f'exec {sys.executable} {fake_crontab.__file__} {path} "$@"')
@@ -31,20 +31,20 @@ def install(shell: Shell, *arguments: str, **environment: str) -> subprocess.Com
     return shell.jobmon("recover", *arguments, **environment)
 
 
-def test_what_is_shown_is_what_is_put_there_and_taken_away(shell: Shell, table: Path) -> None:
+def test_the_shown_lines_are_those_installed_and_removed(shell: Shell, table: Path) -> None:
     done = install(shell, "--install", "--yes", SLURM_CONF="/etc/slurm/two.conf")
     assert (done.returncode, done.stderr) == (0, "")
-    ours = [line for line in table.read_text().splitlines() if line not in USERS_OWN.splitlines()]
-    assert [line.split()[0] for line in ours] == ["@reboot", "*/10"]
-    for line in ours:
+    installed = [line for line in table.read_text().splitlines() if line not in USERS_OWN.splitlines()]
+    assert [line.split()[0] for line in installed] == ["@reboot", "*/10"]
+    for line in installed:
         assert f"\n  {line}\n" in done.stdout
         assert f" JOBMON_HOME={shell.home} SLURM_CONF=/etc/slurm/two.conf " in line
     done = install(shell, "--uninstall", "--yes")
-    assert all(f"\n  {line}\n" in done.stdout for line in ours)
+    assert all(f"\n  {line}\n" in done.stdout for line in installed)
     assert table.read_text() == USERS_OWN
 
 
-def test_twice_changes_nothing(shell: Shell, table: Path) -> None:
+def test_installing_and_uninstalling_are_idempotent(shell: Shell, table: Path) -> None:
     install(shell, "--install", "--yes")
     once = table.read_bytes()
     done = install(shell, "--install", "--yes")
@@ -56,7 +56,7 @@ def test_twice_changes_nothing(shell: Shell, table: Path) -> None:
 
 
 @pytest.mark.parametrize("verb", ["--install", "--uninstall"])
-def test_without_anybody_to_ask_nothing_is_changed(shell: Shell, table: Path, verb: str) -> None:
+def test_without_a_terminal_nothing_is_changed(shell: Shell, table: Path, verb: str) -> None:
     if verb == "--uninstall":
         install(shell, "--install", "--yes")
     before = table.read_bytes()
@@ -84,7 +84,7 @@ def test_on_a_terminal_it_asks(shell: Shell, table: Path, answer: str, *, change
     assert done.returncode == (0 if changed else 1)
 
 
-def test_the_line_brings_jobmon_up_with_nothing_of_the_users_environment(shell: Shell, table: Path) -> None:
+def test_the_line_runs_jobmon_without_the_users_environment(shell: Shell, table: Path) -> None:
     squeue = shell.work / "opt" / "slurm"
     squeue.mkdir(parents=True)
     (squeue / "squeue").symlink_to(shell.programs / "crontab")
@@ -112,7 +112,7 @@ def killed_monitor(shell: Shell) -> None:
     eventually(lambda: '"dead"' in shell.jobmon("status", "--json").stdout)
 
 
-def test_the_line_brings_a_killed_monitor_back_and_says_so_once(shell: Shell, table: Path) -> None:
+def test_the_line_restarts_a_killed_monitor_and_reports_it_once(shell: Shell, table: Path) -> None:
     killed_monitor(shell)
     install(shell, "--install", "--yes")
     line = table.read_text().splitlines()[1].removeprefix("*/10 * * * * ")
@@ -123,7 +123,7 @@ def test_the_line_brings_a_killed_monitor_back_and_says_so_once(shell: Shell, ta
     eventually(lambda: "nothing to do" in install(shell).stdout, timeout_s=60)
 
 
-def test_in_a_slurm_job_it_ends_with_the_monitors_that_it_brought_back(shell: Shell) -> None:
+def test_in_a_slurm_job_recover_ends_when_its_monitors_end(shell: Shell) -> None:
     killed_monitor(shell)
     with subprocess.Popen(
         [sys.executable, "-m", "jobmon", "recover", "--quiet", "--stay"], stdout=subprocess.PIPE, text=True
@@ -150,7 +150,7 @@ def test_a_timer_of_systemd_is_offered_where_it_answers(shell: Shell) -> None:
     assert not any(unit.exists() for unit in units)
 
 
-def test_slurms_own_crontab_is_offered_where_the_site_has_it(shell: Shell) -> None:
+def test_scrontab_is_offered_where_the_site_has_it(shell: Shell) -> None:
     table = shell.work / "slurm-table"
     shell.program("scrontab", f'exec {sys.executable} {fake_crontab.__file__} {table} "$@"')
     done = install(shell, "--install", "--yes")
@@ -161,15 +161,15 @@ def test_slurms_own_crontab_is_offered_where_the_site_has_it(shell: Shell) -> No
     assert not table.exists()
 
 
-def test_a_machine_that_offers_nothing_says_why_of_each_way(shell: Shell) -> None:
+def test_a_machine_without_any_method_gives_the_reason_for_each(shell: Shell) -> None:
     done = install(shell, "--install", "--yes")
     assert done.returncode == 1
-    words = complaint(done)
+    message = complaint(done)
     for program in ("crontab", "systemctl", "scrontab"):
-        assert f"{program}: not found on PATH" in words
+        assert f"{program}: not found on PATH" in message
 
 
-def test_a_way_that_is_not_there_is_refused_with_its_reason(shell: Shell, table: Path) -> None:
+def test_an_unavailable_method_is_refused_with_its_reason(shell: Shell, table: Path) -> None:
     done = install(shell, "--install", "scrontab", "--yes")
     assert done.returncode == 1
     assert complaint(done) == "scrontab cannot be used here: scrontab: not found on PATH"
@@ -182,7 +182,7 @@ def test_a_secret_is_named_and_not_written(shell: Shell, table: Path) -> None:
     assert "hunter2" not in table.read_text() + done.stdout + done.stderr
 
 
-def test_what_recovers_quietly_says_nothing_where_nothing_was_done(shell: Shell) -> None:
+def test_quiet_recover_prints_nothing_if_nothing_was_done(shell: Shell) -> None:
     assert install(shell, "--quiet").stdout == ""
     (shell.state / "slurm-1-20260101T000000.json").write_text("damaged", encoding="utf-8")
     assert "left alone" in install(shell).stdout
@@ -193,7 +193,7 @@ def test_what_recovers_quietly_says_nothing_where_nothing_was_done(shell: Shell)
 @pytest.mark.parametrize(
     "arguments", ["--install pbs", "--install --uninstall", "--yes", "--install --stay", "--install --quiet"]
 )
-def test_what_makes_no_sense_is_told_in_one_line(shell: Shell, table: Path, arguments: str) -> None:
+def test_invalid_combinations_are_refused_in_one_line(shell: Shell, table: Path, arguments: str) -> None:
     done = install(shell, *arguments.split())
     assert done.returncode == 2
     assert complaint(done)

@@ -105,7 +105,7 @@ def test_a_home_that_is_no_folder_is_told_and_nothing_is_submitted(shell: Shell)
 def test_a_home_that_can_not_be_used_is_told_in_one_line(shell: Shell, verb: str) -> None:
     done = shell.jobmon(*verb.split(), JOBMON_HOME="/proc/home")
     assert done.returncode == 74
-    assert complaint(done).startswith("/proc/home/state can't be used: ")
+    assert complaint(done).startswith("/proc/home/state cannot be used: ")
 
 
 def test_status_of_nothing_says_how_to_begin(shell: Shell) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from jobmon.views.model import as_json, details_json
 from jobmon.views.terminal import details, status_table
@@ -21,7 +22,7 @@ from jobmon_core.domain.diagnosis.log_lines import LogExcerpt, LogLines
 from jobmon_core.domain.errors import ConfigInvalid, PatternsInvalid, StateUnreadable
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.host.crontab import Crontab, Said
+from jobmon_core.host.crontab import Crontab
 from jobmon_core.lifecycle.health import Health, JobStatus
 from jobmon_core.notify.discord import payload
 from jobmon_core.notify.discord.test_message import worst_case_message
@@ -29,14 +30,15 @@ from jobmon_core.observe.patterns.load import overlay, read_patterns
 from jobmon_core.observe.patterns.match import Matcher
 from jobmon_core.store.config_file import read_config
 from jobmon_core.store.jobs import JobStore, Unreadable
-from jobmon_core.store.outage_notice import OutageNoticeFile
 from jobmon_core.store.owner import OwnerRecord
 from jobmon_core.store.send_queues import SendQueues
-from jobmon_core.store.shared_answers import SharedAnswer
+from jobmon_core.store.shared_answers import OutageNoticeFile, SharedAnswer
 from jobmon_core.system.json_codec import to_json
+from jobmon_core.system.runner import Result
 from tests.fuzz.folder import written
 from tests.fuzz.tape import TOKEN, Tape, only_whole_secrets
 from tests.support.discord_rules import faults
+from tests.support.fake_runner import FakeRunner, said
 
 _NOW_S = 1_800_000_000.0
 _DAYS_S = 3 * 86_400.0
@@ -155,20 +157,26 @@ def _foreign(text: str, mark: str) -> list[bytes]:
 
 def _handed_over(text: str, wanted: str) -> None:
     """Change a crontab through the program that keeps it, and look at what that was given."""
-    given: list[bytes] = []
-
-    def ask(argv: object) -> Said:
-        words = [str(word) for word in argv] if isinstance(argv, tuple) else []
-        if words[1:] == ["-l"]:
-            return Said(well=True, stdout=text)
-        with open(words[1], "rb") as file:
-            given.append(file.read())
-        return Said(well=True)
-
+    runner = _CrontabProgram(text)
     if wanted:
-        changed = Crontab("crontab", ask).change(lambda _: wanted)
+        changed = Crontab("crontab", runner).change(lambda _: wanted)
         assert changed is (wanted != text)
-        assert given == ([wanted.encode()] if changed else [])
+        assert runner.written == ([wanted.encode()] if changed else [])
+
+
+class _CrontabProgram(FakeRunner):
+    """The program ``crontab``, for a user whose crontab holds ``text``."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.written: list[bytes] = []
+        self.on("crontab", answers=[said()]).on("crontab", "-l", answers=[said(text)])
+
+    def capture(self, argv: Sequence[str], timeout_s: float) -> Result:
+        if argv[1] != "-l":
+            with open(argv[1], "rb") as file:
+                self.written.append(file.read())
+        return super().capture(argv, timeout_s)
 
 
 def lanes(data: bytes) -> None:

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.autostart_backends import asked_through
 from jobmon_core.domain.autostart.command import AutostartUnavailable
-from jobmon_core.host.crontab import Ask, Crontab, cron_runs
-from jobmon_core.system.runner import ProgramRunner
+from jobmon_core.host.crontab import Crontab, cron_runs
+from jobmon_core.system.runner import ProgramRunner, Runner, succeeded
 from tests.support import fake_crontab
 from tests.support.fake_runner import FakeRunner, said
 
@@ -20,52 +19,52 @@ USERS_OWN = "# m h dom mon dow command\nMAILTO=me\n0 1 * * *\tbackup --at '\\%H'
 
 
 @pytest.fixture(params=["fake", "real"])
-def ask(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ask:
-    """A crontab program whose table is this test's own: the machine's, shut in, or one made up."""
+def runner(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Runner:
+    """Runs a crontab program with a table of this test: the machine's program in isolation, or a fake one."""
     programs = tmp_path / "bin"
     programs.mkdir()
     if request.param == "fake":
         line = f'exec {sys.executable} {fake_crontab.__file__} {tmp_path}/table "$@"'
     else:
-        line = _shut_in(tmp_path / "spool")
+        line = _isolated(tmp_path / "spool")
     (programs / "crontab").write_text(f"#!/bin/bash\n{line}\n", encoding="utf-8")
     (programs / "crontab").chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    return asked_through(ProgramRunner())
+    return ProgramRunner()
 
 
-def _shut_in(spool: Path) -> str:
-    """Return a line of bash that runs the machine's crontab on a spool of its own."""
+def _isolated(spool: Path) -> str:
+    """Return a bash command that runs the machine's crontab program with its own spool folder."""
     if not REAL.exists():
         pytest.skip("this machine has no crontab")
     spool.mkdir()
-    shutting = ["unshare", "--mount", "mount", "--bind", str(spool), SPOOL]
-    if os.getuid() or subprocess.run(shutting, check=False, capture_output=True).returncode:
-        pytest.skip("the machine's crontab can't be shut in here, and the user's own is not for tests")
+    isolating = ["unshare", "--mount", "mount", "--bind", str(spool), SPOOL]
+    if os.getuid() or subprocess.run(isolating, check=False, capture_output=True).returncode:
+        pytest.skip("the crontab program cannot be isolated here, and tests must not use the user's crontab")
     return f'exec unshare --mount bash -c \'mount --bind {spool} {SPOOL} && exec {REAL} "$@"\' crontab "$@"'
 
 
-def test_a_user_without_a_crontab_has_an_empty_one(ask: Ask) -> None:
-    assert Crontab("crontab", ask).read() == ""
+def test_a_user_without_a_crontab_has_an_empty_one(runner: Runner) -> None:
+    assert Crontab("crontab", runner).read() == ""
 
 
-def test_what_is_written_is_read_back_byte_for_byte(ask: Ask) -> None:
-    crontab = Crontab("crontab", ask)
+def test_a_written_crontab_is_read_back_byte_for_byte(runner: Runner) -> None:
+    crontab = Crontab("crontab", runner)
     text = f"{USERS_OWN}é\n"
     assert crontab.change(lambda _: text)
     assert crontab.read() == text
     assert not crontab.change(lambda same: same)
 
 
-def test_the_last_line_gone_the_crontab_is_gone(ask: Ask) -> None:
-    crontab = Crontab("crontab", ask)
+def test_removing_the_last_line_removes_the_crontab(runner: Runner) -> None:
+    crontab = Crontab("crontab", runner)
     crontab.change(lambda _: "0 1 * * * backup\n")
     assert crontab.change(lambda _: "")
-    assert not ask(("crontab", "-l")).well
+    assert not succeeded(runner.capture(("crontab", "-l"), 60.0))
 
 
-def test_the_words_of_a_program_that_refuses_reach_the_user_and_nothing_is_changed(ask: Ask) -> None:
-    crontab = Crontab("crontab", ask)
+def test_a_refused_change_raises_the_programs_error_and_changes_nothing(runner: Runner) -> None:
+    crontab = Crontab("crontab", runner)
     crontab.change(lambda _: "0 1 * * * backup\n")
     with pytest.raises(AutostartUnavailable, match=r"crontab: .*newline before EOF"):
         crontab.change(lambda text: f"{text}0 2 * * * cut off")
@@ -73,33 +72,33 @@ def test_the_words_of_a_program_that_refuses_reach_the_user_and_nothing_is_chang
 
 
 @pytest.mark.parametrize(
-    "words",
+    "error",
     [
         "You (me) are not allowed to use this program (crontab)",
         "scrontab: error: scrontab is disabled on this cluster",
         "crontabs/me/: fopen: Permission denied",
     ],
 )
-def test_a_crontab_that_is_not_to_be_had_is_not_an_empty_one(words: str) -> None:
-    runner = FakeRunner().on("crontab", "-l", answers=[said(stderr=words, exit_code=1)])
+def test_a_crontab_that_cannot_be_read_is_not_taken_as_empty(error: str) -> None:
+    runner = FakeRunner().on("crontab", "-l", answers=[said(stderr=error, exit_code=1)])
     with pytest.raises(AutostartUnavailable):
-        Crontab("crontab", asked_through(runner)).change(lambda text: f"{text}x\n")
+        Crontab("crontab", runner).change(lambda text: f"{text}x\n")
     assert runner.asked == [("crontab", "-l")]
 
 
-def test_a_crontab_with_bytes_that_writing_back_would_change_is_left_alone() -> None:
+def test_a_crontab_that_is_not_utf8_is_not_changed() -> None:
     runner = FakeRunner().on("crontab", "-l", answers=[said("0 1 * * * caf\ufffd\n")])
-    with pytest.raises(AutostartUnavailable, match="no UTF-8"):
-        Crontab("crontab", asked_through(runner)).change(lambda text: f"x\n{text}")
+    with pytest.raises(AutostartUnavailable, match="not UTF-8"):
+        Crontab("crontab", runner).change(lambda text: f"x\n{text}")
 
 
-def test_a_machine_without_the_program_says_so() -> None:
+def test_a_missing_program_is_reported() -> None:
     with pytest.raises(AutostartUnavailable, match="scrontab: not found on PATH"):
-        Crontab("scrontab", asked_through(FakeRunner())).read()
+        Crontab("scrontab", FakeRunner()).read()
 
 
 @pytest.mark.parametrize(("names", "runs"), [(["systemd", "crond"], True), (["systemd"], False), ([], True)])
-def test_a_machine_whose_processes_hold_no_cron_is_told_apart(
+def test_a_cron_daemon_is_recognized_among_the_processes(
     tmp_path: Path, names: list[str], *, runs: bool
 ) -> None:
     for number, name in enumerate(names, 1):

@@ -2,13 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from jobmon_core.app.logout_warning import warning
 from jobmon_core.host.logind import Logind
-from jobmon_core.store.home import Home
-
-SESSION = "0::/user.slice/user-1000.slice/session-3.scope\n"
 
 
 def write(path: Path, text: str) -> None:
@@ -16,21 +10,7 @@ def write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-@pytest.fixture
-def machine(tmp_path: Path) -> Path:
-    """The root of a machine on which we are in a login session that is killed at logout."""
-    root = tmp_path / "machine"
-    write(root / "proc/self/cgroup", SESSION)
-    write(root / "etc/systemd/logind.conf", "[Login]\nKillUserProcesses=yes\n")
-    return root
-
-
-@pytest.fixture
-def home(tmp_path: Path) -> Home:
-    return Home(tmp_path / "home")
-
-
-def test_files_are_read_in_the_order_in_which_logind_heeds_them(tmp_path: Path) -> None:
+def test_files_are_read_in_the_order_of_their_precedence(tmp_path: Path) -> None:
     for path in (
         "etc/systemd/logind.conf",
         "usr/lib/systemd/logind.conf",
@@ -47,31 +27,15 @@ def test_files_are_read_in_the_order_in_which_logind_heeds_them(tmp_path: Path) 
     ]
 
 
-def test_the_shipped_file_is_read_where_there_is_no_other(tmp_path: Path) -> None:
+def test_the_shipped_file_is_read_if_there_is_no_other(tmp_path: Path) -> None:
     write(tmp_path / "usr/lib/systemd/logind.conf", "shipped")
     assert list(Logind(tmp_path).settings()) == ["shipped"]
 
 
-def test_a_machine_without_systemd_says_nothing(tmp_path: Path, home: Home) -> None:
+def test_a_machine_without_systemd_has_no_settings(tmp_path: Path) -> None:
     assert "".join(Logind(tmp_path).settings()) == ""
-    assert warning(home, "me", Logind(tmp_path)) == ""
 
 
-def test_who_lingers_is_told_apart(tmp_path: Path) -> None:
+def test_lingering_users_are_recognized(tmp_path: Path) -> None:
     write(tmp_path / "var/lib/systemd/linger/me", "")
     assert [Logind(tmp_path).lingers(user) for user in ("me", "you")] == [True, False]
-
-
-def test_the_user_is_told_once_with_the_way_out(machine: Path, home: Home) -> None:
-    told = warning(home, "me", Logind(machine))
-    assert "KillUserProcesses" in told
-    assert "`jobmon recover --install systemd`" in told
-    assert "`loginctl enable-linger`" in told
-    assert warning(home, "me", Logind(machine)) == ""
-
-
-def test_what_no_session_holds_is_not_warned_about_nor_marked_as_told(machine: Path, home: Home) -> None:
-    write(machine / "proc/self/cgroup", "0::/system.slice/cron.service\n")
-    assert warning(home, "me", Logind(machine)) == ""
-    write(machine / "proc/self/cgroup", SESSION)
-    assert warning(home, "me", Logind(machine)) != ""

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.autostart_backends import asked_through
 from jobmon_core.domain.autostart.command import AutostartUnavailable
 from jobmon_core.host.systemd import UserUnits
 from tests.support.fake_runner import FakeRunner, said
@@ -25,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def units(systemd: FakeRunner, folder: Path) -> UserUnits:
-    return UserUnits(folder, asked_through(systemd))
+    return UserUnits(folder, systemd)
 
 
 def switch_on(folder: Path) -> Path:
@@ -36,7 +35,7 @@ def switch_on(folder: Path) -> Path:
     return link
 
 
-def test_installing_writes_the_files_and_switches_the_timer_on(
+def test_installing_writes_the_files_and_enables_the_timer(
     units: UserUnits, systemd: FakeRunner, folder: Path
 ) -> None:
     units.install(FILES)
@@ -45,13 +44,13 @@ def test_installing_writes_the_files_and_switches_the_timer_on(
         ("systemctl", "--user", "daemon-reload"),
         ("systemctl", "--user", "enable", "--now", "jobmon-1.timer"),
     ]
-    assert not units.holds(FILES)
+    assert not units.installed(FILES)
     switch_on(folder)
-    assert units.holds(FILES)
-    assert not units.holds({**FILES, "jobmon-1.timer": "[Timer]\nOnCalendar=daily\n"})
+    assert units.installed(FILES)
+    assert not units.installed({**FILES, "jobmon-1.timer": "[Timer]\nOnCalendar=daily\n"})
 
 
-def test_removing_leaves_what_is_not_ours(units: UserUnits, systemd: FakeRunner, folder: Path) -> None:
+def test_removing_leaves_the_users_own_units(units: UserUnits, systemd: FakeRunner, folder: Path) -> None:
     units.install(FILES)
     link = switch_on(folder)
     (folder / "mine.timer").write_text("[Timer]\n")
@@ -61,22 +60,22 @@ def test_removing_leaves_what_is_not_ours(units: UserUnits, systemd: FakeRunner,
     assert ("systemctl", "--user", "disable", "--now", "jobmon-1.timer") in systemd.asked
 
 
-def test_where_no_systemd_answers_the_files_are_removed_all_the_same(units: UserUnits, folder: Path) -> None:
+def test_the_files_are_removed_even_if_systemd_does_not_answer(units: UserUnits, folder: Path) -> None:
     units.install(FILES)
     switch_on(folder)
-    UserUnits(folder, asked_through(FakeRunner())).remove(NAMES)
+    UserUnits(folder, FakeRunner()).remove(NAMES)
     assert not units.has_any(NAMES)
 
 
-def test_what_systemd_says_against_it_reaches_the_user(folder: Path) -> None:
-    words = "Failed to connect to bus: No medium found"
-    runner = FakeRunner().on("systemctl", answers=[said(stderr=words, exit_code=1)])
-    units = UserUnits(folder, asked_through(runner))
-    assert units.unavailable_because() == f"systemctl: {words}"
-    with pytest.raises(AutostartUnavailable, match=words):
+def test_the_error_of_systemd_reaches_the_user(folder: Path) -> None:
+    error = "Failed to connect to bus: No medium found"
+    runner = FakeRunner().on("systemctl", answers=[said(stderr=error, exit_code=1)])
+    units = UserUnits(folder, runner)
+    assert units.unavailable_because() == f"systemctl: {error}"
+    with pytest.raises(AutostartUnavailable, match=error):
         units.install(FILES)
 
 
-def test_a_folder_that_can_not_be_written_is_told(systemd: FakeRunner) -> None:
-    with pytest.raises(AutostartUnavailable, match="can't be written"):
-        UserUnits(Path("/proc/nowhere"), asked_through(systemd)).install(FILES)
+def test_a_folder_that_cannot_be_written_is_reported(systemd: FakeRunner) -> None:
+    with pytest.raises(AutostartUnavailable, match="cannot write"):
+        UserUnits(Path("/proc/nowhere"), systemd).install(FILES)

@@ -127,7 +127,7 @@ def test_an_unusable_home_is_reported_with_its_path(login: Login) -> None:
     (login.ctx.home.root / "logs").write_text("", encoding="ascii")
     (error, _) = login.launch()
     assert error.startswith("StorageFailed the monitor did not start: ")
-    assert "logs can't be used" in error
+    assert "logs cannot be used" in error
     (login.ctx.home.root / "logs").unlink()
 
 

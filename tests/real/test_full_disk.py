@@ -70,7 +70,7 @@ def test_a_monitor_that_died_on_a_full_disk_is_recovered_when_there_is_room(
     done = user.jobmon("recover")
     assert (done.returncode, done.stdout) == (74, "")
     assert re.fullmatch(
-        r"jobmon: .*/state/monitors/.* can't be written: No space left on device\n", done.stderr
+        r"jobmon: .*/state/monitors/.* cannot be written: No space left on device\n", done.stderr
     )
     assert user.status(job_id)["monitor"] == "dead"
     disk.free()

@@ -194,7 +194,7 @@ def test_a_webhook_that_only_the_environment_holds_is_handed_to_no_sentinel(user
     user.configure(discord={"success_webhook": user.discord.success_url})
     done = user.jobmon("submit", "--sentinel", "--wrap", "true", JOBMON_ERROR_WEBHOOK=user.discord.error_url)
     job_id = int(done.stdout.removeprefix("Submitted batch job "))
-    assert f"job {job_id} has no sentinel: it would not know $JOBMON_ERROR_WEBHOOK" in done.stderr
+    assert f"job {job_id} has no sentinel: it would lack $JOBMON_ERROR_WEBHOOK" in done.stderr
     assert user.discord.error_url not in done.stderr
     assert _sentinel(user, job_id, "JobID") == ""
 

@@ -149,7 +149,7 @@ def test_if_locks_do_not_work_between_hosts_a_replaced_monitor_stops_watching_th
         site.user.in_state(job_id, "FAILED")
     finally:
         os.kill(pid, signal.SIGCONT)
-    taken_over = "was taken over by monitor"
+    taken_over = "was adopted by monitor"
     eventually(lambda: taken_over in site.user.jobmon("logs", str(job_id)).stdout, timeout_s=120)
     assert_failed_and_told_once(site.user, job_id)
     assert len(site.user.discord.attempts) == 1

@@ -119,7 +119,7 @@ def test_a_configuration_of_somebody_else_that_we_can_read_is_not_ours_to_close(
     write_config(path, {})
     path.chmod(0o644)
     os.chown(path, 12345, 12345)
-    with pytest.raises(ConfigInvalid, match="it is uid 12345's and its mode is 0644: use a copy of your own"):
+    with pytest.raises(ConfigInvalid, match="it is 12345's and its mode is 0644: use a copy of your own"):
         read_config(path, {})
 
 

@@ -16,7 +16,7 @@ def book(tmp_path: Path) -> MonitorLog:
     return MonitorLog(tmp_path / "slurm-a.b-12.log", max_bytes=2000)
 
 
-def test_an_event_is_one_stamped_line(book: MonitorLog) -> None:
+def test_an_event_is_one_line_with_a_timestamp(book: MonitorLog) -> None:
     book.write("job 12:\n  RUNNING\r\n")
     book.write("job 12: COMPLETED")
     first, second = book.read().splitlines()
@@ -53,7 +53,7 @@ def test_a_webhook_is_masked(book: MonitorLog, before: str) -> None:
     assert "could not reach" in book.read()
 
 
-def test_a_folder_that_cannot_be_written_ends_nothing(tmp_path: Path) -> None:
+def test_a_log_that_cannot_be_written_raises_nothing(tmp_path: Path) -> None:
     book = MonitorLog(tmp_path / "missing" / "12.log")
     book.write("x")
     assert book.read() == ""

@@ -13,8 +13,7 @@ from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.outage_notice import OutageNoticeFile
-from jobmon_core.store.shared_answers import SharedAnswer
+from jobmon_core.store.shared_answers import OutageNoticeFile, SharedAnswer
 from jobmon_core.system.clock import Clock
 
 

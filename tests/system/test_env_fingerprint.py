@@ -28,7 +28,7 @@ def slurm_in(folder: Path) -> str:
     return str(folder)
 
 
-def test_a_working_folder_that_is_gone_hides_no_command(tmp_path: Path) -> None:
+def test_a_removed_working_directory_hides_no_program(tmp_path: Path) -> None:
     slurm, gone = slurm_in(tmp_path / "slurm"), tmp_path / "gone"
 
     def look() -> None:
@@ -43,26 +43,26 @@ def test_a_working_folder_that_is_gone_hides_no_command(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["SLURM_CONF", "SLURM_JWT", "JOBMON_ERROR_WEBHOOK", "https_proxy", "SSL_CERT_FILE", "HOME"]
 )
-def test_what_leads_to_another_cluster_or_channel_makes_a_difference(name: str) -> None:
+def test_another_cluster_or_channel_changes_the_fingerprint(name: str) -> None:
     assert env_fingerprint({name: "a"}) != env_fingerprint({name: "b"})
     assert env_fingerprint({name: "a"}) == env_fingerprint({name: "a"})
 
 
-def test_what_describes_a_terminal_or_a_home_of_its_own_makes_none() -> None:
+def test_terminal_and_home_do_not_change_the_fingerprint() -> None:
     plain = env_fingerprint({"SLURM_CONF": "/a"})
     assert (
         env_fingerprint({"SLURM_CONF": "/a", "TERM": "x", "SLURM_JOB_ID": "7", "JOBMON_HOME": "/h"}) == plain
     )
 
 
-def test_of_the_path_only_that_counts_which_leads_to_slurm(tmp_path: Path) -> None:
+def test_only_the_path_to_slurm_changes_the_fingerprint(tmp_path: Path) -> None:
     slurm, another = slurm_in(tmp_path / "slurm"), slurm_in(tmp_path / "another")
     plain = env_fingerprint({"PATH": f"/usr/games:{slurm}"})
     assert env_fingerprint({"PATH": f"/some/conda/bin:{slurm}:{another}"}) == plain
     assert env_fingerprint({"PATH": f"{another}:{slurm}"}) != plain
 
 
-def test_the_mark_tells_nothing_of_a_password() -> None:
+def test_the_fingerprint_reveals_no_password() -> None:
     assert len(env_fingerprint({"JOBMON_ERROR_WEBHOOK": "https://example.org/secret"})) == 8
 
 
@@ -82,14 +82,14 @@ def test_another_squeue_is_another_controller(tmp_path: Path) -> None:
     )
 
 
-def test_who_asks_and_where_messages_go_makes_no_other_controller() -> None:
-    told = {"SLURM_JWT": "x", "HOME": "/h", "https_proxy": "p", "JOBMON_ERROR_WEBHOOK": "w"}
-    assert controller_fingerprint({"SLURM_CONF": HERE, **told}) == controller_fingerprint(
+def test_user_and_channels_do_not_change_the_controller_fingerprint() -> None:
+    others = {"SLURM_JWT": "x", "HOME": "/h", "https_proxy": "p", "JOBMON_ERROR_WEBHOOK": "w"}
+    assert controller_fingerprint({"SLURM_CONF": HERE, **others}) == controller_fingerprint(
         {"SLURM_CONF": HERE}
     )
 
 
-def test_what_only_bears_the_name_of_a_command_is_passed_over(tmp_path: Path) -> None:
+def test_files_on_the_path_that_are_not_programs_are_skipped(tmp_path: Path) -> None:
     slurm, others = slurm_in(tmp_path / "slurm"), tmp_path / "others"
     (others / "squeue").mkdir(parents=True)
     (others / "sacct").touch(mode=0o644)
@@ -101,11 +101,11 @@ def test_what_only_bears_the_name_of_a_command_is_passed_over(tmp_path: Path) ->
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TwoClusters(Context):
-    """The tools of a login node that talks to the one cluster or the other, as SLURM_CONF says."""
+    """The context of a login node; SLURM_CONF decides which cluster it talks to."""
 
     slurm: Mapping[str, FakeScheduler] = field(default_factory=dict)
 
-    def scheduler(self, backend: str, cluster: str = "") -> Scheduler:  # noqa: ARG002 - as the workshop has it
+    def scheduler(self, backend: str, cluster: str = "") -> Scheduler:  # noqa: ARG002 - the signature of Context
         return self.slurm[self.environment["SLURM_CONF"]]
 
 
@@ -118,19 +118,19 @@ def slurm() -> dict[str, FakeScheduler]:
 
 @pytest.fixture
 def shops(tmp_path: Path, slurm: dict[str, FakeScheduler]) -> list[TwoClusters]:
-    """Three processes with one home, of which the second one was started for another cluster."""
+    """Three processes with one home; the second one was started for another cluster."""
     home, clock = Home(tmp_path / "home"), FakeClock()
     return [TwoClusters(home, {"SLURM_CONF": conf}, clock=clock, slurm=slurm) for conf in (HERE, THERE, HERE)]
 
 
-def test_a_cluster_is_not_called_by_the_name_that_another_one_told(
+def test_the_name_of_one_cluster_is_not_used_for_another(
     shops: list[TwoClusters], slurm: dict[str, FakeScheduler]
 ) -> None:
     assert [ctx.cluster_name("slurm").get() for ctx in shops] == ["here", "there", "here"]
     assert [each.asked["cluster"] for each in slurm.values()] == [1, 1]
 
 
-def test_what_one_queue_told_is_not_taken_for_the_other_ones(
+def test_the_answer_of_one_queue_is_not_used_for_another(
     shops: list[TwoClusters], slurm: dict[str, FakeScheduler]
 ) -> None:
     for ctx in shops:

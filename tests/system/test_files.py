@@ -52,13 +52,13 @@ def test_a_writer_killed_at_any_instant_leaves_a_whole_file(tmp_path: Path) -> N
 def test_a_full_disk_leaves_the_old_content_and_nothing_else(disk: Path) -> None:
     path = disk / "state"
     write_atomically(path, b"old")
-    with pytest.raises(StorageFailed, match="state can't be written: No space left"):
+    with pytest.raises(StorageFailed, match="state cannot be written: No space left"):
         write_atomically(path, b"x" * 1_000_000)
     assert path.read_bytes() == b"old"
     assert list(disk.iterdir()) == [path]
 
 
-def test_a_read_only_disk_is_told_in_words(disk: Path) -> None:
+def test_a_read_only_disk_is_reported(disk: Path) -> None:
     subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)  # noqa: S607 - a system program
     with pytest.raises(StorageFailed, match="Read-only file system"):
         write_atomically(disk / "state", b"x")
@@ -66,18 +66,18 @@ def test_a_read_only_disk_is_told_in_words(disk: Path) -> None:
         private_folder(disk / "folder")
 
 
-def test_a_file_where_a_folder_should_be_is_told_in_words(tmp_path: Path) -> None:
+def test_a_file_in_the_place_of_a_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for refused in (private_folder, make_folder):
         for path in (tmp_path / "file", tmp_path / "file" / "below"):
-            with pytest.raises(StorageFailed, match="can't be used: File exists"):
+            with pytest.raises(StorageFailed, match=" cannot be used: File exists"):
                 refused(path)
     with pytest.raises(StorageFailed, match="Not a directory"):
         write_atomically(tmp_path / "file" / "below", b"x")
 
 
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o177, 0o777])
-def test_what_is_made_is_private_whatever_the_umask(tmp_path: Path, umask: int) -> None:
+def test_new_files_and_folders_are_private_with_any_umask(tmp_path: Path, umask: int) -> None:
     before = os.umask(umask)
     try:
         folder = private_folder(tmp_path / "home" / "state" / "monitors")
@@ -88,33 +88,33 @@ def test_what_is_made_is_private_whatever_the_umask(tmp_path: Path, umask: int) 
     assert {mode(made) for made in (folder, folder.parent, folder.parent.parent)} == {0o700}
 
 
-def test_a_folder_of_ours_that_others_may_enter_is_closed_to_them(tmp_path: Path) -> None:
+def test_a_folder_that_others_may_enter_becomes_private(tmp_path: Path) -> None:
     (tmp_path / "state").mkdir(mode=0o755)
     assert mode(private_folder(tmp_path / "state")) == 0o700
 
 
-def test_a_folder_that_need_not_be_private_is_left_as_it_is(tmp_path: Path) -> None:
+def test_make_folder_keeps_the_mode_of_an_existing_folder(tmp_path: Path) -> None:
     (tmp_path / "checkout").mkdir(mode=0o755)
     assert mode(make_folder(tmp_path / "checkout")) == 0o755
 
 
-def test_somebody_elses_folder_is_not_used(tmp_path: Path) -> None:
-    theirs = tmp_path / "theirs"
-    theirs.mkdir()
-    theirs.chmod(0o777)
+def test_a_folder_of_another_user_is_refused(tmp_path: Path) -> None:
+    foreign = tmp_path / "theirs"
+    foreign.mkdir()
+    foreign.chmod(0o777)
     if os.getuid() != 0:
         pytest.skip("another user can be acted only by root")
-    for folder in (theirs, *theirs.parents):
+    for folder in (foreign, *foreign.parents):
         folder.chmod(folder.stat().st_mode | 0o055)
 
     def refused() -> None:
-        with pytest.raises(StorageFailed, match="belongs to root, not to you: run jobmon as its owner"):
-            private_folder(theirs)
+        with pytest.raises(StorageFailed, match="belongs to user root, not to you: run jobmon as its owner"):
+            private_folder(foreign)
 
     in_a_copy(refused, as_nobody=True)
 
 
-def test_a_folder_that_is_a_link_is_not_used_and_what_it_names_is_left_as_it_is(tmp_path: Path) -> None:
+def test_a_link_in_the_place_of_a_folder_is_refused_and_its_target_unchanged(tmp_path: Path) -> None:
     target, link = tmp_path / "target", tmp_path / "link"
     target.mkdir(mode=0o755)
     for name in (target, tmp_path / "nowhere"):
@@ -126,22 +126,22 @@ def test_a_folder_that_is_a_link_is_not_used_and_what_it_names_is_left_as_it_is(
     assert list(target.iterdir()) == []
 
 
-def test_somebody_elses_file_is_not_read(tmp_path: Path) -> None:
+def test_a_file_of_another_user_is_not_read(tmp_path: Path) -> None:
     if os.getuid() != 0:
         pytest.skip("a file can be given away only by root")
     (tmp_path / "file").write_text("content")
     os.chown(tmp_path / "file", 12345, 12345)
-    with pytest.raises(OSError, match="belongs to uid 12345, not to you"):
+    with pytest.raises(OSError, match="belongs to user 12345, not to you"):
         read_own(tmp_path / "file", 100)
 
 
-def test_a_link_laid_where_we_write_is_not_followed(tmp_path: Path) -> None:
+def test_writing_does_not_follow_a_link(tmp_path: Path) -> None:
     victim, path = tmp_path / "victim", tmp_path / "state"
     victim.write_text("precious")
     temporary(path).symlink_to(victim)
     with pytest.raises(StorageFailed):
         write_atomically(path, b"x")
-    write_atomically(path, b"x")  # it is out of the way now
+    write_atomically(path, b"x")  # the link was removed
     path.unlink()
     path.symlink_to(victim)
     write_atomically(path, b"x")
@@ -153,7 +153,7 @@ def test_only_a_regular_file_is_read(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("content")
     (tmp_path / "link").symlink_to(tmp_path / "file")
     (tmp_path / "folder").mkdir()
-    os.mkfifo(tmp_path / "pipe")  # which would wait for ever
+    os.mkfifo(tmp_path / "pipe")  # opening it would wait for ever
     assert read_own(tmp_path / "file", 100) == b"content"
     for name in ("link", "folder", "pipe", "missing"):
         with pytest.raises(OSError, match=r".+") as caught:
@@ -161,7 +161,7 @@ def test_only_a_regular_file_is_read(tmp_path: Path) -> None:
         assert caught.value.strerror
 
 
-def test_reading_what_is_no_file_keeps_no_descriptor(tmp_path: Path) -> None:
+def test_a_failed_read_leaves_no_open_descriptor(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     before = len(list(Path("/proc/self/fd").iterdir()))
     for _ in range(5):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.system.filesystem import Filesystem, LockScope, found
+from jobmon_core.system.filesystem import Filesystem, LockScope, filesystem_at
 from tests.support.disk import small_disk
 
 # as proc(5), nfs(5) and mount.lustre(8) describe it
@@ -45,21 +45,21 @@ MOUNTINFO = r"""
         ("/share/x", "cifs", LockScope.HOST),
     ],
 )
-def test_how_far_a_lock_reaches_is_known_by_the_file_system_and_its_options(
+def test_the_lock_scope_follows_from_file_system_and_mount_options(
     path: str, kind: str, reach: LockScope
 ) -> None:
-    filesystem = found(MOUNTINFO, path)
+    filesystem = filesystem_at(MOUNTINFO, path)
     assert (filesystem.kind, filesystem.lock_scope) == (kind, reach)
 
 
-def test_what_is_mounted_over_another_counts() -> None:
-    assert found(MOUNTINFO, "/gpfs/me").kind == "xfs"
-    assert found(MOUNTINFO.replace("xfs", "gpfs"), "/gpfs/me").lock_scope is LockScope.UNKNOWN
+def test_the_later_of_two_mounts_at_the_same_place_counts() -> None:
+    assert filesystem_at(MOUNTINFO, "/gpfs/me").kind == "xfs"
+    assert filesystem_at(MOUNTINFO.replace("xfs", "gpfs"), "/gpfs/me").lock_scope is LockScope.UNKNOWN
 
 
 @given(st.text(), st.text(min_size=1))
-def test_no_table_of_mounts_is_a_fault(table: str, path: str) -> None:
-    assert found(table, f"/{path}").lock_scope in LockScope
+def test_no_mount_table_makes_parsing_fail(table: str, path: str) -> None:
+    assert filesystem_at(table, f"/{path}").lock_scope in LockScope
 
 
 def test_a_folder_of_this_machine_is_found(tmp_path: Path) -> None:

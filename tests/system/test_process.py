@@ -11,7 +11,7 @@ from jobmon_core.system.process import ProcessId, ProcessStatus, descendants, st
 from tests.support.processes import python, said, stat_of
 from tests.support.waiting import eventually
 
-# a parent, whose child ties itself to it and then waits to be killed
+# a parent, and a child that asks to die with it and waits
 FAMILY = """
 import os, signal
 from jobmon_core.system.process import die_with_parent
@@ -22,7 +22,7 @@ if os.fork() == 0:
     print(os.getpid(), flush=True)
 signal.pause()
 """
-# a child that ties itself to a parent that is gone already
+# a child that asks to die with a parent that has already ended
 LATE = """
 import os, sys
 from jobmon_core.system.process import die_with_parent

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import resource
 import signal
@@ -10,24 +9,20 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from jobmon_core.system.runner import NotStarted, ProgramRunner, Ran, TimedOut
+from tests.support.terminal import Terminal, sh
 from tests.support.waiting import eventually
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 60.0
 
 
-def sh(script: str) -> list[str]:
-    return ["sh", "-c", script]
-
-
-def ask(script: str, timeout_s: float = PATIENCE_S) -> Ran | TimedOut | NotStarted:
+def query(script: str, timeout_s: float = PATIENCE_S) -> Ran | TimedOut | NotStarted:
     return ProgramRunner().capture(sh(script), timeout_s)
 
 
@@ -38,192 +33,97 @@ def is_running(pid: int) -> bool:
         return False
 
 
-class TestAsking:
-    def test_an_answer_holds_all_that_was_said_and_how_it_ended(self) -> None:
-        answer = ask("echo out; echo err >&2; exit 3")
-        assert isinstance(answer, Ran)
-        assert (answer.stdout, answer.stderr, answer.exit_code) == ("out\n", "err\n", 3)
-        assert answer.argv == ("sh", "-c", "echo out; echo err >&2; exit 3")
+class TestCapture:
+    def test_a_result_has_the_output_and_the_exit_code(self) -> None:
+        result = query("echo out; echo err >&2; exit 3")
+        assert isinstance(result, Ran)
+        assert (result.stdout, result.stderr, result.exit_code) == ("out\n", "err\n", 3)
+        assert result.argv == ("sh", "-c", "echo out; echo err >&2; exit 3")
 
-    def test_nothing_is_translated_on_the_way(self) -> None:
-        answer = ask(r"printf 'a\r\nb\rc'")
-        assert isinstance(answer, Ran)
-        assert answer.stdout == "a\r\nb\rc"
+    def test_newlines_are_not_translated(self) -> None:
+        result = query(r"printf 'a\r\nb\rc'")
+        assert isinstance(result, Ran)
+        assert result.stdout == "a\r\nb\rc"
 
-    def test_bytes_that_are_no_text_are_marked_not_fatal(self) -> None:
-        answer = ask(r"printf 'a\377b'")
-        assert isinstance(answer, Ran)
-        assert answer.stdout == "a\N{REPLACEMENT CHARACTER}b"
+    def test_undecodable_bytes_are_replaced(self) -> None:
+        result = query(r"printf 'a\377b'")
+        assert isinstance(result, Ran)
+        assert result.stdout == "a\N{REPLACEMENT CHARACTER}b"
 
     def test_the_program_gets_no_input(self) -> None:
-        answer = ask("cat")
-        assert isinstance(answer, Ran)
-        assert answer.stdout == ""
+        result = query("cat")
+        assert isinstance(result, Ran)
+        assert result.stdout == ""
 
-    def test_arguments_reach_the_program_as_they_are(self) -> None:
+    def test_arguments_reach_the_program_unchanged(self) -> None:
         awkward = ["a b", "$HOME", "*", "'", '"', "", "x\ny", "ü"]
-        answer = ProgramRunner().capture(["printf", r"%s\0", *awkward], PATIENCE_S)
-        assert isinstance(answer, Ran)
-        assert answer.stdout.split("\0")[:-1] == awkward
+        result = ProgramRunner().capture(["printf", r"%s\0", *awkward], PATIENCE_S)
+        assert isinstance(result, Ran)
+        assert result.stdout.split("\0")[:-1] == awkward
 
-    def test_the_environment_is_the_scrubbed_one(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_query_runs_in_the_query_environment(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("SQUEUE_USERS", "nobody")
-        answer = ask("echo $SQUEUE_USERS $SLURM_TIME_FORMAT $LC_ALL")
-        assert isinstance(answer, Ran)
-        assert answer.stdout == "%s C\n"
+        result = query("echo $SQUEUE_USERS $SLURM_TIME_FORMAT $LC_ALL")
+        assert isinstance(result, Ran)
+        assert result.stdout == "%s C\n"
 
     def test_a_death_by_signal_is_a_negative_exit_code(self) -> None:
-        answer = ask("kill -9 $$")
-        assert isinstance(answer, Ran)
-        assert answer.exit_code == -signal.SIGKILL
+        result = query("kill -9 $$")
+        assert isinstance(result, Ran)
+        assert result.exit_code == -signal.SIGKILL
 
-    def test_a_program_that_is_not_there_is_an_answer_too(self) -> None:
-        answer = ProgramRunner().capture(["no-such-program-anywhere", "-x"], PATIENCE_S)
-        assert answer == NotStarted(("no-such-program-anywhere", "-x"), "not found on PATH")
-        assert answer.error_text == "no-such-program-anywhere: not found on PATH"
+    def test_a_missing_program_is_a_result(self) -> None:
+        result = ProgramRunner().capture(["no-such-program-anywhere", "-x"], PATIENCE_S)
+        assert result == NotStarted(("no-such-program-anywhere", "-x"), "not found on PATH")
+        assert result.error_text == "no-such-program-anywhere: not found on PATH"
 
     def test_a_file_that_may_not_be_run_is_named_with_the_reason(self, tmp_path: Path) -> None:
         plain = tmp_path / "squeue"
         plain.write_text("#!/bin/sh\n")
-        answer = ProgramRunner().capture([str(plain)], PATIENCE_S)
-        assert isinstance(answer, NotStarted)
-        assert "Permission denied" in answer.error_text
+        result = ProgramRunner().capture([str(plain)], PATIENCE_S)
+        assert isinstance(result, NotStarted)
+        assert "Permission denied" in result.error_text
 
-    def test_a_program_that_hangs_is_killed_in_time_with_all_it_started(self, tmp_path: Path) -> None:
+    def test_a_hanging_program_is_killed_with_its_children(self, tmp_path: Path) -> None:
         began = time.monotonic()
-        answer = ask(f"echo half; echo why >&2; sleep 1000 & echo $! >{tmp_path}/pid; wait", timeout_s=0.5)
+        result = query(f"echo half; echo why >&2; sleep 1000 & echo $! >{tmp_path}/pid; wait", timeout_s=0.5)
         assert time.monotonic() - began < PATIENCE_S
-        assert answer == TimedOut(answer.argv, 0.5, "half\n", "why\n")
-        assert answer.error_text == "sh: no answer within 0.5 s; why"
+        assert result == TimedOut(result.argv, 0.5, "half\n", "why\n")
+        assert result.error_text == "sh: no answer within 0.5 s; why"
         child = int((tmp_path / "pid").read_text())
         eventually(lambda: not is_running(child))
 
-    def test_an_answer_larger_than_a_pipe_arrives_whole(self) -> None:
-        answer = ask("head -c 3000000 /dev/zero | tr '\\0' x; head -c 300000 /dev/zero >&2")
-        assert isinstance(answer, Ran)
-        assert (len(answer.stdout), len(answer.stderr)) == (3_000_000, 300_000)
+    def test_output_larger_than_a_pipe_arrives_complete(self) -> None:
+        result = query("head -c 3000000 /dev/zero | tr '\\0' x; head -c 300000 /dev/zero >&2")
+        assert isinstance(result, Ran)
+        assert (len(result.stdout), len(result.stderr)) == (3_000_000, 300_000)
 
 
-class TestWords:
-    def test_a_complaint_is_one_line_that_names_the_program_once(self) -> None:
+class TestErrorText:
+    def test_an_error_is_one_line_that_names_the_program_once(self) -> None:
         ran = Ran(("squeue",), 1, "", "squeue: error: one\n\n  slurm_load_jobs error: two  \n")
         assert ran.error_text == "squeue: error: one; slurm_load_jobs error: two"
 
-    def test_a_complaint_on_stdout_counts_where_stderr_is_silent(self) -> None:
+    def test_an_error_on_stdout_counts_if_stderr_is_empty(self) -> None:
         assert Ran(("squeue",), 1, "no\n", "").error_text == "squeue: no"
 
-    def test_silence_is_told_as_the_exit_code(self) -> None:
+    def test_without_output_the_error_is_the_exit_code(self) -> None:
         assert Ran(("squeue",), 4, "", "").error_text == "squeue: failed with exit code 4"
 
 
-@dataclass
-class Terminal:
-    """What stands where the user's terminal would be: two files."""
+class TestRunAttached:
+    def test_a_missing_user_program_is_a_result(self, terminal: Terminal) -> None:
+        result = terminal.programs.run_attached(["no-such-program-anywhere"], lambda _line: None)
+        assert result == NotStarted(("no-such-program-anywhere",), "not found on PATH")
 
-    out: Path
-    err: Path
-    programs: ProgramRunner
-
-    def run(self, script: str, on_line: Callable[[str], None] = lambda _line: None) -> Ran:
-        ran = self.programs.run_attached(sh(script), on_line)
-        assert isinstance(ran, Ran)
-        return ran
-
-
-@pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[Terminal]:
-    out, err = tmp_path / "out", tmp_path / "err"
-    with out.open("wb") as out_file, err.open("wb") as err_file:
-        yield Terminal(out, err, ProgramRunner(stdout_fd=out_file.fileno(), stderr_fd=err_file.fileno()))
-
-
-class TestPassingThrough:
-    def test_the_user_gets_every_byte_of_both_streams(self, terminal: Terminal) -> None:
-        ran = terminal.run(r"printf 'a\r\377\0b'; printf '\033[1mc' >&2; exit 7")
-        assert terminal.out.read_bytes() == b"a\r\xff\x00b"
-        assert terminal.err.read_bytes() == b"\x1b[1mc"
-        assert ran.exit_code == 7
-
-    def test_a_line_is_known_while_the_program_still_runs(self, terminal: Terminal, tmp_path: Path) -> None:
-        go = tmp_path / "go"
-
-        def on_line(line: str) -> None:
-            assert line == "Submitted batch job 5"
-            assert terminal.out.read_bytes() == b"Submitted batch job 5\n", "the user sees it first"
-            go.touch()
-
-        # the program ends only because the line was handed out
-        terminal.run(f"echo Submitted batch job 5; while [ ! -e {go} ]; do sleep 0.01; done", on_line)
-
-    def test_a_last_line_needs_no_newline(self, terminal: Terminal) -> None:
-        lines: list[str] = []
-        terminal.run(r"printf 'one\ntwo'", lines.append)
-        assert lines == ["one", "two"]
-
-    def test_stderr_holds_no_lines(self, terminal: Terminal) -> None:
-        lines: list[str] = []
-        ran = terminal.run("echo no >&2", lines.append)
-        assert (lines, ran.stderr) == ([], "no\n")
-
-    def test_what_is_kept_is_bounded_and_the_end_is_kept(self, terminal: Terminal) -> None:
-        ran = terminal.run("head -c 2000000 /dev/zero | tr '\\0' x; echo end")
-        assert len(ran.stdout) < 100_000
-        assert ran.stdout.endswith("xend\n")
-        assert terminal.out.stat().st_size == 2_000_004
-
-    def test_a_failing_callback_lets_the_program_finish_first(
-        self, terminal: Terminal, tmp_path: Path
-    ) -> None:
-        def fail(_line: str) -> None:
-            raise ValueError("disk full")
-
-        with pytest.raises(ValueError, match="disk full"):
-            terminal.run(f"echo 1; sleep 0.2; echo 2; touch {tmp_path}/done", fail)
-        assert (tmp_path / "done").exists()
-        assert terminal.out.read_text() == "1\n2\n"
-
-    def test_a_program_that_leaves_a_child_behind_does_not_hold_the_user(self, terminal: Terminal) -> None:
-        began = time.monotonic()
-        ran = terminal.run("sleep 1000 & echo $!")
-        assert time.monotonic() - began < PATIENCE_S
-        os.kill(int(ran.stdout), signal.SIGKILL)
-
-    def test_a_reader_that_has_gone_changes_nothing_for_the_program(self, tmp_path: Path) -> None:
-        reading, writing = os.pipe()
-        os.close(reading)
-        lines: list[str] = []
-        script = f"echo 5; echo again; touch {tmp_path}/done"
-        ran = ProgramRunner(stdout_fd=writing, stderr_fd=2).run_attached(sh(script), lines.append)
-        os.close(writing)
-        assert isinstance(ran, Ran)
-        assert (ran.exit_code, lines, (tmp_path / "done").exists()) == (0, ["5", "again"], True)
-
-    def test_a_terminal_that_does_not_block_loses_nothing(self) -> None:
-        reading, writing = os.pipe()
-        flags = fcntl.fcntl(writing, fcntl.F_GETFL)
-        fcntl.fcntl(writing, fcntl.F_SETFL, flags | os.O_NONBLOCK)
-        with subprocess.Popen(sh("wc -c"), stdin=reading, stdout=subprocess.PIPE) as reader:
-            os.close(reading)
-            script = sh("head -c 1000000 /dev/zero")
-            ProgramRunner(stdout_fd=writing, stderr_fd=2).run_attached(script, lambda _line: None)
-            os.close(writing)
-            assert reader.stdout is not None
-            assert int(reader.stdout.read()) == 1_000_000
-
-    def test_a_missing_program_is_an_answer(self, terminal: Terminal) -> None:
-        answer = terminal.programs.run_attached(["no-such-program-anywhere"], lambda _line: None)
-        assert answer == NotStarted(("no-such-program-anywhere",), "not found on PATH")
-
-    def test_signals_are_handled_as_before_afterwards(self, terminal: Terminal) -> None:
+    def test_signal_handlers_are_restored(self, terminal: Terminal) -> None:
         before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)]
         terminal.run("true")
         assert [
             signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         ] == before
 
-
-class TestWhatTheUsersProgramInherits:
-    def test_umask_and_limits_are_the_users(self, terminal: Terminal) -> None:
+    def test_a_user_program_gets_the_users_umask_and_limits(self, terminal: Terminal) -> None:
         before = os.umask(0o027)
         soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
         resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
@@ -234,7 +134,7 @@ class TestWhatTheUsersProgramInherits:
             resource.setrlimit(resource.RLIMIT_CORE, (soft, hard))
         assert ran.stdout == "0027\n0\n"
 
-    def test_a_daemon_can_give_it_the_umask_of_its_user(self) -> None:
+    def test_a_daemon_can_set_the_umask_of_a_user_program(self) -> None:
         with Path(os.devnull).open("wb") as nowhere:
             programs = ProgramRunner(stdout_fd=nowhere.fileno(), umask=0o022)
             ran = programs.run_attached(sh("umask"), lambda _line: None)
@@ -251,7 +151,7 @@ class TestWhatTheUsersProgramInherits:
         finally:
             os.close(descriptor)
 
-    def test_the_environment_is_the_users_without_webhooks(
+    def test_a_user_program_gets_the_users_environment_without_webhooks(
         self, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("SLURM_JOB_ID", "7")
@@ -261,7 +161,7 @@ class TestWhatTheUsersProgramInherits:
 
 @dataclass
 class Wrapped:
-    """A jobmon stand-in that passes a program through, in its own process group."""
+    """A stand-in for jobmon that runs a program attached, in its own process group."""
 
     process: subprocess.Popen[bytes]
     child: int
@@ -296,21 +196,21 @@ def wrap(script: str, tmp_path: Path, *, before: str = "", trap: str = "") -> Wr
 class TestSignals:
     def test_ctrl_c_ends_the_program_as_without_jobmon(self, tmp_path: Path) -> None:
         wrapped = wrap("exec sleep 60", tmp_path)
-        os.killpg(wrapped.process.pid, signal.SIGINT)  # what a terminal does
+        os.killpg(wrapped.process.pid, signal.SIGINT)  # as a terminal does
         assert wrapped.ended() == f"exit {-signal.SIGINT}"
 
-    def test_after_ctrl_c_the_programs_own_end_is_awaited(self, tmp_path: Path) -> None:
+    def test_after_ctrl_c_jobmon_waits_for_the_program(self, tmp_path: Path) -> None:
         wrapped = wrap("while :; do sleep 0.05; done", tmp_path, trap="trap 'sleep 0.3; exit 9' INT")
         os.killpg(wrapped.process.pid, signal.SIGINT)
         assert wrapped.ended() == "exit 9"
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-    def test_a_signal_to_jobmon_alone_is_handed_on(self, tmp_path: Path, number: signal.Signals) -> None:
+    def test_a_signal_to_jobmon_is_forwarded(self, tmp_path: Path, number: signal.Signals) -> None:
         wrapped = wrap("exec sleep 60", tmp_path)
         os.kill(wrapped.process.pid, number)
         assert wrapped.ended() == f"exit {-number}"
 
-    def test_what_is_ignored_stays_ignored_for_the_program_too(self, tmp_path: Path) -> None:
+    def test_ignored_signals_stay_ignored_for_the_program(self, tmp_path: Path) -> None:
         wrapped = wrap(
             "read go; exit 4", tmp_path, before="signal.signal(signal.SIGHUP, signal.SIG_IGN)"
         )  # as under nohup
@@ -327,7 +227,7 @@ class TestSignals:
         wrapped.process.stdin.flush()
         assert wrapped.ended() == "exit 6"
 
-    def test_an_interrupted_question_leaves_no_program_behind(self, tmp_path: Path) -> None:
+    def test_an_interrupted_query_kills_the_program(self, tmp_path: Path) -> None:
         pid_file = tmp_path / "pid"
         script = f"echo $$ >{pid_file}.new; mv {pid_file}.new {pid_file}; sleep 60"
         program = textwrap.dedent(f"""

@@ -16,7 +16,6 @@ from jobmon_core.system.worker import Worker, WorkerFailed
 from tests.support.processes import in_a_copy, kill, python, said
 from tests.support.waiting import eventually
 
-CHILDREN = Worker()
 ORPHANING = """
 import os, sys, time
 from dataclasses import dataclass
@@ -24,29 +23,29 @@ from pathlib import Path
 from jobmon_core.system.worker import Worker
 
 @dataclass(frozen=True)
-class Word:
+class Result:
     text: str
 
 def work():
     print(os.getpid(), flush=True)
     while not Path(sys.argv[1]).exists():
         time.sleep(0.01)
-    return Word("done")
+    return Result("done")
 
 try:
-    Worker().run(Word, work, 60.0)
+    Worker().run(Result, work, 60.0)
 finally:
     Path(sys.argv[2]).touch()
 """
 
 
 @dataclass(frozen=True)
-class Word:
+class Result:
     text: str
 
 
-def run(work: Callable[[], Word], timeout_s: float = 20.0) -> str:
-    return CHILDREN.run(Word, work, timeout_s).text
+def run(work: Callable[[], Result], timeout_s: float = 20.0) -> str:
+    return Worker().run(Result, work, timeout_s).text
 
 
 def fail() -> NoReturn:
@@ -57,29 +56,29 @@ def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-def test_a_child_hands_its_result_over() -> None:
-    assert run(lambda: Word(str(os.getppid()))) == str(os.getpid())
+def test_a_worker_returns_its_result() -> None:
+    assert run(lambda: Result(str(os.getppid()))) == str(os.getpid())
 
 
 def test_a_result_may_be_bigger_than_a_pipe() -> None:
-    assert run(lambda: Word("é\udcff" * 1_000_000)) == "é\udcff" * 1_000_000
+    assert run(lambda: Result("é\udcff" * 1_000_000)) == "é\udcff" * 1_000_000
 
 
-def test_a_fault_in_a_child_is_described_and_harms_nobody() -> None:
+def test_an_exception_in_a_worker_is_described() -> None:
     with pytest.raises(WorkerFailed, match="RuntimeError: no such pattern"):
         run(fail)
 
 
 @pytest.mark.parametrize("leave", [KeyboardInterrupt, SystemExit])
-def test_a_child_never_runs_on_as_its_parent(leave: type[BaseException]) -> None:
-    def work() -> Word:
+def test_a_worker_never_continues_as_its_parent(leave: type[BaseException]) -> None:
+    def work() -> Result:
         raise leave
 
     with pytest.raises(WorkerFailed, match=leave.__name__):
         run(work)
 
 
-def test_a_child_whose_parent_was_killed_does_not_live_on_in_its_place(tmp_path: Path) -> None:
+def test_a_worker_whose_parent_was_killed_does_not_continue_in_its_place(tmp_path: Path) -> None:
     go, went_on = tmp_path / "go", tmp_path / "went-on"
     with python(ORPHANING, str(go), str(went_on)) as parent:
         child = int(said(parent))
@@ -90,11 +89,11 @@ def test_a_child_whose_parent_was_killed_does_not_live_on_in_its_place(tmp_path:
     assert not went_on.exists()
 
 
-def test_a_child_that_takes_too_long_is_killed(tmp_path: Path) -> None:
-    def work() -> Word:
+def test_a_worker_that_takes_too_long_is_killed(tmp_path: Path) -> None:
+    def work() -> Result:
         (tmp_path / "pid").write_text(str(os.getpid()), encoding="ascii")
         time.sleep(600)
-        return Word("late")
+        return Result("late")
 
     with pytest.raises(WorkerFailed, match=r"no result within 0\.5 s"):
         run(work, timeout_s=0.5)
@@ -102,42 +101,42 @@ def test_a_child_that_takes_too_long_is_killed(tmp_path: Path) -> None:
     assert not Path(f"/proc/{pid}").exists()
 
 
-def test_a_child_that_was_killed_left_no_word() -> None:
-    def work() -> Word:
+def test_a_killed_worker_has_no_result() -> None:
+    def work() -> Result:
         kill(os.getpid())
-        return Word("never")
+        return Result("never")
 
-    with pytest.raises(WorkerFailed, match="it ended without a word"):
+    with pytest.raises(WorkerFailed, match="ended without a result"):
         run(work)
 
 
-def test_a_child_keeps_no_lock_of_the_monitor_open(tmp_path: Path) -> None:
+def test_a_worker_closes_the_locks_of_the_monitor(tmp_path: Path) -> None:
     lock = os.open(tmp_path / "lock", os.O_CREAT | os.O_RDWR)
 
-    def work() -> Word:
+    def work() -> Result:
         try:
             os.fstat(lock)
         except OSError:
-            return Word("closed")
-        return Word("open")
+            return Result("closed")
+        return Result("open")
 
-    assert Worker((lock,)).run(Word, work, 20.0).text == "closed"
-    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # and the monitor has it still
+    assert Worker((lock,)).run(Result, work, 20.0).text == "closed"
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the monitor still holds it
     os.close(lock)
 
 
-def test_a_child_can_be_ended_although_its_monitor_blocks_signals() -> None:
+def test_a_worker_unblocks_signals() -> None:
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM,))
     try:
-        assert run(lambda: Word(str(signal.pthread_sigmask(signal.SIG_BLOCK, ())))) == "set()"
+        assert run(lambda: Result(str(signal.pthread_sigmask(signal.SIG_BLOCK, ())))) == "set()"
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def test_children_leave_no_descriptor_and_no_zombie_behind() -> None:
+def test_workers_leave_no_descriptor_and_no_zombie() -> None:
     before = open_files()
     for _ in range(5):
-        run(lambda: Word("x"))
+        run(lambda: Result("x"))
         with pytest.raises(WorkerFailed):
             run(fail)
     assert open_files() == before
@@ -145,32 +144,32 @@ def test_children_leave_no_descriptor_and_no_zombie_behind() -> None:
         os.waitpid(-1, os.WNOHANG)
 
 
-def test_a_monitor_of_more_jobs_than_select_can_count_has_children_too() -> None:
+def test_a_worker_runs_with_descriptors_above_the_limit_of_select() -> None:
     def work() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (2048, 2048))
         for _ in range(1100):
             os.dup(0)
-        assert run(lambda: Word("x")) == "x"
+        assert run(lambda: Result("x")) == "x"
 
     if resource.getrlimit(resource.RLIMIT_NOFILE)[1] < 2048:
         pytest.skip("so many files are not permitted here")
     in_a_copy(work)
 
 
-def test_a_machine_that_allows_no_more_processes_is_a_failed_child() -> None:
+def test_a_worker_that_cannot_be_started_is_a_failure() -> None:
     def work() -> None:
         resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
         before = open_files()
-        with pytest.raises(WorkerFailed, match="could not be started"):
-            run(lambda: Word("x"))
+        with pytest.raises(WorkerFailed, match="cannot start a worker process"):
+            run(lambda: Result("x"))
         assert open_files() == before
 
     in_a_copy(work, as_nobody=True)
 
 
-def test_a_process_whose_starter_ignores_dead_children_gets_their_results() -> None:
+def test_a_worker_returns_its_result_with_sigchld_ignored() -> None:
     def work() -> None:
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-        assert run(lambda: Word("x")) == "x"
+        assert run(lambda: Result("x")) == "x"
 
     in_a_copy(work)

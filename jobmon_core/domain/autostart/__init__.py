@@ -1,1 +1,1 @@
-"""The texts that make a machine start `jobmon recover` by itself."""
+"""What cron, systemd, Slurm's scrontab and logind need to run `jobmon recover` automatically."""

@@ -1,4 +1,4 @@
-"""How jobmon comes back by itself after a reboot, a logout or a kill: what is run, and by whom. Pure."""
+"""The command that restarts monitors after a reboot, a logout or a kill, and what runs it. Pure."""
 
 from __future__ import annotations
 
@@ -13,102 +13,102 @@ from jobmon_core.domain.errors import JobmonError
 
 EVERY_MINUTES = 10
 
-# what a program that nobody's shell starts would lack: another cluster would answer, or no message go out
-_CARRIED = ("SLURM_CONF", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
+# nothing sets these for cron and systemd; without them another cluster answers, or messages cannot be sent
+_EXPORTED = ("SLURM_CONF", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 
 
 class AutostartUnavailable(JobmonError):
-    """Nothing on this machine brings jobmon back in the way that was asked for."""
+    """`jobmon recover` cannot be run automatically in the requested way on this machine."""
 
 
 class AutostartMethod(StrEnum):
-    """What starts `jobmon recover` again and again."""
+    """What runs `jobmon recover` periodically."""
 
-    CRON = "cron"  # this host's cron, by the user's crontab
-    SYSTEMD = "systemd"  # a timer of the user's own systemd
-    SCRONTAB = "scrontab"  # Slurm itself, as a job
+    CRON = "cron"  # the user's crontab on this host
+    SYSTEMD = "systemd"  # a timer of the user's own systemd instance
+    SCRONTAB = "scrontab"  # Slurm, as a job
 
 
 @dataclass(frozen=True, slots=True)
 class MethodStatus:
-    """One way, and whether this machine allows it."""
+    """One method, and whether it can be used on this machine."""
 
     method: AutostartMethod
-    unavailable_because: str = ""  # why it can't be used; empty where it can
+    unavailable_because: str = ""  # empty if it can be used
     installed: bool = False
-    warning: str = ""  # what the user should know of it here
+    warning: str = ""  # a limit of the method on this machine
 
 
 @dataclass(frozen=True, slots=True)
 class AutostartCommand:
-    """What is run: the same words whoever starts it."""
+    """The command that every method runs."""
 
-    program: tuple[str, ...]  # the absolute path of jobmon, with what has to stand before its verb
+    program: tuple[str, ...]  # jobmon's absolute path, with the arguments before the subcommand
     environment: Mapping[str, str]
-    marker: str  # tells what jobmon installed for this home from all else
+    marker: str  # identifies the entries that jobmon installed for this home
 
     def argv(self, *options: str) -> tuple[str, ...]:
-        """Return the command line; ``env`` says the same in every shell, and without one."""
+        """Return the command line; it sets its variables by ``env``, so that it needs no shell."""
         settings = (f"{name}={value}" for name, value in self.environment.items())
         return ("/usr/bin/env", *settings, *self.program, "recover", "--quiet", *options)
 
     def line(self, *options: str) -> str:
-        """Return the command line as a shell takes it.
+        """Return the command line quoted for a shell.
 
         Raises:
-            AutostartUnavailable: a path holds what no line can.
+            AutostartUnavailable: an argument has a character that a crontab cannot hold.
         """
-        words = self.argv(*options)
-        for word in words:
-            # cron treats a backslash each time otherwise, and a line ends at its end
-            if not word.isprintable() or "\\" in word:
-                raise AutostartUnavailable(f"{word!r} holds a letter that can't stand in a crontab")
-        return shlex.join(words)
+        argv = self.argv(*options)
+        for argument in argv:
+            # implementations of cron differ in how they read a backslash, and a newline ends the entry
+            if not argument.isprintable() or "\\" in argument:
+                raise AutostartUnavailable(f"{argument!r} has a character that a crontab cannot hold")
+        return shlex.join(argv)
 
 
 def marker_for(home: str) -> str:
-    """Return the mark of one home of jobmon: a user may have several."""
+    """Return the marker of one jobmon home; a user may have several homes."""
     return f"jobmon-{crc32(home.encode('utf-8', 'surrogateescape')):08x}"
 
 
 def exported_env(environment: Mapping[str, str], home: str, path: str) -> dict[str, str]:
-    """Return the variables that ``jobmon recover`` needs where no shell of the user's set them.
+    """Return the variables that ``jobmon recover`` needs without the user's shell.
 
     Args:
         environment: the variables of the user's shell.
         home: jobmon's home.
-        path: where Slurm's commands are found.
+        path: the PATH on which Slurm's commands are found.
     """
-    kept = {name: environment[name] for name in _CARRIED if environment.get(name)}
+    exported = {name: environment[name] for name in _EXPORTED if environment.get(name)}
     proxies = {name: value for name, value in _proxies(environment).items() if not _has_password(value)}
-    return {"JOBMON_HOME": home, **kept, **proxies, "PATH": path}
+    return {"JOBMON_HOME": home, **exported, **proxies, "PATH": path}
 
 
-def omitted_secrets(environment: Mapping[str, str], secrets: Sequence[str]) -> list[str]:
-    """Return the variables that jobmon uses now and that are too secret for a crontab.
+def omitted_secrets(environment: Mapping[str, str], webhook_variables: Sequence[str]) -> list[str]:
+    """Return the variables that jobmon uses now but that must not be written into a crontab.
 
     Args:
         environment: the variables of the user's shell.
-        secrets: the names of those that hold a webhook.
+        webhook_variables: the names of the variables that hold a webhook URL.
     """
     proxies = [name for name, value in _proxies(environment).items() if _has_password(value)]
-    return [*(name for name in secrets if environment.get(name, "").strip()), *proxies]
+    return [*(name for name in webhook_variables if environment.get(name, "").strip()), *proxies]
 
 
-def best_method(offers: Sequence[MethodStatus], *, killed_at_logout: bool) -> AutostartMethod | None:
-    """Return the way to propose; None where there is none.
+def best_method(statuses: Sequence[MethodStatus], *, killed_at_logout: bool) -> AutostartMethod | None:
+    """Return the method to propose, None if no method can be used.
 
-    cron needs least. But where logind ends what a session leaves behind, it may end what cron started too,
-    and never what a user's lingering systemd did.
+    cron has the fewest requirements. But logind may also kill what cron started, if it kills the processes of
+    a session at logout; it never kills what the systemd of a lingering user started.
     """
     order = (
         (AutostartMethod.SYSTEMD, AutostartMethod.CRON)
         if killed_at_logout
         else (AutostartMethod.CRON, AutostartMethod.SYSTEMD)
     )
-    usable = {offer.method for offer in offers if not offer.unavailable_because}
-    return next((way for way in (*order, AutostartMethod.SCRONTAB) if way in usable), None)
+    usable = {status.method for status in statuses if not status.unavailable_because}
+    return next((method for method in (*order, AutostartMethod.SCRONTAB) if method in usable), None)
 
 
 def _proxies(environment: Mapping[str, str]) -> dict[str, str]:
@@ -120,4 +120,4 @@ def _has_password(proxy: str) -> bool:
     try:
         return "@" in urlsplit(proxy if "//" in proxy else f"//{proxy}").netloc
     except ValueError:
-        return True  # it can't be told
+        return True  # not a valid URL: it may contain one

@@ -1,4 +1,4 @@
-"""The text of a crontab with our lines in it, and without them. Pure; all other lines stay byte for byte."""
+"""Adds jobmon's lines to the text of a crontab and removes them; all other lines stay byte for byte. Pure."""
 
 from __future__ import annotations
 
@@ -11,54 +11,54 @@ if TYPE_CHECKING:
 
 
 def cron_lines(command: AutostartCommand) -> tuple[str, ...]:
-    """Return the lines for cron: at the start of the machine, and every few minutes.
+    """Return the lines for cron: run at boot, and every few minutes.
 
     Raises:
-        AutostartUnavailable: a path can't stand in a crontab.
+        AutostartUnavailable: an argument has a character that a crontab cannot hold.
     """
-    line = command.line().replace("%", r"\%")  # a bare one is a line break to cron
+    line = command.line().replace("%", r"\%")  # cron reads an unescaped % as a newline
     return tuple(f"{when} {line} # {command.marker}" for when in ("@reboot", f"*/{EVERY_MINUTES} * * * *"))
 
 
 def scrontab_lines(command: AutostartCommand) -> tuple[str, ...]:
-    """Return the lines for Slurm's own crontab.
+    """Return the lines for Slurm's crontab.
 
-    A job takes all that it started with it when it ends: here ``recover`` stays as long as its monitors.
+    When a job ends, Slurm kills all its processes: ``--stay`` keeps ``recover`` running until its monitors
+    end.
 
     Raises:
-        AutostartUnavailable: a path can't stand in a crontab.
+        AutostartUnavailable: an argument has a character that a crontab cannot hold.
     """
     return (
-        f"{_option(command.marker)} --output=/dev/null",
+        f"{_options_prefix(command.marker)} --output=/dev/null",
         f"*/{EVERY_MINUTES} * * * * {command.line('--stay')} # {command.marker}",
     )
 
 
-def with_lines(text: str, lines: Sequence[str], mark: str) -> str:
-    """Return a crontab that holds ``lines`` once; one that has them already stays as it is.
+def with_lines(text: str, lines: Sequence[str], marker: str) -> str:
+    """Return the crontab with ``lines`` once; a crontab that has them already is returned unchanged.
 
-    They come first: what a crontab sets (``SHELL=``, ``PATH=``) holds for the lines below it.
+    They come first, because settings in a crontab (``SHELL=``, ``PATH=``) apply to the lines below them.
     """
-    if our_lines(text, mark) == list(lines):
+    if our_lines(text, marker) == list(lines):
         return text
-    return "".join(f"{line}\n" for line in lines) + without_lines(text, mark)
+    return "".join(f"{line}\n" for line in lines) + without_lines(text, marker)
 
 
-def without_lines(text: str, mark: str) -> str:
-    """Return a crontab without the lines that carry ``mark``."""
-    kept = (line for line in text.split("\n") if not _is_ours(line, mark))
-    return "\n".join(kept)
+def without_lines(text: str, marker: str) -> str:
+    """Return the crontab without the lines that have ``marker``."""
+    return "\n".join(line for line in text.split("\n") if not _is_ours(line, marker))
 
 
-def our_lines(text: str, mark: str) -> list[str]:
-    """Return the lines of a crontab that carry ``mark``."""
-    return [line for line in text.split("\n") if _is_ours(line, mark)]
+def our_lines(text: str, marker: str) -> list[str]:
+    """Return the lines of a crontab that have ``marker``."""
+    return [line for line in text.split("\n") if _is_ours(line, marker)]
 
 
-def _is_ours(line: str, mark: str) -> bool:
-    return line.endswith(f" # {mark}") or line.startswith(f"{_option(mark)} ")
+def _is_ours(line: str, marker: str) -> bool:
+    return line.endswith(f" # {marker}") or line.startswith(f"{_options_prefix(marker)} ")
 
 
-def _option(mark: str) -> str:
-    """Return how the line of options for Slurm begins: what stands behind a # there may be no comment."""
-    return f"#SCRON --job-name={mark}"
+def _options_prefix(marker: str) -> str:
+    """Return how the line with Slurm's options starts: it has the marker there, as it allows no comment."""
+    return f"#SCRON --job-name={marker}"

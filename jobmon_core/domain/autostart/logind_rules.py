@@ -1,6 +1,6 @@
-"""Whether logind ends a user's monitors at logout, read from its files. Pure. Source: logind.conf(5).
+"""Whether logind kills a user's monitors at logout, from its configuration. Pure. Source: logind.conf(5).
 
-No regular expressions: `jobmon submit` asks this, and its user waits.
+No regular expressions: importing them would delay `jobmon submit`.
 """
 
 from __future__ import annotations
@@ -11,38 +11,38 @@ _TRUE = ("yes", "y", "true", "t", "on", "1")
 
 
 def in_session(cgroups: str) -> bool:
-    """Tell from ``/proc/self/cgroup`` whether a process belongs to a login session.
+    """Return from the text of ``/proc/self/cgroup`` whether a process belongs to a login session.
 
-    What cron, a container or the user's own systemd started does not, and no end of a session ends it.
+    A process started by cron, a container or the user's systemd does not; a logout does not kill it.
     """
     folders = (folder for line in cgroups.splitlines() for folder in line.split("/"))
     return any(folder.startswith("session-") and folder.endswith(".scope") for folder in folders)
 
 
 def ends_processes(files: Iterable[str], user: str) -> bool:
-    """Tell whether logind ends what a user's session leaves behind; detaching does not help against it.
+    """Return whether logind kills the processes of a user's session at logout, detached ones included.
 
-    Where no file sets it, the default is the distribution's, which the shipped file shows in a comment;
-    where that is missing too, nothing is claimed.
+    If no file sets it, the distribution's default applies, which the shipped file shows in a comment; without
+    such a comment the result is False.
 
     Args:
         files: the texts of logind.conf and its drop-ins; a later one overrides those before it.
         user: the user's name.
     """
-    shown: dict[str, str] = {}
-    set_: dict[str, str] = {}
+    defaults: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for text in files:
         for key, value, commented in _entries(text):
-            (shown if commented else set_)[key] = value
-    said = {"KillExcludeUsers": "root", **shown, **set_}
-    if said.get("KillUserProcesses", "").lower() not in _TRUE:
+            (defaults if commented else settings)[key] = value
+    effective = {"KillExcludeUsers": "root", **defaults, **settings}
+    if effective.get("KillUserProcesses", "").lower() not in _TRUE:
         return False
-    only = said.get("KillOnlyUsers", "").split()
-    return user not in said["KillExcludeUsers"].split() and (not only or user in only)
+    only = effective.get("KillOnlyUsers", "").split()
+    return user not in effective["KillExcludeUsers"].split() and (not only or user in only)
 
 
 def _entries(text: str) -> Iterator[tuple[str, str, bool]]:
-    """Yield key, value and whether it stands in a comment."""
+    """Yield each key and value, and whether the line is a comment."""
     for line in text.splitlines():
         name, equals, value = line.partition("=")
         key = name.strip("# \t")

@@ -1,4 +1,4 @@
-"""The unit files of a systemd timer that brings jobmon back. Pure. Source: systemd.service(5), .unit(5)."""
+"""The unit files of a systemd timer for `jobmon recover`. Pure. Source: systemd.service(5), .unit(5)."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from jobmon_core.domain.autostart.command import EVERY_MINUTES, AutostartCommand
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_ABOUT = "bring back the jobmon monitors that a reboot or a kill ended"
+_DESCRIPTION = "restart jobmon monitors that a reboot or a kill ended"
 _NOTE = "# written by `jobmon recover --install`; `jobmon recover --uninstall` removes it"
 
 _SERVICE = """\
 {note}
 [Unit]
-Description={about}
+Description={description}
 
 [Service]
 Type=oneshot
 ExecStart={command}
-# the monitors that it starts are to stay when it has ended
+# the monitors that it starts must keep running when it ends
 KillMode=process
 """
 
 _TIMER = """\
 {note}
 [Unit]
-Description={about}
+Description={description}
 
 [Timer]
 OnStartupSec=1min
@@ -39,33 +39,29 @@ WantedBy=timers.target
 
 
 def unit_files(command: AutostartCommand) -> Mapping[str, str]:
-    """Return the text of each unit file by its name; the timer has the mark's name.
+    """Return the name and text of each unit file; the names start with the command's marker.
 
     Raises:
-        AutostartUnavailable: a path can't stand in a unit file.
+        AutostartUnavailable: an argument has a character that a unit file cannot hold.
     """
-    line = " ".join(_quoted(word) for word in command.argv())
+    line = " ".join(_quoted(argument) for argument in command.argv())
+    service, timer = unit_names(command.marker)
     return {
-        service_name(command.marker): _SERVICE.format(note=_NOTE, about=_ABOUT, command=line),
-        timer_name(command.marker): _TIMER.format(note=_NOTE, about=_ABOUT, minutes=EVERY_MINUTES),
+        service: _SERVICE.format(note=_NOTE, description=_DESCRIPTION, command=line),
+        timer: _TIMER.format(note=_NOTE, description=_DESCRIPTION, minutes=EVERY_MINUTES),
     }
 
 
-def service_name(mark: str) -> str:
-    """Return the name of the service's unit file."""
-    return f"{mark}.service"
+def unit_names(marker: str) -> tuple[str, str]:
+    """Return the names of the unit files: of the service and of the timer."""
+    return f"{marker}.service", f"{marker}.timer"
 
 
-def timer_name(mark: str) -> str:
-    """Return the name of the timer's unit file."""
-    return f"{mark}.timer"
-
-
-def _quoted(word: str) -> str:
-    """Quote a word of a command line, in which %, $, quotes and backslashes mean something."""
-    if not word.isprintable():
-        raise AutostartUnavailable(f"{word!r} holds a letter that can't stand in a unit file")
-    if word.replace("/", "").replace("-", "").replace("_", "").replace(".", "").isalnum():
-        return word
-    escaped = word.replace("\\", r"\\").replace('"', r"\"").replace("%", "%%").replace("$", "$$")
+def _quoted(argument: str) -> str:
+    """Quote an argument and escape the characters that are special in ExecStart."""
+    if not argument.isprintable():
+        raise AutostartUnavailable(f"{argument!r} has a character that a unit file cannot hold")
+    if argument.replace("/", "").replace("-", "").replace("_", "").replace(".", "").isalnum():
+        return argument
+    escaped = argument.replace("\\", r"\\").replace('"', r"\"").replace("%", "%%").replace("$", "$$")
     return f'"{escaped}"'

@@ -55,7 +55,7 @@ def run_task(
     with closing(streams):
         _change_dir(spec.workdir, streams)
         argv = [str(script), *spec.arguments]
-        environment = task_env.environment(child_env.for_the_user(os.environ))
+        environment = task_env.environment(child_env.for_user(os.environ))
         try:
             process = start_detached(argv, environment, streams.descriptors)
         except OSError as error:

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.errors import CommandBusy
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.scheduler.base import Submission, Submitted
@@ -55,7 +56,10 @@ class SubmissionFinder:
                     self.on_job(Submitted(job, cluster))
                 return job
 
-        return search(lambda: self.list_sessions(cluster), choose, self.deps.sleep, self.deps.clock)
+        try:
+            return search(lambda: self.list_sessions(cluster), choose, self.deps.sleep, self.deps.clock)
+        except CommandBusy as error:
+            return Unreachable(str(error))
 
 
 def _after_failure(result: SearchResult) -> tuple[JobRef | None, str]:

@@ -10,7 +10,7 @@ SET = "[Login]\nKillUserProcesses=yes\n"
 
 
 @pytest.mark.parametrize(
-    ("cgroups", "answer"),
+    ("cgroups", "expected"),
     [
         ("0::/user.slice/user-1000.slice/session-3.scope\n", True),
         ("12:pids:/x\n1:name=systemd:/user.slice/user-1000.slice/session-c2.scope\n", True),
@@ -20,12 +20,12 @@ SET = "[Login]\nKillUserProcesses=yes\n"
         ("", False),
     ],
 )
-def test_only_what_a_login_session_holds_can_end_with_it(cgroups: str, *, answer: bool) -> None:
-    assert in_session(cgroups) is answer
+def test_only_processes_of_a_login_session_can_be_killed_at_logout(cgroups: str, *, expected: bool) -> None:
+    assert in_session(cgroups) is expected
 
 
 @pytest.mark.parametrize(
-    ("files", "answer"),
+    ("files", "expected"),
     [
         ([], False),
         ([SHIPPED_NO], False),
@@ -39,10 +39,10 @@ def test_only_what_a_login_session_holds_can_end_with_it(cgroups: str, *, answer
         (["no ini\x00 at all = = ="], False),
     ],
 )
-def test_the_last_setting_counts_and_a_comment_shows_the_default(files: list[str], *, answer: bool) -> None:
-    assert ends_processes(files, "me") is answer
+def test_the_last_setting_counts_and_a_comment_shows_the_default(files: list[str], *, expected: bool) -> None:
+    assert ends_processes(files, "me") is expected
 
 
-def test_root_is_spared_unless_somebody_says_otherwise() -> None:
+def test_root_is_excluded_by_default() -> None:
     assert not ends_processes([SET], "root")
     assert ends_processes([f"{SET}KillExcludeUsers=\n"], "root")

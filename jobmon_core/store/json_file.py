@@ -1,0 +1,62 @@
+"""Small records as JSON, each in a file of its own that only the user can write."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from jobmon_core.system.files import read_dated, write_atomically
+from jobmon_core.system.json_codec import from_json, to_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+T = TypeVar("T")
+
+SMALL_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class JsonFile(Generic[T]):
+    """A file that holds one record of ``kind``, whose fields all have defaults."""
+
+    path: Path
+    kind: type[T]
+    max_bytes: int = SMALL_BYTES  # of the file that are read
+    durable: bool = True  # whether a written record survives a power cut
+
+    @property
+    def lock_path(self) -> Path:
+        """The lock to hold while changing the record."""
+        return self.path.with_suffix(".lock")
+
+    def read(self) -> T:
+        """Return the record, with all defaults if the file is missing, damaged or not the user's."""
+        dated_record = read_record(self.path, self.kind, self.max_bytes)
+        return dated_record[0] if dated_record else self.kind()
+
+    def write(self, record: T) -> None:
+        """Replace the record.
+
+        Raises:
+            StorageFailed: the file cannot be written; the former record is still there.
+        """
+        write_atomically(self.path, encoded(record), durable=self.durable)
+
+
+def read_record(path: Path, kind: type[T], max_bytes: int = SMALL_BYTES) -> tuple[T, float] | None:
+    """Return the record of a file and its modification time (Unix seconds).
+
+    None if the file is missing, damaged or not the user's.
+    """
+    try:
+        content, modified_s = read_dated(path, max_bytes)
+        return from_json(kind, json.loads(content)), modified_s
+    except (OSError, ValueError, RecursionError):  # DecodeError is a ValueError
+        return None
+
+
+def encoded(record: object) -> bytes:
+    """Return the content of a file that holds ``record``."""
+    return json.dumps(to_json(record)).encode()

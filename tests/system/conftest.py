@@ -1,0 +1,16 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.system.runner import ProgramRunner
+from tests.support.terminal import Terminal
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
+    out, err = tmp_path / "out", tmp_path / "err"
+    with out.open("wb") as out_file, err.open("wb") as err_file:
+        yield Terminal(out, err, ProgramRunner(stdout_fd=out_file.fileno(), stderr_fd=err_file.fileno()))
