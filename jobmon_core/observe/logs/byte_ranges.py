@@ -50,7 +50,7 @@ def end_of(file: RegularFile, max_bytes: int) -> ByteRange:
 
     The lines before are counted where that takes no longer than a glance.
     """
-    end = _end_of_text(file)
+    end = end_of_text(file)
     start = max(0, end - max_bytes)
     return ByteRange(
         file.read_at(start, end - start),
@@ -60,7 +60,7 @@ def end_of(file: RegularFile, max_bytes: int) -> ByteRange:
     )
 
 
-def _end_of_text(file: RegularFile) -> int:
+def end_of_text(file: RegularFile) -> int:
     """Return the position behind the last byte that is not zero: a crashed node leaves zeros at the end."""
     end = file.size
     while end > 0 and file.size - end < _MOST_ZEROS:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.diagnosis.log_lines import LogExcerpt
 from jobmon_core.domain.diagnosis.log_text import clean_lines, is_binary
 from jobmon_core.observe.logs.byte_ranges import ByteRange, end_of, start_of
-from jobmon_core.observe.logs.gzip import is_packed, unpacked_end, unpacked_start
+from jobmon_core.observe.logs.gzip import decompressed_end, decompressed_start, is_compressed
 from jobmon_core.observe.logs.open_file import RegularFile, Unreadable, regular_file
 from jobmon_core.observe.logs.rotated import standing_in_for
 
@@ -49,11 +49,11 @@ def read_head(path: str, max_bytes: int = HEAD_BYTES) -> LogPart:
 
 
 def _tail(file: RegularFile, max_bytes: int) -> ByteRange:
-    return unpacked_end(file, max_bytes) if is_packed(file) else end_of(file, max_bytes)
+    return decompressed_end(file, max_bytes) if is_compressed(file) else end_of(file, max_bytes)
 
 
 def _head(file: RegularFile, max_bytes: int) -> ByteRange:
-    return unpacked_start(file, max_bytes) if is_packed(file) else start_of(file, max_bytes)
+    return decompressed_start(file, max_bytes) if is_compressed(file) else start_of(file, max_bytes)
 
 
 def _read(path: str, choose: Callable[[RegularFile], ByteRange]) -> LogPart:

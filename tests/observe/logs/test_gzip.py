@@ -69,7 +69,7 @@ def test_of_a_damaged_log_everything_before_the_damage_is_read(tmp_path: Path) -
 
 def test_where_nothing_can_be_unpacked_the_damage_is_the_problem(tmp_path: Path) -> None:
     part = read_tail(packed(tmp_path, b"\x1f\x8b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff"))
-    assert "is packed and" in part.problem
+    assert "is compressed and" in part.problem
     assert part.excerpt.texts == ()
 
 
