@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from jobmon_core.observe.logs.open_file import RegularFile
 
 _MAGIC = b"\x1f\x8b\x08"
-_TRAILER_BYTES = 8
 _STEP = 64 * 1024  # bytes read or decompressed at once
 # a few seconds of work; an archive with more is a decompression bomb, or too large to decompress as a whole
 _MAX_COMPRESSED = 64 * 2**20
@@ -136,16 +135,16 @@ class _Source(RawIOBase):
     def __init__(self, file: RegularFile, single_bytes_from: int = _MAX_COMPRESSED) -> None:
         self.offset = 0  # of the bytes that were read last
         self._file = file
-        # zeros at the end are not read, except those that may belong to the trailer
-        self._end = min(end_of_text(file) + _TRAILER_BYTES, _MAX_COMPRESSED)
+        # GzipFile skips zeros at the end one by one, so only those that may belong to the archive are read
+        self._end = min(end_of_text(file) + _STEP, _MAX_COMPRESSED)
         self._single_bytes_from = single_bytes_from
         self._next = 0
 
     def read(self, size: int = -1, /) -> bytes:
         """Return up to ``size`` bytes; none at the end."""
         self.offset = self._next
-        wanted = min(size, self._end - self.offset)
-        data = self._file.read_at(self.offset, 1 if self.offset >= self._single_bytes_from else wanted)
+        most = 1 if self.offset >= self._single_bytes_from else size
+        data = self._file.read_at(self.offset, min(most, self._end - self.offset))
         self._next += len(data)
         return data
 
