@@ -157,7 +157,7 @@ class _Diagnoser:
             note=self._note,
             label=pattern.label,
             confidence=round(confidence - penalty, 2),
-            # a line that reports an end names the process and the node: only the pattern is the same next time
+            # a line that reports an end names the process and the node, which differ next time
             fingerprint=fingerprint(
                 pattern.id, "" if pattern.is_final else line.text, frame.text if frame else ""
             ),

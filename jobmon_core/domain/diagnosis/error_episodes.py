@@ -72,7 +72,7 @@ class LogAnalysis:
 
     @cached_property
     def ends_cleanly(self) -> bool:
-        """Whether the log ends neither within a traceback nor soon after a launcher reports a failure."""
+        """Whether the log ends neither within a traceback nor soon after a report that a process failed."""
         reports = [match for match in self.matches if match.pattern.role is Role.SYMPTOM]
         return not self.ends_in_traceback and all(map(self.recovered_from, reports))
 
@@ -109,7 +109,7 @@ class LogAnalysis:
         return self._tracebacks[position]
 
     def ended_process(self, match: Match) -> bool:
-        """Return whether a failure certainly ended a process: it was not caught, or the line reports the end."""
+        """Return whether a failure certainly ended a process: it was uncaught, or its line reports the end."""
         if match.pattern.is_final:
             return True
         return self.traceback(match).is_uncaught and IN_THREAD not in self._line_above_traceback(match)
@@ -151,7 +151,7 @@ class LogAnalysis:
 
     @cached_property
     def _ordinary_positions(self) -> dict[str, list[int]]:
-        """For each rank label the positions of the unindented lines without a match, from the first failure on."""
+        """For each rank label the unindented lines without a match, from the first failure on."""
         matched = {match.position for match in self.matches}
         failures = (match.position for match in self.matches if match.pattern.role in _FAILURE_ROLES)
         first = next(failures, len(self.lines))
@@ -172,7 +172,7 @@ class LogAnalysis:
         return are_generic and self._chaining(earlier, later) is Chaining.WHILE_HANDLING
 
     def are_chained(self, earlier: Match, later: Match) -> bool:
-        """Return whether Python reports that the later exception was raised from or during the earlier one."""
+        """Return whether the later exception was raised from the earlier one or in its handler."""
         return self._chaining(earlier, later) is not None
 
     def _chaining(self, earlier: Match, later: Match) -> Chaining | None:
@@ -187,8 +187,8 @@ class LogAnalysis:
     def _is_of_later_run(self, earlier: Match, later: Match) -> bool:
         """Return whether one program failed twice, so that its first run had ended before the second started.
 
-        Processes that run at the same time fail together too, but then a launcher reports them or their
-        lines have rank labels.
+        Processes that run at the same time fail together too, but then torchrun or srun reports them, or
+        their lines have rank labels.
         """
         if self._has_ranks or earlier.pattern.id == later.pattern.id:
             return False

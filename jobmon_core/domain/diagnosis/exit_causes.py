@@ -39,7 +39,8 @@ _OUT_OF_MEMORY = Cause(
 _NO_OUTPUT_FOLDER = Cause(
     "file_not_found.output_folder",
     "The job could not start: its output folder is missing",
-    "Slurm could not open the job's output file, so nothing ran. Its folder does not exist or is not writable.",
+    "Slurm could not open the job's output file, so nothing ran. The folder does not exist or is not "
+    "writable.",
     "Create the folder that --output and --error name (mkdir -p) before submitting; Slurm before 23.02 does "
     "not create it.",
 )
@@ -52,8 +53,8 @@ _NODE_FAILED = Cause(
 _HUNG = Cause(
     "slurm_timeout.hang",
     "Hung until the time limit",
-    "The job reached its time limit but had used hardly any CPU time. It was waiting for something that never "
-    "happened, so more time would not help.",
+    "The job reached its time limit but had used hardly any CPU time. It was waiting for something that "
+    "never happened, so more time would not help.",
     "Find out where it waits before you raise --time: read the last line of the log, and attach to the next "
     "run with srun --jobid=JOBID --overlap --pty bash and py-spy dump --pid PID. For distributed training "
     "set TORCH_NCCL_TRACE_BUFFER_SIZE=2000 and TORCH_NCCL_DUMP_ON_TIMEOUT=1.",
@@ -65,8 +66,8 @@ _BY_STATE: dict[JobState, Cause] = {
         "slurm_timeout",
         "Time limit reached",
         "The job reached its time limit and Slurm ended it.",
-        "Request more time (#SBATCH --time, up to the partition's limit: sinfo -o '%P %l'), or save checkpoints "
-        "and continue from the last one.",
+        "Request more time (#SBATCH --time, up to the partition's limit: sinfo -o '%P %l'), or save "
+        "checkpoints and continue from the last one.",
     ),
     JobState.CANCELLED: Cause(
         CANCELLED,
@@ -121,20 +122,21 @@ _BY_SIGNAL: dict[int, Cause] = {
     signal.SIGKILL: Cause(
         "host_oom_kill.killed",
         "Killed (SIGKILL)",
-        "The job was killed from outside, and nothing shows by whom. Unless it was cancelled, it most likely ran "
-        "out of memory (RAM).",
+        "The job was killed from outside, and nothing shows by whom. Unless it was cancelled, it most likely "
+        "ran out of memory (RAM).",
         "Compare peak and requested memory (seff JOBID). If they are close, request more (#SBATCH --mem).",
     ),
     signal.SIGSEGV: Cause(
         "segfault",
         "Segmentation fault (SIGSEGV)",
         "Compiled code accessed memory it must not (SIGSEGV), usually a bug in a native extension.",
-        "Set PYTHONFAULTHANDLER=1 to see the Python line, and check that extensions match the installed versions.",
+        "Set PYTHONFAULTHANDLER=1 to see the Python line, and check that extensions match the installed "
+        "versions.",
     ),
     signal.SIGTERM: Cause(
         "slurm_cancelled.terminated",
         "Terminated (SIGTERM)",
-        "The job received SIGTERM: from scancel --signal, a process launcher or an administrator.",
+        "The job received SIGTERM: from scancel --signal, torchrun or an administrator.",
         "If you did not do this, sacct -j JOBID shows the state of each step.",
     ),
     LAUNCH_IO_FAILED: _NO_OUTPUT_FOLDER,

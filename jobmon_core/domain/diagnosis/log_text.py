@@ -108,6 +108,6 @@ def is_binary(data: bytes) -> bool:
 
 
 def without_label(line: str) -> str:
-    """Remove the labels that a launcher puts before the lines of a rank, e.g. ``[rank3]: `` or ``12: ``."""
+    """Remove the labels of ranks from the start of a line, e.g. ``[rank3]: `` or ``12: ``."""
     labels = _RANK_LABELS.match(line)
     return line[labels.end() :] if labels else line

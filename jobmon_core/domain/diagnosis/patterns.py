@@ -29,7 +29,7 @@ class Role(StrEnum):
     """What a matching line means."""
 
     ROOT = "root"  # a possible root cause
-    SYMPTOM = "symptom"  # a consequence, such as a launcher that reports the failure of its program
+    SYMPTOM = "symptom"  # a consequence, such as torchrun reporting that a worker failed
     CONTEXT = "context"  # neither: advice, a harmless message
     SUCCESS = "success"  # the program recovered from earlier failures
 

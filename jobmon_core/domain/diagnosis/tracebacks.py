@@ -64,7 +64,7 @@ class Traceback(NamedTuple):
 
     @property
     def program(self) -> str:
-        """The file of the main program; empty if another thread or process raised, or the frame is missing."""
+        """The file of the main program; empty if another thread or process raised, or its frame is missing."""
         frames = (frame for frame in self.frames[:_RUNNER_FRAMES] if _PROGRAM in frame.text)
         return next((frame.file for frame in frames), "")
 
@@ -96,7 +96,7 @@ def traceback_above(lines: LogLines, position: int) -> Traceback:
 
 
 def ends_of_tracebacks(lines: LogLines) -> tuple[list[int], bool]:
-    """Return the positions of the exceptions below tracebacks, and whether the log ends within a traceback."""
+    """Return the positions of the exceptions below tracebacks, and whether the log ends within one."""
     ends: list[int] = []
     is_open = False
     # map and compress visit every line without a Python loop, which would be slow for long logs

@@ -118,7 +118,7 @@ class _Archive:
             yield self._up_to_damage(source.offset)
 
     def _up_to_damage(self, offset: int) -> bytes:
-        """Return what the failed call had decompressed, which zlib discards: it is fed single bytes instead."""
+        """Return the output that zlib discarded with the failed call, by feeding it single bytes instead."""
         found = bytearray()
         position = 0
         with suppress(zlib.error):

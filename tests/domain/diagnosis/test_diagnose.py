@@ -122,7 +122,7 @@ def test_a_cancellation_names_who_did_it_where_that_is_known() -> None:
 
 def test_a_peak_that_sampling_missed_is_not_held_against_the_request() -> None:
     sampled = SlurmEvidence(state=JobState.OUT_OF_MEMORY, max_rss_bytes=2**20, requested_bytes=2**30)
-    assert judge(sampled, "epoch 1").explanation.endswith("It had asked for 1.0 GiB.")
+    assert judge(sampled, "epoch 1").explanation.endswith("It had requested 1.0 GiB.")
 
 
 @pytest.mark.parametrize("state", [JobState.OUT_OF_MEMORY, JobState.NODE_FAIL, JobState.PREEMPTED])
@@ -157,7 +157,7 @@ def test_a_time_limit_with_hardly_any_cpu_time_is_called_a_hang() -> None:
 
 def test_out_of_memory_tells_the_peak_and_the_request() -> None:
     evidence = SlurmEvidence(state=JobState.OUT_OF_MEMORY, max_rss_bytes=31 * GIB, requested_bytes=32 * GIB)
-    assert "31.0 GiB of the 32.0 GiB" in judge(evidence).explanation
+    assert "31.0 GiB of the requested 32.0 GiB" in judge(evidence).explanation
 
 
 def test_a_node_failure_names_the_nodes() -> None:

@@ -25,9 +25,5 @@ def test_a_line_can_be_asked_for_from_either_end_and_none_beyond_them() -> None:
 
 
 def test_each_line_knows_which_lines_are_of_the_same_excerpt() -> None:
-    assert [LINES.excerpt_range(position) for position in range(4)] == [
-        range(2),
-        range(2),
-        range(2, 3),
-        range(3, 4),
-    ]
+    ranges = [LINES.excerpt_range(position) for position in range(4)]
+    assert ranges == [range(2), range(2), range(2, 3), range(3, 4)]
