@@ -107,7 +107,7 @@ def test_where_not_even_a_path_is_known_the_note_says_so() -> None:
 
 
 def test_a_log_thrown_away_is_noted(tmp_path: Path) -> None:
-    assert "thrown away" in explain(FAILED, "/dev/null", "/dev/null").note
+    assert "discarded" in explain(FAILED, "/dev/null", "/dev/null").note
     assert "is a folder" in explain(FAILED, str(tmp_path), "").note
 
 

@@ -109,7 +109,7 @@ class LogAnalysis:
         return self._tracebacks[position]
 
     def ended_process(self, match: Match) -> bool:
-        """Return whether a failure certainly ended a process: it was uncaught, or its line reports the end."""
+        """Return whether a failure ended a process: it is uncaught, or its line reports the end."""
         if match.pattern.is_final:
             return True
         return self.traceback(match).is_uncaught and IN_THREAD not in self._line_above_traceback(match)

@@ -64,7 +64,7 @@ class Traceback(NamedTuple):
 
     @property
     def program(self) -> str:
-        """The file of the main program; empty if another thread or process raised, or its frame is missing."""
+        """The file of the main program; empty if the exception is of another thread or process."""
         frames = (frame for frame in self.frames[:_RUNNER_FRAMES] if _PROGRAM in frame.text)
         return next((frame.file for frame in frames), "")
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.observe.logs.read import read_tail
-from jobmon_core.observe.logs.rotated import standing_in_for
+from jobmon_core.observe.logs.rotated import find_rotated
 
 
 def aged(path: Path, text: str, seconds: int) -> None:
@@ -52,14 +52,14 @@ def test_neither_an_empty_copy_nor_a_folder_nor_a_pipe_stands_in(tmp_path: Path)
     (tmp_path / "job.log.1").touch()
     (tmp_path / "job.log.0").mkdir()
     os.mkfifo(tmp_path / "job.log.gz")
-    assert standing_in_for(str(log)) == str(log)
+    assert find_rotated(str(log)) == str(log)
     assert read_tail(str(log)).problem == "does not exist"
 
 
 def test_nothing_stands_in_for_a_device_or_for_no_path() -> None:
-    assert [standing_in_for(path) for path in ("/dev/null", "")] == ["/dev/null", ""]
+    assert [find_rotated(path) for path in ("/dev/null", "")] == ["/dev/null", ""]
 
 
 @given(st.text())
 def test_no_path_makes_it_raise(path: str) -> None:
-    assert standing_in_for(path).startswith(path)
+    assert find_rotated(path).startswith(path)

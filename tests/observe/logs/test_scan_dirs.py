@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from jobmon_core.observe.logs.scan_dirs import ScanBudget, own_file, tree
+from jobmon_core.observe.logs.scan_dirs import ScanBudget, find_files, own_file
 
 
 def test_a_folder_of_any_size_is_looked_at_for_a_bounded_time(tmp_path: Path) -> None:
@@ -41,5 +41,5 @@ def test_a_tree_is_searched_so_many_folders_deep_and_along_no_link(tmp_path: Pat
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "x.log").write_text("text")
     (tmp_path / "a" / "again").symlink_to(tmp_path / "a")
-    found = tree(str(tmp_path), lambda name: name == "x.log", ScanBudget(), levels=3)
+    found = find_files(str(tmp_path), lambda name: name == "x.log", ScanBudget(), levels=3)
     assert [file.path for file in found] == [f"{tmp_path}/a/x.log", f"{tmp_path}/a/b/x.log"]

@@ -129,12 +129,12 @@ def test_every_fault_of_a_file_is_named_at_once_by_index_and_key() -> None:
         "schema_version: must be 1, is 2",
         "rules[1]: must be an object",
         "rules[0].surplus: unknown key",
-        "rules[0].title: must be a text that is not empty",
+        "rules[0].title: must be a non-empty text",
         "rules[0].severity: must be one of error, warning, is 'bad'",
         "rules[0].role: must be one of root, symptom, context, success, is 3",
-        "rules[0].precedence: must be a whole number, is True",
-        "rules[2].examples: must be a list of at least one line",
-        "rules[2].counter_examples[1]: must be a text that is not empty",
+        "rules[0].precedence: must be an integer, is True",
+        "rules[2].examples: must be a non-empty list",
+        "rules[2].counter_examples[1]: must be a non-empty text",
         "rules[3].advice: missing",
         "rules[3].regex: missing",
     )
@@ -187,7 +187,7 @@ def test_what_is_no_pattern_file_at_all_is_a_fault_too(text: str) -> None:
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(PatternsInvalid, match="cannot be read"):
+    with pytest.raises(PatternsInvalid, match="does not exist"):
         read_patterns(tmp_path / "missing.json")
     (tmp_path / "latin.json").write_bytes(b'{"a": "\xe9"}')
     with pytest.raises(PatternsInvalid, match="cannot be read"):
