@@ -190,7 +190,7 @@ CASES = (
         "nccl_error",
         "gpu-3: Test NCCL failure common.cu:1005 'unhandled system error",
     ),
-    # --- the surroundings: programs, modules, libraries, ports, networks
+    # --- the environment: programs, modules, libraries, ports, networks
     Case(
         "conda_not_initialised",
         "module_env",
