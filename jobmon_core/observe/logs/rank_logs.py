@@ -87,7 +87,7 @@ def _is_log_in_job_folder(name: str) -> bool:
 
 
 def _select(files: Iterable[FoundFile]) -> list[FoundFile]:
-    """Sort files by modification time and, if there are too many, keep those most likely to show the cause."""
+    """Sort files by modification time; of too many, keep those most likely to show the cause."""
     ordered = sorted(files, key=_modification_order)
     if len(ordered) <= _MAX_FILES:
         return ordered
