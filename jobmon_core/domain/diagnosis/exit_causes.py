@@ -5,7 +5,6 @@ Source: Slurm's ``job_state_codes``; behaviour measured on Slurm 22.05 and 25.05
 
 from __future__ import annotations
 
-import signal
 from dataclasses import dataclass, replace
 
 from jobmon_core.domain.diagnosis.model import SlurmEvidence
@@ -17,6 +16,7 @@ _IDLE_SHARE = 0.01  # of one core; a job that uses less is waiting
 _MIN_IDLE_S = 60.0  # the CPU time of a shorter run does not show whether it waited
 _NEAR_LIMIT = 0.8  # of the requested memory; sampling misses the last peak
 CANCELLED = "slurm_cancelled"
+_SIGKILL = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,46 +94,46 @@ _BY_STATE: dict[JobState, Cause] = {
 }
 
 _BY_SIGNAL: dict[int, Cause] = {
-    signal.SIGILL: Cause(
+    4: Cause(
         "segfault.illegal_instruction",
         "Built for another type of CPU (SIGILL)",
         "The program used an instruction that this node's CPU does not have (SIGILL).",
         "Build it for the node's CPU (-march), or request nodes of the type it was built for (#SBATCH "
         "--constraint).",
     ),
-    signal.SIGABRT: Cause(
+    6: Cause(
         "segfault.aborted",
         "Program aborted (SIGABRT)",
         "A library detected a state from which it cannot continue and aborted the program.",
         "Read the last lines of the log: they usually name the check that failed.",
     ),
-    signal.SIGBUS: Cause(
+    7: Cause(
         "bus_error_shm",
         "Bus error (SIGBUS)",
         "A process accessed memory that no longer exists, usually because /dev/shm is full.",
         "Use fewer DataLoader workers, or give the container more shared memory (--shm-size).",
     ),
-    signal.SIGFPE: Cause(
+    8: Cause(
         "segfault.arithmetic",
         "Arithmetic error in compiled code (SIGFPE)",
         "Compiled code divided by zero or overflowed (SIGFPE).",
         "Check for an empty input or a zero size; a debugger (gdb) shows the line.",
     ),
-    signal.SIGKILL: Cause(
+    _SIGKILL: Cause(
         "host_oom_kill.killed",
         "Killed (SIGKILL)",
         "The job was killed from outside, and nothing shows by whom. Unless it was cancelled, it most likely "
         "ran out of memory (RAM).",
         "Compare peak and requested memory (seff JOBID). If they are close, request more (#SBATCH --mem).",
     ),
-    signal.SIGSEGV: Cause(
+    11: Cause(
         "segfault",
         "Segmentation fault (SIGSEGV)",
         "Compiled code accessed memory it must not (SIGSEGV), usually a bug in a native extension.",
         "Set PYTHONFAULTHANDLER=1 to see the Python line, and check that extensions match the installed "
         "versions.",
     ),
-    signal.SIGTERM: Cause(
+    15: Cause(
         "slurm_cancelled.terminated",
         "Terminated (SIGTERM)",
         "The job received SIGTERM: from scancel --signal, torchrun or an administrator.",
@@ -182,11 +182,11 @@ def _cancelled_by(user: str) -> Cause:
 
 def implied_cause(evidence: SlurmEvidence) -> Cause | None:
     """Return the cause that the exit status implies; None if it implies none."""
-    number = effective_signal(evidence.exit_code, evidence.signal)
-    cause = _BY_SIGNAL.get(number or 0) or _BY_EXIT_CODE.get(evidence.exit_code or 0)
+    signal = effective_signal(evidence.exit_code, evidence.signal)
+    cause = _BY_SIGNAL.get(signal or 0) or _BY_EXIT_CODE.get(evidence.exit_code or 0)
     if cause is None:
         return None
-    if number == signal.SIGKILL and _is_near_memory_limit(evidence):
+    if signal == _SIGKILL and _is_near_memory_limit(evidence):
         return _with_details(_OUT_OF_MEMORY, evidence)
     end = describe_exit(evidence.exit_code, evidence.signal)
     return replace(cause, explanation=f"{cause.explanation} Exit: {end}.")
