@@ -1,4 +1,4 @@
-"""Explain the end of a job: read its logs, match them, judge. Whatever a log holds, there is an answer."""
+"""Diagnose a job from its logs: read them step by step and match the patterns. Never raises."""
 
 from __future__ import annotations
 
@@ -17,14 +17,11 @@ from jobmon_core.observe.patterns.load import load_patterns
 from jobmon_core.observe.patterns.match import Matcher
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from jobmon_core.domain.diagnosis.log_lines import LogExcerpt
     from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
-    from jobmon_core.domain.diagnosis.patterns import Pattern
-
-_NAMELESS = "the path of the log is not known"
 
 
 def explain(
@@ -35,119 +32,114 @@ def explain(
     *,
     job_id: int | None = None,
 ) -> Diagnosis:
-    """Say why a job ended as it did.
+    """Return why a job ended as it did.
 
-    stderr is read first, as failures are printed there. Where it names no failure but consequences or the
-    scheduler's last words, the search goes on: in stdout, in the logs of single ranks, and at the beginning
-    of the run, which the end of a long log no longer shows.
+    stderr is read first, because programs print failures there. While the logs show no root cause, more is
+    read: stdout, then the logs of single ranks, then the beginnings of long logs.
 
     Args:
-        evidence: what Slurm knows of the run.
-        stdout_path: the expanded path of its output; empty where nobody knows it.
-        stderr_path: likewise; empty where stderr goes where stdout goes.
-        user_patterns: the user's own pattern file; None where there is none. Where it has faults, the
-            shipped rules are used and ``note`` says so.
-        job_id: by which the logs of single ranks are known; None where nobody knows it.
+        evidence: what Slurm reports about the run.
+        stdout_path: the expanded path; empty if it is unknown.
+        stderr_path: likewise; empty if stderr goes to the same file as stdout.
+        user_patterns: the user's pattern file; None if there is none. If it has faults, only the shipped
+            patterns are used and ``note`` of the diagnosis lists the faults.
+        job_id: a number that only file names of this job contain, to find the logs of single ranks; None if
+            it is unknown.
     """
-    case = _Case(evidence, user_patterns)
-    main = dict.fromkeys((stderr_path or stdout_path, stdout_path or stderr_path))
-    return case.conclude(
-        *(lambda path=path: case.read_end(path) for path in main),
-        lambda: case.read_ranks(tuple(main), job_id),
-        case.read_heads,
+    analyser = _Analyser(evidence, user_patterns)
+    main_logs = tuple(dict.fromkeys((stderr_path or stdout_path, stdout_path or stderr_path)))
+    return analyser.diagnosis(
+        *(lambda path=path: analyser.read_end(path) for path in main_logs),
+        lambda: analyser.read_rank_logs(main_logs, job_id),
+        analyser.read_beginnings,
     )
 
 
 def explain_files(
     evidence: SlurmEvidence, paths: Sequence[str], user_patterns: Path | None = None
 ) -> Diagnosis:
-    """Say what the logs at ``paths`` show, all of which are read, as ``explain`` does."""
-    case = _Case(evidence, user_patterns)
+    """Return a diagnosis from all logs at ``paths``, as ``explain`` does."""
+    analyser = _Analyser(evidence, user_patterns)
 
     def read_ends() -> None:
         for path in reversed(paths):
-            case.read_end(path)
+            analyser.read_end(path)
 
-    return case.conclude(read_ends, case.read_heads)
+    return analyser.diagnosis(read_ends, analyser.read_beginnings)
 
 
-class _Case:
-    """What was read so far, and what it shows."""
+class _Analyser:
+    """The log parts read so far, and their analysis."""
 
     def __init__(self, evidence: SlurmEvidence, user_patterns: Path | None) -> None:
-        stamp_ns = user_patterns.stat().st_mtime_ns if user_patterns and user_patterns.exists() else 0
-        self._matcher, self._fault = _prepared(user_patterns, stamp_ns)
+        modified_ns = user_patterns.stat().st_mtime_ns if user_patterns and user_patterns.exists() else 0
+        self._matcher, self._pattern_faults = _load_matcher(user_patterns, modified_ns)
         self._evidence = evidence
-        self._parts: list[LogPart] = []  # in the order in which they are judged
+        self._parts: list[LogPart] = []  # the part read last comes first
         self._analysis = LogAnalysis((), LogLines(()))
 
-    def conclude(self, *steps: Callable[[], None]) -> Diagnosis:
-        """Read step by step until a failure is named that is more than a consequence; then judge."""
+    def diagnosis(self, *steps: Callable[[], None]) -> Diagnosis:
+        """Run the reading steps until the log shows a root cause, and return the diagnosis."""
         for step in steps:
             step()
             lines = LogLines([part.excerpt for part in self._parts])
             if lines.excerpts == self._analysis.lines.excerpts:
-                continue  # nothing new was found to read
+                continue  # the step found nothing to read
             self._analysis = LogAnalysis(self._matcher.find_matches(lines), lines)
             if names_root_cause(self._analysis):
                 break
-        found = diagnose(self._evidence, self._analysis, note=self._note())
-        masked = redacted_lines(tuple(line.text for line in found.evidence))
-        evidence = (replace(line, text=text) for line, text in zip(found.evidence, masked, strict=True))
-        return replace(found, evidence=tuple(evidence))
+        diagnosis = diagnose(self._evidence, self._analysis, note=self._note())
+        texts = redacted_lines(tuple(line.text for line in diagnosis.evidence))
+        evidence = (replace(line, text=text) for line, text in zip(diagnosis.evidence, texts, strict=True))
+        return replace(diagnosis, evidence=tuple(evidence))
 
     def read_end(self, path: str) -> None:
-        # before what was read: the scheduler's last words stand at the end of stderr, which was read first
+        # before the other parts: Slurm's last messages are at the end of stderr, which was read first
         self._parts.insert(0, read_tail(path))
 
-    def read_ranks(self, main: Sequence[str], job_id: int | None) -> None:
-        paths = rank_logs(main, job_id, self._analysis.lines.texts)
+    def read_rank_logs(self, main_logs: Sequence[str], job_id: int | None) -> None:
+        paths = rank_logs(main_logs, job_id, self._analysis.lines.texts)
         self._parts[:0] = [read_rank_log(path) for path in paths]
 
-    def read_heads(self) -> None:
+    def read_beginnings(self) -> None:
         """Read the beginnings of the logs of which only the end was read."""
-        cut = [part for part in self._parts if part.excerpt.texts and not part.complete]
-        self._parts[:0] = [_head_before(part.excerpt) for part in cut]
+        incomplete = [part for part in self._parts if part.excerpt.texts and not part.complete]
+        self._parts[:0] = [_head_before(part.excerpt) for part in incomplete]
 
     def _note(self) -> str:
-        """Say where was looked, if no log could be read, and what was wrong with the user's patterns."""
-        return "; ".join(part for part in (self._missing(), *self._remarks(), self._fault) if part)
+        """Return what made the analysis incomplete: missing logs, damaged logs, faults of the patterns."""
+        notes = [f"{part.excerpt.path} {part.note}" for part in self._parts if part.note]
+        if not any(part.excerpt.texts for part in self._parts):
+            problems = (_describe_problem(part) for part in reversed(self._parts))
+            notes.insert(0, f"no log to read: {'; '.join(problems)}")
+        return "; ".join([*notes, *filter(None, [self._pattern_faults])])
 
-    def _missing(self) -> str:
-        if any(part.excerpt.texts for part in self._parts):
-            return ""
-        looked = (
-            f"{part.excerpt.path} {part.problem}" if part.excerpt.path else _NAMELESS
-            for part in reversed(self._parts)
-        )
-        return f"no log to read: {'; '.join(looked)}"
 
-    def _remarks(self) -> Iterator[str]:
-        return (f"{part.excerpt.path} {part.note}" for part in self._parts if part.note)
+def _describe_problem(part: LogPart) -> str:
+    path = part.excerpt.path
+    return f"{path} {part.problem}" if path else "the path of the log is not known"
 
 
 def _head_before(tail: LogExcerpt) -> LogPart:
-    """Read the beginning of the log whose end is ``tail``, up to where that begins."""
+    """Read the beginning of a log, up to the line where ``tail`` begins."""
     head = read_head(tail.path)
     lines_before = None if tail.first_number is None else tail.first_number - 1
     return replace(head, excerpt=replace(head.excerpt, texts=head.excerpt.texts[:lines_before]))
 
 
 @lru_cache(maxsize=1)
-def _prepared(user_patterns: Path | None, _stamp_ns: int) -> tuple[Matcher, str]:
-    """Prepare the rules, once for all parts of a job; the stamp tells when the user's file is another."""
-    rules, fault = _rules(user_patterns)
-    return Matcher(rules), fault
+def _load_matcher(user_patterns: Path | None, _modified_ns: int) -> tuple[Matcher, str]:
+    """Load the patterns, and return the faults of those that cannot be used.
 
-
-def _rules(user_patterns: Path | None) -> tuple[tuple[Pattern, ...], str]:
-    """Load the rules; without the user's where those have faults, which are returned in words."""
+    The result is cached for all parts of a job until the modification time of the user's file changes.
+    """
     try:
-        return load_patterns(user_patterns), ""
-    except PatternsInvalid as invalid:
-        faults = "; ".join(invalid.faults)
-        fault = f"{invalid.source} has faults, so only the shipped patterns were used: {faults}"
+        return Matcher(load_patterns(user_patterns)), ""
+    except PatternsInvalid as error:
+        faults = (
+            f"{error.source} has faults, so only the shipped patterns were used: {'; '.join(error.faults)}"
+        )
     try:
-        return load_patterns(), fault
-    except PatternsInvalid as invalid:
-        return (), f"no patterns could be used: {invalid}"
+        return Matcher(load_patterns()), faults
+    except PatternsInvalid as error:
+        return Matcher(()), f"no patterns could be used: {error}"

@@ -1,4 +1,4 @@
-"""Why a job's parts ended as they did: their logs read in a child, so that no log can harm the monitor."""
+"""Diagnose the ended tasks of a job in a worker process, so that no log can harm the monitor."""
 
 from __future__ import annotations
 
@@ -12,56 +12,56 @@ from jobmon_core.domain.tracking.model import End, Task, WatchedJob
 from jobmon_core.system.process import user_name
 from jobmon_core.system.worker import Worker, WorkerFailed
 
-_TIMEOUT_S = 300.0  # a dead file server must not hold the message back for ever
+_TIMEOUT_S = 300.0  # a file server that does not respond must not delay the message any longer
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnoses:
-    """What was found, by the key of the part."""
+    """What the worker returns: diagnoses by task key."""
 
     by_key: dict[str, Diagnosis]
 
 
 @dataclass(frozen=True, slots=True)
 class Explainer:
-    """Reads the logs of ended parts against the patterns."""
+    """Matches the logs of ended tasks against the patterns."""
 
-    children: Worker
-    patterns: Path  # the user's own, laid over the shipped ones where the file exists
+    worker: Worker
+    patterns: Path  # the user's pattern file, which may be missing
     log: Callable[[str], None]
 
     def explain(self, job: WatchedJob, keys: tuple[str, ...]) -> Mapping[str, Diagnosis]:
-        """Return a diagnosis for each part named; never raises for what a log holds."""
+        """Return a diagnosis for each ended task in ``keys``. If the worker fails, its note says so."""
         try:
-            return self.children.run(Diagnoses, lambda: self._diagnoses(job, keys), _TIMEOUT_S).by_key
+            return self.worker.run(Diagnoses, lambda: self._diagnoses(job, keys), _TIMEOUT_S).by_key
         except WorkerFailed as error:
             self.log(f"the analysis of the logs failed: {error}")
-            note = "jobmon could not analyse the log; the monitor's own log (jobmon logs) says why"
+            note = "jobmon could not analyse the log; run jobmon logs to see why"
             return dict.fromkeys(keys, Diagnosis(None, "", "", "", note=note))
 
     def _diagnoses(self, job: WatchedJob, keys: tuple[str, ...]) -> Diagnoses:
-        from jobmon_core.analysis.explain import explain
+        from jobmon_core.analysis.explain import explain  # not at the top: the idle monitor must stay small
 
-        own = self.patterns if self.patterns.exists() else None
-        found = {}
+        patterns = self.patterns if self.patterns.exists() else None
+        diagnoses = {}
         for key in keys:
-            end = job.tasks[key].end
-            if end is not None:
-                stdout, stderr = log_files(job, job.tasks[key])
-                job_id = own_id(job, job.tasks[key])
-                found[key] = explain(evidence_of(end), stdout, stderr, own, job_id=job_id)
-        return Diagnoses(found)
+            task = job.tasks[key]
+            if task.end is not None:
+                logs = log_files(job, task)
+                job_id = unique_job_id(job, task)
+                diagnoses[key] = explain(evidence_of(task.end), *logs, patterns, job_id=job_id)
+        return Diagnoses(diagnoses)
 
 
-def own_id(job: WatchedJob, task: Task) -> int | None:
-    """Return the id that only this part has; None where all tasks of an array share the one that is known."""
+def unique_job_id(job: WatchedJob, task: Task) -> int | None:
+    """Return a job id that only this task has; None if the known id is that of the whole array."""
     if not job.is_array:
         return job.job_id
     return task.raw_job_id if task.raw_job_id != job.job_id else None
 
 
 def evidence_of(end: End) -> SlurmEvidence:
-    """Return what Slurm said of an end, for the judge."""
+    """Return what Slurm reports about an end, in the form that ``diagnose`` takes."""
     return SlurmEvidence(
         state=end.state,
         exit_code=end.exit_code,

@@ -1,9 +1,10 @@
-"""Where a job's logs are: told by Slurm, then by the script, then by sbatch's defaults."""
+"""Determine where a job's logs are: from Slurm, else from its script, else from sbatch's defaults."""
 
 from __future__ import annotations
 
 import glob
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,75 +20,76 @@ if TYPE_CHECKING:
 BY_USER = "the user"
 BY_SLURM = "Slurm"
 BY_SCRIPT = "the script"
-_SCRIPT_AT_MOST = 4 * 1024 * 1024  # bytes; sbatch takes no longer one
-_OLDEST = (20, 11)  # of Slurm, whose file names know the fewest letters
-_ANY_NODE = "\0"  # which no path can hold
+_MAX_SCRIPT_BYTES = 4 * 2**20  # sbatch accepts no larger script
+_OLDEST_SLURM = (20, 11)  # expands the fewest placeholders in file names
+_ANY_NODE = "\0"  # no path can contain it
 
 
 def learn_logs(job: WatchedJob, records: tuple[Record, ...], scheduler: Scheduler) -> WatchedJob:
-    """Take the log templates from what the scheduler says; what the user said stands."""
+    """Return the job with the log templates that the scheduler reports, unless the user gave the paths."""
     if job.logs.source == BY_USER or not records:
         return job
     first = records[0]
     stdout, stderr = first.stdout, first.stderr
-    found = None
-    # scontrol expands what it knows, and a path with a backslash wrongly; of an array it shows one for all
-    if _has_tasks(job) or any(mark in stdout + stderr for mark in "%\\"):
-        found = scheduler.ask_log_templates(job.job_id)
-    if found is None and not stdout:
+    templates = None
+    # scontrol shows the paths of one task for all tasks of an array, and expands a backslash wrongly
+    if _has_tasks(job) or any(character in stdout + stderr for character in "%\\"):
+        templates = scheduler.ask_log_templates(job.job_id)
+    if templates is None and not stdout:
         return job
-    if found is None:
+    if templates is None:
         workdir = first.workdir or job.workdir
-        found = templates_from_record(stdout, stderr, workdir, is_array=_has_tasks(job), job_id=job.job_id)
-    return replace(job, logs=LogPaths(found.stdout, found.stderr, BY_SLURM))
+        templates = templates_from_record(
+            stdout, stderr, workdir, is_array=_has_tasks(job), job_id=job.job_id
+        )
+    return replace(job, logs=LogPaths(templates.stdout, templates.stderr, BY_SLURM))
 
 
 def with_script_logs(job: WatchedJob, scheduler: Scheduler) -> WatchedJob:
-    """Fall back on the directives of the job's script where Slurm forgot the job before it was asked."""
+    """Return the job with the log templates of its script, if Slurm no longer knows the job."""
     if job.logs.source:
         return job
-    directives = script_directives(scheduler.script_of(job.job_id) or _own_copy(job.command))
-    found = templates_from_record(
+    directives = script_directives(scheduler.script_of(job.job_id) or _read_script(job.command))
+    templates = templates_from_record(
         directives.output or "",
         directives.error or "",
         directives.chdir or job.workdir,
         is_array=_has_tasks(job),
         job_id=job.job_id,
     )
-    return replace(job, logs=LogPaths(found.stdout, found.stderr, BY_SCRIPT))
+    return replace(job, logs=LogPaths(templates.stdout, templates.stderr, BY_SCRIPT))
 
 
 def log_files(job: WatchedJob, task: Task) -> tuple[str, str]:
-    """Return the paths of one part's stdout and stderr."""
-    return _found(job, task, job.logs.stdout), _found(job, task, job.logs.stderr)
+    """Return the paths of stdout and stderr of one task."""
+    return _expand(job, task, job.logs.stdout), _expand(job, task, job.logs.stderr)
 
 
 def _has_tasks(job: WatchedJob) -> bool:
     return bool(job.array_indices) or job.watched_part.isdigit()
 
 
-def _own_copy(command: str) -> str:
+def _read_script(command: str) -> str:
     script = Path(command)
     try:
-        if not (command.startswith("/") and script.is_file()):  # `sbatch <(generate)` left a pipe's name
+        if not (command.startswith("/") and script.is_file()):  # after `sbatch <(generate)` it is a pipe
             return ""
         with script.open("rb") as file:
-            return file.read(_SCRIPT_AT_MOST).decode(errors="replace")
+            return file.read(_MAX_SCRIPT_BYTES).decode(errors="replace")
     except OSError:
-        return ""  # edited away since: sbatch's defaults are the next best guess
+        return ""  # removed since the submission: sbatch's defaults are the next best guess
 
 
-def _found(job: WatchedJob, task: Task, template: str) -> str:
-    """Expand one template; where a letter depends on the host or on Slurm's version, the file decides."""
+def _expand(job: WatchedJob, task: Task, template: str) -> str:
+    """Expand a template. If that depends on the host or on Slurm's version, an existing file decides."""
     context = _context(job, task)
-    for known in (context, replace(context, version=_OLDEST)):
-        path = expand(template, known)
-        if os.path.exists(path):  # noqa: PTH110 - Path's raises for a closed folder
+    for candidate in (context, replace(context, version=_OLDEST_SLURM)):
+        path = expand(template, candidate)
+        if os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a folder without permission
             return path
-        # %N is the host's own name, which a cluster may call otherwise
-        anywhere = expand(template, replace(known, node=_ANY_NODE))
-        pattern = glob.escape(anywhere).replace(_ANY_NODE, "*")
-        matches = glob.glob(pattern)  # noqa: PTH207 - pathlib can not glob from the root
+        # %N is the host's own name, which may differ from the node name in Slurm
+        pattern = glob.escape(expand(template, replace(candidate, node=_ANY_NODE))).replace(_ANY_NODE, "*")
+        matches = glob.glob(pattern)  # noqa: PTH207 - pathlib cannot glob from the root
         if len(matches) == 1:
             return matches[0]
     return expand(template, context)
@@ -96,7 +98,7 @@ def _found(job: WatchedJob, task: Task, template: str) -> str:
 def _context(job: WatchedJob, task: Task) -> PathContext:
     node = _first_node(task.nodes) or job.batch_host
     return PathContext(
-        # the script of a heterogeneous job runs once, in the component that has the job's own id
+        # the script of a heterogeneous job runs only in the component with the job's own id
         job_id=job.job_id if task.key.startswith("+") else task.raw_job_id or job.job_id,
         array_job_id=job.job_id if task.key.isdigit() else None,
         array_task=int(task.key) if task.key.isdigit() else None,
@@ -108,10 +110,8 @@ def _context(job: WatchedJob, task: Task) -> PathContext:
 
 
 def _first_node(nodes: str) -> str:
-    """Return the first name of a host list, e.g. ``n1`` of ``n[1-3,7]``, with its leading zeros."""
-    head, bracket, rest = nodes.partition("[")
-    if not bracket:
-        return nodes.split(",", 1)[0]
-    if "," in head:
+    """Return the first name of a host list, e.g. ``n1`` for ``n[1-3,7]``. Leading zeros stay."""
+    head, bracket, ranges = nodes.partition("[")
+    if not bracket or "," in head:
         return head.split(",", 1)[0]
-    return head + rest.split("]", 1)[0].split(",", 1)[0].split("-", 1)[0]
+    return head + re.split("[],-]", ranges, maxsplit=1)[0]

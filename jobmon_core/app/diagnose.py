@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.explain import explain, explain_files
-from jobmon_core.analysis.explainer import evidence_of, own_id
+from jobmon_core.analysis.explainer import evidence_of, unique_job_id
 from jobmon_core.analysis.job_logs import log_files, with_script_logs
 from jobmon_core.app.lookup import look_up
 from jobmon_core.app.patterns import own_patterns
@@ -23,7 +23,7 @@ from jobmon_core.domain.tracking.model import FROM_WORST, Task, WatchedJob
 from jobmon_core.domain.tracking.user_override import NOTHING_KNOWN
 from jobmon_core.lifecycle.health import find_watched
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
-from jobmon_core.observe.logs.rotated import standing_in_for
+from jobmon_core.observe.logs.rotated import find_rotated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -121,7 +121,7 @@ class DiagnoseCommand:
         end = override.apply_to(task.end or NOTHING_KNOWN)
         part = ref_of(job.job_id, task.key)
         patterns = own_patterns(self.ctx)
-        diagnosis = explain(_evidence(end), *log_files(job, task), patterns, job_id=own_id(job, task))
+        diagnosis = explain(_evidence(end), *log_files(job, task), patterns, job_id=unique_job_id(job, task))
         diagnosis = replace(
             _nothing_yet(diagnosis) if end == NOTHING_KNOWN else diagnosis,
             advice=diagnosis.advice.replace("JOBID", str(part)),
@@ -164,7 +164,7 @@ class DiagnoseCommand:
 def _read_error(path: str) -> str:
     """Return why a file cannot be read, as the end of a sentence; empty if it can."""
     try:
-        with regular_file(standing_in_for(path)):
+        with regular_file(find_rotated(path)):
             return ""
     except Unreadable as unreadable:
         return str(unreadable)

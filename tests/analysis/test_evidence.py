@@ -190,7 +190,7 @@ CASES = (
         "nccl_error",
         "gpu-3: Test NCCL failure common.cu:1005 'unhandled system error",
     ),
-    # --- the surroundings: programs, modules, libraries, ports, networks
+    # --- the environment: programs, modules, libraries, ports, networks
     Case(
         "conda_not_initialised",
         "module_env",
@@ -326,7 +326,7 @@ def diagnosed(case: Case) -> Diagnosis:
 
 
 @pytest.mark.parametrize("case", CASES, ids=[case.log for case in CASES])
-def test_the_evidence_ends_with_the_line_that_a_careful_engineer_would_quote(case: Case) -> None:
+def test_the_evidence_ends_with_the_line_that_shows_the_root_cause(case: Case) -> None:
     found = diagnosed(case)
     quoted = found.evidence[-1]
     assert (found.label, quoted.number) == (case.label, number_of_line(case)), quoted.text
@@ -335,17 +335,17 @@ def test_the_evidence_ends_with_the_line_that_a_careful_engineer_would_quote(cas
 
 
 @pytest.mark.parametrize("log", HEALTHY)
-def test_a_healthy_log_full_of_alarming_words_is_clean(log: str) -> None:
+def test_a_healthy_log_with_alarming_words_is_clean(log: str) -> None:
     found = explain_files(UNKNOWN, [str(path_of(log))])
     assert (found.label, found.cause, found.evidence) == (CLEAN, None, ())
 
 
-def test_every_label_has_its_case() -> None:
+def test_every_label_has_a_case() -> None:
     assert {case.label for case in CASES} | {CLEAN} == LABELS
     assert len(CASES) + len(HEALTHY) >= LEAST_CASES
 
 
-def test_every_log_is_somebodys_case_and_small() -> None:
+def test_every_log_is_small_and_belongs_to_a_case() -> None:
     used = {*HEALTHY, *(case.log for case in CASES), *(case.other for case in CASES if case.other)}
     assert {path.name.removesuffix(".log") for path in LOGS.iterdir()} == used
     lengths = {log: len(lines_of(log)) for log in used}

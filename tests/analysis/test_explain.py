@@ -42,7 +42,7 @@ def test_the_cause_is_found_in_stderr_with_its_line(logs: tuple[Path, Path]) -> 
     assert [line.number for line in found.evidence] == [2, 3, 4]
 
 
-def test_stdout_is_read_where_stderr_tells_no_failure(logs: tuple[Path, Path]) -> None:
+def test_stdout_is_read_if_stderr_shows_no_failure(logs: tuple[Path, Path]) -> None:
     logs[0].write_text("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n")
     for text in (
         "",
@@ -54,13 +54,13 @@ def test_stdout_is_read_where_stderr_tells_no_failure(logs: tuple[Path, Path]) -
         assert (found.cause, found.log_path) == ("cuda_oom", str(logs[0]))
 
 
-def test_stdout_is_not_asked_where_stderr_tells_the_failure(logs: tuple[Path, Path]) -> None:
+def test_stdout_is_not_read_if_stderr_shows_the_failure(logs: tuple[Path, Path]) -> None:
     logs[0].write_text("the config says: CUDA out of memory is retried\nRuntimeError: CUDA out of memory.\n")
     logs[1].write_text("ValueError: bad\n")
     assert look(FAILED, logs).label == "python_exception_other"
 
 
-def test_where_the_end_shows_only_consequences_the_beginning_of_the_run_is_read(
+def test_the_beginning_is_read_if_the_end_shows_only_consequences(
     logs: tuple[Path, Path],
 ) -> None:
     cause, last = "ValueError: bad\n", "[rank1]: Watchdog caught collective operation timeout\n"
@@ -71,7 +71,7 @@ def test_where_the_end_shows_only_consequences_the_beginning_of_the_run_is_read(
         assert (found.label, found.evidence[-1].number) == ("python_exception_other", 1)
 
 
-def test_the_log_of_the_rank_that_died_is_read_where_the_main_log_shows_only_consequences(
+def test_rank_logs_are_read_if_the_main_log_shows_only_consequences(
     logs: tuple[Path, Path],
 ) -> None:
     logs[1].write_text("srun: error: n1: task 3: Exited with exit code 1\n")
@@ -81,20 +81,20 @@ def test_the_log_of_the_rank_that_died_is_read_where_the_main_log_shows_only_con
     assert (found.label, found.log_path) == ("python_exception_other", str(rank))
 
 
-def test_what_hindered_the_reading_is_noted(tmp_path: Path) -> None:
+def test_a_damaged_log_is_noted(tmp_path: Path) -> None:
     log = tmp_path / "job.log.gz"
     log.write_bytes(gzip.compress(b"ValueError: bad\n" * 100_000)[:-200])
     assert str(log) in explain(FAILED, str(log), "").note
 
 
-def test_one_file_for_both_is_read_once(tmp_path: Path) -> None:
+def test_a_log_shared_by_stdout_and_stderr_is_read_once(tmp_path: Path) -> None:
     log = tmp_path / "slurm-1.out"
     log.write_text("ValueError: bad\n")
     for stderr in (str(log), ""):
         assert explain(FAILED, str(log), stderr).label == "python_exception_other"
 
 
-def test_where_no_log_is_found_the_note_says_where_was_looked(logs: tuple[Path, Path]) -> None:
+def test_the_note_names_the_paths_of_missing_logs(logs: tuple[Path, Path]) -> None:
     found = look(FAILED, logs)
     assert found.cause is None
     assert found.log_path == ""
@@ -102,20 +102,20 @@ def test_where_no_log_is_found_the_note_says_where_was_looked(logs: tuple[Path, 
         assert f"{path} does not exist" in found.note
 
 
-def test_where_not_even_a_path_is_known_the_note_says_so() -> None:
+def test_the_note_reports_unknown_log_paths() -> None:
     assert "not known" in explain(FAILED, "", "").note
 
 
-def test_a_log_thrown_away_is_noted(tmp_path: Path) -> None:
-    assert "thrown away" in explain(FAILED, "/dev/null", "/dev/null").note
+def test_discarded_output_is_noted(tmp_path: Path) -> None:
+    assert "discarded" in explain(FAILED, "/dev/null", "/dev/null").note
     assert "is a folder" in explain(FAILED, str(tmp_path), "").note
 
 
-def test_slurms_verdict_needs_no_log(logs: tuple[Path, Path]) -> None:
+def test_a_cause_from_slurm_needs_no_log(logs: tuple[Path, Path]) -> None:
     assert look(SlurmEvidence(state=JobState.OUT_OF_MEMORY), logs).cause == "host_oom_kill"
 
 
-def test_a_broken_pattern_file_of_the_user_costs_only_its_own_rules(
+def test_a_faulty_user_pattern_file_leaves_the_shipped_patterns(
     logs: tuple[Path, Path], tmp_path: Path
 ) -> None:
     logs[1].write_text("ValueError: bad\n")
@@ -127,7 +127,7 @@ def test_a_broken_pattern_file_of_the_user_costs_only_its_own_rules(
     assert "rules[0].regex: missing" in found.note
 
 
-def test_a_rule_of_the_user_names_the_users_own_failure(logs: tuple[Path, Path], tmp_path: Path) -> None:
+def test_a_user_pattern_is_matched(logs: tuple[Path, Path], tmp_path: Path) -> None:
     logs[1].write_text("PHYSICS DIVERGED at step 7\n")
     own = tmp_path / "own.json"
     rule = {
@@ -140,9 +140,9 @@ def test_a_rule_of_the_user_names_the_users_own_failure(logs: tuple[Path, Path],
     assert (found.cause, found.advice) == ("diverged", "Halve the time step.")
 
 
-@settings(deadline=None)  # a busy machine is no fault
+@settings(deadline=None)  # the machine may be busy
 @given(st.binary(max_size=2000), st.sampled_from(JobState))
-def test_no_content_of_a_log_makes_the_explanation_fail(data: bytes, state: JobState) -> None:
+def test_no_content_of_a_log_raises(data: bytes, state: JobState) -> None:
     with tempfile.NamedTemporaryFile() as file:
         file.write(data)
         file.flush()
@@ -161,13 +161,13 @@ def explained(case: dict[str, Any], evidence: SlurmEvidence, folder: Path) -> Di
     return explain(evidence, str(log), "")
 
 
-def test_the_labelled_failures_are_named_right_from_their_logs_alone(tmp_path: Path) -> None:
+def test_the_labelled_failures_are_diagnosed_from_their_logs_alone(tmp_path: Path) -> None:
     cases = [case for case in labelled() if case["label"] != "clean"]
     # Slurm's state is withheld, since it would give the label of every time limit and cancellation away
     right = sum(explained(case, SlurmEvidence(), tmp_path).label == case["label"] for case in cases)
     assert right / len(cases) >= LEAST_ACCURACY
 
 
-def test_no_healthy_log_of_a_completed_job_raises_an_alarm(tmp_path: Path) -> None:
+def test_healthy_logs_of_completed_jobs_have_no_cause(tmp_path: Path) -> None:
     cases = [case for case in labelled() if case["label"] == "clean"]
     assert [case["id"] for case in cases if explained(case, COMPLETED, tmp_path).cause] == []

@@ -33,56 +33,56 @@ def files(template: str, task: Task, job: WatchedJob = JOB) -> str:
     return log_files(replace(job, logs=LogPaths(template, "", BY_SLURM)), task)[0]
 
 
-def test_a_plain_jobs_logs_are_where_slurm_says_without_a_second_question(slurm: FakeScheduler) -> None:
-    told = replace(record("12", "RUNNING"), stdout="/w/slurm-12.out", stderr="/w/err")
-    job = learn_logs(JOB, (told,), slurm)
+def test_the_logs_of_a_job_come_from_its_record_without_another_query(slurm: FakeScheduler) -> None:
+    reported = replace(record("12", "RUNNING"), stdout="/w/slurm-12.out", stderr="/w/err")
+    job = learn_logs(JOB, (reported,), slurm)
     assert job.logs == LogPaths("/w/slurm-12.out", "/w/err", BY_SLURM)
     assert log_files(job, Task("")) == ("/w/slurm-12.out", "/w/err")
     assert not slurm.asked
 
 
-def test_an_arrays_logs_are_patterns_to_be_expanded_for_each_task(slurm: FakeScheduler) -> None:
+def test_the_log_templates_of_an_array_are_expanded_for_each_task(slurm: FakeScheduler) -> None:
     slurm.templates = Templates("/w/%A_%a-%j.out", "/w/%a.err")
-    told = replace(record("12_1", "RUNNING"), stdout="/w/12_1-13.out", stderr="/w/1.err")
-    job = learn_logs(ARRAY, (told,), slurm)
+    reported = replace(record("12_1", "RUNNING"), stdout="/w/12_1-13.out", stderr="/w/1.err")
+    job = learn_logs(ARRAY, (reported,), slurm)
     assert log_files(job, Task("2", raw_job_id=14)) == ("/w/12_2-14.out", "/w/2.err")
 
 
 def test_one_watched_task_of_an_array_has_its_own_logs(slurm: FakeScheduler) -> None:
     slurm.templates = Templates("/w/%A_%a.out", "/w/%A_%a.out")
-    told = replace(record("12_1", "RUNNING"), stdout="/w/12_1.out")
-    job = learn_logs(replace(JOB, watched_part="2"), (told,), slurm)
+    reported = replace(record("12_1", "RUNNING"), stdout="/w/12_1.out")
+    job = learn_logs(replace(JOB, watched_part="2"), (reported,), slurm)
     assert log_files(job, Task("2"))[0] == "/w/12_2.out"
 
 
-def test_what_slurm_will_not_tell_is_taken_from_its_record(slurm: FakeScheduler) -> None:
-    told = replace(record("12", "PENDING"), stdout="/w/%j-%x.log", stderr="")
-    job = learn_logs(JOB, (told,), slurm)
+def test_without_templates_the_paths_of_the_record_are_used(slurm: FakeScheduler) -> None:
+    reported = replace(record("12", "PENDING"), stdout="/w/%j-%x.log", stderr="")
+    job = learn_logs(JOB, (reported,), slurm)
     assert log_files(job, Task("")) == ("/w/12-train.log", "/w/12-train.log")
 
 
-def test_the_path_that_the_user_gave_stands(slurm: FakeScheduler) -> None:
+def test_a_path_from_the_user_is_not_replaced(slurm: FakeScheduler) -> None:
     job = replace(JOB, logs=LogPaths("/mine", "/mine", BY_USER))
-    told = replace(record("12", "RUNNING"), stdout="/w/slurm-12.out")
-    assert learn_logs(job, (told,), slurm) == job
+    reported = replace(record("12", "RUNNING"), stdout="/w/slurm-12.out")
+    assert learn_logs(job, (reported,), slurm) == job
     assert with_script_logs(job, slurm) == job
     assert not slurm.asked
 
 
 @pytest.mark.parametrize("logs", [LogPaths(), LogPaths("/old", "/old", BY_SLURM)])
-def test_a_record_without_paths_takes_none_away(slurm: FakeScheduler, logs: LogPaths) -> None:
+def test_a_record_without_paths_changes_nothing(slurm: FakeScheduler, logs: LogPaths) -> None:
     job = replace(JOB, logs=logs)
     assert learn_logs(job, (record("12", "RUNNING"),), slurm) == job
     assert learn_logs(job, (), slurm) == job
 
 
-def test_a_jobs_script_says_where_its_logs_are_when_slurm_forgot(slurm: FakeScheduler) -> None:
+def test_the_script_provides_the_logs_if_slurm_no_longer_knows_the_job(slurm: FakeScheduler) -> None:
     slurm.script = "#!/bin/bash\n#SBATCH -o logs/%j.out --chdir=/other\ntrue\n"
     job = with_script_logs(JOB, slurm)
     assert job.logs == LogPaths("/other/logs/%j.out", "/other/logs/%j.out", BY_SCRIPT)
 
 
-def test_the_users_own_copy_of_the_script_is_the_next_best(slurm: FakeScheduler, tmp_path: Path) -> None:
+def test_the_users_copy_of_the_script_is_used_if_slurm_has_none(slurm: FakeScheduler, tmp_path: Path) -> None:
     script = tmp_path / "job.sh"
     script.write_bytes(b"#!/bin/bash\n#SBATCH -o caf\xe9.out\n#SBATCH -e err\n")
     job = with_script_logs(replace(JOB, command=str(script)), slurm)
@@ -90,10 +90,10 @@ def test_the_users_own_copy_of_the_script_is_the_next_best(slurm: FakeScheduler,
 
 
 @pytest.mark.parametrize("command", ["", "relative.sh", "/no/such/script", "/dev/zero", "pipe", "/job\0.sh"])
-def test_without_any_script_the_defaults_of_sbatch_are_the_guess(
+def test_without_a_script_the_defaults_of_sbatch_are_used(
     slurm: FakeScheduler, tmp_path: Path, command: str
 ) -> None:
-    os.mkfifo(tmp_path / "pipe")  # nobody will ever write into it
+    os.mkfifo(tmp_path / "pipe")  # without a writer
     job = replace(JOB, command=str(tmp_path / command) if command == "pipe" else command)
     assert with_script_logs(job, slurm).logs.stdout == "/w/slurm-%j.out"
     array = replace(job, array_indices="1-3")
@@ -112,29 +112,29 @@ def test_without_any_script_the_defaults_of_sbatch_are_the_guess(
         ("n1.cluster.org", "n1"),
     ],
 )
-def test_a_node_in_a_path_is_the_jobs_first(nodes: str, node: str) -> None:
+def test_a_node_in_a_path_is_the_first_node_of_the_job(nodes: str, node: str) -> None:
     assert files("/w/%N.out", Task("", nodes=nodes)) == f"/w/{node}.out"
 
 
-def test_a_node_that_calls_itself_otherwise_is_found_by_what_it_wrote(tmp_path: Path) -> None:
+def test_a_log_with_another_host_name_is_found_by_its_file(tmp_path: Path) -> None:
     (tmp_path / "12-host7.out").touch()
     assert files(f"{tmp_path}/%j-%N.out", Task("", nodes="n1")) == f"{tmp_path}/12-host7.out"
 
 
-def test_a_name_with_brackets_is_no_pattern(tmp_path: Path) -> None:
+def test_brackets_in_a_name_are_not_a_glob_pattern(tmp_path: Path) -> None:
     (tmp_path / "[x*]").mkdir()
     (tmp_path / "[x*]" / "a[1]-host7.out").touch()
     job = replace(JOB, name="a[1]")
     assert files(f"{tmp_path}/[x*]/%x-%N.out", Task("", nodes="n1"), job).endswith("a[1]-host7.out")
 
 
-def test_of_several_candidates_none_is_guessed(tmp_path: Path) -> None:
+def test_none_of_several_candidates_is_used(tmp_path: Path) -> None:
     for host in ("host7", "host8"):
         (tmp_path / f"{host}.out").touch()
     assert files(f"{tmp_path}/%N.out", Task("", nodes="n1")) == f"{tmp_path}/n1.out"
 
 
-def test_a_log_folder_that_may_not_be_entered_breaks_nothing(tmp_path: Path) -> None:
+def test_a_log_folder_without_permission_does_not_raise(tmp_path: Path) -> None:
     if os.getuid() != 0:
         pytest.skip("another user can be acted only by root")
     closed = tmp_path / "closed"

@@ -82,10 +82,10 @@ class TestScore:
 class TestF1:
     def test_of_each_label_it_is_that_of_precision_and_recall(self) -> None:
         labels = by_label(MIXED)
-        # one of two is found, and none is claimed wrongly
+        # one of two is found, and none is reported wrongly
         assert (labels["slurm_timeout"].precision, labels["slurm_timeout"].recall) == (1, 1 / 2)
         assert labels["slurm_timeout"].f1 == pytest.approx(2 / 3)
-        # one of three is found, and one of two claims is right
+        # one of three is found, and one of two reports is right
         assert (labels["segfault"].precision, labels["segfault"].recall) == (1 / 2, 1 / 3)
         assert labels["segfault"].f1 == pytest.approx(2 / 5)
 

@@ -144,7 +144,7 @@ _LOGS = {
     "binary": ("head -c 100000 /dev/urandom", "is a binary file"),
     "a folder": ("rm log; mkdir log", "is a folder"),
     "a pipe": ("rm log; mkfifo log", "is a pipe"),
-    "a link to itself": ("rm log; ln -s log log", "leads in a circle"),
+    "a link to itself": ("rm log; ln -s log log", "leads back to itself"),
     "empty": (":", "is empty"),
 }
 

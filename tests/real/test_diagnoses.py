@@ -105,7 +105,7 @@ _KINDS = {
             "train_settings.py": 'import json\nsettings = json.load(open("settings.json"))\n',
             "settings.json": '{"lr": 0.1,}\n',
         },
-        title="no valid JSON",
+        title="Invalid JSON",
         label="python_exception_other",
         proof=("json.decoder.JSONDecodeError: ", "settings = json.load"),
         advice="json.tool",
@@ -137,7 +137,7 @@ _KINDS = {
     ),
     "refused": Kind(
         _program("no_server.py"),
-        title="Nothing listened",
+        title="nothing listens",
         label="network_error",
         proof=("ConnectionRefusedError: [Errno 111] Connection refused",),
         advice="port",
@@ -202,7 +202,7 @@ _KINDS = {
     "permission": Kind(
         "./not_executable.sh",
         files={"not_executable.sh": "#!/bin/bash\necho never\n"},
-        title="may not be executed",
+        title="is not executable",
         label="permission_denied",
         proof=("./not_executable.sh: Permission denied",),
         advice="chmod +x",
@@ -227,7 +227,7 @@ _KINDS = {
         proof=("Detected 1 oom-kill event(s)",),
         advice="--mem",
         exit_code="0:125 (killed for using more memory than the job had)",
-        explanation="asked for",
+        explanation="requested",
     ),
     "cascade": Kind(
         _program("launcher.py"),

@@ -148,6 +148,6 @@ def test_a_missing_log_folder_is_the_cause_where_slurm_does_not_make_it(user: Us
     end = end_of(job)
     assert (end.state, end.outcome, end.signal) == (JobState.FAILED, Outcome.FAILURE, 53)
     payload = only(user, Route.ERROR)
-    assert "no folder for its output" in title(payload)
+    assert "its output folder is missing" in title(payload)
     assert str(user.work / "nowhere/log.txt") in read(payload)
     assert user.status(job.job_id)["cause"] == "file_not_found.output_folder"

@@ -1,230 +1,235 @@
-"""From log lines and Slurm's evidence to a cause: the judge.
+"""Determine the root cause of a job's end from its log lines and from what Slurm reports.
 
-The rules of judging, in this order:
+The rules, in this order:
 
-1. A job that completed has no cause; only warnings are listed.
-2. One line belongs to one rule: the first in the rules' order that matches it. So wrappers and advice,
-   which come first, can never be taken for a cause. Code that a traceback quotes belongs to none.
-3. Only the last episode counts: a failure after which the program went on was survived. What certainly ended
-   a process was not; of such ends the first counts, and what follows the scheduler's end is its consequence.
-4. Slurm's plain verdict (out of memory, time limit, node failure, ...) is the cause, but for a time limit,
-   a deadline or a cancellation that an earlier failure in the log explains: the job hung after it.
-5. Else the root with the highest precedence, then the earliest, is the cause. Consequences, such as a
-   collective operation that timed out, have a low precedence: any real failure beats them.
-6. Else, or where that root is often survived or seems to be, what the exit status implies. Else nothing is
-   claimed, and the last lines are shown.
+1. A completed job has no cause; only its warnings are listed.
+2. A line counts for the first pattern that matches it. Patterns of launchers and of advice come first, so
+   such lines never become a cause. Code that a traceback quotes counts for no pattern.
+3. Only the last episode of failures counts (see ``error_episodes``): the program recovered from the others.
+4. A definite state from Slurm (out of memory, time limit, node failure, ...) is the cause. The exceptions
+   are a time limit, a deadline and a cancellation after a failure in the log: the job hung after it.
+5. Otherwise the failure with the highest precedence is the cause, and the earliest among equals. Failures
+   that are usually consequences, such as a collective operation that timed out, have a low precedence.
+6. If there is none, or if the program probably recovered from it, the exit status implies the cause. If that
+   implies nothing either, the cause is unknown and the last lines of the log are shown.
 """
 
 from __future__ import annotations
+
+from itertools import islice
 
 from jobmon_core.domain.diagnosis.error_episodes import MIN_RELIABLE, MIN_ROOT, LogAnalysis
 from jobmon_core.domain.diagnosis.exit_causes import Cause, implied_cause, stated_cause
 from jobmon_core.domain.diagnosis.fingerprint import fingerprint
 from jobmon_core.domain.diagnosis.log_lines import Line
 from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
-from jobmon_core.domain.diagnosis.patterns import CLEAN, Match, Pattern, Role, Severity, label_of
+from jobmon_core.domain.diagnosis.patterns import CLEAN, Match, Role, Severity, label_of
 from jobmon_core.domain.diagnosis.tracebacks import Frame
 from jobmon_core.domain.slurm.exit_codes import describe_exit
 from jobmon_core.domain.slurm.states import JobState
 
-_LAST_LINES = 8  # shown where nothing is certain
-# ends that the scheduler brings about when a job does not end by itself, as after a failure that made it hang
-_MAY_BE_EXPLAINED = (JobState.TIMEOUT, JobState.CANCELLED, JobState.DEADLINE)
+_LAST_LINES = 8  # shown if the cause is unknown
+# Slurm ends a job with one of these states when a failure made it hang. The text says what followed it.
+_AFTER_HANG = {
+    JobState.TIMEOUT: "The job then hung until its time limit.",
+    JobState.CANCELLED: "The job was cancelled afterwards.",
+    JobState.DEADLINE: "The job then hung until its deadline.",
+}
 
-# How far a cause can be trusted, as measured on labelled logs: about so many of ten are right.
-_STATED = 0.98  # Slurm says so
-_PROVED = 0.9  # a failure of its own, in the log
-_SUSPECTED = 0.7  # only what is often a consequence of something that the log does not show
-_IMPLIED = 0.5  # an exit status alone
-_DOUBT = 0.2  # taken off where the program seems to have gone on
+# confidence in a cause, calibrated on labelled logs: the share of such diagnoses that are right
+_STATED = 0.98  # Slurm reports it
+_PROVED = 0.9  # the log shows a failure that is not a consequence
+_SUSPECTED = 0.7  # the log shows only what is often a consequence of something else
+_IMPLIED = 0.5  # only the exit status suggests it
+_RECOVERY_PENALTY = 0.2  # subtracted if the program seems to have recovered
 
 
 def diagnose(evidence: SlurmEvidence, analysis: LogAnalysis, *, note: str = "") -> Diagnosis:
-    """Judge why a job ended as it did.
+    """Return why a job ended as it did.
 
     Args:
-        evidence: what Slurm knows; its state is UNKNOWN where only the log can tell.
-        analysis: the lines that were read, and what was found in them.
-        note: what hindered the analysis, passed on.
+        evidence: what Slurm reports; the state is UNKNOWN if there is only a log.
+        analysis: the lines that were read, and the patterns that match them.
+        note: what made the analysis incomplete; copied to the diagnosis.
     """
-    return _Judge(evidence, analysis, note).verdict()
+    return _Diagnoser(evidence, analysis, note).diagnosis()
 
 
 def names_root_cause(analysis: LogAnalysis) -> bool:
-    """Tell whether the log names a failure that is more than a consequence or the scheduler's last words."""
-    root = _worst(analysis.last_episode, analysis)
+    """Return whether the log shows a failure that is neither a consequence nor a message from Slurm."""
+    root = _best_candidate(analysis.root_candidates, analysis)
     return root is not None and root.pattern.precedence >= MIN_ROOT
 
 
-def _worst(roots: tuple[Match, ...], analysis: LogAnalysis) -> Match | None:
-    """Return the best candidate for the cause: of the highest precedence, then the earliest.
+def _best_candidate(roots: tuple[Match, ...], analysis: LogAnalysis) -> Match | None:
+    """Return the match with the highest precedence, and the earliest among equals.
 
-    Of two exceptions that no rule knows better, the one raised while the other was handled ended the program.
+    Exception: if a generic exception was raised while another one was handled, the later one is the cause,
+    because it ended the program.
     """
-    worst: Match | None = None
+    best: Match | None = None
     for root in roots:
-        if worst is None or _outranks(root, worst, analysis):
-            worst = root
-    return worst
+        if (
+            best is None
+            or root.pattern.precedence > best.pattern.precedence
+            or (
+                root.pattern.precedence == best.pattern.precedence
+                and analysis.was_raised_in_handler(best, root)
+            )
+        ):
+            best = root
+    return best
 
 
-def _outranks(later: Match, earlier: Match, analysis: LogAnalysis) -> bool:
-    if later.pattern.precedence != earlier.pattern.precedence:
-        return later.pattern.precedence > earlier.pattern.precedence
-    return analysis.ended_handling(earlier, later)
-
-
-class _Judge:
-    """One case: what Slurm says, what the log shows."""
+class _Diagnoser:
+    """One diagnosis: what Slurm reports and what the log shows."""
 
     def __init__(self, evidence: SlurmEvidence, analysis: LogAnalysis, note: str) -> None:
         self._evidence = evidence
         self._analysis = analysis
         self._note = note
 
-    def verdict(self) -> Diagnosis:
+    def diagnosis(self) -> Diagnosis:
         if self._evidence.state is JobState.COMPLETED:
-            return self._healthy("Completed", "The job completed.", _STATED)
+            return self._no_failure("Completed", "The job completed.", _STATED)
         root = self._root()
         stated = stated_cause(self._evidence)
-        if stated is not None and not self._explains(root):
+        if stated is not None and not self._made_job_hang(root):
             return self._from_cause(stated, _STATED)
         implied = implied_cause(self._evidence)
         if root is not None and not (implied and self._is_doubtful(root)):
             return self._from_root(root)
         if implied is not None:
             return self._from_cause(implied, _IMPLIED)
-        if self._evidence.state is JobState.UNKNOWN and self._analysis.lines and self._analysis.ends_well:
-            trust = _PROVED if self._analysis.ends_in_success else _SUSPECTED
-            return self._healthy("No failure found", "Nothing in the log shows a failure.", trust)
-        return self._unexplained()
+        if self._evidence.state is JobState.UNKNOWN and self._analysis.lines and self._analysis.ends_cleanly:
+            confidence = _PROVED if self._analysis.reports_success else _SUSPECTED
+            return self._no_failure("No failure found", "The log shows no failure.", confidence)
+        return self._unknown_cause()
 
     def _root(self) -> Match | None:
         analysis = self._analysis
-        roots = analysis.last_episode
-        # where nothing but the log says whether the job failed, what it survived is no failure
-        if self._evidence.state is JobState.UNKNOWN and analysis.ends_well:
-            roots = () if all(map(analysis.went_on_after, roots)) else roots
-        return _worst(roots, analysis)
+        roots = analysis.root_candidates
+        # without a state from Slurm, failures that the program recovered from do not mean that the job failed
+        if (
+            self._evidence.state is JobState.UNKNOWN
+            and analysis.ends_cleanly
+            and all(map(analysis.recovered_from, roots))
+        ):
+            return None
+        return _best_candidate(roots, analysis)
 
     def _is_doubtful(self, root: Match) -> bool:
-        """Whether the exit status is better evidence: the failure is often survived, or seems to be."""
-        return root.pattern.precedence < MIN_RELIABLE or self._analysis.went_on_after(root)
+        """Return whether programs often recover from this failure, or this one seems to have recovered."""
+        return root.pattern.precedence < MIN_RELIABLE or self._analysis.recovered_from(root)
 
-    def _explains(self, root: Match | None) -> bool:
-        """Whether the job met a failure and only then, without going on, its end by the scheduler."""
-        if (
-            root is None
-            or self._evidence.state not in _MAY_BE_EXPLAINED
-            or root.pattern.precedence < MIN_RELIABLE
-        ):
-            return False
-        return not self._analysis.went_on_after(root)
+    def _made_job_hang(self, root: Match | None) -> bool:
+        """Return whether the job did nothing more after this failure until Slurm ended it."""
+        return root is not None and self._evidence.state in _AFTER_HANG and not self._is_doubtful(root)
 
-    def _healthy(self, title: str, explanation: str, confidence: float) -> Diagnosis:
-        warnings = (f.pattern for f in self._analysis.matches if f.pattern.severity is Severity.WARNING)
-        found = tuple(dict.fromkeys(rule.id for rule in warnings))
+    def _no_failure(self, title: str, explanation: str, confidence: float) -> Diagnosis:
+        warnings = [
+            match.pattern.id for match in self._analysis.matches if match.pattern.severity is Severity.WARNING
+        ]
         return Diagnosis(
-            None, title, explanation, "", symptoms=found, note=self._note, label=CLEAN, confidence=confidence
+            cause=None,
+            title=title,
+            explanation=explanation,
+            advice="",
+            symptoms=tuple(dict.fromkeys(warnings)),
+            note=self._note,
+            label=CLEAN,
+            confidence=confidence,
         )
 
     def _from_root(self, root: Match) -> Diagnosis:
-        rule, line = root.pattern, self._analysis.lines[root.position]
-        frame = self._analysis.traceback(root).users_frame()
-        doubt = _DOUBT if self._analysis.went_on_after(root) else 0.0
-        trust = _PROVED if rule.precedence >= MIN_ROOT else _SUSPECTED
+        pattern, line = root.pattern, self._analysis.lines[root.position]
+        frame = self._analysis.traceback(root).user_frame()
+        penalty = _RECOVERY_PENALTY if self._analysis.recovered_from(root) else 0.0
+        confidence = _PROVED if pattern.precedence >= MIN_ROOT else _SUSPECTED
         return Diagnosis(
-            cause=rule.id,
-            title=rule.title,
-            explanation=f"{rule.cause} {_ending(self._evidence)}".rstrip(),
-            advice=rule.advice,
-            evidence=(*self._shown(frame), line),
-            symptoms=self._others(rule),
+            cause=pattern.id,
+            title=pattern.title,
+            explanation=f"{pattern.cause} {_AFTER_HANG.get(self._evidence.state, '')}".rstrip(),
+            advice=pattern.advice,
+            evidence=(*self._frame_lines(frame), line),
+            symptoms=self._other_patterns(pattern.id),
             log_path=line.file,
             note=self._note,
-            label=rule.label,
-            confidence=round(trust - doubt, 2),
-            # the line of an end names the process and the node, and tells no more than the rule
-            fingerprint=fingerprint(rule.id, "" if rule.is_final else line.text, frame.text if frame else ""),
+            label=pattern.label,
+            confidence=round(confidence - penalty, 2),
+            # a line that reports an end names the process and the node, which differ next time
+            fingerprint=fingerprint(
+                pattern.id, "" if pattern.is_final else line.text, frame.text if frame else ""
+            ),
             is_proved=True,
         )
 
-    def _shown(self, frame: Frame | None) -> tuple[Line, ...]:
+    def _frame_lines(self, frame: Frame | None) -> tuple[Line, ...]:
         positions = () if frame is None else (frame.position, frame.source)
         return tuple(self._analysis.lines[position] for position in positions if position is not None)
 
     def _from_cause(self, cause: Cause, confidence: float) -> Diagnosis:
-        """Report a cause that rests on Slurm, with the log's own line of it where there is one."""
+        """Report a cause that Slurm states or the exit status implies, with a log line that confirms it."""
         label = label_of(cause.id)
-        alike = [f for f in self._analysis.matches if f.pattern.label == label]
-        alike.sort(key=lambda f: -f.pattern.precedence)  # the kernel's own words before a shell's "Killed"
-        proof = tuple(self._analysis.lines[f.position] for f in alike[:1])
-        shown = proof or self._last_lines()
+        matches = [match for match in self._analysis.matches if match.pattern.label == label]
+        # prefer the kernel's line to the shell's "Killed"
+        proof = max(matches, key=lambda match: match.pattern.precedence, default=None)
+        shown = self._last_lines() if proof is None else (self._analysis.lines[proof.position],)
         return Diagnosis(
             cause=cause.id,
             title=cause.title,
             explanation=cause.explanation,
             advice=cause.advice,
             evidence=shown,
-            symptoms=self._others(cause),
+            symptoms=self._other_patterns(cause.id),
             log_path=shown[-1].file if shown else "",
             note=self._note,
             label=label,
             confidence=confidence,
             fingerprint=fingerprint(cause.id, ""),
-            is_proved=bool(proof),
+            is_proved=proof is not None,
         )
 
-    def _unexplained(self) -> Diagnosis:
+    def _unknown_cause(self) -> Diagnosis:
         shown = self._last_lines()
-        # where there is a note, it says what is with the log
-        where = ", and there is no log to explain it" if not self._note else ""
+        reason = "" if self._note else ", and there is no log to explain it"  # the note explains why
         if shown:
-            where = ", and nothing in the log explains it: its last lines follow"
+            reason = ", and nothing in the log explains it. The last lines of the log follow"
         return Diagnosis(
             cause=None,
             title="Cause unknown",
-            explanation=f"{_status(self._evidence)}{where}.",
+            explanation=f"{_describe_end(self._evidence)}{reason}.",
             advice="Read the log from its end upwards." if shown else "",
             evidence=shown,
-            symptoms=self._others(None),
+            symptoms=self._other_patterns(None),
             log_path=shown[-1].file if shown else "",
             note=self._note,
         )
 
     def _last_lines(self) -> tuple[Line, ...]:
         texts = self._analysis.lines.texts
-        filled = (i for i in range(len(texts) - 1, -1, -1) if texts[i].strip())
-        last = sorted(position for position, _ in zip(filled, range(_LAST_LINES), strict=False))
-        return tuple(self._analysis.lines[position] for position in last)
+        non_blank = (position for position in range(len(texts) - 1, -1, -1) if texts[position].strip())
+        return tuple(self._analysis.lines[position] for position in sorted(islice(non_blank, _LAST_LINES)))
 
-    def _others(self, chosen: Pattern | Cause | None) -> tuple[str, ...]:
-        """Name what else was found, once each, in the order of the log; mere context does not count."""
-        label = label_of(chosen.id) if chosen else None
-        rules = [f.pattern for f in self._analysis.matches if f.pattern.role is not Role.CONTEXT]
-        found = dict.fromkeys([rule.id for rule in rules])
-        return tuple([name for name in found if label_of(name) != label])
+    def _other_patterns(self, cause_id: str | None) -> tuple[str, ...]:
+        """Return the ids of all matching patterns with another label than the cause, except mere context."""
+        label = None if cause_id is None else label_of(cause_id)
+        patterns = [
+            match.pattern for match in self._analysis.matches if match.pattern.role is not Role.CONTEXT
+        ]
+        ids = dict.fromkeys([pattern.id for pattern in patterns])
+        return tuple([identifier for identifier in ids if label_of(identifier) != label])
 
 
-def _status(evidence: SlurmEvidence) -> str:
-    """Put what is known of the end into the beginning of a sentence."""
-    state = (
-        "How the job ended is not known"
-        if evidence.state is JobState.UNKNOWN
-        else f"Slurm says {evidence.state}"
-    )
+def _describe_end(evidence: SlurmEvidence) -> str:
+    """Return what Slurm reports about the end, as the start of a sentence."""
+    is_known = evidence.state is not JobState.UNKNOWN
+    state = f"Slurm reports {evidence.state}" if is_known else "It is unknown how the job ended"
     if evidence.exit_code is None and not evidence.signal:
         return state
-    words = describe_exit(evidence.exit_code, evidence.signal)
-    exit_words = words if evidence.signal else f"exit code {words}"
-    step = f", and a step of it exit code {evidence.derived_exit_code}" if evidence.derived_exit_code else ""
-    return f"{state}, {exit_words}{step}"
-
-
-def _ending(evidence: SlurmEvidence) -> str:
-    """Say how the job went on after its failure until Slurm ended it."""
-    return {
-        JobState.TIMEOUT: "The job then hung until its time limit.",
-        JobState.CANCELLED: "The job was cancelled after it.",
-        JobState.DEADLINE: "The job then hung until its deadline.",
-    }.get(evidence.state, "")
+    description = describe_exit(evidence.exit_code, evidence.signal)
+    end = description if evidence.signal else f"exit code {description}"
+    step = (
+        f", and one of its steps exit code {evidence.derived_exit_code}" if evidence.derived_exit_code else ""
+    )
+    return f"{state}, {end}{step}"

@@ -1,9 +1,10 @@
-"""Which failures of a log belong together, and which of them the program survived.
+"""Which failures of a log may be the root cause, and which ones the program recovered from.
 
-A log holds more failures than the one that counts: what was caught and retried, what an earlier run left
-in a file that later runs append to, what other processes met when the first was gone. Failures with much
-ordinary output between them are different episodes, and only the last one can have ended the job. Within
-it the first end of a process counts; what is a consequence by its kind never hides such an end.
+A log holds more failures than the one that ended the job: exceptions that were caught and retried, failures
+of an earlier run in a file that later runs append to, errors of processes that lost their peer. Failures
+with much ordinary output between them are separate episodes, and only the last episode can have ended the
+job. Within it, the first failure that ended a process counts. A failure that is usually a consequence, such
+as a collective operation that timed out, never hides it.
 """
 
 from __future__ import annotations
@@ -21,207 +22,200 @@ from jobmon_core.domain.diagnosis.tracebacks import (
     IGNORED,
     IN_THREAD,
     NO_EXCEPTION,
-    Link,
+    Chaining,
     Traceback,
+    chaining,
     dump_below,
     ends_of_tracebacks,
-    is_code,
-    link,
+    is_quoted_code,
     traceback_above,
 )
 
-QUIET_LINES = 40  # more ordinary lines than this after a failure: the program went on
-# precedence from which on a root is a failure of its own; those below repeat what the scheduler did, or are
-# often survived, such as a module that a script fails to load
+# Below this precedence a pattern repeats what the scheduler did, or the program often survives it.
 MIN_RELIABLE = 20
-MIN_ROOT = 30  # from here on it is no consequence either, as what waits for a dead rank is
-AUTHORITATIVE_PRECEDENCE = (
-    90  # from here on the kernel or the scheduler says it: no other failure explains it away
-)
-_QUIET_LINES_OF_WEAK = 10
-_QUIET_LINES_OF_CAUGHT = 4  # a traceback that a program printed itself, to go on
-_ENDS = ("slurm_timeout", "slurm_cancelled", "slurm_preempted", "node_fail")  # labels of the scheduler's ends
-_FAILURES = (Role.ROOT, Role.SYMPTOM)
-_MARGIN = "!"  # the first character that can be seen: what begins at the margin does not sort before it
+MIN_ROOT = 30  # below, the failure is usually a consequence, such as waiting for a rank that died
+AUTHORITATIVE_PRECEDENCE = 90  # from here on, a line of the kernel or of Slurm: nothing else explains it
+
+# The program recovered from a failure if more ordinary lines than this follow it.
+QUIET_LINES = 40
+_QUIET_LINES_OF_UNRELIABLE = 10
+_QUIET_LINES_OF_PRINTED_TRACEBACK = 4  # the program caught the exception and printed its traceback
+
+_SCHEDULER_LABELS = ("slurm_timeout", "slurm_cancelled", "slurm_preempted", "node_fail")
+_FAILURE_ROLES = (Role.ROOT, Role.SYMPTOM)
+_FIRST_PRINTABLE = "!"  # an indented line sorts before it
 
 
 class LogAnalysis:
-    """What was found in a log, seen line by line."""
+    """The pattern matches of a log, and which of them may be its root cause."""
 
-    def __init__(self, findings: Iterable[Match], lines: LogLines) -> None:
-        """Keep for each line the first rule that matched it; code that a traceback quotes says nothing."""
+    def __init__(self, matches: Iterable[Match], lines: LogLines) -> None:
+        """Keep the first match of each line, and none on the code that a traceback quotes."""
         first: dict[int, Match] = {}
-        for finding in findings:
-            first.setdefault(finding.position, finding)
-        exceptions, self.is_cut_short = ends_of_tracebacks(lines)
+        for match in matches:
+            first.setdefault(match.position, match)
+        exceptions, self.ends_in_traceback = ends_of_tracebacks(lines)
         for position in exceptions:
             if not lines.unprefixed[position].startswith(NO_EXCEPTION):
                 first.setdefault(position, Match(UNNAMED_EXCEPTION, position))
         self.lines = lines
         self._tracebacks: dict[int, Traceback] = {}
         self.matches = tuple(
-            [
-                first[position]
-                for position in sorted(first)
-                if not lines.unprefixed[position][:1].isspace() or not is_code(lines, position)
-            ]
+            [first[position] for position in sorted(first) if not is_quoted_code(lines, position)]
         )
-        self._successes = [f.position for f in self.matches if f.pattern.role is Role.SUCCESS]
+        self._successes = [match.position for match in self.matches if match.pattern.role is Role.SUCCESS]
 
     @property
-    def ends_in_success(self) -> bool:
-        """Whether the program says that it went well."""
+    def reports_success(self) -> bool:
+        """Whether the program printed that it succeeded."""
         return bool(self._successes)
 
     @cached_property
-    def _ordinary(self) -> dict[str, list[int]]:
-        """For each rank's label the lines at the margin that no rule matched, in order.
+    def ends_cleanly(self) -> bool:
+        """Whether the log ends neither within a traceback nor soon after a report that a process failed."""
+        reports = [match for match in self.matches if match.pattern.role is Role.SYMPTOM]
+        return not self.ends_in_traceback and all(map(self.recovered_from, reports))
 
-        Only those from the first failure on, which is where anybody asks for them.
+    @cached_property
+    def root_candidates(self) -> tuple[Match, ...]:
+        """The failures of the last episode that may be the root cause, in the order of the log."""
+        episode: list[Match] = []
+        for root in reversed(self._roots()):
+            if episode and self._starts_new_episode(root, episode[-1]):
+                break
+            episode.append(root)
+        return _without_consequences(self, episode[::-1])
+
+    def _roots(self) -> list[Match]:
+        return [
+            match
+            for match in self.matches
+            if match.pattern.role is Role.ROOT
+            and match.pattern.severity is Severity.ERROR
+            and not any(map(self._line_above_traceback(match).__contains__, IGNORED))
+        ]
+
+    def _line_above_traceback(self, match: Match) -> str:
+        """Return the line above the traceback of a match; empty without one."""
+        head = self.traceback(match).head
+        return self.lines.unprefixed[head - 1] if head else ""
+
+    def traceback(self, match: Match) -> Traceback:
+        """Return the traceback of a match; it has no frames if the log shows none."""
+        position = match.position
+        if position not in self._tracebacks:
+            find = dump_below if FATAL in self.lines.unprefixed[position] else traceback_above
+            self._tracebacks[position] = find(self.lines, position)
+        return self._tracebacks[position]
+
+    def ended_process(self, match: Match) -> bool:
+        """Return whether a failure ended a process: it is uncaught, or its line reports the end."""
+        if match.pattern.is_final:
+            return True
+        return self.traceback(match).is_uncaught and IN_THREAD not in self._line_above_traceback(match)
+
+    def is_scheduler_end(self, match: Match) -> bool:
+        """Return whether a line reports that Slurm ended the job."""
+        return match.pattern.is_final and match.pattern.label in _SCHEDULER_LABELS
+
+    def recovered_from(self, root: Match, later: Match | None = None) -> bool:
+        """Return whether the program continued after a failure: until a later one, or to the end of its file.
+
+        It did if it reports success in between, or if enough ordinary output follows.
         """
-        claimed = {f.position for f in self.matches}
-        first = next((f.position for f in self.matches if f.pattern.role in _FAILURES), len(self.lines))
-        labels, found = self.lines.labels, defaultdict[str, list[int]](list)
+        excerpt = self.lines.excerpt_range(root.position)
+        end = excerpt.stop if later is None else later.position
+        if end not in range(root.position, excerpt.stop + 1):
+            return False  # the later failure is in another file: their order in time is unknown
+        if self.ended_process(root) and (later is None or not self.ended_process(later)):
+            return False
+        if bisect_left(self._successes, end) > bisect_right(self._successes, root.position):
+            return True
+        return self._count_ordinary_lines(root, end) > self._quiet_lines(root, later)
+
+    def _quiet_lines(self, root: Match, later: Match | None) -> int:
+        """Return how many ordinary lines may follow a failure that the program did not recover from."""
+        if root.pattern.precedence < MIN_RELIABLE:
+            return _QUIET_LINES_OF_UNRELIABLE
+        if not self._has_ranks and not self.ended_process(root):
+            if self.traceback(root).head is not None:
+                return _QUIET_LINES_OF_PRINTED_TRACEBACK
+            if later is not None and self.traceback(later).program:
+                return _QUIET_LINES_OF_UNRELIABLE  # the later traceback shows what ended the program
+        return QUIET_LINES
+
+    def _count_ordinary_lines(self, root: Match, stop: int) -> int:
+        """Count the lines after a failure, from the same rank, that belong to no failure, dump or table."""
+        positions = self._ordinary_positions.get(self.lines.labels[root.position], [])
+        return bisect_left(positions, stop) - bisect_right(positions, root.position)
+
+    @cached_property
+    def _ordinary_positions(self) -> dict[str, list[int]]:
+        """For each rank label the unindented lines without a match, from the first failure on."""
+        matched = {match.position for match in self.matches}
+        failures = (match.position for match in self.matches if match.pattern.role in _FAILURE_ROLES)
+        first = next(failures, len(self.lines))
+        labels, positions = self.lines.labels, defaultdict[str, list[int]](list)
         for position, text in enumerate(islice(self.lines.unprefixed, first, None), first):
-            if text >= _MARGIN and position not in claimed:
-                found[labels[position]].append(position)
-        return found
+            if text >= _FIRST_PRINTABLE and position not in matched:
+                positions[labels[position]].append(position)
+        return positions
 
     @cached_property
     def _has_ranks(self) -> bool:
         labels = self.lines.labels
-        return any(f.pattern.role is Role.SYMPTOM or labels[f.position] for f in self.matches)
+        return any(match.pattern.role is Role.SYMPTOM or labels[match.position] for match in self.matches)
 
-    @cached_property
-    def last_episode(self) -> tuple[Match, ...]:
-        """What may be a cause, in the order of the log: the program did not go on after it to the last."""
-        kept: list[Match] = []
-        for root in reversed(self._roots()):
-            if kept and self._was_left_behind(root, kept[-1]):
-                break
-            kept.append(root)
-        return _first_ends(self, kept[::-1])
+    def was_raised_in_handler(self, earlier: Match, later: Match) -> bool:
+        """Return whether the second of two generic exceptions was raised while the first was handled."""
+        are_generic = earlier.pattern.label == later.pattern.label == GENERIC
+        return are_generic and self._chaining(earlier, later) is Chaining.WHILE_HANDLING
 
-    @cached_property
-    def ends_well(self) -> bool:
-        """Whether no wrapper reports, as one of the last things in the log, that something failed."""
-        failed = [f for f in self.matches if f.pattern.role is Role.SYMPTOM]
-        return not self.is_cut_short and all(map(self.went_on_after, failed))
+    def are_chained(self, earlier: Match, later: Match) -> bool:
+        """Return whether the later exception was raised from the earlier one or in its handler."""
+        return self._chaining(earlier, later) is not None
 
-    def _roots(self) -> list[Match]:
-        return [
-            f
-            for f in self.matches
-            if f.pattern.role is Role.ROOT
-            and f.pattern.severity is Severity.ERROR
-            and not self._was_ignored(f)
-        ]
+    def _chaining(self, earlier: Match, later: Match) -> Chaining | None:
+        return chaining(self.lines, earlier.position, self.traceback(later))
 
-    def _was_ignored(self, finding: Match) -> bool:
-        """Tell whether Python itself passed over an exception, as over one in a destructor."""
-        return any(map(self._above(finding).__contains__, IGNORED))
-
-    def _above(self, finding: Match) -> str:
-        """Return the line above the traceback of a finding; empty where there is none."""
-        head = self.traceback(finding).head
-        return self.lines.unprefixed[head - 1] if head else ""
-
-    def is_final(self, finding: Match) -> bool:
-        """Tell whether a failure certainly ended a process: nobody caught it, or it is reported as an end."""
-        if finding.pattern.is_final:
-            return True
-        return self.traceback(finding).is_uncaught and IN_THREAD not in self._above(finding)
-
-    def is_schedulers_end(self, finding: Match) -> bool:
-        """Tell whether a line says that the scheduler ended the job."""
-        return finding.pattern.is_final and finding.pattern.label in _ENDS
-
-    def traceback(self, finding: Match) -> Traceback:
-        """Return the traceback of a finding; without frames where there is none."""
-        position = finding.position
-        known = self._tracebacks.get(position)
-        if known is None:
-            find = dump_below if FATAL in self.lines.unprefixed[position] else traceback_above
-            known = self._tracebacks[position] = find(self.lines, position)
-        return known
-
-    def went_on_after(self, root: Match, later: Match | None = None) -> bool:
-        """Tell whether the program went on after a failure: up to a later one, or to the end of its file.
-
-        It did where it says so, or where enough ordinary output follows.
-        """
-        part = self.lines.part(root.position)
-        end = part.stop if later is None else later.position
-        if end not in range(root.position, part.stop + 1):
-            return False  # in another file, whose order in time is not known
-        if self.is_final(root) and (later is None or not self.is_final(later)):
+    def _starts_new_episode(self, earlier: Match, later: Match) -> bool:
+        """Return whether the program recovered from the earlier failure before the later one."""
+        if self.are_chained(earlier, later):
             return False
-        if bisect_left(self._successes, end) > bisect_right(self._successes, root.position):
-            return True
-        return self._ordinary_lines(root, end) > self._quiet_lines(root, later)
+        return self.recovered_from(earlier, later) or self._is_of_later_run(earlier, later)
 
-    def _quiet_lines(self, root: Match, later: Match | None) -> int:
-        """Return how many ordinary lines a failure may leave behind it without having been survived."""
-        if root.pattern.precedence < MIN_RELIABLE:
-            return _QUIET_LINES_OF_WEAK
-        if not self._has_ranks and not self.is_final(root):
-            if self.traceback(root).head is not None:
-                return _QUIET_LINES_OF_CAUGHT
-            if later is not None and self.traceback(later).program:
-                return _QUIET_LINES_OF_WEAK  # it is known what ended the program
-        return QUIET_LINES
+    def _is_of_later_run(self, earlier: Match, later: Match) -> bool:
+        """Return whether one program failed twice, so that its first run had ended before the second started.
 
-    def _ordinary_lines(self, root: Match, stop: int) -> int:
-        """Count what the rank of a failure printed after it that is no part of a failure, dump or table."""
-        lines = self._ordinary.get(self.lines.labels[root.position], [])
-        return bisect_left(lines, stop) - bisect_right(lines, root.position)
-
-    def ended_handling(self, earlier: Match, later: Match) -> bool:
-        """Tell whether an exception was raised while another was handled that may have been expected."""
-        generic = earlier.pattern.label == later.pattern.label == GENERIC
-        return generic and self._link(earlier, later) is Link.WHILE_HANDLING
-
-    def are_linked(self, earlier: Match, later: Match) -> bool:
-        """Tell whether one exception came from another."""
-        return self._link(earlier, later) is not None
-
-    def _link(self, earlier: Match, later: Match) -> Link | None:
-        return link(self.lines, earlier.position, self.traceback(later))
-
-    def _was_left_behind(self, earlier: Match, later: Match) -> bool:
-        """Tell whether the program met a failure and went on until it met another."""
-        if self.are_linked(earlier, later):
-            return False
-        return self.went_on_after(earlier, later) or self._was_run_again(earlier, later)
-
-    def _was_run_again(self, earlier: Match, later: Match) -> bool:
-        """Tell whether one program failed twice, so that its first run had ended before the second began.
-
-        Processes that run side by side fail together too, but a launcher reports them or their lines bear
-        labels.
+        Processes that run at the same time fail together too, but then torchrun or srun reports them, or
+        their lines have rank labels.
         """
         if self._has_ranks or earlier.pattern.id == later.pattern.id:
             return False
         first, second = self.traceback(earlier), self.traceback(later)
-        apart = second.head is not None and earlier.position < second.head
-        was_cut = first.frames and first.head is None  # the log begins within it
-        return apart and second.program != "" and (first.program == second.program or bool(was_cut))
+        are_separate = second.head is not None and earlier.position < second.head
+        is_first_cut = bool(first.frames) and first.head is None  # the log starts within it
+        return are_separate and second.program != "" and (first.program == second.program or is_first_cut)
 
 
-def _first_ends(analysis: LogAnalysis, roots: list[Match]) -> tuple[Match, ...]:
-    """Leave out what came after an end: of the job by the scheduler, of the first process by itself."""
-    kept: list[Match] = []
-    ended: Match | None = None
-    first: Match | None = None
+def _without_consequences(analysis: LogAnalysis, roots: list[Match]) -> tuple[Match, ...]:
+    """Drop the failures that follow Slurm's end of the job, or the end of the first process that failed."""
+    candidates: list[Match] = []
+    scheduler_end: Match | None = None
+    first_end: Match | None = None
     for root in roots:
-        stated = root.pattern.precedence >= AUTHORITATIVE_PRECEDENCE
-        if ended and not stated and root.position in analysis.lines.part(ended.position):
+        is_authoritative = root.pattern.precedence >= AUTHORITATIVE_PRECEDENCE
+        if (
+            scheduler_end
+            and not is_authoritative
+            and root.position in analysis.lines.excerpt_range(scheduler_end.position)
+        ):
             continue
-        if analysis.is_schedulers_end(root):
-            ended = ended or root
-        elif analysis.is_final(root) and not stated and root.pattern.precedence >= MIN_ROOT:
-            if first is not None and not analysis.are_linked(first, root):
+        if analysis.is_scheduler_end(root):
+            scheduler_end = scheduler_end or root
+        elif analysis.ended_process(root) and not is_authoritative and root.pattern.precedence >= MIN_ROOT:
+            if first_end is not None and not analysis.are_chained(first_end, root):
                 continue
-            first = root
-        kept.append(root)
-    return tuple(kept)
+            first_end = root
+        candidates.append(root)
+    return tuple(candidates)

@@ -1,6 +1,6 @@
-"""Causes that need no log: what Slurm states, and what an exit status by itself implies.
+"""Causes that are known without a log: those that Slurm states, and those that an exit status implies.
 
-Source: Slurm's ``job_state_codes``; outcomes measured on 22.05 and 25.05.
+Source: Slurm's ``job_state_codes``; behaviour measured on Slurm 22.05 and 25.05.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from jobmon_core.domain.humanize import size
 from jobmon_core.domain.slurm.exit_codes import LAUNCH_IO_FAILED, SLURM_OOM, describe_exit, effective_signal
 from jobmon_core.domain.slurm.states import JobState
 
-_IDLE_SHARE = 0.01  # of one core: who uses less than this waits
-_IDLE_LEAST_S = 60.0  # shorter runs say nothing about waiting
-_NEAR_LIMIT = 0.8  # of the requested memory: sampling misses the last peak
+_IDLE_SHARE = 0.01  # of one core; a job that uses less is waiting
+_MIN_IDLE_S = 60.0  # the CPU time of a shorter run does not show whether it waited
+_NEAR_LIMIT = 0.8  # of the requested memory; sampling misses the last peak
 CANCELLED = "slurm_cancelled"
+_SIGKILL = 9
 
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A cause in words."""
+    """A cause as it is shown to the user."""
 
     id: str
     title: str
@@ -31,55 +32,54 @@ class Cause:
 _OUT_OF_MEMORY = Cause(
     "host_oom_kill",
     "Out of memory (RAM)",
-    "The job used more memory (RAM) than it had asked for, and the system killed it.",
-    "Ask for more memory (#SBATCH --mem or --mem-per-cpu), or use less: fewer DataLoader workers, smaller "
-    "batches, data read in pieces.",
+    "The job used more memory (RAM) than it had requested and was killed.",
+    "Request more memory (#SBATCH --mem or --mem-per-cpu), or use less: fewer DataLoader workers, smaller "
+    "batches, data read in chunks.",
 )
 _NO_OUTPUT_FOLDER = Cause(
     "file_not_found.output_folder",
-    "The job could not start: no folder for its output",
-    "Slurm could not open the job's output file, so nothing ran: its folder does not exist, or may not be "
-    "written.",
+    "The job could not start: its output folder is missing",
+    "Slurm could not open the job's output file, so nothing ran. The folder does not exist or is not "
+    "writable.",
     "Create the folder that --output and --error name (mkdir -p) before submitting; Slurm before 23.02 does "
-    "not.",
+    "not create it.",
 )
 _NODE_FAILED = Cause(
     "node_fail",
     "A node failed",
-    "A node of the job died or lost its connection to Slurm; the program is not at fault.",
-    "Submit again, without that node if it happened before (#SBATCH --exclude=NODE).",
+    "A node of the job died or lost its connection to Slurm. The program is not at fault.",
+    "Submit the job again. If the node has failed before, exclude it (#SBATCH --exclude=NODE).",
 )
-
 _HUNG = Cause(
     "slurm_timeout.hang",
     "Hung until the time limit",
-    "The job reached its time limit, but it had used hardly any CPU time: it waited for something that never "
-    "came, and more time would not help.",
-    "Find where it waits before raising --time: look at the last line of the log, and in the next run attach "
-    "to it with srun --jobid=JOBID --overlap --pty bash and py-spy dump --pid PID. For distributed training "
+    "The job reached its time limit but had used hardly any CPU time. It was waiting for something that "
+    "never happened, so more time would not help.",
+    "Find out where it waits before you raise --time: read the last line of the log, and attach to the next "
+    "run with srun --jobid=JOBID --overlap --pty bash and py-spy dump --pid PID. For distributed training "
     "set TORCH_NCCL_TRACE_BUFFER_SIZE=2000 and TORCH_NCCL_DUMP_ON_TIMEOUT=1.",
 )
 
-_STATED: dict[JobState, Cause] = {
+_BY_STATE: dict[JobState, Cause] = {
     JobState.OUT_OF_MEMORY: _OUT_OF_MEMORY,
     JobState.TIMEOUT: Cause(
         "slurm_timeout",
         "Time limit reached",
         "The job reached its time limit and Slurm ended it.",
-        "Ask for more time (#SBATCH --time, within the partition's limit, see sinfo -o '%P %l'), or save "
+        "Request more time (#SBATCH --time, up to the partition's limit: sinfo -o '%P %l'), or save "
         "checkpoints and continue from the last one.",
     ),
     JobState.CANCELLED: Cause(
         CANCELLED,
         "Cancelled",
-        "Somebody cancelled the job: its owner, an administrator, or a script (scancel).",
-        "Nothing, if it was meant; otherwise sacct -j JOBID -o State%30 shows by whom (CANCELLED by UID).",
+        "The job was cancelled (scancel) by its owner, an administrator or a script.",
+        "If you did not cancel it, sacct -j JOBID -o State%30 shows who did (CANCELLED by UID).",
     ),
     JobState.PREEMPTED: Cause(
         "slurm_preempted",
         "Preempted by a job of higher priority",
-        "Slurm took the nodes away for a job of higher priority; the program is not at fault.",
-        "Submit again, or add #SBATCH --requeue and save checkpoints often.",
+        "Slurm gave the nodes to a job of higher priority. The program is not at fault.",
+        "Submit the job again, or add #SBATCH --requeue and save checkpoints often.",
     ),
     JobState.NODE_FAIL: _NODE_FAILED,
     JobState.BOOT_FAIL: replace(_NODE_FAILED, title="A node did not start"),
@@ -88,157 +88,158 @@ _STATED: dict[JobState, Cause] = {
     JobState.DEADLINE: Cause(
         "slurm_timeout.deadline",
         "Deadline passed",
-        "The job could not end before its deadline (--deadline), so Slurm ended it.",
-        "Submit again with a later deadline or a shorter time limit.",
+        "The job could not finish before its deadline (--deadline), so Slurm ended it.",
+        "Submit the job again with a later deadline or a shorter time limit.",
     ),
 }
 
 _BY_SIGNAL: dict[int, Cause] = {
     4: Cause(
         "segfault.illegal_instruction",
-        "Built for another kind of CPU",
+        "Built for another type of CPU (SIGILL)",
         "The program used an instruction that this node's CPU does not have (SIGILL).",
-        "Build it for the node's CPU (-march), or ask for the nodes it was built for (#SBATCH --constraint).",
+        "Build it for the node's CPU (-march), or request nodes of the type it was built for (#SBATCH "
+        "--constraint).",
     ),
     6: Cause(
         "segfault.aborted",
-        "The program gave itself up (SIGABRT)",
-        "A library found a state that it cannot go on from and ended the program.",
+        "Program aborted (SIGABRT)",
+        "A library detected a state from which it cannot continue and aborted the program.",
         "Read the last lines of the log: they usually name the check that failed.",
     ),
     7: Cause(
         "bus_error_shm",
-        "Bus error",
-        "A process touched memory that no longer had anything behind it: most often /dev/shm is full.",
+        "Bus error (SIGBUS)",
+        "A process accessed memory that no longer exists, usually because /dev/shm is full.",
         "Use fewer DataLoader workers, or give the container more shared memory (--shm-size).",
     ),
     8: Cause(
         "segfault.arithmetic",
-        "Division by zero in machine code",
-        "A program in machine code divided by zero or overflowed (SIGFPE).",
-        "Look for an empty input or a zero size; a debugger (gdb) shows the line.",
+        "Arithmetic error in compiled code (SIGFPE)",
+        "Compiled code divided by zero or overflowed (SIGFPE).",
+        "Check for an empty input or a zero size; a debugger (gdb) shows the line.",
     ),
-    9: Cause(
+    _SIGKILL: Cause(
         "host_oom_kill.killed",
         "Killed (SIGKILL)",
-        "The job was killed from outside and nothing says by whom. Where nobody cancelled it, memory "
-        "(RAM) ran out in most cases.",
-        "Compare peak and requested memory (seff JOBID); if they are near, ask for more (#SBATCH --mem).",
+        "The job was killed from outside, and nothing shows by whom. Unless it was cancelled, it most likely "
+        "ran out of memory (RAM).",
+        "Compare peak and requested memory (seff JOBID). If they are close, request more (#SBATCH --mem).",
     ),
     11: Cause(
         "segfault",
-        "Segmentation fault",
-        "A program in machine code touched memory that is not its own: a fault in a library or extension.",
-        "Set PYTHONFAULTHANDLER=1 to see the Python line; check that extensions match the installed "
+        "Segmentation fault (SIGSEGV)",
+        "Compiled code accessed memory it must not (SIGSEGV), usually a bug in a native extension.",
+        "Set PYTHONFAULTHANDLER=1 to see the Python line, and check that extensions match the installed "
         "versions.",
     ),
     15: Cause(
         "slurm_cancelled.terminated",
-        "Asked to end (SIGTERM)",
-        "The job was asked to end from outside: by scancel --signal, a launcher or an administrator.",
-        "Nothing, if it was wanted; otherwise sacct -j JOBID shows the states of its steps.",
+        "Terminated (SIGTERM)",
+        "The job received SIGTERM: from scancel --signal, torchrun or an administrator.",
+        "If you did not do this, sacct -j JOBID shows the state of each step.",
     ),
     LAUNCH_IO_FAILED: _NO_OUTPUT_FOLDER,
     SLURM_OOM: _OUT_OF_MEMORY,
 }
 
-_BY_CODE: dict[int, Cause] = {
+_BY_EXIT_CODE: dict[int, Cause] = {
     126: Cause(
         "permission_denied",
         "A command could not be executed",
-        "The last command was found but could not be executed: it lacks the permission, or is no program.",
-        "chmod +x the script, and check its first line (#!).",
+        "The last command was found but could not be executed: it is not executable, or not a program.",
+        "Make the script executable (chmod +x), and check its first line (#!).",
     ),
     127: Cause(
         "module_env",
         "Command not found",
         "The last command was not found on the node.",
-        "Load the module or activate the environment that has it in the job script, before its use.",
+        "In the job script, load the module or activate the environment that provides it before using it.",
     ),
 }
 
 
 def stated_cause(evidence: SlurmEvidence) -> Cause | None:
-    """Return what Slurm itself states as the cause; None where it only says that the job failed."""
+    """Return the cause that Slurm states; None if Slurm only reports that the job failed."""
     if evidence.signal in (LAUNCH_IO_FAILED, SLURM_OOM):
-        return _with_figures(_BY_SIGNAL[evidence.signal], evidence)
-    cause = _STATED.get(evidence.state)
+        return _with_details(_BY_SIGNAL[evidence.signal], evidence)
+    cause = _BY_STATE.get(evidence.state)
     if cause is not None and cause.id == CANCELLED and evidence.canceller:
         return _cancelled_by(evidence.canceller)
-    if evidence.state is JobState.TIMEOUT and _is_idle(evidence):
+    if evidence.state is JobState.TIMEOUT and _was_idle(evidence):
         cause = _HUNG
-    return None if cause is None else _with_figures(cause, evidence)
+    return None if cause is None else _with_details(cause, evidence)
 
 
-def _cancelled_by(somebody: str) -> Cause:
+def _cancelled_by(user: str) -> Cause:
     return Cause(
         CANCELLED,
-        f"Cancelled by {somebody}",
-        f"The job was cancelled by {somebody} (scancel, by hand or from a script).",
-        f"Nothing, if it was meant; otherwise ask {somebody} why.",
+        f"Cancelled by {user}",
+        f"The job was cancelled by {user} (scancel, by hand or from a script).",
+        f"If you did not expect this, ask {user} why.",
     )
 
 
 def implied_cause(evidence: SlurmEvidence) -> Cause | None:
-    """Return what the exit status implies where neither Slurm nor the log names a cause."""
+    """Return the cause that the exit status implies; None if it implies none."""
     signal = effective_signal(evidence.exit_code, evidence.signal)
-    cause = _BY_SIGNAL.get(signal or 0) or _BY_CODE.get(evidence.exit_code or 0)
+    cause = _BY_SIGNAL.get(signal or 0) or _BY_EXIT_CODE.get(evidence.exit_code or 0)
     if cause is None:
         return None
-    if signal == 9 and _memory_was_short(evidence):  # noqa: PLR2004 - SIGKILL
-        return _with_figures(_OUT_OF_MEMORY, evidence)
-    words = describe_exit(evidence.exit_code, evidence.signal)
-    return replace(cause, explanation=f"{cause.explanation} Exit: {words}.")
+    if signal == _SIGKILL and _is_near_memory_limit(evidence):
+        return _with_details(_OUT_OF_MEMORY, evidence)
+    end = describe_exit(evidence.exit_code, evidence.signal)
+    return replace(cause, explanation=f"{cause.explanation} Exit: {end}.")
 
 
-def _with_figures(cause: Cause, evidence: SlurmEvidence) -> Cause:
-    """Add to Slurm's verdict the figures that make it plausible."""
-    figures = {
-        "host_oom_kill": _memory_words,
-        "slurm_timeout": _limit_words,
-        "slurm_timeout.hang": _time_words,
-        "node_fail": _node_words,
+def _with_details(cause: Cause, evidence: SlurmEvidence) -> Cause:
+    """Add the figures from Slurm that support the cause."""
+    describe = {
+        "host_oom_kill": _describe_memory,
+        "slurm_timeout": _describe_limit,
+        "slurm_timeout.hang": _describe_cpu_time,
+        "node_fail": _describe_nodes,
     }.get(cause.id)
-    added = figures(evidence) if figures else ""
-    return replace(cause, explanation=f"{cause.explanation} {added}".rstrip())
+    details = describe(evidence) if describe else ""
+    return replace(cause, explanation=f"{cause.explanation} {details}".rstrip())
 
 
-def _memory_words(evidence: SlurmEvidence) -> str:
-    used, asked = evidence.max_rss_bytes, evidence.requested_bytes
-    if not asked:
+def _describe_memory(evidence: SlurmEvidence) -> str:
+    peak, requested = evidence.max_rss_bytes, evidence.requested_bytes
+    if not requested:
         return ""
-    if not used or not _memory_was_short(evidence):
-        return f"It had asked for {size(asked)}."  # a smaller peak only means that sampling missed the last
-    return f"Its peak was {size(used)} of the {size(asked)} asked for."
+    if not peak or not _is_near_memory_limit(evidence):
+        return f"It had requested {size(requested)}."  # sampling missed the last peak
+    return f"Its peak was {size(peak)} of the requested {size(requested)}."
 
 
-def _limit_words(evidence: SlurmEvidence) -> str:
+def _describe_limit(evidence: SlurmEvidence) -> str:
     return f"The limit was {_duration(evidence.limit_s)}." if evidence.limit_s else ""
 
 
-def _time_words(evidence: SlurmEvidence) -> str:
-    return f"{_limit_words(evidence)} CPU time used: {evidence.cpu_s or 0:.0f} s.".lstrip()
+def _describe_cpu_time(evidence: SlurmEvidence) -> str:
+    return f"{_describe_limit(evidence)} CPU time used: {evidence.cpu_s or 0:.0f} s.".lstrip()
 
 
-def _node_words(evidence: SlurmEvidence) -> str:
+def _describe_nodes(evidence: SlurmEvidence) -> str:
     return f"Its nodes were {evidence.nodes}." if evidence.nodes else ""
 
 
-def _is_idle(evidence: SlurmEvidence) -> bool:
-    """Tell whether the job waited rather than worked, by its CPU time."""
-    if evidence.cpu_s is None or evidence.elapsed_s is None or evidence.elapsed_s < _IDLE_LEAST_S:
+def _was_idle(evidence: SlurmEvidence) -> bool:
+    """Return whether the job used so little CPU time that it was waiting."""
+    if evidence.cpu_s is None or evidence.elapsed_s is None or evidence.elapsed_s < _MIN_IDLE_S:
         return False
     return evidence.cpu_s < _IDLE_SHARE * evidence.elapsed_s
 
 
-def _memory_was_short(evidence: SlurmEvidence) -> bool:
-    used, asked = evidence.max_rss_bytes, evidence.requested_bytes
-    return bool(used and asked and used >= _NEAR_LIMIT * asked)
+def _is_near_memory_limit(evidence: SlurmEvidence) -> bool:
+    peak, requested = evidence.max_rss_bytes, evidence.requested_bytes
+    return bool(peak and requested and peak >= _NEAR_LIMIT * requested)
 
 
 def _duration(seconds: float) -> str:
-    """Write a duration as Slurm does, e.g. ``1-02:03:04``."""
-    minutes, rest = divmod(int(seconds), 60)
+    """Format a duration as Slurm does, e.g. ``1-02:03:04``."""
+    minutes, seconds = divmod(int(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     days, hours = divmod(hours, 24)
-    return f"{f'{days}-' if days else ''}{hours:02}:{minutes:02}:{rest:02}"
+    return f"{f'{days}-' if days else ''}{hours:02}:{minutes:02}:{seconds:02}"

@@ -1,7 +1,7 @@
-"""What stays the same when the same failure happens again: on another rank, node or day.
+"""Fingerprints that are equal when the same failure happens again on another rank, node or day.
 
-Numbers, addresses and times go; the path of a file and a position in the data stay, since two failures at
-the same record are one failure and two at different records may not be.
+Numbers, addresses and times are removed. File paths and positions in the data stay, because two failures at
+the same record are one failure, and failures at different records may be different ones.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import re
 from jobmon_core.domain.diagnosis.log_text import without_label
 
 _LENGTH = 16  # hexadecimal digits: 64 bits
-_KEPT_CHARACTERS = 300  # of a line; what differs after them is rarely the failure
+_MAX_CHARACTERS = 300  # of a line; what follows rarely describes the failure
 _VARIABLE = re.compile(
-    # what is asked ahead is what each alternative begins with: it halves the time that most characters take
+    # the lookahead lists the first characters of all alternatives, which halves the time of most searches
     r"(?=[\w~/.-])(?:"
     r"(?P<position>(?=(?i:[eiklors]))(?i:index|key|record|sample|row|offset|step|epoch|line|keyerror)"
     r"[ =:#]{1,3}\d+)"
@@ -24,20 +24,19 @@ _VARIABLE = re.compile(
     r"|\b(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b|[0-9a-f]*\d[0-9a-f]*\b)"
     r"|0x[0-9a-fA-F]+|\d[\d.:,TZ_-]*)"
 )
-_TEMPORARY = re.compile(r"/(?:tmp|dev/shm|proc)/")  # of one run
-_OF_A_JOB = re.compile(
-    r"(?i)(job[_-]?)\d+|(?<=/)\d{4,}(?=/|$)"
-)  # parts of a path that differ from run to run
+_TEMPORARY = re.compile(r"/(?:tmp|dev/shm|proc)/")  # folders of one run
+# parts of a path that differ from run to run
+_JOB_SPECIFIC = re.compile(r"(?i)(job[_-]?)\d+|(?<=/)\d{4,}(?=/|$)")
 
 
 def fingerprint(identifier: str, line: str, frame: str = "") -> str:
     """Return 16 hexadecimal digits for a failure.
 
     Args:
-        identifier: the id of the rule or cause.
-        line: the line that proves it; empty where none does, or where it tells no more than the id.
-        frame: the traceback's ``File "...", line N, in ...`` of the user's code; empty where there is none.
-            Its line number does not count, as the code around it changes.
+        identifier: the id of the pattern or cause.
+        line: the line that proves the cause; empty without proof, or if it adds nothing to the id.
+        frame: the line ``File "...", line N, in ...`` of the user's code; empty without a traceback. Its line
+            number is ignored, because it changes when the code before it is edited.
     """
     file, _, function = frame.strip().partition('", line ')
     text = "\n".join((identifier, normalised(line), _path(file), function.partition(", ")[2]))
@@ -45,8 +44,8 @@ def fingerprint(identifier: str, line: str, frame: str = "") -> str:
 
 
 def normalised(line: str) -> str:
-    """Return a line without what differs from rank to rank and from run to run."""
-    return _VARIABLE.sub(_replacement, without_label(line).strip()[:_KEPT_CHARACTERS])
+    """Return a line without the parts that differ between ranks and between runs."""
+    return _VARIABLE.sub(_replacement, without_label(line).strip()[:_MAX_CHARACTERS])
 
 
 def _replacement(match: re.Match[str]) -> str:
@@ -56,5 +55,5 @@ def _replacement(match: re.Match[str]) -> str:
 
 
 def _path(path: str) -> str:
-    """Return what of a path is the same in another run."""
-    return "#" if _TEMPORARY.search(path) else _OF_A_JOB.sub(r"\1#", path)
+    """Return a path without the parts that differ between runs."""
+    return "#" if _TEMPORARY.search(path) else _JOB_SPECIFIC.sub(r"\1#", path)

@@ -1,7 +1,6 @@
-"""Lines of logs, in the order in which they are judged.
+"""The lines of all logs of a job as one sequence.
 
-A log has many lines and few of them matter, so the texts are kept as they are and a ``Line`` is made only
-for those that are asked for.
+A log has many lines and few of them matter, so only the texts are stored and a ``Line`` is created on access.
 """
 
 from __future__ import annotations
@@ -21,18 +20,18 @@ __all__ = ["Line", "LogExcerpt", "LogLines"]
 
 @dataclass(frozen=True, slots=True)
 class LogExcerpt:
-    """Lines of one file that follow one another."""
+    """Consecutive lines of one file."""
 
     path: str
     texts: tuple[str, ...] = ()
-    first_number: int | None = 1  # of the first line; None where nobody counted the lines before it
+    first_number: int | None = 1  # of the first line; None if the lines before it were not counted
 
 
 class LogLines(Sequence[Line]):
-    """The lines of several excerpts, one after the other."""
+    """The lines of several excerpts, one excerpt after the other."""
 
     def __init__(self, excerpts: Sequence[LogExcerpt]) -> None:
-        """Put ``excerpts`` into one sequence, in their order."""
+        """Join ``excerpts`` in their order."""
         self.excerpts = tuple([excerpt for excerpt in excerpts if excerpt.texts])
         self.texts = tuple(chain.from_iterable([excerpt.texts for excerpt in self.excerpts]))
         self._ends = tuple(accumulate([len(excerpt.texts) for excerpt in self.excerpts]))
@@ -40,16 +39,17 @@ class LogLines(Sequence[Line]):
     @cached_property
     def unprefixed(self) -> tuple[str, ...]:
         """The texts without the labels of the ranks that printed them."""
-        # the first character tells of nearly every line that it has no label: logs have many
+        # the first character rules out a label in nearly every line, which is faster than the regex
         return tuple([without_label(text) if text[:1] in LABEL_STARTS else text for text in self.texts])
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
-        """For each line the label of the rank that printed it; empty where it has none."""
+        """For each line the label of the rank that printed it; empty without a label."""
         if self.unprefixed == self.texts:
             return ("",) * len(self.texts)
         return tuple(
-            text[: len(text) - len(bare)] for text, bare in zip(self.texts, self.unprefixed, strict=True)
+            text[: len(text) - len(unlabelled)]
+            for text, unlabelled in zip(self.texts, self.unprefixed, strict=True)
         )
 
     def __len__(self) -> int:
@@ -67,14 +67,15 @@ class LogLines(Sequence[Line]):
     def __iter__(self) -> Iterator[Line]:
         return (self._line(position) for position in range(len(self)))
 
-    def part(self, position: int) -> range:
-        """Return the positions of the excerpt that holds ``position``."""
-        which = bisect_right(self._ends, position)
-        end = self._ends[which]
-        return range(end - len(self.excerpts[which].texts), end)
+    def excerpt_range(self, position: int) -> range:
+        """Return the positions of all lines in the excerpt that contains ``position``."""
+        index = bisect_right(self._ends, position)
+        end = self._ends[index]
+        return range(end - len(self.excerpts[index].texts), end)
 
     def _line(self, position: int) -> Line:
         excerpt = self.excerpts[bisect_right(self._ends, position)]
-        first = excerpt.first_number
-        before = position - self.part(position).start
-        return Line(excerpt.path, None if first is None else first + before, self.texts[position])
+        number = excerpt.first_number
+        if number is not None:
+            number += position - self.excerpt_range(position).start
+        return Line(excerpt.path, number, self.texts[position])

@@ -1,28 +1,28 @@
-"""From the bytes of a log to lines that a person can read.
+"""Convert the bytes of a log to readable lines.
 
-Logs hold terminal codes, progress bars, holes full of zeros and bytes of unknown encodings. Every
-function here takes any input, in time linear in its length.
+Logs contain terminal codes, progress bars, runs of zero bytes and bytes of unknown encodings. Every function
+here accepts any input and takes time linear in its length.
 """
 
 from __future__ import annotations
 
 import re
 
-LINE_LIMIT = 4000  # characters of one line that are kept; longer lines lose their middle
-_KEPT_TAIL = 1500  # of those, how many come from the end of the line
-_BINARY_SHARE = 0.15  # text in any encoding stays far below this share of unprintable characters
-_BINARY_LEAST = 16  # and so few prove nothing: a short Latin-1 log
+LINE_LIMIT = 4000  # characters of one line; longer lines are shortened in the middle
+_TAIL_LENGTH = 1500  # characters from the end of a shortened line
+_BINARY_SHARE = 0.15  # of unprintable characters; text in any encoding stays far below
+_MIN_UNPRINTABLE = 16  # fewer unprintable characters prove nothing: a short Latin-1 log
 
 # ECMA-48: CSI sequences, OSC strings (titles, links) up to their terminator, and two-character escapes;
-# none reaches over the end of a line, so all lines can be searched at once
+# no sequence continues after a line end, so all lines can be searched at once
 _ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?")
 # control characters in UTF-8
 _CONTROL_BYTES = bytes({*range(0x20), 0x7F} - {*b"\t\n"})
 _C1_BYTES = re.compile(rb"\xc2[\x80-\x9f]")
 _UNPRINTABLE_BYTES = bytes({*range(1, 0x20), 0x7F} - {*b"\a\b\t\n\v\f\r\x1b"})
 
-# what launchers and loggers put before a line: srun --label, torchrun, mpirun --tag-output, Ray, and the
-# head of a logged error (vLLM, glog); the latter only for errors, as others do not report a failure
+# what precedes a line: the rank labels of srun --label, torchrun, mpirun --tag-output and Ray, and the
+# prefix of a logged error (vLLM, glog), but not of other log levels, which report no failure
 _RANK_LABELS = re.compile(
     r"(?:\d{1,6}: |\[(?:rank|default|RANK )?\d{1,6}\]:? ?|\[\d{1,6},\d{1,6}\]<std(?:err|out)>: ?|"
     r"\([^()]{1,60}\bpid=\d+[^()]{0,60}\) ?|"
@@ -33,37 +33,36 @@ LABEL_STARTS = frozenset("0123456789[(ECF")
 
 
 def clean_lines(data: bytes) -> tuple[str, ...]:
-    r"""Decode ``data`` and reduce each line to its last visible state.
+    r"""Decode ``data`` and return each line as a terminal would finally show it.
 
-    No terminal codes and no overwritten progress are left; overlong lines lose their middle. Lines end at
-    ``\n`` only, as editors and grep count them. A last line without an end counts; an empty piece after the
-    last end does not.
+    Terminal codes and overwritten progress are removed, and overlong lines are shortened. Only ``\n`` ends a
+    line, as in editors and grep. The text after the last ``\n`` is a line unless it is empty.
     """
     text = data.decode("utf-8", errors="replace")
-    if _has_controls(data):
-        text = _without_controls(text)
+    if _has_control_characters(data):
+        text = _without_control_characters(text)
     lines = text.split("\n")
     if not data or data.endswith(b"\n"):
         lines.pop()
-    # whatever is done to every line is done without a loop of our own: logs have many
+    # map avoids a Python loop over every line, which would be slow for long logs
     shown = tuple(map(str.rstrip, lines))
     return tuple(map(_shortened, shown)) if _has_overlong(text) else shown
 
 
-def _has_controls(data: bytes) -> bool:
+def _has_control_characters(data: bytes) -> bool:
     if len(data.translate(None, _CONTROL_BYTES)) < len(data):
         return True
     return not data.isascii() and _C1_BYTES.search(data) is not None
 
 
-def _without_controls(text: str) -> str:
-    """Do what the control characters say, and remove them: as UTF-8, where that is many times as quick."""
-    left = _without_overwritten(_ANSI.sub(b"", text.encode())).translate(None, _CONTROL_BYTES)
-    return (left if left.isascii() else _C1_BYTES.sub(b"", left)).decode()
+def _without_control_characters(text: str) -> str:
+    """Apply carriage returns and remove all control characters. On UTF-8, because that is much faster."""
+    data = _without_overwritten(_ANSI.sub(b"", text.encode())).translate(None, _CONTROL_BYTES)
+    return (data if data.isascii() else _C1_BYTES.sub(b"", data)).decode()
 
 
 def _has_overlong(text: str) -> bool:
-    """Tell whether a line is too long, by leaps from line end to line end that look at few of them."""
+    """Return whether a line is too long. Skips as many lines at once as fit into the limit."""
     start = 0
     while len(text) - start > LINE_LIMIT:
         end = text.rfind("\n", start, start + LINE_LIMIT + 1)
@@ -74,7 +73,7 @@ def _has_overlong(text: str) -> bool:
 
 
 def _without_overwritten(text: bytes) -> bytes:
-    r"""Keep of each line what its carriage returns left standing."""
+    r"""Remove from each line what a later carriage return overwrites."""
     if b"\r" not in text:
         return text
     lines = text.replace(b"\r\n", b"\n").split(b"\n")
@@ -82,7 +81,7 @@ def _without_overwritten(text: bytes) -> bytes:
 
 
 def _last_state(line: bytes) -> bytes:
-    r"""Return the last of the states between carriage returns that holds anything."""
+    r"""Return the last text between carriage returns that is not blank."""
     end = len(line)
     while end >= 0:
         start = line.rfind(b"\r", 0, end) + 1
@@ -96,19 +95,19 @@ def _last_state(line: bytes) -> bytes:
 def _shortened(line: str) -> str:
     if len(line) <= LINE_LIMIT:
         return line
-    return f"{line[: LINE_LIMIT - _KEPT_TAIL]} ... {line[-_KEPT_TAIL:]}"
+    return f"{line[: LINE_LIMIT - _TAIL_LENGTH]} ... {line[-_TAIL_LENGTH:]}"
 
 
 def is_binary(data: bytes) -> bool:
-    """Tell whether ``data`` is no text. Zeros are not counted: a crashed node leaves logs with holes."""
+    """Return whether ``data`` is binary. Zero bytes do not count: a node that crashes leaves them in logs."""
     text = data.decode("utf-8", errors="replace")
     unprintable = len(data) - len(data.translate(None, _UNPRINTABLE_BYTES))
     if not data.isascii():
         unprintable += text.count("\ufffd") + len(_C1_BYTES.findall(data))
-    return unprintable > max(_BINARY_LEAST, _BINARY_SHARE * (len(text) - data.count(0)))
+    return unprintable > max(_MIN_UNPRINTABLE, _BINARY_SHARE * (len(text) - data.count(0)))
 
 
 def without_label(line: str) -> str:
-    """Strip the labels that launchers put before the lines of a rank, e.g. ``[rank3]: `` or ``12: ``."""
+    """Remove the labels of ranks from the start of a line, e.g. ``[rank3]: `` or ``12: ``."""
     labels = _RANK_LABELS.match(line)
     return line[labels.end() :] if labels else line

@@ -1,4 +1,4 @@
-"""What went wrong with a job, as it is kept and told. The judge makes it."""
+"""The diagnosis of a failed job, as it is stored and shown, and what Slurm contributes to it."""
 
 from __future__ import annotations
 
@@ -12,41 +12,41 @@ class Line:
     """One line of a log, as it was printed."""
 
     file: str
-    number: int | None  # from 1; None where the head of a long file was not read
+    number: int | None  # from 1; None if the lines before it were not counted
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What went wrong, with its proof. ``cause`` is None where nothing went wrong or nothing is certain."""
+    """Why a job failed, with evidence. ``cause`` is None if nothing failed or the cause is unknown."""
 
-    cause: str | None  # the id of the rule or cause
+    cause: str | None  # id of the pattern or of the cause in ``exit_causes``
     title: str
     explanation: str
     advice: str
-    evidence: tuple[Line, ...] = ()  # the lines that prove the cause; else the last ones of the log
-    symptoms: tuple[str, ...] = ()  # ids of rules that matched but are not the cause
-    log_path: str = ""  # the file to read on in
-    note: str = ""  # what hindered the analysis, e.g. that no log was found
-    label: str | None = None  # of jobmon_core.domain.diagnosis.patterns; None where nothing is certain
+    evidence: tuple[Line, ...] = ()  # the lines that prove the cause; without proof the last ones of the log
+    symptoms: tuple[str, ...] = ()  # ids of the other patterns that matched
+    log_path: str = ""  # the log to read first
+    note: str = ""  # what made the analysis incomplete, e.g. that no log was found
+    label: str | None = None  # one of ``patterns.LABELS``; None if the cause is unknown
     confidence: float = 0.0  # 0 to 1
-    fingerprint: str = ""  # the same for the same failure elsewhere; empty without a cause
+    fingerprint: str = ""  # equal for the same failure of other jobs; empty without a cause
     is_proved: bool = False  # whether the evidence proves the cause
 
 
 @dataclass(frozen=True, slots=True)
 class SlurmEvidence:
-    """Slurm's view of one run; None and empty texts are "not known"."""
+    """What Slurm reports about one run. None and empty texts mean "not known"."""
 
     state: JobState = JobState.UNKNOWN
-    exit_code: int | None = None  # true code, 0 to 255; sacct shows those from 128 on as n - 128
+    exit_code: int | None = None  # 0 to 255, as the program returned it
     signal: int | None = None  # the number after the colon of Slurm's exit code
-    derived_exit_code: int | None = None  # the worst of the job's steps
-    reason: str = ""  # Slurm's word, e.g. NonZeroExitCode
-    max_rss_bytes: int | None = None  # peak memory, sampled: short peaks are missed
+    derived_exit_code: int | None = None  # the highest exit code of the job's steps
+    reason: str = ""  # Slurm's reason, e.g. NonZeroExitCode
+    max_rss_bytes: int | None = None  # sampled peak memory: short peaks are missed
     requested_bytes: int | None = None
     cpu_s: float | None = None  # CPU time of all tasks together
     elapsed_s: float | None = None
     limit_s: float | None = None
     nodes: str = ""
-    canceller: str = ""  # who cancelled it: a name, or the uid where it has none
+    canceller: str = ""  # the user who cancelled the job: the name, or the uid if it has no name

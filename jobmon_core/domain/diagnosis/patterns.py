@@ -1,4 +1,4 @@
-"""Known failures as rules, and what was found of them in a log."""
+"""Patterns of known failures, and their matches in a log."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-CLEAN: Final = "clean"  # no failure at all
-GENERIC: Final = "python_exception_other"  # an exception that no other label names: often a mere look-up
+CLEAN: Final = "clean"  # no failure
+GENERIC: Final = "python_exception_other"  # an exception of no other label, e.g. a failed lookup
 
 LABELS: Final = frozenset({
     "clean", "cuda_oom", "host_oom_kill", "python_memory_error", "slurm_timeout", "slurm_cancelled",
@@ -21,21 +21,21 @@ LABELS: Final = frozenset({
 
 
 def label_of(identifier: str) -> str:
-    """Return the label that an id refines: all of it up to its first dot."""
+    """Return the label of an id: the part before the first dot."""
     return identifier.partition(".")[0]
 
 
 class Role(StrEnum):
-    """What a matching line can be."""
+    """What a matching line means."""
 
-    ROOT = "root"  # the cause
-    SYMPTOM = "symptom"  # a consequence of the cause, such as a launcher that reports it
-    CONTEXT = "context"  # neither, whatever it says: advice, noise
-    SUCCESS = "success"  # proof that the program went on after what it met before
+    ROOT = "root"  # a possible root cause
+    SYMPTOM = "symptom"  # a consequence, such as torchrun reporting that a worker failed
+    CONTEXT = "context"  # neither: advice, a harmless message
+    SUCCESS = "success"  # the program recovered from earlier failures
 
 
 class Severity(StrEnum):
-    """How bad a finding is."""
+    """How severe a match is."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -43,35 +43,35 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Pattern:
-    """One known failure: how its line looks, what it means and what to do."""
+    """One known failure: which lines show it, what it means and what to do."""
 
-    id: str  # a label, or label.variant where a variant deserves its own words
+    id: str  # a label, or label.variant for a variant with its own texts
     title: str
     severity: Severity
     role: Role
-    regex: tuple[str, ...]  # alternatives, in the syntax of RE2
+    regex: tuple[str, ...]  # alternatives, in RE2 syntax
     cause: str
     advice: str
-    precedence: int  # among roots of one log the highest wins, then the earliest line
+    precedence: int  # the candidate with the highest precedence is the root cause
     examples: tuple[str, ...]
     counter_examples: tuple[str, ...]
     is_final: bool = False  # the line itself reports the end of a process or of the job
 
     @property
     def label(self) -> str:
-        """The class of failures that this rule belongs to."""
+        """The class of failures that this pattern belongs to."""
         return label_of(self.id)
 
 
-# what a traceback ends with that no rule knows: the traceback says that it is an exception, whatever its name
+# the last line of a traceback that no pattern matches is an exception, whatever its name
 UNNAMED_EXCEPTION = Pattern(
     id=f"{GENERIC}.unnamed",
-    title="An exception of the program's own",
+    title="Custom exception",
     severity=Severity.ERROR,
     role=Role.ROOT,
     regex=(),
-    cause="The program raised an exception that no rule knows by its name.",
-    advice="Read the exception and the line of your own code that led to it, both shown here.",
+    cause="The program raised an exception that is not among the known patterns.",
+    advice="Read the exception and the line of your own code that raised it, both shown here.",
     precedence=44,
     examples=(),
     counter_examples=(),
@@ -79,7 +79,7 @@ UNNAMED_EXCEPTION = Pattern(
 
 
 class Match(NamedTuple):
-    """A rule that matched, and where. A log has so many that it is a tuple, which is made in no time."""
+    """A pattern and the line it matches. A tuple, because a log has many and tuples are created fastest."""
 
     pattern: Pattern
-    position: int  # index among the lines that were read: the order of events
+    position: int  # index of the line among all lines that were read

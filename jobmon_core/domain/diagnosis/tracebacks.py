@@ -1,94 +1,86 @@
-"""Python's tracebacks in a log: their frames, and whether anybody caught them.
+"""Python tracebacks in a log: their frames, and whether the exception was caught.
 
-Format: ``traceback.format_exception`` of CPython. Ranks that print at the same time are told apart by
-the labels before their lines.
+Format: ``traceback.format_exception`` of CPython. The rank label before a line separates ranks that print
+at the same time.
 """
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import Enum, auto
 from itertools import compress, count, repeat
 from typing import NamedTuple
 
 from jobmon_core.domain.diagnosis.log_lines import LogLines
 
-_FURTHEST_LINES = 400  # tracebacks are shorter: a recursion prints its frames once and counts the rest
+_MAX_LINES = 400  # of a traceback; Python prints the frames of a recursion once and counts the others
 _LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python3", "<frozen ", "<string>")
 _HEAD = "Traceback (most recent call last)"
 _WHILE_HANDLING = "During handling of the above exception"
 _DIRECT_CAUSE = "The above exception was the direct cause"
-# outermost frames of an exception that nobody caught: of the main program, a thread or a process
+# the outermost frame of an uncaught exception: of the main program, a thread or a process
 _PROGRAM = ", in <module>"
 _OUTERMOST = (_PROGRAM, ", in _bootstrap", ", in _run_module_as_main", ", in spawn_main")
-_RUNNERS = 3  # frames of Python's own (runpy) before the program's first
+_RUNNER_FRAMES = 3  # of Python itself (runpy) before the first frame of the program
 FATAL = "Fatal Python error"
-# what stands above a traceback that ends nothing
+IN_THREAD = "Exception in thread"
+# the line above the traceback of an exception that Python or asyncio only reports
 IGNORED = (
     "Exception ignored in", "Error in atexit._run_exitfuncs", "Error in sys.excepthook",
     "Task exception was never retrieved", "Future exception was never retrieved",
 )  # fmt: skip
-NO_EXCEPTION = (
-    _HEAD,
-    "KeyboardInterrupt",
-    "SystemExit",
-    "[",
-    "<",
-    "-",
-    "=",
-    "*",
-)  # what may follow frames too
-IN_THREAD = "Exception in thread"
-_NEAR_LINES = 12  # other ranks may print so much between two lines of one
+# lines after the frames that are not an exception, or not a failure
+NO_EXCEPTION = (_HEAD, "KeyboardInterrupt", "SystemExit", "[", "<", "-", "=", "*")
+_NEAR_LINES = 12  # other ranks may print this many lines between two lines of one rank
 
 
 class Frame(NamedTuple):
-    """One call of a traceback. A log has so many that it is a tuple, which is made in no time."""
+    """One frame of a traceback. A tuple, because a log has very many and tuples are created fastest."""
 
     position: int  # of its line ``File "...", line N, in ...``
-    source: int | None  # of the line of code below it; None where none was printed
-    text: str  # the former, without the label of its rank
+    source: int | None  # position of the line of code below it; None if none was printed
+    text: str  # the line without its rank label
 
     @property
     def file(self) -> str:
-        """The path of the code's file, as Python printed it."""
+        """The path of the source file, as Python printed it."""
         return self.text.partition('"')[2].partition('"')[0]
 
     @property
-    def is_users(self) -> bool:
-        """Whether the code is the user's own and not of an installed package or of Python itself."""
+    def is_user_code(self) -> bool:
+        """Whether the code belongs neither to an installed package nor to Python itself."""
         return not any(map(self.text.__contains__, _LIBRARIES))
 
 
 class Traceback(NamedTuple):
-    """The calls that led to an exception, outermost first."""
+    """The frames that led to an exception, outermost first."""
 
-    head: int | None  # position of its first line; None where the log begins, or was cut, within it
+    head: int | None  # position of its first line; None if that line is missing
     frames: tuple[Frame, ...]
 
     @property
     def is_uncaught(self) -> bool:
-        """Whether it begins where a program, a thread or a process does, so that it ended there."""
+        """Whether it starts where a program, a thread or a process starts, so that the exception ended it."""
         return bool(self.frames) and any(map(self.frames[0].text.__contains__, _OUTERMOST))
 
     @property
     def program(self) -> str:
-        """The file of the main program; empty where another thread or process raised, or the log was cut."""
-        first = (frame for frame in self.frames[:_RUNNERS] if _PROGRAM in frame.text)
-        return next((frame.file for frame in first), "")
+        """The file of the main program; empty if the exception is of another thread or process."""
+        frames = (frame for frame in self.frames[:_RUNNER_FRAMES] if _PROGRAM in frame.text)
+        return next((frame.file for frame in frames), "")
 
-    def users_frame(self) -> Frame | None:
-        """Return the frame nearest to the exception that is the user's own; else the last of all."""
-        own = (frame for frame in reversed(self.frames) if frame.is_users)
-        return next(own, self.frames[-1] if self.frames else None)
+    def user_frame(self) -> Frame | None:
+        """Return the frame of user code nearest to the exception; else the innermost frame."""
+        user_frames = (frame for frame in reversed(self.frames) if frame.is_user_code)
+        return next(user_frames, self.frames[-1] if self.frames else None)
 
 
 def traceback_above(lines: LogLines, position: int) -> Traceback:
-    """Return the traceback that ends with the exception at ``position``; without frames where none does."""
+    """Return the traceback that ends with the exception at ``position``; without frames if there is none."""
     labels, texts, label = lines.labels, lines.unprefixed, lines.labels[position]
     frames: list[Frame] = []
     source: int | None = None
     head: int | None = None
-    for index in range(position - 1, max(-1, position - 1 - _FURTHEST_LINES), -1):
+    for index in range(position - 1, max(-1, position - 1 - _MAX_LINES), -1):
         if labels[index] != label:
             continue  # another rank
         text = texts[index]
@@ -104,22 +96,25 @@ def traceback_above(lines: LogLines, position: int) -> Traceback:
 
 
 def ends_of_tracebacks(lines: LogLines) -> tuple[list[int], bool]:
-    """Return the lines of the exceptions that tracebacks end with, and whether the log ends within one."""
+    """Return the positions of the exceptions below tracebacks, and whether the log ends within one."""
     ends: list[int] = []
-    open_head = False
-    # whatever is done to every line is done without a loop of our own: logs have many
+    is_open = False
+    # map and compress visit every line without a Python loop, which would be slow for long logs
     for head in compress(count(), map(str.startswith, lines.unprefixed, repeat(_HEAD))):
         end = _end_of_traceback(lines, head)
-        open_head = end is None
+        is_open = end is None
         if end is not None:
             ends.append(end)
-    return ends, open_head
+    return ends, is_open
 
 
 def _end_of_traceback(lines: LogLines, head: int) -> int | None:
-    """Return the first line after the frames below ``head``; ``head`` itself where there are none."""
+    """Return the first line after the frames below ``head``, or ``head`` if it has no frames.
+
+    None if the log ends before.
+    """
     label, in_frames = lines.labels[head], False
-    for index in range(head + 1, min(len(lines), head + 1 + _FURTHEST_LINES)):
+    for index in range(head + 1, min(len(lines), head + 1 + _MAX_LINES)):
         text = lines.unprefixed[index]
         if lines.labels[index] != label:
             continue
@@ -130,12 +125,12 @@ def _end_of_traceback(lines: LogLines, head: int) -> int | None:
 
 
 def dump_below(lines: LogLines, position: int) -> Traceback:
-    """Return the calls that faulthandler prints below a fatal error; without frames where it printed none.
+    """Return the frames that faulthandler prints below a fatal error; without frames if it printed none.
 
-    Format: CPython's ``Doc/library/faulthandler.rst``: most recent call first, no code.
+    Format: CPython's ``Doc/library/faulthandler.rst``: most recent call first, without code.
     """
     frames: list[Frame] = []
-    for index in range(position + 1, min(len(lines), position + 1 + _FURTHEST_LINES)):
+    for index in range(position + 1, min(len(lines), position + 1 + _MAX_LINES)):
         text = lines.unprefixed[index]
         if _is_frame(text):
             frames.append(Frame(index, None, text))
@@ -144,8 +139,8 @@ def dump_below(lines: LogLines, position: int) -> Traceback:
     return Traceback(None, tuple(reversed(frames)))
 
 
-def is_code(lines: LogLines, position: int) -> bool:
-    """Tell whether a line is code that a traceback quotes below one of its frames."""
+def is_quoted_code(lines: LogLines, position: int) -> bool:
+    """Return whether a line is code that a traceback quotes below one of its frames."""
     if not lines.unprefixed[position][:1].isspace():
         return False
     label = lines.labels[position]
@@ -155,21 +150,21 @@ def is_code(lines: LogLines, position: int) -> bool:
     return False
 
 
-class Link(Enum):
-    """How an exception came from an earlier one."""
+class Chaining(Enum):
+    """How Python chained an exception to an earlier one."""
 
-    WHILE_HANDLING = "raised while the earlier one was handled: the later one ended the handling"
-    FROM = "raised from the earlier one, which is its direct cause"
+    WHILE_HANDLING = auto()  # raised in the handler of the earlier one
+    FROM = auto()  # ``raise ... from`` the earlier one
 
 
-def link(lines: LogLines, earlier: int, later: Traceback) -> Link | None:
-    """Return how the later exception came from that at ``earlier``; None where nothing says that it did."""
+def chaining(lines: LogLines, earlier: int, later: Traceback) -> Chaining | None:
+    """Return how the later exception is chained to the one at ``earlier``; None if it is not."""
     if later.head is None or not earlier < later.head:
         return None
     between = "\n".join(lines.unprefixed[max(earlier, later.head - _NEAR_LINES) : later.head])
     if _WHILE_HANDLING in between:
-        return Link.WHILE_HANDLING
-    return Link.FROM if _DIRECT_CAUSE in between else None
+        return Chaining.WHILE_HANDLING
+    return Chaining.FROM if _DIRECT_CAUSE in between else None
 
 
 def _is_frame(text: str) -> bool:

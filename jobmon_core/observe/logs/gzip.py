@@ -1,12 +1,14 @@
-"""Logs packed by gzip, read as a stream: neither their size nor what they unpack to costs memory."""
+"""Read gzip-compressed logs as a stream, so that neither their size nor their content fills the memory."""
 
 from __future__ import annotations
 
 import zlib
 from contextlib import suppress
+from gzip import BadGzipFile, GzipFile
+from io import RawIOBase
 from typing import TYPE_CHECKING
 
-from jobmon_core.observe.logs.byte_ranges import ByteRange
+from jobmon_core.observe.logs.byte_ranges import ByteRange, end_of_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,21 +16,19 @@ if TYPE_CHECKING:
     from jobmon_core.observe.logs.open_file import RegularFile
 
 _MAGIC = b"\x1f\x8b\x08"
-_GZIP = 16 + zlib.MAX_WBITS  # how zlib is told that a gzip header comes first
-_STEP = 64 * 1024  # bytes that are read, or unpacked, at once
-_LINE_END = ord("\n")
-# a second or two of work; what unpacks to more is a bomb, or a log that nobody packs as a whole
-_MOST_PACKED = 64 * 2**20
-_MOST_UNPACKED = 512 * 2**20
-_MOST_MEMBERS = 10_000
+_STEP = 64 * 1024  # bytes read or decompressed at once
+# a few seconds of work; an archive with more is a decompression bomb, or too large to decompress as a whole
+_MAX_COMPRESSED = 64 * 2**20
+_MAX_DECOMPRESSED = 512 * 2**20
+_MAX_PIECES = 30_000  # within the limits above, only an archive of very many members has more
 
-_CUT_OFF = "is packed and was cut off"
-_DAMAGED = "is packed and damaged: it was read up to the damage"
-_TOO_MUCH = "is packed and unpacks to too much: only its beginning was read"
+_TRUNCATED = "is compressed and was cut off"
+_DAMAGED = "is compressed and damaged: it was read up to the damage"
+_TOO_MUCH = "is compressed and holds too much: only its beginning was read"
 
 
-def is_packed(file: RegularFile) -> bool:
-    """Tell whether a file was packed by gzip, whatever its name.
+def is_compressed(file: RegularFile) -> bool:
+    """Return whether a file starts with the gzip header, whatever its name.
 
     Raises:
         OSError: the storage or its server failed.
@@ -36,123 +36,127 @@ def is_packed(file: RegularFile) -> bool:
     return file.read_at(0, len(_MAGIC)) == _MAGIC
 
 
-def unpacked_start(file: RegularFile, max_bytes: int) -> ByteRange:
-    """Return the first ``max_bytes`` of what a file unpacks to.
+def decompressed_start(file: RegularFile, max_bytes: int) -> ByteRange:
+    """Return the first ``max_bytes`` of the decompressed content.
 
     Raises:
         OSError: the storage or its server failed.
     """
-    kept = bytearray()
-    unpacking = _Unpacking(file)
-    for piece in unpacking.pieces():
-        kept += piece
-        if len(kept) > max_bytes:
+    data = bytearray()
+    archive = _Archive(file)
+    for piece in archive.pieces():
+        data += piece
+        if len(data) > max_bytes:
             break
-    complete = len(kept) <= max_bytes and not unpacking.fault
-    return ByteRange(bytes(kept[:max_bytes]), complete, note=unpacking.fault)
+    complete = len(data) <= max_bytes and not archive.fault
+    return ByteRange(bytes(data[:max_bytes]), complete, note=archive.fault)
 
 
-def unpacked_end(file: RegularFile, max_bytes: int) -> ByteRange:
-    """Return the last ``max_bytes`` of what a file unpacks to, or of what could be unpacked.
+def decompressed_end(file: RegularFile, max_bytes: int) -> ByteRange:
+    """Return the last ``max_bytes`` of the decompressed content, or of what is readable of it.
 
     Raises:
         OSError: the storage or its server failed.
     """
-    window = _Window(max_bytes)
-    unpacking = _Unpacking(file)
-    for piece in unpacking.pieces():
-        window.add(piece)
-    return window.passage(unpacking.fault)
+    end = _LastBytes(max_bytes)
+    archive = _Archive(file)
+    for piece in archive.pieces():
+        end.add(piece)
+    end.trim()
+    complete = not end.begins_late and not archive.fault
+    return ByteRange(bytes(end.data), complete, end.lines_before, end.begins_line, archive.fault)
 
 
-class _Window:
-    """The last bytes of a stream."""
+class _LastBytes:
+    """The last bytes of a stream, and the number of lines before them."""
 
     def __init__(self, size: int) -> None:
+        self.data = bytearray()
+        self.lines_before = 0
+        self.begins_line = True
+        self.begins_late = False  # bytes were dropped
         self._size = size
-        self._kept = bytearray()
-        self._passed_lines = 0
-        self._begins_line = True
-        self._whole = True
 
     def add(self, piece: bytes) -> None:
-        self._kept += piece
-        if len(self._kept) >= 2 * self._size:  # seldom, as what is left must be moved
-            self._trim()
+        self.data += piece
+        if len(self.data) >= 2 * self._size:  # rarely, because trimming moves the remaining bytes
+            self.trim()
 
-    def passage(self, fault: str) -> ByteRange:
-        self._trim()
-        whole = self._whole and not fault
-        return ByteRange(bytes(self._kept), whole, self._passed_lines, self._begins_line, fault)
-
-    def _trim(self) -> None:
-        excess = len(self._kept) - self._size
+    def trim(self) -> None:
+        excess = len(self.data) - self._size
         if excess > 0:
-            self._passed_lines += self._kept.count(b"\n", 0, excess)
-            self._begins_line = self._kept[excess - 1] == _LINE_END
-            self._whole = False
-            del self._kept[:excess]
+            self.lines_before += self.data.count(b"\n", 0, excess)
+            self.begins_line = self.data.endswith(b"\n", 0, excess)
+            self.begins_late = True
+            del self.data[:excess]
 
 
-class _Unpacking:
-    """One pass through a packed file, which ends with the file, at its first fault, or at our bounds."""
+class _Archive:
+    """One pass through a compressed file. It ends with the file, at the first fault, or at the limits."""
 
     def __init__(self, file: RegularFile) -> None:
-        self.fault = ""  # why it ended early, as the end of a sentence on the path
+        self.fault = ""  # why the pass ended early; completes a sentence that starts with the path
         self._file = file
-        self._stream = zlib.decompressobj(_GZIP)
-        self._members = 0
-        self._between_members = True
+        self._decompressed = 0  # bytes
 
     def pieces(self) -> Iterator[bytes]:
-        """Unpack, a piece of bounded size at a time."""
-        unpacked = 0
-        for piece in self._pieces():
-            yield piece
-            unpacked += len(piece)
-            if unpacked > _MOST_UNPACKED or self._members > _MOST_MEMBERS:
-                self.fault = _TOO_MUCH
-            if self.fault:
-                return
-
-    def _pieces(self) -> Iterator[bytes]:
-        for offset in range(0, min(self._file.size, _MOST_PACKED), _STEP):
-            packed = self._file.read_at(offset, _STEP)
-            while packed := self._from_member(packed):
-                piece, packed = self._step(packed)
-                yield piece
-        if self._file.size > _MOST_PACKED:
-            self.fault = _TOO_MUCH
-        elif not self._between_members:
-            self.fault = _CUT_OFF
-
-    def _from_member(self, packed: bytes) -> bytes:
-        """Skip the zeros that tapes and file systems leave between members and behind the last."""
-        packed = packed.lstrip(b"\x00") if self._between_members else packed
-        self._between_members = self._between_members and not packed
-        return packed
-
-    def _step(self, packed: bytes) -> tuple[bytes, bytes]:
-        """Unpack one piece; return it, and what of ``packed`` is still to be done."""
-        before = self._stream.copy()
+        """Decompress the file; each piece has at most ``_STEP`` bytes."""
+        source = _Source(self._file)
         try:
-            piece = self._stream.decompress(packed, _STEP)
-        except zlib.error:
-            self._stream = before
+            for count, piece in enumerate(_decompress(source)):
+                self._decompressed += len(piece)
+                yield piece
+                if count > _MAX_PIECES or self._decompressed > _MAX_DECOMPRESSED:
+                    self.fault = _TOO_MUCH
+                    return
+        except EOFError:
+            self.fault = _TRUNCATED if self._file.size <= _MAX_COMPRESSED else _TOO_MUCH
+        except BadGzipFile:
             self.fault = _DAMAGED
-            return self._up_to_the_damage(packed), b""
-        if not self._stream.eof:
-            return piece, self._stream.unconsumed_tail
-        rest = self._stream.unused_data
-        self._stream = zlib.decompressobj(_GZIP)
-        self._members += 1
-        self._between_members = True
-        return piece, rest
+        except zlib.error:
+            self.fault = _DAMAGED
+            yield self._up_to_damage(source.offset)
 
-    def _up_to_the_damage(self, packed: bytes) -> bytes:
-        """Unpack byte by byte, since zlib keeps what it has of a call that fails."""
-        unpacked = bytearray()
+    def _up_to_damage(self, offset: int) -> bytes:
+        """Return the output that zlib discarded with the failed call, by feeding it single bytes instead."""
+        found = bytearray()
+        position = 0
         with suppress(zlib.error):
-            for position in range(len(packed)):
-                unpacked += self._stream.decompress(packed[position : position + 1], _STEP)
-        return bytes(unpacked)
+            for piece in _decompress(_Source(self._file, single_bytes_from=offset)):
+                position += len(piece)
+                if position > self._decompressed:
+                    found += piece[self._decompressed - position :]
+        return bytes(found)
+
+
+class _Source(RawIOBase):
+    """The compressed bytes as GzipFile reads them: in order, and no more than the limit."""
+
+    def __init__(self, file: RegularFile, single_bytes_from: int = _MAX_COMPRESSED) -> None:
+        self.offset = 0  # of the bytes that were read last
+        self._file = file
+        # GzipFile skips zeros at the end one by one, so only those that may belong to the archive are read
+        self._end = min(end_of_text(file) + _STEP, _MAX_COMPRESSED)
+        self._single_bytes_from = single_bytes_from
+        self._next = 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return up to ``size`` bytes; none at the end."""
+        self.offset = self._next
+        most = 1 if self.offset >= self._single_bytes_from else size
+        data = self._file.read_at(self.offset, min(most, self._end - self.offset))
+        self._next += len(data)
+        return data
+
+
+def _decompress(source: _Source) -> Iterator[bytes]:
+    """Yield the content in pieces.
+
+    Raises:
+        EOFError: the file ends too early.
+        BadGzipFile: a header or a checksum is wrong.
+        zlib.error: the compressed data are damaged.
+    """
+    with GzipFile(fileobj=source) as stream:
+        while piece := stream.read1(_STEP):
+            yield piece

@@ -1,4 +1,4 @@
-"""Rotated logs: where the text of a log is after a tool has moved it out of the way."""
+"""Find the text of a log that logrotate or a similar tool has moved."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ import stat
 _SUFFIXES = (".1", ".1.gz", ".gz", ".0")
 
 
-def standing_in_for(path: str) -> str:
-    """Return the path of the file that holds what ``path`` held.
+def find_rotated(path: str) -> str:
+    """Return ``path``, or its newest non-empty rotated copy if ``path`` does not exist. Never raises.
 
-    That is ``path`` itself, unless it is missing while a rotated copy of it has text: then the youngest of
-    those. An empty log speaks for itself: a copy beside it may be of an earlier job. Never raises.
+    An existing empty log is not replaced, because a copy beside it may belong to an earlier job.
     """
     if not path or not _is_missing(path):
         return path
-    found = [(modified, name) for suffix in _SUFFIXES if (modified := _age(name := path + suffix))]
-    return max(found)[1] if found else path
+    copies = [(modified, copy) for suffix in _SUFFIXES if (modified := _modified_ns(copy := path + suffix))]
+    return max(copies)[1] if copies else path
 
 
 def _is_missing(path: str) -> bool:
     try:
-        os.stat(path)  # noqa: PTH116 - a path of the user's, used as it was given
+        os.stat(path)  # noqa: PTH116 - the user's path, unchanged
     except FileNotFoundError:
         return True
     except (OSError, ValueError):
@@ -30,8 +29,8 @@ def _is_missing(path: str) -> bool:
     return False
 
 
-def _age(path: str) -> int:
-    """Return when a file with text was last changed, in ns since the epoch; 0 if it is no such file."""
+def _modified_ns(path: str) -> int:
+    """Return the modification time of a non-empty regular file in ns since the epoch; 0 for anything else."""
     try:
         status = os.stat(path)  # noqa: PTH116 - likewise
     except (OSError, ValueError):

@@ -1,8 +1,8 @@
-"""What torchrun keeps of its workers, found through the paths that it prints.
+"""Find and read the files that torchrun writes for its workers.
 
-It prints ``log directory set to: DIR``, ``Setting worker0 reply file to: DIR/attempt_0/0/error.json`` and,
-of a worker that failed, ``error_file: DIR/attempt_0/0/error.json``. Any program may print the like, so a
-path counts only where it ends in one of torchrun's own names.
+torchrun prints their paths: ``log directory set to: DIR``, ``Setting worker0 reply file to:
+DIR/attempt_0/0/error.json`` and, for a worker that failed, ``error_file: DIR/attempt_0/0/error.json``. Any
+program may print such a line, so only files with torchrun's own names are read.
 """
 
 from __future__ import annotations
@@ -16,121 +16,108 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.diagnosis.log_lines import LogExcerpt
 from jobmon_core.domain.diagnosis.log_text import clean_lines
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
-from jobmon_core.observe.logs.scan_dirs import Found, ScanBudget, is_folder, own_file, own_files
+from jobmon_core.observe.logs.scan_dirs import FoundFile, ScanBudget, find_files, is_folder, own_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-
 ERROR_FILE = "error.json"
 NAMES = frozenset({ERROR_FILE, "stderr.log", "stdout.log"})
-_PATH_LIMIT = 4096  # characters; the kernel takes no longer path
-_MOST_PATHS = 64
-_NAMED_FILE = re.compile(r"(?:\berror_file|\breply file to): +(\S.*/error\.json)$")
-_NAMED_FOLDER = re.compile(r"\blog directory set to: +(\S.*)$")
-_OF_ATTEMPT = re.compile(r"(.*)/attempt_(\d{1,9})/\d{1,9}/[^/]+")
+_MAX_PATH_LENGTH = 4096  # characters; the kernel accepts no longer path
+_MAX_PATHS = 64
+_MAX_ERROR_BYTES = 2**20
+_ERROR_FILE_LINE = re.compile(r"(?:\berror_file|\breply file to): +(\S.*/error\.json)$")
+_LOG_DIR_LINE = re.compile(r"\blog directory set to: +(\S.*)$")
+_ATTEMPT_FILE = re.compile(r"(.*)/attempt_(\d{1,9})/\d{1,9}/[^/]+")
 _ATTEMPT = re.compile(r"attempt_(\d{1,9})")
 _RANK = re.compile(r"(\d{1,9})")
 
 
-def files_named_in(texts: Iterable[str], places: Sequence[str], budget: ScanBudget) -> list[Found]:
-    """Return the files of the workers that the lines of a log lead to.
+def files_named_in(texts: Iterable[str], folders: Sequence[str], budget: ScanBudget) -> list[FoundFile]:
+    """Return the files of the workers whose paths a log names.
 
     Args:
-        texts: the lines.
-        places: folders that paths which are not absolute may begin in.
-        budget: of entries of folders.
+        texts: the lines of the log.
+        folders: where relative paths may start.
+        budget: limits the number of folder entries read.
     """
-    found: list[Found] = []
-    runs: dict[str, None] = {}
-    for path in (str(Path(place, named)) for named in _paths(texts) for place in places):
-        of_attempt = _OF_ATTEMPT.fullmatch(path)
+    files: list[FoundFile] = []
+    run_dirs: dict[str, None] = {}
+    for path in (str(Path(folder, printed)) for printed in _printed_paths(texts) for folder in folders):
+        of_attempt = _ATTEMPT_FILE.fullmatch(path)
         if of_attempt:
-            runs[of_attempt[1]] = None  # it has more than the one file
+            run_dirs[of_attempt[1]] = None  # the run has more files than this one
         elif path.endswith(f"/{ERROR_FILE}"):
-            found += filter(None, [own_file(path)])
+            files += filter(None, [own_file(path)])
         else:
-            runs[path] = None
-    return found + [file for run in runs for file in _files_of_run(run, budget)]
+            run_dirs[path] = None
+    return files + [file for run_dir in run_dirs for file in _files_of_run(run_dir, budget)]
 
 
-def newest_attempts(files: Iterable[Found]) -> list[Found]:
-    """Leave out the files of attempts that another followed: they tell of failures that were survived."""
-    placed = [(file, _OF_ATTEMPT.fullmatch(file.path)) for file in files]
+def newest_attempts(files: Iterable[FoundFile]) -> list[FoundFile]:
+    """Drop the files of all attempts but the last of each run, because the run survived their failures."""
+    matches = [(file, _ATTEMPT_FILE.fullmatch(file.path)) for file in files]
     newest: dict[str, int] = {}
-    for _, match in placed:
+    for _, match in matches:
         if match:
             newest[match[1]] = max(int(match[2]), newest.get(match[1], 0))
-    return [file for file, match in placed if not match or int(match[2]) == newest[match[1]]]
+    return [file for file, match in matches if not match or int(match[2]) == newest[match[1]]]
 
 
-def _paths(texts: Iterable[str]) -> Iterable[str]:
-    """Return the different paths that are named last."""
-    found: deque[str] = deque(maxlen=_MOST_PATHS)
+def _printed_paths(texts: Iterable[str]) -> Iterable[str]:
+    """Return the last distinct paths that the lines name."""
+    paths: deque[str] = deque(maxlen=_MAX_PATHS)
     for text in texts:
         if ERROR_FILE not in text and "log directory set to" not in text:
-            continue  # told fast, as nearly all lines are of this kind
-        match = _NAMED_FILE.search(text) or _NAMED_FOLDER.search(text)
-        if match and len(match[1]) < _PATH_LIMIT and match[1] not in found:
-            found.append(match[1])
-    return found
+            continue  # a fast check that rejects nearly all lines
+        match = _ERROR_FILE_LINE.search(text) or _LOG_DIR_LINE.search(text)
+        if match and len(match[1]) < _MAX_PATH_LENGTH and match[1] not in paths:
+            paths.append(match[1])
+    return paths
 
 
-def _files_of_run(folder: str, budget: ScanBudget) -> list[Found]:
-    """Return the files in ``folder/attempt_N/RANK``, those of the newest attempt first."""
+def _files_of_run(run_dir: str, budget: ScanBudget) -> list[FoundFile]:
+    """Return the files in ``run_dir/attempt_N/RANK``, starting with the newest attempt."""
     return [
         file
-        for attempt in reversed(_numbered(folder, _ATTEMPT, budget))
-        for rank in _numbered(attempt, _RANK, budget)
-        for file in own_files(rank, NAMES.__contains__, budget)
+        for attempt in reversed(_numbered_folders(run_dir, _ATTEMPT, budget))
+        for rank in _numbered_folders(attempt, _RANK, budget)
+        for file in find_files(rank, NAMES.__contains__, budget)
     ]
 
 
-def _numbered(folder: str, name: re.Pattern[str], budget: ScanBudget) -> list[str]:
-    """Return the folders in ``folder`` whose names are like ``name``, in the order of their numbers."""
+def _numbered_folders(folder: str, name: re.Pattern[str], budget: ScanBudget) -> list[str]:
+    """Return the subfolders whose names match ``name``, in the order of their numbers."""
     matches = [(name.fullmatch(entry.name), entry) for entry in budget.entries(folder)]
-    numbers = [(int(match[1]), entry.path) for match, entry in matches if match and is_folder(entry)]
-    return [path for _, path in sorted(numbers)]
-
-
-_MOST_BYTES = 2**20
+    numbered = [(int(match[1]), entry.path) for match, entry in matches if match and is_folder(entry)]
+    return [path for _, path in sorted(numbered)]
 
 
 def read_error_file(path: str) -> LogExcerpt | None:
-    """Return the traceback and the message of an ``error.json`` as lines; None where it has none.
+    """Return the traceback and the message in an ``error.json`` as unnumbered lines. Never raises.
 
-    The lines are unnumbered, as they are none of the file's own. Never raises.
+    None if the file has neither.
     """
     try:
         with regular_file(path) as file:
-            data = file.read_at(0, _MOST_BYTES)
-    except Unreadable:
+            data = file.read_at(0, _MAX_ERROR_BYTES)
+        record: object = json.loads(data.decode("utf-8", errors="replace"))
+    except (Unreadable, ValueError, RecursionError):
         return None
-    lines = clean_lines(_told(data).encode("utf-8", errors="replace"))
+    lines = clean_lines(_error_text(record).encode("utf-8", errors="replace"))
     return LogExcerpt(path, lines, first_number=None) if any(lines) else None
 
 
-def _told(data: bytes) -> str:
-    """Return what the record says. The message stands at the end of its traceback; where not, it follows."""
-    record = _record(data)
-    message = _at(record, "message") if isinstance(record, dict) else record
-    words = _text(_at(message, "message") if isinstance(message, dict) else message)
-    traceback = _text(_at(message, "extraInfo", "py_callstack"))
-    return traceback if words in traceback else f"{traceback}\n{words}".lstrip("\n")
+def _error_text(record: object) -> str:
+    """Return the traceback of a record, followed by its message if the traceback does not contain it."""
+    error = _member(record, "message") if isinstance(record, dict) else record
+    message = _text(_member(error, "message") if isinstance(error, dict) else error)
+    traceback = _text(_member(_member(error, "extraInfo"), "py_callstack"))
+    return traceback if message in traceback else f"{traceback}\n{message}".lstrip("\n")
 
 
-def _record(data: bytes) -> object:
-    try:
-        record: object = json.loads(data.decode("utf-8", errors="replace"))
-    except (ValueError, RecursionError):  # no JSON, or nested as nobody would
-        return None
-    return record
-
-
-def _at(value: object, *keys: str) -> object:
-    for key in keys:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value
+def _member(value: object, key: str) -> object:
+    return value.get(key) if isinstance(value, dict) else None
 
 
 def _text(value: object) -> str:

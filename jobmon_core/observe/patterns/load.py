@@ -1,10 +1,8 @@
-"""Pattern files: known failures as data, checked whole before they are used.
+"""Load pattern files and report all their faults.
 
-A file that the user writes overlays the shipped one: a rule with a known id replaces the shipped rule,
-others are put first. The order matters, as the first rule that matches a line claims it.
-
-The regex of a rule is one expression or a list of alternatives. It is searched for in every line by itself,
-in the syntax of RE2.
+A pattern of the user's file replaces the shipped pattern with the same id; the user's other patterns precede
+the shipped ones. The order matters, because a line counts for the first pattern that matches it. The regex of
+a pattern is one RE2 expression or a list of alternatives, each searched for in every line.
 """
 
 from __future__ import annotations
@@ -24,78 +22,77 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 FILE_NAME = "error_patterns.json"
-_AT_MOST = 16 * 1024 * 1024  # bytes; the shipped file has half a megabyte
+_MAX_BYTES = 16 * 2**20  # the shipped file has half a megabyte
 
-_WORDS = ("id", "title", "cause", "advice")
-_LISTS = ("examples", "counter_examples")
+_TEXT_KEYS = ("id", "title", "cause", "advice")
+_EXAMPLE_KEYS = ("examples", "counter_examples")
 _CHOICES = {"severity": tuple(Severity), "role": tuple(Role)}
-_KEYS = frozenset((*_WORDS, *_LISTS, *_CHOICES, "regex", "precedence"))
-_MAY_BE_MISSING = "is_final"
+_REQUIRED_KEYS = frozenset((*_TEXT_KEYS, *_EXAMPLE_KEYS, *_CHOICES, "regex", "precedence"))
+_OPTIONAL_KEY = "is_final"
 
 
 def shipped_patterns_path() -> Path:
-    """Return the file that comes with jobmon: inside the package where installed, else the checkout's."""
+    """Return the pattern file of jobmon: in the installed package, else in the checkout."""
     package = Path(__file__).resolve().parents[2]
     packaged = package / "patterns" / FILE_NAME
     return packaged if packaged.is_file() else package.parent / "patterns" / FILE_NAME
 
 
 def load_patterns(user_path: Path | None = None) -> tuple[Pattern, ...]:
-    """Load the shipped rules, overlaid by those of the user's file.
+    """Load the shipped patterns, overlaid by those of the user's file.
 
     Raises:
-        PatternsInvalid: a file cannot be read or has faults; all faults of it are named.
+        PatternsInvalid: a file cannot be read or has faults; it lists all faults of that file.
     """
-    # the tests prove the shipped rules by their examples: that takes longer than to judge a log
-    shipped = read_patterns(shipped_patterns_path(), prove=False)
+    # the tests check the examples of the shipped patterns; here this would take longer than a diagnosis
+    shipped = read_patterns(shipped_patterns_path(), check_examples=False)
     return shipped if user_path is None else overlay(shipped, read_patterns(user_path))
 
 
 def overlay(shipped: Iterable[Pattern], own: Iterable[Pattern]) -> tuple[Pattern, ...]:
-    """Replace shipped rules by the user's of the same id, in place; put the user's others first."""
-    replaced = {rule.id: rule for rule in own}
-    kept = [replaced.pop(rule.id, rule) for rule in shipped]
-    return (*replaced.values(), *kept)
+    """Replace shipped patterns by the user's with the same id, and put the user's other patterns first."""
+    additions = {pattern.id: pattern for pattern in own}
+    merged = [additions.pop(pattern.id, pattern) for pattern in shipped]
+    return (*additions.values(), *merged)
 
 
-def read_patterns(path: Path, *, prove: bool = True) -> tuple[Pattern, ...]:
-    """Read and check one pattern file; ``prove`` compiles the expressions and tries them on their examples.
+def read_patterns(path: Path, *, check_examples: bool = True) -> tuple[Pattern, ...]:
+    """Read one pattern file. ``check_examples`` compiles each regex and tries it on the examples.
 
     Raises:
-        PatternsInvalid: naming every fault by index and key.
+        PatternsInvalid: lists every fault by index and key.
     """
     try:
         with regular_file(str(path)) as file:
-            text = file.read_at(0, _AT_MOST).decode("utf-8")
-    except (Unreadable, UnicodeDecodeError) as error:
-        raise PatternsInvalid(
-            str(path),
-            [f"cannot be read: it {error}" if isinstance(error, Unreadable) else f"cannot be read: {error}"],
-        ) from error
-    return parse_patterns(text, str(path), prove=prove)
+            text = file.read_at(0, _MAX_BYTES).decode("utf-8")
+    except Unreadable as error:
+        raise PatternsInvalid(str(path), [f"the file {error}"]) from error
+    except UnicodeDecodeError as error:
+        raise PatternsInvalid(str(path), [f"cannot be read: {error}"]) from error
+    return parse_patterns(text, str(path), check_examples=check_examples)
 
 
-def parse_patterns(text: str, source: str, *, prove: bool = True) -> tuple[Pattern, ...]:
-    """Read rules from JSON ``text``, as ``read_patterns`` does; ``source`` names it in the faults.
+def parse_patterns(text: str, source: str, *, check_examples: bool = True) -> tuple[Pattern, ...]:
+    """Read patterns from JSON, as ``read_patterns`` does; ``source`` is the file that errors name.
 
     Raises:
-        PatternsInvalid: naming every fault by index and key.
+        PatternsInvalid: lists every fault by index and key.
     """
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise PatternsInvalid(source, [f"is no JSON: {error}"]) from error
+        raise PatternsInvalid(source, [f"not valid JSON: {error}"]) from error
     entries, faults = _entries(document)
     for index, entry in entries.items():
-        faults += [f"rules[{index}].{fault}" for fault in _faults(entry, prove=prove)]
-    faults += _repeated_ids(entries)
+        faults += [f"rules[{index}].{fault}" for fault in _entry_faults(entry, check_examples=check_examples)]
+    faults += _duplicate_ids(entries)
     if faults:
         raise PatternsInvalid(source, faults)
-    return tuple(_rule(entry) for entry in entries.values())
+    return tuple(_pattern(entry) for entry in entries.values())
 
 
 def _entries(document: object) -> tuple[dict[int, dict[str, object]], list[str]]:
-    """Return the rules of a document by their index, and faults of what surrounds them."""
+    """Return the entries of a document by index, and the faults of the document itself."""
     if not isinstance(document, dict):
         return {}, ["must be an object with schema_version and rules"]
     faults = [f"{key}: unknown key" for key in document if key not in ("schema_version", "rules")]
@@ -110,28 +107,29 @@ def _entries(document: object) -> tuple[dict[int, dict[str, object]], list[str]]
     return entries, faults
 
 
-def _faults(entry: dict[str, object], *, prove: bool) -> list[str]:
-    """Name every fault of one rule, as ``key: what is wrong``."""
-    faults = [f"{key}: unknown key" for key in entry if key not in _KEYS and key != _MAY_BE_MISSING]
-    faults += [f"{key}: missing" for key in sorted(_KEYS - entry.keys())]
+def _entry_faults(entry: dict[str, object], *, check_examples: bool) -> list[str]:
+    """Return every fault of one entry, as ``key: what is wrong``."""
+    faults = [f"{key}: unknown key" for key in entry if key not in _REQUIRED_KEYS and key != _OPTIONAL_KEY]
+    faults += [f"{key}: missing" for key in sorted(_REQUIRED_KEYS - entry.keys())]
     for key, check in _CHECKS.items():
         if key in entry:
             faults += check(key, entry[key])
-    return faults or (_proof_faults(entry) if prove else [])
+    return faults or (_regex_faults(entry) if check_examples else [])
 
 
-def _word_faults(key: str, value: object) -> list[str]:
-    return [] if _is_words(value) else [f"{key}: must be a text that is not empty"]
+def _text_faults(key: str, value: object) -> list[str]:
+    is_valid = isinstance(value, str) and bool(value.strip())
+    return [] if is_valid else [f"{key}: must be a non-empty text"]
 
 
 def _choice_faults(key: str, value: object) -> list[str]:
-    allowed = _CHOICES[key]
-    return [] if value in allowed else [f"{key}: must be one of {', '.join(allowed)}, is {value!r}"]
+    choices = _CHOICES[key]
+    return [] if value in choices else [f"{key}: must be one of {', '.join(choices)}, is {value!r}"]
 
 
-def _number_faults(key: str, value: object) -> list[str]:
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    return [] if whole else [f"{key}: must be a whole number, is {value!r}"]
+def _integer_faults(key: str, value: object) -> list[str]:
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    return [] if is_integer else [f"{key}: must be an integer, is {value!r}"]
 
 
 def _flag_faults(key: str, value: object) -> list[str]:
@@ -140,58 +138,52 @@ def _flag_faults(key: str, value: object) -> list[str]:
 
 def _list_faults(key: str, value: object) -> list[str]:
     if not isinstance(value, list) or not value:
-        return [f"{key}: must be a list of at least one line"]
-    return [fault for i, text in enumerate(value) for fault in _word_faults(f"{key}[{i}]", text)]
+        return [f"{key}: must be a non-empty list"]
+    return [fault for i, text in enumerate(value) for fault in _text_faults(f"{key}[{i}]", text)]
 
 
-def _text_faults(key: str, value: object) -> list[str]:
-    return _list_faults(key, value) if isinstance(value, list) else _word_faults(key, value)
+def _text_or_list_faults(key: str, value: object) -> list[str]:
+    return _list_faults(key, value) if isinstance(value, list) else _text_faults(key, value)
 
 
 _CHECKS: dict[str, Callable[[str, object], list[str]]] = {
-    **dict.fromkeys(_WORDS, _word_faults),
-    "regex": _text_faults,
+    **dict.fromkeys(_TEXT_KEYS, _text_faults),
+    "regex": _text_or_list_faults,
     **dict.fromkeys(_CHOICES, _choice_faults),
-    "precedence": _number_faults,
-    _MAY_BE_MISSING: _flag_faults,
-    **dict.fromkeys(_LISTS, _list_faults),
+    "precedence": _integer_faults,
+    _OPTIONAL_KEY: _flag_faults,
+    **dict.fromkeys(_EXAMPLE_KEYS, _list_faults),
 }
 
 
-def _is_words(value: object) -> bool:
-    return isinstance(value, str) and bool(value.strip())
+def _regex_faults(entry: dict[str, object]) -> list[str]:
+    """Compile each regex of an entry and try it on the examples. The types in the entry must be right."""
+    pattern, is_list = _pattern(entry), isinstance(entry["regex"], list)
+    regexes, faults = [], []
+    for index, text in enumerate(pattern.regex):
+        key = f"regex[{index}]" if is_list else "regex"
+        try:
+            regex = compile_regex(text)
+        except ValueError as error:
+            faults.append(f"{key}: {error}")
+            continue
+        if regex.search(b"") is not None:
+            faults.append(f"{key}: matches the empty line, and so every line")
+        regexes.append(regex)
 
-
-def _proof_faults(entry: dict[str, object]) -> list[str]:
-    """Check a rule whose shape is right: compile its expressions and try them on its examples."""
-    rule, several = _rule(entry), isinstance(entry["regex"], list)
-    keys = [f"regex[{i}]" if several else "regex" for i in range(len(rule.regex))]
-    refused = [fault for key, regex in zip(keys, rule.regex, strict=True) for fault in _refused(key, regex)]
-    return refused or _example_faults(rule)
-
-
-def _refused(key: str, regex: str) -> list[str]:
-    try:
-        matches_nothing = compile_regex(regex).search(b"") is not None
-    except ValueError as error:
-        return [f"{key}: {error}"]
-    return [f"{key}: matches the empty line, and so every line"] if matches_nothing else []
-
-
-def _example_faults(rule: Pattern) -> list[str]:
-    regexes = [compile_regex(regex) for regex in rule.regex]
-
-    def matches(text: str) -> bool:
-        searched = to_bytes(without_label(text))
+    def matches(line: str) -> bool:
+        searched = to_bytes(without_label(line))
         return any(regex.search(searched) for regex in regexes)
 
-    missed = [i for i, text in enumerate(rule.examples) if not matches(text)]
-    caught = [i for i, text in enumerate(rule.counter_examples) if matches(text)]
+    if faults:
+        return faults
+    missed = [i for i, line in enumerate(pattern.examples) if not matches(line)]
+    matched = [i for i, line in enumerate(pattern.counter_examples) if matches(line)]
     faults = [f"examples[{i}]: the regex does not match it" for i in missed]
-    return faults + [f"counter_examples[{i}]: the regex matches it" for i in caught]
+    return faults + [f"counter_examples[{i}]: the regex matches it" for i in matched]
 
 
-def _repeated_ids(entries: dict[int, dict[str, object]]) -> list[str]:
+def _duplicate_ids(entries: dict[int, dict[str, object]]) -> list[str]:
     first: dict[str, int] = {}
     faults = []
     for index, entry in entries.items():
@@ -201,23 +193,20 @@ def _repeated_ids(entries: dict[int, dict[str, object]]) -> list[str]:
     return faults
 
 
-def _rule(entry: dict[str, object]) -> Pattern:
-    """Build the rule of an entry that was found without fault."""
-    examples, counter_examples = (tuple(cast("list[str]", entry[key])) for key in _LISTS)
+def _pattern(entry: dict[str, object]) -> Pattern:
+    """Build the pattern of an entry without faults."""
+    examples, counter_examples = (tuple(cast("list[str]", entry[key])) for key in _EXAMPLE_KEYS)
+    regex = entry["regex"]
     return Pattern(
         id=str(entry["id"]),
         title=str(entry["title"]),
         severity=Severity(str(entry["severity"])),
         role=Role(str(entry["role"])),
-        regex=_alternatives(entry["regex"]),
+        regex=tuple(regex) if isinstance(regex, list) else (str(regex),),
         cause=str(entry["cause"]),
         advice=str(entry["advice"]),
         precedence=cast("int", entry["precedence"]),
         examples=examples,
         counter_examples=counter_examples,
-        is_final=entry.get(_MAY_BE_MISSING) is True,
+        is_final=entry.get(_OPTIONAL_KEY) is True,
     )
-
-
-def _alternatives(regex: object) -> tuple[str, ...]:
-    return tuple(regex) if isinstance(regex, list) else (str(regex),)

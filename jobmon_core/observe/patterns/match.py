@@ -1,8 +1,8 @@
-"""Which known failures the lines of a log show. Linear in the length of the log, whatever the rules.
+"""Find the patterns that match the lines of a log, in time linear in its length.
 
-There are some thousand expressions, and most lines match none. So the log is searched once, for all the
-plain texts that the expressions need (Aho-Corasick, in Rust); an expression is tried, and compiled, only
-where one of its texts stands.
+There are about a thousand expressions, and most lines match none. A single Aho-Corasick search (in Rust)
+finds the literal texts that the expressions require. An expression is compiled and tried only on lines that
+contain one of its literals.
 """
 
 from __future__ import annotations
@@ -20,121 +20,119 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.diagnosis.log_lines import LogLines
 
-_EVERY_LINE = frozenset({"\n"})  # where nothing tells which lines an expression may match: all have an end
-_LONGEST = 24
-_FEW = 3  # texts that are looked for in a line before an expression is tried on it
+_ANY_LINE = frozenset({"\n"})  # for an expression that requires no literal: every line has an end
+_MAX_LITERAL = 24  # characters
+_MAX_CHOICES = 3  # literals that are searched in a line before the expression is tried on it
 
 
 class _Alternative:
-    """One expression of a rule, compiled when it is tried for the first time."""
+    """One expression of a pattern, compiled on first use."""
 
-    def __init__(self, rule: Pattern, regex: str) -> None:
-        self.rule = rule
+    def __init__(self, pattern: Pattern, regex: str) -> None:
+        self.pattern = pattern
         self._regex = regex
         self.ignores_case = ignores_case(regex)
-        first, *self._needed = needed_literals(regex) or (_EVERY_LINE,)
-        # by which the lines to try are found; their beginnings are telling enough, and sooner built in
-        self.literals = {text[:_LONGEST].encode() for text in first}
+        first, *self._other_literals = needed_literals(regex) or (_ANY_LINE,)
+        # the start of a long literal is distinctive enough, and the index is built faster
+        self.literals = {literal[:_MAX_LITERAL].encode() for literal in first}
 
     @cached_property
     def matches(self) -> Callable[[str, bytes], object]:
-        """What tells, as true or false, whether a line matches that is given as text and in UTF-8."""
+        """A function that returns whether a line, given as text and in UTF-8, matches."""
         expression = RegexTest(self._regex).matches
-        others = [tuple(texts) for texts in self._needed if len(texts) <= _FEW]
+        required = [tuple(literals) for literals in self._other_literals if len(literals) <= _MAX_CHOICES]
         ignores_case = self.ignores_case
 
-        def holds_them_and_matches(text: str, line: bytes) -> object:
+        def has_literals_and_matches(text: str, line: bytes) -> object:
             searched = text.lower() if ignores_case else text
-            for texts in others:  # quicker than the expression
-                for each in texts:
-                    if each in searched:
+            for literals in required:  # loops, because any() with a generator is slower than the expression
+                for literal in literals:
+                    if literal in searched:
                         break
                 else:
                     return False
             return expression(line)
 
-        return holds_them_and_matches if others else lambda _text, line: expression(line)
+        return has_literals_and_matches if required else lambda _text, line: expression(line)
 
 
 class _Index:
-    """Which alternatives are to be tried on which lines: those of which a literal stands there."""
+    """The literals of all alternatives, to find the alternatives to try on each line."""
 
     def __init__(self, alternatives: Sequence[_Alternative]) -> None:
         from ahocorasick_rs import BytesAhoCorasick
 
-        as_it_stands: dict[bytes, list[int]] = {}
-        in_any_case: dict[bytes, list[int]] = {}
+        exact: dict[bytes, list[int]] = {}
+        caseless: dict[bytes, list[int]] = {}
         for index, alternative in enumerate(alternatives):
-            by_literal = in_any_case if alternative.ignores_case else as_it_stands
+            by_literal = caseless if alternative.ignores_case else exact
             for literal in alternative.literals:
                 by_literal.setdefault(literal, []).append(index)
-        for literal in as_it_stands:
-            as_it_stands[literal] += in_any_case.get(literal.lower(), ())
-        sought = tuple(dict.fromkeys(literal.lower() for literal in (*as_it_stands, *in_any_case)))
-        self._as_it_stands = as_it_stands
-        self._in_any_case = [in_any_case.get(literal, []) for literal in sought]
-        self._finder = BytesAhoCorasick(sought)
+        for literal in exact:
+            exact[literal] += caseless.get(literal.lower(), ())
+        literals = tuple(dict.fromkeys(literal.lower() for literal in (*exact, *caseless)))
+        self._exact = exact
+        self._caseless = [caseless.get(literal, []) for literal in literals]
+        self._finder = BytesAhoCorasick(literals)
 
-    def candidates(self, whole: bytes) -> list[tuple[int, bytes, set[int]]]:
+    def candidates(self, data: bytes) -> list[tuple[int, bytes, set[int]]]:
         """Return, in order, the number and the text of each line to try, and the alternatives to try on it.
 
-        All lines of ``whole`` have an end. All cases are searched at once, which is quicker than twice; then
-        a literal is looked at as it stands.
+        Every line of ``data`` must end with a line end. One search ignores case for all literals, which is
+        faster than two searches; then the case of each hit is compared.
         """
-        as_it_stands, in_any_case = self._as_it_stands, self._in_any_case
+        exact, caseless = self._exact, self._caseless
         candidates = []
         number, start, end = 0, 0, -1
-        found: set[int] = set()
-        for literal, begin, stop in self._finder.find_matches_as_indexes(whole.lower(), overlapping=True):
-            wanting = as_it_stands.get(whole[begin:stop]) or in_any_case[literal]
-            if not wanting:
-                continue  # upper case where lower is asked for, or the other way round
-            if begin > end:  # they come in the order of the lines, and here begins another one
-                number += whole.count(b"\n", start, begin)
-                start = whole.rfind(b"\n", 0, begin) + 1
-                end = whole.index(b"\n", begin)
-                found = set(wanting)
-                candidates.append((number, whole[start:end], found))
+        alternatives: set[int] = set()
+        for literal, hit, hit_end in self._finder.find_matches_as_indexes(data.lower(), overlapping=True):
+            indexes = exact.get(data[hit:hit_end]) or caseless[literal]
+            if not indexes:
+                continue  # the case differs
+            if hit > end:  # hits are in the order of the lines: this is the first one in another line
+                number += data.count(b"\n", start, hit)
+                start = data.rfind(b"\n", 0, hit) + 1
+                end = data.index(b"\n", hit)
+                alternatives = set(indexes)
+                candidates.append((number, data[start:end], alternatives))
             else:
-                found.update(wanting)
+                alternatives.update(indexes)
         return candidates
 
 
 class Matcher:
-    """The rules. Lines are matched without the label of their rank."""
+    """Matches patterns against lines. The rank label of a line is ignored."""
 
-    def __init__(self, rules: Sequence[Pattern]) -> None:
-        """Prepare ``rules``, which were validated before."""
-        self._alternatives = [_Alternative(rule, regex) for rule in rules for regex in rule.regex]
+    def __init__(self, patterns: Sequence[Pattern]) -> None:
+        """Prepare ``patterns``, which must be valid."""
+        self._alternatives = [_Alternative(pattern, regex) for pattern in patterns for regex in pattern.regex]
         self._index = _Index(self._alternatives)
 
     def find_matches(self, lines: LogLines) -> tuple[Match, ...]:
-        """Return the rule that each line belongs to: the first in their order that matches it."""
-        texts = tuple(
-            dict.fromkeys(lines.unprefixed)
-        )  # lines repeat, on every rank for one: each is tried once
-        alternatives = self._alternatives
+        """Return for each line the first pattern that matches it, in the order of the patterns."""
+        texts = tuple(dict.fromkeys(lines.unprefixed))  # many ranks print the same line: try it once
         first: dict[str, Pattern] = {}
         for number, line, candidates in self._candidates(texts):
             text = texts[number]
             for index in sorted(candidates):
-                alternative = alternatives[index]
+                alternative = self._alternatives[index]
                 if alternative.matches(text, line):
-                    first[text] = alternative.rule
+                    first[text] = alternative.pattern
                     break
-        matched = compress(count(), map(first.__contains__, lines.unprefixed))
-        return tuple([Match(first[lines.unprefixed[number]], number) for number in matched])
+        positions = compress(count(), map(first.__contains__, lines.unprefixed))
+        return tuple([Match(first[lines.unprefixed[position]], position) for position in positions])
 
     def every_match(self, lines: LogLines) -> tuple[Match, ...]:
-        """Return all rules that match each line, in their order."""
+        """Return for each line all patterns that match it, in their order."""
         texts = tuple(dict.fromkeys(lines.unprefixed))
-        every: dict[str, tuple[Pattern, ...]] = {}
+        matching: dict[str, tuple[Pattern, ...]] = {}
         for number, line, candidates in self._candidates(texts):
             text = texts[number]
             tried = [self._alternatives[index] for index in sorted(candidates)]
-            every[text] = tuple(dict.fromkeys(each.rule for each in tried if each.matches(text, line)))
-        found = enumerate(map(every.get, lines.unprefixed))
-        return tuple([Match(rule, number) for number, rules in found for rule in rules or ()])
+            patterns = [alternative.pattern for alternative in tried if alternative.matches(text, line)]
+            matching[text] = tuple(dict.fromkeys(patterns))
+        by_position = enumerate(map(matching.get, lines.unprefixed))
+        return tuple([Match(pattern, position) for position, found in by_position for pattern in found or ()])
 
     def _candidates(self, texts: Iterable[str]) -> list[tuple[int, bytes, set[int]]]:
         return self._index.candidates(to_bytes("\n".join((*texts, ""))))

@@ -1,4 +1,4 @@
-"""The expressions of pattern files: RE2, which matches in linear time, whoever wrote the expression."""
+"""Compile regular expressions with RE2, which matches any expression in linear time."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ if TYPE_CHECKING:
 
 
 class Regex(Protocol):
-    """A compiled expression; it searches UTF-8."""
+    """A compiled expression that searches UTF-8."""
 
     def search(self, text: bytes) -> object | None:
         """Return the first match, or None."""
 
 
 class RegexTest:
-    """An expression of which only matters whether it matches: four times as quick to ask.
+    """An expression that only reports whether it matches, which is four times as fast as finding the match.
 
-    ``matches`` tells, as true or false, whether the expression matches somewhere in a text in UTF-8. It is
-    the library's own function: a call of ours around each of its calls would be a third of their time.
+    ``matches`` returns a true value if the expression matches anywhere in a UTF-8 text. It is the method of
+    the library itself, because a Python function around it would add half of its time.
     """
 
     def __init__(self, regex: str) -> None:
-        """Compile ``regex``, which was validated before."""
+        """Compile ``regex``, which must be valid."""
         import re2
 
         expression = re2.Set.SearchSet(_options())
@@ -36,14 +36,14 @@ def compile_regex(regex: str) -> Regex:
     """Compile ``regex``.
 
     Raises:
-        ValueError: RE2 refuses it; the text of the error is RE2's reason.
+        ValueError: RE2 rejects it; the text of the error is RE2's reason.
     """
-    import re2  # only for the moment that needs it: a daemon that waits for days stays small
+    import re2  # not at the top: the idle monitor must stay small
 
     try:
         compiled: Regex = re2.compile(to_bytes(regex), _options())
     except re2.error as error:
-        reason = error.args[0] if error.args else "not understood"
+        reason = error.args[0] if error.args else "syntax error"
         raise ValueError(reason.decode(errors="replace") if isinstance(reason, bytes) else reason) from error
     return compiled
 
@@ -52,10 +52,10 @@ def _options() -> object:
     import re2
 
     options = re2.Options()
-    options.log_errors = False  # faults are reported by us, not printed by the library
+    options.log_errors = False  # the library would print them to stderr
     return options
 
 
 def to_bytes(text: str) -> bytes:
-    """Encode for matching. Total: what UTF-8 has no form for becomes a question mark."""
+    """Encode a text for matching. Characters without a UTF-8 form become question marks."""
     return text.encode("utf-8", errors="replace")

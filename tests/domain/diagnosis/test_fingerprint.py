@@ -27,7 +27,7 @@ OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. G
         ("run 0f8fad5b-d9cb-469f-a165-70867728950e", "run 7c9e6679-7425-40de-944b-e07fc1f90ae7"),
     ],
 )
-def test_rank_node_process_time_and_size_do_not_count(one: str, other: str) -> None:
+def test_rank_node_process_time_and_size_do_not_change_the_fingerprint(one: str, other: str) -> None:
     assert fingerprint("x", one) == fingerprint("x", other)
 
 
@@ -42,11 +42,11 @@ def test_rank_node_process_time_and_size_do_not_count(one: str, other: str) -> N
         ("bad archive data/a1.npz", "bad archive data/a2.npz"),
     ],
 )
-def test_the_artifact_and_the_position_in_the_data_do(one: str, other: str) -> None:
+def test_the_file_and_the_position_in_the_data_change_the_fingerprint(one: str, other: str) -> None:
     assert fingerprint("x", one) != fingerprint("x", other)
 
 
-def test_the_function_counts_and_its_line_number_does_not() -> None:
+def test_the_function_but_not_the_line_number_changes_the_fingerprint() -> None:
     frame = '  File "/home/u/train.py", line {}, in {}'
     same = fingerprint("x", "ValueError", frame.format(10, "fit")) == fingerprint(
         "x", "ValueError", frame.format(99, "fit")

@@ -14,15 +14,16 @@ LINES = LogLines(
 )
 
 
-def test_lines_of_several_files_follow_one_another_with_their_own_numbers() -> None:
+def test_the_lines_of_several_files_keep_their_numbers() -> None:
     assert list(LINES) == [Line("a", 1, "a1"), Line("a", 2, "a2"), Line("b", 7, "b7"), Line("c", None, "?")]
 
 
-def test_a_line_can_be_asked_for_from_either_end_and_none_beyond_them() -> None:
+def test_lines_are_indexed_from_both_ends() -> None:
     assert (len(LINES), LINES[-1], LINES[1:3]) == (4, LINES[3], (LINES[1], LINES[2]))
     with pytest.raises(IndexError):
         LINES[4]
 
 
-def test_each_line_knows_which_lines_are_of_the_same_excerpt() -> None:
-    assert [LINES.part(position) for position in range(4)] == [range(2), range(2), range(2, 3), range(3, 4)]
+def test_the_excerpt_of_each_line_is_known() -> None:
+    ranges = [LINES.excerpt_range(position) for position in range(4)]
+    assert ranges == [range(2), range(2), range(2, 3), range(3, 4)]

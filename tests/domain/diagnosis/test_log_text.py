@@ -48,19 +48,19 @@ def test_a_progress_bar_is_reduced_to_its_last_state() -> None:
     assert clean_line(" 10%|#   |\r 50%|##  |\r100%|####|") == "100%|####|"
 
 
-def test_a_windows_line_end_and_a_bar_that_ends_in_a_return_keep_their_text() -> None:
+def test_a_carriage_return_at_the_end_of_a_line_keeps_its_text() -> None:
     assert clean_line("hello\r") == "hello"
     assert clean_line("1/2\r2/2\r   \r") == "2/2"
 
 
-def test_an_overlong_line_keeps_both_its_ends() -> None:
+def test_an_overlong_line_keeps_its_start_and_its_end() -> None:
     shown = clean_line("start" + "x" * 100_000 + "end")
     assert shown.startswith("start")
     assert shown.endswith("end")
     assert len(shown) <= LINE_LIMIT + len(" ... ")
 
 
-def test_lines_are_split_where_editors_count_them_and_nowhere_else() -> None:
+def test_only_line_feeds_split_lines() -> None:
     assert clean_lines("a\x0bb\u2028c\r\nd\n".encode()) == ("ab\u2028c", "d")
     assert clean_lines(b"a\n\nb") == ("a", "", "b")
     assert (clean_lines(b""), clean_lines(b"\n"), clean_lines(b"\n\x00")) == ((), ("",), ("", ""))
@@ -80,7 +80,7 @@ def test_invalid_utf8_is_replaced() -> None:
         b"\x1b[31mred\x1b[0m\n" * 50,
     ],
 )
-def test_text_with_accents_colours_or_holes_is_no_binary(data: bytes) -> None:
+def test_text_with_accents_colours_or_zeros_is_not_binary(data: bytes) -> None:
     assert not is_binary(data)
 
 
@@ -103,17 +103,17 @@ def test_machine_data_is_binary(data: bytes) -> None:
         ("ValueError: 12: x", "ValueError: 12: x"),
     ],
 )  # fmt: skip
-def test_the_label_of_a_rank_is_told_from_the_line(line: str, bare: str) -> None:
+def test_the_label_of_a_rank_is_removed(line: str, bare: str) -> None:
     assert without_label(line) == bare
 
 
 @given(st.text())
-def test_no_text_makes_a_label_more_than_the_start_of_a_line(text: str) -> None:
+def test_a_label_is_always_the_start_of_the_line(text: str) -> None:
     assert text.endswith(without_label(text))
 
 
 @given(LOGS)
-def test_cleaning_all_lines_at_once_is_cleaning_each_of_them(data: bytes) -> None:
+def test_lines_are_cleaned_together_as_each_is_alone(data: bytes) -> None:
     lines = data.decode(errors="replace").split("\n")
     if lines[-1] == "":
         lines.pop()

@@ -32,7 +32,7 @@ def found(folder: Path, job_id: int | None = JOB, texts: Sequence[str] = ()) -> 
     ["slurm-8123_0.err", "train-8123-rank3.log", "log_8123_1.out", "out.8123.3", "train.o8123",
      "8123-0.err.gz", "rank0-8123"],
 )  # fmt: skip
-def test_a_log_beside_the_main_one_that_carries_the_job_id_is_found(tmp_path: Path, name: str) -> None:
+def test_a_log_next_to_the_main_log_with_the_job_id_is_found(tmp_path: Path, name: str) -> None:
     put(tmp_path / name)
     assert found(tmp_path) == [name]
 
@@ -41,24 +41,24 @@ def test_a_log_beside_the_main_one_that_carries_the_job_id_is_found(tmp_path: Pa
     "name",
     ["slurm-81230_0.err", "slurm-18123.err", "other.err", "run_8123.py", "conf-8123.yaml", "core.8123"],
 )
-def test_neither_other_jobs_logs_nor_what_is_no_log_is_found(tmp_path: Path, name: str) -> None:
+def test_logs_of_other_jobs_and_other_files_are_not_found(tmp_path: Path, name: str) -> None:
     put(tmp_path / name)
     assert found(tmp_path) == []
 
 
-def test_without_a_job_id_names_tell_nothing(tmp_path: Path) -> None:
+def test_without_a_job_id_no_names_are_searched(tmp_path: Path) -> None:
     put(tmp_path / "slurm-8123_0.err")
     assert found(tmp_path, job_id=None) == []
 
 
-def test_the_main_logs_are_not_found_again_by_whatever_name(tmp_path: Path) -> None:
+def test_the_main_logs_are_not_found_under_another_name(tmp_path: Path) -> None:
     out, err = put(tmp_path / "slurm-8123.out"), put(tmp_path / "slurm-8123.err")
     (tmp_path / "slurm-8123.log").hardlink_to(out)
     (tmp_path / "link").symlink_to(err)
     assert rank_logs([str(out), str(tmp_path / "link")], JOB, []) == ()
 
 
-def test_logs_in_a_folder_of_the_job_are_found_four_folders_deep(tmp_path: Path) -> None:
+def test_logs_in_a_folder_of_the_job_are_found_four_levels_deep(tmp_path: Path) -> None:
     folder = tmp_path / "8123_torchelastic"
     put(folder / "none_x" / "attempt_0" / "3" / "stderr.log", 3)
     put(folder / "rank1.err", 2)
@@ -73,19 +73,19 @@ def test_logs_in_a_folder_of_the_job_are_found_four_folders_deep(tmp_path: Path)
     ]
 
 
-def test_where_the_main_logs_lie_in_a_folder_of_the_job_all_logs_in_it_are_its(tmp_path: Path) -> None:
+def test_all_logs_in_a_folder_of_the_job_with_its_main_logs_are_found(tmp_path: Path) -> None:
     main = put(tmp_path / "8123" / "train.out")
     rank = put(tmp_path / "8123" / "ranks" / "0.err")
     assert rank_logs([str(main)], JOB, []) == (str(rank),)
 
 
-def test_the_file_that_was_changed_last_comes_last(tmp_path: Path) -> None:
+def test_the_file_modified_last_comes_last(tmp_path: Path) -> None:
     for rank, modified in enumerate((30, 10, 20)):
         put(tmp_path / f"slurm-8123_{rank}.err", modified)
     assert found(tmp_path) == ["slurm-8123_1.err", "slurm-8123_2.err", "slurm-8123_0.err"]
 
 
-def test_empty_files_are_left_out(tmp_path: Path) -> None:
+def test_empty_files_are_skipped(tmp_path: Path) -> None:
     put(tmp_path / "slurm-8123_0.err", text="")
     assert found(tmp_path) == []
 
@@ -98,7 +98,7 @@ def test_empty_files_are_left_out(tmp_path: Path) -> None:
         "I0501 22:05:19.414000 1396 torch/api.py:881] log directory set to: {}",
     ],
 )
-def test_the_files_of_torchrun_are_found_by_what_it_prints(tmp_path: Path, line: str) -> None:
+def test_torchrun_files_are_found_by_the_paths_it_prints(tmp_path: Path, line: str) -> None:
     run = tmp_path / "elsewhere" / "none_abc"
     put(run / "attempt_0" / "0" / "stderr.log", 2)
     put(run / "attempt_0" / "1" / "error.json", 1)
@@ -110,12 +110,12 @@ def test_the_files_of_torchrun_are_found_by_what_it_prints(tmp_path: Path, line:
     ]
 
 
-def test_paths_that_are_not_absolute_begin_beside_the_main_log(tmp_path: Path) -> None:
+def test_relative_paths_start_in_the_folder_of_the_main_log(tmp_path: Path) -> None:
     put(tmp_path / "logs" / "attempt_0" / "0" / "stdout.log")
     assert found(tmp_path, None, ["log directory set to: logs"]) == ["logs/attempt_0/0/stdout.log"]
 
 
-def test_only_the_newest_attempt_of_torchrun_that_wrote_anything_counts(tmp_path: Path) -> None:
+def test_only_the_newest_attempt_with_output_counts(tmp_path: Path) -> None:
     for run in (tmp_path / "8123" / "none_a", tmp_path / "elsewhere"):
         put(run / "attempt_2" / "0" / "stderr.log")
         put(run / "attempt_10" / "0" / "stderr.log")
@@ -126,12 +126,12 @@ def test_only_the_newest_attempt_of_torchrun_that_wrote_anything_counts(tmp_path
     ]
 
 
-def test_an_error_file_that_the_user_placed_is_found(tmp_path: Path) -> None:
+def test_an_error_file_at_a_path_of_the_user_is_found(tmp_path: Path) -> None:
     path = put(tmp_path / "elsewhere" / "error.json")
     assert found(tmp_path, None, [f"  error_file: {path}"]) == ["elsewhere/error.json"]
 
 
-def test_a_path_in_a_log_leads_to_nothing_but_the_files_of_torchrun(tmp_path: Path) -> None:
+def test_only_torchrun_files_are_read_from_printed_paths(tmp_path: Path) -> None:
     secret = put(tmp_path / "id_rsa")
     (tmp_path / "link").mkdir()
     (tmp_path / "link" / "error.json").symlink_to(secret)
@@ -142,14 +142,14 @@ def test_a_path_in_a_log_leads_to_nothing_but_the_files_of_torchrun(tmp_path: Pa
     assert found(tmp_path, None, texts) == []
 
 
-def test_files_of_somebody_else_are_left_out(tmp_path: Path) -> None:
+def test_files_of_other_users_are_skipped(tmp_path: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can give a file away")
     os.chown(put(tmp_path / "slurm-8123_0.err"), pwd.getpwnam("nobody").pw_uid, -1)
     assert found(tmp_path) == []
 
 
-def test_links_pipes_and_circles_are_left_out(tmp_path: Path) -> None:
+def test_links_and_pipes_are_skipped(tmp_path: Path) -> None:
     folder = tmp_path / "8123"
     folder.mkdir()
     (folder / "again").symlink_to(folder)
@@ -160,7 +160,7 @@ def test_links_pipes_and_circles_are_left_out(tmp_path: Path) -> None:
     assert found(tmp_path) == []
 
 
-def test_a_folder_without_permission_is_as_good_as_empty(tmp_path: Path) -> None:
+def test_a_folder_without_permission_counts_as_empty(tmp_path: Path) -> None:
     put(tmp_path / "8123" / "rank.log")
     main = put(tmp_path / "slurm-8123.out")
     (tmp_path / "8123").chmod(0)
@@ -176,7 +176,7 @@ def test_a_folder_without_permission_is_as_good_as_empty(tmp_path: Path) -> None
     assert paths == ()
 
 
-def test_of_a_thousand_ranks_those_that_tell_most_are_kept(tmp_path: Path) -> None:
+def test_of_a_thousand_ranks_the_most_relevant_files_are_selected(tmp_path: Path) -> None:
     for rank in range(200):
         put(tmp_path / "8123" / f"{rank}.err", 1000 + rank)
     put(tmp_path / "8123" / "attempt_0" / "7" / "error.json", 1100)
@@ -185,7 +185,7 @@ def test_of_a_thousand_ranks_those_that_tell_most_are_kept(tmp_path: Path) -> No
     assert {"8123/0.err", "8123/199.err", "8123/attempt_0/7/error.json"} <= set(names)
 
 
-def test_what_a_rank_wrote_is_read_as_the_log_or_the_record_that_it_is(tmp_path: Path) -> None:
+def test_a_rank_log_and_a_torchrun_record_are_both_read(tmp_path: Path) -> None:
     record = put(tmp_path / "0" / "error.json", text='{"message": "ValueError: bad"}')
     assert read_rank_log(str(record)).excerpt.texts == ("ValueError: bad",)
     assert read_rank_log(str(put(tmp_path / "0" / "stderr.log"))).excerpt.texts == ("text",)
@@ -193,11 +193,9 @@ def test_what_a_rank_wrote_is_read_as_the_log_or_the_record_that_it_is(tmp_path:
     assert read_rank_log(str(half)).excerpt.texts == ('{"message": "Val',)
 
 
-@settings(deadline=None, max_examples=50)  # a busy machine is no fault
+@settings(deadline=None, max_examples=50)  # the machine may be busy
 @given(st.lists(st.text(max_size=20)), st.one_of(st.none(), st.integers()), st.lists(st.text(max_size=40)))
-def test_no_text_and_no_path_makes_the_search_raise(
-    logs: list[str], job_id: int | None, texts: list[str]
-) -> None:
+def test_no_text_and_no_path_raises(logs: list[str], job_id: int | None, texts: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         paths = [f"{folder}/{name}" for name in logs]
         hostile = [f"{words}: {text}" for text in texts for words in ("log directory set to", "error_file")]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.observe.logs.read import read_tail
-from jobmon_core.observe.logs.rotated import standing_in_for
+from jobmon_core.observe.logs.rotated import find_rotated
 
 
 def aged(path: Path, text: str, seconds: int) -> None:
@@ -17,7 +17,7 @@ def aged(path: Path, text: str, seconds: int) -> None:
     os.utime(path, (seconds, seconds))
 
 
-def test_where_a_log_is_gone_its_youngest_rotated_copy_stands_in(tmp_path: Path) -> None:
+def test_a_missing_log_is_replaced_by_its_newest_rotated_copy(tmp_path: Path) -> None:
     log = tmp_path / "job.log"
     aged(tmp_path / "job.log.0", "older\n", 1000)
     aged(tmp_path / "job.log.1", "younger\n", 2000)
@@ -25,7 +25,7 @@ def test_where_a_log_is_gone_its_youngest_rotated_copy_stands_in(tmp_path: Path)
     assert (gone.excerpt.path, gone.excerpt.texts) == (f"{log}.1", ("younger",))
 
 
-def test_an_empty_log_is_not_taken_for_one_that_was_rotated(tmp_path: Path) -> None:
+def test_an_empty_log_is_not_replaced(tmp_path: Path) -> None:
     log = tmp_path / "job.log"
     aged(tmp_path / "job.log.1", "of an earlier job\n", 2000)
     log.touch()
@@ -33,33 +33,33 @@ def test_an_empty_log_is_not_taken_for_one_that_was_rotated(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".1.gz"])
-def test_a_copy_that_was_packed_stands_in_too(tmp_path: Path, suffix: str) -> None:
+def test_a_compressed_copy_replaces_a_missing_log(tmp_path: Path, suffix: str) -> None:
     log = tmp_path / "job.log"
     Path(f"{log}{suffix}").write_bytes(gzip.compress(b"the end\n"))
     part = read_tail(str(log))
     assert (part.excerpt.path, part.excerpt.texts) == (f"{log}{suffix}", ("the end",))
 
 
-def test_a_log_with_text_speaks_for_itself(tmp_path: Path) -> None:
+def test_a_log_with_text_is_not_replaced(tmp_path: Path) -> None:
     log = tmp_path / "job.log"
     aged(log, "new\n", 1000)
     aged(tmp_path / "job.log.1", "old\n", 2000)
     assert read_tail(str(log)).excerpt.texts == ("new",)
 
 
-def test_neither_an_empty_copy_nor_a_folder_nor_a_pipe_stands_in(tmp_path: Path) -> None:
+def test_an_empty_copy_a_folder_and_a_pipe_replace_nothing(tmp_path: Path) -> None:
     log = tmp_path / "job.log"
     (tmp_path / "job.log.1").touch()
     (tmp_path / "job.log.0").mkdir()
     os.mkfifo(tmp_path / "job.log.gz")
-    assert standing_in_for(str(log)) == str(log)
+    assert find_rotated(str(log)) == str(log)
     assert read_tail(str(log)).problem == "does not exist"
 
 
-def test_nothing_stands_in_for_a_device_or_for_no_path() -> None:
-    assert [standing_in_for(path) for path in ("/dev/null", "")] == ["/dev/null", ""]
+def test_a_device_and_an_empty_path_are_not_replaced() -> None:
+    assert [find_rotated(path) for path in ("/dev/null", "")] == ["/dev/null", ""]
 
 
 @given(st.text())
-def test_no_path_makes_it_raise(path: str) -> None:
-    assert standing_in_for(path).startswith(path)
+def test_no_path_raises(path: str) -> None:
+    assert find_rotated(path).startswith(path)

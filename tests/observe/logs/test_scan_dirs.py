@@ -3,29 +3,29 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from jobmon_core.observe.logs.scan_dirs import ScanBudget, own_file, tree
+from jobmon_core.observe.logs.scan_dirs import ScanBudget, find_files, own_file
 
 
-def test_a_folder_of_any_size_is_looked_at_for_a_bounded_time(tmp_path: Path) -> None:
+def test_the_number_of_entries_read_is_limited(tmp_path: Path) -> None:
     for number in range(5001):
         (tmp_path / f"{number}.log").touch()
     budget = ScanBudget()
     assert [len(budget.entries(str(tmp_path))) for _ in range(5)] == [5000] * 4 + [0]
 
 
-def test_names_that_cannot_be_shown_are_left_out(tmp_path: Path) -> None:
+def test_names_that_are_not_printable_are_skipped(tmp_path: Path) -> None:
     for name in (b"good.log", b"line\nend.log", b"caf\xe9.log", b"\x1b[31m.log"):
         (tmp_path / os.fsdecode(name)).touch()
     assert [entry.name for entry in ScanBudget().entries(str(tmp_path))] == ["good.log"]
 
 
-def test_what_is_no_folder_has_no_entries(tmp_path: Path) -> None:
+def test_only_a_folder_has_entries(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for name in ("gone", "pipe", "a\x00b", "\ud800"):
         assert ScanBudget().entries(f"{tmp_path}/{name}") == []
 
 
-def test_only_a_regular_file_with_text_is_a_file(tmp_path: Path) -> None:
+def test_only_a_regular_non_empty_file_is_found(tmp_path: Path) -> None:
     (tmp_path / "a.log").write_text("text")
     (tmp_path / "empty.log").touch()
     (tmp_path / "link.log").symlink_to(tmp_path / "a.log")
@@ -36,10 +36,10 @@ def test_only_a_regular_file_with_text_is_a_file(tmp_path: Path) -> None:
     assert [file is not None for file in found] == [True, False, False, False, False, False]
 
 
-def test_a_tree_is_searched_so_many_folders_deep_and_along_no_link(tmp_path: Path) -> None:
+def test_subfolders_are_searched_to_a_limited_depth_without_links(tmp_path: Path) -> None:
     for folder in ("a", "a/b", "a/b/c"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "x.log").write_text("text")
     (tmp_path / "a" / "again").symlink_to(tmp_path / "a")
-    found = tree(str(tmp_path), lambda name: name == "x.log", ScanBudget(), levels=3)
+    found = find_files(str(tmp_path), lambda name: name == "x.log", ScanBudget(), levels=3)
     assert [file.path for file in found] == [f"{tmp_path}/a/x.log", f"{tmp_path}/a/b/x.log"]

@@ -37,7 +37,7 @@ def test_the_traceback_of_a_worker_is_read_as_lines(tmp_path: Path) -> None:
     assert lines_of(tmp_path, record) == tuple(CALLSTACK.splitlines())
 
 
-def test_a_message_that_its_traceback_lacks_follows_it(tmp_path: Path) -> None:
+def test_a_message_missing_from_the_traceback_follows_it(tmp_path: Path) -> None:
     record = {"message": {"message": "Signal 11", "extraInfo": {"py_callstack": CALLSTACK}}}
     found = lines_of(tmp_path, record)
     assert found
@@ -54,7 +54,7 @@ def test_a_message_that_its_traceback_lacks_follows_it(tmp_path: Path) -> None:
         '"ValueError: bad"',
     ],
 )
-def test_a_message_alone_is_read_in_every_form_that_is_in_use(tmp_path: Path, record: object) -> None:
+def test_a_message_without_traceback_is_read_in_every_known_form(tmp_path: Path, record: object) -> None:
     assert lines_of(tmp_path, record) == ("ValueError: bad",)
 
 
@@ -74,15 +74,15 @@ def test_a_message_alone_is_read_in_every_form_that_is_in_use(tmp_path: Path, re
     ],
     ids=range(10),
 )
-def test_a_record_that_tells_nothing_or_is_none_is_no_excerpt(tmp_path: Path, text: str) -> None:
+def test_an_empty_or_invalid_record_gives_no_excerpt(tmp_path: Path, text: str) -> None:
     assert lines_of(tmp_path, text) is None
 
 
-def test_what_a_record_says_is_cleaned_like_a_log(tmp_path: Path) -> None:
+def test_the_text_of_a_record_is_cleaned_like_a_log(tmp_path: Path) -> None:
     assert lines_of(tmp_path, '{"message": "\\u001b[31mbad\\u001b[0m\\u0000 \\ud800"}') == ("bad ?",)
 
 
-def test_no_pipe_and_no_missing_file_is_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_and_a_missing_file_give_no_excerpt(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "error.json")
     assert read_error_file(str(tmp_path / "error.json")) is None
     assert read_error_file(str(tmp_path / "gone" / "error.json")) is None
@@ -97,9 +97,9 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None)  # a busy machine is no fault
+@settings(deadline=None)  # the machine may be busy
 @given(st.one_of(st.binary(), JSON.map(lambda record: json.dumps(record).encode())))
-def test_no_record_makes_the_reader_raise(data: bytes) -> None:
+def test_no_record_raises(data: bytes) -> None:
     with tempfile.NamedTemporaryFile() as file:
         file.write(data)
         file.flush()

@@ -36,12 +36,12 @@ REGEXES = [regex for rule in load_patterns() for regex in rule.regex]
         ("naïve", [{"na"}, {"ve"}]),
     ],
 )
-def test_the_texts_that_each_match_holds_are_found(regex: str, needed: list[set[str]]) -> None:
+def test_the_literals_that_each_match_contains_are_found(regex: str, needed: list[set[str]]) -> None:
     found = [set(texts) for texts in needed_literals(regex)]
     assert sorted(found, key=sorted) == sorted(needed, key=sorted)
 
 
-def test_what_tells_most_comes_first() -> None:
+def test_the_most_distinctive_literals_come_first() -> None:
     assert needed_literals(r"error: .*\bxid\b")[0] == {"xid"}
 
 
@@ -55,7 +55,7 @@ def test_no_shipped_expression_is_tried_on_every_line() -> None:
         lambda regex: st.tuples(st.just(regex), st.from_regex(re.compile(regex, re.ASCII)))
     )
 )
-def test_whatever_a_shipped_expression_matches_holds_what_it_needs(case: tuple[str, str]) -> None:
+def test_every_match_of_a_shipped_expression_contains_its_literals(case: tuple[str, str]) -> None:
     regex, text = case
     for line in text.split("\n"):
         if line.isascii() and Expression(regex).matches(line.encode()):
@@ -63,13 +63,13 @@ def test_whatever_a_shipped_expression_matches_holds_what_it_needs(case: tuple[s
             assert all(any(each in searched for each in texts) for texts in needed_literals(regex))
 
 
-def test_groups_as_deep_as_re2_takes_them_promise_nothing_and_end_nothing() -> None:
+def test_very_deep_groups_require_nothing_and_do_not_raise() -> None:
     deep = "(" * 900 + "boom" + ")" * 900
     Expression(deep)
     assert needed_literals(deep) == ()
 
 
-def test_digits_of_other_scripts_are_no_count() -> None:
+def test_non_ascii_digits_are_not_a_quantifier() -> None:
     for text in ("boom{²}", "boom{1,²}", "boom{٣}"):
         assert Expression(text).matches(text.encode())
         ((needed,),) = needed_literals(text)
@@ -77,5 +77,5 @@ def test_digits_of_other_scripts_are_no_count() -> None:
 
 
 @given(st.text(alphabet=r"ab(?:|)[^]{1,2}\.*+?$^-dwx", max_size=30))
-def test_no_expression_makes_the_reading_fail(regex: str) -> None:
+def test_no_expression_raises(regex: str) -> None:
     needed_literals(regex)

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import pytest
+
+from jobmon_core.domain.diagnosis.model import SlurmEvidence
+from jobmon_core.domain.slurm.states import JobState
+from tests.support.diagnosing import FAILED, PROGRESS, TRACEBACK, UNKNOWN, diagnosed
+
+
+def test_a_recovered_failure_does_not_explain_a_time_limit() -> None:
+    progress = [f"epoch {n}" for n in range(100)]
+    assert diagnosed(SlurmEvidence(state=JobState.TIMEOUT), "python", *progress).cause == "slurm_timeout"
+
+
+@pytest.mark.parametrize("log", [("epoch 1",), ("noticed",), ("python", *PROGRESS), ("python", "finished")])
+def test_without_a_state_from_slurm_a_log_with_recovered_failures_is_clean(
+    log: tuple[str, ...],
+) -> None:
+    found = diagnosed(UNKNOWN, *log)
+    assert (found.cause, found.label, found.fingerprint) == (None, "clean", "")
+
+
+def test_a_failure_that_a_wrapper_reports_at_the_end_is_the_cause() -> None:
+    assert diagnosed(UNKNOWN, "python", *PROGRESS, "wrapper.launcher").cause == "python"
+
+
+def test_a_log_with_only_a_wrapper_has_an_unknown_cause_and_is_not_clean() -> None:
+    found = diagnosed(UNKNOWN, "wrapper.launcher")
+    assert (found.cause, found.label) == (None, None)
+
+
+def test_a_wrapper_long_before_the_end_leaves_the_log_clean() -> None:
+    assert diagnosed(UNKNOWN, "wrapper.launcher", *PROGRESS).label == "clean"
+    assert diagnosed(UNKNOWN, "wrapper.launcher", "epoch 1").label is None
+
+
+def test_a_recovered_failure_is_not_the_cause_of_a_later_one() -> None:
+    found = diagnosed(FAILED, "cuda_oom", *PROGRESS, "python")
+    assert (found.cause, found.symptoms) == ("python", ("cuda_oom",))
+
+
+def test_an_exception_raised_in_the_handler_of_a_generic_one_is_the_cause() -> None:
+    chain = ("During handling of the above exception, another exception occurred:", "")
+    lookup = (*TRACEBACK[:-1], "python_exception_other")
+    found = diagnosed(FAILED, *lookup, "", *chain, *TRACEBACK[:-1], "python_exception_other.variant")
+    assert found.cause == "python_exception_other.variant"
+    assert diagnosed(FAILED, *TRACEBACK, "", *chain, *TRACEBACK[:-1], "python.variant").cause == "python"
+
+
+def test_the_first_of_two_directly_chained_exceptions_is_the_cause() -> None:
+    chain = ("The above exception was the direct cause of the following exception:", "")
+    found = diagnosed(FAILED, *TRACEBACK, "", *chain, *TRACEBACK[:-1], "python.variant")
+    assert found.cause == "python"
+
+
+def test_the_last_run_of_a_program_that_failed_twice_shows_the_cause() -> None:
+    assert diagnosed(FAILED, *TRACEBACK[:-1], "cuda_oom", *TRACEBACK).cause == "python"
+
+
+def test_processes_that_fail_at_the_same_time_are_not_consecutive_runs() -> None:
+    found = diagnosed(FAILED, *TRACEBACK[:-1], "cuda_oom", *TRACEBACK, "wrapper.launcher")
+    assert found.cause == "cuda_oom"
+
+
+def test_another_program_that_fails_later_does_not_hide_the_first_failure() -> None:
+    other = [line.replace("/home/u/train.py", "/home/u/score.py") for line in TRACEBACK]
+    assert diagnosed(FAILED, *TRACEBACK[:-1], "cuda_oom", *other).cause == "cuda_oom"
+
+
+@pytest.mark.parametrize("state", [JobState.UNKNOWN, JobState.CANCELLED])
+def test_failures_after_slurm_ended_the_job_are_consequences(state: JobState) -> None:
+    found = diagnosed(SlurmEvidence(state=state), "slurm_cancelled", "python", "killed", "cuda_oom")
+    assert found.label == "slurm_cancelled"
+
+
+def test_a_kernel_message_counts_even_after_slurm_ended_the_job() -> None:
+    assert diagnosed(UNKNOWN, "slurm_cancelled", "host_oom_kill").cause == "host_oom_kill"
+
+
+@pytest.mark.parametrize("end", [TRACEBACK, ("killed",)])
+@pytest.mark.parametrize("after", [("finished",), (*PROGRESS, "noise"), (*PROGRESS, "nccl_timeout")])
+def test_a_failure_that_ended_a_process_is_never_recovered_from(
+    end: tuple[str, ...], after: tuple[str, ...]
+) -> None:
+    assert diagnosed(UNKNOWN, *end, *after).cause == end[-1]
+
+
+def test_output_of_other_ranks_is_not_a_recovery_of_the_failed_rank() -> None:
+    others = [f"[rank1]: step {n}" for n in range(100)]
+    assert diagnosed(FAILED, "[rank3]: python", *others, "[rank1]: nccl_timeout").cause == "python"
+
+
+def test_the_first_process_that_ended_is_the_cause() -> None:
+    found = diagnosed(
+        FAILED, *TRACEBACK, *(line.replace("train.py", "score.py") for line in TRACEBACK[:-1]), "cuda_oom"
+    )
+    assert found.cause == "python"
+
+
+def test_a_log_that_ends_within_a_traceback_is_not_clean() -> None:
+    assert diagnosed(UNKNOWN, "epoch 1", *TRACEBACK[:-1]).label is None
+
+
+@pytest.mark.parametrize(
+    "above", ["Exception ignored in: <function F.__del__>", "Error in atexit._run_exitfuncs:"]
+)
+def test_an_exception_that_python_ignored_is_not_the_cause(above: str) -> None:
+    assert diagnosed(FAILED, above, *TRACEBACK).cause is None
+
+
+def test_many_successes_and_failures_are_analysed_in_linear_time() -> None:
+    found = diagnosed(UNKNOWN, *["finished"] * 9000, *["python"] * 10_000)
+    assert found.cause == "python"

@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import pytest
+
+from jobmon_core.domain.diagnosis.model import SlurmEvidence
+from jobmon_core.domain.slurm.states import JobState
+from tests.support.diagnosing import GIB, PROGRESS, diagnosed
+
+
+@pytest.mark.parametrize(
+    ("state", "cause"),
+    [
+        (JobState.OUT_OF_MEMORY, "host_oom_kill"),
+        (JobState.TIMEOUT, "slurm_timeout"),
+        (JobState.CANCELLED, "slurm_cancelled"),
+        (JobState.NODE_FAIL, "node_fail"),
+        (JobState.BOOT_FAIL, "node_fail"),
+        (JobState.PREEMPTED, "slurm_preempted"),
+        (JobState.DEADLINE, "slurm_timeout.deadline"),
+    ],
+)
+def test_a_definite_state_from_slurm_is_the_cause(state: JobState, cause: str) -> None:
+    found = diagnosed(SlurmEvidence(state=state), "epoch 1")
+    assert found.cause == cause
+    assert found.advice
+
+
+def test_a_cancellation_names_the_user_who_cancelled() -> None:
+    found = diagnosed(SlurmEvidence(state=JobState.CANCELLED, canceller="ada"), "epoch 1")
+    assert (found.cause, found.title) == ("slurm_cancelled", "Cancelled by ada")
+    assert "ada" in found.explanation
+
+
+def test_a_sampled_peak_far_below_the_request_is_not_shown() -> None:
+    sampled = SlurmEvidence(state=JobState.OUT_OF_MEMORY, max_rss_bytes=2**20, requested_bytes=2**30)
+    assert diagnosed(sampled, "epoch 1").explanation.endswith("It had requested 1.0 GiB.")
+
+
+def test_a_timeout_with_hardly_any_cpu_time_is_a_hang() -> None:
+    hung = SlurmEvidence(state=JobState.TIMEOUT, cpu_s=4, elapsed_s=7200, limit_s=7200)
+    worked = SlurmEvidence(state=JobState.TIMEOUT, cpu_s=7000, elapsed_s=7200, limit_s=7200)
+    found = diagnosed(hung)
+    assert (found.cause, found.label) == ("slurm_timeout.hang", "slurm_timeout")
+    assert "The limit was 02:00:00. CPU time used: 4 s." in found.explanation
+    assert diagnosed(worked).cause == "slurm_timeout"
+
+
+def test_out_of_memory_shows_the_peak_and_the_requested_memory() -> None:
+    evidence = SlurmEvidence(state=JobState.OUT_OF_MEMORY, max_rss_bytes=31 * GIB, requested_bytes=32 * GIB)
+    assert "31.0 GiB of the requested 32.0 GiB" in diagnosed(evidence).explanation
+
+
+def test_a_node_failure_names_the_nodes() -> None:
+    assert "n[1-2]" in diagnosed(SlurmEvidence(state=JobState.NODE_FAIL, nodes="n[1-2]")).explanation
+
+
+def test_a_missing_output_folder_is_the_cause_of_signal_53() -> None:
+    found = diagnosed(SlurmEvidence(state=JobState.FAILED, exit_code=0, signal=53))
+    assert found.cause == "file_not_found.output_folder"
+    assert "mkdir" in found.advice
+
+
+@pytest.mark.parametrize(
+    ("code", "signal", "cause"),
+    [
+        (126, 0, "permission_denied"),
+        (127, 0, "module_env"),
+        (132, 0, "segfault.illegal_instruction"),
+        (134, 0, "segfault.aborted"),
+        (0, 6, "segfault.aborted"),
+        (0, 7, "bus_error_shm"),
+        (0, 8, "segfault.arithmetic"),
+        (0, 9, "host_oom_kill.killed"),
+        (137, 0, "host_oom_kill.killed"),
+        (139, 0, "segfault"),
+        (0, 15, "slurm_cancelled.terminated"),
+        (143, None, "slurm_cancelled.terminated"),
+        (0, 125, "host_oom_kill"),
+    ],
+)
+def test_the_exit_status_implies_the_cause_if_the_log_shows_none(
+    code: int, signal: int | None, cause: str
+) -> None:
+    silent = SlurmEvidence(state=JobState.FAILED, exit_code=code, signal=signal)
+    assert diagnosed(silent, "epoch 1").cause == cause
+    assert diagnosed(silent, "cuda_oom").cause == ("cuda_oom" if signal != 125 else "host_oom_kill")
+
+
+def test_a_kill_near_the_memory_limit_is_out_of_memory() -> None:
+    evidence = SlurmEvidence(
+        state=JobState.FAILED, signal=9, max_rss_bytes=30 * GIB, requested_bytes=32 * GIB
+    )
+    assert diagnosed(evidence).cause == "host_oom_kill"
+
+
+@pytest.mark.parametrize("log", [("noise",), ("python", *PROGRESS)])
+def test_a_fatal_signal_outweighs_a_failure_that_programs_often_survive(log: tuple[str, ...]) -> None:
+    assert diagnosed(SlurmEvidence(state=JobState.FAILED, exit_code=139), *log).cause == "segfault"
+    assert diagnosed(SlurmEvidence(state=JobState.FAILED, exit_code=139), "python").cause == "python"

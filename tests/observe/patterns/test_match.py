@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jobmon_core.domain.diagnosis.diagnose import diagnose
+from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
+from jobmon_core.domain.diagnosis.model import SlurmEvidence
+from jobmon_core.domain.diagnosis.patterns import Pattern, Role
+from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.observe.patterns.load import load_patterns, parse_patterns
+from jobmon_core.observe.patterns.match import Matcher
+from tests.support.pattern_files import document, entry, log, matching_ids
+
+PATTERNS = load_patterns()
+MATCHER = Matcher(PATTERNS)
+CASES = [
+    pytest.param(pattern, text, id=f"{pattern.id}-{i}")
+    for pattern in PATTERNS
+    for i, text in enumerate(pattern.examples)
+]
+COUNTERS = [
+    pytest.param(pattern, text, id=f"{pattern.id}-{i}")
+    for pattern in PATTERNS
+    for i, text in enumerate(pattern.counter_examples)
+]
+
+
+@pytest.mark.parametrize(("pattern", "example"), CASES)
+def test_every_pattern_is_the_first_to_match_its_examples(pattern: Pattern, example: str) -> None:
+    assert matching_ids(MATCHER, example) == [pattern.id]
+
+
+@pytest.mark.parametrize(("pattern", "example"), CASES)
+def test_only_a_root_becomes_the_cause(pattern: Pattern, example: str) -> None:
+    lines = log(example)
+    failed = SlurmEvidence(state=JobState.FAILED, exit_code=1)
+    found = diagnose(failed, LogAnalysis(MATCHER.find_matches(lines), lines))
+    assert (found.cause, found.label) == (
+        (pattern.id, pattern.label) if pattern.role is Role.ROOT else (None, None)
+    )
+
+
+@pytest.mark.parametrize(("pattern", "example"), COUNTERS)
+def test_no_pattern_matches_its_counter_examples(pattern: Pattern, example: str) -> None:
+    assert pattern.id not in {match.pattern.id for match in MATCHER.find_matches(log(example))}
+
+
+def test_a_regex_is_case_sensitive_unless_it_says_otherwise() -> None:
+    for regex, count in (("^boom", 1), ("(?i)^boom", 2)):
+        rules = parse_patterns(document(entry(regex=regex, counter_examples=["no"])), "own.json")
+        assert len(Matcher(rules).find_matches(log("boom", "BOOM"))) == count
+
+
+@pytest.mark.parametrize("regex", [r"^\s*boom$", r"^boom\W*$", r"boom[^x]*$", "(?s)^boom.*$", r"\Aboom\z"])
+def test_a_match_stays_within_its_line(regex: str) -> None:
+    rules = parse_patterns(document(entry(regex=regex, counter_examples=["no"])), "own.json")
+    found = Matcher(rules).find_matches(log("", "  ", "boom", "", "b boo", "m", "boom"))
+    assert [match.position for match in found] == [2, 6]
+
+
+@settings(deadline=None)  # the machine may be busy
+@given(st.lists(st.sampled_from([case.values[1] for case in (*CASES, *COUNTERS)] + ["", "  ", "[rank1]: x"])))
+def test_a_line_matches_the_same_patterns_alone_and_among_others(texts: list[str]) -> None:
+    alone = [
+        (match.pattern.id, n) for n, text in enumerate(texts) for match in MATCHER.every_match(log(text))
+    ]
+    assert [(match.pattern.id, match.position) for match in MATCHER.every_match(log(*texts))] == alone
+
+
+def test_a_regex_without_literals_is_tried_on_every_line() -> None:
+    rules = parse_patterns(document(entry(regex=r"\d$", examples=["7"]), entry(id="b")), "own.json")
+    found = Matcher(rules).find_matches(log("", "a1", "boom", "x", "a1"))
+    assert [(match.pattern.id, match.position) for match in found] == [("mine", 1), ("b", 2), ("mine", 4)]
+    assert Matcher(rules).find_matches(log()) == ()
+
+
+def test_the_first_of_several_matching_patterns_is_found() -> None:
+    rules = parse_patterns(document(entry(id="first"), entry(id="second")), "own.json")
+    assert [match.pattern.id for match in Matcher(rules).find_matches(log("boom"))] == ["first"]
+    assert [match.pattern.id for match in Matcher(rules).every_match(log("boom"))] == ["first", "second"]
+
+
+def test_a_regex_with_catastrophic_backtracking_is_matched_in_linear_time() -> None:
+    rules = parse_patterns(
+        document(entry(regex="(a+)+$", examples=["aa"], counter_examples=["b"])), "own.json"
+    )
+    start_s = time.process_time()
+    assert Matcher(rules).find_matches(log(*["a" * 4000 + "b"] * 500)) == ()
+    assert time.process_time() - start_s < 5
+
+
+@settings(deadline=None)  # the machine may be busy
+@given(st.lists(st.text(st.characters(exclude_characters="\n"))))
+def test_no_line_raises(texts: list[str]) -> None:
+    assert all(match.position < len(texts) for match in MATCHER.find_matches(log(*texts)))
