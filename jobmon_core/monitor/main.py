@@ -147,7 +147,6 @@ class MonitorProcess:
 
     def _finish(self, job_id: str) -> None:
         self._log(job_id, "done")
-        self._ctx.owner_record(job_id).remove()
         self._ctx.cancel_request(job_id).clear()
 
 

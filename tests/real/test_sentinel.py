@@ -234,15 +234,15 @@ def test_a_sentinel_goes_on_waiting_where_its_job_is_requeued(user: User, job_id
     assert_failed_and_told_once(user, job_id)
 
 
-def test_a_sentinel_of_a_job_that_is_watched_no_more_says_so_and_leaves(user: User, job_id: int) -> None:
+def test_the_sentinel_of_a_cancelled_job_says_so_and_exits(user: User, job_id: int) -> None:
     assert user.jobmon("cancel", str(job_id)).returncode == 0
     let_go(user)
     _ends_well(user, job_id)
-    assert "nothing to do: `jobmon cancel` ended the watch" in _log(user, job_id)
+    assert "nothing to do: `jobmon cancel` stopped the monitoring" in _log(user, job_id)
     assert user.discord.attempts == []
 
 
-def test_a_sentinel_whose_time_is_up_leaves_the_rest_to_the_monitor(user: User, job_id: int) -> None:
+def test_a_terminated_sentinel_leaves_the_job_to_its_monitor(user: User, job_id: int) -> None:
     user.watched_as(job_id, "RUNNING")
     pid = _pause(user, job_id)
     let_go(user)
