@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 
-class Act(StrEnum):
+class Behaviour(StrEnum):
     """What happens instead of, or before, an answer."""
 
     ANSWER = "answer"
@@ -25,7 +25,7 @@ class Scripted:
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes = b""
     saves: bool = False
-    act: Act = Act.ANSWER
+    behaviour: Behaviour = Behaviour.ANSWER
 
 
 def ok() -> Scripted:
@@ -103,22 +103,22 @@ def redirect(to: str) -> Scripted:
 
 def hang(*, saves: bool = False) -> Scripted:
     """No answer; the message may be saved all the same."""
-    return Scripted(act=Act.HANG, saves=saves)
+    return Scripted(behaviour=Behaviour.HANG, saves=saves)
 
 
 def close_unread() -> Scripted:
     """Close the connection before the request was read."""
-    return Scripted(act=Act.CLOSE_UNREAD)
+    return Scripted(behaviour=Behaviour.CLOSE_UNREAD)
 
 
 def close_read(*, saves: bool = False) -> Scripted:
     """Read the request, then close without an answer."""
-    return Scripted(act=Act.CLOSE_READ, saves=saves)
+    return Scripted(behaviour=Behaviour.CLOSE_READ, saves=saves)
 
 
 def break_off() -> Scripted:
     """Answer 200, and close in the middle of the body; the message is saved."""
-    return Scripted(200, body=b'{"id": "1', saves=True, act=Act.BREAK_OFF)
+    return Scripted(200, body=b'{"id": "1', saves=True, behaviour=Behaviour.BREAK_OFF)
 
 
 _VIA = {"Via": "1.1 google"}

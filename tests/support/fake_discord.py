@@ -20,7 +20,7 @@ from typing import Any
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.webhook import Webhook
-from tests.support.discord_answers import Act, Scripted, bad_token, ok, unknown_webhook
+from tests.support.discord_answers import Behaviour, Scripted, bad_token, ok, unknown_webhook
 from tests.support.discord_rules import SCHEMA_FILE, Fault, faults, schema_faults
 from tests.support.loopback import Loopback, QuietHandler
 
@@ -139,7 +139,7 @@ class FakeDiscord(Loopback):
             self._violations += broken if problem is None else []
             if answer.saves and route is not None and isinstance(payload, dict):
                 self._saved.append((route, payload))
-            status = answer.status if answer.act in (Act.ANSWER, Act.BREAK_OFF) else None
+            status = answer.status if answer.behaviour in (Behaviour.ANSWER, Behaviour.BREAK_OFF) else None
             self._attempts.append(Attempt(route, path, headers, payload, time.monotonic(), status))
             number = len(self._attempts)
             self._changed.notify_all()
@@ -186,7 +186,8 @@ def _refused(broken: list[Fault]) -> Scripted:
 
 def _with_message(answer: Scripted, payload: object, path: str, number: int) -> Scripted:
     """Put the saved message into a bare 200, as ``wait=true`` asks; without it Discord says 204."""
-    if answer.status != 200 or answer.body or answer.act is not Act.ANSWER or not isinstance(payload, dict):
+    is_bare = answer.status == 200 and not answer.body and answer.behaviour is Behaviour.ANSWER
+    if not is_bare or not isinstance(payload, dict):
         return answer
     if "wait=true" not in path:
         return Scripted(204, answer.headers, saves=True)
@@ -202,21 +203,21 @@ class _Handler(QuietHandler):
     def answer(self) -> None:
         discord = self.server
         planned = discord.next_answer()
-        if planned.act is Act.CLOSE_UNREAD:
+        if planned.behaviour is Behaviour.CLOSE_UNREAD:
             return
         body = self.body()
         headers = {name.lower(): value for name, value in self.headers.items()}
         answer = discord.take(self.path, headers, body, planned)
-        if answer.act is Act.HANG:
+        if answer.behaviour is Behaviour.HANG:
             discord.closing.wait()
-        if answer.act in (Act.ANSWER, Act.BREAK_OFF):
+        if answer.behaviour in (Behaviour.ANSWER, Behaviour.BREAK_OFF):
             self._send(answer)
 
     def _send(self, answer: Scripted) -> None:
         self.send_response(answer.status)
         for name, value in {"Content-Type": "application/json", **answer.headers}.items():
             self.send_header(name, value)
-        promised = len(answer.body) * (2 if answer.act is Act.BREAK_OFF else 1)
+        promised = len(answer.body) * (2 if answer.behaviour is Behaviour.BREAK_OFF else 1)
         self.send_header("Content-Length", str(promised))
         self.end_headers()
         self.wfile.write(answer.body)
