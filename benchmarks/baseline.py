@@ -1,11 +1,11 @@
-"""The plain way to name a failure, to compare jobmon with: eighteen expressions, and the first match counts.
+"""A baseline to compare jobmon with: eighteen regular expressions; the first match in the log counts.
 
-It is read as kindly as possible:
+It is scored generously:
 
 - A class that is broader than our labels is right for each label that it covers: to call a device-side assert
   a "CUDA error" is not wrong.
-- The head of a traceback comes before the exception that it ends with, so that taken literally nearly every
-  failure of Python would be just a "traceback". It counts only where no other class matches.
+- A traceback starts before the exception that it ends with, so that nearly every failure of Python would be
+  just a "traceback". That class counts only if no other one matches.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ _CUDA_ERRORS = ("cuda_illegal_access", "cuda_device_assert", "cuda_driver_mismat
 
 @dataclass(frozen=True, slots=True)
 class FailureClass:
-    """What one expression stands for."""
+    """One regular expression, and the labels that it stands for."""
 
     regex: re.Pattern[str]
-    labels: tuple[str, ...]  # all that it is right for; the first is what it says where it is wrong
-    catches_all: bool = False  # whether it counts only where no other class matches
+    labels: tuple[str, ...]  # the first one counts if none of them is right
+    catches_all: bool = False  # counts only if no other class matches
 
-    def named(self, wanted: str) -> str:
-        """Return the label that the class amounts to where ``wanted`` is the right one."""
+    def label_for(self, wanted: str) -> str:
+        """Return the label of this class for a log whose right label is ``wanted``."""
         return wanted if wanted in self.labels else self.labels[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """What the plain way says of a log, and the line that made it say so."""
+    """The label that the baseline gives a log, and the matching line."""
 
     label: str
     line: str = ""
@@ -69,16 +69,16 @@ CLASSES: Final = (
 
 
 def guess(log: str, wanted: str) -> Guess:
-    """Name the class that matches first in ``log``; ``wanted`` decides what a broad one amounts to."""
+    """Return the class that matches first in ``log``, in favour of ``wanted`` if that class is broad."""
     matches = [
-        (each.catches_all, match.start(), order)
-        for order, each in enumerate(CLASSES)
-        if (match := each.regex.search(log))
+        (failure_class.catches_all, match.start(), order)
+        for order, failure_class in enumerate(CLASSES)
+        if (match := failure_class.regex.search(log))
     ]
     if not matches:
         return Guess(CLEAN)
     _, start, order = min(matches)
-    return Guess(CLASSES[order].named(wanted), _line_at(log, start))
+    return Guess(CLASSES[order].label_for(wanted), _line_at(log, start))
 
 
 def _line_at(log: str, start: int) -> str:

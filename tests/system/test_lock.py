@@ -11,7 +11,7 @@ from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
 from jobmon_core.store.job_lock import acquire_job, acquire_ownership
 from jobmon_core.store.owner import Owner, OwnerRecord
 from jobmon_core.system.lock import acquire, lock, try_lock
-from tests.support.intruders import lay
+from tests.support.blocking_files import lay
 from tests.support.processes import kill, python, said
 from tests.support.waiting import eventually
 
@@ -148,7 +148,7 @@ def test_what_is_no_lock_of_ours_is_named_with_what_to_do(tmp_path: Path, kind: 
 
 def test_where_the_file_system_has_no_locks_who_is_named_decides(tmp_path: Path) -> None:
     path = tmp_path / "12.lock"
-    lockless = "from tests.support.lockless import refuse_locks; assert refuse_locks()\n"
+    lockless = "from tests.support.no_locks import refuse_locks; assert refuse_locks()\n"
     with python(lockless + OWNER, str(path)) as owner:
         assert said(owner) == "held"
         assert "12 is watched by monitor" in told(path, lockless)
