@@ -68,10 +68,7 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
         "--min-accuracy", type=float, metavar="X", help="fail if the accuracy, from 0 to 1, is lower"
     )
     parser.add_argument(
-        "--max-false-alarms",
-        type=int,
-        metavar="N",
-        help="fail if a failure is found in more clean logs",
+        "--max-false-alarms", type=int, metavar="N", help="fail if a failure is found in more clean logs"
     )
     parser.add_argument(
         "--passes", type=int, default=5, metavar="N", help="times that everything is measured (default: 5)"

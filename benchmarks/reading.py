@@ -92,7 +92,7 @@ def log_of(path: Path, size: int) -> Path:
 
 
 def interleaved(tasks: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, float]:
-    """Return the median seconds of each task; they take turns, so that other load affects all alike."""
+    """Return the median seconds of each task; they take turns, so that other load affects all of them."""
     times: dict[str, list[float]] = {name: [] for name in tasks}
     for _ in range(repeats + 1):
         for name, task in tasks.items():

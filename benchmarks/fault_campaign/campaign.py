@@ -202,7 +202,7 @@ class Campaign:
         self.cluster.write(scenario.job_id, answers)
 
     def _close(self, state_id: str, job: WatchedJob) -> None:
-        """Remove a job whose messages are all settled; keep those that were given up."""
+        """Remove a job that has no more messages to send; keep those that were given up."""
         self.given_up += [f"{entry.message.id}: {entry.given_up}" for entry in job.outbox if entry.given_up]
         self.cluster.remove(job.job_id)
         self.ctx.store.path(state_id).unlink()

@@ -50,7 +50,7 @@ class KillPoint:
             _kill_self()
 
     def query(self, program: str) -> bool:
-        """Reach the query step; return whether the cluster answers."""
+        """Record a query to the cluster, which may kill the monitor; return whether the cluster answers."""
         self.reach(QUERY)
         return not program or self.random.random() >= _UNANSWERED_QUERIES
 

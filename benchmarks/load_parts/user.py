@@ -51,12 +51,7 @@ class BenchmarkUser:
         home = folder / "home"
         home.mkdir(mode=0o700)
         search_path = f"{path}:{os.environ['PATH']}" if path else os.environ["PATH"]
-        self.environment = {
-            **os.environ,
-            "HOME": str(folder),
-            "JOBMON_HOME": str(home),
-            "PATH": search_path,
-        }
+        self.environment = {**os.environ, "HOME": str(folder), "JOBMON_HOME": str(home), "PATH": search_path}
         if config:
             file = home / "config.json"
             file.write_text(json.dumps(config), encoding="utf-8")

@@ -17,12 +17,7 @@ from benchmarks.scores import (
 
 
 def verdict(
-    wanted: str,
-    got: str | None,
-    *,
-    source: str = "a",
-    cascade: bool = False,
-    confidence: float | None = None,
+    wanted: str, got: str | None, *, source: str = "a", cascade: bool = False, confidence: float | None = None
 ) -> Verdict:
     return Verdict(f"{wanted}-{got}", source, wanted, got, cascade, confidence)
 

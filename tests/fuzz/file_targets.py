@@ -126,15 +126,15 @@ def _lines(examples: tuple[str, ...]) -> LogLines:
 
 def crontab(data: bytes) -> None:
     """In any crontab our lines can be added and removed, and every other byte stays."""
-    choices = Choices(data[:32])
-    home = f"/home/{choices.line()}".replace("\ud83d", "")  # a surrogate that no file name decodes to
+    draw = Choices(data[:32])
+    home = f"/home/{draw.line()}".replace("\ud83d", "")  # a surrogate that no file name decodes to
     command = AutostartCommand(("/usr/bin/jobmon",), {"JOBMON_HOME": home}, marker_for(home))
     try:
-        lines = choices.pick((cron_lines, scrontab_lines))(command)
+        lines = draw.pick((cron_lines, scrontab_lines))(command)
     except AutostartUnavailable:
         lines = ()
     text = data[32:].decode("utf-8", "replace").replace("\ufffd", "?")
-    if choices.below(2):
+    if draw.below(2):
         text = f"{text}\n# a note of my own # {command.marker}0\n0 1 * * * backup"
     added = with_lines(text, lines, command.marker)
     if not our_lines(text, command.marker):

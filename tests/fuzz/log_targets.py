@@ -74,11 +74,9 @@ def error_file(data: bytes) -> None:
 
 def diagnosis(data: bytes) -> None:
     """Any log, with any evidence from Slurm, is explained by lines that occur in it."""
-    choices = Choices(data[:4])
+    draw = Choices(data[:4])
     evidence = SlurmEvidence(
-        state=choices.pick(tuple(JobState)),
-        exit_code=choices.maybe(choices.number()),
-        signal=choices.maybe(9),
+        state=draw.pick(tuple(JobState)), exit_code=draw.maybe(draw.number()), signal=draw.maybe(9)
     )
     body = data[4:]
     first, _, second = body.partition(b"\x00\n")

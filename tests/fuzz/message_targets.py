@@ -31,10 +31,10 @@ _DAY_S = 86_400.0
 
 def message(data: bytes) -> None:
     """A message of any texts keeps Discord's rules, mentions no one unasked, and has no secret."""
-    choices = Choices(data)
-    entry = _entry(choices)
-    mentions = Mentions(users=(_USER,)) if choices.below(2) else Mentions()
-    by_schema = choices.below(64) == 1 and SCHEMA_FILE.exists()  # takes many times as long as everything else
+    draw = Choices(data)
+    entry = _entry(draw)
+    mentions = Mentions(users=(_USER,)) if draw.below(2) else Mentions()
+    by_schema = draw.below(64) == 1 and SCHEMA_FILE.exists()  # takes many times as long as everything else
     for form, mentioned in (
         (discord_payload.full(entry, mentions), mentions),
         (discord_payload.plain(entry), Mentions()),
@@ -46,26 +46,25 @@ def message(data: bytes) -> None:
         assert json.loads(json.dumps(payload).encode()) == payload
 
 
-def _entry(choices: Choices) -> OutboxEntry:
+def _entry(draw: Choices) -> OutboxEntry:
     fields = tuple(
-        Field(choices.text(), choices.text(), choices.maybe(choices.number(8) - _FAR_S))
-        for _ in range(choices.below(31))
+        Field(draw.text(), draw.text(), draw.maybe(draw.number(8) - _FAR_S)) for _ in range(draw.below(31))
     )
     built = Message(
-        id=choices.text(),
-        route=choices.pick(tuple(Route)),
-        tone=choices.pick(tuple(Tone)),
-        title=choices.text(),
-        summary=choices.text(),
+        id=draw.text(),
+        route=draw.pick(tuple(Route)),
+        tone=draw.pick(tuple(Tone)),
+        title=draw.text(),
+        summary=draw.text(),
         fields=fields,
-        cause=choices.text(),
-        evidence=tuple(choices.text() for _ in range(choices.below(5))),
-        advice=choices.text(),
-        log_path=choices.text(),
-        created_s=choices.number(5),
+        cause=draw.text(),
+        evidence=tuple(draw.text() for _ in range(draw.below(5))),
+        advice=draw.text(),
+        log_path=draw.text(),
+        created_s=draw.number(5),
     )
-    since_s = choices.maybe(float(choices.number(5)))
-    return OutboxEntry(built, maybe_delivered=choices.below(2) == 1, attempt_since_s=since_s)
+    since_s = draw.maybe(float(draw.number(5)))
+    return OutboxEntry(built, maybe_delivered=draw.below(2) == 1, attempt_since_s=since_s)
 
 
 def _assert_harmless(payload: dict[str, Any], mentions: Mentions) -> None:
@@ -77,10 +76,7 @@ def _assert_harmless(payload: dict[str, Any], mentions: Mentions) -> None:
     assert not any(map(_INVISIBLE.search, texts))
     assert not any(TOKEN in text.replace("\\", "") for text in texts)
     # the requested mention, and footers, in which Discord reads no markup
-    plain = {
-        f"<@{_USER}>",
-        *(embed["footer"]["text"] for embed in payload.get("embeds", ())),
-    }
+    plain = {f"<@{_USER}>", *(embed["footer"]["text"] for embed in payload.get("embeds", ()))}
     for text in (_NO_MARKUP.sub("x", each) for each in texts if each not in plain):
         assert not _MENTION.search(_TIMES.sub("", text))
     for embed in payload.get("embeds", ()):
@@ -98,9 +94,9 @@ def _texts(value: object) -> list[str]:
 
 def discord_answer(data: bytes) -> None:
     """Any answer to a message is interpreted, with a short reason and a bounded wait."""
-    choices = Choices(data[:16])
-    headers = {"retry-after": choices.pick(("1.5", "nan", "-1", "1e999", "99999999999", "x", "")), "via": ""}
-    reply = HttpResponse(100 + choices.below(500), headers if choices.below(2) else {}, data[16:])
+    draw = Choices(data[:16])
+    headers = {"retry-after": draw.pick(("1.5", "nan", "-1", "1e999", "99999999999", "x", "")), "via": ""}
+    reply = HttpResponse(100 + draw.below(500), headers if draw.below(2) else {}, data[16:])
     advice = interpret_response(reply)
     receipt = advice.receipt
     assert receipt.retry_after_s is None or 0 <= receipt.retry_after_s <= _DAY_S
@@ -148,8 +144,8 @@ def heartbeat(data: bytes) -> None:
 
 def secrets(data: bytes) -> None:
     """No text before or after a secret reveals it."""
-    choices = Choices(data)
-    before, after = choices.text(), choices.text()
+    draw = Choices(data)
+    before, after = draw.text(), draw.text()
     key = "aB3xY7zQ9kLm2Np4Rs5Tv6Wx8Yz1Ab2Cd3Ef"
     kinds = (
         f"ghp_{key}",
@@ -158,7 +154,7 @@ def secrets(data: bytes) -> None:
         f"Authorization: Bearer {key}",
         SECRET,
     )
-    text = f"{before} {choices.pick(kinds)} {after}"
+    text = f"{before} {draw.pick(kinds)} {after}"
     masked = redacted(text)
     assert key not in masked
     assert TOKEN not in masked

@@ -28,25 +28,25 @@ class _Listed:
     pending: IndexSet | None = None
 
 
-def _listed(choices: Choices) -> _Listed:
-    job_id = 7 + choices.below(3)
-    match choices.below(4):
+def _listed(draw: Choices) -> _Listed:
+    job_id = 7 + draw.below(3)
+    match draw.below(4):
         case 0:
             return _Listed(str(job_id), JobRef(job_id))
         case 1:
-            task = choices.below(1000)
+            task = draw.below(1000)
             return _Listed(f"{job_id}_{task}", JobRef(job_id, task))
         case 2:
-            component = choices.below(9)
+            component = draw.below(9)
             return _Listed(f"{job_id}+{component}", JobRef(job_id, component=component))
-    first, count, step = choices.below(100), 1 + choices.below(50), 1 + choices.below(4)
+    first, count, step = draw.below(100), 1 + draw.below(50), 1 + draw.below(4)
     last = first + count
     spans = (range(first, last + 1, step), range(500, 501))
     return _Listed(f"{job_id}_[{first}-{last}:{step},500%4]", JobRef(job_id), IndexSet(spans))
 
 
-def _time(choices: Choices) -> int | None:
-    return choices.maybe(1 + choices.number(4))
+def _time(draw: Choices) -> int | None:
+    return draw.maybe(1 + draw.number(4))
 
 
 def _formatted(number: int | None, missing: str) -> str:
@@ -63,13 +63,13 @@ def _limit(length_s: int | None) -> str:
 
 def queue_table(data: bytes) -> None:
     """Rows of squeue are read back, with any reasons and any lines between them."""
-    choices = Choices(data)
+    draw = Choices(data)
     rows: list[QueueRow] = []
     lines: list[str] = []
-    for _ in range(1 + choices.below(5)):
-        row, line = _queue_row(choices)
+    for _ in range(1 + draw.below(5)):
+        row, line = _queue_row(draw)
         rows.append(row)
-        lines += [line, f"x{choices.line()}"] if choices.below(3) else [line]
+        lines += [line, f"x{draw.line()}"] if draw.below(3) else [line]
     text = "".join(f"{line}\n" for line in lines)
     assert fault_in(text) == ""
     for job_id in {row.ref.job_id for row in rows}:
@@ -77,15 +77,10 @@ def queue_table(data: bytes) -> None:
     assert read_queue(text, [70]) == ()
 
 
-def _queue_row(choices: Choices) -> tuple[QueueRow, str]:
-    listed, state = _listed(choices), choices.pick(_STATES)
-    raw_job_id, submit_s, start_s, end_s = (
-        100 + choices.number(),
-        _time(choices),
-        _time(choices),
-        _time(choices),
-    )
-    limit_s, nodes, reason = choices.maybe(choices.number(3)), choices.word(), choices.line()
+def _queue_row(draw: Choices) -> tuple[QueueRow, str]:
+    listed, state = _listed(draw), draw.pick(_STATES)
+    raw_job_id, submit_s, start_s, end_s = (100 + draw.number(), _time(draw), _time(draw), _time(draw))
+    limit_s, nodes, reason = draw.maybe(draw.number(3)), draw.word(), draw.line()
     row = QueueRow(
         ref=listed.ref,
         state=state,
@@ -106,8 +101,8 @@ def _queue_row(choices: Choices) -> tuple[QueueRow, str]:
 
 def accounting_table(data: bytes) -> None:
     """Records of sacct are read back, even if names span several lines."""
-    choices = Choices(data)
-    runs = [_run(choices) for _ in range(1 + choices.below(4))]
+    draw = Choices(data)
+    runs = [_run(draw) for _ in range(1 + draw.below(4))]
     lines = [SEP.join(ACCOUNTING_FIELDS), *(record for _, records in runs for record in records)]
     text = "".join(f"{line}\n" for line in lines)
     assert is_answer(text)
@@ -118,30 +113,30 @@ def accounting_table(data: bytes) -> None:
         assert read_accounting(text, job_id) == tuple(expected)
 
 
-def _run(choices: Choices) -> tuple[AccountingRow, list[str]]:
+def _run(draw: Choices) -> tuple[AccountingRow, list[str]]:
     """Return a run, and the records of the run and of its batch step."""
-    listed, state, peak_bytes = _listed(choices), choices.pick(_STATES), 1024 * choices.number(2)
-    by = choices.number(2) if state is JobState.CANCELLED else None
+    listed, state, peak_bytes = _listed(draw), draw.pick(_STATES), 1024 * draw.number(2)
+    by = draw.number(2) if state is JobState.CANCELLED else None
     row = AccountingRow(
         ref=listed.ref,
         state=state,
         raw_state=state.value if by is None else f"{state} by {by}",
-        raw_job_id=None if listed.pending else 100 + choices.number(),
+        raw_job_id=None if listed.pending else 100 + draw.number(),
         pending_indices=listed.pending,
         cancelled_by=by,
-        exit_code=choices.number(),
-        signal=choices.below(65) or None,
-        submit_s=_time(choices),
-        start_s=_time(choices),
-        end_s=_time(choices),
-        elapsed_s=choices.number(3),
-        nodes=choices.word(),
-        reason=choices.pick(("", "NonZeroExitCode")),
+        exit_code=draw.number(),
+        signal=draw.below(65) or None,
+        submit_s=_time(draw),
+        start_s=_time(draw),
+        end_s=_time(draw),
+        elapsed_s=draw.number(3),
+        nodes=draw.word(),
+        reason=draw.pick(("", "NonZeroExitCode")),
         partition="main",
         user="me",
-        workdir=f"/{choices.line().replace(SEP, '')}",
+        workdir=f"/{draw.line().replace(SEP, '')}",
         # a line of a name that starts like an id and has the separator cannot be distinguished from a record
-        name=re.sub(rf"\n(?=[^\n]*{SEP})", " ", choices.text()),
+        name=re.sub(rf"\n(?=[^\n]*{SEP})", " ", draw.text()),
         usage=Usage(max_rss_bytes=peak_bytes or None),
     )
     own = {
@@ -182,8 +177,8 @@ _RECORD = (
 
 def record_table(data: bytes) -> None:
     """Records of scontrol are read back, with any names and comments."""
-    choices = Choices(data)
-    fields = [_record(choices) for _ in range(1 + choices.below(3))]
+    draw = Choices(data)
+    fields = [_record(draw) for _ in range(1 + draw.below(3))]
     records = read_records("".join(_RECORD.format(**each) for each in fields))
     assert len(records) == len(fields)
     for each, record in zip(fields, records, strict=True):
@@ -197,29 +192,26 @@ def record_table(data: bytes) -> None:
         assert record.end_s == (int(each["end"]) if record.state.phase in _OVER else None)
 
 
-def _record(choices: Choices) -> dict[str, str]:
-    own = 100 + choices.number()
-    task = f"ArrayJobId=7 ArrayTaskId={choices.below(999)} ArrayTaskThrottle=4 "
-    part = choices.pick(("", task, "HetJobId=7 HetJobOffset=1 "))
-    folder = f"/{choices.word()}"
+def _record(draw: Choices) -> dict[str, str]:
+    own = 100 + draw.number()
+    task = f"ArrayJobId=7 ArrayTaskId={draw.below(999)} ArrayTaskThrottle=4 "
+    part = draw.pick(("", task, "HetJobId=7 HetJobOffset=1 "))
+    folder = f"/{draw.word()}"
     fields = {
         "part": part,
         # a name with the whole start of a record, up to the right priority, could only be a forgery
-        "name": choices.text().replace("JobId=", ""),
-        "comment": choices.text().replace("JobId=", ""),
+        "name": draw.text().replace("JobId=", ""),
+        "comment": draw.text().replace("JobId=", ""),
         "user": "me",
-        "state": choices.pick(_STATES).value,
-        "reason": choices.pick(("None", "NonZeroExitCode", "Resources")),
-        "limit": _limit(choices.maybe(choices.number(3))),
-        "nodes": f"n{choices.word()}",
+        "state": draw.pick(_STATES).value,
+        "reason": draw.pick(("None", "NonZeroExitCode", "Resources")),
+        "limit": _limit(draw.maybe(draw.number(3))),
+        "nodes": f"n{draw.word()}",
         "command": f"{folder}/job.sh",
         "workdir": folder,
         "stdout": f"{folder}/a.out",
         "stderr": f"{folder}/b.err",
     }
-    figures = {"own": own, "uid": choices.number(2), "restarts": choices.below(9), "code": choices.number()}
-    times = {
-        "signal": choices.below(65),
-        **{name: 1 + choices.number(4) for name in ("submit", "start", "end")},
-    }
+    figures = {"own": own, "uid": draw.number(2), "restarts": draw.below(9), "code": draw.number()}
+    times = {"signal": draw.below(65), **{name: 1 + draw.number(4) for name in ("submit", "start", "end")}}
     return {**fields, **{name: str(figure) for name, figure in {**figures, **times}.items()}}

@@ -28,11 +28,7 @@ def test_every_input(name: str) -> None:
     run = given(mutations | st.binary(max_size=400))(check)
     for seed in seeds:
         run = example(seed)(run)
-    settings(
-        max_examples=target.examples,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )(run)()
+    settings(max_examples=target.examples, deadline=None, suppress_health_check=list(HealthCheck))(run)()
 
 
 def test_each_target_has_a_claim_and_seeds() -> None:
