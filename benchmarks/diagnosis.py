@@ -149,8 +149,8 @@ def _verdict(case: Case, diagnosis: Diagnosis) -> Verdict:
 
 
 def _guess(case: Case) -> Verdict:
-    guessed = guess(case.log, case.label)
-    return Verdict(case.id, case.group, case.label, guessed.label, case.multi_rank, evidence=guessed.line)
+    label, line = guess(case.log, case.label)
+    return Verdict(case.id, case.group, case.label, label, case.multi_rank, evidence=line)
 
 
 def _best_s(task: Callable[[], object], passes: int) -> float:

@@ -100,15 +100,15 @@ class Bench:
 
     def pair(self) -> tuple[float, float]:
         """Submit with sbatch, then with jobmon; return both wall times in seconds."""
-        bare_s, bare = self._timed(["sbatch", *JOB])
+        bare_s, bare = self._timed("sbatch", *JOB)
         self._times.unlink(missing_ok=True)
         started_s = time.time()
-        jobmon_s, watched = self._timed([str(Path(sys.executable).with_name("jobmon")), "submit", *JOB])
+        jobmon_s, watched = self._timed(str(Path(sys.executable).with_name("jobmon")), "submit", *JOB)
         if self._wrapped:
-            self.steps.append(self._steps(watched, started_s, started_s + jobmon_s))
+            self.steps.append(self._steps(job_id(watched), started_s, started_s + jobmon_s))
         self.user.settle(1)
         self.user.kill_monitors()
-        self.user.run(["scancel", str(bare), str(watched)])
+        self.user.run(["scancel", str(job_id(bare)), str(job_id(watched))])
         return bare_s, jobmon_s
 
     @contextmanager
@@ -119,16 +119,11 @@ class Bench:
         self.user.kill_monitors()
         self.user.run(["scancel", *map(str, jobs)])
 
-    def _timed(self, argv: list[str]) -> tuple[float, int]:
-        """Return the wall time of a submission in seconds, and its job id."""
+    def _timed(self, *argv: str) -> tuple[float, str]:
+        """Run a command; return its wall time in seconds and its stdout."""
         started_s = time.perf_counter()
         stdout = self.user.run(argv)
-        return time.perf_counter() - started_s, job_id(stdout)
-
-    def _python_s(self, code: str) -> float:
-        started_s = time.perf_counter()
-        self.user.run([sys.executable, "-c", code])
-        return time.perf_counter() - started_s
+        return time.perf_counter() - started_s, stdout
 
     def _steps(self, job: int, started_s: float, ended_s: float) -> dict[str, float]:
         """Return how long each step of one jobmon submit took, in seconds."""
@@ -138,8 +133,8 @@ class Bench:
         owned_s = ctx.owner_record(state.id).path.stat().st_mtime
         sbatch_s, sbatch_ended_s = map(float, self._times.read_text(encoding="ascii").split())
         return {
-            "where_python_start_s": self._python_s("pass"),
-            "where_python_start_and_imports_s": self._python_s(_IMPORTS),
+            "where_python_start_s": self._timed(sys.executable, "-c", "pass")[0],
+            "where_python_start_and_imports_s": self._timed(sys.executable, "-c", _IMPORTS)[0],
             "where_until_sbatch_s": sbatch_s - started_s,
             "where_sbatch_s": sbatch_ended_s - sbatch_s,
             "where_state_saved_s": saved_s - sbatch_ended_s,

@@ -11,11 +11,11 @@ import statistics
 import sys
 import tokenize
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import grimp
-from tabulate import tabulate
+
+from benchmarks.figures import Figure, report
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("jobmon", "jobmon_core")
@@ -27,35 +27,9 @@ IMPURE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A measured figure and its maximum."""
-
-    name: str
-    value: float
-    at_most: float
-    where: str = ""
-
-    @property
-    def holds(self) -> bool:
-        """Whether the figure is within its bound."""
-        return self.value <= self.at_most
-
-
 def main() -> int:
     """Print every figure with its bound; return 1 if one is broken."""
-    figures = list(measure())
-    rows = [
-        (
-            figure.name,
-            f"{figure.value:g}",
-            f"{figure.at_most:g}",
-            "" if figure.holds else f"BROKEN {figure.where}",
-        )
-        for figure in figures
-    ]
-    print(tabulate(rows, ("figure", "value", "at most", "")))
-    return 0 if all(figure.holds for figure in figures) else 1
+    return report(list(measure()), as_json=False)
 
 
 def measure() -> Iterator[Figure]:
@@ -76,7 +50,7 @@ def _sizes(sources: dict[Path, str], trees: dict[Path, ast.Module]) -> Iterator[
     modules = {path: text.count("\n") for path, text in sources.items() if path.name != "__init__.py"}
     yield Figure("lines of a module, median", statistics.median(modules.values()), 120)
     largest = max(modules, key=lambda path: modules[path])
-    yield Figure("lines of a module, largest", modules[largest], 350, _name(largest))
+    yield Figure(f"lines of the largest module, {_name(largest)}", modules[largest], 350)
     functions = {
         (path, node.name): _length(node)
         for path, tree in trees.items()
@@ -85,7 +59,7 @@ def _sizes(sources: dict[Path, str], trees: dict[Path, ast.Module]) -> Iterator[
     }
     yield Figure("lines of a function, median", statistics.median(functions.values()), 9)
     longest = max(functions, key=lambda key: functions[key])
-    yield Figure("lines of a function, longest", functions[longest], 60, f"{_name(longest[0])}:{longest[1]}")
+    yield Figure(f"lines of the longest function, {longest[1]}", functions[longest], 60)
 
 
 def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
@@ -96,17 +70,17 @@ def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 def _structure(trees: dict[Path, ast.Module]) -> Iterator[Figure]:
     graph = grimp.build_graph(*PACKAGES, include_external_packages=False)
     cyclic = [module for module in graph.modules if _reaches_itself(graph, module)]
-    yield Figure("modules in an import cycle", len(cyclic), 0, ", ".join(cyclic))
+    yield _count("modules in an import cycle", cyclic, 0)
     starters = _importers(trees, {"subprocess", "multiprocessing", "pty"})
     starters = [
         name for name in starters if not name.endswith("relay.py")
     ]  # it uses only the type of a process
-    yield Figure("files that start programs", len(starters), 1, ", ".join(starters))
+    yield _count("files that start programs", starters, 1)
     senders = _importers(trees, {"requests", "urllib3", "http.client", "urllib.request", "httpx"})
-    yield Figure("files that do outbound HTTP", len(senders), 1, ", ".join(senders))
+    yield _count("files that do outbound HTTP", senders, 1)
     domain = {path: tree for path, tree in trees.items() if "domain" in path.parts}
     impure = _importers(domain, IMPURE)
-    yield Figure("domain modules with I/O or a clock", len(impure), 0, ", ".join(impure))
+    yield _count("domain modules with I/O or a clock", impure, 0)
 
 
 def _reaches_itself(graph: grimp.ImportGraph, module: str) -> bool:
@@ -135,7 +109,12 @@ def _unexplained_suppressions() -> Figure:
             suppression = SUPPRESSION.search(comment)
             if suppression and not suppression["reason"].strip(" -"):
                 places.append(f"{_name(path)}:{line}")
-    return Figure("suppressed checks without a reason", len(places), 0, ", ".join(places))
+    return _count("suppressed checks without a reason", places, 0)
+
+
+def _count(name: str, places: list[str], at_most: float) -> Figure:
+    """Return the number of places; if there are too many, the name lists them."""
+    return Figure(f"{name}: {', '.join(places)}" if len(places) > at_most else name, len(places), at_most)
 
 
 def _comments(path: Path) -> Iterator[tuple[int, str]]:

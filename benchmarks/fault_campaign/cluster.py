@@ -9,7 +9,6 @@ from pathlib import Path
 
 from benchmarks.fault_campaign.scenario import Scenario
 from jobmon_core.domain.slurm.job_ids import parse_listed
-from jobmon_core.domain.slurm.log_paths import Templates
 from jobmon_core.domain.slurm.rows import (
     NO_HURRY_S,
     AccountingRow,
@@ -21,9 +20,9 @@ from jobmon_core.domain.slurm.rows import (
     Unreachable,
 )
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.base import Submission, Submitted
 from jobmon_core.system.files import write_atomically
 from jobmon_core.system.json_codec import from_json, to_json
+from tests.support.scheduler import FakeScheduler
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,24 +64,21 @@ class ReplayedCluster:
         return self.folder / f"{job_id}.json"
 
 
-class ReplayedScheduler:
-    """The cluster as a `Scheduler`."""
+class ReplayedScheduler(FakeScheduler):
+    """The cluster as a `Scheduler`; its jobs have neither logs nor scripts."""
 
     name = "slurm"
 
     def __init__(self, cluster: ReplayedCluster, on_query: Callable[[str], bool]) -> None:
         """Answer from ``cluster``, unless ``on_query``, called with the program's name, returns False."""
-        self.cluster, self.on_query = cluster, on_query
-
-    def submit(self, arguments: Sequence[str], on_job: Callable[[Submitted], None]) -> Submission:  # noqa: ARG002 - as in Scheduler
-        """Refuse: the campaign adds its jobs to the cluster itself."""
-        return Submission(1, None)
+        super().__init__()
+        self.replayed, self.on_query = cluster, on_query
 
     def ask_queue(self, user: str) -> RawAnswer | Unreachable:  # noqa: ARG002 - all jobs belong to one user
         """Return the rows of all jobs."""
         if not self.on_query("squeue"):
             return Unreachable("slurm_load_jobs error: Unable to contact slurm controller (connect failure)")
-        rows = [to_json(row) for answers in self.cluster.read_all() for row in answers.queue]
+        rows = [to_json(row) for answers in self.replayed.read_all() for row in answers.queue]
         return RawAnswer(json.dumps(rows), 0.0)
 
     def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
@@ -97,7 +93,7 @@ class ReplayedScheduler:
         """Return the runs of several jobs."""
         if not self.on_query("sacct"):
             return Unreachable("sacct: error: slurmdbd: Sending PersistInit msg: Connection refused")
-        rows = [to_json(row) for answers in self.cluster.read_all(job_ids) for row in answers.accounting]
+        rows = [to_json(row) for answers in self.replayed.read_all(job_ids) for row in answers.accounting]
         return RawAnswer(json.dumps(rows), 0.0)
 
     def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:
@@ -109,23 +105,11 @@ class ReplayedScheduler:
         """Return the controller's records of one job."""
         if not self.on_query("scontrol"):
             return Unreachable("slurm_load_jobs error: Socket timed out on send/recv operation")
-        answers = self.cluster.read(job_id)
+        answers = self.replayed.read(job_id)
         if answers is None:
             return NotListed()
         codes = {row.ref: row.exit_code for row in answers.accounting}
         return tuple(_record(row, codes.get(row.ref)) for row in answers.queue)
-
-    def ask_log_templates(self, job_id: int) -> Templates | None:  # noqa: ARG002 - as in Scheduler
-        """Return None: the jobs write no logs."""
-        return None
-
-    def script_of(self, job_id: int) -> str:  # noqa: ARG002 - as in Scheduler
-        """Return nothing: the jobs have no script."""
-        return ""
-
-    def cluster_name(self) -> str:
-        """Return the name of the cluster."""
-        return "replayed"
 
 
 def _record(row: QueueRow, exit_code: int | None) -> Record:

@@ -34,7 +34,7 @@ class InputTimeout(Exception):
 class Bound:
     """How long to run: until whichever comes first."""
 
-    seconds: float = float("inf")
+    seconds: float = 86_400.0
     inputs: int = 2**62
 
 
@@ -109,8 +109,8 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("target", choices=TARGETS)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--seconds", type=float, default=float("inf"))
-    parser.add_argument("--inputs", type=int, default=2**62)
+    parser.add_argument("--seconds", type=float, required=True)
+    parser.add_argument("--inputs", type=int, required=True)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     signal.signal(signal.SIGALRM, _raise_timeout)

@@ -79,9 +79,8 @@ def _run_atheris(name: str, bound: Bound, folder: Path) -> Result:
         corpus.mkdir()
         for number, data in enumerate(TARGETS[name].seeds()):
             (corpus / str(number)).write_bytes(data[:_MAX_INPUT])
-        limited = bound.seconds != float("inf")
         arguments = [
-            *([f"-max_total_time={max(1, round(bound.seconds))}"] if limited else []),
+            f"-max_total_time={max(1, round(bound.seconds))}",
             f"-runs={min(bound.inputs, 2**31 - 1)}",
             f"-artifact_prefix={work}/",
             f"-timeout={INPUT_TIMEOUT_S:.0f}",
@@ -108,7 +107,7 @@ def _run(module: str, arguments: Sequence[str], work: str, bound: Bound) -> subp
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=None if bound.seconds == float("inf") else bound.seconds + _SPARE_S,
+            timeout=bound.seconds + _SPARE_S,
             env={**os.environ, "TMPDIR": work, "JOBMON_HOME": f"{work}/home", "HOME": work},
         )
     except subprocess.TimeoutExpired:
