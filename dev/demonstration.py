@@ -34,9 +34,8 @@ def main(backend: str) -> int:
 def _demonstrate(backend: str, folder: Path, environment: Mapping[str, str]) -> int:
     ctx = Context.open(environment)
     with open_inbox(0) as inbox:
-        print(
-            "This demo submits a job that succeeds and one that fails. A local inbox stands in for Discord.\n"
-        )
+        print("This demo submits a job that succeeds and one that fails.")
+        print("A local inbox receives their messages instead of Discord.\n")
         configure(ctx, inbox.success_url, inbox.error_url)
         _poll_often(ctx.home.config)
         for script in SCRIPTS:
@@ -50,14 +49,15 @@ def _demonstrate(backend: str, folder: Path, environment: Mapping[str, str]) -> 
             )
             preview = discord_preview(message.payload, options)
             print(f"\nMessage in the {message.route} channel:\n\n{preview}")
-        print("\nBoth monitors have ended with their jobs:\n")
         _until_idle(folder)
+        print("\nThe jobs have ended, and so have their monitors:\n")
         _jobmon(["status"], folder, environment)
     if len(messages) < len(SCRIPTS):
         missing = len(SCRIPTS) - len(messages)
         print(f"demo: {missing} messages did not arrive within {TIMEOUT_S:.0f} s", file=sys.stderr)
         return 1
-    print("\nNext: `jobmon init` connects your own Discord channels, `jobmon submit` replaces sbatch.")
+    print("\nNext: run `jobmon init` for your own Discord channels,")
+    print("then `jobmon submit` instead of sbatch.")
     return 0
 
 
