@@ -126,14 +126,10 @@ class Bench:
             passes=passes,
             corpus_bytes=size,
             rules_ms=self.patterns_s * 1000,
-            each_log_mb_s=size / MEGA / _best_s(self._diagnose_each, passes),
+            each_log_mb_s=size / MEGA / _best_s(self.diagnose_all, passes),
             one_text_mb_s=len(joined) / MEGA / _best_s(partial(self.diagnosis, joined), passes),
             baseline_mb_s=size / MEGA / _best_s(self.guess_all, passes),
         )
-
-    def _diagnose_each(self) -> None:
-        for log in self.logs:
-            self.diagnosis(log)
 
 
 def _verdict(case: Case, diagnosis: Diagnosis) -> Verdict:

@@ -27,7 +27,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 from benchmarks.latency_parts import lag
-from benchmarks.latency_parts.timeline import Spread, Timeline, late, spreads
+from benchmarks.latency_parts.timeline import Timeline, late, spreads
 from benchmarks.latency_parts.users import Setting, measure
 from jobmon_core.domain.config import POLL_FLOOR_S
 
@@ -85,13 +85,12 @@ def tables(measured: dict[str, list[Timeline]]) -> str:
 def _table(name: str, timelines: list[Timeline]) -> str:
     bound_s, too_late = max(timeline.bound_s for timeline in timelines), len(late(timelines))
     verdict = f"bound {bound_s:g} s {'NOT MET' if too_late else 'met'}"
-    rows = [(part, *_shown(spread)) for part, spread in spreads(timelines).items()]
+    rows = [
+        (part, *(f"{seconds:.1f}" for seconds in asdict(spread).values()))
+        for part, spread in spreads(timelines).items()
+    ]
     head = (f"{name}: {len(timelines)} jobs, {verdict}", "median", "p95", "max")
     return tabulate(rows, head, disable_numparse=True)
-
-
-def _shown(spread: Spread) -> tuple[str, str, str]:
-    return f"{spread.median:.1f}", f"{spread.p95:.1f}", f"{spread.max:.1f}"
 
 
 if __name__ == "__main__":

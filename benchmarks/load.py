@@ -21,9 +21,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.figures import Figure, report
+from benchmarks.load_parts.controller import RECORD
 from benchmarks.load_parts.measurements import (
+    POLL_S,
+    Load,
     Sizes,
-    Values,
     ending_array,
     many_adopted,
     monitor_per_job,
@@ -34,11 +36,8 @@ from benchmarks.load_parts.user import drop_root
 
 USERS, JOBS_EACH = 1000, 100
 BUCKET, REFILL_PER_S = 30, 2.0  # requests of a user
-POLL_S = 30.0  # the default interval for running jobs, the shorter one
 PER_POLL = 2  # requests of squeue --local -u: the jobs of the user, and the partitions
 PER_NAIVE_POLL = 3  # of squeue -j: the job, the partitions, and the federation
-MB = 1024.0  # kB, as the kernel counts
-CPU_PERCENT = 0.2
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,23 +48,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="jobmon-load-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         os.chdir(folder)
-        per_job = monitor_per_job(folder / "per_job", sizes)
-        one = one_monitor(folder / "one", sizes)
-        array = ending_array(folder / "array", sizes)
-        adopted = many_adopted(folder / "adopted", sizes)
-    figures = [
-        *_monitor_per_job(per_job, sizes),
-        *_one_monitor(one, sizes),
-        Figure(
-            f"array: tasks of {sizes.tasks} not seen to end well", sizes.tasks - array["tasks_completed"], 0
-        ),
-        Figure("array: runs of sacct when all tasks end at once", array["sacct_runs"], 1),
-        Figure("array: requests for its record", array["record_requests"]),
-        Figure(f"monitors that adopt {sizes.adopted} jobs", adopted["monitors"], 1),
-        Figure("PSS of that one, kB", adopted["pss_kb"], 40 * MB),
-        *_poll_cpu(options.rounds),
-        *_projection(per_job),
-    ]
+        per_job, load = monitor_per_job(folder / "per_job", sizes)
+        figures = [
+            *per_job,
+            *one_monitor(folder / "one", sizes),
+            *ending_array(folder / "array", sizes),
+            *many_adopted(folder / "adopted", sizes),
+        ]
+    figures += [*_poll_cpu(options.rounds), *_projection(load)]
     return report(figures, as_json=options.json)
 
 
@@ -94,33 +84,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _monitor_per_job(values: Values, sizes: Sizes) -> Iterator[Figure]:
-    yield from _requests(values, f"{sizes.jobs} jobs, {values['monitors']:g} monitors")
-    yield Figure("PSS of one monitor alone, kB", values["pss_kb_alone"], 12 * MB)
-    yield Figure("its private memory, kB", values["private_kb_alone"])
-    yield Figure(f"PSS of the largest of {sizes.idle} idle monitors, kB", values["pss_kb_idle_max"], 12 * MB)
-    yield Figure("PSS of the median one, kB", values["pss_kb_idle_median"])
-    yield Figure("private memory of the largest one, kB", values["private_kb_idle_max"])
-    yield Figure("CPU of the median monitor, % of a core", _percent(values, "median"), CPU_PERCENT)
-    yield Figure("CPU of the busiest one, % of a core", _percent(values, "max"), CPU_PERCENT)
-    yield Figure("CPU of all their children (squeue), % of a core", _percent(values, "of_all_children"))
-
-
-def _one_monitor(values: Values, sizes: Sizes) -> Iterator[Figure]:
-    yield from _requests(values, f"{sizes.jobs} jobs, {values['monitors']:g} monitor")
-    per_job = _percent(values, "max") / sizes.jobs
-    yield Figure(f"CPU of the monitor of {sizes.jobs}, % of a core for each job", per_job)
-    yield Figure("CPU of its children (squeue), % of a core", _percent(values, "of_all_children"))
-
-
-def _requests(values: Values, monitors: str) -> Iterator[Figure]:
-    yield Figure(f"{monitors}: requests for the queue in an interval", values["listings_per_interval"], 1)
-    yield Figure(f"{monitors}: requests for single jobs while idle", values["record_requests_while_idle"], 0)
-    yield Figure(f"{monitors}: all requests in an interval", values["requests_per_interval"], 2)
-    yield Figure(f"{monitors}: runs of sacct when all end at once", values["sacct_runs_for_all_ends"], 1)
-    yield Figure(f"{monitors}: requests for single jobs for each end", values["record_requests_per_end"])
-
-
 def _poll_cpu(job_counts: Sequence[int]) -> Iterator[Figure]:
     took_s = {jobs: poll_cpu_s(jobs) for jobs in job_counts}
     for jobs, seconds in took_s.items():
@@ -130,12 +93,14 @@ def _poll_cpu(job_counts: Sequence[int]) -> Iterator[Figure]:
     yield Figure(f"CPU of one job among {most}, compared with one among {fewest}", growth, 1.0)
 
 
-def _projection(values: Values) -> Iterator[Figure]:
+def _projection(load: Load) -> Iterator[Figure]:
     """Compute the load of a whole cluster of users, beside that of users who poll each job with squeue.
 
     The limits are those of Slurm's ``rl_enable`` by default (23.02 and later).
     """
-    poll_us, naive_poll_us = (values[name] + values["partitions_us"] for name in ("listing_us", "record_us"))
+    partitions_us = load.idle.mean_us("REQUEST_PARTITION_INFO")
+    poll_us = load.idle.mean_us("REQUEST_JOB_USER_INFO") + partitions_us
+    naive_poll_us = load.ends.mean_us(RECORD) + partitions_us
     polls_per_s = USERS / POLL_S
     naive_per_s = polls_per_s * JOBS_EACH
     figures = {
@@ -150,11 +115,6 @@ def _projection(values: Values) -> Iterator[Figure]:
     }
     for name, (value, at_most) in figures.items():
         yield Figure(f"{USERS} users with {JOBS_EACH} jobs: {name}", value, at_most)
-
-
-def _percent(values: Values, name: str) -> float:
-    """Return a CPU time as percent of a core at the default poll interval."""
-    return 100 * values[f"cpu_s_per_interval_{name}"] / POLL_S
 
 
 if __name__ == "__main__":
