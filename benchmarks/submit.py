@@ -8,8 +8,8 @@ Each pair is one ``sbatch`` and one ``jobmon submit`` of the same held job; the 
 next pair, so that pairs do not disturb each other. ``--sbatch-takes`` delays each sbatch, to show how much
 of jobmon's work hides behind a slow one. ``--where`` adds the steps of ``jobmon submit``, one after the
 other, and what a bare start of Python takes with and without jobmon's imports. Their times come from a
-script before sbatch on ``PATH`` and from the files that jobmon writes (to a few ms, as the kernel stamps
-files).
+script before sbatch on ``PATH`` and from the files that jobmon writes, to a few ms. jobmon acts as soon as
+sbatch prints the job id, so that a step can start before sbatch has ended and show as slightly negative.
 
 Bounds: less than 120 ms more than sbatch, less than 12 MB for an idle monitor. The exit status is 1 if one
 breaks.
