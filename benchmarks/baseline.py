@@ -1,17 +1,16 @@
-"""The plain way to name a failure, to compare jobmon with: eighteen expressions, and the first match counts.
+"""A baseline to compare jobmon with: eighteen regular expressions; the first match in the log counts.
 
-It is read as kindly as possible:
+It is scored generously:
 
 - A class that is broader than our labels is right for each label that it covers: to call a device-side assert
   a "CUDA error" is not wrong.
-- The head of a traceback comes before the exception that it ends with, so that taken literally nearly every
-  failure of Python would be just a "traceback". It counts only where no other class matches.
+- A traceback starts before the exception that it ends with, so that nearly every failure of Python would be
+  just a "traceback". That class counts only if no other one matches.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from jobmon_core.domain.diagnosis.patterns import CLEAN
@@ -19,31 +18,11 @@ from jobmon_core.domain.diagnosis.patterns import CLEAN
 _CUDA_ERRORS = ("cuda_illegal_access", "cuda_device_assert", "cuda_driver_mismatch", "gpu_hardware")
 
 
-@dataclass(frozen=True, slots=True)
-class FailureClass:
-    """What one expression stands for."""
-
-    regex: re.Pattern[str]
-    labels: tuple[str, ...]  # all that it is right for; the first is what it says where it is wrong
-    catches_all: bool = False  # whether it counts only where no other class matches
-
-    def named(self, wanted: str) -> str:
-        """Return the label that the class amounts to where ``wanted`` is the right one."""
-        return wanted if wanted in self.labels else self.labels[0]
+def _class(regex: str, *labels: str) -> tuple[re.Pattern[str], tuple[str, ...]]:
+    return re.compile(regex), labels
 
 
-@dataclass(frozen=True, slots=True)
-class Guess:
-    """What the plain way says of a log, and the line that made it say so."""
-
-    label: str
-    line: str = ""
-
-
-def _class(regex: str, *labels: str) -> FailureClass:
-    return FailureClass(re.compile(regex), labels)
-
-
+# the labels that a regular expression stands for; the first one counts if none of them is right
 CLASSES: Final = (
     _class(r"CUDA out of memory|OutOfMemoryError|CUDA_ERROR_OUT_OF_MEMORY", "cuda_oom"),
     _class(r"oom[-_]kill|OOM Killed|Out Of Memory", "host_oom_kill"),
@@ -62,25 +41,17 @@ CLASSES: Final = (
     _class(r"FileNotFoundError|No such file or directory", "file_not_found"),
     _class(r"ConnectionError|Connection (?:refused|reset|timed out)", "network_error"),
     _class(r"AssertionError|Assertion .*failed", "assertion_error"),
-    FailureClass(
-        re.compile(r"Traceback \(most recent call last\)"), ("python_exception_other",), catches_all=True
-    ),
+    _class(r"Traceback \(most recent call last\)", "python_exception_other"),  # if nothing else matches
 )
 
 
-def guess(log: str, wanted: str) -> Guess:
-    """Name the class that matches first in ``log``; ``wanted`` decides what a broad one amounts to."""
-    matches = [
-        (each.catches_all, match.start(), order)
-        for order, each in enumerate(CLASSES)
-        if (match := each.regex.search(log))
-    ]
-    if not matches:
-        return Guess(CLEAN)
-    _, start, order = min(matches)
-    return Guess(CLASSES[order].named(wanted), _line_at(log, start))
-
-
-def _line_at(log: str, start: int) -> str:
-    end = log.find("\n", start)
-    return log[log.rfind("\n", 0, start) + 1 : end if end >= 0 else None].strip()
+def guess(log: str, wanted: str) -> tuple[str, str]:
+    """Return a label and the matching line; a broad class gives the ``wanted`` label if it has it."""
+    for classes in (CLASSES[:-1], CLASSES[-1:]):
+        matches = [(match, labels) for regex, labels in classes if (match := regex.search(log))]
+        if matches:
+            match, labels = min(matches, key=lambda pair: pair[0].start())
+            end = log.find("\n", match.start())
+            line = log[log.rfind("\n", 0, match.start()) + 1 : end if end >= 0 else None]
+            return wanted if wanted in labels else labels[0], line.strip()
+    return CLEAN, ""

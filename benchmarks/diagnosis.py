@@ -1,16 +1,15 @@
-"""How well jobmon names the cause of a failure from its log alone, and how fast.
+"""Measure how well jobmon finds the cause of a failure in its log alone, and how fast.
 
-It needs labelled logs (``benchmarks/corpus.py`` says how they look) and no Slurm::
+It needs labelled logs (``benchmarks/corpus.py`` documents the format) and no Slurm::
 
     .venv/bin/python benchmarks/diagnosis.py CORPUS.jsonl
 
-What Slurm knows of a job is withheld: the text of the log is all there is. The same logs are given to the
-plain way of doing it (``benchmarks/baseline.py``). The exit status is 1 where a floor was asked for that does
-not hold, and 2 where the corpus or the rules cannot be read.
+jobmon gets only the text of the log, nothing that Slurm knows of the job. The same logs are given to a
+baseline (``benchmarks/baseline.py``). The exit status is 1 if a bound given as an option does not hold, and
+2 if the corpus or the patterns cannot be read.
 
-The speed is that of one core with rules that are already loaded, in CPU time, since other work on the machine
-is no matter of ours. It covers all that is done to a log: to clean its lines, to match them and to judge. The
-logs are read from memory.
+The speed is that of one core with loaded patterns, in CPU time, so that other load does not count. It
+covers everything that is done with a log in memory: cleaning its lines, matching them and concluding.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from pathlib import Path
 from benchmarks.baseline import guess
 from benchmarks.corpus import Case, CorpusInvalid, read_corpus
 from benchmarks.report import Speed, as_json, as_text
-from benchmarks.scores import Verdict, score
+from benchmarks.scores import Verdict, count
 from jobmon_core.domain.diagnosis.diagnose import diagnose
 from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.diagnosis.log_lines import LogExcerpt, LogLines
@@ -38,11 +37,11 @@ from jobmon_core.observe.patterns.load import load_patterns
 from jobmon_core.observe.patterns.match import Matcher
 
 MEGA = 10**6
-_NOTHING_KNOWN = SlurmEvidence()
+_NO_EVIDENCE = SlurmEvidence()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Print the figures; return 1 if a floor was asked for that does not hold."""
+    """Print the figures; return 1 if a bound given as an option does not hold."""
     options = _options(argv)
     try:
         cases = read_corpus(options.corpus)
@@ -50,30 +49,29 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (CorpusInvalid, PatternsInvalid) as error:
         print(f"diagnosis.py: {error}", file=sys.stderr)
         return 2
-    ours, theirs = bench.verdicts(), bench.guesses()
-    draw = as_json if options.json else as_text
-    print(draw(ours, theirs, bench.speed(options.passes)))
-    broken = broken_floors(ours, options.min_accuracy, options.max_false_alarms)
-    for floor in broken:
-        print(f"NOT HELD: {floor}", file=sys.stderr)
+    jobmon, baseline = bench.diagnose_all(), bench.guess_all()
+    render = as_json if options.json else as_text
+    print(render(jobmon, baseline, bench.speed(options.passes)))
+    broken = broken_bounds(jobmon, options.min_accuracy, options.max_false_alarms)
+    for bound in broken:
+        print(f"NOT HELD: {bound}", file=sys.stderr)
     return 1 if broken else 0
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("corpus", type=Path, metavar="CORPUS.jsonl", help="labelled logs, one object a line")
-    parser.add_argument("--json", action="store_true", help="one object instead of the tables")
     parser.add_argument(
-        "--min-accuracy", type=float, metavar="X", help="fail where the accuracy is lower; from 0 to 1"
+        "corpus", type=Path, metavar="CORPUS.jsonl", help="labelled logs, one JSON object a line"
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
+    parser.add_argument(
+        "--min-accuracy", type=float, metavar="X", help="fail if the accuracy, from 0 to 1, is lower"
     )
     parser.add_argument(
-        "--max-false-alarms",
-        type=int,
-        metavar="N",
-        help="fail where a failure is named in more clean logs than that",
+        "--max-false-alarms", type=int, metavar="N", help="fail if a failure is found in more clean logs"
     )
     parser.add_argument(
-        "--passes", type=int, default=5, metavar="N", help="how often everything is timed (default: 5)"
+        "--passes", type=int, default=5, metavar="N", help="times that everything is measured (default: 5)"
     )
     options = parser.parse_args(argv)
     if options.min_accuracy is not None and not 0 <= options.min_accuracy <= 1:
@@ -87,61 +85,57 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """The rules, loaded, and the logs to diagnose."""
+    """The loaded patterns, and the logs to diagnose."""
 
     cases: tuple[Case, ...]
     logs: tuple[bytes, ...]
     matcher: Matcher
-    rules_s: float  # what loading took
+    patterns_s: float  # CPU time of loading them
 
     @classmethod
     def loaded(cls, cases: tuple[Case, ...]) -> Bench:
-        """Load the shipped rules.
+        """Load the shipped patterns.
 
         Raises:
-            PatternsInvalid: they have faults.
+            PatternsInvalid: they have errors.
         """
-        began = time.process_time()
+        started_s = time.process_time()
         matcher = Matcher(load_patterns())
-        rules_s = time.process_time() - began
+        patterns_s = time.process_time() - started_s
         logs = tuple(case.log.encode("utf-8", "replace") for case in cases)
-        return cls(cases, logs, matcher, rules_s)
+        return cls(cases, logs, matcher, patterns_s)
 
-    def verdicts(self) -> list[Verdict]:
-        """Return what jobmon says of each log."""
+    def diagnose_all(self) -> list[Verdict]:
+        """Return the verdict of jobmon on each log."""
         return [_verdict(case, self.diagnosis(log)) for case, log in zip(self.cases, self.logs, strict=True)]
 
-    def guesses(self) -> list[Verdict]:
-        """Return what the baseline says of each log."""
-        return [_guessed(case) for case in self.cases]
+    def guess_all(self) -> list[Verdict]:
+        """Return the verdict of the baseline on each log."""
+        return [_guess(case) for case in self.cases]
 
     def diagnosis(self, log: bytes) -> Diagnosis:
-        """Diagnose one log from nothing but its text."""
+        """Diagnose one log by its text alone."""
         lines = LogLines([LogExcerpt("log", clean_lines(log))])
-        return diagnose(_NOTHING_KNOWN, LogAnalysis(self.matcher.find_matches(lines), lines))
+        return diagnose(_NO_EVIDENCE, LogAnalysis(self.matcher.find_matches(lines), lines))
 
     def speed(self, passes: int) -> Speed:
-        """Time everything; the best of the passes counts, since only other work can make one slower."""
-        whole = b"\n".join(self.logs)
+        """Measure the speed; the best pass counts, since other load can only make one slower."""
+        joined = b"\n".join(self.logs)
         size = sum(map(len, self.logs))
         return Speed(
             passes=passes,
             corpus_bytes=size,
-            rules_ms=self.rules_s * 1000,
-            each_log_mb_s=size / MEGA / _best_s(self._diagnose_each, passes),
-            one_text_mb_s=len(whole) / MEGA / _best_s(partial(self.diagnosis, whole), passes),
-            baseline_mb_s=size / MEGA / _best_s(self.guesses, passes),
+            rules_ms=self.patterns_s * 1000,
+            each_log_mb_s=size / MEGA / _best_s(self.diagnose_all, passes),
+            one_text_mb_s=len(joined) / MEGA / _best_s(partial(self.diagnosis, joined), passes),
+            baseline_mb_s=size / MEGA / _best_s(self.guess_all, passes),
         )
-
-    def _diagnose_each(self) -> None:
-        for log in self.logs:
-            self.diagnosis(log)
 
 
 def _verdict(case: Case, diagnosis: Diagnosis) -> Verdict:
     return Verdict(
         id=case.id,
-        source=case.source,
+        source=case.group,
         wanted=case.label,
         got=diagnosis.label,
         cascade=case.multi_rank,
@@ -150,31 +144,31 @@ def _verdict(case: Case, diagnosis: Diagnosis) -> Verdict:
     )
 
 
-def _guessed(case: Case) -> Verdict:
-    said = guess(case.log, case.label)
-    return Verdict(case.id, case.source, case.label, said.label, case.multi_rank, evidence=said.line)
+def _guess(case: Case) -> Verdict:
+    label, line = guess(case.log, case.label)
+    return Verdict(case.id, case.group, case.label, label, case.multi_rank, evidence=line)
 
 
 def _best_s(task: Callable[[], object], passes: int) -> float:
     times = []
     for _ in range(passes):
-        began = time.process_time()
+        started_s = time.process_time()
         task()
-        times.append(time.process_time() - began)
+        times.append(time.process_time() - started_s)
     return min(times)
 
 
-def broken_floors(
+def broken_bounds(
     verdicts: Sequence[Verdict], min_accuracy: float | None, max_false_alarms: int | None
 ) -> list[str]:
-    """Say which of the floors that were asked for do not hold."""
-    scores = score(verdicts)
-    accuracy, alarms = scores.accuracy.share or 0.0, scores.false_alarms.count
+    """Describe each of the given bounds that does not hold."""
+    counts = count(verdicts)
+    accuracy, alarms = counts["accuracy"].share or 0.0, counts["false_alarms"].count
     broken = []
     if min_accuracy is not None and accuracy < min_accuracy:
         broken.append(f"the accuracy is {accuracy:.4f}, below {min_accuracy:g}")
     if max_false_alarms is not None and alarms > max_false_alarms:
-        broken.append(f"failures were named in {alarms} {CLEAN} logs, more than {max_false_alarms}")
+        broken.append(f"failures were found in {alarms} {CLEAN} logs, more than {max_false_alarms}")
     return broken
 
 

@@ -1,16 +1,16 @@
-"""How long a user waits for the message: from a job's real end to Discord's acceptance.
+"""Measure how long a user waits for a message: from the real end of a job until Discord accepts it.
 
-Run it on a real Slurm, here a private one, whose accounting it also makes lag::
+Run it on a private Slurm, whose accounting it also slows down::
 
     dev/with-slurm .venv/bin/python benchmarks/latency.py --default-interval
 
-Jobs are submitted by `jobmon submit`, four to a user, and end evenly spread over two intervals, every other
-one with a failure. A job notes its own end with its last command; the fake Discord notes when it took the
-message. With the interval at its floor accounting is as it comes, then late (nothing is written into its
-database, so that sacct goes on to say what it said before), then hangs (slurmdbd is frozen, so that sacct
-is connected and never answered).
+Jobs are submitted with `jobmon submit`, four by each user, and end evenly spread over two poll intervals;
+every other one fails. A job records its own end with its last command; the fake Discord records when it
+accepts the message. The settings with the shortest interval differ in accounting: as usual; late (its
+database is locked, so that sacct still answers what it knew before); hanging (slurmdbd is stopped, so that
+sacct connects but gets no answer).
 
-Bound: never more than one interval and accounting's grace. The exit status is 1 where it breaks.
+Bound: at most one poll interval and the grace period of accounting. The exit status is 1 if it breaks.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from pathlib import Path
 from tabulate import tabulate
 
 from benchmarks.latency_parts import lag
-from benchmarks.latency_parts.timeline import Spread, Timeline, late, spreads
+from benchmarks.latency_parts.timeline import Timeline, late, spreads
 from benchmarks.latency_parts.users import Setting, measure
 from jobmon_core.domain.config import POLL_FLOOR_S
 
 FLOOR = {"running_s": POLL_FLOOR_S, "pending_s": POLL_FLOOR_S}
 SETTINGS = (
-    Setting("interval at its floor", FLOOR, lag.prompt),
+    Setting("shortest interval", FLOOR, lag.prompt),
     Setting("accounting late", FLOOR, lag.late),
     Setting("accounting hangs", FLOOR, lag.hanging),
 )
@@ -41,11 +41,15 @@ DEFAULT = Setting("default interval", {}, lag.prompt)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the figures; return 0 if the bound held for every job."""
+    """Print the figures; return 0 if the bound holds for every job."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--jobs", type=int, default=40, help="in each setting (default: 40)")
-    parser.add_argument("--default-interval", action="store_true", help="also that (minutes more)")
-    parser.add_argument("--json", action="store_true", help="one object instead of the tables")
+    parser.add_argument("--jobs", type=int, default=40, help="jobs in each setting (default: 40)")
+    parser.add_argument(
+        "--default-interval",
+        action="store_true",
+        help="also measure the default interval (takes minutes more)",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     options = parser.parse_args(arguments)
     measured: dict[str, list[Timeline]] = {}
     for setting in (*SETTINGS, DEFAULT) if options.default_interval else SETTINGS:
@@ -53,41 +57,40 @@ def main(arguments: Sequence[str] | None = None) -> int:
             measured[setting.name] = measure(setting, options.jobs, Path(folder), os.environ)
         print(f"{setting.name}: measured", file=sys.stderr)
     print(as_json(measured) if options.json else tables(measured))
-    broken = [name for name, ways in measured.items() if late(ways)]
+    broken = [name for name, timelines in measured.items() if late(timelines)]
     for name in broken:
-        print(f"NOT HELD: {len(late(measured[name]))} too late, {name}", file=sys.stderr)
+        print(f"NOT HELD: {len(late(measured[name]))} messages too late, {name}", file=sys.stderr)
     return 1 if broken else 0
 
 
 def as_json(measured: dict[str, list[Timeline]]) -> str:
-    """Write the figures for programs, in seconds."""
+    """Return the figures as JSON, in seconds."""
     figures = {
         name: {
-            "jobs": len(ways),
-            "bound": max(way.bound_s for way in ways),
-            "too late": len(late(ways)),
-            **{part: asdict(spread) for part, spread in spreads(ways).items()},
+            "jobs": len(timelines),
+            "bound": max(timeline.bound_s for timeline in timelines),
+            "too late": len(late(timelines)),
+            **{part: asdict(spread) for part, spread in spreads(timelines).items()},
         }
-        for name, ways in measured.items()
+        for name, timelines in measured.items()
     }
     return json.dumps(figures, indent=2)
 
 
 def tables(measured: dict[str, list[Timeline]]) -> str:
-    """Draw the figures, in seconds: the whole wait, and where it goes."""
-    return "\n\n".join(_table(name, ways) for name, ways in measured.items())
+    """Return the figures as tables, in seconds: the whole wait and its parts."""
+    return "\n\n".join(_table(name, timelines) for name, timelines in measured.items())
 
 
-def _table(name: str, ways: list[Timeline]) -> str:
-    bound_s, too_late = max(way.bound_s for way in ways), len(late(ways))
+def _table(name: str, timelines: list[Timeline]) -> str:
+    bound_s, too_late = max(timeline.bound_s for timeline in timelines), len(late(timelines))
     verdict = f"bound {bound_s:g} s {'NOT MET' if too_late else 'met'}"
-    rows = [(part, *_shown(spread)) for part, spread in spreads(ways).items()]
-    head = (f"{name}: {len(ways)} jobs, {verdict}", "median", "p95", "max")
+    rows = [
+        (part, *(f"{seconds:.1f}" for seconds in asdict(spread).values()))
+        for part, spread in spreads(timelines).items()
+    ]
+    head = (f"{name}: {len(timelines)} jobs, {verdict}", "median", "p95", "max")
     return tabulate(rows, head, disable_numparse=True)
-
-
-def _shown(spread: Spread) -> tuple[str, str, str]:
-    return f"{spread.median:.1f}", f"{spread.p95:.1f}", f"{spread.max:.1f}"
 
 
 if __name__ == "__main__":

@@ -1,168 +1,120 @@
-"""What jobmon costs those who run the cluster and the login node, with many jobs watched.
+"""Measure the load of many watched jobs on slurmctld, accounting and the login node.
 
-Run it on a real Slurm, here a private one. It works as the user nobody, since root's polls list all jobs::
+Run it on a real Slurm, here a private one. Started by root it runs as the user nobody, since for root
+slurmctld lists the jobs of all users::
 
     dev/with-slurm .venv/bin/python benchmarks/load.py
 
-The polls are at their floor of 5 s, so that ten intervals take a minute; CPU shares are computed for the
-default of 30 s from what one interval takes. Jobs wait, but for those of the array, which run. Requests are
-counted by slurmctld itself (``sdiag``), runs of sacct by a program that stands before it on ``PATH``. In
-full it takes about ten minutes. The exit status is 1 where a bound does not hold.
+The poll interval is the shortest one, 5 s, so that ten intervals take a minute; CPU shares are computed for
+the default of 30 s. All jobs are pending except those of the array, which run. Requests are counted by
+slurmctld (``sdiag``), runs of sacct by a script before it on ``PATH``. A full run takes about ten minutes.
+The exit status is 1 if a bound does not hold.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from tabulate import tabulate
-
-from benchmarks.load_parts.projection import POLL_S, Projection
-from benchmarks.load_parts.rounds import round_s
-from benchmarks.load_parts.scenes import (
-    Figures,
+from benchmarks.figures import Figure, report
+from benchmarks.load_parts.controller import RECORD
+from benchmarks.load_parts.measurements import (
+    POLL_S,
+    Load,
     Sizes,
     ending_array,
     many_adopted,
+    monitor_per_job,
     one_monitor,
-    per_job_monitors,
 )
-from benchmarks.load_parts.user import become_somebody
+from benchmarks.load_parts.poll_cpu import poll_cpu_s
+from benchmarks.load_parts.user import drop_root
 
 USERS, JOBS_EACH = 1000, 100
-WHOLE_FROM = 100  # a figure is shown without decimals
-MB = 1024.0  # kB, as the kernel counts
-CPU_SHARE = 0.002
-LINEAR = 1.0  # what a job may cost among the most jobs, in terms of one among the fewest
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One figure; without a bound it is for information."""
-
-    what: str
-    figure: float
-    bound: float | None = None
-
-    @property
-    def met(self) -> bool | None:
-        """Whether the figure keeps to its bound."""
-        return None if self.bound is None else self.figure <= self.bound
+BUCKET, REFILL_PER_S = 30, 2.0  # requests of a user
+PER_POLL = 2  # requests of squeue --local -u: the jobs of the user, and the partitions
+PER_NAIVE_POLL = 3  # of squeue -j: the job, the partitions, and the federation
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the figures; return 0 if all bounds hold."""
     options = _options(arguments)
-    become_somebody()
+    drop_root()
     sizes = Sizes(options.jobs, options.intervals, options.idle, options.tasks, options.adopted)
     with tempfile.TemporaryDirectory(prefix="jobmon-load-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
         os.chdir(folder)
-        each = per_job_monitors(folder / "each", sizes)
-        one = one_monitor(folder / "one", sizes)
-        array = ending_array(folder / "array", sizes)
-        adopted = many_adopted(folder / "adopted", sizes)
-    rows = [*_of_each(each, sizes), *_of_one(one, sizes), *_of_array(array, sizes)]
-    rows += [*_of_adopted(adopted, sizes), *_of_rounds(options.rounds), *_projected(each)]
-    print(json.dumps(_object(rows), indent=2) if options.json else _table(rows))
-    return 1 if any(row.met is False for row in rows) else 0
+        per_job, load = monitor_per_job(folder / "per_job", sizes)
+        figures = [
+            *per_job,
+            *one_monitor(folder / "one", sizes),
+            *ending_array(folder / "array", sizes),
+            *many_adopted(folder / "adopted", sizes),
+        ]
+    figures += [*_poll_cpu(options.rounds), *_projection(load)]
+    return report(figures, as_json=options.json)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--jobs", type=int, default=200, help="watched at once (default: 200)")
-    parser.add_argument("--intervals", type=int, default=10, help="counted over (default: 10)")
-    parser.add_argument("--idle", type=int, default=50, help="monitors that are weighed (default: 50)")
-    parser.add_argument("--tasks", type=int, default=40, help="of the array that ends (default: 40)")
-    parser.add_argument("--adopted", type=int, default=500, help="by the monitor weighed (default: 500)")
-    parser.add_argument("--rounds", type=int, nargs="+", default=[10, 100, 1000], help="jobs in a round")
-    parser.add_argument("--json", action="store_true", help="one object instead of the table")
+    parser.add_argument("--jobs", type=int, default=200, help="jobs watched at once (default: 200)")
+    parser.add_argument(
+        "--intervals", type=int, default=10, help="poll intervals to count over (default: 10)"
+    )
+    parser.add_argument(
+        "--idle", type=int, default=50, help="idle monitors whose memory is measured (default: 50)"
+    )
+    parser.add_argument("--tasks", type=int, default=40, help="tasks of the array that ends (default: 40)")
+    parser.add_argument(
+        "--adopted", type=int, default=500, help="jobs that one monitor adopts (default: 500)"
+    )
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        nargs="+",
+        metavar="JOBS",
+        default=[10, 100, 1000],
+        help="numbers of jobs for which one poll is timed (default: 10 100 1000)",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     return parser.parse_args(arguments)
 
 
-def _of_each(found: Figures, sizes: Sizes) -> Iterator[Row]:
-    yield from _counted(found, f"{sizes.jobs} jobs, {found['monitors']:g} monitors")
-    yield Row("PSS of one monitor alone, kB", found["pss_kb_alone"], 12 * MB)
-    yield Row("its private memory, kB", found["private_kb_alone"])
-    yield Row(f"PSS of the heaviest of {sizes.idle} idle monitors, kB", found["pss_kb_idle_max"], 12 * MB)
-    yield Row("PSS of the median one, kB", found["pss_kb_idle_median"])
-    yield Row("private memory of the heaviest one, kB", found["private_kb_idle_max"])
-    yield Row("CPU of the median monitor, % of a core", _share(found, "median"), CPU_SHARE * 100)
-    yield Row("CPU of the busiest one, % of a core", _share(found, "max"), CPU_SHARE * 100)
-    yield Row("CPU of all their children (squeue), % of a core", _share(found, "of_all_children"))
+def _poll_cpu(job_counts: Sequence[int]) -> Iterator[Figure]:
+    took_s = {jobs: poll_cpu_s(jobs) for jobs in job_counts}
+    for jobs, seconds in took_s.items():
+        yield Figure(f"one poll of {jobs} jobs, CPU ms", seconds * 1000)
+    fewest, most = min(job_counts), max(job_counts)
+    growth = (took_s[most] / most) / (took_s[fewest] / fewest)
+    yield Figure(f"CPU of one job among {most}, compared with one among {fewest}", growth, 1.0)
 
 
-def _of_one(found: Figures, sizes: Sizes) -> Iterator[Row]:
-    yield from _counted(found, f"{sizes.jobs} jobs, {found['monitors']:g} monitor")
-    yield Row(
-        f"CPU of the monitor of {sizes.jobs}, % of a core for each job", _share(found, "max") / sizes.jobs
-    )
-    yield Row("CPU of its children (squeue), % of a core", _share(found, "of_all_children"))
+def _projection(load: Load) -> Iterator[Figure]:
+    """Compute the load of a whole cluster of users, beside that of users who poll each job with squeue.
 
-
-def _counted(found: Figures, who: str) -> Iterator[Row]:
-    yield Row(f"{who}: requests for the queue in an interval", found["listings_per_interval"], 1)
-    yield Row(f"{who}: requests for single jobs while idle", found["records_while_nothing_happens"], 0)
-    yield Row(f"{who}: all requests in an interval", found["requests_per_interval"], 2)
-    yield Row(f"{who}: runs of sacct when all end at once", found["sacct_runs_for_all_endings"], 1)
-    yield Row(f"{who}: requests for single jobs for each end", found["records_per_ending"])
-
-
-def _of_array(found: Figures, sizes: Sizes) -> Iterator[Row]:
-    yield Row(
-        f"array: tasks of {sizes.tasks} not seen to end well", sizes.tasks - found["tasks_that_ended_well"], 0
-    )
-    yield Row("array: runs of sacct when all tasks end at once", found["sacct_runs"], 1)
-    yield Row("array: requests for its record", found["record_requests"])
-
-
-def _of_adopted(found: Figures, sizes: Sizes) -> Iterator[Row]:
-    yield Row(f"monitors that adopt {sizes.adopted} jobs", found["monitors"], 1)
-    yield Row("PSS of that one, kB", found["pss_kb"], 40 * MB)
-
-
-def _of_rounds(counts: Sequence[int]) -> Iterator[Row]:
-    took_s = {jobs: round_s(jobs) for jobs in counts}
-    for jobs, each_s in took_s.items():
-        yield Row(f"one round of {jobs} jobs, CPU ms", each_s * 1000)
-    least, most = min(counts), max(counts)
-    growth = (took_s[most] / most) / (took_s[least] / least)
-    yield Row(f"a job among {most} costs that of one among {least} times", growth, LINEAR)
-
-
-def _projected(found: Figures) -> Iterator[Row]:
-    poll_us, naive_poll_us = (found[each] + found["partitions_us"] for each in ("listing_us", "record_us"))
-    projection = Projection(USERS, JOBS_EACH, poll_us, naive_poll_us)
-    for name, figure in projection.figures().items():
-        bound = 1.0 if name in ("share_of_refill", "share_of_bucket", "core_share") else None
-        yield Row(f"{USERS} users with {JOBS_EACH} jobs: {name.replace('_', ' ')}", figure, bound)
-
-
-def _share(found: Figures, of: str) -> float:
-    return 100 * found[f"cpu_s_per_interval_{of}"] / POLL_S
-
-
-def _object(rows: Sequence[Row]) -> dict[str, dict[str, float | bool | None]]:
-    return {row.what: {"figure": row.figure, "bound": row.bound, "met": row.met} for row in rows}
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if value >= WHOLE_FROM else f"{value:.4g}"
-
-
-def _table(rows: Sequence[Row]) -> str:
-    words = {True: "yes", False: "NO", None: ""}
-    shown = [
-        (row.what, _number(row.figure), "" if row.bound is None else _number(row.bound), words[row.met])
-        for row in rows
-    ]
-    return tabulate(shown, ("figure", "value", "bound", "met"), disable_numparse=True)
+    The limits are those of Slurm's ``rl_enable`` by default (23.02 and later).
+    """
+    partitions_us = load.idle.mean_us("REQUEST_PARTITION_INFO")
+    poll_us = load.idle.mean_us("REQUEST_JOB_USER_INFO") + partitions_us
+    naive_poll_us = load.ends.mean_us(RECORD) + partitions_us
+    polls_per_s = USERS / POLL_S
+    naive_per_s = polls_per_s * JOBS_EACH
+    figures = {
+        "requests per s": (polls_per_s * PER_POLL, None),
+        "core share": (polls_per_s * poll_us / 1e6, 1.0),
+        "requests per s of a user": (PER_POLL / POLL_S, None),
+        "share of refill": (PER_POLL / POLL_S / REFILL_PER_S, 1.0),
+        "share of bucket": (PER_POLL / BUCKET, 1.0),
+        "naive requests per s": (naive_per_s * PER_NAIVE_POLL, None),
+        "naive core share": (naive_per_s * naive_poll_us / 1e6, None),
+        "naive share of refill": (JOBS_EACH * PER_NAIVE_POLL / POLL_S / REFILL_PER_S, None),
+    }
+    for name, (value, at_most) in figures.items():
+        yield Figure(f"{USERS} users with {JOBS_EACH} jobs: {name}", value, at_most)
 
 
 if __name__ == "__main__":

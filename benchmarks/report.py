@@ -1,185 +1,147 @@
-"""The figures of ``benchmarks/diagnosis.py``, drawn for people and for machines."""
+"""The figures of ``benchmarks/diagnosis.py`` as tables and as JSON."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields, is_dataclass
-from typing import Final
+from dataclasses import asdict, dataclass
 
 from tabulate import tabulate
 
 from benchmarks.scores import (
-    OUTRIGHT,
+    COUNTS,
+    PRINTED_BY_SLURM,
     Part,
-    Scores,
     Verdict,
     by_label,
     by_source,
     calibration,
     confusions,
-    not_outright,
-    score,
+    count,
+    macro_f1,
+    mean_accuracy,
+    not_printed_by_slurm,
 )
 
 _EVIDENCE_SHOWN = 100  # characters
 _SOURCES_SHOWN = 10
-_UNKNOWN = "(don't know)"
-_WORDS: Final = {
-    "accuracy": "right (accuracy)",
-    "macro_f1": "macro-F1",
-    "failures_right": "right, of failures",
-    "cascades_right": "right, of failures of several ranks",
-    "false_alarms": "clean logs said to show a failure",
-    "clean_unknown": "clean logs of which nothing is known",
-    "unknown": "don't know",
-    "wrong_guesses": "wrong guesses",
-    "called_clean": "failures called clean, wrong guesses too",
-}
 
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """How fast logs are diagnosed, on one core and with the rules loaded."""
+    """The speed of diagnosing on one core with loaded patterns."""
 
     passes: int
     corpus_bytes: int
-    rules_ms: float  # to load the rules, once, with the library that matches them
-    each_log_mb_s: float  # every log by itself
-    one_text_mb_s: float  # all logs as one
-    baseline_mb_s: float  # the baseline, every log by itself
+    rules_ms: float  # to load the patterns once, including the regex library
+    each_log_mb_s: float
+    one_text_mb_s: float  # all logs joined
+    baseline_mb_s: float  # of each log
 
 
-def as_json(ours: Sequence[Verdict], theirs: Sequence[Verdict], speed: Speed) -> str:
-    """Return every figure as one JSON object."""
+def as_json(jobmon: Sequence[Verdict], baseline: Sequence[Verdict], speed: Speed) -> str:
+    """Return all figures as one JSON object."""
+    sources = len(by_source(jobmon))
+    buckets = [asdict(bucket) | {"right": _json_part(bucket.right)} for bucket in calibration(jobmon)]
     document = {
-        "corpus": {
-            "cases": len(ours),
-            "sources": len(by_source(ours).by_source),
-            "bytes": speed.corpus_bytes,
-        },
-        "jobmon": _figures(ours) | {"calibration": [_plain(bucket) for bucket in calibration(ours)]},
-        "baseline": _figures(theirs),
+        "corpus": {"cases": len(jobmon), "sources": sources, "bytes": speed.corpus_bytes},
+        "jobmon": _json_figures(jobmon) | {"calibration": buckets},
+        "baseline": _json_figures(baseline),
         "speed": asdict(speed),
     }
     return json.dumps(document, indent=2)
 
 
-def _figures(verdicts: Sequence[Verdict]) -> dict[str, object]:
-    sources = by_source(verdicts)
+def _json_figures(verdicts: Sequence[Verdict]) -> dict[str, object]:
+    sources = {name: _json_part(part) for name, part in by_source(verdicts).items()}
+    keys = ("id", "wanted", "got", "confidence")
     return {
-        "all": _plain(score(verdicts)),
-        "without_outright": _plain(score(not_outright(verdicts))),
+        "all": _json_counts(verdicts),
+        "without_outright": _json_counts(not_printed_by_slurm(verdicts)),
         "labels": {label: asdict(scored) for label, scored in by_label(verdicts).items()},
-        "sources": {
-            "mean_accuracy": sources.mean_accuracy,
-            "by_source": {name: _plain(part) for name, part in sources.by_source.items()},
-        },
-        "confusions": [_confusion(verdict) for verdict in confusions(verdicts)],
+        "sources": {"mean_accuracy": mean_accuracy(verdicts), "by_source": sources},
+        "confusions": [
+            {key: getattr(verdict, key) for key in keys} | {"evidence": verdict.evidence[:_EVIDENCE_SHOWN]}
+            for verdict in confusions(verdicts)
+        ],
     }
 
 
-def _plain(value: object) -> object:
-    """Return a record of figures as plain data; a part tells its share, too."""
-    if isinstance(value, Part):
-        return asdict(value) | {"share": value.share}
-    if is_dataclass(value):
-        return {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-    return value
+def _json_counts(verdicts: Sequence[Verdict]) -> dict[str, object]:
+    parts = {key: _json_part(part) for key, part in count(verdicts).items()}
+    return {**parts, "macro_f1": macro_f1(verdicts)}
 
 
-def _confusion(verdict: Verdict) -> dict[str, object]:
-    return {
-        "id": verdict.id,
-        "wanted": verdict.wanted,
-        "got": verdict.got,
-        "confidence": verdict.confidence,
-        "evidence": verdict.evidence[:_EVIDENCE_SHOWN],
-    }
+def _json_part(part: Part) -> dict[str, object]:
+    return asdict(part) | {"share": part.share}
 
 
-def as_text(ours: Sequence[Verdict], theirs: Sequence[Verdict], speed: Speed) -> str:
-    """Draw the figures as tables for a person."""
-    sources = len(by_source(ours).by_source)
+def as_text(jobmon: Sequence[Verdict], baseline: Sequence[Verdict], speed: Speed) -> str:
+    """Return the figures as tables."""
     sections = [
-        f"{len(ours)} logs of {sources} sources, {speed.corpus_bytes / 10**6:.2f} MB",
-        _comparison(ours, theirs),
-        f"Without: those whose cause Slurm prints outright ({', '.join(sorted(OUTRIGHT))}).",
+        f"{len(jobmon)} logs of {len(by_source(jobmon))} sources, {speed.corpus_bytes / 10**6:.2f} MB",
+        _comparison(jobmon, baseline),
+        f'"hard": without causes that Slurm prints itself ({", ".join(sorted(PRINTED_BY_SLURM))}).',
         _speeds(speed),
-        _labels(ours, theirs),
-        _sources(ours),
-        _confidence(ours),
-        _confusion_list(ours),
+        _labels(jobmon, baseline),
+        _sources(jobmon),
+        _confidence(jobmon),
+        _confusions(jobmon),
     ]
     return "\n\n".join(sections)
 
 
-def _comparison(ours: Sequence[Verdict], theirs: Sequence[Verdict]) -> str:
-    columns = [ours, theirs, not_outright(ours), not_outright(theirs)]
-    scored = [score(column) for column in columns]
-    rows = [(words, *(_cell(each, name) for each in scored)) for name, words in _WORDS.items()]
-    means = [f"{by_source(column).mean_accuracy:.1%}" for column in columns]
-    heads = ("", "jobmon", "baseline", "jobmon, without", "baseline, without")
-    return _table([*rows, ("mean of the sources' accuracies", *means)], heads)
-
-
-def _cell(scores: Scores, name: str) -> str:
-    value = getattr(scores, name)
-    return _share(value) if isinstance(value, Part) else f"{value:.3f}"
+def _comparison(jobmon: Sequence[Verdict], baseline: Sequence[Verdict]) -> str:
+    columns = [jobmon, baseline, not_printed_by_slurm(jobmon), not_printed_by_slurm(baseline)]
+    counts = [count(column) for column in columns]
+    rows = [(title, *(_share(parts[key]) for parts in counts)) for key, (title, *_) in COUNTS.items()]
+    f1 = ("macro-F1", *(f"{macro_f1(column):.3f}" for column in columns))
+    means = ("mean accuracy of sources", *(f"{mean_accuracy(column):.1%}" for column in columns))
+    return _table([*rows, f1, means], ("", "jobmon", "baseline", "jobmon, hard", "baseline, hard"))
 
 
 def _share(part: Part) -> str:
-    if part.share is None:
-        return "none there"
-    return f"{part.share:.1%}  {part.count} of {part.of}"
+    return "-" if part.share is None else f"{part.share:.1%}  {part.count} of {part.of}"
 
 
 def _speeds(speed: Speed) -> str:
     rows = [
         ("jobmon, each log", f"{speed.each_log_mb_s:.1f} MB/s"),
-        ("jobmon, all logs as one text", f"{speed.one_text_mb_s:.1f} MB/s"),
+        ("jobmon, all logs joined", f"{speed.one_text_mb_s:.1f} MB/s"),
         ("baseline, each log", f"{speed.baseline_mb_s:.1f} MB/s"),
-        ("loading the rules, once", f"{speed.rules_ms:.0f} ms"),
+        ("loading the patterns, once", f"{speed.rules_ms:.0f} ms"),
     ]
-    return _table(rows, (f"speed on one core, rules loaded, best of {speed.passes}", ""))
+    return _table(rows, (f"speed on one core, patterns loaded, best of {speed.passes}", ""))
 
 
-def _labels(ours: Sequence[Verdict], theirs: Sequence[Verdict]) -> str:
-    plain = by_label(theirs)
-    rows = [
-        (
-            label,
-            str(scored.cases),
-            f"{scored.precision:.2f}",
-            f"{scored.recall:.2f}",
-            f"{scored.f1:.2f}",
-            f"{plain[label].f1:.2f}",
-        )
-        for label, scored in by_label(ours).items()
-    ]
+def _labels(jobmon: Sequence[Verdict], baseline: Sequence[Verdict]) -> str:
+    baseline_scores = by_label(baseline)
+    rows = []
+    for label, scored in by_label(jobmon).items():
+        shares = (scored.precision, scored.recall, scored.f1, baseline_scores[label].f1)
+        rows.append((label, str(scored.cases), *(f"{share:.2f}" for share in shares)))
     return _table(rows, ("label", "logs", "precision", "recall", "F1", "F1 of the baseline"))
 
 
 def _sources(verdicts: Sequence[Verdict]) -> str:
-    parts = by_source(verdicts).by_source
-    rows = [(name, _share(part)) for name, part in parts.items() if part.count < part.of]
-    return _table(rows[:_SOURCES_SHOWN], (f"worst sources, of {len(rows)} with a fault", "right"))
+    rows = [(name, _share(part)) for name, part in by_source(verdicts).items() if part.count < part.of]
+    return _table(rows[:_SOURCES_SHOWN], (f"worst of {len(rows)} sources with errors", "right"))
 
 
 def _confidence(verdicts: Sequence[Verdict]) -> str:
     rows = [
-        (f"{bucket.lowest:.1f} and more", f"{bucket.mean_confidence:.2f}", _share(bucket.right))
+        (f">= {bucket.lowest:.1f}", f"{bucket.mean_confidence:.2f}", _share(bucket.right))
         for bucket in calibration(verdicts)
     ]
     return _table(rows, ("confidence", "mean", "right"))
 
 
-def _confusion_list(verdicts: Sequence[Verdict]) -> str:
+def _confusions(verdicts: Sequence[Verdict]) -> str:
     rows = [
         (
             verdict.id,
             verdict.wanted,
-            verdict.got or _UNKNOWN,
+            verdict.got or "(don't know)",
             "" if verdict.confidence is None else f"{verdict.confidence:.2f}",
             verdict.evidence[:_EVIDENCE_SHOWN],
         )
@@ -188,5 +150,5 @@ def _confusion_list(verdicts: Sequence[Verdict]) -> str:
     return _table(rows, ("not right", "wanted", "got", "confidence", "evidence"))
 
 
-def _table(rows: Iterable[Sequence[str]], heads: Sequence[str]) -> str:
-    return tabulate(list(rows), heads, disable_numparse=True)
+def _table(rows: Iterable[Sequence[str]], headers: Sequence[str]) -> str:
+    return tabulate(list(rows), headers, disable_numparse=True)

@@ -1,4 +1,4 @@
-"""The demo itself: submit two examples through jobmon, wait for both messages, show them."""
+"""The demo: submit two examples through jobmon, wait for both messages, show them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from jobmon_core.context import Context
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 SCRIPTS = ("train.sbatch", "out_of_memory.sbatch")
-PATIENCE_S = 300.0
+TIMEOUT_S = 300.0
 
 
 def main(backend: str) -> int:
-    """Run the demo on one backend; return 0 if both messages came."""
+    """Run the demo on one backend; return 0 if both messages arrived."""
     folder = Path(tempfile.mkdtemp(prefix="jobmon-demo-"))
     folder.chmod(0o755)
     environment = {**os.environ, "JOBMON_HOME": str(folder / "home"), "EXAMPLES": str(EXAMPLES)}
@@ -34,45 +34,48 @@ def main(backend: str) -> int:
 def _demonstrate(backend: str, folder: Path, environment: Mapping[str, str]) -> int:
     ctx = Context.open(environment)
     with open_inbox(0) as inbox:
+        print("This demo submits a job that succeeds and one that fails.")
+        print("A local inbox receives their messages instead of Discord.\n")
         configure(ctx, inbox.success_url, inbox.error_url)
         _poll_often(ctx.home.config)
         for script in SCRIPTS:
             _jobmon(["submit", "--backend", backend, str(EXAMPLES / script)], folder, environment)
         _jobmon(["status"], folder, environment)
-        print("\nwaiting for both jobs to end: about half a minute ...", flush=True)
-        messages = inbox.wait_for(len(SCRIPTS), PATIENCE_S)
+        print("\nWaiting for both jobs to end and for their messages (about 30 s) ...", flush=True)
+        messages = inbox.wait_for(len(SCRIPTS), TIMEOUT_S)
         for message in messages:
-            look = RenderOptions(
+            options = RenderOptions(
                 message.at_s, width=min(100, shutil.get_terminal_size().columns), colour=sys.stdout.isatty()
             )
-            print(f"\n--- the {message.route} channel ---\n{discord_preview(message.payload, look)}")
-        print()
+            preview = discord_preview(message.payload, options)
+            print(f"\nMessage in the {message.route} channel:\n\n{preview}")
         _until_idle(folder)
+        print("\nThe jobs have ended, and so have their monitors:\n")
         _jobmon(["status"], folder, environment)
     if len(messages) < len(SCRIPTS):
-        print(
-            f"demo: only {len(messages)} of {len(SCRIPTS)} messages came in {PATIENCE_S:.0f} s",
-            file=sys.stderr,
-        )
+        missing = len(SCRIPTS) - len(messages)
+        print(f"demo: {missing} messages did not arrive within {TIMEOUT_S:.0f} s", file=sys.stderr)
         return 1
+    print("\nNext: run `jobmon init` for your own Discord channels,")
+    print("then `jobmon submit` instead of sbatch.")
     return 0
 
 
 def _poll_often(config: Path) -> None:
-    """Shorten the intervals to their floor: this is a demo, and this Slurm is nobody else's."""
+    """Set the shortest poll intervals, so that the demo is quick."""
     text = config.read_text(encoding="utf-8").rstrip().removesuffix("}").rstrip()
     config.write_text(f'{text},\n  "poll": {{"running_s": 5, "pending_s": 5}}\n}}\n', encoding="utf-8")
 
 
 def _jobmon(arguments: list[str], folder: Path, environment: Mapping[str, str]) -> None:
-    """Run jobmon as a user does, the command shown."""
+    """Run jobmon as a user does, and show the command."""
     shown = [Path(part).name if part.startswith("/") else part for part in arguments]
     print(f"$ jobmon {' '.join(shown)}", flush=True)
     subprocess.run([sys.executable, "-m", "jobmon", *arguments], cwd=folder, env=environment, check=True)
 
 
 def _until_idle(folder: Path) -> None:
-    """Wait until the monitors have ended: they leave by themselves when everything is told."""
+    """Wait until the monitors have ended, which they do after the last message."""
     deadline_s = time.monotonic() + 30
     while time.monotonic() < deadline_s and any((folder / "home/state/monitors").glob("*.owner")):
         time.sleep(0.1)

@@ -1,4 +1,7 @@
-"""Measure the structure of the code against the bounds in ARCHITECTURE.md; fail where one breaks."""
+"""Measure the structure of the code against the bounds in ARCHITECTURE.md; fail if one breaks.
+
+Annotations are checked by mypy, complexity and to-do comments by ruff.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,15 @@ import statistics
 import sys
 import tokenize
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import grimp
-from tabulate import tabulate
+
+from benchmarks.figures import Figure, report
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("jobmon", "jobmon_core")
-MARKS = re.compile(r"\b(TODO|FIXME|XXX)\b")
-SILENCED = re.compile(r"(?:noqa|type: ignore)(?::\s*\w+(?:,\s*\w+)*|\[[\w,-]+\])?(?P<reason>.*)")
+SUPPRESSION = re.compile(r"(?:noqa|type: ignore)(?::\s*\w+(?:,\s*\w+)*|\[[\w,-]+\])?(?P<reason>.*)")
 MOCKS = re.compile(r"\b(mock|Mock|MagicMock|monkeypatch\.setattr|mocker)\b")
 IMPURE = {
     *("os", "io", "sys", "time", "subprocess", "socket", "pathlib", "logging", "shutil", "tempfile"),
@@ -25,35 +27,9 @@ IMPURE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One measured figure, and the most that it may be."""
-
-    what: str
-    found: float
-    most: float
-    where: str = ""
-
-    @property
-    def holds(self) -> bool:
-        """Whether the figure keeps within its bound."""
-        return self.found <= self.most
-
-
 def main() -> int:
-    """Print every figure beside its bound; return 1 if any is broken."""
-    figures = list(measure())
-    rows = [
-        (
-            figure.what,
-            f"{figure.found:g}",
-            f"{figure.most:g}",
-            "" if figure.holds else f"BROKEN {figure.where}",
-        )
-        for figure in figures
-    ]
-    print(tabulate(rows, ("what", "found", "at most", "")))
-    return 0 if all(figure.holds for figure in figures) else 1
+    """Print every figure with its bound; return 1 if one is broken."""
+    return report(list(measure()), as_json=False)
 
 
 def measure() -> Iterator[Figure]:
@@ -62,7 +38,7 @@ def measure() -> Iterator[Figure]:
     trees = {path: ast.parse(text) for path, text in sources.items()}
     yield from _sizes(sources, trees)
     yield from _structure(trees)
-    yield from _prose()
+    yield _unexplained_suppressions()
     yield _mocks()
 
 
@@ -74,7 +50,7 @@ def _sizes(sources: dict[Path, str], trees: dict[Path, ast.Module]) -> Iterator[
     modules = {path: text.count("\n") for path, text in sources.items() if path.name != "__init__.py"}
     yield Figure("lines of a module, median", statistics.median(modules.values()), 120)
     largest = max(modules, key=lambda path: modules[path])
-    yield Figure("lines of a module, largest", modules[largest], 350, _name(largest))
+    yield Figure(f"lines of the largest module, {_name(largest)}", modules[largest], 350)
     functions = {
         (path, node.name): _length(node)
         for path, tree in trees.items()
@@ -83,43 +59,28 @@ def _sizes(sources: dict[Path, str], trees: dict[Path, ast.Module]) -> Iterator[
     }
     yield Figure("lines of a function, median", statistics.median(functions.values()), 9)
     longest = max(functions, key=lambda key: functions[key])
-    yield Figure("lines of a function, longest", functions[longest], 60, f"{_name(longest[0])}:{longest[1]}")
-    bare = [name for (_, name), node in _signatures(trees).items() if not _annotated(node)]
-    yield Figure("functions not fully annotated", len(bare), 0, ", ".join(bare))
+    yield Figure(f"lines of the longest function, {longest[1]}", functions[longest], 60)
 
 
 def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """Return the lines of a function, its docstring included."""
+    """Return the number of lines of a function, including its docstring."""
     return (node.end_lineno or node.lineno) - node.lineno + 1
-
-
-def _signatures(trees: dict[Path, ast.Module]) -> dict[tuple[Path, str], ast.FunctionDef]:
-    return {
-        (path, f"{_name(path)}:{node.lineno} {node.name}"): node
-        for path, tree in trees.items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef)
-    }
-
-
-def _annotated(node: ast.FunctionDef) -> bool:
-    arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    named = [argument for argument in arguments if argument.arg not in ("self", "cls")]
-    return node.returns is not None and all(argument.annotation for argument in named)
 
 
 def _structure(trees: dict[Path, ast.Module]) -> Iterator[Figure]:
     graph = grimp.build_graph(*PACKAGES, include_external_packages=False)
     cyclic = [module for module in graph.modules if _reaches_itself(graph, module)]
-    yield Figure("modules in an import cycle", len(cyclic), 0, ", ".join(cyclic))
+    yield _count("modules in an import cycle", cyclic, 0)
     starters = _importers(trees, {"subprocess", "multiprocessing", "pty"})
-    starters = [name for name in starters if not name.endswith("relay.py")]  # only the type of a process
-    yield Figure("files that start programs", len(starters), 1, ", ".join(starters))
+    starters = [
+        name for name in starters if not name.endswith("relay.py")
+    ]  # it uses only the type of a process
+    yield _count("files that start programs", starters, 1)
     senders = _importers(trees, {"requests", "urllib3", "http.client", "urllib.request", "httpx"})
-    yield Figure("files that do outbound HTTP", len(senders), 1, ", ".join(senders))
+    yield _count("files that do outbound HTTP", senders, 1)
     domain = {path: tree for path, tree in trees.items() if "domain" in path.parts}
     impure = _importers(domain, IMPURE)
-    yield Figure("domain modules with I/O or a clock", len(impure), 0, ", ".join(impure))
+    yield _count("domain modules with I/O or a clock", impure, 0)
 
 
 def _reaches_itself(graph: grimp.ImportGraph, module: str) -> bool:
@@ -129,7 +90,7 @@ def _reaches_itself(graph: grimp.ImportGraph, module: str) -> bool:
 
 
 def _importers(trees: dict[Path, ast.Module], names: set[str]) -> list[str]:
-    """Return the files that import any of the modules ``names``, at run time."""
+    """Return the files that import any of the modules ``names``."""
     return [_name(path) for path, tree in trees.items() if names & set(_imports(tree))]
 
 
@@ -141,19 +102,19 @@ def _imports(tree: ast.Module) -> Iterator[str]:
             yield node.module
 
 
-def _prose() -> Iterator[Figure]:
-    marks, unreasoned = [], []
-    for path in _files(*PACKAGES, "tests", "dev", "benchmarks", "examples"):
+def _unexplained_suppressions() -> Figure:
+    places = []
+    for path in _files(*PACKAGES):
         for line, comment in _comments(path):
-            where = f"{_name(path)}:{line}"
-            if MARKS.search(comment) and path != Path(__file__).resolve():
-                marks.append(where)
-            silenced = SILENCED.search(comment)
-            if silenced and not silenced["reason"].strip(" -") and path.parts[-2] != "tests":
-                unreasoned.append(where)
-    yield Figure("TODO, FIXME, XXX", len(marks), 0, ", ".join(marks))
-    in_code = [where for where in unreasoned if where.startswith(PACKAGES)]
-    yield Figure("silenced checks without a reason", len(in_code), 0, ", ".join(in_code))
+            suppression = SUPPRESSION.search(comment)
+            if suppression and not suppression["reason"].strip(" -"):
+                places.append(f"{_name(path)}:{line}")
+    return _count("suppressed checks without a reason", places, 0)
+
+
+def _count(name: str, places: list[str], at_most: float) -> Figure:
+    """Return the number of places; if there are too many, the name lists them."""
+    return Figure(f"{name}: {', '.join(places)}" if len(places) > at_most else name, len(places), at_most)
 
 
 def _comments(path: Path) -> Iterator[tuple[int, str]]:
@@ -167,7 +128,7 @@ def _mocks() -> Figure:
     texts = [path.read_text(encoding="utf-8") for path in _files("tests")]
     tests = sum(len(re.findall(r"^\s*def test_", text, re.MULTILINE)) for text in texts)
     mocks = sum(len(MOCKS.findall(text)) for text in texts)
-    return Figure("mocks a test", round(mocks / max(1, tests), 3), 0.1)
+    return Figure("mocks per test", round(mocks / max(1, tests), 3), 0.1)
 
 
 def _name(path: Path) -> str:

@@ -1,149 +1,148 @@
-"""The campaign itself: jobs live, monitors follow them and die, `recover` brings them back."""
+"""The campaign: jobs run, monitors watch them and are killed, `recover` replaces the monitors."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from benchmarks.fault_campaign import cluster
-from benchmarks.fault_campaign.cluster import Stage
-from benchmarks.fault_campaign.flaky_discord import FoulDiscord
-from benchmarks.fault_campaign.forkserver import Nursery
+from benchmarks.fault_campaign.cluster import ReplayedCluster, ended, pending, running
+from benchmarks.fault_campaign.flaky_discord import FlakyDiscord
+from benchmarks.fault_campaign.forkserver import MonitorProcesses
 from benchmarks.fault_campaign.kill_points import STEPS
-from benchmarks.fault_campaign.member import CampaignShop, FastClock, Order, shop_of
-from benchmarks.fault_campaign.scenario import Story
+from benchmarks.fault_campaign.member import (
+    CLUSTER,
+    KILL_LOG,
+    NO_ENVIRONMENT,
+    CampaignContext,
+    FastClock,
+    MonitorSpec,
+)
+from benchmarks.fault_campaign.scenario import Scenario
 from jobmon_core.app.recover import RecoverJobs
 from jobmon_core.domain.delivery.outbox import in_order
 from jobmon_core.domain.errors import AlreadyWatched
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.new_job import NewJob
 from jobmon_core.lifecycle.start import MonitorStarter
+from jobmon_core.store.home import Home
 
 _STEP_S = 0.01
 _RECOVER_EVERY_S = 0.02
-_AT_ONCE = 40  # jobs
-_TOGETHER = 5  # jobs that one monitor follows
-_AT_STEPS = 0.6  # share of the kills that come at a named step, the others come at random instants
-_AHEAD = 0.25  # how far kills may be ahead of events, as a share of the campaign
-_MOST_PASSAGES = 6
+_MAX_JOBS = 40  # at the same time
+_JOBS_PER_MONITOR = 5
+_SHARE_AT_STEPS = 0.6  # of the kills; the others come at random moments
+_KILLS_AHEAD = 0.25  # of the events, as a share of the campaign
+_MAX_PASSES = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Aim:
-    """What a campaign is to reach, and within what time."""
+class Plan:
+    """What a campaign must reach, and its limits."""
 
     kills: int
     seed: int
-    speed: float  # how much faster than in life its clock runs
+    speed: float  # of the clock, compared with the real one
     limit_s: float
 
 
-@dataclass(slots=True)
-class Toll:
-    """The deaths so far, and what they cut off."""
-
-    log: Path
-    outside: int = 0
-    cut_off: Counter[str] = field(default_factory=Counter)  # attempts left open, by message
-
-    @property
-    def at_steps(self) -> Counter[str]:
-        """How many died at each named step."""
-        return Counter(self.log.read_text(encoding="ascii").splitlines()) if self.log.exists() else Counter()
-
-
-class Cradle(MonitorStarter):
-    """Starts monitors out of the nursery, and dooms some of them."""
+class CampaignStarter(MonitorStarter):
+    """Starts monitors through the fork server; gives some of them a kill point."""
 
     def __init__(
-        self, ctx: CampaignShop, clock: FastClock, nursery: Nursery, toll: Toll, dice: Random
+        self, ctx: CampaignContext, clock: FastClock, processes: MonitorProcesses, seed: int
     ) -> None:
-        """Start monitors for the home of ``shop``."""
+        """Start monitors for the home of ``ctx``."""
         super().__init__(ctx)
-        self._ctx, self._clock, self._nursery, self._toll, self._dice = ctx, clock, nursery, toll, dice
-        self._orders = 0
-        self.deaths_wanted = 0.0  # at named steps
+        self._ctx, self._clock, self._processes = ctx, clock, processes
+        self.random = Random(seed)  # noqa: S311 - campaigns must be repeatable
+        self._kill_points = 0  # so far
+        self.step_kills_wanted = 0.0
+        self.interrupted: Counter[str] = Counter()  # attempts to send that a kill interrupted, by message
 
     def start(self, job_ids: Sequence[str]) -> tuple[str, ...]:
-        """Start one monitor for every few of the jobs.
+        """Start one monitor for every few jobs.
 
         Raises:
-            AlreadyWatched: other monitors hold all of them.
+            AlreadyWatched: other monitors own all of the jobs.
         """
-        held: list[str] = []
-        for first in range(0, len(job_ids), _TOGETHER):
-            some = tuple(job_ids[first : first + _TOGETHER])
-            for job_id in some:
-                self._count_open_attempts(job_id)
-            held += self._nursery.start(self._order(some))
-        if not held:
-            raise AlreadyWatched("other monitors have taken them up")
-        return tuple(held)
+        acquired: list[str] = []
+        for first in range(0, len(job_ids), _JOBS_PER_MONITOR):
+            chunk = tuple(job_ids[first : first + _JOBS_PER_MONITOR])
+            for job_id in chunk:
+                outbox = self._ctx.store.load(job_id).outbox
+                self.interrupted.update(
+                    entry.message.id for entry in outbox if entry.attempt_since_s is not None
+                )
+            acquired += self._processes.start(self._spec(chunk))
+        if not acquired:
+            raise AlreadyWatched("other monitors own these jobs")
+        return tuple(acquired)
 
-    def _order(self, job_ids: tuple[str, ...]) -> Order:
-        doom = ""
-        coming = sum(life.doomed for life in self._nursery.alive.values())
-        if self._toll.at_steps.total() + coming < self.deaths_wanted:
-            doom = STEPS[self._orders % len(STEPS)]
-            self._orders += 1
-        passages, seed = self._dice.randint(1, _MOST_PASSAGES), self._dice.randrange(2**32)
-        home, clock = str(self._ctx.home.root), self._clock
-        return Order(home, job_ids, clock.epoch_s, clock.speed, seed, doom, passages)
+    def kills_at_steps(self) -> Counter[str]:
+        """Return how many monitors killed themselves at each step."""
+        log = self._ctx.home.root / KILL_LOG
+        return Counter(log.read_text(encoding="ascii").splitlines()) if log.exists() else Counter()
 
-    def _count_open_attempts(self, job_id: str) -> None:
-        job = self._ctx.store.load(job_id)
-        self._toll.cut_off.update(
-            entry.message.id for entry in job.outbox if entry.attempt_since_s is not None
-        )
+    def _spec(self, job_ids: tuple[str, ...]) -> MonitorSpec:
+        kill_step = ""
+        expected = sum(bool(spec.kill_step) for spec in self._processes.running.values())
+        if self.kills_at_steps().total() + expected < self.step_kills_wanted:
+            kill_step = STEPS[self._kill_points % len(STEPS)]
+            self._kill_points += 1
+        passes, seed = self.random.randint(1, _MAX_PASSES), self.random.randrange(2**32)
+        return MonitorSpec(self._ctx.home.root, job_ids, self._clock, seed, kill_step, passes)
 
 
 @dataclass(slots=True)
-class _Act:
-    """One job of the campaign, and how far its story is told."""
+class _RunningJob:
+    """A job of the campaign; ``stage`` counts its pending reasons, then the running, then the end."""
 
-    story: Story
-    analysis: int = -1  # which of the hindrances, then the running, then the end
-    seen_ns: int = 0
+    scenario: Scenario
+    stage: int = -1
+    seen_ns: int = 0  # modification time of its state file
 
 
 class Campaign:
-    """One home of jobmon, its jobs, and those that befall its monitors."""
+    """One home of jobmon with its jobs, its monitors and the kills."""
 
-    def __init__(self, home: Path, discord: FoulDiscord, nursery: Nursery, aim: Aim) -> None:
-        """Set the stage."""
-        self.discord, self.nursery, self.aim = discord, nursery, aim
-        self.clock = FastClock(time.time(), aim.speed)
-        self.ctx = shop_of(home, self.clock)
-        self.stage = Stage(home / "stage")
-        self.stage.folder.mkdir()
-        self.toll = Toll(home / "deaths")
-        self.dice = Random(aim.seed)  # noqa: S311 - a campaign can be repeated
-        self.cradle = Cradle(self.ctx, self.clock, nursery, self.toll, self.dice)
+    def __init__(self, home: Path, discord: FlakyDiscord, processes: MonitorProcesses, plan: Plan) -> None:
+        """Prepare a campaign in an empty home."""
+        self.discord, self.processes, self.plan = discord, processes, plan
+        self.clock = FastClock(time.time(), plan.speed)
+        self.ctx = CampaignContext(Home(home), NO_ENVIRONMENT, clock=self.clock)
+        self.cluster = ReplayedCluster(home / CLUSTER)
+        self.cluster.folder.mkdir()
+        self.starter = CampaignStarter(self.ctx, self.clock, processes, plan.seed)
+        self.random_kills = 0
         self.given_up: list[str] = []
-        self._acts: dict[str, _Act] = {}
+        self._jobs: dict[str, _RunningJob] = {}
 
-    def run(self, stories: Sequence[Story]) -> bool:
-        """Tell the stories; return whether all of them came to their end in time."""
+    def run(self, scenarios: Sequence[Scenario]) -> bool:
+        """Run the scenarios; return whether all jobs ended in time."""
         self._configure()
-        waiting, events = list(reversed(stories)), sum(len(story.events) for story in stories)
-        deadline_s, recover_s = time.monotonic() + self.aim.limit_s, 0.0
-        while (waiting or self._acts) and time.monotonic() < deadline_s:
-            share = len({arrival.id for arrival in self.discord.arrivals}) / events
-            kills_wanted = self.aim.kills * min(1.0, share + _AHEAD)
-            self.cradle.deaths_wanted = kills_wanted * _AT_STEPS
-            self._admit(waiting)
+        waiting, events = list(reversed(scenarios)), sum(len(scenario.events) for scenario in scenarios)
+        deadline_s, recover_s = time.monotonic() + self.plan.limit_s, 0.0
+        while (waiting or self._jobs) and time.monotonic() < deadline_s:
+            progress = len({arrival.id for arrival in self.discord.arrivals}) / events
+            kills_wanted = self.plan.kills * min(1.0, progress + _KILLS_AHEAD)
+            self.starter.step_kills_wanted = kills_wanted * _SHARE_AT_STEPS
+            self._submit_more(waiting)
             self._advance()
             self._kill(kills_wanted)
             if time.monotonic() >= recover_s:
-                list(RecoverJobs(self.ctx, self.cradle).recover())
+                list(RecoverJobs(self.ctx, self.starter).recover())
                 recover_s = time.monotonic() + _RECOVER_EVERY_S
             time.sleep(_STEP_S)
-        return not (waiting or self._acts)
+        return not (waiting or self._jobs)
+
+    def unfinished(self) -> list[str]:
+        """Describe each job that has not ended."""
+        return [f"{state_id} at stage {job.stage}" for state_id, job in self._jobs.items()]
 
     def _configure(self) -> None:
         config = {
@@ -153,74 +152,71 @@ class Campaign:
         self.ctx.home.config.write_text(json.dumps(config), encoding="utf-8")
         self.ctx.home.config.chmod(0o600)
 
-    def _admit(self, waiting: list[Story]) -> None:
-        """Submit more jobs, a few to a monitor, while there is room for them."""
-        while waiting and len(self._acts) + _TOGETHER <= _AT_ONCE:
-            some = [waiting.pop() for _ in range(min(_TOGETHER, len(waiting)))]
-            self.cradle.start([self._submit(story) for story in some])
+    def _submit_more(self, waiting: list[Scenario]) -> None:
+        """Submit jobs, a few to each monitor, while there is room."""
+        while waiting and len(self._jobs) + _JOBS_PER_MONITOR <= _MAX_JOBS:
+            chunk = [waiting.pop() for _ in range(min(_JOBS_PER_MONITOR, len(waiting)))]
+            self.starter.start([self._submit(scenario) for scenario in chunk])
 
-    def _submit(self, story: Story) -> str:
-        act = _Act(story)
-        if story.backend == "slurm":
-            self._next_scene(act)  # before the job is taken on: sbatch has answered by then
-        job_id, now_s = story.job_id, self.clock.now()
-        job = NewJob(f"{story.backend}-{job_id}-campaign", job_id, now_s, 0.0, story.backend, user="me")
+    def _submit(self, scenario: Scenario) -> str:
+        running_job = _RunningJob(scenario)
+        if scenario.backend == "slurm":
+            self._next_stage(running_job)  # first, since sbatch answers before jobmon knows the job
+        backend, job_id = scenario.backend, scenario.job_id
+        job = NewJob(f"{backend}-{job_id}-campaign", job_id, self.clock.now(), 0.0, backend, user="me")
         self.ctx.store.save(job)
-        self._acts[job.id] = act
+        self._jobs[job.id] = running_job
         return job.id
 
     def _advance(self) -> None:
-        """Go on with every story whose present scene was seen."""
-        for state_id, act in list(self._acts.items()):
+        """Move each job to its next stage once its monitor has seen the present one."""
+        for state_id, running_job in list(self._jobs.items()):
             changed_ns = self.ctx.store.path(state_id).stat().st_mtime_ns
-            if changed_ns == act.seen_ns:
+            if changed_ns == running_job.seen_ns:
                 continue
-            act.seen_ns = changed_ns
+            running_job.seen_ns = changed_ns
             job = self.ctx.store.load(state_id)
             if job.closed and not in_order(job.outbox):
                 self._close(state_id, job)
-            elif self._was_seen(act, job):
-                self._next_scene(act)
+            elif self._was_seen(running_job, job):
+                self._next_stage(running_job)
 
-    def _was_seen(self, act: _Act, job: WatchedJob) -> bool:
-        hindrances = act.story.hindrances
-        if act.story.backend == "local":
-            return False  # what is real goes on by itself
-        if act.analysis < len(hindrances):
-            return f":{hindrances[act.analysis]}" in job.alerted
-        running = sum(task.raw_state == "RUNNING" for task in job.tasks.values())
-        return act.analysis == len(hindrances) and running == len(act.story.ends)
+    def _was_seen(self, running_job: _RunningJob, job: WatchedJob) -> bool:
+        scenario, stage = running_job.scenario, running_job.stage
+        if scenario.backend == "local":
+            return False  # real jobs advance by themselves
+        if stage < len(scenario.pending_reasons):
+            return f":{scenario.pending_reasons[stage]}" in job.alerted
+        tasks_running = sum(task.raw_state == "RUNNING" for task in job.tasks.values())
+        return stage == len(scenario.pending_reasons) and tasks_running == len(scenario.ends)
 
-    def _next_scene(self, act: _Act) -> None:
-        act.analysis += 1
-        self.stage.show(act.story.job_id, self._analysis(act))
-
-    def _analysis(self, act: _Act) -> cluster.Scene:
-        hindrances = act.story.hindrances
-        if act.analysis < len(hindrances):
-            return cluster.waiting(act.story, hindrances[act.analysis])
-        if act.analysis == len(hindrances):
-            return cluster.running(act.story)
-        return cluster.ended(act.story, self.clock.now())
+    def _next_stage(self, running_job: _RunningJob) -> None:
+        running_job.stage += 1
+        scenario, stage = running_job.scenario, running_job.stage
+        if stage < len(scenario.pending_reasons):
+            answers = pending(scenario, scenario.pending_reasons[stage])
+        elif stage == len(scenario.pending_reasons):
+            answers = running(scenario)
+        else:
+            answers = ended(scenario, self.clock.now())
+        self.cluster.write(scenario.job_id, answers)
 
     def _close(self, state_id: str, job: WatchedJob) -> None:
-        """Keep what counts of a job whose messages are all settled."""
+        """Remove a job that has no more messages to send; keep those that were given up."""
         self.given_up += [f"{entry.message.id}: {entry.given_up}" for entry in job.outbox if entry.given_up]
-        self.stage.clear(job.job_id)
+        self.cluster.remove(job.job_id)
         self.ctx.store.path(state_id).unlink()
-        del self._acts[state_id]
+        del self._jobs[state_id]
 
     def _kill(self, wanted: float) -> None:
-        """Kill a monitor at an instant that it does not choose, where too few die by themselves."""
-        self.nursery.forget_dead()
-        near_the_end = wanted >= self.aim.kills  # from where on a doom may come too late
-        victims = [pid for pid, life in self.nursery.alive.items() if near_the_end or not life.doomed]
-        doomed = len(self.nursery.alive) - len(victims)
-        dead = self.toll.outside + self.toll.at_steps.total()
-        if victims and dead + doomed < wanted and self.dice.random() < 1 / 2:
-            self.nursery.kill(self.dice.choice(victims))
-            self.toll.outside += 1
-
-    def left(self) -> Iterator[str]:
-        """Yield the state of each job that did not come to its end."""
-        yield from (f"{state_id} in scene {act.analysis}" for state_id, act in self._acts.items())
+        """Kill a monitor at a random moment if too few were killed so far."""
+        self.processes.reap()
+        near_the_end = wanted >= self.plan.kills  # a monitor may end before it reaches its kill point
+        victims = [
+            process for process, spec in self.processes.running.items() if near_the_end or not spec.kill_step
+        ]
+        expected = len(self.processes.running) - len(victims)
+        kills = self.random_kills + self.starter.kills_at_steps().total() + expected
+        if victims and kills < wanted and self.starter.random.random() < 1 / 2:
+            self.starter.random.choice(victims).kill()
+            self.random_kills += 1

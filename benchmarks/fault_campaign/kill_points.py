@@ -1,4 +1,4 @@
-"""Where a monitor of a campaign is killed by itself: at the named steps of following a job."""
+"""The named steps of monitoring a job at which a monitor of a campaign kills itself."""
 
 from __future__ import annotations
 
@@ -12,89 +12,80 @@ from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.new_job import NewJob
 from jobmon_core.store.jobs import JobStore
 
-ASK, OBSERVE, OWE, NOTE, TICK, SENDING = "ask", "observe", "owe", "note", "tick", "sending"
-# in the order of a job's way: what is asked, what is learnt, what is owed, what is sent
+QUERY, OBSERVE, ENQUEUE, ATTEMPT, SEND, RECEIPT = "query", "observe", "enqueue", "attempt", "send", "receipt"
+# in the order of a job's monitoring; all but the query and the send are saves of its state file
 STEPS = (
-    ASK,
-    f"before {OBSERVE}",
-    f"after {OBSERVE}",
-    f"before {OWE}",
-    f"after {OWE}",
-    f"before {NOTE}",
-    f"after {NOTE}",
-    SENDING,
-    f"before {TICK}",
-    f"after {TICK}",
+    QUERY,
+    *(f"{moment} {save}" for save in (OBSERVE, ENQUEUE, ATTEMPT) for moment in ("before", "after")),
+    SEND,
+    *(f"{moment} {RECEIPT}" for moment in ("before", "after")),
 )
-_LONGEST_SEND_S = 0.06  # a kill in the middle of a send comes within this time of its beginning
-_SILENCE = 0.05  # share of the questions that the cluster does not answer
+_MAX_SEND_S = 0.06  # a kill during a send comes within this time of its start
+_UNANSWERED_QUERIES = 0.05  # share
 
 
 @dataclass(slots=True)
-class Peril:
-    """What awaits one monitor: death at the ``passages``-th time that it comes by the step ``doom``."""
+class KillPoint:
+    """Kills this process when it reaches ``step`` for the ``passes_left``-th time."""
 
-    dice: Random
-    doom: str  # a step; empty for a monitor that is spared, or killed from outside
-    passages: int
-    log: Path  # takes the name of the step at which it died
-    saved: dict[str, WatchedJob] = field(default_factory=dict)
+    random: Random
+    step: str  # empty: this monitor does not kill itself
+    passes_left: int
+    log: Path  # gets a line with the step of each kill
+    saved: dict[str, WatchedJob] = field(default_factory=dict)  # last saved state, by job
 
-    def pass_by(self, step: str) -> None:
-        """Come by a step, which may be the last."""
-        if step != self.doom:
+    def reach(self, step: str) -> None:
+        """Record that the monitor reached a step; this may kill it."""
+        if step != self.step:
             return
-        self.passages -= 1
-        if self.passages > 0:
+        self.passes_left -= 1
+        if self.passes_left > 0:
             return
-        self._note()
-        if step == SENDING:
-            signal.signal(signal.SIGALRM, lambda *_: _die())
-            signal.setitimer(signal.ITIMER_REAL, self.dice.uniform(0.001, _LONGEST_SEND_S))
-        else:
-            _die()
-
-    def asked(self, program: str) -> bool:
-        """Come by a question to the cluster; say whether it is answered."""
-        self.pass_by(ASK)
-        return not program or self.dice.random() >= _SILENCE
-
-    def _note(self) -> None:
         with self.log.open("a", encoding="ascii") as file:
-            file.write(f"{self.doom}\n")
+            file.write(f"{step}\n")
+        if step == SEND:
+            signal.signal(signal.SIGALRM, lambda *_: _kill_self())
+            signal.setitimer(signal.ITIMER_REAL, self.random.uniform(0.001, _MAX_SEND_S))
+        else:
+            _kill_self()
+
+    def query(self, program: str) -> bool:
+        """Record a query to the cluster, which may kill the monitor; return whether the cluster answers."""
+        self.reach(QUERY)
+        return not program or self.random.random() >= _UNANSWERED_QUERIES
 
 
-def _die() -> None:
+def _kill_self() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
 @dataclass(frozen=True, slots=True)
-class PerilousStore(JobStore):
-    """The real state files; before and after each save is a step."""
+class KillPointStore(JobStore):
+    """The real state files, with a step before and after each save."""
 
-    peril: Peril
+    kill_point: KillPoint
 
     def save(self, job: WatchedJob | NewJob) -> None:
-        """Write a job durably, if it comes to that."""
+        """Save a job, unless a kill prevents it."""
         step = self._step(job) if isinstance(job, WatchedJob) else OBSERVE
-        self.peril.pass_by(f"before {step}")
+        self.kill_point.reach(f"before {step}")
         JobStore.save(self, job)
         if isinstance(job, WatchedJob):
-            self.peril.saved[job.id] = job
-        self.peril.pass_by(f"after {step}")
-        if step == NOTE:
-            self.peril.pass_by(SENDING)
+            self.kill_point.saved[job.id] = job
+        self.kill_point.reach(f"after {step}")
+        if step == ATTEMPT:
+            self.kill_point.reach(SEND)
 
     def _step(self, job: WatchedJob) -> str:
-        """Tell what a save writes down by what has changed since the last one."""
-        before = self.peril.saved.get(job.id)
+        """Return the step that a save belongs to, by what changed since the last one."""
+        before = self.kill_point.saved.get(job.id)
         if before is None:
             return OBSERVE
         if len(job.outbox) > len(before.outbox):
-            return OWE
+            return ENQUEUE
         if _attempts(job) > _attempts(before):
-            return NOTE
-        return TICK if _open_attempts(job) < _open_attempts(before) else OBSERVE
+            return ATTEMPT
+        return RECEIPT if _open_attempts(job) < _open_attempts(before) else OBSERVE
 
 
 def _attempts(job: WatchedJob) -> int:
@@ -102,4 +93,4 @@ def _attempts(job: WatchedJob) -> int:
 
 
 def _open_attempts(job: WatchedJob) -> int:
-    return sum(1 for entry in job.outbox if entry.attempt_since_s is not None)
+    return sum(entry.attempt_since_s is not None for entry in job.outbox)

@@ -1,4 +1,4 @@
-"""One monitor of a campaign: the real one, with a replayed cluster, a fast clock and perils on its way."""
+"""One monitor of a campaign: the real one, with a replayed cluster, a fast clock and a kill point."""
 
 from __future__ import annotations
 
@@ -7,24 +7,30 @@ import signal
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 from random import Random
 
-from benchmarks.fault_campaign.cluster import ReplayedScheduler, Stage
-from benchmarks.fault_campaign.kill_points import Peril, PerilousStore
+from benchmarks.fault_campaign.cluster import ReplayedCluster, ReplayedScheduler
+from benchmarks.fault_campaign.kill_points import KillPoint, KillPointStore
 from jobmon_core.context import Context
 from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.monitor import main
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.scheduler.local.client import LocalScheduler
 from jobmon_core.store.home import Home
+from jobmon_core.store.job_lock import acquire_jobs
 from jobmon_core.store.jobs import JobStore
 from jobmon_core.system.clock import SystemClock, Wake
+
+NO_ENVIRONMENT: Mapping[str, str] = {}
+KILL_LOG = "kills"  # files in jobmon's home
+CLUSTER = "cluster"
 
 
 @dataclass(frozen=True, slots=True)
 class FastClock:
-    """The machine's clock, running ``speed`` times as fast since ``epoch_s``; so do all waits of jobmon."""
+    """The system clock, ``speed`` times as fast since ``epoch_s``; all waits of jobmon shorten with it."""
 
     epoch_s: float
     speed: float
@@ -34,61 +40,59 @@ class FastClock:
         return self.epoch_s + (time.time() - self.epoch_s) * self.speed
 
     def wait(self, seconds: float) -> Wake:
-        """Sleep that much less."""
+        """Wait for ``seconds`` of this clock."""
         return SystemClock().wait(seconds / self.speed)
 
     def cpu_s(self) -> float:
-        """Return the CPU time of this process."""
+        """Return the CPU time of this process in seconds."""
         return SystemClock().cpu_s()
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What one monitor is to do, and what will become of it."""
+class MonitorSpec:
+    """The jobs of one monitor, and where it kills itself; see `KillPoint`."""
 
-    home: str
+    home: Path
     job_ids: tuple[str, ...]
-    epoch_s: float
-    speed: float
+    clock: FastClock
     seed: int
-    doom: str = ""
-    passages: int = 1
+    kill_step: str
+    passes: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CampaignShop(Context):
-    """The tools of a monitor, some of them perilous."""
+class CampaignContext(Context):
+    """jobmon's context with the replayed cluster and, in a monitor, its kill point."""
 
-    peril: Peril | None = None
+    kill_point: KillPoint | None = None
 
     @property
     def store(self) -> JobStore:
         """The state files."""
-        return PerilousStore(self.home.state, self.peril) if self.peril else JobStore(self.home.state)
+        return (
+            KillPointStore(self.home.state, self.kill_point) if self.kill_point else JobStore(self.home.state)
+        )
 
-    def scheduler(self, backend: str, cluster: str = "") -> Scheduler:  # noqa: ARG002 - as the workshop has it
-        """Return the replayed cluster; the local scheduler is the real one."""
+    def scheduler(self, backend: str, cluster: str = "") -> Scheduler:  # noqa: ARG002 - as in Context
+        """Return the replayed cluster, or the real local scheduler."""
         if backend == "local":
             return LocalScheduler(self.home.backend_folder("local"))
-        asked = self.peril.asked if self.peril else bool
-        return ReplayedScheduler(Stage(self.home.root / "stage"), asked)
+        query = self.kill_point.query if self.kill_point else bool
+        return ReplayedScheduler(ReplayedCluster(self.home.root / CLUSTER), query)
 
 
-def shop_of(home: Path, clock: FastClock) -> CampaignShop:
-    """Return the tools of whoever looks on."""
-    return CampaignShop(Home(home), NO_ENVIRONMENT, clock=clock)
-
-
-NO_ENVIRONMENT: Mapping[str, str] = {}
-
-
-def live(order: Order, held: Mapping[str, int]) -> None:
-    """Follow jobs to their end, or to one's own."""
+def run_monitor(spec: MonitorSpec, acquired: Connection) -> None:
+    """Acquire the jobs, send their ids over ``acquired``, and monitor them until they end."""
+    os.setsid()
+    home = Home(spec.home)
+    locks = acquire_jobs(home.monitors, spec.job_ids)
+    acquired.send(tuple(locks))
+    acquired.close()
+    if not locks:
+        return
     signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
-    home = Home(Path(order.home))
-    dice = Random(f"{order.seed} {os.getpid()}")  # noqa: S311 - as good a chance as any
-    peril = Peril(dice, order.doom, order.passages, home.root / "deaths")
-    clock = FastClock(order.epoch_s, order.speed)
-    process_state = ProcessState(home, dict(held))
-    ctx = CampaignShop(home, NO_ENVIRONMENT, process_state, clock, peril)
+    random = Random(f"{spec.seed} {os.getpid()}")  # noqa: S311 - chooses failures, not secrets
+    kill_point = KillPoint(random, spec.kill_step, spec.passes, home.root / KILL_LOG)
+    process_state = ProcessState(home, dict(locks))
+    ctx = CampaignContext(home, NO_ENVIRONMENT, process_state, spec.clock, kill_point)
     main.run(ctx, process_state, lambda job_id, event: ctx.monitor_log(job_id).write(event))

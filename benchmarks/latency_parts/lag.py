@@ -1,4 +1,4 @@
-"""Accounting that lags, for as long as a block lasts; ``cluster`` is the folder of a private Slurm."""
+"""Context managers that slow down accounting; ``cluster`` is the folder of a private Slurm."""
 
 from __future__ import annotations
 
@@ -21,14 +21,22 @@ def prompt(_cluster: Path) -> Iterator[None]:
 
 @contextmanager
 def late(cluster: Path) -> Iterator[None]:
-    """Let nothing be written into accounting's database: sacct answers at once, with what it knew before."""
-    words = "FLUSH TABLES WITH READ LOCK; SELECT 'locked'; SELECT SLEEP(86400)"
+    """Lock accounting's database against writes: sacct answers at once, with what it knew before."""
+    statements = "FLUSH TABLES WITH READ LOCK; SELECT 'locked'; SELECT SLEEP(86400)"
     socket = f"--socket={cluster / 'database' / 'socket'}"
-    argv = ["mariadb", "--no-defaults", "--user=root", socket, "-N", "--unbuffered", f"--execute={words}"]
+    argv = [
+        "mariadb",
+        "--no-defaults",
+        "--user=root",
+        socket,
+        "-N",
+        "--unbuffered",
+        f"--execute={statements}",
+    ]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as client:
         try:
             if not client.stdout or client.stdout.readline() != "locked\n":
-                raise SystemExit("accounting's database could not be locked")
+                raise SystemExit("cannot lock the database of accounting")
             yield
         finally:
             client.kill()
@@ -36,7 +44,7 @@ def late(cluster: Path) -> Iterator[None]:
 
 @contextmanager
 def hanging(cluster: Path) -> Iterator[None]:
-    """Freeze slurmdbd: sacct is connected, and never answered."""
+    """Stop slurmdbd: sacct connects, but gets no answer."""
     pid = int((cluster / "run" / "slurmdbd").read_text(encoding="ascii").split()[0])
     os.kill(pid, signal.SIGSTOP)
     try:

@@ -1,4 +1,4 @@
-"""One job's way from its end to Discord, and what many of them amount to."""
+"""The times between the end of a job and its message, and statistics of many of them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """When what happened, in Unix seconds."""
+    """The times of one job, in Unix seconds."""
 
-    ended_s: float  # by the job's own last command
-    slurm_ended_s: int  # by Slurm, which rounds down
-    noticed_s: float  # the look at the queue that first showed the job's end, or the job no more
-    made_s: float  # the message: witnesses were heard, and the log was read
+    ended_s: float  # recorded by the job's last command
+    slurm_ended_s: int  # Slurm's EndTime, which is rounded down
+    noticed_s: float  # the poll that first showed the end, or no longer showed the job
+    concluded_s: float  # when the outcome was confirmed and the log read
     accepted_s: float  # by Discord
-    bound_s: float  # how long it may take in all: one interval and accounting's grace
+    bound_s: float  # longest allowed wait: one poll interval and the grace period of accounting
 
     @property
     def latency_s(self) -> float:
@@ -26,7 +26,7 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """What many durations amount to, in seconds."""
+    """Statistics of several durations, in seconds."""
 
     median: float
     p95: float
@@ -34,26 +34,26 @@ class Spread:
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:
-        """Return it for at least one value; the 95th percentile is one of them, never between two."""
+        """Compute them from at least one value; the 95th percentile is always one of the values."""
         ranked = sorted(values)
-        at = max(0, -(-95 * len(ranked) // 100) - 1)
-        return cls(statistics.median(ranked), ranked[at], ranked[-1])
+        index = max(0, -(-95 * len(ranked) // 100) - 1)
+        return cls(statistics.median(ranked), ranked[index], ranked[-1])
 
 
 PARTS: dict[str, Callable[[Timeline], float]] = {
-    "latency": lambda way: way.latency_s,
-    "after Slurm's EndTime": lambda way: way.accepted_s - way.slurm_ended_s,
-    "until a look shows the end": lambda way: way.noticed_s - way.ended_s,
-    "until it is proved and explained": lambda way: way.made_s - way.noticed_s,
-    "until Discord took the message": lambda way: way.accepted_s - way.made_s,
+    "latency": lambda job: job.latency_s,
+    "after Slurm's EndTime": lambda job: job.accepted_s - job.slurm_ended_s,
+    "until a poll shows the end": lambda job: job.noticed_s - job.ended_s,
+    "until it is confirmed and explained": lambda job: job.concluded_s - job.noticed_s,
+    "until Discord accepted the message": lambda job: job.accepted_s - job.concluded_s,
 }
 
 
-def spreads(ways: Sequence[Timeline]) -> dict[str, Spread]:
-    """Return the whole wait, by both clocks, and the parts of it."""
-    return {name: Spread.of([part(way) for way in ways]) for name, part in PARTS.items()}
+def spreads(timelines: Sequence[Timeline]) -> dict[str, Spread]:
+    """Return statistics of the whole wait, from either end time, and of its parts."""
+    return {name: Spread.of([part(timeline) for timeline in timelines]) for name, part in PARTS.items()}
 
 
-def late(ways: Sequence[Timeline]) -> list[Timeline]:
-    """Return those that took longer than they may."""
-    return [way for way in ways if way.latency_s > way.bound_s]
+def late(timelines: Sequence[Timeline]) -> list[Timeline]:
+    """Return those that exceed their bound."""
+    return [timeline for timeline in timelines if timeline.latency_s > timeline.bound_s]

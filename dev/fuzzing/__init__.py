@@ -1,1 +1,1 @@
-"""Drive the targets of ``tests/fuzz/targets.py`` for a bounded time, each in processes of its own."""
+"""Run the targets of ``tests/fuzz/targets.py`` for a bounded time, each in its own processes."""

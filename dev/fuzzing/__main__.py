@@ -1,4 +1,4 @@
-"""The command line of ``dev/fuzz``: drive, or replay; print what came of it."""
+"""The command line of ``dev/fuzz``."""
 
 from __future__ import annotations
 
@@ -10,72 +10,58 @@ from pathlib import Path
 
 from tabulate import tabulate
 
-from fuzzing.campaign import Result, has_atheris, run
-from fuzzing.mutating import Bound
+from fuzzing.mutator import Bound
+from fuzzing.runner import has_atheris, run_all
 from tests.fuzz.targets import TARGETS
 
 _FOLDER = Path(__file__).resolve().parents[2] / ".fuzz"
-_SECONDS = 10.0  # by default, of each driver of each target: some minutes on two processors
 _HEADERS = ("target", "driver", "inputs", "inputs/s", "crashes")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Return 1 where a target broke."""
-    given = _parser().parse_args(arguments)
-    names = given.targets or list(TARGETS)
-    if given.replay:
-        return _replay(given.replay, names)
+    """Run the targets, or replay a saved input; return 1 if a target has a defect."""
+    options = _parser().parse_args(arguments)
+    names = options.targets or list(TARGETS)
+    if options.replay:
+        for name in names:
+            TARGETS[name].check(options.replay.read_bytes())
+            print(f"{name} holds")
+        return 0
     if not has_atheris():
-        print("fuzz: atheris is not installed: no inputs guided by coverage", file=sys.stderr)
-    bound = Bound(seconds=given.seconds) if given.inputs is None else Bound(inputs=given.inputs)
+        print("fuzz: atheris is not installed: inputs are not guided by coverage", file=sys.stderr)
+    bound = Bound(seconds=options.seconds) if options.inputs is None else Bound(inputs=options.inputs)
     _FOLDER.mkdir(exist_ok=True)
-    started = time.monotonic()
-    results = list(run(names, bound, _FOLDER))
-    print(_table(results))
-    print(f"{sum(result.tally.inputs for result in results)} inputs in {time.monotonic() - started:.0f} s")
+    started_s = time.monotonic()
+    results = list(run_all(names, bound, _FOLDER))
+    rows = []
+    for result in results:
+        tally = result.tally
+        per_s = round(tally.inputs / tally.seconds) if tally.seconds else ""
+        rows.append((result.target, result.driver, tally.inputs, per_s, tally.crashes))
+    print(tabulate(rows, _HEADERS))
+    print(f"{sum(result.tally.inputs for result in results)} inputs in {time.monotonic() - started_s:.0f} s")
     broken = [result for result in results if result.tally.crashes]
     for result in broken:
-        _tell(result)
+        print(f"\n{result.target} ({result.driver}):\n{result.stderr[-4000:]}")
+        for path in result.saved:
+            print(f"dev/fuzz --replay {path} {result.target}")
     return 1 if broken else 0
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="dev/fuzz", description="Feed spoiled inputs to every reader.")
+    parser = argparse.ArgumentParser(
+        prog="dev/fuzz", description="Run every reader of text from outside on mutated inputs."
+    )
     bound = parser.add_mutually_exclusive_group()
-    bound.add_argument("--seconds", type=float, default=_SECONDS, help="of each driver of each target")
-    bound.add_argument("--inputs", type=int, help="of each driver of each target")
-    parser.add_argument("--replay", type=Path, metavar="FILE", help="feed this one input to TARGET")
+    bound.add_argument(
+        "--seconds", type=float, default=10.0, help="time for each driver of each target (default: 10)"
+    )
+    bound.add_argument("--inputs", type=int, help="inputs for each driver of each target")
+    parser.add_argument("--replay", type=Path, metavar="FILE", help="run TARGET on this input alone")
     parser.add_argument(
         "targets", nargs="*", metavar="TARGET", choices=[[], *TARGETS], help=", ".join(TARGETS)
     )
     return parser
-
-
-def _replay(path: Path, names: Sequence[str]) -> int:
-    for name in names:
-        TARGETS[name].check(path.read_bytes())
-        print(f"{name} holds")
-    return 0
-
-
-def _table(results: Sequence[Result]) -> str:
-    rows = [
-        (
-            each.target,
-            each.driver,
-            each.tally.inputs,
-            round(each.tally.inputs / each.tally.seconds) if each.tally.seconds else "",
-            each.tally.crashes,
-        )
-        for each in results
-    ]
-    return tabulate(rows, _HEADERS)
-
-
-def _tell(result: Result) -> None:
-    print(f"\n{result.target} ({result.driver}):\n{result.words[-4000:]}")
-    for path in result.saved:
-        print(f"dev/fuzz --replay {path} {result.target}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""One process in which atheris feeds one target, guided by coverage: TARGET LIBFUZZER-ARGUMENTS."""
+"""Run one target with atheris, guided by coverage: TARGET LIBFUZZER-ARGUMENTS."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import atheris
 
 
 def main() -> None:
-    """Never returns: libFuzzer ends the process when its bounds are reached, or at the first defect."""
-    name, *words = sys.argv[1:]
+    """Run until libFuzzer ends the process: at its bounds or at the first defect."""
+    name, *arguments = sys.argv[1:]
     with atheris.instrument_imports(include=["jobmon", "jobmon_core"]):
         from tests.fuzz.targets import TARGETS
-    target = TARGETS[name]
-    atheris.Setup([name, *words], target.check)
+    atheris.Setup([name, *arguments], TARGETS[name].check)
     atheris.Fuzz()
 
 

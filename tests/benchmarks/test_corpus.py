@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.corpus import CorpusInvalid, parse_case, read_corpus, source_of
+from benchmarks.corpus import Case, CorpusInvalid, parse_case, read_corpus
 
 
 def entry(**changes: object) -> str:
-    made_up = {"id": "one", "source": "somewhere", "log": "", "label": "clean", "multi_rank": False}
-    return json.dumps(made_up | changes)
+    fields = {"id": "one", "source": "somewhere", "log": "", "label": "clean", "multi_rank": False}
+    return json.dumps(fields | changes)
 
 
 def written(folder: Path, text: str) -> Path:
@@ -19,14 +19,14 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_every_line_is_a_case_and_empty_ones_are_passed_over(tmp_path: Path) -> None:
+def test_every_line_is_a_case_and_empty_lines_are_skipped(tmp_path: Path) -> None:
     path = written(tmp_path, f"{entry()}\n\n{entry(id='two', label='segfault', multi_rank=True)}\n")
     first, second = read_corpus(path)
     assert (first.id, first.label, first.multi_rank) == ("one", "clean", False)
     assert (second.id, second.label, second.multi_rank) == ("two", "segfault", True)
 
 
-def test_a_log_may_hold_any_character_that_looks_like_the_end_of_a_line(tmp_path: Path) -> None:
+def test_a_log_may_contain_any_line_separator(tmp_path: Path) -> None:
     log = "a\u2028b\x85c\x0bd\n"
     line = json.dumps(json.loads(entry(log=log)), ensure_ascii=False)
     assert [case.log for case in read_corpus(written(tmp_path, line))] == [log]
@@ -35,27 +35,27 @@ def test_a_log_may_hold_any_character_that_looks_like_the_end_of_a_line(tmp_path
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ("{", "is no JSON"),
-        ("[" * 100_000, "is no JSON"),
-        ("[]", "must be an object"),
-        (entry(log=None), "log must be a text"),
-        ('{"id": "one"}', "source must be a text"),
-        (entry(multi_rank="no"), "multi_rank must be true or false"),
-        (entry(label="gremlins"), "'gremlins' is none of the labels"),
+        ("{", "not valid JSON"),
+        ("[" * 100_000, "not valid JSON"),
+        ("[]", "expected dict, found list"),
+        (entry(log=None), r"\$.log: expected str, found NoneType"),
+        ('{"id": "one"}', "missing 4 required positional arguments: 'source'"),
+        (entry(multi_rank="no"), r"\$.multi_rank: expected bool, found str"),
+        (entry(label="gremlins"), "unknown label 'gremlins'"),
     ],
 )
-def test_what_is_no_case_is_refused_with_the_reason(line: str, fault: str) -> None:
+def test_an_invalid_line_is_refused_with_the_reason(line: str, fault: str) -> None:
     with pytest.raises(CorpusInvalid, match=fault):
         parse_case(line)
 
 
-def test_the_number_of_a_bad_line_is_told(tmp_path: Path) -> None:
-    with pytest.raises(CorpusInvalid, match="line 3: is no JSON"):
+def test_an_error_names_the_number_of_the_line(tmp_path: Path) -> None:
+    with pytest.raises(CorpusInvalid, match="line 3: not valid JSON"):
         read_corpus(written(tmp_path, f"{entry()}\n\nnonsense\n"))
 
 
-def test_a_corpus_that_holds_nothing_or_cannot_be_read_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CorpusInvalid, match="holds no case"):
+def test_an_empty_or_unreadable_corpus_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CorpusInvalid, match="has no cases"):
         read_corpus(written(tmp_path, "\n"))
     with pytest.raises(CorpusInvalid, match="cannot be read"):
         read_corpus(tmp_path / "missing.jsonl")
@@ -81,7 +81,7 @@ def test_a_corpus_that_holds_nothing_or_cannot_be_read_is_refused(tmp_path: Path
         ("a mailing list (2024)", "", "a mailing list"),
     ],
 )
-def test_cases_of_one_repository_else_of_one_thread_are_one_source(
+def test_cases_of_one_repository_else_of_one_thread_are_one_group(
     source: str, thread: str, group: str
 ) -> None:
-    assert source_of(source, thread) == group
+    assert Case("one", source, "", "clean", multi_rank=False, thread=thread).group == group

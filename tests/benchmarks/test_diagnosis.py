@@ -1,4 +1,4 @@
-"""The benchmark of the diagnosis as a whole, on a corpus of three logs."""
+"""`benchmarks/diagnosis.py` on a corpus of three logs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LOGS = {
         "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n"
     ),
     "clean": "epoch 1: loss 0.5\nepoch 2: loss 0.4\ndone\n",
-    # by its text it is as healthy as the one before
+    # its text is as healthy as that of the clean log
     "segfault": "epoch 1: loss 0.5\n",
 }
 
@@ -53,22 +53,22 @@ def test_as_a_script_it_prints_the_tables(corpus: Path) -> None:
     assert "the segfault" in done.stdout
 
 
-def test_for_machines_it_prints_one_object(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_json_it_prints_one_object(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(corpus, "--json") == 0
     figures = json.loads(capsys.readouterr().out)
     assert figures["corpus"]["cases"] == 3
-    ours = figures["jobmon"]
-    assert ours["all"]["accuracy"] == {"count": 2, "of": 3, "share": 2 / 3}
-    assert ours["all"]["cascades_right"]["share"] == 1
-    assert ours["labels"]["clean"]["f1"] == pytest.approx(2 / 3)
-    assert ours["sources"]["by_source"]["segfault"]["share"] == 0
-    assert [(wrong["id"], wrong["got"]) for wrong in ours["confusions"]] == [("the segfault", "clean")]
-    assert ours["calibration"]
+    jobmon = figures["jobmon"]
+    assert jobmon["all"]["accuracy"] == {"count": 2, "of": 3, "share": 2 / 3}
+    assert jobmon["all"]["cascades_right"]["share"] == 1
+    assert jobmon["labels"]["clean"]["f1"] == pytest.approx(2 / 3)
+    assert jobmon["sources"]["by_source"]["segfault"]["share"] == 0
+    assert [(wrong["id"], wrong["got"]) for wrong in jobmon["confusions"]] == [("the segfault", "clean")]
+    assert jobmon["calibration"]
     assert figures["baseline"]["all"]["accuracy"]["count"] == 2
     assert figures["speed"]["each_log_mb_s"] > 0
 
 
-def test_a_floor_that_does_not_hold_fails_it(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_accuracy_below_its_bound_fails_it(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(corpus, "--min-accuracy", "0.6", "--max-false-alarms", "0") == 0
     assert run(corpus, "--min-accuracy", "0.7") == 1
     assert capsys.readouterr().err == "NOT HELD: the accuracy is 0.6667, below 0.7\n"
@@ -79,10 +79,10 @@ def test_more_false_alarms_than_allowed_fail_it(corpus: Path, capsys: pytest.Cap
     corpus.write_text(mislabelled, encoding="utf-8")
     assert run(corpus, "--max-false-alarms", "1") == 0
     assert run(corpus, "--max-false-alarms", "0") == 1
-    assert capsys.readouterr().err == "NOT HELD: failures were named in 1 clean logs, more than 0\n"
+    assert capsys.readouterr().err == "NOT HELD: failures were found in 1 clean logs, more than 0\n"
 
 
-def test_a_corpus_that_cannot_be_used_is_told_in_one_line(
+def test_an_unusable_corpus_is_reported_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(tmp_path / "missing.jsonl") == 2

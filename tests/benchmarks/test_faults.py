@@ -1,4 +1,4 @@
-"""The campaign of faults in its short form, and how its figures are reckoned."""
+"""A short campaign of faults, and how its figures are computed."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 from benchmarks import faults
-from benchmarks.fault_campaign.checks import Reckoning, reckon
+from benchmarks.fault_campaign.checks import DeliveryReport, check_delivery
 from benchmarks.fault_campaign.flaky_discord import Arrival
 from benchmarks.fault_campaign.kill_points import STEPS
-from benchmarks.fault_campaign.scenario import Event, stories
+from benchmarks.fault_campaign.scenario import Event, replayed_scenarios
 from jobmon_core.domain.channels import Route
 
 EVENTS = (Event("1/a", 1, Route.ERROR), Event("1/b", 1, Route.ERROR), Event("2/a", 2, Route.ERROR))
@@ -19,8 +19,8 @@ A, B, OTHER = (Arrival(event.id, Route.ERROR, marked=False, answered=True) for e
 A_AGAIN = replace(A, marked=True)
 
 
-def of(*arrivals: Arrival, cut_off: dict[str, int] | None = None) -> Reckoning:
-    return reckon(EVENTS, arrivals, cut_off or {})
+def delivery(*arrivals: Arrival, interrupted: dict[str, int] | None = None) -> DeliveryReport:
+    return check_delivery(EVENTS, arrivals, interrupted or {})
 
 
 def test_no_message_is_lost_while_monitors_are_killed_and_discord_fails(
@@ -35,60 +35,60 @@ def test_no_message_is_lost_while_monitors_are_killed_and_discord_fails(
     assert figures["lost"] == figures["repeats without a mark"] == figures["out of order"] == 0
 
 
-def test_stories_tell_what_was_asked_for_and_the_same_again_for_the_same_seed() -> None:
-    told = list(stories(100, 7))
-    events = [event.id for story in told for event in story.events]
+def test_scenarios_have_enough_events_and_are_the_same_for_the_same_seed() -> None:
+    scenarios = list(replayed_scenarios(100, 7))
+    events = [event.id for scenario in scenarios for event in scenario.events]
     assert 100 <= len(events) == len(set(events))
-    assert told == list(stories(100, 7))
-    assert told != list(stories(100, 8))
+    assert scenarios == list(replayed_scenarios(100, 7))
+    assert scenarios != list(replayed_scenarios(100, 8))
 
 
-def test_a_monitor_can_die_at_each_step_of_following_a_job() -> None:
+def test_a_monitor_can_be_killed_at_ten_different_steps() -> None:
     assert len(STEPS) == len(set(STEPS)) == 10
 
 
-def test_what_arrived_once_and_in_order_is_as_it_should_be() -> None:
-    found = of(A, OTHER, B)
-    assert found.broken == ()
-    assert (found.events, found.arrivals, found.repeats_after_kills) == (3, 3, 0)
+def test_messages_that_arrived_once_and_in_order_break_no_bound() -> None:
+    report = delivery(A, OTHER, B)
+    assert report.broken == ()
+    assert (report.events, report.arrivals, report.repeats_after_kills) == (3, 3, 0)
 
 
-def test_what_did_not_arrive_is_lost() -> None:
-    assert of(A, B).lost == ("2/a",)
+def test_a_message_that_did_not_arrive_is_lost() -> None:
+    assert delivery(A, B).lost == ("2/a",)
 
 
-def test_what_nobody_was_to_be_told_is_named() -> None:
-    stray, astray = replace(A, id="9/x"), replace(OTHER, route=Route.SUCCESS)
-    assert of(A, B, stray, astray).unknown == ("9/x", "2/a")
+def test_a_message_without_an_event_or_on_the_wrong_channel_is_unexpected() -> None:
+    no_event, wrong_channel = replace(A, id="9/x"), replace(OTHER, route=Route.SUCCESS)
+    assert delivery(A, B, no_event, wrong_channel).unexpected == ("9/x", "2/a")
 
 
-def test_a_marked_repeat_after_a_kill_in_its_send_is_allowed_once() -> None:
-    found = of(A, A_AGAIN, B, OTHER, cut_off={"1/a": 1})
-    assert (found.broken, found.repeats_after_kills) == ((), 1)
-    assert of(A, A_AGAIN, A_AGAIN, B, OTHER, cut_off={"1/a": 1}).unexplained == ("1/a",)
-    assert of(A, A_AGAIN, B, OTHER, cut_off={"1/b": 1}).unexplained == ("1/a",)
+def test_a_kill_during_a_send_allows_one_marked_repeat() -> None:
+    report = delivery(A, A_AGAIN, B, OTHER, interrupted={"1/a": 1})
+    assert (report.broken, report.repeats_after_kills) == ((), 1)
+    assert delivery(A, A_AGAIN, A_AGAIN, B, OTHER, interrupted={"1/a": 1}).unexplained == ("1/a",)
+    assert delivery(A, A_AGAIN, B, OTHER, interrupted={"1/b": 1}).unexplained == ("1/a",)
 
 
-def test_a_marked_repeat_after_a_lost_answer_is_counted_by_itself() -> None:
-    found = of(replace(A, answered=False), A_AGAIN, B, OTHER)
-    assert (found.broken, found.repeats_after_kills, found.repeats_after_lost_answers) == ((), 0, 1)
+def test_a_marked_repeat_after_a_lost_answer_is_counted_separately() -> None:
+    report = delivery(replace(A, answered=False), A_AGAIN, B, OTHER)
+    assert (report.broken, report.repeats_after_kills, report.repeats_after_lost_answers) == ((), 0, 1)
 
 
 def test_a_repeat_without_a_mark_breaks_a_bound() -> None:
-    assert of(A_AGAIN, A, B, OTHER, cut_off={"1/a": 1}).unmarked == ("1/a",)
+    assert delivery(A_AGAIN, A, B, OTHER, interrupted={"1/a": 1}).unmarked == ("1/a",)
 
 
-def test_a_message_that_another_of_its_job_overtook_is_out_of_order() -> None:
-    assert of(B, A, OTHER).out_of_order == ("1/a",)
-    assert of(A, B, A_AGAIN, OTHER, cut_off={"1/a": 1}).out_of_order == ("1/a",)
+def test_a_message_that_arrives_after_a_later_one_of_its_job_is_out_of_order() -> None:
+    assert delivery(B, A, OTHER).out_of_order == ("1/a",)
+    assert delivery(A, B, A_AGAIN, OTHER, interrupted={"1/a": 1}).out_of_order == ("1/a",)
 
 
-def test_other_jobs_and_other_channels_have_an_order_of_their_own() -> None:
-    assert of(OTHER, A, B).out_of_order == ()
+def test_each_job_and_each_channel_has_its_own_order() -> None:
+    assert delivery(OTHER, A, B).out_of_order == ()
     events = (EVENTS[0], replace(EVENTS[1], route=Route.SUCCESS))
-    assert reckon(events, [replace(B, route=Route.SUCCESS), A], {}).out_of_order == ()
+    assert check_delivery(events, [replace(B, route=Route.SUCCESS), A], {}).out_of_order == ()
 
 
-def test_a_bound_that_does_not_hold_fails_the_campaign(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_broken_bound_fails_the_campaign(capsys: pytest.CaptureFixture[str]) -> None:
     assert faults.main(["--events", "5", "--kills", "0", "--real", "0", "--limit", "0"]) == 1
     assert "NOT HELD: lost: 1000" in capsys.readouterr().err

@@ -9,19 +9,15 @@ from benchmarks.scores import (
     by_source,
     calibration,
     confusions,
+    count,
     macro_f1,
-    not_outright,
-    score,
+    mean_accuracy,
+    not_printed_by_slurm,
 )
 
 
 def verdict(
-    wanted: str,
-    got: str | None,
-    *,
-    source: str = "a",
-    cascade: bool = False,
-    confidence: float | None = None,
+    wanted: str, got: str | None, *, source: str = "a", cascade: bool = False, confidence: float | None = None
 ) -> Verdict:
     return Verdict(f"{wanted}-{got}", source, wanted, got, cascade, confidence)
 
@@ -39,44 +35,43 @@ MIXED = [
 ]
 
 
-class TestScore:
+class TestCount:
     def test_accuracy_counts_the_right_labels_among_all_cases(self) -> None:
-        assert score(MIXED).accuracy == Part(4, 8)
+        assert count(MIXED)["accuracy"] == Part(4, 8)
 
-    def test_of_failures_only_those_are_counted_that_are_not_clean(self) -> None:
-        assert score(MIXED).failures_right == Part(3, 6)
+    def test_a_failure_is_a_log_that_is_not_clean(self) -> None:
+        assert count(MIXED)["failures_right"] == Part(3, 6)
 
-    def test_a_cascade_is_a_failure_of_several_ranks_and_no_clean_log(self) -> None:
-        assert score(MIXED).cascades_right == Part(1, 2)
+    def test_a_cascade_is_a_failure_of_several_ranks_not_a_clean_log(self) -> None:
+        assert count(MIXED)["cascades_right"] == Part(1, 2)
 
-    def test_a_failure_named_in_a_clean_log_is_a_false_alarm(self) -> None:
-        assert score(MIXED).false_alarms == Part(1, 2)
+    def test_a_failure_found_in_a_clean_log_is_a_false_alarm(self) -> None:
+        assert count(MIXED)["false_alarms"] == Part(1, 2)
 
-    def test_dont_know_of_a_clean_log_is_no_alarm_but_is_counted_by_itself(self) -> None:
-        scores = score([verdict("clean", None), verdict("clean", "clean")])
-        assert (scores.false_alarms, scores.clean_unknown) == (Part(0, 2), Part(1, 2))
-        assert scores.accuracy == Part(1, 2)
+    def test_dont_know_for_a_clean_log_is_counted_separately_not_as_an_alarm(self) -> None:
+        counts = count([verdict("clean", None), verdict("clean", "clean")])
+        assert (counts["false_alarms"], counts["clean_unknown"]) == (Part(0, 2), Part(1, 2))
+        assert counts["accuracy"] == Part(1, 2)
 
     def test_dont_know_is_neither_right_nor_a_wrong_guess(self) -> None:
-        scores = score(MIXED)
-        assert scores.unknown == Part(1, 8)
-        assert scores.wrong_guesses == Part(3, 8)
-        assert scores.accuracy.count + scores.unknown.count + scores.wrong_guesses.count == len(MIXED)
+        counts = count(MIXED)
+        assert counts["unknown"] == Part(1, 8)
+        assert counts["wrong_guesses"] == Part(3, 8)
+        assert sum(counts[key].count for key in ("accuracy", "unknown", "wrong_guesses")) == len(MIXED)
 
-    def test_a_failure_called_clean_is_a_wrong_guess_and_counted_by_itself(self) -> None:
-        scores = score([verdict("segfault", "clean"), verdict("segfault", "segfault")])
-        assert (scores.wrong_guesses, scores.called_clean) == (Part(1, 2), Part(1, 2))
+    def test_a_failure_called_clean_is_a_wrong_guess_and_also_counted_separately(self) -> None:
+        counts = count([verdict("segfault", "clean"), verdict("segfault", "segfault")])
+        assert (counts["wrong_guesses"], counts["called_clean"]) == (Part(1, 2), Part(1, 2))
 
     def test_of_nothing_there_is_no_share(self) -> None:
-        scores = score([])
-        assert scores.accuracy.share is None
-        assert scores.macro_f1 == 0
+        assert count([])["accuracy"].share is None
+        assert macro_f1([]) == 0
 
-    def test_the_labels_that_slurm_prints_outright_can_be_left_out(self) -> None:
-        kept = not_outright(
+    def test_causes_that_slurm_prints_itself_can_be_left_out(self) -> None:
+        hard = not_printed_by_slurm(
             [*MIXED, verdict("host_oom_kill", "host_oom_kill"), verdict("slurm_cancelled", None)]
         )
-        assert {each.wanted for each in kept} == {"segfault", "clean", "disk_full"}
+        assert {each.wanted for each in hard} == {"segfault", "clean", "disk_full"}
 
 
 class TestF1:
@@ -97,12 +92,12 @@ class TestF1:
         frequent = [verdict("cuda_oom", "cuda_oom")] * 9
         assert macro_f1([*frequent, verdict("disk_full", None)]) == pytest.approx(1 / 2)
 
-    def test_a_label_that_is_wanted_nowhere_has_no_f1_of_its_own(self) -> None:
+    def test_a_label_that_no_log_has_is_not_scored(self) -> None:
         verdicts = [verdict("cuda_oom", "cuda_oom"), verdict("cuda_oom", "nan_loss")]
         assert list(by_label(verdicts)) == ["cuda_oom"]
         assert macro_f1(verdicts) == pytest.approx(2 / 3)
 
-    def test_a_label_that_is_never_named_has_an_f1_of_zero(self) -> None:
+    def test_a_label_that_is_never_given_has_an_f1_of_zero(self) -> None:
         (scored,) = by_label([verdict("disk_full", None)]).values()
         assert (scored.precision, scored.recall, scored.f1) == (0, 0, 0)
 
@@ -119,15 +114,15 @@ class TestSources:
     )
 
     def test_each_counts_the_same_however_large(self) -> None:
-        assert by_source(self.VERDICTS).mean_accuracy == pytest.approx((1 + 0 + 1 / 2) / 3)
+        assert mean_accuracy(self.VERDICTS) == pytest.approx((1 + 0 + 1 / 2) / 3)
 
     def test_the_worst_comes_first(self) -> None:
-        parts = by_source(self.VERDICTS).by_source
+        parts = by_source(self.VERDICTS)
         assert list(parts.items()) == [("small", Part(0, 1)), ("half", Part(1, 2)), ("large", Part(8, 8))]
 
     def test_of_equally_bad_ones_the_larger_comes_first(self) -> None:
         verdicts = [verdict("segfault", None, source=name) for name in "abb"]
-        assert list(by_source(verdicts).by_source) == ["b", "a"]
+        assert list(by_source(verdicts)) == ["b", "a"]
 
 
 class TestCalibration:
@@ -151,13 +146,12 @@ class TestCalibration:
         (bucket,) = calibration([verdict("clean", "clean", confidence=tenth / 10)])
         assert bucket.lowest == tenth / 10
 
-    def test_dont_know_and_what_told_no_confidence_are_left_out(self) -> None:
+    def test_dont_know_and_verdicts_without_confidence_are_left_out(self) -> None:
         assert calibration([verdict("segfault", None, confidence=0.0), verdict("segfault", "clean")]) == []
 
 
-def test_confusions_are_what_is_not_right_and_those_on_one_label_stand_together() -> None:
-    found = [(each.wanted, each.got) for each in confusions(MIXED)]
-    assert found == [
+def test_confusions_are_the_verdicts_that_are_not_right_sorted_by_label() -> None:
+    assert [(each.wanted, each.got) for each in confusions(MIXED)] == [
         ("clean", "disk_full"),
         ("segfault", None),
         ("segfault", "clean"),

@@ -14,7 +14,7 @@ from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health, JobStatus, list_jobs
 from jobmon_core.store.home import Home
 from jobmon_core.store.jobs import JobStore
-from tests.support.intruders import KINDS, lay
+from tests.support.blocking_files import KINDS, lay
 from tests.support.shell import Shell, complaint
 
 

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from tests.support.dead_man import SECRET, DeadMan
+from tests.support.heartbeat_server import SECRET, HeartbeatServer
 from tests.support.shell import Shell
 from tests.support.waiting import eventually
 
 _UNTIL_GO = "until [ -e go ]; do read -rt 0.05 <> <(:); done"
 
 
-def submit(shell: Shell, dead_man: DeadMan) -> None:
+def submit(shell: Shell, dead_man: HeartbeatServer) -> None:
     config = {"heartbeat_url": dead_man.url, "poll": {"running_s": 5, "pending_s": 5}, "backend": "local"}
     (shell.home / "config.json").write_text(json.dumps(config))
     (shell.home / "config.json").chmod(0o600)
@@ -30,7 +30,7 @@ def is_done(shell: Shell) -> bool:
 
 @pytest.mark.parametrize("status", [200, 500])
 def test_a_watch_that_sees_calls_it_and_goes_on_whatever_the_answer(shell: Shell, status: int) -> None:
-    with DeadMan(status) as dead_man:
+    with HeartbeatServer(status) as dead_man:
         submit(shell, dead_man)
         try:
             eventually(lambda: bool(dead_man.calls), timeout_s=30)

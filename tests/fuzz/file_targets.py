@@ -1,4 +1,4 @@
-"""What holds of every file that jobmon reads: a sound value, or the one error that says what is wrong."""
+"""What holds for every file that jobmon reads: a valid value, or one error that says what is wrong."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from jobmon_core.store.send_queues import SendQueues
 from jobmon_core.store.shared_answers import OutageNoticeFile, SharedAnswer
 from jobmon_core.system.json_codec import to_json
 from jobmon_core.system.runner import Result
+from tests.fuzz.choices import TOKEN, Choices, only_whole_secrets
 from tests.fuzz.folder import written
-from tests.fuzz.tape import TOKEN, Tape, only_whole_secrets
 from tests.support.discord_rules import faults
 from tests.support.fake_runner import FakeRunner, said
 
@@ -47,32 +47,32 @@ _LOG = LogLines((LogExcerpt("x", ("epoch 1", "", "Traceback", "boom: CUDA out of
 
 
 def state(data: bytes) -> None:
-    """Any bytes where a state file was are a job, which can be kept and shown; or they are reported."""
+    """Any state file is a job that can be saved and shown, or is reported as unreadable."""
     path = written(f"{STATE_ID}.json", data)
     store = JobStore(path.parent)
     try:
         job = store.load(STATE_ID)
     except StateUnreadable as error:
-        assert str(path) in str(error)  # noqa: PT017 - the words are shown to the user
+        assert str(path) in str(error)  # noqa: PT017 - users see this text
         assert path in [file.path for file in store.all() if isinstance(file, Unreadable)]
         return
-    again = json.loads(json.dumps(to_json(job)))
-    assert _same(store, again) == json.dumps(again)
-    _shown(job)
+    saved = json.loads(json.dumps(to_json(job)))
+    assert _reloaded(store, saved) == json.dumps(saved)
+    _show(job)
 
 
-def _same(store: JobStore, again: dict[str, object]) -> str:
-    written(f"{STATE_ID}.json", json.dumps({"schema": 1, **again}).encode("ascii"))
+def _reloaded(store: JobStore, saved: dict[str, object]) -> str:
+    written(f"{STATE_ID}.json", json.dumps({"schema": 1, **saved}).encode("ascii"))
     return json.dumps(to_json(store.load(STATE_ID)))
 
 
-def _shown(job: WatchedJob) -> None:
-    """Draw a job in every way there is: one odd state file must not hide all others."""
-    snapshot = JobStatus(job, Health.DEAD)
-    table = status_table([snapshot], _NOW_S)
+def _show(job: WatchedJob) -> None:
+    """Show a job in every way: one odd state file must not hide all others."""
+    status = JobStatus(job, Health.DEAD)
+    table = status_table([status], _NOW_S)
     assert "\x1b" not in table
-    assert "\x1b" not in details(snapshot, "", _NOW_S)
-    json.dumps([as_json(snapshot), details_json(snapshot)])
+    assert "\x1b" not in details(status, "", _NOW_S)
+    json.dumps([as_json(status), details_json(status)])
     if job.ended:
         for message in job_ended_messages(job, _NOW_S, per_task=len(job.name) % 2 == 0):
             assert faults(dict(payload.full(OutboxEntry(message), Mentions()))) == []
@@ -80,83 +80,83 @@ def _shown(job: WatchedJob) -> None:
 
 
 def records(data: bytes) -> None:
-    """Any bytes where monitors leave word for each other are read, or are as if nothing was there."""
+    """Any file that monitors write for each other is read, or counts as missing."""
     assert isinstance(SharedAnswer(written("a.reply", data)).read().text, str)
     assert isinstance(OutageNoticeFile(written("a.notice", data)).read(), object)
-    found = OwnerRecord(written("a.owner", data)).read()
-    assert found is None or found[0].liveness(_NOW_S, 900.0)
+    owner = OwnerRecord(written("a.owner", data)).read()
+    assert owner is None or owner[0].liveness(_NOW_S, 900.0)
 
 
 def config(data: bytes) -> None:
-    """Any bytes are a configuration, or all that is wrong with it is said at once; no webhook is shown."""
+    """Any configuration is valid, or all its errors are reported at once without a webhook."""
     text, _, variable = data.decode("utf-8", "replace").partition("\x00")
     path = written("config.json", text.encode("utf-8", "replace") if "\ufffd" not in text else data)
     environment = {"JOBMON_SUCCESS_WEBHOOK": variable} if variable else {}
     try:
-        found = read_config(path, environment, ("slurm", "local"))
+        parsed = read_config(path, environment, ("slurm", "local"))
     except ConfigInvalid as invalid:
-        assert invalid.faults  # noqa: PT017 - all that is wrong is in them
-        assert len(invalid.faults) <= len(data) + 1  # noqa: PT017 - as above
-        assert not (only_whole_secrets(data) and TOKEN in str(invalid))  # noqa: PT017 - as above
+        assert invalid.faults  # noqa: PT017 - they must not be empty
+        assert len(invalid.faults) <= len(data) + 1  # noqa: PT017 - the same
+        assert not (only_whole_secrets(data) and TOKEN in str(invalid))  # noqa: PT017 - the same
     else:
-        assert isinstance(found, Config)
-        assert found.policy.running_s >= 5
-        assert TOKEN not in repr(found)
+        assert isinstance(parsed, Config)
+        assert parsed.policy.running_s >= 5
+        assert TOKEN not in repr(parsed)
 
 
 def patterns(data: bytes) -> None:
-    """Any bytes are rules that can be matched, or their faults are named."""
+    """Any pattern file has patterns that can be matched, or its errors are reported."""
     path = written("patterns.json", data)
     try:
-        rules = read_patterns(path)
+        loaded = read_patterns(path)
     except PatternsInvalid as invalid:
-        assert invalid.faults  # noqa: PT017 - all that is wrong is in them
-        assert str(path) in str(invalid)  # noqa: PT017 - as above
+        assert invalid.faults  # noqa: PT017 - they must not be empty
+        assert str(path) in str(invalid)  # noqa: PT017 - the same
         return
-    everything = overlay(rules, rules)
-    assert {rule.id for rule in everything} == {rule.id for rule in rules}
-    for finding in Matcher(everything).every_match(_LOG):
-        assert 0 <= finding.position < len(_LOG)
-    for rule in rules:
-        hit = {finding.pattern.id for finding in Matcher([rule]).every_match(_lines(rule.examples))}
-        assert hit == {rule.id}, "its examples were tried before it was taken"
+    merged = overlay(loaded, loaded)
+    assert {pattern.id for pattern in merged} == {pattern.id for pattern in loaded}
+    for match in Matcher(merged).every_match(_LOG):
+        assert 0 <= match.position < len(_LOG)
+    for pattern in loaded:
+        matching = {match.pattern.id for match in Matcher([pattern]).every_match(_lines(pattern.examples))}
+        assert matching == {pattern.id}, "a loaded pattern must match its examples"
 
 
 def _lines(examples: tuple[str, ...]) -> LogLines:
-    return LogLines((LogExcerpt("x", tuple(each for example in examples for each in example.split("\n"))),))
+    return LogLines((LogExcerpt("x", tuple(line for example in examples for line in example.split("\n"))),))
 
 
 def crontab(data: bytes) -> None:
-    """Whatever a user's crontab holds, our lines come and go and every other byte stays."""
-    tape = Tape(data[:32])
-    home = f"/home/{tape.line()}".replace("\ud83d", "")  # which no name of a file decodes to
-    errand = AutostartCommand(("/usr/bin/jobmon",), {"JOBMON_HOME": home}, marker_for(home))
+    """In any crontab our lines can be added and removed, and every other byte stays."""
+    draw = Choices(data[:32])
+    home = f"/home/{draw.line()}".replace("\ud83d", "")  # a surrogate that no file name decodes to
+    command = AutostartCommand(("/usr/bin/jobmon",), {"JOBMON_HOME": home}, marker_for(home))
     try:
-        lines = tape.pick((cron_lines, scrontab_lines))(errand)
+        lines = draw.pick((cron_lines, scrontab_lines))(command)
     except AutostartUnavailable:
         lines = ()
     text = data[32:].decode("utf-8", "replace").replace("\ufffd", "?")
-    if tape.below(2):
-        text = f"{text}\n# a note of my own # {errand.marker}0\n0 1 * * * backup"
-    added = with_lines(text, lines, errand.marker)
-    if not our_lines(text, errand.marker):
+    if draw.below(2):
+        text = f"{text}\n# a note of my own # {command.marker}0\n0 1 * * * backup"
+    added = with_lines(text, lines, command.marker)
+    if not our_lines(text, command.marker):
         assert added == "".join(f"{line}\n" for line in lines) + text
-        assert without_lines(added, errand.marker) == text
-    assert tuple(our_lines(added, errand.marker)) == lines
-    assert with_lines(added, lines, errand.marker) == added
-    assert _foreign(added, errand.marker) == _foreign(text, errand.marker)
-    assert without_lines(added, errand.marker) == without_lines(text, errand.marker)
-    _handed_over(text, added)
+        assert without_lines(added, command.marker) == text
+    assert tuple(our_lines(added, command.marker)) == lines
+    assert with_lines(added, lines, command.marker) == added
+    assert _other_lines(added, command.marker) == _other_lines(text, command.marker)
+    assert without_lines(added, command.marker) == without_lines(text, command.marker)
+    _change_crontab(text, added)
 
 
-def _foreign(text: str, mark: str) -> list[bytes]:
-    ending, beginning = f" # {mark}", f"#SCRON --job-name={mark} "
-    kept = (line for line in text.split("\n") if not (line.endswith(ending) or line.startswith(beginning)))
-    return [line.encode() for line in kept]
+def _other_lines(text: str, marker: str) -> list[bytes]:
+    suffix, prefix = f" # {marker}", f"#SCRON --job-name={marker} "
+    lines = (line for line in text.split("\n") if not (line.endswith(suffix) or line.startswith(prefix)))
+    return [line.encode() for line in lines]
 
 
-def _handed_over(text: str, wanted: str) -> None:
-    """Change a crontab through the program that keeps it, and look at what that was given."""
+def _change_crontab(text: str, wanted: str) -> None:
+    """Change a crontab through the crontab program; check the file that the program gets."""
     runner = _CrontabProgram(text)
     if wanted:
         changed = Crontab("crontab", runner).change(lambda _: wanted)
@@ -179,13 +179,13 @@ class _CrontabProgram(FakeRunner):
         return super().capture(argv, timeout_s)
 
 
-def lanes(data: bytes) -> None:
-    """Any bytes where the lane of a channel was kept let a message go, at once or within days."""
+def send_queue(data: bytes) -> None:
+    """Any send queue file of a channel delays a message by days at most."""
     message = worst_case_message(Route.ERROR, int(_NOW_S))
-    folder = written("lane", b"").parent
+    folder = written("empty", b"").parent
     store = SendQueues(folder)
     store.request_turn("x", message, _NOW_S)
     (path,) = folder.glob("x,*.lane")
     written(path.name, data)
-    again_s = store.request_turn("x", message, _NOW_S)
-    assert again_s is None or _NOW_S < again_s < _NOW_S + _DAYS_S
+    retry_s = store.request_turn("x", message, _NOW_S)
+    assert retry_s is None or _NOW_S < retry_s < _NOW_S + _DAYS_S

@@ -1,4 +1,4 @@
-"""One folder for the files that targets write, private as jobmon's own; it goes with the process."""
+"""A private temporary folder for the files that targets write; it is removed when the process ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
 
 
 def written(name: str, data: bytes) -> Path:
-    """Return a file of that name, readable for its owner only, that holds these bytes and no others."""
+    """Write these bytes to a file that only its owner can read; return its path."""
     path = Path(_folder().name, name)
     with open(path, "wb", opener=lambda file, flags: os.open(file, flags, 0o600)) as file:
         file.write(data)

@@ -1,4 +1,4 @@
-"""What holds of everything that reads logs: bounded lines that a person can read, and proof that is there."""
+"""What holds for everything that reads logs: bounded, readable lines, and evidence from the log."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from jobmon_core.domain.redaction import redacted_lines
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.observe.logs.read import HEAD_BYTES, TAIL_BYTES, LogPart, read_head, read_tail
 from jobmon_core.observe.logs.torchrun import read_error_file
+from tests.fuzz.choices import Choices
 from tests.fuzz.folder import written
-from tests.fuzz.tape import Tape
 
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f]")
 _GAP = len(" ... ")
@@ -21,7 +21,7 @@ _PACKED = b"\x1f\x8b\x08"
 
 
 def log(data: bytes) -> None:
-    """Any bytes where a log was give lines without codes, no longer than a screen can bear, in its order."""
+    """Any log is read as lines without control codes, of bounded length, in their order."""
     path = str(written("job.log", data))
     tail, head = read_tail(path), read_head(path)
     _readable(tail)
@@ -30,17 +30,17 @@ def log(data: bytes) -> None:
         return
     assert tail.complete
     assert tail.excerpt.texts == clean_lines(data.rstrip(b"\x00"))
-    few = 1 + data[0] % 64
-    end, start = read_tail(path, few), read_head(path, few)
+    limit = 1 + data[0] % 64
+    end, start = read_tail(path, limit), read_head(path, limit)
     for part in (end, start):
         _readable(part)
-        assert sum(map(len, part.excerpt.texts)) <= few
+        assert sum(map(len, part.excerpt.texts)) <= limit
     if end.excerpt.texts and end.excerpt.first_number:
         assert end.excerpt.first_number + len(end.excerpt.texts) - 1 == len(tail.excerpt.texts)
 
 
 def packed_log(data: bytes) -> None:
-    """A packed log is read as what it unpacks to; one that was cut or damaged, up to there."""
+    """A gzip log is read as what it unpacks to, a damaged one up to the damage."""
     cut = int.from_bytes(data[:2], "little")
     packed = gzip.compress(data[2:], mtime=0, compresslevel=1)
     whole = read_tail(str(written("job.log.gz", packed + b"\x00" * (cut % 3))))
@@ -64,21 +64,19 @@ def _readable(part: LogPart) -> None:
 
 
 def error_file(data: bytes) -> None:
-    """Any bytes where torchrun left its record give readable lines, or none."""
-    found = read_error_file(str(written("error.json", data)))
-    if found is not None:
-        assert found.first_number is None
-        assert any(found.texts)
-        assert not any(map(_CONTROL.search, found.texts))
+    """Any error file of torchrun is read as readable lines, or ignored."""
+    excerpt = read_error_file(str(written("error.json", data)))
+    if excerpt is not None:
+        assert excerpt.first_number is None
+        assert any(excerpt.texts)
+        assert not any(map(_CONTROL.search, excerpt.texts))
 
 
 def diagnosis(data: bytes) -> None:
-    """Any log, whatever Slurm says with it, is explained; the lines that are shown stand in it."""
-    tape = Tape(data[:4])
+    """Any log, with any evidence from Slurm, is explained by lines that occur in it."""
+    draw = Choices(data[:4])
     evidence = SlurmEvidence(
-        state=tape.pick(tuple(JobState)),
-        exit_code=tape.maybe(tape.number()),
-        signal=tape.maybe(9),
+        state=draw.pick(tuple(JobState)), exit_code=draw.maybe(draw.number()), signal=draw.maybe(9)
     )
     body = data[4:]
     first, _, second = body.partition(b"\x00\n")

@@ -1,4 +1,4 @@
-"""What holds of all that is sent and of every answer to it: Discord's rules, nobody woken, no secret."""
+"""What holds for all messages and all answers to them: Discord's rules, no unwanted mention, no secret."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from jobmon_core.domain.webhook import Webhook, mask_webhooks
 from jobmon_core.notify.base import HttpResponse
 from jobmon_core.notify.discord import payload as discord_payload
 from jobmon_core.notify.discord.responses import interpret_response
-from tests.fuzz.tape import SECRET, TOKEN, Tape, only_whole_secrets
+from tests.fuzz.choices import SECRET, TOKEN, Choices, only_whole_secrets
 from tests.support.discord_rules import SCHEMA_FILE, faults, schema_faults
 
-_SPOILS = re.compile(
+_INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
     "\U000e0000-\U000e007f]"
 )
-_CALLS = re.compile(r"@(?:everyone|here)|<(?:@[!&]?|#|t:|/)[^<>]*>", re.IGNORECASE)
-_INERT = re.compile(r"```\n.*?\n```|\\.|`[^`\n]+`", re.DOTALL)  # code, and what is escaped
+_MENTION = re.compile(r"@(?:everyone|here)|<(?:@[!&]?|#|t:|/)[^<>]*>", re.IGNORECASE)
+_NO_MARKUP = re.compile(r"```\n.*?\n```|\\.|`[^`\n]+`", re.DOTALL)  # code, and what is escaped
 _TIMES = re.compile(r"<t:-?\d{1,13}:[fR]>")
 _USER = "123456789012345678"
 _FAR_S = 2**62
@@ -30,61 +30,58 @@ _DAY_S = 86_400.0
 
 
 def message(data: bytes) -> None:
-    """Whatever texts a message is made of, both its forms keep to Discord's rules and harm nobody."""
-    tape = Tape(data)
-    entry = _entries(tape)
-    mentions = Mentions(users=(_USER,)) if tape.below(2) else Mentions()
-    by_schema = tape.below(64) == 1 and SCHEMA_FILE.exists()  # which takes many times as long as all else
-    for form, woken in (
+    """A message of any texts keeps Discord's rules, mentions no one unasked, and has no secret."""
+    draw = Choices(data)
+    entry = _entry(draw)
+    mentions = Mentions(users=(_USER,)) if draw.below(2) else Mentions()
+    by_schema = draw.below(64) == 1 and SCHEMA_FILE.exists()  # takes many times as long as everything else
+    for form, mentioned in (
         (discord_payload.full(entry, mentions), mentions),
         (discord_payload.plain(entry), Mentions()),
     ):
         payload: dict[str, Any] = dict(form)
         assert faults(payload) == []
         assert not by_schema or schema_faults(payload, SCHEMA_FILE) == []
-        _harmless(payload, woken if entry.message.tone is Tone.FAILURE else Mentions())
+        _assert_harmless(payload, mentioned if entry.message.tone is Tone.FAILURE else Mentions())
         assert json.loads(json.dumps(payload).encode()) == payload
 
 
-def _entries(tape: Tape) -> OutboxEntry:
-    facts = tuple(
-        Field(tape.text(), tape.text(), tape.maybe(tape.number(8) - _FAR_S)) for _ in range(tape.below(31))
+def _entry(draw: Choices) -> OutboxEntry:
+    fields = tuple(
+        Field(draw.text(), draw.text(), draw.maybe(draw.number(8) - _FAR_S)) for _ in range(draw.below(31))
     )
-    made = Message(
-        id=tape.text(),
-        route=tape.pick(tuple(Route)),
-        tone=tape.pick(tuple(Tone)),
-        title=tape.text(),
-        summary=tape.text(),
-        fields=facts,
-        cause=tape.text(),
-        evidence=tuple(tape.text() for _ in range(tape.below(5))),
-        advice=tape.text(),
-        log_path=tape.text(),
-        created_s=tape.number(5),
+    built = Message(
+        id=draw.text(),
+        route=draw.pick(tuple(Route)),
+        tone=draw.pick(tuple(Tone)),
+        title=draw.text(),
+        summary=draw.text(),
+        fields=fields,
+        cause=draw.text(),
+        evidence=tuple(draw.text() for _ in range(draw.below(5))),
+        advice=draw.text(),
+        log_path=draw.text(),
+        created_s=draw.number(5),
     )
-    since_s = tape.maybe(float(tape.number(5)))
-    return OutboxEntry(made, maybe_delivered=tape.below(2) == 1, attempt_since_s=since_s)
+    since_s = draw.maybe(float(draw.number(5)))
+    return OutboxEntry(built, maybe_delivered=draw.below(2) == 1, attempt_since_s=since_s)
 
 
-def _harmless(payload: dict[str, Any], mentions: Mentions) -> None:
+def _assert_harmless(payload: dict[str, Any], mentions: Mentions) -> None:
     allowed = payload["allowed_mentions"]
     assert allowed["parse"] == []
     assert tuple(allowed.get("users", ())) == mentions.users
     assert "roles" not in allowed
-    shown = [*_texts(payload)]
-    assert not any(map(_SPOILS.search, shown))
-    assert not any(TOKEN in text.replace("\\", "") for text in shown)
-    # the one mention that was asked for, and footers, in which Discord reads no markup
-    as_they_are = {
-        f"<@{_USER}>",
-        *(one["footer"]["text"] for one in payload.get("embeds", ())),
-    }  # plain texts
-    for text in (_INERT.sub("x", each) for each in shown if each not in as_they_are):
-        assert not _CALLS.search(_TIMES.sub("", text))
-    for one in payload.get("embeds", ()):
-        assert one["footer"]["text"].startswith("jobmon · ")
-        assert one.get("description", "").count("```") in (0, 2)
+    texts = _texts(payload)
+    assert not any(map(_INVISIBLE.search, texts))
+    assert not any(TOKEN in text.replace("\\", "") for text in texts)
+    # the requested mention, and footers, in which Discord reads no markup
+    plain = {f"<@{_USER}>", *(embed["footer"]["text"] for embed in payload.get("embeds", ()))}
+    for text in (_NO_MARKUP.sub("x", each) for each in texts if each not in plain):
+        assert not _MENTION.search(_TIMES.sub("", text))
+    for embed in payload.get("embeds", ()):
+        assert embed["footer"]["text"].startswith("jobmon · ")
+        assert embed.get("description", "").count("```") in (0, 2)
     assert len(payload.get("embeds", ())) <= 1
 
 
@@ -96,59 +93,59 @@ def _texts(value: object) -> list[str]:
 
 
 def discord_answer(data: bytes) -> None:
-    """Whatever answers in Discord's place gets a verdict, in a few words, with a wait that ends."""
-    tape = Tape(data[:16])
-    headers = {"retry-after": tape.pick(("1.5", "nan", "-1", "1e999", "99999999999", "x", "")), "via": ""}
-    reply = HttpResponse(100 + tape.below(500), headers if tape.below(2) else {}, data[16:])
+    """Any answer to a message is interpreted, with a short reason and a bounded wait."""
+    draw = Choices(data[:16])
+    headers = {"retry-after": draw.pick(("1.5", "nan", "-1", "1e999", "99999999999", "x", "")), "via": ""}
+    reply = HttpResponse(100 + draw.below(500), headers if draw.below(2) else {}, data[16:])
     advice = interpret_response(reply)
     receipt = advice.receipt
     assert receipt.retry_after_s is None or 0 <= receipt.retry_after_s <= _DAY_S
     assert len(receipt.why) <= 500
     assert "\n" not in receipt.why
-    assert not _SPOILS.search(receipt.why)
+    assert not _INVISIBLE.search(receipt.why)
     assert not (only_whole_secrets(data) and TOKEN in receipt.why)
     assert bool(receipt.why) != (200 <= reply.status < 300)
     assert bool(advice.advice) == bool(receipt.why)
 
 
 def webhook(data: bytes) -> None:
-    """Any text is a webhook's address, told from its like and shown without its token; or it is refused."""
+    """Any text is a webhook, shown without its token, or is refused."""
     text = data.decode("utf-8", "replace")
     try:
-        found = Webhook.parse(text)
+        hook = Webhook.parse(text)
     except ValueError as error:
-        assert len(str(error)) < 120  # noqa: PT017 - the words are shown to the user
-        assert len(text.strip()) < 24 or text.strip()[8:] not in str(error)  # noqa: PT017 - as above
+        assert len(str(error)) < 120  # noqa: PT017 - users see this text
+        assert len(text.strip()) < 24 or text.strip()[8:] not in str(error)  # noqa: PT017 - the same
         return
-    assert Webhook.parse(found.url) == found
-    assert found.url.isprintable()
-    # else what is no secret may hold the same letters
-    if len(found.token) >= 8 and text.count(found.token) == 1:
-        assert found.token not in f"{found} {found!r}"
-        assert found.token not in mask_webhooks(f"see {found.url} there")
-        assert found.token not in redacted(f"see {text} there")
+    assert Webhook.parse(hook.url) == hook
+    assert hook.url.isprintable()
+    # otherwise a part of the text that is not secret may have the same letters
+    if len(hook.token) >= 8 and text.count(hook.token) == 1:
+        assert hook.token not in f"{hook} {hook!r}"
+        assert hook.token not in mask_webhooks(f"see {hook.url} there")
+        assert hook.token not in redacted(f"see {text} there")
 
 
 def heartbeat(data: bytes) -> None:
-    """Any text is an address to call, shown by its host alone; or it is refused and not repeated."""
+    """Any text is a heartbeat URL, shown by its host alone, or is refused and not repeated."""
     text = data.decode("utf-8", "replace")
     try:
-        found = HeartbeatUrl.parse(text)
+        url = HeartbeatUrl.parse(text)
     except ValueError as error:
-        assert len(str(error)) < 120  # noqa: PT017 - the words are shown to the user
-        assert len(text) < 12 or text not in str(error)  # noqa: PT017 - as above
+        assert len(str(error)) < 120  # noqa: PT017 - users see this text
+        assert len(text) < 12 or text not in str(error)  # noqa: PT017 - the same
         return
-    assert found.url == text
-    assert f"{found} {found!r}" == f"{found.host} HeartbeatUrl({found.host})"
+    assert url.url == text
+    assert f"{url} {url!r}" == f"{url.host} HeartbeatUrl({url.host})"
     secret = text.partition("//")[2].partition("/")[2]
     if len(secret) >= 8 and not set(secret) & set("'\"") and text.count(secret) == 1:
         assert secret not in mask_addresses(f"see {text} there")
 
 
 def secrets(data: bytes) -> None:
-    """No text around a secret brings it out: not before it, not behind it, on no other line."""
-    tape = Tape(data)
-    before, behind = tape.text(), tape.text()
+    """No text before or after a secret reveals it."""
+    draw = Choices(data)
+    before, after = draw.text(), draw.text()
     key = "aB3xY7zQ9kLm2Np4Rs5Tv6Wx8Yz1Ab2Cd3Ef"
     kinds = (
         f"ghp_{key}",
@@ -157,8 +154,8 @@ def secrets(data: bytes) -> None:
         f"Authorization: Bearer {key}",
         SECRET,
     )
-    text = f"{before} {tape.pick(kinds)} {behind}"
-    hidden = redacted(text)
-    assert key not in hidden
-    assert TOKEN not in hidden
-    assert hidden.count("\n") == text.count("\n")
+    text = f"{before} {draw.pick(kinds)} {after}"
+    masked = redacted(text)
+    assert key not in masked
+    assert TOKEN not in masked
+    assert masked.count("\n") == text.count("\n")

@@ -1,4 +1,4 @@
-"""What holds of everything that reads Slurm's words: no row that was not there, no exception, no lost row."""
+"""What holds for everything that reads output of Slurm: no exception, no invented row, no lost row."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from jobmon_core.scheduler.slurm.client import SlurmScheduler
 from jobmon_core.scheduler.slurm.commands import QUEUE_COLUMNS, SEP
 from tests.support.fake_runner import FakeRunner, said
 
-_MOST_IDS = 12  # of one answer that are asked about
-_MOST_TASKS = 4_000_001  # MaxArraySize of Slurm can't be set higher
-_SHORT = 400  # letters of a complaint that one reads
+_MAX_IDS = 12  # of one answer to look for
+_MAX_TASKS = 4_000_001  # the limit of Slurm's MaxArraySize
+_MAX_REASON = 400  # characters
 _OVER = (Phase.FINISHING, Phase.ENDED, Phase.ENDED_UNLESS_REQUEUED)
 
 
 def _slurm(text: str, code: int = 0) -> SlurmScheduler:
-    """Return a Slurm all of whose commands say the same."""
+    """Return a Slurm whose commands all print ``text``."""
     runner = FakeRunner()
     for program in ("squeue", "sacct", "scontrol"):
         runner.on(program, answers=[said(text, "", code)])
@@ -39,17 +39,17 @@ def _slurm(text: str, code: int = 0) -> SlurmScheduler:
 
 
 def _ids(text: str) -> list[int]:
-    found = (int(number) for number in re.findall(r"^[ ]*(\d{1,10})", text, re.MULTILINE | re.ASCII))
-    return [*dict.fromkeys(found)][:_MOST_IDS]
+    ids = (int(number) for number in re.findall(r"^[ ]*(\d{1,10})", text, re.MULTILINE | re.ASCII))
+    return [*dict.fromkeys(ids)][:_MAX_IDS]
 
 
 def squeue(data: bytes) -> None:
-    """Any bytes from squeue are an answer or none; each row of an answer stands in it."""
+    """Any output of squeue is an answer or an error, and each row occurs in it."""
     text = data.decode("utf-8", "replace")
     answer = _slurm(text).ask_queue("0")
     if isinstance(answer, Unreachable):
-        assert text, "an empty answer means that there are no jobs"
-        assert 0 < len(answer.why) < _SHORT
+        assert text, "an empty answer means no jobs"
+        assert 0 < len(answer.why) < _MAX_REASON
         return
     assert answer == RawAnswer(text, 1.0)
     lines = [line.split("|", QUEUE_COLUMNS - 1) for line in text.split("\n")]
@@ -63,55 +63,55 @@ def squeue(data: bytes) -> None:
             assert any(
                 (row.raw_state, row.nodes, row.reason) == (line[4], line[9], line[10]) for line in of_job
             )
-            assert row.pending_indices is None or len(row.pending_indices) <= _MOST_TASKS
+            assert row.pending_indices is None or len(row.pending_indices) <= _MAX_TASKS
             assert row.end_s is None or row.state.phase in _OVER
         assert len(rows) <= len(of_job)
     assert shown <= len(lines)
 
 
 def sacct(data: bytes) -> None:
-    """Any bytes from sacct are an answer or none; each row of an answer stands in it, oldest first."""
+    """Any output of sacct is an answer or an error, and each row occurs in it, oldest first."""
     text = data.decode("utf-8", "replace")
     answer = _slurm(text).ask_accounting([7])
     assert isinstance(answer, RawAnswer | Disabled | Unreachable)
-    assert not isinstance(answer, Unreachable) or len(answer.why) < _SHORT
+    assert not isinstance(answer, Unreachable) or len(answer.why) < _MAX_REASON
     for job_id in _ids(text):
         rows = _slurm("").read_accounting(text, job_id)
         assert len(rows) <= sum(line.startswith(str(job_id)) for line in text.split("\n")[1:])
         assert [row.submit_s or 0 for row in rows] == sorted(row.submit_s or 0 for row in rows)
         for row in rows:
             assert row.ref.job_id == job_id
-            assert {row.raw_state, row.name, row.workdir} == {each for each in _told(row) if each in text}
+            assert {row.raw_state, row.name, row.workdir} == {each for each in _texts(row) if each in text}
 
 
-def _told(row: AccountingRow | Record) -> set[str]:
+def _texts(row: AccountingRow | Record) -> set[str]:
     return {row.raw_state, row.name, row.workdir}
 
 
 def scontrol(data: bytes) -> None:
-    """Any bytes from scontrol are records that stand there, or no answer; never silence that says "gone"."""
+    """Any output of scontrol is records that occur in it or an error, never an unknown job."""
     text = data.decode("utf-8", "replace")
     answer = _slurm(text).ask_record(7)
-    assert not isinstance(answer, NotListed), "that is said on stderr, with an exit code"
+    assert not isinstance(answer, NotListed), "scontrol reports that on stderr, with an exit code"
     if isinstance(answer, Unreachable):
-        assert 0 < len(answer.why) < _SHORT
+        assert 0 < len(answer.why) < _MAX_REASON
         return
     assert 0 < len(answer) <= text.count("JobId=")
     for record in answer:
-        assert all(each in text for each in _told(record))
+        assert all(each in text for each in _texts(record))
         assert record.raw_job_id is None or f"JobId={record.raw_job_id} " in re.sub("=0+(?=[0-9])", "=", text)
         assert record.end_s is None or record.state.phase in _OVER
 
 
 def other_answers(data: bytes) -> None:
-    """Whatever else Slurm is asked may answer anything."""
+    """Any output of other Slurm commands is read without an exception."""
     text = data.decode("utf-8", "replace")
     slurm = _slurm(text)
     name = slurm.cluster_name()
     assert name in text
     assert name.split() == [name][: len(name)]
-    found = slurm.ask_log_templates(7)
-    assert found is None or SEP in text
+    templates = slurm.ask_log_templates(7)
+    assert templates is None or SEP in text
     sessions = slurm.sessions()
     assert isinstance(sessions, tuple)
     assert all(str(each.session) in text for each in sessions)
@@ -124,7 +124,7 @@ def other_answers(data: bytes) -> None:
 
 
 def sbatch(data: bytes) -> None:
-    """No line of sbatch's names a job that does not stand in it."""
+    """No output of sbatch gives a job id that does not occur in it."""
     text = data.decode("utf-8", "replace")
     for line in text.split("\n"):
         job = sbatch_output.announced_job(line)
@@ -138,30 +138,30 @@ def sbatch(data: bytes) -> None:
 
 
 def names(data: bytes) -> None:
-    """Any text is a job's name, read back from how it is written, or none; figures are bounded."""
+    """Any text is a job id that survives formatting, or is refused; numbers are bounded."""
     text = data.decode("utf-8", "replace")
-    for word in {text, *text.split("\n")[:8]}:
+    for item in {text, *text.split("\n")[:8]}:
         try:
-            ref = JobRef.parse(word)
+            ref = JobRef.parse(item)
         except ValueError as error:
-            assert "\n" not in str(error)  # noqa: PT017 - the words are shown to the user
+            assert "\n" not in str(error)  # noqa: PT017 - users see this text
         else:
             assert JobRef.parse(str(ref)) == ref
-        for found in (values.listed_id(word), values.array_part(7, word)):
-            tasks = found[1] if found else None
-            assert tasks is None or len(tasks) <= _MOST_TASKS
-            assert tasks is None or all(span[-1] < _MOST_TASKS for span in tasks.spans)
+        for part in (values.listed_id(item), values.array_part(7, item)):
+            tasks = part[1] if part else None
+            assert tasks is None or len(tasks) <= _MAX_TASKS
+            assert tasks is None or all(span[-1] < _MAX_TASKS for span in tasks.spans)
             assert tasks is None or IndexSet.parse(str(tasks)) == tasks
         for read in (values.number, values.unix_time, values.limit_s, values.duration_s, values.size_bytes):
-            assert (read(word) or 0) >= 0
-        assert len(values.exit_pair(word)) == 2
+            assert (read(item) or 0) >= 0
+        assert len(values.exit_pair(item)) == 2
 
 
 def script(data: bytes) -> None:
-    """Any text is a script, a template of a path, and a file of logind's."""
+    """Any text is read as a script, a path template and a file of logind."""
     text = data.decode("utf-8", "replace")
-    found = script_directives(text)
-    for value in (found.output, found.error, found.chdir, found.job_name):
+    directives = script_directives(text)
+    for value in (directives.output, directives.error, directives.chdir, directives.job_name):
         assert value is None or all(letter in text for letter in value)
     assert sum(len(word) for words in directive_words(text) for word in words) <= len(text)
     context = PathContext(7, 7, 1, "me", "name", "n1", 0)
@@ -172,9 +172,9 @@ def script(data: bytes) -> None:
 
 
 def local(data: bytes) -> None:
-    """Any bytes where an answer of the local scheduler was kept give rows of the job asked for, or none."""
+    """Any saved answer of the local scheduler gives only rows of the requested job."""
     text = data.decode("utf-8", "replace")
     for job_id in (7, 12):
-        for line in from_answer(text, [job_id]):
-            assert line.as_queue_row().ref.job_id == job_id
-            assert isinstance(line.as_queue_row(), QueueRow)
+        for row in from_answer(text, [job_id]):
+            assert row.as_queue_row().ref.job_id == job_id
+            assert isinstance(row.as_queue_row(), QueueRow)

@@ -1,4 +1,4 @@
-"""Answers that Slurm could give, built from choices: what is written there is what is read there."""
+"""Possible answers of Slurm, built from choices: their values must be read back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jobmon_core.scheduler.slurm.commands import ACCOUNTING_FIELDS, SEP
 from jobmon_core.scheduler.slurm.sacct import is_answer, read_accounting
 from jobmon_core.scheduler.slurm.scontrol import read_records
 from jobmon_core.scheduler.slurm.squeue import defect_of, read_queue
-from tests.fuzz.tape import Tape
+from tests.fuzz.choices import Choices
 
 _STATES = tuple(JobState)
 _OVER = (Phase.FINISHING, Phase.ENDED, Phase.ENDED_UNLESS_REQUEUED)
@@ -21,55 +21,55 @@ _DAY_S = 86_400
 
 @dataclass(frozen=True)
 class _Listed:
-    """One id as Slurm writes it, and what it means."""
+    """A job id as Slurm writes it, and its meaning."""
 
     text: str
     ref: JobRef
-    waiting: IndexSet | None = None
+    pending: IndexSet | None = None
 
 
-def _listed(tape: Tape) -> _Listed:
-    job_id = 7 + tape.below(3)
-    match tape.below(4):
+def _listed(draw: Choices) -> _Listed:
+    job_id = 7 + draw.below(3)
+    match draw.below(4):
         case 0:
             return _Listed(str(job_id), JobRef(job_id))
         case 1:
-            task = tape.below(1000)
+            task = draw.below(1000)
             return _Listed(f"{job_id}_{task}", JobRef(job_id, task))
         case 2:
-            component = tape.below(9)
+            component = draw.below(9)
             return _Listed(f"{job_id}+{component}", JobRef(job_id, component=component))
-    first, count, step = tape.below(100), 1 + tape.below(50), 1 + tape.below(4)
+    first, count, step = draw.below(100), 1 + draw.below(50), 1 + draw.below(4)
     last = first + count
     spans = (range(first, last + 1, step), range(500, 501))
     return _Listed(f"{job_id}_[{first}-{last}:{step},500%4]", JobRef(job_id), IndexSet(spans))
 
 
-def _moment(tape: Tape) -> int | None:
-    return tape.maybe(1 + tape.number(4))
+def _time(draw: Choices) -> int | None:
+    return draw.maybe(1 + draw.number(4))
 
 
-def _shown(number: int | None, nothing: str) -> str:
-    return nothing if number is None else str(number)
+def _formatted(number: int | None, missing: str) -> str:
+    return missing if number is None else str(number)
 
 
 def _limit(length_s: int | None) -> str:
     if length_s is None:
         return "UNLIMITED"
-    days, rest = divmod(length_s, _DAY_S)
-    hours, minutes, seconds = rest // 3600, rest // 60 % 60, rest % 60
+    days, seconds_of_day = divmod(length_s, _DAY_S)
+    hours, minutes, seconds = seconds_of_day // 3600, seconds_of_day // 60 % 60, seconds_of_day % 60
     return f"{f'{days}-' if days else ''}{hours:02}:{minutes:02}:{seconds:02}"
 
 
 def queue_table(data: bytes) -> None:
-    """What squeue prints of a job is read as it was, whatever stands in the reasons and the lines between."""
-    tape = Tape(data)
+    """Rows of squeue are read back, with any reasons and any lines between them."""
+    draw = Choices(data)
     rows: list[QueueRow] = []
     lines: list[str] = []
-    for _ in range(1 + tape.below(5)):
-        row, line = _queue_row(tape)
+    for _ in range(1 + draw.below(5)):
+        row, line = _queue_row(draw)
         rows.append(row)
-        lines += [line, f"x{tape.line()}"] if tape.below(3) else [line]
+        lines += [line, f"x{draw.line()}"] if draw.below(3) else [line]
     text = "".join(f"{line}\n" for line in lines)
     assert defect_of(text) == ""
     for job_id in {row.ref.job_id for row in rows}:
@@ -77,64 +77,66 @@ def queue_table(data: bytes) -> None:
     assert read_queue(text, [70]) == ()
 
 
-def _queue_row(tape: Tape) -> tuple[QueueRow, str]:
-    listed, state = _listed(tape), tape.pick(_STATES)
-    own_id, submit_s, start_s, end_s = 100 + tape.number(), _moment(tape), _moment(tape), _moment(tape)
-    limit_s, nodes, reason = tape.maybe(tape.number(3)), tape.word(), tape.line()
+def _queue_row(draw: Choices) -> tuple[QueueRow, str]:
+    listed, state = _listed(draw), draw.pick(_STATES)
+    raw_job_id, submit_s, start_s, end_s = (100 + draw.number(), _time(draw), _time(draw), _time(draw))
+    limit_s, nodes, reason = draw.maybe(draw.number(3)), draw.word(), draw.line()
     row = QueueRow(
         ref=listed.ref,
         state=state,
         raw_state=state.value,
         reason=reason,
-        pending_indices=listed.waiting,
-        raw_job_id=None if listed.waiting else own_id,
+        pending_indices=listed.pending,
+        raw_job_id=None if listed.pending else raw_job_id,
         submit_s=submit_s,
         start_s=None if state.phase is Phase.WAITING else start_s,
         end_s=end_s if state.phase in _OVER else None,
         limit_s=None if limit_s == 365 * _DAY_S else limit_s,
         nodes=nodes,
     )
-    times = (_shown(moment, "N/A") for moment in (start_s, end_s, submit_s))
-    columns = (listed.text, str(own_id), "7", "N/A", state.value, *times, _limit(limit_s), nodes, reason)
+    times = (_formatted(moment, "N/A") for moment in (start_s, end_s, submit_s))
+    columns = (listed.text, str(raw_job_id), "7", "N/A", state.value, *times, _limit(limit_s), nodes, reason)
     return row, "|".join(columns)
 
 
 def accounting_table(data: bytes) -> None:
-    """What sacct prints of a run is read as it was, though names go over several lines."""
-    tape = Tape(data)
-    runs = [_run(tape) for _ in range(1 + tape.below(4))]
+    """Records of sacct are read back, even if names span several lines."""
+    draw = Choices(data)
+    runs = [_run(draw) for _ in range(1 + draw.below(4))]
     lines = [SEP.join(ACCOUNTING_FIELDS), *(record for _, records in runs for record in records)]
     text = "".join(f"{line}\n" for line in lines)
     assert is_answer(text)
     for job_id in (7, 8, 9):
-        own = sorted((row for row, _ in runs if row.ref.job_id == job_id), key=lambda row: row.submit_s or 0)
-        assert read_accounting(text, job_id) == tuple(own)
+        expected = sorted(
+            (row for row, _ in runs if row.ref.job_id == job_id), key=lambda row: row.submit_s or 0
+        )
+        assert read_accounting(text, job_id) == tuple(expected)
 
 
-def _run(tape: Tape) -> tuple[AccountingRow, list[str]]:
-    """Return a run, and the records of it and of its batch step."""
-    listed, state, peak_bytes = _listed(tape), tape.pick(_STATES), 1024 * tape.number(2)
-    by = tape.number(2) if state is JobState.CANCELLED else None
+def _run(draw: Choices) -> tuple[AccountingRow, list[str]]:
+    """Return a run, and the records of the run and of its batch step."""
+    listed, state, peak_bytes = _listed(draw), draw.pick(_STATES), 1024 * draw.number(2)
+    by = draw.number(2) if state is JobState.CANCELLED else None
     row = AccountingRow(
         ref=listed.ref,
         state=state,
         raw_state=state.value if by is None else f"{state} by {by}",
-        raw_job_id=None if listed.waiting else 100 + tape.number(),
-        pending_indices=listed.waiting,
+        raw_job_id=None if listed.pending else 100 + draw.number(),
+        pending_indices=listed.pending,
         cancelled_by=by,
-        exit_code=tape.number(),
-        signal=tape.below(65) or None,
-        submit_s=_moment(tape),
-        start_s=_moment(tape),
-        end_s=_moment(tape),
-        elapsed_s=tape.number(3),
-        nodes=tape.word(),
-        reason=tape.pick(("", "NonZeroExitCode")),
+        exit_code=draw.number(),
+        signal=draw.below(65) or None,
+        submit_s=_time(draw),
+        start_s=_time(draw),
+        end_s=_time(draw),
+        elapsed_s=draw.number(3),
+        nodes=draw.word(),
+        reason=draw.pick(("", "NonZeroExitCode")),
         partition="main",
         user="me",
-        workdir=f"/{tape.line().replace(SEP, '')}",
-        # a line of a name that begins like an id and holds the separator is what nobody tells from a record
-        name=re.sub(rf"\n(?=[^\n]*{SEP})", " ", tape.text()),
+        workdir=f"/{draw.line().replace(SEP, '')}",
+        # a line of a name that starts like an id and has the separator cannot be distinguished from a record
+        name=re.sub(rf"\n(?=[^\n]*{SEP})", " ", draw.text()),
         usage=Usage(max_rss_bytes=peak_bytes or None),
     )
     own = {
@@ -142,9 +144,9 @@ def _run(tape: Tape) -> tuple[AccountingRow, list[str]]:
         "JobIDRaw": str(row.raw_job_id or 100),
         "State": row.raw_state,
         "ExitCode": f"{row.exit_code}:{row.signal or 0}",
-        "Submit": _shown(row.submit_s, "Unknown"),
-        "Start": _shown(row.start_s, "Unknown"),
-        "End": _shown(row.end_s, "Unknown"),
+        "Submit": _formatted(row.submit_s, "Unknown"),
+        "Start": _formatted(row.start_s, "Unknown"),
+        "End": _formatted(row.end_s, "Unknown"),
         "ElapsedRaw": str(row.elapsed_s),
         "NodeList": row.nodes or "None assigned",
         "Reason": row.reason or "None",
@@ -174,12 +176,12 @@ _RECORD = (
 
 
 def record_table(data: bytes) -> None:
-    """What scontrol prints of a job is read as it was, whatever the name and the comment imitate."""
-    tape = Tape(data)
-    told = [_record(tape) for _ in range(1 + tape.below(3))]
-    found = read_records("".join(_RECORD.format(**each) for each in told))
-    assert len(found) == len(told)
-    for each, record in zip(told, found, strict=True):
+    """Records of scontrol are read back, with any names and comments."""
+    draw = Choices(data)
+    fields = [_record(draw) for _ in range(1 + draw.below(3))]
+    records = read_records("".join(_RECORD.format(**each) for each in fields))
+    assert len(records) == len(fields)
+    for each, record in zip(fields, records, strict=True):
         assert (record.name, record.user, record.uid) == (each["name"], each["user"], int(each["uid"]))
         assert (record.state.value, record.reason) == (each["state"], each["reason"])
         assert (record.exit_code, record.signal or 0) == (int(each["code"]), int(each["signal"]))
@@ -190,26 +192,26 @@ def record_table(data: bytes) -> None:
         assert record.end_s == (int(each["end"]) if record.state.phase in _OVER else None)
 
 
-def _record(tape: Tape) -> dict[str, str]:
-    own = 100 + tape.number()
-    task = f"ArrayJobId=7 ArrayTaskId={tape.below(999)} ArrayTaskThrottle=4 "
-    part = tape.pick(("", task, "HetJobId=7 HetJobOffset=1 "))
-    folder = f"/{tape.word()}"
+def _record(draw: Choices) -> dict[str, str]:
+    own = 100 + draw.number()
+    task = f"ArrayJobId=7 ArrayTaskId={draw.below(999)} ArrayTaskThrottle=4 "
+    part = draw.pick(("", task, "HetJobId=7 HetJobOffset=1 "))
+    folder = f"/{draw.word()}"
     fields = {
         "part": part,
-        # one that holds the whole beginning of a record, up to the true priority, could be none but a forgery
-        "name": tape.text().replace("JobId=", ""),
-        "comment": tape.text().replace("JobId=", ""),
+        # a name with the whole start of a record, up to the right priority, could only be a forgery
+        "name": draw.text().replace("JobId=", ""),
+        "comment": draw.text().replace("JobId=", ""),
         "user": "me",
-        "state": tape.pick(_STATES).value,
-        "reason": tape.pick(("None", "NonZeroExitCode", "Resources")),
-        "limit": _limit(tape.maybe(tape.number(3))),
-        "nodes": f"n{tape.word()}",
+        "state": draw.pick(_STATES).value,
+        "reason": draw.pick(("None", "NonZeroExitCode", "Resources")),
+        "limit": _limit(draw.maybe(draw.number(3))),
+        "nodes": f"n{draw.word()}",
         "command": f"{folder}/job.sh",
         "workdir": folder,
         "stdout": f"{folder}/a.out",
         "stderr": f"{folder}/b.err",
     }
-    figures = {"own": own, "uid": tape.number(2), "restarts": tape.below(9), "code": tape.number()}
-    times = {"signal": tape.below(65), **{name: 1 + tape.number(4) for name in ("submit", "start", "end")}}
+    figures = {"own": own, "uid": draw.number(2), "restarts": draw.below(9), "code": draw.number()}
+    times = {"signal": draw.below(65), **{name: 1 + draw.number(4) for name in ("submit", "start", "end")}}
     return {**fields, **{name: str(figure) for name, figure in {**figures, **times}.items()}}

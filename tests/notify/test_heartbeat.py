@@ -7,11 +7,11 @@ import pytest
 from jobmon_core.domain.heartbeat import HeartbeatUrl
 from jobmon_core.notify.heartbeat import call
 from jobmon_core.notify.http import post
-from tests.support.dead_man import SECRET, DeadMan
+from tests.support.heartbeat_server import SECRET, HeartbeatServer
 
 
 def test_a_call_that_is_taken_says_nothing() -> None:
-    with DeadMan() as dead_man:
+    with HeartbeatServer() as dead_man:
         assert call(HeartbeatUrl.parse(dead_man.url), post, "1.0") == ""
         assert dead_man.calls == [f"/{SECRET}"]
 
@@ -21,13 +21,13 @@ def test_a_call_that_is_not_taken_is_told_without_its_address(
     status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    with DeadMan(status) as dead_man:
+    with HeartbeatServer(status) as dead_man:
         assert call(HeartbeatUrl.parse(dead_man.url), post, "1.0") == f"127.0.0.1 answered {status}"
     assert '"POST /[hidden] HTTP/1.1"' in caplog.text
     assert SECRET not in caplog.text
 
 
 def test_where_nobody_listens_it_is_told_without_the_address() -> None:
-    with DeadMan() as gone:
+    with HeartbeatServer() as gone:
         url = gone.url
     assert call(HeartbeatUrl.parse(url), post, "1.0") == "could not reach 127.0.0.1: Connection refused"

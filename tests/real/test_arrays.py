@@ -7,7 +7,7 @@ import pytest
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import Source, WatchedJob
-from tests.support.told import end_of, facts, only, read, title
+from tests.support.messages import end_of, facts, only, read, title
 from tests.support.user import User
 
 _HET_S = 90.0  # backfill starts them

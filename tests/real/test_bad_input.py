@@ -14,8 +14,8 @@ from jobmon_core.domain.channels import Route
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.lifecycle.health import Health
 from tests.support.discord_answers import rate_limited, server_error
-from tests.support.failing import UNTIL_GO, assert_failed_and_told_once, let_go
-from tests.support.told import only, read
+from tests.support.failing_job import UNTIL_GO, assert_failed_and_told_once, let_go
+from tests.support.messages import only, read
 from tests.support.user import User
 from tests.support.waiting import eventually
 

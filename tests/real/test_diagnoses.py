@@ -16,7 +16,7 @@ from jobmon_core.domain.channels import Route
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.slurm.states import Outcome
 from tests.support.fake_discord import FakeDiscord, Payload
-from tests.support.told import facts, read, title
+from tests.support.messages import facts, read, title
 from tests.support.user import User
 from tests.support.waiting import eventually
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.disk import SmallDisk, small_disk
-from tests.support.failing import UNTIL_GO, assert_failed_and_told_once, kill, let_go
+from tests.support.failing_job import UNTIL_GO, assert_failed_and_told_once, kill, let_go
 from tests.support.user import User
 from tests.support.waiting import eventually
 

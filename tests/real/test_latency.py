@@ -18,8 +18,8 @@ _ENVIRONMENT = {
 
 def test_each_job_is_told_once_after_a_look_that_came_after_its_end(slurm: Cluster, tmp_path: Path) -> None:
     at_its_floor = SETTINGS[0]
-    ways = measure(at_its_floor, JOBS, tmp_path, {**_ENVIRONMENT, **slurm.env})
-    assert len(ways) == JOBS
-    for way in ways:
-        assert int(way.ended_s) <= way.slurm_ended_s
-        assert way.ended_s < way.noticed_s < way.made_s < way.accepted_s
+    timelines = measure(at_its_floor, JOBS, tmp_path, {**_ENVIRONMENT, **slurm.env})
+    assert len(timelines) == JOBS
+    for timeline in timelines:
+        assert int(timeline.ended_s) <= timeline.slurm_ended_s
+        assert timeline.ended_s < timeline.noticed_s < timeline.concluded_s < timeline.accepted_s

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.channels import Route
-from tests.support.told import only, read, title
+from tests.support.messages import only, read, title
 from tests.support.user import User
 
 # every pattern that slurmd of 22.05 knows for a batch job, and how its file is called

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.slurm.states import Outcome
-from tests.support.told import end_of, title
+from tests.support.messages import end_of, title
 from tests.support.user import User
 
 _NAMES = (

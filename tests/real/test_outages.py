@@ -12,7 +12,7 @@ from private_slurm import Cluster
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import AccountingStatus, Source
-from tests.support.told import end_of, only, read, title
+from tests.support.messages import end_of, only, read, title
 from tests.support.user import User
 from tests.support.waiting import eventually
 

@@ -18,7 +18,7 @@ from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.lifecycle.health import Health
 from jobmon_core.store.owner import STALE_AFTER_S, Owner, OwnerRecord
 from tests.support.discord_answers import hang
-from tests.support.told import facts, title
+from tests.support.messages import facts, title
 from tests.support.user import User
 from tests.support.waiting import eventually
 

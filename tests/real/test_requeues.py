@@ -7,7 +7,7 @@ from private_slurm import Cluster
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from tests.support.told import end_of, facts, only, read, title
+from tests.support.messages import end_of, facts, only, read, title
 from tests.support.user import User
 from tests.support.waiting import eventually
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jobmon_core.domain.webhook import Webhook
 from tests.support.discord_answers import bad_token, close_unread, hang, server_error
-from tests.support.failing import UNTIL_GO, let_go
+from tests.support.failing_job import UNTIL_GO, let_go
 from tests.support.user import User
 
 _PASSWORD = "hunter2-correct-horse"

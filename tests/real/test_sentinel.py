@@ -15,8 +15,8 @@ from jobmon_core.domain.webhook import Webhook
 from jobmon_core.lifecycle.health import Health
 from jobmon_core.store.owner import STALE_AFTER_S, Owner, OwnerRecord
 from tests.support.discord_answers import hang, ok, server_error
-from tests.support.failing import UNTIL_GO, assert_failed_and_told_once, kill, let_go
-from tests.support.told import only, read
+from tests.support.failing_job import UNTIL_GO, assert_failed_and_told_once, kill, let_go
+from tests.support.messages import only, read
 from tests.support.user import User
 from tests.support.waiting import eventually
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.store.owner import STALE_AFTER_S, Owner
-from tests.support.failing import UNTIL_GO, assert_failed_and_told_once, let_go
+from tests.support.failing_job import UNTIL_GO, assert_failed_and_told_once, let_go
 from tests.support.host import Host, monitors
 from tests.support.user import User
 from tests.support.waiting import eventually

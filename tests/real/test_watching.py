@@ -6,7 +6,7 @@ import pytest
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.slurm.states import Outcome
-from tests.support.told import end_of, facts, only, read, title
+from tests.support.messages import end_of, facts, only, read, title
 from tests.support.user import User
 from tests.support.waiting import eventually
 

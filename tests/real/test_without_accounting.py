@@ -10,7 +10,7 @@ from private_slurm import Cluster
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.model import Source
-from tests.support.told import end_of, facts, only, read, title
+from tests.support.messages import end_of, facts, only, read, title
 from tests.support.user import User
 
 pytestmark = pytest.mark.xdist_group("without accounting")

@@ -21,7 +21,7 @@ from jobmon_core.scheduler.backends import BACKENDS, cancel_command, display_nam
 from jobmon_core.store.home import Home
 from jobmon_core.store.owner import Owner
 from tests.support.clock import FakeClock
-from tests.support.told import end_of
+from tests.support.messages import end_of
 from tests.support.toy_backend import ToyScheduler, toy_backend
 
 REPOSITORY = Path(__file__).resolve().parents[2]

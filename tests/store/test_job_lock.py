@@ -64,7 +64,7 @@ def test_the_lock_file_is_private(tmp_path: Path) -> None:
 
 def test_on_a_file_system_without_locks_the_owner_record_decides(tmp_path: Path) -> None:
     path = tmp_path / "12.lock"
-    lockless = "from tests.support.lockless import refuse_locks; assert refuse_locks()\n"
+    lockless = "from tests.support.no_locks import refuse_locks; assert refuse_locks()\n"
     with python(lockless + OWNER, str(path)) as owner:
         assert said(owner) == "held"
         assert "12 is watched by monitor" in outcome(path, lockless)

@@ -6,13 +6,13 @@ from jobmon_core.system.clock import Wake
 
 
 class FakeClock:
-    """Time as a number; a wait passes at once, with the next of the ``wakes``, else because it is due."""
+    """A settable time; a wait returns at once, with the next of ``wakes`` or else as due."""
 
     def __init__(self, now_s: float = 1_000_000.0) -> None:
         self.now_s = now_s
         self.wakes: list[Wake] = []
         self.waits: list[float] = []
-        self.taken_s = 0.0  # CPU time
+        self.taken_s = 0.0  # CPU time of this process
 
     def now(self) -> float:
         return self.now_s

@@ -1,4 +1,4 @@
-"""What the fake Discord can be told to answer, as Discord and the gate before it do."""
+"""Answers for the fake Discord, as Discord and the proxy before it give them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 
-class Act(StrEnum):
-    """What happens instead of, or before, an answer."""
+class Behaviour(StrEnum):
+    """What the server does with a request."""
 
     ANSWER = "answer"
-    HANG = "hang"  # read the request, then say nothing until the fake closes
+    HANG = "hang"  # read the request, then do not answer until the fake closes
     CLOSE_UNREAD = "close unread"  # close before the request is read
     CLOSE_READ = "close read"  # read the request, then close without an answer
     BREAK_OFF = "break off"  # send the status and half of the body
@@ -19,27 +19,27 @@ class Act(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Scripted:
-    """One answer of the script; ``saves``: whether the message appears in the channel."""
+    """A scripted answer; ``saves``: whether the message appears in the channel."""
 
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes = b""
     saves: bool = False
-    act: Act = Act.ANSWER
+    behaviour: Behaviour = Behaviour.ANSWER
 
 
 def ok() -> Scripted:
-    """200 with the message, which is saved (if it breaks no rule)."""
+    """200 with the message, which is saved unless it breaks a rule."""
     return Scripted(200, saves=True)
 
 
 def no_content() -> Scripted:
-    """204: saved, and nothing is said about it."""
+    """204: the message is saved, the body empty."""
     return Scripted(204, saves=True)
 
 
 def refusal(status: int, code: int, message: str, **more: object) -> Scripted:
-    """An error in Discord's JSON."""
+    """An error as Discord's JSON."""
     return Scripted(status, _VIA, json.dumps({"message": message, "code": code, **more}).encode())
 
 
@@ -57,7 +57,7 @@ def rate_limited(retry_after: float = 0.05, *, header: str | None = None, scope:
 
 
 def banned(*, html: bool = False) -> Scripted:
-    """429 of the gate before Discord: no wait, no Via."""
+    """429 of the proxy before Discord: without a wait, without Via."""
     body = (
         b"<html>You are being blocked</html>"
         if html
@@ -82,43 +82,43 @@ def no_permission() -> Scripted:
 
 
 def blocked_agent() -> Scripted:
-    """403 of the gate before Discord, for a user agent that it shuts out."""
+    """403 of the proxy before Discord, for a user agent that it blocks."""
     return Scripted(403, {"Content-Type": "text/plain"}, b"error code: 1010")
 
 
 def forum_channel() -> Scripted:
-    """400: every message of a forum channel needs a thread."""
+    """400: messages to a forum channel need a thread."""
     return refusal(400, 220001, "Webhooks posted to forum channels must have a thread_name or thread_id")
 
 
 def server_error(status: int = 503) -> Scripted:
-    """A failure of Discord's, as HTML."""
+    """A server error of Discord, as HTML."""
     return Scripted(status, _VIA, b"<html>upstream connect error</html>")
 
 
 def redirect(to: str) -> Scripted:
-    """307 to another address."""
+    """307 to another URL."""
     return Scripted(307, {"Location": to})
 
 
 def hang(*, saves: bool = False) -> Scripted:
-    """No answer; the message may be saved all the same."""
-    return Scripted(act=Act.HANG, saves=saves)
+    """No answer; the message may still be saved."""
+    return Scripted(behaviour=Behaviour.HANG, saves=saves)
 
 
 def close_unread() -> Scripted:
-    """Close the connection before the request was read."""
-    return Scripted(act=Act.CLOSE_UNREAD)
+    """Close the connection before the request is read."""
+    return Scripted(behaviour=Behaviour.CLOSE_UNREAD)
 
 
 def close_read(*, saves: bool = False) -> Scripted:
     """Read the request, then close without an answer."""
-    return Scripted(act=Act.CLOSE_READ, saves=saves)
+    return Scripted(behaviour=Behaviour.CLOSE_READ, saves=saves)
 
 
 def break_off() -> Scripted:
-    """Answer 200, and close in the middle of the body; the message is saved."""
-    return Scripted(200, body=b'{"id": "1', saves=True, act=Act.BREAK_OFF)
+    """Answer 200 and close in the middle of the body; the message is saved."""
+    return Scripted(200, body=b'{"id": "1', saves=True, behaviour=Behaviour.BREAK_OFF)
 
 
 _VIA = {"Via": "1.1 google"}

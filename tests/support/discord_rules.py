@@ -1,6 +1,6 @@
-"""Discord's documented rules for the body of "execute webhook", stricter than its schema where it is lax.
+"""Discord's documented rules for the body of "execute webhook", in places stricter than its schema.
 
-Each fault is (path, code, message), the path as Discord nests it: ``embeds.0.fields.3.value``.
+Each fault is (path, code, message); the path is like Discord's: ``embeds.0.fields.3.value``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Fault(NamedTuple):
 
 
 def faults(payload: object) -> list[Fault]:
-    """Return every rule of Discord's that a payload breaks."""
+    """Return every rule of Discord that a payload breaks."""
     if not isinstance(payload, dict):
         return [Fault("", "50109", "The request body contains invalid JSON.")]
     return [
@@ -54,7 +54,7 @@ def faults(payload: object) -> list[Fault]:
 
 @cache
 def validator(schema_file: Path) -> Draft202012Validator:
-    """Return Discord's own schema of the body, strict: no key that it does not name."""
+    """Return Discord's own schema of the body, which rejects unknown keys."""
     document = json.loads(schema_file.read_text(encoding="utf-8"))
     for schema in document["components"]["schemas"].values():
         if schema.get("type") == "object" and "properties" in schema:
@@ -67,13 +67,13 @@ def validator(schema_file: Path) -> Draft202012Validator:
 
 
 def schema_faults(payload: object, schema_file: Path) -> list[Fault]:
-    """Return what Discord's own schema says against a payload."""
+    """Return every violation of Discord's own schema in a payload."""
     errors = validator(schema_file).iter_errors(payload)
     return [Fault(".".join(map(str, error.absolute_path)), "SCHEMA", error.message) for error in errors]
 
 
 def total(embeds: list[dict[str, object]]) -> int:
-    """Count what Discord adds up over all embeds of a message."""
+    """Return the number of characters that Discord counts over all embeds of a message."""
     return sum(_counted(embed) for embed in embeds)
 
 
@@ -121,9 +121,9 @@ def _not_empty(payload: dict[str, object]) -> Iterator[Fault]:
 
 def _name(payload: dict[str, object]) -> Iterator[Fault]:
     name = str(payload.get("username", "")).lower()
-    for word in ("clyde", "discord"):
-        if word in name:
-            yield Fault("username", "USERNAME_INVALID_CONTAINS", f'Username cannot contain "{word}"')
+    for forbidden in ("clyde", "discord"):
+        if forbidden in name:
+            yield Fault("username", "USERNAME_INVALID_CONTAINS", f'Username cannot contain "{forbidden}"')
 
 
 def _mentions(payload: dict[str, object]) -> Iterator[Fault]:
@@ -132,7 +132,7 @@ def _mentions(payload: dict[str, object]) -> Iterator[Fault]:
         yield Fault(
             "allowed_mentions",
             "BASE_TYPE_REQUIRED",
-            "Always to be sent, with parse: Discord's default wakes.",
+            "Required, with parse: by default Discord notifies everyone mentioned.",
         )
         return
     yield from _keys(mentions, _MENTION_KEYS, "allowed_mentions.")
@@ -151,7 +151,7 @@ def _mentions(payload: dict[str, object]) -> Iterator[Fault]:
 def _embeds(payload: dict[str, object]) -> Iterator[Fault]:
     embeds = payload.get("embeds", [])
     if not isinstance(embeds, list) or not all(isinstance(embed, dict) for embed in embeds):
-        yield Fault("embeds", "LIST_TYPE_CONVERT", "Only lists of objects are taken.")
+        yield Fault("embeds", "LIST_TYPE_CONVERT", "Only lists of objects are accepted.")
         return
     if len(embeds) > 10:
         yield Fault("embeds", "BASE_TYPE_BAD_LENGTH", "Must be 10 or fewer in length.")
@@ -184,16 +184,16 @@ def _colour(embed: dict[str, object], path: str) -> Iterator[Fault]:
 
 
 def _timestamp(embed: dict[str, object], path: str) -> Iterator[Fault]:
-    given = embed.get("timestamp")
-    if given is None:
+    timestamp = embed.get("timestamp")
+    if timestamp is None:
         return
     try:
-        has_offset = datetime.fromisoformat(str(given)).tzinfo is not None
+        has_offset = datetime.fromisoformat(str(timestamp)).tzinfo is not None
     except ValueError:
         has_offset = False
     if not has_offset:
         yield Fault(
-            f"{path}timestamp", "DATE_TIME_TYPE_PARSE", f"Could not parse {given}. Should be ISO8601."
+            f"{path}timestamp", "DATE_TIME_TYPE_PARSE", f"Could not parse {timestamp}. Should be ISO8601."
         )
 
 

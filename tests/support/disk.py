@@ -1,4 +1,4 @@
-"""A disk so small that a test can fill it."""
+"""A small disk that a test can fill."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class SmallDisk:
         self._ballast = folder / "ballast"
 
     def fill(self) -> None:
-        """Leave no room."""
+        """Fill the disk."""
         with self._ballast.open("wb", buffering=0) as file:
             try:
                 while file.write(bytes(4096)):
@@ -28,13 +28,13 @@ class SmallDisk:
                 return
 
     def free(self) -> None:
-        """Make room again."""
+        """Free the space again."""
         self._ballast.unlink()
 
 
 @contextmanager
 def small_disk(folder: Path, size: str = "256k") -> Iterator[SmallDisk]:
-    """Mount one over a folder; the test is skipped where that is not permitted."""
+    """Mount a small disk over a folder; skip the test if that is not permitted."""
     folder.mkdir(exist_ok=True)
     mount, umount = shutil.which("mount"), shutil.which("umount")
     options = ("-t", "tmpfs", "-o", f"size={size},mode=700", "tmpfs", str(folder))

@@ -1,4 +1,4 @@
-"""A crontab (or scrontab) program of its own: ``FILE_OF_THE_TABLE ARGUMENTS``; answers as Debian's does."""
+"""A fake crontab (or scrontab) program, called as ``TABLE_FILE ARGUMENT``; it answers like Debian's."""
 
 from __future__ import annotations
 

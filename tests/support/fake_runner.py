@@ -1,4 +1,4 @@
-"""A runner that starts nothing: it replies what it was told, by how the command line begins."""
+"""A runner that starts nothing: scripted answers by the beginning of the command line."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ class _Reply:
 
 
 def said(stdout: str = "", stderr: str = "", exit_code: int = 0) -> Ran:
-    """A program that ran; the command line is filled in when it is asked for."""
+    """A program that ran; the command line is filled in with the answer."""
     return Ran((), exit_code, stdout, stderr)
 
 
 class FakeRunner:
-    """Replies by the longest prefix of the command line that it knows; the last answer stays."""
+    """Answers by the longest known prefix of the command line; the last answer repeats."""
 
     def __init__(self) -> None:
         self.asked: list[tuple[str, ...]] = []
         self._replies: list[_Reply] = []
 
     def on(self, *prefix: str, answers: Sequence[Answer]) -> FakeRunner:
-        """Reply ``answers`` one after the other to command lines that begin so."""
+        """Give ``answers`` one after the other to command lines with this prefix."""
         self._replies = [reply for reply in self._replies if reply.prefix != prefix]
         self._replies.append(_Reply(prefix, list(answers)))
         return self
 
     def capture(self, argv: Sequence[str], timeout_s: float) -> Answer:
-        """Reply as told; a program that nobody told about is not there."""
+        """Return the scripted answer; a program without one is not on PATH."""
         assert timeout_s > 0
         self.asked.append(tuple(argv))
         return self._reply(tuple(argv))
 
     def run_attached(self, argv: Sequence[str], on_line: Callable[[str], None]) -> Ran | NotStarted:
-        """Reply as told, handing out the lines first."""
+        """Return the scripted answer after passing its lines on."""
         self.asked.append(tuple(argv))
         answer = self._reply(tuple(argv))
-        assert not isinstance(answer, TimedOut), "what runs for the user has no time limit"
+        assert not isinstance(answer, TimedOut), "run_attached has no time limit"
         if isinstance(answer, Ran):
             for line in answer.stdout.splitlines():
                 on_line(line)

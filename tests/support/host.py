@@ -1,4 +1,4 @@
-"""Several login nodes with one home: the same machine under another name and after another boot."""
+"""Several login nodes with one home: this machine with another host name and boot id."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import lockless
+from tests.support import no_locks
 from tests.support.processes import monitors_of
 from tests.support.user import User
 
-# what a command sees there: a name, a boot, and a file of its own in the place of each lock that it is given
+# run a command with its own host name, boot id, and replacements of the given lock files
 _ENTER = """
 name=$1 boot=$2; shift 2
 hostname "$name" && mount --bind "$boot" /proc/sys/kernel/random/boot_id || exit 71
@@ -29,7 +29,7 @@ class Host:
     """A login node of a user."""
 
     def __init__(self, user: User, name: str) -> None:
-        """Boot it; the test is skipped where namespaces are not permitted."""
+        """Boot it; skip the test if namespaces are not permitted."""
         self.name = name
         self._user = user
         self._folder = user.work.parent / name
@@ -37,14 +37,14 @@ class Host:
         self._locks: dict[Path, Path] = {}
         self.boot()
         if not shutil.which("unshare") or user.run(*self.inside("true")).returncode:
-            pytest.skip("another host can't be acted here: unshare --uts --mount is not permitted")
+            pytest.skip("cannot simulate another host: unshare --uts --mount is not permitted")
 
     def boot(self) -> None:
-        """Start it, or start it anew; what ran on it is for the test to end."""
+        """Boot or reboot it with a new boot id; processes keep running until the test ends them."""
         (self._folder / "boot_id").write_text(f"{uuid.uuid4()}\n")
 
     def has_locks_of_its_own(self, paths: Sequence[Path]) -> None:
-        """Let no lock on these files reach from here to another host, as Lustre's localflock does."""
+        """Make locks on these files local to this host, as with Lustre's localflock."""
         for path in paths:
             path.touch(mode=0o600)
             own = self._folder / path.name
@@ -52,7 +52,7 @@ class Host:
             self._locks[own] = path
 
     def inside(self, *argv: str) -> list[str]:
-        """Return what runs a command on this host."""
+        """Return the command line that runs a command on this host."""
         locks = [str(path) for pair in self._locks.items() for path in pair]
         enter = ("unshare", "--uts", "--mount", "sh", "-c", _ENTER, "sh")
         return [*enter, self.name, str(self._folder / "boot_id"), *locks, "--", *argv]
@@ -62,12 +62,12 @@ class Host:
         return self._user.run(*self.inside(sys.executable, "-m", "jobmon", *arguments))
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """Start jobmon on this host; do not wait for it."""
+        """Start jobmon on this host without waiting for it."""
         return self._start(sys.executable, "-m", "jobmon", *arguments)
 
     def start_without_locks(self, *arguments: str) -> subprocess.Popen[str]:
-        """Start jobmon as if no file system of this host had locks."""
-        without = (sys.executable, str(Path(lockless.__file__)))
+        """Start jobmon as if the file systems of this host did not support locks."""
+        without = (sys.executable, str(Path(no_locks.__file__)))
         return self._start(*without, sys.executable, "-m", "jobmon", *arguments)
 
     def _start(self, *argv: str) -> subprocess.Popen[str]:
@@ -82,11 +82,11 @@ class Host:
 
 
 def monitors(home: Path) -> dict[int, list[str]]:
-    """Return the monitors of a home, on whatever host: process -> the state ids of its jobs."""
+    """Return the monitors of a home on all hosts, by PID, with the state ids of their jobs."""
     states = {path.stem for path in (home / "state").glob("*.json")}
     found = {}
     for pid in monitors_of(home):
         with suppress(OSError):  # it ended this moment
-            words = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
-            found[pid] = sorted(states.intersection(words))
+            argv = Path(f"/proc/{pid}/cmdline").read_bytes().decode().split("\0")
+            found[pid] = sorted(states.intersection(argv))
     return found

@@ -1,4 +1,4 @@
-"""A user's terminal, from which monitors of jobs are started that never end."""
+"""A user who starts monitors of jobs that never end."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.store.home import Home
 from tests.support.processes import monitors_of, processes_of
 
-PATIENTLY = '"$@" patiently'  # busy machines are slow: the command waits longer for a taker than a user would
+PATIENTLY = '"$@" patiently'  # on busy machines the command must wait longer for another monitor
 LAUNCH = """
 import os, signal, sys, time
 from pathlib import Path
@@ -36,8 +36,8 @@ if "ignoring-children" in sys.argv:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 try:
     ctx = Context(Home(Path(sys.argv[1])), os.environ, clock=clock)
-    held = MonitorStarter(ctx).start(sys.argv[2].split(","))
-    print("holds", *held)
+    acquired = MonitorStarter(ctx).start(sys.argv[2].split(","))
+    print("holds", *acquired)
 except JobmonError as error:
     print(type(error).__name__, error)
 print(oct(os.umask(0)), os.getcwd(), os.getsid(0))
@@ -45,21 +45,21 @@ print(oct(os.umask(0)), os.getcwd(), os.getsid(0))
 
 
 class Login:
-    """One user; what still runs at the end of the block is killed."""
+    """One user; processes that still run at the end of the block are killed."""
 
     def __init__(self, folder: Path, jobs: Sequence[str] = ("a", "b")) -> None:
         self.folder = folder
         self.ctx = Context(Home(folder / "home"), {})
         self.jobs = jobs
         for job_id in jobs:
-            # no such job: its monitor looks for a witness for longer than any test lasts
+            # this job does not exist: its monitor waits for a final state for longer than any test
             self.ctx.store.save(WatchedJob(job_id, 12, 100.0, backend="local", user="me"))
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        while alive := self.processes():  # one that hands over may have a successor by now
+        while alive := self.processes():  # a monitor that hands over may have a successor by now
             for pid in alive:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
@@ -70,14 +70,14 @@ class Login:
         path.chmod(0o600)
 
     def launch(self, jobs: str = "a", through: str = '"$@"', **environment: str) -> list[str]:
-        """Start a monitor from a process of its own; return the lines that this printed."""
+        """Start a monitor from a separate process; return the lines that it printed."""
         with self.launching(jobs, through, **environment) as process:
             out, err = process.communicate(timeout=60)
         assert not err, err
         return out.splitlines()
 
     def launching(self, jobs: str = "a", through: str = '"$@"', **environment: str) -> subprocess.Popen[str]:
-        """Begin to start a monitor."""
+        """Start a monitor without waiting for it."""
         command = ["sh", "-c", through, "sh", sys.executable, "-c", LAUNCH, str(self.ctx.home.root), jobs]
         return subprocess.Popen(
             command,
@@ -97,15 +97,15 @@ class Login:
         return job_status(self.ctx, self.ctx.store.load(job_id)).health
 
     def alive(self) -> dict[str, int]:
-        """Return who lives and watches which job."""
+        """Return the PID of the living monitor of each job."""
         return {job_id: self.pid(job_id) for job_id in self.jobs if self.health(job_id) is Health.ALIVE}
 
     def monitors(self) -> set[int]:
-        """Return the processes that are monitors of this user, whatever they own."""
+        """Return the monitor processes of this user, whether they own jobs or not."""
         return monitors_of(self.ctx.home.root)
 
     def processes(self) -> list[int]:
-        """Return the monitors, and the copies of themselves that they make."""
+        """Return the monitors and the processes that they forked."""
         return sorted(processes_of(self.ctx.home.root))
 
     def log(self, job_id: str = "a") -> str:

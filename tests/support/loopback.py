@@ -1,4 +1,4 @@
-"""An HTTP server on a free port of the loopback, in a thread of its own, gone at the end of the ``with``."""
+"""An HTTP server on a free loopback port, in its own thread, for the time of a ``with`` block."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Self
 
 
 class QuietHandler(BaseHTTPRequestHandler):
-    """A handler that logs nothing; who inherits it answers the requests."""
+    """A handler that logs nothing; subclasses answer the requests."""
 
     def do_POST(self) -> None:
-        """Take a request."""
+        """Answer a request."""
         self.answer()
 
     def answer(self) -> None:
@@ -27,10 +27,10 @@ class QuietHandler(BaseHTTPRequestHandler):
 
 
 class Loopback(ThreadingHTTPServer):
-    """The server; who inherits it is what its handler answers from."""
+    """The server; subclasses hold the state of their handlers."""
 
     daemon_threads = True
-    block_on_close = False  # an answer that hangs ends with the test
+    block_on_close = False  # a handler that hangs ends with the test
 
     def __init__(self, handler: type[QuietHandler]) -> None:
         super().__init__(("127.0.0.1", 0), handler)
@@ -46,4 +46,4 @@ class Loopback(ThreadingHTTPServer):
         self.server_close()
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing: a client that goes away in the middle is part of the tests."""
+        """Log nothing: tests disconnect in the middle of requests."""

@@ -1,4 +1,4 @@
-"""Real processes that a test starts, kills and looks at."""
+"""Real processes that a test starts, kills and inspects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _UMASK = 0o022
 
 @contextmanager
 def python(code: str, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """Run Python code in a process of its own, killed at the latest at the end of the block."""
+    """Run Python code in a separate process, which is killed at the end of the block."""
     command = [sys.executable, "-c", code, *arguments]
     with subprocess.Popen(command, stdin=-1, stdout=-1, text=True) as process:
         try:
@@ -32,7 +32,7 @@ def said(process: subprocess.Popen[str]) -> str:
 
 
 def in_a_copy(work: Callable[[], None], *, as_nobody: bool = False) -> None:
-    """Do ``work`` in a copy of this process, which a test may limit or harm; fail where it fails there."""
+    """Do ``work`` in a fork of this process, which a test may limit or damage; fail if it fails."""
     pid = os.fork()
     if pid == 0:
         code = 1
@@ -48,29 +48,29 @@ def in_a_copy(work: Callable[[], None], *, as_nobody: bool = False) -> None:
 
 
 def stat_of(pid: int) -> list[str]:
-    """Return what the kernel says of a process, from its state on: field n of proc(5) is item n - 3."""
+    """Return the fields of /proc/PID/stat from the state on: field n of proc(5) is item n - 3."""
     return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
 
 
 def kill(pid: int) -> None:
-    """End a process without a warning."""
+    """Kill a process with SIGKILL."""
     os.kill(pid, signal.SIGKILL)
 
 
 def monitors_of(home: Path) -> set[int]:
-    """Return the processes that are monitors of one home, without the copies that they make for a moment."""
+    """Return the monitor processes of one home, without their forks."""
     found = processes_of(home)
     return {pid for pid, parent in found.items() if parent not in found}
 
 
 def processes_of(home: Path) -> dict[int, int]:
-    """Return every living process of the monitors of one home, with its parent."""
+    """Return every process of the monitors of one home, with its parent PID."""
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            words = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
-            if "jobmon_core.monitor.main" in words and str(home) in words:
+            argv = (process / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            if "jobmon_core.monitor.main" in argv and str(home) in argv:
                 found[int(process.name)] = int(stat_of(int(process.name))[1])
         except OSError:
-            continue  # it ended this moment
+            continue  # it has just ended
     return found

@@ -1,4 +1,4 @@
-"""What a real Slurm answered, as `tests/recordings/record.py` wrote it down."""
+"""Answers of a real Slurm, recorded by `tests/recordings/record.py`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _FOLDER = Path(__file__).parents[1] / "recordings" / "slurm-22.05"
 
 
 def recorded(name: str) -> Ran:
-    """One answer."""
-    told = json.loads((_FOLDER / f"{name}.json").read_text())
-    return Ran(tuple(told["argv"]), told["exit_code"], told["stdout"], told["stderr"])
+    """Return one recorded answer."""
+    answer = json.loads((_FOLDER / f"{name}.json").read_text())
+    return Ran(tuple(answer["argv"]), answer["exit_code"], answer["stdout"], answer["stderr"])
 
 
 def job_id(name: str) -> int:
-    """The id of a recorded job."""
+    """Return the id of a recorded job."""
     jobs: dict[str, int] = {}
     for file in _FOLDER.glob("jobs*.json"):
         jobs |= json.loads(file.read_text())

@@ -1,4 +1,4 @@
-"""Any record that our types allow, for properties."""
+"""Hypothesis strategies for any record that our types allow."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-# all characters, and the halves of one that stand for the odd bytes of a file name
+# all characters, and the lone surrogates that stand for undecodable bytes of file names
 _TEXT = st.text(
     st.characters(exclude_categories=["Cs"]) | st.characters(categories=["Cs"], min_codepoint=0xDC00)
 )
@@ -24,7 +24,7 @@ _LEAVES: dict[object, st.SearchStrategy[Any]] = {
 
 
 def anything(kind: Any) -> st.SearchStrategy[Any]:  # noqa: ANN401 - a type hint is of no narrower type
-    """Return a strategy for the values that a type hint of a record allows."""
+    """Return a strategy for the values that a type hint allows."""
     arguments = typing.get_args(kind)
     origin = typing.get_origin(kind)
     if origin is types.UnionType:

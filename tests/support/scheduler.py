@@ -1,4 +1,4 @@
-"""A scheduler whose answers a test writes down, and who counts its questions."""
+"""A scheduler with scripted answers that counts its queries."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ AccountingScript = tuple[AccountingRow, ...] | Disabled | Unreachable
 
 
 class FakeScheduler:
-    """Gives the answers of its scripts in turn; the last one of each stays."""
+    """Gives the answers of its scripts in turn; the last one of each repeats."""
 
     name = "fake"
 
@@ -37,13 +37,13 @@ class FakeScheduler:
         self.records: list[RecordAnswer] = [NotListed()]
         self.templates: Templates | None = None
         self.script = ""
-        self.cluster = "fake"  # empty while it does not say
-        self.read_for: list[frozenset[int]] = []  # the jobs for which an answer about the queue was read
+        self.cluster = "fake"  # empty while it is unknown
+        self.read_for: list[frozenset[int]] = []  # the jobs that each answer about the queue was parsed for
         self.asked: Counter[str] = Counter()
         self.asked_about: list[tuple[int, ...]] = []
         self.accounting_within_s: list[float] = []
-        self._told: dict[str, tuple[QueueRow, ...]] = {}
-        self._ledgers: dict[str, tuple[AccountingRow, ...]] = {}
+        self._queue_answers: dict[str, tuple[QueueRow, ...]] = {}
+        self._accounting_answers: dict[str, tuple[AccountingRow, ...]] = {}
 
     def submit(self, arguments: Sequence[str], on_job: Callable[[Submitted], None]) -> Submission:
         self.asked["submit"] += 1
@@ -57,12 +57,12 @@ class FakeScheduler:
         if isinstance(answer, Unreachable):
             return answer
         text = f"queue of {user}, number {self.asked['queue']}"
-        self._told[text] = answer
+        self._queue_answers[text] = answer
         return RawAnswer(text, 0.0)
 
     def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
         self.read_for.append(frozenset(job_ids))
-        return tuple(row for row in self._told[text] if row.ref.job_id in job_ids)
+        return tuple(row for row in self._queue_answers[text] if row.ref.job_id in job_ids)
 
     def ask_accounting(
         self, job_ids: Sequence[int], within_s: float = NO_HURRY_S
@@ -74,11 +74,11 @@ class FakeScheduler:
         if isinstance(answer, Disabled | Unreachable):
             return answer
         text = f"accounting, number {self.asked['accounting']}"
-        self._ledgers[text] = answer
+        self._accounting_answers[text] = answer
         return RawAnswer(text, 0.0)
 
     def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:
-        return tuple(row for row in self._ledgers[text] if row.ref.job_id == job_id)
+        return tuple(row for row in self._accounting_answers[text] if row.ref.job_id == job_id)
 
     def ask_record(self, job_id: int) -> RecordAnswer:
         self.asked["record"] += 1

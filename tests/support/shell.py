@@ -1,4 +1,4 @@
-"""A shell on a machine without Slurm, in which somebody types jobmon commands."""
+"""A shell for jobmon commands on a machine without Slurm."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class Shell:
-    """A shell whose PATH holds what the test puts there; ``home`` is jobmon's."""
+    """A shell whose PATH has only the programs of the test; ``home`` is jobmon's."""
 
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self.home = Path(environment["JOBMON_HOME"])
@@ -23,7 +23,7 @@ class Shell:
         self.without_slurm()
 
     def without_slurm(self) -> None:
-        """Keep the machine's own Slurm, if it has one, out of PATH."""
+        """Keep a Slurm of this machine out of PATH."""
         tools = self.programs / "tools"
         tools.mkdir()
         for name in ("bash", "head", "env", "touch"):
@@ -32,7 +32,7 @@ class Shell:
         self._environment["PATH"] = f"{self.programs}:{tools}"
 
     def program(self, name: str, *lines: str) -> None:
-        """Put an executable into PATH."""
+        """Write an executable script on PATH."""
         path = self.programs / name
         path.write_text("\n".join(("#!/bin/bash", *lines, "")), encoding="utf-8")
         path.chmod(0o755)
@@ -44,7 +44,7 @@ class Shell:
         return self._run([sys.executable, "-m", "jobmon", *arguments], stdin, environment)
 
     def line(self, line: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        """Run a line of bash, in which ``jobmon`` is jobmon; a pipe's exit code is its first part's."""
+        """Run a line of bash with a ``jobmon`` function and pipefail."""
         function = f'jobmon() {{ {sys.executable} -m jobmon "$@"; }}; set -o pipefail; {line}'
         return self._run(["bash", "-c", function], "", environment)
 
@@ -64,7 +64,7 @@ class Shell:
 
 
 def complaint(done: subprocess.CompletedProcess[str]) -> str:
-    """Return the one line in which a command says what is wrong, without jobmon's mark."""
+    """Return the error message of a command, which must be one line, without the ``jobmon: `` prefix."""
     assert done.stdout == "", done
     (line,) = done.stderr.splitlines()
     assert line.startswith("jobmon: "), done

@@ -1,4 +1,4 @@
-"""Discord by a clock that only the test moves: down for a while, then strict about its limits."""
+"""A fake Discord with a fake clock: down for a while, then strict about its rate limits."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tests.support.fake_discord import Payload
 
 T = TypeVar("T")
 
-LIMITS = ((5, 2.0), (30, 60.0))  # messages within seconds, of one webhook
+LIMITS = ((5, 2.0), (30, 60.0))  # messages, seconds: of one webhook
 
 
 class StrictDiscord:
-    """Takes what is posted, by webhook; a `Post`."""
+    """Accepts messages by webhook; a `Post`."""
 
     def __init__(self, clock: Clock, up_from_s: float) -> None:
         self.clock = clock
@@ -26,7 +26,7 @@ class StrictDiscord:
         self.taken: dict[str, list[tuple[float, Payload]]] = defaultdict(list)
         self.asked: dict[str, int] = defaultdict(int)
         self.limited = 0
-        self.impatient = 0  # requests that came before the wait that they had been told was over
+        self.impatient = 0  # requests that came before the end of the wait of a 429
         self._wait_until_s: dict[str, float] = defaultdict(float)
 
     def __call__(self, outgoing: HttpRequest, timeout_s: float) -> Answer:
@@ -44,13 +44,13 @@ class StrictDiscord:
         self.taken[url].append((now_s, json.loads(outgoing.body)))
         return HttpResponse(200, {}, b"{}")
 
-    def _wait_s(self, url: str, most: int, within_s: float) -> float:
+    def _wait_s(self, url: str, at_most: int, within_s: float) -> float:
         recent = [at_s for at_s, _ in self.taken[url] if self.clock.now() - at_s < within_s]
-        return recent[-most] + within_s - self.clock.now() if len(recent) >= most else 0.0
+        return recent[-at_most] + within_s - self.clock.now() if len(recent) >= at_most else 0.0
 
 
 class AtHome(Worker):
-    """Does in this process what a child would do, so that what it changes stays."""
+    """Runs work in this process instead of a child, so that its changes remain visible."""
 
     def run(self, kind: type[T], work: Callable[[], T], timeout_s: float) -> T:
         assert timeout_s > 0

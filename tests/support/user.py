@@ -1,4 +1,4 @@
-"""A user at a terminal: types jobmon and Slurm commands, and looks at what came of them."""
+"""A user at a terminal: runs jobmon and Slurm commands and checks their effects."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class User:
         self.configure()
 
     def configure(self, **sections: object) -> None:
-        """Write the configuration: both webhooks, the shortest intervals, and what else is given."""
+        """Write the configuration: both webhooks, the shortest intervals, and ``sections``."""
         config: dict[str, object] = {
             "discord": {"success_webhook": self.discord.success_url, "error_webhook": self.discord.error_url},
             "poll": {"running_s": 5, "pending_s": 5},
@@ -47,7 +47,7 @@ class User:
         path.chmod(0o600)
 
     def run(self, *argv: str, stdin: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
-        """Run any command in the user's folder; the result is for the test to judge."""
+        """Run a command in the user's folder, whether it fails or not."""
         return subprocess.run(
             argv,
             cwd=self.work,
@@ -66,7 +66,7 @@ class User:
         return self.run(sys.executable, "-m", "jobmon", *arguments, stdin=stdin, **environment)
 
     def slurm(self, *argv: str) -> str:
-        """Run one of Slurm's commands, which must succeed; return what it printed."""
+        """Run a Slurm command, which must succeed; return its stdout."""
         done = self.run(*argv)
         assert done.returncode == 0, done
         return done.stdout
@@ -78,55 +78,57 @@ class User:
         return name
 
     def submit(self, *arguments: str, stdin: str = "", **environment: str) -> int:
-        """Submit through jobmon, which must succeed; return the job's id."""
+        """Submit through jobmon, which must succeed; return the job id."""
         done = self.jobmon("submit", *arguments, stdin=stdin, **environment)
         match = re.search(r"^(?:Submitted batch job )?(\d+)", done.stdout, re.MULTILINE)
         assert match, done
         return int(match[1])
 
     def job(self, job_id: int | str) -> WatchedJob:
-        """Return the state file's content of the newest submission with this id."""
+        """Return the state of the newest submission with this job id."""
         found = JobStore(self.home / "state").find(JobRef.parse(str(job_id)))
         assert found, f"job {job_id} has no state file"
         return found[-1]
 
     def snapshot(self, job_id: int | str) -> JobStatus:
-        """Return what `jobmon status` knows of a job."""
+        """Return what `jobmon status` shows of a job."""
         return job_status(Context.open(self.environment), self.job(job_id))
 
     def told(self, job_id: int | str, timeout_s: float = PATIENCE_S) -> WatchedJob:
-        """Wait until the job is over and told and its monitor has left; return its state."""
+        """Wait until the job's messages are delivered and its monitor is gone; return its state."""
         eventually(lambda: self.snapshot(job_id).health is Health.DONE, timeout_s)
         return self.job(job_id)
 
-    def in_state(self, job_id: int | str, word: str, timeout_s: float = PATIENCE_S) -> None:
+    def in_state(self, job_id: int | str, state: str, timeout_s: float = PATIENCE_S) -> None:
         """Wait until Slurm shows a job in a state."""
         listing = ("squeue", "-h", "-t", "all", "-j", str(job_id), "-o", "%T")
-        eventually(lambda: word in self.run(*listing).stdout.split(), timeout_s)
+        eventually(lambda: state in self.run(*listing).stdout.split(), timeout_s)
 
-    def watched_as(self, job_id: int | str, word: str, timeout_s: float = PATIENCE_S) -> None:
+    def watched_as(self, job_id: int | str, raw_state: str, timeout_s: float = PATIENCE_S) -> None:
         """Wait until jobmon has seen a job in a state."""
-        eventually(lambda: any(task.raw_state == word for task in self.job(job_id).tasks.values()), timeout_s)
+        eventually(
+            lambda: any(task.raw_state == raw_state for task in self.job(job_id).tasks.values()), timeout_s
+        )
 
     def watched_as_waiting(self, job_id: int | str, indices: str, timeout_s: float = PATIENCE_S) -> None:
-        """Wait until jobmon has seen that these tasks of an array wait."""
+        """Wait until jobmon has seen these tasks of an array pending."""
         eventually(lambda: self.job(job_id).pending_indices == indices, timeout_s)
 
     def status(self, job_id: int | str) -> dict[str, Any]:
-        """Return the job's object of `jobmon status --json`."""
+        """Return the object of a job in `jobmon status --json`."""
         done = self.jobmon("status", "--json")
         assert done.returncode == 0, done
         (found,) = (each for each in json.loads(done.stdout) if each["job_id"] == str(job_id))
         return dict(found)
 
     def monitor_pid(self, job_id: int | str) -> int:
-        """Return the process that watches a job."""
+        """Return the PID of the monitor of a job."""
         owner = self.snapshot(job_id).owner
-        assert owner is not None, f"nobody watches job {job_id}"
+        assert owner is not None, f"job {job_id} has no monitor"
         return owner.pid
 
     def leave(self) -> None:
-        """End what the test left behind: monitors, and this user's jobs."""
+        """Kill the monitors and cancel the jobs that the test left behind."""
         jobs = []
         for found in list_jobs(Context.open(self.environment)):
             if isinstance(found, JobStatus):
@@ -138,15 +140,15 @@ class User:
 
 
 def facts(payload: Payload) -> dict[str, str]:
-    """Return the named fields of a message."""
+    """Return the fields of a message."""
     return {field["name"]: field["value"] for field in payload["embeds"][0].get("fields", [])}
 
 
 def title(payload: Payload) -> str:
-    """Return a message's headline."""
+    """Return the title of a message."""
     return str(payload["embeds"][0]["title"])
 
 
 def text(payload: Payload) -> str:
-    """Return a message's body."""
+    """Return the body of a message."""
     return str(payload["embeds"][0].get("description", ""))

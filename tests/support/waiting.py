@@ -1,4 +1,4 @@
-"""Waiting for a condition, never for a time."""
+"""Wait for a condition instead of sleeping."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.system.file_checks import blocking_file, failure_reason, is_own
-from tests.support.intruders import lay
+from tests.support.blocking_files import lay
 
 
 def test_a_file_a_link_and_a_missing_file_block_nothing(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from jobmon_core.domain.errors import CommandBusy, StorageFailed
 from jobmon_core.system.lock import acquire, command_lock, lock, try_lock
-from tests.support.intruders import lay
+from tests.support.blocking_files import lay
 from tests.support.processes import kill, python, said
 from tests.support.waiting import eventually
 
@@ -110,7 +110,7 @@ def test_the_lock_of_a_killed_command_is_free(tmp_path: Path, other_command: sub
 
 
 def test_without_locks_every_command_proceeds_and_nothing_is_left(tmp_path: Path) -> None:
-    lockless = "from tests.support.lockless import refuse_locks; assert refuse_locks()\n"
+    lockless = "from tests.support.no_locks import refuse_locks; assert refuse_locks()\n"
     with (
         python(lockless + COMMAND, str(tmp_path / "init.lock")) as first,
         python(lockless + COMMAND, str(tmp_path / "init.lock")) as second,

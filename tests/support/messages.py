@@ -1,4 +1,4 @@
-"""What a user was told, as the user sees it."""
+"""Messages as the user sees them."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ _NO_WRAP = 10_000
 
 
 def only(user: User, route: Route) -> Payload:
-    """Return the one message that the user got, which must be on this channel."""
-    got = [
+    """Return the only message that the user got, which must be on this channel."""
+    received = [
         (where, payload["embeds"][0]["title"]) for where in Route for payload in user.discord.received(where)
     ]
-    assert [where for where, _ in got] == [route], got
+    assert [where for where, _ in received] == [route], received
     return user.discord.received(route)[0]
 
 
 def read(payload: Payload) -> str:
-    """Return a message as Discord shows it: no markup, nothing wrapped."""
+    """Return a message as Discord shows it, without markup and line wrapping."""
     return discord_preview(payload, RenderOptions(now_s=0, width=_NO_WRAP))
 
 
 def title(payload: Payload) -> str:
-    """Return a message's headline as Discord shows it."""
+    """Return the title of a message as Discord shows it."""
     return _plain(str(payload["embeds"][0]["title"]))
 
 
 def facts(payload: Payload) -> dict[str, str]:
-    """Return the named fields of a message as Discord shows them, but for times."""
+    """Return the fields of a message as Discord shows them, except for times."""
     fields = payload["embeds"][0].get("fields", [])
     return {_plain(field["name"]): _plain(field["value"]) for field in fields}
 
 
 def _plain(text: str) -> str:
-    """Return text without the backslashes that keep Discord from taking it for markup."""
+    """Return text without the backslashes that escape markup."""
     return re.sub(r"\\([^A-Za-z0-9\s])", r"\1", text)
 
 
 def end_of(job: WatchedJob, key: str = "") -> End:
-    """Return how a part of a job ended, which it must have."""
+    """Return how a task of a job ended; it must have ended."""
     end = job.tasks[key].end
     assert end is not None, job.tasks[key]
     return end

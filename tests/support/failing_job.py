@@ -1,4 +1,4 @@
-"""A job that fails when it is let go, and what is to come of it."""
+"""A job that waits for a file and then fails, and the check of its one message."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import signal
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.lifecycle.health import Health
-from tests.support.told import only
+from tests.support.messages import only
 from tests.support.user import User
 from tests.support.waiting import eventually
 

@@ -1,4 +1,4 @@
-"""Processes whose file systems have no locks, as on Lustre mounted without them: the kernel refuses flock."""
+"""Run a program for which the kernel refuses flock, as on Lustre mounted without locks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NUMBER_AT, _ARCHITECTURE_AT = 0, 4  # in struct seccomp_data
 
 
 def refuse_locks() -> bool:
-    """Have the kernel answer ENOSYS to flock, for this process and all it starts; False where it can't."""
+    """Make flock fail with ENOSYS in this process and its children; return False if that is not possible."""
     if platform.machine() not in _FLOCK:
         return False
     architecture, number = _FLOCK[platform.machine()]
@@ -38,5 +38,5 @@ if __name__ == "__main__":
     import os
 
     if not refuse_locks():
-        sys.exit("the kernel can't be told to refuse locks here")
+        sys.exit("cannot make the kernel refuse locks here")
     os.execvp(sys.argv[1], sys.argv[1:])  # noqa: S606 - what the test asks for

@@ -1,4 +1,4 @@
-"""Things laid where a file of jobmon's belongs."""
+"""Folders, pipes, devices and foreign files that take the place of a file of jobmon."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-STRANGER = 12345  # a user whom no machine has
+STRANGER = 12345  # a user id that does not exist
 KINDS = ("folder", "full folder", "pipe", "device", "foreign file")
 
 
 def lay(path: Path, kind: str) -> None:
-    """Lay one of ``KINDS``; the test is skipped where that takes root."""
+    """Create one of ``KINDS`` at ``path``; skip the test if that needs root."""
     if kind in ("device", "foreign file") and os.getuid() != 0:
         pytest.skip("only root can make that")
     if kind == "folder":

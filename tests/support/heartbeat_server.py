@@ -1,4 +1,4 @@
-"""The receiving end of a heartbeat: counts its calls, and answers as told."""
+"""A server that receives heartbeats: it records the calls and answers with a chosen status."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tests.support.loopback import Loopback, QuietHandler
 SECRET = "eb095278-f28d-448d-87fb-7b75c171a6aa"
 
 
-class DeadMan(Loopback):
+class HeartbeatServer(Loopback):
     """A server that answers every call with ``status``."""
 
     def __init__(self, status: int = 200) -> None:
@@ -17,12 +17,12 @@ class DeadMan(Loopback):
 
     @property
     def url(self) -> str:
-        """The secret address."""
+        """The URL, with its secret."""
         return f"http://127.0.0.1:{self.server_port}/{SECRET}"
 
 
 class _Handler(QuietHandler):
-    server: DeadMan
+    server: HeartbeatServer
 
     def answer(self) -> None:
         self.body()

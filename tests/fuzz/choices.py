@@ -1,4 +1,4 @@
-"""Bytes read as a row of choices, so that a fuzzer that knows only bytes can build records and messages."""
+"""Bytes read as a sequence of choices, so that a fuzzer that makes only bytes can build records."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ T = TypeVar("T")
 
 TOKEN = "aB3-_" * 13 + "xYz"
 SECRET = f"https://discord.com/api/webhooks/112233445566778899/{TOKEN}"
-# what is dangerous, much more often than chance would have it
+# dangerous texts, which chance alone would rarely make
 FRAGMENTS = (
     *("@everyone", "@here", "<@123456789012345678>", "<@&1>", "<#1>", "<t:1:R>", "</run:1>", "@silent"),
     *("`", "``", "```", "````", "\\", "\\`", "**", "__", "~~", "||", "> ", "# ", "-# ", "[a](http://b)"),
@@ -21,33 +21,33 @@ FRAGMENTS = (
     *(f" {SECRET} ", f"\n{SECRET}\n", f'"{SECRET}"', "https://", "webhooks/1/", "password=", "token: "),
     *("COMPLETED", "JobId=7", "JobState=FAILED", "StdOut=/x", "WorkDir=/y", "7", "7_1", "(null)", "N/A"),
 )
-_LONG = 20_000  # letters that the longest fragment is repeated to
+_LONG = 20_000  # characters of the longest piece
 
 
 def only_whole_secrets(data: bytes) -> bool:
-    """Tell whether the webhook stands there whole if at all: who can know the parts of a torn one?"""
+    """Return whether the webhook occurs only as a whole: jobmon cannot recognize parts of one."""
     return TOKEN[:5].encode() not in data.replace(SECRET.encode(), b"")
 
 
-class Tape:
-    """Takes one choice after the other from bytes; behind their end all choices are the first."""
+class Choices:
+    """Takes one choice after the other from bytes; after their end every choice is the first."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._at = 0
+        self._position = 0
 
     def take(self, count: int) -> bytes:
-        """Return the next bytes, fewer at the end."""
-        taken = self._data[self._at : self._at + count]
-        self._at += count
+        """Return the next ``count`` bytes, fewer at the end."""
+        taken = self._data[self._position : self._position + count]
+        self._position += count
         return taken
 
     def number(self, count: int = 1) -> int:
-        """Return a number of so many bytes."""
+        """Return an unsigned number of ``count`` bytes."""
         return int.from_bytes(self.take(count), "little")
 
     def below(self, end: int) -> int:
-        """Return a number from 0 on, less than ``end`` (at most 2 ** 32)."""
+        """Return a number from 0 to below ``end`` (at most 2 ** 32)."""
         return self.number(1 if end <= 256 else 4) % end
 
     def pick(self, items: Sequence[T]) -> T:
@@ -59,7 +59,7 @@ class Tape:
         return value if self.number() % 2 else None
 
     def text(self) -> str:
-        """Return any text: fragments, and what the bytes say themselves; rarely a very long one."""
+        """Return a text of fragments and of the bytes themselves; rarely a very long one."""
         return "".join(self._piece() for _ in range(self.below(7)))
 
     def line(self) -> str:
@@ -67,7 +67,7 @@ class Tape:
         return self.text().replace("\n", "")
 
     def word(self) -> str:
-        """Return a text without line breaks, blanks and separators."""
+        """Return a text without line breaks, spaces and separators."""
         return "".join(letter for letter in self.line() if not letter.isspace() and letter not in "|\x1f=()")
 
     def _piece(self) -> str:

@@ -1,0 +1,98 @@
+"""The CPU time of one poll of many jobs: real job monitors, with a Slurm that answers at once."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import fmean
+
+from jobmon_core.context import Context
+from jobmon_core.domain.tracking.new_job import NewJob
+from jobmon_core.monitor.wiring import MonitorFactory
+from jobmon_core.scheduler.base import Scheduler
+from jobmon_core.scheduler.slurm.client import SlurmScheduler
+from jobmon_core.store.home import Home
+from jobmon_core.system.runner import NotStarted, Ran
+from tests.support.clock import FakeClock
+
+_STARTED_S = 1_800_000_000
+_FIRST_JOB = 100_000
+_INTERVAL_S = 61.0  # longer than any default: each poll gets a new answer
+_RECORD = (
+    "JobId={id} JobName=load UserId=me(1000) GroupId=me(1000) MCS_label=N/A Priority=1 Nice=0 Account=me "
+    "QOS=normal JobState=RUNNING Reason=None Dependency=(null) Requeue=1 Restarts=0 BatchFlag=1 Reboot=0 "
+    "ExitCode=0:0 RunTime=00:10:00 TimeLimit=UNLIMITED TimeMin=N/A SubmitTime={at} EligibleTime={at} "
+    "AccrueTime={at} StartTime={at} EndTime=Unknown Deadline=N/A SuspendTime=None SecsPreSuspend=0 "
+    "LastSchedEval={at} Scheduler=Main Partition=main AllocNode:Sid=login:1 ReqNodeList=(null) "
+    "ExcNodeList=(null) NodeList=n1 BatchHost=n1 NumNodes=1 NumCPUs=1 NumTasks=1 CPUs/Task=1 "
+    "Command=/w/job.sh WorkDir=/w StdErr=/w/{id}.out StdIn=/dev/null StdOut=/w/{id}.out Power= \n"
+)
+
+
+@dataclass(slots=True)
+class RunningJobs:
+    """A runner whose squeue and scontrol show so many running jobs."""
+
+    jobs: int
+    squeue: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Build the output of squeue once."""
+        row = "{id}|{id}|{id}|N/A|RUNNING|{at}|N/A|{at}|UNLIMITED|n1|None\n"
+        ids = range(_FIRST_JOB, _FIRST_JOB + self.jobs)
+        self.squeue = "".join(row.format(id=job_id, at=_STARTED_S) for job_id in ids)
+
+    def capture(self, argv: Sequence[str], timeout_s: float) -> Ran | NotStarted:  # noqa: ARG002 - as in Runner
+        """Answer the commands of a monitor."""
+        if argv[0] == "squeue":
+            return Ran(tuple(argv), 0, "" if "-j" in argv else self.squeue, "")
+        if "job" in argv:
+            return Ran(tuple(argv), 0, _RECORD.format(id=argv[-1], at=_STARTED_S), "")
+        return Ran(tuple(argv), 0, "ClusterName = load\n", "")
+
+    def run_attached(self, argv: Sequence[str], on_line: Callable[[str], None]) -> NotStarted:  # noqa: ARG002 - as in Runner
+        """Start nothing."""
+        return NotStarted(tuple(argv), "not replayed")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Context(Context):
+    """A context whose Slurm is the `RunningJobs`."""
+
+    runner: RunningJobs = field(default_factory=lambda: RunningJobs(0))
+
+    def scheduler(self, backend: str, cluster: str = "") -> Scheduler:  # noqa: ARG002 - as in Context
+        """Return Slurm with answers of `RunningJobs`."""
+        return SlurmScheduler(self.runner, cluster)
+
+
+def poll_cpu_s(jobs: int, polls: int = 10) -> float:
+    """Return the mean CPU time in seconds of one poll of so many running jobs.
+
+    The mean of several polls includes what a monitor does only now and then, such as saving a quiet job.
+    """
+    with tempfile.TemporaryDirectory(prefix="jobmon-load-") as folder:
+        clock = FakeClock(_STARTED_S + 600.0)
+        ctx = _Context(Home(Path(folder)), {}, clock=clock, runner=RunningJobs(jobs))
+        names = [_save(ctx, _FIRST_JOB + number) for number in range(jobs)]
+        factory = MonitorFactory(ctx)
+        monitors = [factory.job_monitor(name, lambda _: None) for name in names]
+        took_s = []
+        for _ in range(polls + 1):
+            clock.now_s += _INTERVAL_S
+            started_s = time.process_time()
+            for monitor in monitors:
+                monitor.poll_once()
+            took_s.append(time.process_time() - started_s)
+        if any(monitor.job.answered_s != clock.now_s for monitor in monitors):
+            raise SystemExit("a job was not polled")
+    return fmean(took_s[1:])  # the first poll asks for the record of each job
+
+
+def _save(ctx: Context, job_id: int) -> str:
+    name = f"slurm-{job_id}-load"
+    ctx.store.save(NewJob(name, job_id, _STARTED_S, _STARTED_S - 86_400, "slurm", user="me"))
+    return name
