@@ -7,19 +7,20 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jobmon_core.store.home import Home
 from jobmon_core.store.jobs import JobStore
 from jobmon_core.system.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from jobmon_core.domain.config import Config
     from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.notify.base import ChannelType
     from jobmon_core.polling.cluster_name import SharedClusterName
     from jobmon_core.scheduler.base import Scheduler, Submitter
     from jobmon_core.scheduler.slurm.session_search import Sessions
@@ -31,6 +32,12 @@ if TYPE_CHECKING:
 _RECENT_S = 3600.0
 
 
+def _channel_types() -> Mapping[str, ChannelType[Any]]:
+    from jobmon_core.notify.channels import CHANNEL_TYPES
+
+    return CHANNEL_TYPES
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
     """The tools of one user's jobmon, made for the home they work in."""
@@ -39,6 +46,7 @@ class Context:
     environment: Mapping[str, str]
     locks: Iterable[int] = ()  # descriptors that a child must not keep
     clock: Clock = field(default_factory=SystemClock)
+    channel_types: Callable[[], Mapping[str, ChannelType[Any]]] = _channel_types
 
     @classmethod
     def open(cls, environment: Mapping[str, str]) -> Context:
@@ -62,9 +70,10 @@ class Context:
         Raises:
             ConfigInvalid: naming every fault.
         """
-        from jobmon_core.store.config_file import read_config  # a monitor that waits has no use for it
+        from jobmon_core.notify.channels import parsers  # an idle monitor needs neither module
+        from jobmon_core.store.config_file import read_config
 
-        return read_config(self.home.config, self.environment)
+        return read_config(self.home.config, self.environment, parsers(self.channel_types()))
 
     def submitter(self, backend: str) -> Submitter:
         """Return what submits to a backend: as little code as possible, since the user waits for it."""

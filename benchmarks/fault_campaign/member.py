@@ -90,5 +90,5 @@ def live(order: Order, held: Mapping[str, int]) -> None:
     peril = Peril(dice, order.doom, order.passages, home.root / "deaths")
     clock = FastClock(order.epoch_s, order.speed)
     process_state = ProcessState(home, dict(held))
-    ctx = CampaignShop(home, NO_ENVIRONMENT, process_state, clock, peril)
+    ctx = CampaignShop(home, NO_ENVIRONMENT, process_state, clock, peril=peril)
     main.run(ctx, process_state, lambda job_id, event: ctx.monitor_log(job_id).write(event))

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jobmon_core.context import Context
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.config import WEBHOOK_VARIABLES
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.notify.discord.settings import WEBHOOK_VARIABLES
 from jobmon_core.scheduler.base import Submitted
 from jobmon_core.scheduler.slurm.sentinel import Sentinel, station
 from jobmon_core.system.runner import ProgramRunner, Runner
@@ -58,7 +57,11 @@ class SentinelSubmitter:
             raise SentinelUnavailable(f"the {job.backend} backend has nobody who could run it")
         here = self.ctx.configuration()
         there = Context(self.ctx.home, {}).configuration()
-        unknown = [f"${WEBHOOK_VARIABLES[it]}" for it in Route if here.webhook(it) != there.webhook(it)]
+        unknown = [
+            f"${variable}"
+            for route, variable in WEBHOOK_VARIABLES.items()
+            if here.channel(route) != there.channel(route)
+        ]
         if unknown:
             raise SentinelUnavailable(
                 f"it would not know {' and '.join(unknown)}, since a password is handed to no job; "

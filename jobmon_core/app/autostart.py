@@ -19,9 +19,9 @@ from jobmon_core.domain.autostart.command import (
     omitted_secrets,
 )
 from jobmon_core.domain.autostart.logind_rules import ends_processes
-from jobmon_core.domain.config import WEBHOOK_VARIABLES
 from jobmon_core.host.crontab import cron_runs
 from jobmon_core.host.logind import Logind
+from jobmon_core.notify.discord.settings import WEBHOOK_VARIABLES
 from jobmon_core.system.env_fingerprint import SLURM, dir_of_program
 from jobmon_core.system.runner import ProgramRunner
 

@@ -38,9 +38,10 @@ class Diagnose:
 
 @dataclass(frozen=True, slots=True)
 class Deliver:
-    """Send this message."""
+    """Send a message to a channel; route it first if ``channel`` is empty."""
 
     message_id: str
+    channel: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,15 +202,15 @@ def _entries(messages: tuple[Message, ...]) -> Iterator[OutboxEntry]:
 
 
 def _heads(job: WatchedJob) -> tuple[OutboxEntry, ...]:
-    """Return the oldest open message of each channel: none may overtake another."""
+    """Return the oldest open entry of each channel and the oldest unrouted one: none may overtake."""
     heads: dict[str, OutboxEntry] = {}
     for entry in in_order(job.outbox):
-        heads.setdefault(entry.message.route, entry)
+        heads.setdefault(entry.channel, entry)
     return tuple(heads.values())
 
 
 def _deliveries(job: WatchedJob, now_s: float) -> tuple[Action, ...]:
-    return tuple(Deliver(entry.message.id) for entry in _heads(job) if entry.next_try_s <= now_s)
+    return tuple(Deliver(*entry.key) for entry in _heads(job) if entry.next_try_s <= now_s)
 
 
 def _finish(job: WatchedJob) -> tuple[Action, ...]:

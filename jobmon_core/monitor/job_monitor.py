@@ -61,7 +61,7 @@ class MonitorDeps:
     policy: Policy
     cluster_name: Callable[[], str]
     diagnose: Callable[[WatchedJob, tuple[str, ...]], Mapping[str, Diagnosis]]
-    deliver: Callable[[OutboxEntry, Callable[[OutboxEntry], None]], OutboxEntry]
+    deliver: Callable[[OutboxEntry, Callable[[OutboxEntry], None]], tuple[OutboxEntry, ...]]
     cancel_requested: Callable[[str], bool]  # whether the user asked to stop watching this job
     log: Callable[[str], None]
 
@@ -163,8 +163,8 @@ class JobMonitor:
                 self._query_accounting()
             case Diagnose(keys):
                 self._diagnose(keys)
-            case Deliver(message_id):
-                self._deliver(message_id)
+            case Deliver(message_id, channel):
+                self._deliver((message_id, channel))
             case NotifyOutage():
                 self._tools.outages.notify_outage(self.job, self._save)
             case NotifyRecovered():
@@ -212,19 +212,22 @@ class JobMonitor:
         }
         self._save(replace(self.job, tasks={**self.job.tasks, **tasks}))
 
-    def _deliver(self, message_id: str) -> None:
-        entry = next(entry for entry in self.job.outbox if entry.message.id == message_id)
-        settled = self._tools.deliver(entry, lambda begun: self._save(self._with(begun)))
+    def _deliver(self, key: tuple[str, str]) -> None:
+        entry = next(entry for entry in self.job.outbox if entry.key == key)
+        replacements = self._tools.deliver(entry, lambda begun: self._save(self._with(key, (begun,))))
         # it is done, whatever the disk says: where it can't be saved now, the next round begins with it
-        self.job = self._with(settled)
+        self.job = self._with(key, replacements)
         self._save(self.job)
-        fate = "delivered" if settled.delivered_s else settled.given_up or "to be tried again"
-        self._tools.log(f"{self.job.job_id}: message {message_id} {fate}")
+        for after in replacements:
+            status = "delivered" if after.delivered_s else after.given_up or "to be tried again"
+            if after.channel != entry.channel:
+                status = f"goes to channel {after.channel}"
+            self._tools.log(f"{self.job.job_id}: message {entry.message.id} {status}")
 
-    def _with(self, entry: OutboxEntry) -> WatchedJob:
-        """Return the job with what became of one of its messages."""
-        outbox = tuple(entry if each.message.id == entry.message.id else each for each in self.job.outbox)
-        return replace(self.job, outbox=outbox)
+    def _with(self, key: tuple[str, str], replacements: tuple[OutboxEntry, ...]) -> WatchedJob:
+        """Return the job with one entry of its outbox replaced."""
+        parts = [replacements if entry.key == key else (entry,) for entry in self.job.outbox]
+        return replace(self.job, outbox=tuple(entry for part in parts for entry in part))
 
 
 def _needs_saving(job: WatchedJob, saved: WatchedJob) -> bool:

@@ -1,20 +1,20 @@
-"""Sending what is owed, when it is its turn: noted before the attempt, judged by its receipt, noted again."""
+"""Sends the messages of an outbox: each attempt is saved before it is made, and its result after it."""
 
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.config import Config
+from jobmon_core.domain.channels import ConfiguredChannel
 from jobmon_core.domain.delivery.outbox import (
     DeliveryOutcome,
     OutboxEntry,
     Receipt,
     apply_receipt,
     mark_attempt,
+    route_to,
     unconfirmed_until_s,
 )
 from jobmon_core.domain.errors import ConfigInvalid
@@ -23,19 +23,19 @@ from jobmon_core.system.process import die_with_parent
 from jobmon_core.system.worker import Worker, WorkerFailed, WorkerRaised
 
 if TYPE_CHECKING:
-    from jobmon_core.domain.channels import Route
+    from jobmon_core.domain.config import Config
     from jobmon_core.store.dead_channels import DeadChannels
     from jobmon_core.system.clock import Clock
 
 _ATTEMPT_TIMEOUT_S = 60.0
-_MENDED_LOOK_S, _MENDED_WITHIN_S = 30.0, 86_400.0
+_CONFIG_RECHECK_S, _CONFIG_DEADLINE_S = 30.0, 86_400.0
 
-Send = Callable[[Config, OutboxEntry], Receipt]
+Send = Callable[[ConfiguredChannel, OutboxEntry], Receipt]
 
 
 @dataclass(frozen=True, slots=True)
 class Outbox:
-    """How messages leave. The configuration is read for every attempt: a mended one takes effect at once."""
+    """Routes and sends messages. It reads the configuration each time, so a change takes effect at once."""
 
     configuration: Callable[[], Config]
     send: Send
@@ -43,69 +43,99 @@ class Outbox:
     clock: Clock
     dead: DeadChannels
 
-    def deliver(self, entry: OutboxEntry, note: Callable[[OutboxEntry], None]) -> OutboxEntry:
-        """Make one attempt, or put it off where older messages of other jobs wait for the same channel.
+    def deliver(self, entry: OutboxEntry, save: Callable[[OutboxEntry], None]) -> tuple[OutboxEntry, ...]:
+        """Route a new entry to its channels, or make one attempt to send an entry that has a channel.
 
-        ``note`` saves the message durably before the attempt is made.
+        An entry waits while older messages of other jobs are queued for the same channel.
+
+        Args:
+            entry: an open entry.
+            save: saves an entry durably, before the attempt is made.
+
+        Returns:
+            The entries that replace it.
 
         Raises:
-            StorageFailed: the attempt could not be noted, so it was not made.
+            StorageFailed: the attempt could not be saved, so it was not made.
         """
         try:
             config = self.configuration()
         except ConfigInvalid as error:
-            return self._until_mended(entry, error)
-        channel = channel_fingerprint(config, entry.message.route)
-        if not channel:
-            why = f"no {entry.message.route} webhook is configured; after `jobmon init` run `jobmon recover`"
-            return replace(entry, given_up=why, channel="")
-        attempt = replace(mark_attempt(entry, self.clock.now()), channel=channel)
-        if dead := self.dead.why(channel):
-            return replace(attempt, attempt_since_s=None, given_up=dead, channel_was_dead=True)
-        lanes = SendQueues(self.dead.folder)  # both are what the senders of a channel tell each other
-        again_s = unconfirmed_until_s(entry, self.clock.now()) or lanes.request_turn(
-            channel, entry.message, self.clock.now()
+            return (self._await_valid_config(entry, error),)
+        if not entry.channel:
+            return _route(entry, config)
+        channel = config.channel(entry.channel)
+        if channel is None:
+            why = f"channel {entry.channel!r} is no longer configured; add it again and run `jobmon recover`"
+            return (replace(entry, given_up=why, fingerprint=""),)
+        return (self._deliver_to(channel, entry, save),)
+
+    def _deliver_to(
+        self, channel: ConfiguredChannel, entry: OutboxEntry, save: Callable[[OutboxEntry], None]
+    ) -> OutboxEntry:
+        fingerprint = channel.settings.fingerprint
+        attempt = replace(mark_attempt(entry, self.clock.now()), fingerprint=fingerprint)
+        if why := self.dead.why(fingerprint):
+            return replace(attempt, attempt_since_s=None, given_up=why, channel_was_dead=True)
+        queues = SendQueues(self.dead.folder)
+        again_s = unconfirmed_until_s(entry, self.clock.now()) or queues.request_turn(
+            fingerprint, entry.message, self.clock.now()
         )
         if again_s is not None:
             return replace(entry, next_try_s=again_s)
-        note(attempt)
-        receipt = self._attempt(config, attempt)
+        save(attempt)
+        receipt = self._attempt(channel, attempt)
         if receipt.outcome is DeliveryOutcome.CHANNEL_DEAD:
-            self.dead.mark_dead(channel, receipt.why)
-        done = apply_receipt(attempt, receipt, self.clock.now())
-        lanes.record_result(channel, done, receipt, self.clock.now())
-        return done
+            self.dead.mark_dead(fingerprint, receipt.why)
+        ended = apply_receipt(attempt, receipt, self.clock.now())
+        queues.record_result(fingerprint, ended, receipt, self.clock.now())
+        return ended
 
-    def _until_mended(self, entry: OutboxEntry, error: ConfigInvalid) -> OutboxEntry:
-        """Wait for a configuration that is being edited, or that a file server hides; not for ever."""
+    def _await_valid_config(self, entry: OutboxEntry, error: ConfigInvalid) -> OutboxEntry:
+        """Wait up to a day for a configuration that is being edited, or that a file server hides."""
         now_s = self.clock.now()
-        if now_s - entry.message.created_s < _MENDED_WITHIN_S:
-            return replace(entry, next_try_s=now_s + _MENDED_LOOK_S)
-        faults = "; ".join(error.faults)
-        why = f"the configuration has faults: {faults}; after mending them run `jobmon recover`"
-        return replace(entry, given_up=why, channel="")
+        if now_s - entry.message.created_s < _CONFIG_DEADLINE_S:
+            return replace(entry, next_try_s=now_s + _CONFIG_RECHECK_S)
+        why = f"the configuration is invalid: {'; '.join(error.faults)}; fix it and run `jobmon recover`"
+        return replace(entry, given_up=why, fingerprint="")
 
-    def _attempt(self, config: Config, entry: OutboxEntry) -> Receipt:
+    def _attempt(self, channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
+        monitor_pid = os.getpid()
+
+        def send() -> Receipt:
+            # a surviving child could send after the next monitor has sent a repeat
+            die_with_parent(monitor_pid)
+            return self.send(channel, entry)
+
         try:
-            monitor = os.getpid()
-            return self.children.run(Receipt, lambda: self._send(config, entry, monitor), _ATTEMPT_TIMEOUT_S)
+            return self.children.run(Receipt, send, _ATTEMPT_TIMEOUT_S)
         except WorkerRaised as error:
-            # the plain form may do where the full one can't even be built; it must not block the channel
-            return Receipt(DeliveryOutcome.REFUSED_BODY, f"a fault of jobmon itself: {error}")
+            # the plain form may work although the full one cannot even be built
+            return Receipt(DeliveryOutcome.REFUSED_BODY, f"internal error: {error}")
         except WorkerFailed as error:
-            return Receipt(DeliveryOutcome.MAYBE_DELIVERED, f"the attempt was cut off: {error}")
+            return Receipt(DeliveryOutcome.MAYBE_DELIVERED, f"the attempt was interrupted: {error}")
 
-    def _send(self, config: Config, entry: OutboxEntry, monitor: int) -> Receipt:
-        """Send, in a child that ends with the monitor: its next one would send again, and be overtaken."""
-        die_with_parent(monitor)
-        return self.send(config, entry)
+
+def _route(entry: OutboxEntry, config: Config) -> tuple[OutboxEntry, ...]:
+    route = entry.message.route
+    channels = [channel.name for channel in config.channels_for(route)]
+    if not channels:
+        why = f"no {route} webhook is configured; after `jobmon init` run `jobmon recover`"
+        return (replace(entry, given_up=why, fingerprint=""),)
+    return route_to(entry, channels)
 
 
 def reopen(entry: OutboxEntry, config: Config, dead: DeadChannels) -> OutboxEntry:
-    """Take up a message that was given up, if its channel has been configured anew or revived since."""
-    channel = channel_fingerprint(config, entry.message.route)
-    revived = entry.channel_was_dead and not dead.why(channel)
-    if not entry.given_up or not channel or (channel == entry.channel and not revived):
+    """Reopen a message that was given up, if its channel's settings changed or the channel works again."""
+    if not entry.given_up:
+        return entry
+    if entry.channel:
+        channels = [channel for channel in config.channels if channel.name == entry.channel]
+    else:
+        channels = list(config.channels_for(entry.message.route))
+    is_unchanged = any(channel.settings.fingerprint == entry.fingerprint for channel in channels)
+    works_again = entry.channel_was_dead and not dead.why(entry.fingerprint)
+    if not channels or (is_unchanged and not works_again):
         return entry
     return replace(
         entry,
@@ -116,12 +146,3 @@ def reopen(entry: OutboxEntry, config: Config, dead: DeadChannels) -> OutboxEntr
         next_try_s=0.0,
         plain=False,
     )
-
-
-def channel_fingerprint(config: Config, route: Route) -> str:
-    """Return what tells a webhook from any other without giving it away; empty where none is configured.
-
-    Its redacted name would not do: a mended token leaves that as it is.
-    """
-    webhook = config.webhook(route)
-    return f"{webhook} ({zlib.crc32(webhook.url.encode()):08x})" if webhook else ""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.config import Config
+    from jobmon_core.domain.channels import ConfiguredChannel
     from jobmon_core.domain.delivery.outbox import OutboxEntry, Receipt
     from jobmon_core.domain.diagnosis.model import Diagnosis
     from jobmon_core.domain.heartbeat import HeartbeatUrl
@@ -99,7 +99,7 @@ def _explain(
 
 def _deliver(
     ctx: Context, job_id: str, entry: OutboxEntry, note: Callable[[OutboxEntry], None]
-) -> OutboxEntry:
+) -> tuple[OutboxEntry, ...]:
     """Deliver one message of a job that is still ours.
 
     Raises:
@@ -112,7 +112,7 @@ def _deliver(
         raise StorageFailed(
             "nobody is named as the owner of this job any more; nothing is sent before that is clear"
         )
-    outbox = Outbox(ctx.configuration, send, Worker(ctx.locks), ctx.clock, ctx.dead_channels)
+    outbox = Outbox(ctx.configuration, partial(send, ctx), Worker(ctx.locks), ctx.clock, ctx.dead_channels)
     return outbox.deliver(entry, note)
 
 
@@ -147,16 +147,13 @@ def _policy(ctx: Context, log: Callable[[str], None]) -> Policy:
         return Policy()
 
 
-def send(config: Config, entry: OutboxEntry) -> Receipt:
-    """Make one attempt to deliver; run in a child, since the HTTP library is heavy."""
+def send(ctx: Context, channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
+    """Make one attempt to deliver; runs in a child process, because the HTTP library is heavy."""
     from jobmon_core.notify.base import deliver
-    from jobmon_core.notify.discord.channel import DiscordChannel
+    from jobmon_core.notify.channels import open_channel
     from jobmon_core.notify.http import post
 
-    webhook = config.webhook(entry.message.route)
-    if webhook is None:
-        raise ConfigInvalid("the configuration", [f"no {entry.message.route} webhook"])
-    return deliver(DiscordChannel(webhook, post, __version__, config.mentions), entry)
+    return deliver(open_channel(ctx.channel_types(), channel, post, __version__), entry).receipt
 
 
 def heartbeat(ctx: Context, log: Callable[[str], None]) -> Heartbeat:

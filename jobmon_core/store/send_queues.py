@@ -1,4 +1,4 @@
-"""The lanes of the channels, shared by all monitors of a user on a host."""
+"""The send queues of all channels, shared by the monitors of a user on a host."""
 
 from __future__ import annotations
 
@@ -21,44 +21,44 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Receipt
 
-_AT_MOST = 16 * 1024 * 1024
+_MAX_BYTES = 16 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
 class SendQueues:
-    """The lanes, as files in a folder; a channel is named by what gives nothing of its webhook away.
+    """The queues, one file each, named by the fingerprint of the channel's settings.
 
-    A disk that refuses them keeps no message back: then everybody may go at once.
+    If the disk fails, messages are sent without a queue rather than held back.
     """
 
     folder: Path
 
-    def request_turn(self, channel: str, message: Message, now_s: float) -> float | None:
-        """Return when to ask again; None where the message may be sent now."""
+    def request_turn(self, fingerprint: str, message: Message, now_s: float) -> float | None:
+        """Return when to ask again (Unix seconds); None if the message may be sent now."""
         again_s: float | None = None
-        path = self._path(channel)
+        path = self._path(fingerprint)
         with suppress(StorageFailed), lock(path.with_suffix(".lock")):
-            changed, again_s = send_queue.request_turn(_read(path), message, now_s)
-            _write(path, changed)
+            queue, again_s = send_queue.request_turn(_read(path), message, now_s)
+            _write(path, queue)
         return again_s
 
-    def record_result(self, channel: str, entry: OutboxEntry, receipt: Receipt, now_s: float) -> None:
-        """Tell the others what came of an attempt; ``owed`` is what that left to be done."""
-        path = self._path(channel)
+    def record_result(self, fingerprint: str, sent: OutboxEntry, receipt: Receipt, now_s: float) -> None:
+        """Record the result of an attempt; ``sent`` is the outbox entry after it."""
+        path = self._path(fingerprint)
         with suppress(StorageFailed), lock(path.with_suffix(".lock")):
-            _write(path, send_queue.record_result(_read(path), entry, receipt, now_s))
+            _write(path, send_queue.record_result(_read(path), sent, receipt, now_s))
 
-    def _path(self, channel: str) -> Path:
-        # every host has its own, as it has its own monitors: locks may not reach further
-        return self.folder / f"{file_name(channel, os.uname().nodename)}.lane"
+    def _path(self, fingerprint: str) -> Path:
+        # one queue per host, because locks may not work between hosts
+        return self.folder / f"{file_name(fingerprint, os.uname().nodename)}.lane"
 
 
 def _read(path: Path) -> SendQueue:
     try:
-        return from_json(SendQueue, json.loads(read_own(path, _AT_MOST)))
+        return from_json(SendQueue, json.loads(read_own(path, _MAX_BYTES)))
     except (OSError, ValueError, RecursionError, DecodeError):
-        return SendQueue()  # nobody waits, as far as one can tell
+        return SendQueue()  # missing or damaged
 
 
-def _write(path: Path, changed: SendQueue) -> None:
-    write_atomically(path, json.dumps(to_json(changed)).encode(), durable=False)
+def _write(path: Path, queue: SendQueue) -> None:
+    write_atomically(path, json.dumps(to_json(queue)).encode(), durable=False)

@@ -7,10 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.channels import Mentions, Route
 from jobmon_core.domain.config import Config, parse_config
+from jobmon_core.domain.config_section import SecretSources
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.tracking.policy import Policy
+from jobmon_core.notify.channels import parsers
+from jobmon_core.notify.discord.settings import Mentions
+from tests.support.webhooks import webhook_of
 
 TOKEN = "tOkEn-that-nobody-may-see_0123456789"
 URL = f"https://discord.com/api/webhooks/123456789012345678/{TOKEN}"
@@ -22,7 +25,7 @@ def no_file(path: str) -> str:
 
 
 def parsed(data: object, **environment: str) -> Config:
-    return parse_config(data, "config.json", environment, no_file)
+    return parse_config(data, "config.json", parsers(), SecretSources(environment, no_file))
 
 
 def faults(data: object, **environment: str) -> list[str]:
@@ -38,7 +41,9 @@ def test_no_configuration_is_a_configuration() -> None:
 def test_the_example_is_valid_and_holds_the_defaults() -> None:
     example = parsed(json.loads(EXAMPLE.read_text(encoding="utf-8")))
     assert example.policy == Policy()
-    assert (example.backend, example.mentions) == ("slurm", Mentions())
+    assert example.backend == "slurm"
+    assert [channel.name for channel in example.channels] == ["success", "error"]
+    assert [getattr(channel.settings, "mentions", None) for channel in example.channels] == [Mentions()] * 2
     assert example.monitors == Config().monitors
 
 
@@ -89,7 +94,7 @@ def test_what_is_no_object_is_refused(data: object) -> None:
 def test_a_number_below_its_floor_is_refused(section: str, key: str, value: float) -> None:
     (fault,) = faults({section: {key: value}})
     assert fault.startswith(f"{section}.{key}: ")
-    assert "floor" in fault
+    assert "must be at least" in fault
 
 
 def test_there_can_be_no_half_a_monitor() -> None:
@@ -100,7 +105,7 @@ def test_there_can_be_no_half_a_monitor() -> None:
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 10**400])
 def test_what_no_clock_can_count_is_refused(value: float) -> None:
     (fault,) = faults({"poll": {"running_s": value}})
-    assert "no number to work with" in fault
+    assert "must be at most 1e9" in fault
 
 
 @pytest.mark.parametrize("value", [None, "30", True, [30], {}])
@@ -118,8 +123,8 @@ def test_the_floors_themselves_are_allowed() -> None:
 
 def test_each_channel_has_its_own_webhook() -> None:
     config = parsed({"discord": {"error_webhook": URL}})
-    assert config.webhook(Route.SUCCESS) is None
-    assert TOKEN in getattr(config.webhook(Route.ERROR), "url", "")
+    assert webhook_of(config, "success") is None
+    assert TOKEN in getattr(webhook_of(config, "error"), "url", "")
 
 
 def test_a_webhook_may_stand_in_a_file_of_its_own() -> None:
@@ -129,20 +134,21 @@ def test_a_webhook_may_stand_in_a_file_of_its_own() -> None:
         asked.append(path)
         return f"  {URL}\n"
 
-    config = parse_config({"discord": {"error_webhook_file": "secret"}}, "config.json", {}, read)
+    data = {"discord": {"error_webhook_file": "secret"}}
+    config = parse_config(data, "config.json", parsers(), SecretSources({}, read))
     assert asked == ["secret"]
-    assert TOKEN in getattr(config.webhook(Route.ERROR), "url", "")
+    assert TOKEN in getattr(webhook_of(config, "error"), "url", "")
 
 
 def test_the_environment_wins_over_a_file_even_one_that_cannot_be_read() -> None:
     data = {"discord": {"error_webhook": "nonsense", "error_webhook_file": "missing"}}
     config = parsed(data, JOBMON_ERROR_WEBHOOK=URL)
-    assert TOKEN in getattr(config.webhook(Route.ERROR), "url", "")
+    assert TOKEN in getattr(webhook_of(config, "error"), "url", "")
 
 
 def test_a_file_that_cannot_be_read_is_a_fault() -> None:
     (fault,) = faults({"discord": {"error_webhook_file": "missing"}})
-    assert fault == "discord.error_webhook_file: missing can't be read: No such file or directory"
+    assert fault == "discord.error_webhook_file: cannot read missing: No such file or directory"
 
 
 def test_a_faulty_variable_is_named() -> None:
@@ -152,9 +158,10 @@ def test_a_faulty_variable_is_named() -> None:
 
 
 def test_whom_a_failure_wakes_is_told_apart_into_users_and_roles() -> None:
-    assert parsed({"discord": {"mention_on_failure": ["<@12>", " <@&34> "]}}).mentions == Mentions(
-        ("12",), ("34",)
-    )
+    (channel,) = parsed(
+        {"discord": {"error_webhook": URL, "mention_on_failure": ["<@12>", " <@&34> "]}}
+    ).channels
+    assert getattr(channel.settings, "mentions", None) == Mentions(("12",), ("34",))
 
 
 @pytest.mark.parametrize("mention", ["@everyone", "<@!12>", "12", "<@12> <@13>", "<#12>"])

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.config import Config
+from jobmon_core.domain.channels import ConfiguredChannel, Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Receipt, Tone
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.new_job import NewJob
@@ -18,7 +17,7 @@ from jobmon_core.monitor.job_monitor import JobMonitor, MonitorDeps
 from jobmon_core.monitor.outage_notifier import OutageNotifier
 from jobmon_core.monitor.outbox import Outbox
 from jobmon_core.notify.base import deliver
-from jobmon_core.notify.discord.channel import DiscordChannel
+from jobmon_core.notify.channels import CHANNEL_TYPES, open_channel
 from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.store.dead_channels import DeadChannels
@@ -28,6 +27,7 @@ from jobmon_core.store.shared_answers import SharedAnswer
 from tests.support.clock import FakeClock
 from tests.support.scheduler import FakeScheduler
 from tests.support.strict_discord import AtHome, StrictDiscord
+from tests.support.webhooks import with_webhooks
 
 DAY_S, HOUR_S = 86_400, 3600
 JOBS = 8
@@ -35,7 +35,7 @@ HOOKS = {
     Route.SUCCESS: Webhook("https://discord.com", "123450001", "token"),
     Route.ERROR: Webhook("https://discord.com", "123450002", "token"),
 }
-CONFIG = Config(HOOKS[Route.SUCCESS], HOOKS[Route.ERROR])
+CONFIG = with_webhooks(HOOKS[Route.SUCCESS], HOOKS[Route.ERROR])
 
 
 class Forgetful(JobStore):
@@ -57,10 +57,8 @@ class Day:
         self.outbox.dead.folder.mkdir(exist_ok=True)
         self.jobs = [self._job(number) for number in range(JOBS)]
 
-    def _send(self, config: Config, entry: OutboxEntry) -> Receipt:
-        webhook = config.webhook(entry.message.route)
-        assert webhook
-        return deliver(DiscordChannel(webhook, self.discord, "1"), entry)
+    def _send(self, channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
+        return deliver(open_channel(CHANNEL_TYPES, channel, self.discord, "1"), entry).receipt
 
     def _job(self, number: int) -> WatchedJob:
         ended_s = self.began_s + number * (DAY_S - 60) / (JOBS - 1)

@@ -119,7 +119,7 @@ class Watch:
                 policy=Policy(),
                 cluster_name=lambda: "big",
                 diagnose=lambda _job, keys: {key: Diagnosis(None, "", "", "") for key in keys},
-                deliver=lambda entry, _note: replace(entry, delivered_s=self.clock.now()),
+                deliver=lambda entry, _note: (replace(entry, delivered_s=self.clock.now()),),
                 cancel_requested=lambda _job_id: False,
                 log=lambda _event: None,
             ),

@@ -71,7 +71,7 @@ class Cluster:
             policy=Policy(),
             cluster_name=lambda: "big",
             diagnose=lambda _job, _keys: {},
-            deliver=lambda entry, _note: replace(entry, delivered_s=self.clock.now()),
+            deliver=lambda entry, _note: (replace(entry, delivered_s=self.clock.now()),),
             cancel_requested=lambda _job_id: False,
             log=lambda _event: None,
         )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.channels import Route
+from jobmon_core.domain.channels import ConfiguredChannel, Route
 from jobmon_core.domain.config import Config
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Message, OutboxEntry, Receipt, Tone
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
@@ -17,18 +17,19 @@ from jobmon_core.store.dead_channels import DeadChannels
 from jobmon_core.system.worker import Worker
 from tests.support.clock import FakeClock
 from tests.support.processes import kill
+from tests.support.webhooks import with_webhooks
 
-OWED = OutboxEntry(Message("m1", Route.ERROR, Tone.FAILURE, "it failed"))
+OWED = OutboxEntry(Message("m1", Route.ERROR, Tone.FAILURE, "it failed"), channel="error")
 HOOK = Webhook("https://discord.com", "123450001", "token")
 OTHER = Webhook("https://discord.com", "123450002", "token")
-CONFIG = Config(error_webhook=HOOK)
+CONFIG = with_webhooks(error=HOOK)
 
 
-def delivered(_config: Config, _entries: OutboxEntry) -> Receipt:
+def delivered(_channel: ConfiguredChannel, _entries: OutboxEntry) -> Receipt:
     return Receipt(DeliveryOutcome.DELIVERED)
 
 
-def killed(_config: Config, _entries: OutboxEntry) -> Receipt:
+def killed(_channel: ConfiguredChannel, _entries: OutboxEntry) -> Receipt:
     kill(os.getpid())
     return Receipt(DeliveryOutcome.DELIVERED)
 
@@ -44,7 +45,7 @@ class Office:
 
     dead: DeadChannels
 
-    def __init__(self, send: Callable[[Config, OutboxEntry], Receipt] = delivered) -> None:
+    def __init__(self, send: Callable[[ConfiguredChannel, OutboxEntry], Receipt] = delivered) -> None:
         self.config: Config | ConfigInvalid = CONFIG
         self.noted: list[OutboxEntry] = []
         self.clock = FakeClock()
@@ -56,7 +57,8 @@ class Office:
         return self.config
 
     def deliver(self, entry: OutboxEntry = OWED) -> OutboxEntry:
-        return self.outbox.deliver(entry, self.noted.append)
+        (after,) = self.outbox.deliver(entry, self.noted.append)
+        return after
 
 
 def test_a_message_that_arrived_is_ticked_off() -> None:
@@ -67,7 +69,7 @@ def test_a_message_that_arrived_is_ticked_off() -> None:
 
 
 def test_an_attempt_is_noted_before_it_is_made(tmp_path: Path) -> None:
-    def send(_config: Config, entry: OutboxEntry) -> Receipt:
+    def send(_channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
         assert entry.attempt_since_s is not None
         return Receipt(DeliveryOutcome.DELIVERED, (tmp_path / "noted").read_text(encoding="ascii"))
 
@@ -76,11 +78,12 @@ def test_an_attempt_is_noted_before_it_is_made(tmp_path: Path) -> None:
     def note(entry: OutboxEntry) -> None:
         (tmp_path / "noted").write_text(str(entry.attempt_since_s), encoding="ascii")
 
-    assert office.outbox.deliver(OWED, note).delivered_s is not None
+    (entry,) = office.outbox.deliver(OWED, note)
+    assert entry.delivered_s is not None
 
 
 def test_an_attempt_that_cannot_be_noted_is_not_made(tmp_path: Path) -> None:
-    def send(_config: Config, _entries: OutboxEntry) -> Receipt:
+    def send(_channel: ConfiguredChannel, _entries: OutboxEntry) -> Receipt:
         (tmp_path / "sent").touch()
         return Receipt(DeliveryOutcome.DELIVERED)
 
@@ -93,19 +96,19 @@ def test_an_attempt_that_cannot_be_noted_is_not_made(tmp_path: Path) -> None:
 
 
 def test_the_configuration_is_read_anew_for_every_attempt() -> None:
-    def send(config: Config, _entries: OutboxEntry) -> Receipt:
-        return Receipt(DeliveryOutcome.CHANNEL_DEAD, str(config.webhook(Route.ERROR)))
+    def send(channel: ConfiguredChannel, _entries: OutboxEntry) -> Receipt:
+        return Receipt(DeliveryOutcome.CHANNEL_DEAD, channel.settings.fingerprint)
 
     office = Office(send)
-    assert office.deliver().given_up == str(HOOK)
-    office.config = Config(error_webhook=OTHER)
-    assert office.deliver().given_up == str(OTHER)
+    assert str(HOOK) in office.deliver().given_up
+    office.config = with_webhooks(error=OTHER)
+    assert str(OTHER) in office.deliver().given_up
 
 
 def test_a_message_without_a_webhook_is_kept_with_advice() -> None:
     office = Office()
-    office.config = Config(success_webhook=HOOK)
-    entry = office.deliver()
+    office.config = with_webhooks(success=HOOK)
+    entry = office.deliver(replace(OWED, channel=""))
     assert "no error webhook is configured" in entry.given_up
     assert "jobmon init" in entry.given_up
     assert not office.noted
@@ -115,7 +118,7 @@ def test_a_message_that_met_a_faulty_configuration_can_be_taken_up_again() -> No
     office = Office()
     office.config = ConfigInvalid("config.json", ["poll.running_s: 1 is less than the floor of 5"])
     young = replace(OWED.message, created_s=int(office.clock.now()))
-    first = replace(OWED, message=young, attempts=3, channel=Office().deliver().channel)
+    first = replace(OWED, message=young, attempts=3, fingerprint=Office().deliver().fingerprint)
     entry = office.deliver(first)
     assert entry.is_open
     assert entry.next_try_s > office.clock.now()
@@ -135,7 +138,7 @@ def test_a_child_that_was_killed_may_have_delivered() -> None:
 
 
 def test_a_fault_of_ours_while_sending_loses_nothing() -> None:
-    def send(_config: Config, _entries: OutboxEntry) -> Receipt:
+    def send(_channel: ConfiguredChannel, _entries: OutboxEntry) -> Receipt:
         raise ZeroDivisionError
 
     assert Office(send).deliver().is_open
@@ -150,18 +153,18 @@ def test_an_attempt_that_was_cut_off_makes_the_next_a_possible_repeat() -> None:
 
 
 def test_a_message_that_has_to_wait_stays_owed_and_names_its_channel() -> None:
-    def send(_config: Config, _entries: OutboxEntry) -> Receipt:
+    def send(_channel: ConfiguredChannel, _entries: OutboxEntry) -> Receipt:
         return Receipt(DeliveryOutcome.TRY_AGAIN, "429", retry_after_s=7.5)
 
     office = Office(send)
     entry = office.deliver()
     assert entry.is_open
     assert entry.next_try_s == office.clock.now() + 7.5
-    assert str(HOOK) in entry.channel
-    assert HOOK.token not in entry.channel
+    assert str(HOOK) in entry.fingerprint
+    assert HOOK.token not in entry.fingerprint
 
 
-def refused(_config: Config, _entries: OutboxEntry) -> Receipt:
+def refused(_channel: ConfiguredChannel, _entries: OutboxEntry) -> Receipt:
     return Receipt(DeliveryOutcome.CHANNEL_DEAD, "404")
 
 
@@ -174,12 +177,12 @@ def given_up() -> OutboxEntry:
 def test_a_message_is_taken_up_again_when_its_channel_is_another_one(
     given_up: OutboxEntry, webhook: Webhook
 ) -> None:
-    entry = reopen(given_up, Config(error_webhook=webhook), Office.dead)
+    entry = reopen(given_up, with_webhooks(error=webhook), Office.dead)
     assert entry.is_open
     assert (entry.attempts, entry.plain, entry.next_try_s) == (0, False, 0.0)
 
 
-@pytest.mark.parametrize("config", [CONFIG, Config(), Config(success_webhook=OTHER)])
+@pytest.mark.parametrize("config", [CONFIG, Config(), with_webhooks(success=OTHER)])
 def test_a_message_stays_given_up_while_its_channel_is_the_same_or_none(
     given_up: OutboxEntry, config: Config
 ) -> None:
@@ -188,7 +191,7 @@ def test_a_message_stays_given_up_while_its_channel_is_the_same_or_none(
 
 @pytest.mark.parametrize("entry", [OWED, replace(OWED, delivered_s=1.0)])
 def test_what_was_not_given_up_is_left_alone(entry: OutboxEntry) -> None:
-    assert reopen(entry, Config(error_webhook=OTHER), Office.dead) == entry
+    assert reopen(entry, with_webhooks(error=OTHER), Office.dead) == entry
 
 
 def test_a_dead_channel_is_not_called_again() -> None:
@@ -200,7 +203,7 @@ def test_a_dead_channel_is_not_called_again() -> None:
 
 
 def test_a_message_is_taken_up_again_when_its_channel_was_found_alive(given_up: OutboxEntry) -> None:
-    Office.dead.clear(given_up.channel)
+    Office.dead.clear(given_up.fingerprint)
     assert reopen(given_up, CONFIG, Office.dead).is_open
 
 
@@ -226,7 +229,7 @@ def test_an_attempt_that_was_cut_off_just_now_may_still_arrive_and_is_waited_for
     assert office.noted[0].maybe_delivered
 
 
-def limited(_config: Config, _entries: OutboxEntry) -> Receipt:
+def limited(_channel: ConfiguredChannel, _entries: OutboxEntry) -> Receipt:
     return Receipt(DeliveryOutcome.TRY_AGAIN, "429", retry_after_s=40.0, for_all=True)
 
 
@@ -255,6 +258,6 @@ def test_after_a_refusal_the_oldest_goes_first() -> None:
 def test_the_other_channel_is_not_held_up() -> None:
     Office(limited).deliver()
     office = Office()
-    office.config = Config(success_webhook=OTHER)
+    office.config = with_webhooks(success=OTHER)
     success = replace(OWED.message, id="m2", route=Route.SUCCESS)
-    assert office.deliver(replace(OWED, message=success)).delivered_s
+    assert office.deliver(replace(OWED, message=success, channel="success")).delivered_s

@@ -47,9 +47,9 @@ class Hanging(FakeScheduler):
 
 
 def job_monitor(folder: Path, slurm: FakeScheduler, clock: FakeClock, told_at_s: list[float]) -> JobMonitor:
-    def deliver(entry: OutboxEntry, _note: Callable[[OutboxEntry], None]) -> OutboxEntry:
+    def deliver(entry: OutboxEntry, _note: Callable[[OutboxEntry], None]) -> tuple[OutboxEntry, ...]:
         told_at_s.append(clock.now())
-        return replace(entry, delivered_s=clock.now())
+        return (replace(entry, delivered_s=clock.now()),)
 
     tools = MonitorDeps(
         scheduler=slurm,

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.channels import Route
 from jobmon_core.domain.config import Config
 from jobmon_core.domain.errors import ConfigInvalid
+from jobmon_core.notify.channels import parsers
 from jobmon_core.store.config_file import read_config, write_config
 
 URL = "https://discord.com/api/webhooks/123456789012345678/tOkEn-0123456789"
@@ -21,14 +21,14 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_a_missing_file_is_an_empty_configuration(path: Path) -> None:
-    assert read_config(path, {}) == Config()
+    assert read_config(path, {}, parsers()) == Config()
 
 
 def test_a_configuration_written_is_the_configuration_read(path: Path) -> None:
     write_config(path, {"discord": {"error_webhook": URL}, "backend": "local"})
-    config = read_config(path, {})
+    config = read_config(path, {}, parsers())
     assert config.backend == "local"
-    assert config.webhook(Route.ERROR) is not None
+    assert config.channel("error") is not None
 
 
 def test_a_configuration_is_private_and_its_folder_stays_as_it_is(tmp_path: Path) -> None:
@@ -56,14 +56,14 @@ def test_a_file_that_makes_no_sense_is_a_fault_that_names_it(path: Path, content
     path.write_bytes(content)
     path.chmod(0o600)
     with pytest.raises(ConfigInvalid, match=why) as caught:
-        read_config(path, {})
+        read_config(path, {}, parsers())
     assert str(path) in str(caught.value)
 
 
 def test_a_folder_in_its_place_is_a_fault(path: Path) -> None:
     path.mkdir()
     with pytest.raises(ConfigInvalid, match="can't be read"):
-        read_config(path, {})
+        read_config(path, {}, parsers())
 
 
 def test_a_file_that_holds_a_webhook_counts_from_the_configurations_folder(path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_file_that_holds_a_webhook_counts_from_the_configurations_folder(path:
     (path.parent / "secret").mkdir()
     (path.parent / "secret" / "error").write_text(f"{URL}\n", encoding="utf-8")
     (path.parent / "secret" / "error").chmod(0o600)
-    assert read_config(path, {}).webhook(Route.ERROR) is not None
+    assert read_config(path, {}, parsers()).channel("error") is not None
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_a_webhook_file_that_cannot_be_read_is_a_fault_among_the_others(path: Pa
     (path.parent / "binary").write_bytes(b"\xff\xfe")
     write_config(path, {"discord": {"error_webhook_file": name}, "backend": "pbs"})
     with pytest.raises(ConfigInvalid, match="can't be read: ") as caught:
-        read_config(path, {})
+        read_config(path, {}, parsers())
     assert len(caught.value.faults) == 2
     assert "None" not in str(caught.value)
 
@@ -91,11 +91,11 @@ def test_a_configuration_that_is_open_to_others_is_refused_with_the_remedy(path:
     write_config(path, {"backend": "local"})
     path.chmod(mode)
     with pytest.raises(ConfigInvalid, match=f"its mode is {mode:04o}: chmod 600 {path}$") as caught:
-        read_config(path, {})
+        read_config(path, {}, parsers())
     assert str(caught.value).startswith(f"{path} is not usable:")
     assert stat.S_IMODE(path.stat().st_mode) == mode
     path.chmod(0o400)
-    assert read_config(path, {}).backend == "local"
+    assert read_config(path, {}, parsers()).backend == "local"
 
 
 def test_the_remedy_can_be_pasted_into_a_shell(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_the_remedy_can_be_pasted_into_a_shell(tmp_path: Path) -> None:
     write_config(path, {})
     path.chmod(0o644)
     with pytest.raises(ConfigInvalid) as caught:
-        read_config(path, {})
+        read_config(path, {}, parsers())
     command = caught.value.faults[0].partition(": ")[2]
     assert shlex.split(command) == ["chmod", "600", str(path)]
 
@@ -115,7 +115,7 @@ def test_a_configuration_of_somebody_else_that_we_can_read_is_not_ours_to_close(
     path.chmod(0o644)
     os.chown(path, 12345, 12345)
     with pytest.raises(ConfigInvalid, match="it is uid 12345's and its mode is 0644: use a copy of your own"):
-        read_config(path, {})
+        read_config(path, {}, parsers())
 
 
 def test_a_file_that_holds_a_webhook_is_refused_likewise(path: Path) -> None:
@@ -124,4 +124,4 @@ def test_a_file_that_holds_a_webhook_is_refused_likewise(path: Path) -> None:
     secret.write_text(URL, encoding="ascii")
     secret.chmod(0o644)
     with pytest.raises(ConfigInvalid, match=f"it holds a password, but its mode is 0644: chmod 600 {secret}"):
-        read_config(path, {})
+        read_config(path, {}, parsers())

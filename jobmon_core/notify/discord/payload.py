@@ -5,11 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.domain.channels import Mentions
 from jobmon_core.domain.delivery.outbox import Field, Tone
 from jobmon_core.domain.humanize import duration
 from jobmon_core.notify.discord import limits
 from jobmon_core.notify.discord.markdown import EMPTY, code_block, code_span, cut_middle, one_line, prose
+from jobmon_core.notify.discord.settings import Mentions
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import Message, OutboxEntry

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.channels import Mentions, Route
+from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import (
     DeliveryOutcome,
     Message,
@@ -16,8 +16,9 @@ from jobmon_core.domain.delivery.outbox import (
 from jobmon_core.domain.webhook import Webhook
 from jobmon_core.notify.base import Answer, Channel, HttpRequest, HttpResponse, deliver
 from jobmon_core.notify.discord.channel import DiscordChannel
-from jobmon_core.notify.discord.test_message import worst_case_message
+from jobmon_core.notify.discord.settings import Mentions
 from jobmon_core.notify.http import post
+from jobmon_core.notify.test_message import worst_case_message
 from tests.support import discord_answers as answers
 from tests.support.discord_answers import Scripted
 from tests.support.fake_discord import FakeDiscord
@@ -33,7 +34,7 @@ def channel_to(url: str, mentions: Mentions | None = None) -> DiscordChannel:
 
 
 def test_a_message_arrives_once_and_is_delivered(discord: FakeDiscord) -> None:
-    assert deliver(channel_to(discord.error_url), OWED).outcome is DeliveryOutcome.DELIVERED
+    assert deliver(channel_to(discord.error_url), OWED).receipt.outcome is DeliveryOutcome.DELIVERED
     (payload,) = discord.received(Route.ERROR)
     assert payload["embeds"][0]["title"] == "❌ train failed"
     assert discord.received(Route.SUCCESS) == []
@@ -59,10 +60,13 @@ def test_the_user_agent_has_the_form_that_discord_asks_for(discord: FakeDiscord)
 def test_the_worst_case_is_taken_in_both_forms(route: Route, discord: FakeDiscord) -> None:
     mentions = Mentions(users=("123456789012345678",))
     for entry in (
-        OutboxEntry(worst_case_message(route, NOW)),
-        OutboxEntry(worst_case_message(route, NOW), plain=True),
+        OutboxEntry(worst_case_message("team", route, NOW)),
+        OutboxEntry(worst_case_message("team", route, NOW), plain=True),
     ):
-        assert deliver(channel_to(discord.url(route), mentions), entry).outcome is DeliveryOutcome.DELIVERED
+        assert (
+            deliver(channel_to(discord.url(route), mentions), entry).receipt.outcome
+            is DeliveryOutcome.DELIVERED
+        )
     assert discord.violations == []
 
 
@@ -87,21 +91,21 @@ def test_each_answer_on_the_wire_has_its_verdict(
     answer: Scripted, verdict: DeliveryOutcome, discord: FakeDiscord
 ) -> None:
     discord.script(answer)
-    assert deliver(channel_to(discord.error_url), OWED).outcome is verdict
+    assert deliver(channel_to(discord.error_url), OWED).receipt.outcome is verdict
 
 
 def test_a_wrong_token_is_a_dead_channel(discord: FakeDiscord) -> None:
-    assert deliver(channel_to(f"{discord.error_url}x"), OWED).outcome is DeliveryOutcome.CHANNEL_DEAD
+    assert deliver(channel_to(f"{discord.error_url}x"), OWED).receipt.outcome is DeliveryOutcome.CHANNEL_DEAD
 
 
 def test_a_refused_message_arrives_in_its_plain_form(discord: FakeDiscord) -> None:
     discord.script(answers.refusal(400, 50035, "Invalid Form Body"))
     channel = channel_to(discord.error_url)
     entry = mark_attempt(OWED, NOW)
-    entry = apply_receipt(entry, deliver(channel, entry), NOW)
+    entry = apply_receipt(entry, deliver(channel, entry).receipt, NOW)
     assert entry.plain
     entry = mark_attempt(entry, NOW)
-    assert apply_receipt(entry, deliver(channel, entry), NOW).delivered_s == NOW
+    assert apply_receipt(entry, deliver(channel, entry).receipt, NOW).delivered_s == NOW
     (payload,) = discord.received(Route.ERROR)
     assert "embeds" not in payload
     assert "train failed" in payload["content"]
@@ -111,7 +115,7 @@ def test_a_lost_answer_leads_to_a_marked_repeat(discord: FakeDiscord) -> None:
     discord.script(answers.close_read(saves=True))
     channel = channel_to(discord.error_url)
     entry = mark_attempt(OWED, NOW)
-    entry = mark_attempt(apply_receipt(entry, deliver(channel, entry), NOW), NOW)
+    entry = mark_attempt(apply_receipt(entry, deliver(channel, entry).receipt, NOW), NOW)
     deliver(channel, entry)
     first, second = discord.received(Route.ERROR)
     assert "possible repeat" not in str(first)
@@ -135,5 +139,5 @@ def test_how_a_request_goes_out_is_the_callers_choice() -> None:
 
     webhook = Webhook.parse("https://discord.com/api/webhooks/112233445566778899/s3cret-token")
     channel = DiscordChannel(webhook, keep, "1")
-    assert deliver(channel, replace(OWED, plain=True)).outcome is DeliveryOutcome.DELIVERED
+    assert deliver(channel, replace(OWED, plain=True)).receipt.outcome is DeliveryOutcome.DELIVERED
     assert sent[0].url == webhook.url

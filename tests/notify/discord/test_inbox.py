@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from jobmon_core.domain.channels import Mentions, Route
+from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Message, OutboxEntry, Tone
 from jobmon_core.domain.webhook import Webhook
 from jobmon_core.notify.base import HttpRequest, HttpResponse, deliver
 from jobmon_core.notify.discord.channel import DiscordChannel
 from jobmon_core.notify.discord.inbox import Inbox
+from jobmon_core.notify.discord.settings import Mentions
 from jobmon_core.notify.http import post
 
 HELLO = {"content": "hello", "allowed_mentions": {"parse": []}}
@@ -44,7 +45,7 @@ def raw(url: str, *, method: str = "POST", path: str = "", headers: dict[str, st
 def test_a_message_of_jobmon_is_delivered_to_the_route_it_was_for(inbox: Inbox) -> None:
     channel = DiscordChannel(Webhook.parse(inbox.error_url), post, "1", Mentions())
     receipt = deliver(channel, OutboxEntry(Message("1", Route.ERROR, Tone.FAILURE, "it failed")))
-    assert receipt.outcome is DeliveryOutcome.DELIVERED
+    assert receipt.receipt.outcome is DeliveryOutcome.DELIVERED
     (received,) = inbox.wait_for(1, 5)
     assert received.route is Route.ERROR
     assert "it failed" in str(received.payload)

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.channels import Mentions, Route
+from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry, Tone
 from jobmon_core.notify.discord import limits
 from jobmon_core.notify.discord import payload as discord_payload
-from jobmon_core.notify.discord.test_message import worst_case_message
+from jobmon_core.notify.discord.settings import Mentions
+from jobmon_core.notify.test_message import worst_case_message
 from tests.support.discord_rules import SCHEMA_FILE, faults, schema_faults, total
 
 NOW = 1_754_500_000
@@ -109,13 +110,13 @@ def test_fences_are_balanced_whatever_a_log_holds(entry: OutboxEntry) -> None:
 
 @pytest.mark.skipif(not SCHEMA_FILE.exists(), reason="Discord's OpenAPI extract is not at hand")
 def test_discords_own_schema_agrees_with_the_worst_case() -> None:
-    payload = discord_payload.full(OutboxEntry(worst_case_message(Route.ERROR, NOW)), PING)
+    payload = discord_payload.full(OutboxEntry(worst_case_message("team", Route.ERROR, NOW)), PING)
     assert schema_faults(payload, SCHEMA_FILE) == []
 
 
 @pytest.mark.parametrize("route", list(Route))
 def test_the_worst_case_reaches_the_limits_and_breaks_none(route: Route) -> None:
-    payload = discord_payload.full(OutboxEntry(worst_case_message(route, NOW)), PING)
+    payload = discord_payload.full(OutboxEntry(worst_case_message("team", route, NOW)), PING)
     assert own_and_discords_faults(payload) == []
     whole = only(payload)
     assert len(whole["title"]) > 240
