@@ -1,6 +1,6 @@
-"""What a monitor needs of the configuration while it waits.
+"""The parts of the configuration that an idle monitor needs.
 
-It is read in a child: a monitor then holds no webhook for days, and carries none of what checks one.
+They are read in a child process, so that the monitor holds no webhook and no code that parses one in memory.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _READ_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """A part of the configuration, or what is wrong with it."""
+    """A part of the configuration, or its faults."""
 
     policy: Policy = Policy()
     heartbeat: HeartbeatUrl | None = None
@@ -33,42 +33,42 @@ class Settings:
 
 @dataclass(slots=True)
 class SettingsReader:
-    """Reads the settings again where the file has changed; one that is at fault is read each time."""
+    """Reads the settings when the file has changed, and every time while it has faults."""
 
     path: Path
     configuration: Callable[[], Config]
     children: Worker
     _stamp: tuple[int, ...] = field(default=(), init=False)
-    _read: Settings | None = field(default=None, init=False)
+    _cached: Settings | None = field(default=None, init=False)
 
     def settings(self) -> Settings:
-        """Return the settings as they are now.
+        """Return the current settings.
 
         Raises:
-            ConfigInvalid: naming every fault of the configuration.
+            ConfigInvalid: lists every fault of the configuration.
         """
-        stamp = self._stamp_now()
-        if self._read is None or stamp != self._stamp:
-            found = self._in_a_child()
-            if found.faults:
-                raise ConfigInvalid(str(self.path), list(found.faults))
-            self._read, self._stamp = found, stamp
-        return self._read
+        stamp = self._file_stamp()
+        if self._cached is None or stamp != self._stamp:
+            settings = self._read()
+            if settings.faults:
+                raise ConfigInvalid(str(self.path), list(settings.faults))
+            self._cached, self._stamp = settings, stamp
+        return self._cached
 
-    def _stamp_now(self) -> tuple[int, ...]:
+    def _file_stamp(self) -> tuple[int, ...]:
         try:
             status = self.path.stat()
         except OSError:
-            return ()  # no file: the defaults hold
+            return ()  # no file: the defaults apply
         return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
-    def _in_a_child(self) -> Settings:
+    def _read(self) -> Settings:
         try:
-            return self.children.run(Settings, self._now, _READ_TIMEOUT_S)
-        except WorkerFailed:  # a host without room for another process must not change how jobs are watched
-            return self._now()
+            return self.children.run(Settings, self._read_here, _READ_TIMEOUT_S)
+        except WorkerFailed:  # a host that cannot start a process must not change how jobs are watched
+            return self._read_here()
 
-    def _now(self) -> Settings:
+    def _read_here(self) -> Settings:
         try:
             config = self.configuration()
         except ConfigInvalid as error:

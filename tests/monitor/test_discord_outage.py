@@ -106,7 +106,7 @@ class Day:
         """Yield what arrived on a channel, in order: the message's id, and whether it says it is late."""
         for _, payload in self.discord.taken[HOOKS[route].url]:
             embed = payload["embeds"][0]
-            yield embed["footer"]["text"].split(" · ")[1], "Told late" in embed.get("description", "")
+            yield embed["footer"]["text"].split(" · ")[1], "Delayed" in embed.get("description", "")
 
     def entry(self, route: Route) -> list[str]:
         """What was to arrive on a channel, oldest first."""

@@ -82,9 +82,9 @@ def test_where_the_scheduler_does_not_answer_it_does_not_beat(stage: Stage) -> N
 
 def test_an_old_answer_is_none(stage: Stage) -> None:
     monitor = stage.monitor()
-    heard_s = stage.clock.now_s
+    answered_s = stage.clock.now_s
     for _ in range(3):
-        monitor.after_poll(heard_s)
+        monitor.after_poll(answered_s)
         stage.clock.now_s += 60
     assert stage.calls == 1
 
@@ -103,7 +103,7 @@ def test_what_fails_is_logged_once_called_more_rarely_and_taken_up_again(stage: 
     stage.failure = ""
     assert stage.later(monitor, 600) == 4
     assert stage.later(monitor, 30) == 5
-    assert stage.log[1:] == ["the heartbeat is taken again"]
+    assert stage.log[1:] == ["the heartbeat works again"]
 
 
 def test_a_fault_in_the_call_reaches_neither_the_watch_nor_the_address_the_log(stage: Stage) -> None:
@@ -118,7 +118,7 @@ def test_a_fault_in_the_call_reaches_neither_the_watch_nor_the_address_the_log(s
 
 def test_a_configuration_that_is_being_edited_and_a_full_disk_do_not_disturb(stage: Stage) -> None:
     def broken() -> Settings:
-        raise ConfigInvalid("config.json", ["it is no JSON"])
+        raise ConfigInvalid("config.json", ["not valid JSON"])
 
     stage.settings = broken
     monitor = stage.monitor()
@@ -127,7 +127,7 @@ def test_a_configuration_that_is_being_edited_and_a_full_disk_do_not_disturb(sta
     monitor.stamp = Path("/proc/nowhere/heartbeat.stamp")
     stage.later(monitor, 600)
     assert stage.calls == 0
-    assert stage.log == ["the heartbeat failed: it can't be called now (ConfigInvalid)"]
+    assert stage.log == ["the heartbeat failed: cannot be sent now (ConfigInvalid)"]
 
 
 def test_nobody_waits_for_the_one_who_calls(stage: Stage) -> None:

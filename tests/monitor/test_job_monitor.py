@@ -54,7 +54,7 @@ def job_monitor(
     store: JobStore,
     deliver: Callable[
         [OutboxEntry, Callable[[OutboxEntry], None]], tuple[OutboxEntry, ...]
-    ] = lambda entry, _note: entry,
+    ] = lambda entry, _note: (entry,),
     slurm: FakeScheduler | None = None,
     clock: FakeClock | None = None,
 ) -> JobMonitor:

@@ -116,7 +116,7 @@ def test_a_message_without_a_webhook_is_kept_with_advice() -> None:
 
 def test_a_message_that_met_a_faulty_configuration_can_be_taken_up_again() -> None:
     office = Office()
-    office.config = ConfigInvalid("config.json", ["poll.running_s: 1 is less than the floor of 5"])
+    office.config = ConfigInvalid("config.json", ["poll.running_s: must be at least 5, found 1"])
     young = replace(OWED.message, created_s=int(office.clock.now()))
     first = replace(OWED, message=young, attempts=3, fingerprint=Office().deliver().fingerprint)
     entry = office.deliver(first)

@@ -47,7 +47,7 @@ def session(tmp_path: Path) -> Desk:
 
 
 def faulty() -> Config:
-    raise ConfigInvalid("config.json", ["it is no JSON", "backend: unknown"])
+    raise ConfigInvalid("config.json", ["not valid JSON", "backend: unknown"])
 
 
 def test_it_is_read_by_another_process(session: Desk) -> None:
@@ -78,7 +78,7 @@ def test_every_fault_is_told_and_a_mended_one_counts_at_once(session: Desk) -> N
     for _ in range(2):
         with pytest.raises(ConfigInvalid) as caught:
             session.reader.settings()
-        assert list(caught.value.faults) == ["it is no JSON", "backend: unknown"]
+        assert list(caught.value.faults) == ["not valid JSON", "backend: unknown"]
     session.found = lambda: FOUND  # a file that the configuration names, which no stamp tells of
     assert session.reader.settings().policy == FOUND.policy
 

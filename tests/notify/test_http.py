@@ -192,7 +192,7 @@ def test_the_proxy_of_the_site_is_asked_for_the_host_and_not_told_the_token(
     assert heard[0].startswith(b"CONNECT discord.invalid:443 ")
     assert TOKEN.encode() not in heard[0]
     assert isinstance(answer, NotSent)
-    assert "the proxy of this site refused it: Tunnel connection failed: 403 Forbidden" in answer.why
+    assert "the proxy refused the request: Tunnel connection failed: 403 Forbidden" in answer.why
 
 
 def test_a_receiver_on_this_machine_is_reached_past_any_proxy(

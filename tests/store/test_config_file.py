@@ -44,11 +44,11 @@ def test_a_configuration_is_private_and_its_folder_stays_as_it_is(tmp_path: Path
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"{", "it is no JSON"),
-        (b"", "it is no JSON"),
-        (b"[" * 100_000, "it is no JSON"),
-        (b"\xef\xbb\xbf{}", "it is no JSON"),
-        (b"\xff", "it can't be read"),
+        (b"{", "not valid JSON"),
+        (b"", "not valid JSON"),
+        (b"[" * 100_000, "not valid JSON"),
+        (b"\xef\xbb\xbf{}", "not valid JSON"),
+        (b"\xff", "cannot be read"),
         (b"[]", "expected an object"),
     ],
 )
@@ -62,7 +62,7 @@ def test_a_file_that_makes_no_sense_is_a_fault_that_names_it(path: Path, content
 
 def test_a_folder_in_its_place_is_a_fault(path: Path) -> None:
     path.mkdir()
-    with pytest.raises(ConfigInvalid, match="can't be read"):
+    with pytest.raises(ConfigInvalid, match="cannot be read"):
         read_config(path, {}, parsers())
 
 
@@ -80,7 +80,7 @@ def test_a_file_that_holds_a_webhook_counts_from_the_configurations_folder(path:
 def test_a_webhook_file_that_cannot_be_read_is_a_fault_among_the_others(path: Path, name: str) -> None:
     (path.parent / "binary").write_bytes(b"\xff\xfe")
     write_config(path, {"discord": {"error_webhook_file": name}, "backend": "pbs"})
-    with pytest.raises(ConfigInvalid, match="can't be read: ") as caught:
+    with pytest.raises(ConfigInvalid, match="cannot read ") as caught:
         read_config(path, {}, parsers())
     assert len(caught.value.faults) == 2
     assert "None" not in str(caught.value)
@@ -114,7 +114,7 @@ def test_a_configuration_of_somebody_else_that_we_can_read_is_not_ours_to_close(
     write_config(path, {})
     path.chmod(0o644)
     os.chown(path, 12345, 12345)
-    with pytest.raises(ConfigInvalid, match="it is uid 12345's and its mode is 0644: use a copy of your own"):
+    with pytest.raises(ConfigInvalid, match="it belongs to uid 12345 and its mode is 0644: use a copy"):
         read_config(path, {}, parsers())
 
 
@@ -123,5 +123,5 @@ def test_a_file_that_holds_a_webhook_is_refused_likewise(path: Path) -> None:
     secret = path.with_name("error")
     secret.write_text(URL, encoding="ascii")
     secret.chmod(0o644)
-    with pytest.raises(ConfigInvalid, match=f"it holds a password, but its mode is 0644: chmod 600 {secret}"):
+    with pytest.raises(ConfigInvalid, match=f"it holds a secret, but its mode is 0644: chmod 600 {secret}"):
         read_config(path, {}, parsers())

@@ -81,8 +81,8 @@ def test_a_plain_form_that_is_refused_too_is_given_up_with_the_reason() -> None:
 
 
 def test_a_dead_channel_ends_it_with_the_reason() -> None:
-    entry = attempted(Receipt(DeliveryOutcome.CHANNEL_DEAD, "Discord knows no such webhook"))
-    assert entry.given_up == "Discord knows no such webhook"
+    entry = attempted(Receipt(DeliveryOutcome.CHANNEL_DEAD, "Discord does not know this webhook"))
+    assert entry.given_up == "Discord does not know this webhook"
 
 
 @given(st.sampled_from(list(DeliveryOutcome)), st.none() | st.floats(0, 1e6), st.integers(0, 50))

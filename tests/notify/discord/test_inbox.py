@@ -62,7 +62,7 @@ def test_it_answers_with_the_message_as_discord_does(inbox: Inbox) -> None:
 
 def test_without_waiting_the_answer_is_empty(inbox: Inbox) -> None:
     path = Webhook.parse(inbox.success_url).url.removeprefix("http://").partition("/")[2].partition("?")[0]
-    status, data = inbox.take(f"/{path}", json.dumps(HELLO).encode())
+    status, data = inbox.handle(f"/{path}", json.dumps(HELLO).encode())
     assert (status, data) == (204, None)
 
 
