@@ -91,7 +91,7 @@ def _own_sections(top: Section, types: Mapping[str, ChannelParser]) -> list[Conf
 
 def _named_channels(top: Section, types: Mapping[str, ChannelParser]) -> list[ConfiguredChannel]:
     channels: list[ConfiguredChannel] = []
-    for name, section in top.section("channels").sections().items():
+    for name, section in top.section("channels").sections():
         if not _CHANNEL_NAME.fullmatch(name):
             section.fault("", "a channel name has 1 to 40 letters, digits, - or _")
         elif name in tuple(Route):

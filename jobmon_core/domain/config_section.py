@@ -9,7 +9,7 @@ from jobmon_core.domain.heartbeat import mask_addresses
 from jobmon_core.domain.webhook import mask_webhooks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 T = TypeVar("T")
 
@@ -49,9 +49,12 @@ class Section:
         path = f"{self._path}.{key}" if self._path else key
         return Section(self._unread.pop(key, {}), path, self._faults, self._secrets)
 
-    def sections(self) -> dict[str, Section]:
-        """Return the objects under all remaining keys."""
-        return {key: self.section(key) for key in list(self._unread)}
+    def sections(self) -> Iterator[tuple[str, Section]]:
+        """Yield the keys and objects of all remaining keys; report those that hold something else."""
+        for key, value in list(self._unread.items()):
+            section = self.section(key)
+            if isinstance(value, dict):
+                yield key, section
 
     def number(self, key: str, default: float, at_least: float) -> float:
         """Return a number from ``at_least`` to 1e9."""

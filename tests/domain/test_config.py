@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobmon_core.domain.channels import Route
 from jobmon_core.domain.config import Config, parse_config
 from jobmon_core.domain.config_section import SecretSources
 from jobmon_core.domain.errors import ConfigInvalid
@@ -17,6 +18,7 @@ from tests.support.webhooks import webhook_of
 
 TOKEN = "tOkEn-that-nobody-may-see_0123456789"
 URL = f"https://discord.com/api/webhooks/123456789012345678/{TOKEN}"
+OTHER = URL.replace("12345", "98765")
 EXAMPLE = Path(__file__).parents[2] / "config.json.example"
 
 
@@ -226,3 +228,50 @@ def test_no_json_makes_checking_fail_otherwise_than_by_naming_faults(data: dict[
         parsed(data)
     except ConfigInvalid as error:
         assert error.faults  # noqa: PT017 - both ends are fine, a third is not
+
+
+def test_a_named_channel_gets_both_routes_unless_it_lists_them() -> None:
+    config = parsed(
+        {
+            "discord": {"error_webhook": URL},
+            "channels": {
+                "team": {"type": "discord", "webhook": OTHER, "mention_on_failure": ["<@12>"]},
+                "wins": {"type": "discord", "webhook": f"{OTHER}2", "messages": ["success"]},
+            },
+        }
+    )
+    assert [channel.name for channel in config.channels_for(Route.ERROR)] == ["error", "team"]
+    assert [channel.name for channel in config.channels_for(Route.SUCCESS)] == ["team", "wins"]
+    assert TOKEN not in repr(config)
+
+
+def test_every_fault_of_named_channels_is_reported_with_all_others() -> None:
+    found = faults(
+        {
+            "channels": {
+                "a": {"type": "pigeon", "webhook": URL},
+                "b": {"type": "discord", "webhook": f"{URL}/slack", "messages": ["all"], "typo": 1},
+                "c": {"webhook": URL},
+                "error": {"type": "discord", "webhook": URL},
+                "no name": {"type": "discord", "webhook_file": "missing"},
+                "d": URL,
+                "e": {"type": "discord"},
+            },
+            "backend": "pbs",
+        }
+    )
+    assert [fault.partition(": ")[0] for fault in found] == [
+        "channels.a.type",
+        "channels.b.messages",
+        "channels.b.webhook",
+        "channels.b.typo",
+        "channels.c.type",
+        "channels.error",
+        "channels.no name",
+        "channels.no name.webhook_file",
+        "channels.d",
+        "channels.e.webhook",
+        "backend",
+    ]
+    assert found[0] == "channels.a.type: expected one of discord, found 'pigeon'"
+    assert TOKEN not in str(found)
