@@ -22,7 +22,7 @@ VERBS = {
     "patterns": "list, check and try the known failures",
     "cancel": "stop watching a job; the job itself goes on",
     "recover": "restart monitors that a reboot or a kill ended",
-    "test-discord": "post a message of the worst size to both channels",
+    "test-discord": "post the largest possible test message to every channel",
     "init": "write config.json from two webhook URLs",
     "inbox": "receive messages here instead of in Discord, to try jobmon out",
 }

@@ -152,10 +152,11 @@ def _diagnosis(job: WatchedJob, task: Task) -> Iterator[str]:
 
 def _messages(job: WatchedJob, now_s: float) -> Iterator[str]:
     for entry in job.outbox:
+        channel = f" to {entry.channel}" if entry.channel else ""
         if entry.delivered_s is not None:
-            fate = f"delivered {clock(entry.delivered_s, now_s)}"
+            fate = f"delivered{channel} {clock(entry.delivered_s, now_s)}"
         elif entry.given_up:
-            fate = f"GIVEN UP: {entry.given_up}"
+            fate = f"GIVEN UP{channel}: {entry.given_up}"
         else:
-            fate = f"still to be delivered, {entry.attempts} attempts so far"
+            fate = f"still to be delivered{channel}, {entry.attempts} attempts so far"
         yield _pair("message", f"{entry.message.title}: {fate}")

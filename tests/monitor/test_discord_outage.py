@@ -1,4 +1,4 @@
-"""A day without Discord: what is owed is told afterwards, the oldest first and no faster than is taken."""
+"""A day without Discord: all messages are sent afterwards, the oldest first and within the rate limit."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Day:
         return WatchedJob(f"slurm-{number}", number, ended_s, concluded_s=ended_s, outbox=tuple(entry))
 
     def pass_by(self) -> None:
-        """Follow every job from its end until it is told; the clock leaps from one due moment to the next."""
+        """Follow every job until its messages are sent; the clock leaps from one due time to the next."""
         due = {self._job_monitor(job): job.registered_s for job in reversed(self.jobs)}
         while due:
             job_monitor = min(due, key=lambda each: due[each])

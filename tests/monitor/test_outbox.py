@@ -41,7 +41,7 @@ def _marks(tmp_path: Path) -> None:
 
 
 class Office:
-    """An outbox with its surroundings: what it noted, and the configuration it finds."""
+    """An outbox, the entries that it saved, and the configuration that it reads."""
 
     dead: DeadChannels
 

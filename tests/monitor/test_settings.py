@@ -21,8 +21,8 @@ ADDRESS = HeartbeatUrl.parse("https://hc.example.org/s3cret")
 FOUND = Config(policy=Policy(running_s=7.0), heartbeat=ADDRESS)
 
 
-class Desk:
-    """A configuration file, and who has read it: each reading is a line of another file."""
+class Site:
+    """A configuration file and its readers: each process that reads it adds a line to another file."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "config.json"
@@ -42,57 +42,57 @@ class Desk:
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
+def site(tmp_path: Path) -> Site:
+    return Site(tmp_path)
 
 
 def faulty() -> Config:
     raise ConfigInvalid("config.json", ["not valid JSON", "backend: unknown"])
 
 
-def test_it_is_read_by_another_process(session: Desk) -> None:
-    settings = session.reader.settings()
+def test_it_is_read_by_another_process(site: Site) -> None:
+    settings = site.reader.settings()
     assert (settings.policy, settings.heartbeat) == (FOUND.policy, ADDRESS)
-    assert os.getpid() not in session.reads
+    assert os.getpid() not in site.reads
 
 
-def test_it_is_read_again_only_where_the_file_changed(session: Desk) -> None:
+def test_it_is_read_again_only_where_the_file_changed(site: Site) -> None:
     for _ in range(3):
-        session.reader.settings()
-    assert len(session.reads) == 1
-    session.path.write_text('{"backend": "slurm"}', encoding="ascii")
-    session.found = Config
-    assert session.reader.settings().policy == Policy()
-    assert len(session.reads) == 2
+        site.reader.settings()
+    assert len(site.reads) == 1
+    site.path.write_text('{"backend": "slurm"}', encoding="ascii")
+    site.found = Config
+    assert site.reader.settings().policy == Policy()
+    assert len(site.reads) == 2
 
 
-def test_without_a_file_it_is_read_once(session: Desk) -> None:
-    session.path.unlink()
+def test_without_a_file_it_is_read_once(site: Site) -> None:
+    site.path.unlink()
     for _ in range(3):
-        session.reader.settings()
-    assert len(session.reads) == 1
+        site.reader.settings()
+    assert len(site.reads) == 1
 
 
-def test_every_fault_is_told_and_a_mended_one_counts_at_once(session: Desk) -> None:
-    session.found = faulty
+def test_every_fault_is_told_and_a_mended_one_counts_at_once(site: Site) -> None:
+    site.found = faulty
     for _ in range(2):
         with pytest.raises(ConfigInvalid) as caught:
-            session.reader.settings()
+            site.reader.settings()
         assert list(caught.value.faults) == ["not valid JSON", "backend: unknown"]
-    session.found = lambda: FOUND  # a file that the configuration names, which no stamp tells of
-    assert session.reader.settings().policy == FOUND.policy
+    site.found = lambda: FOUND  # a file that the configuration names, which no stamp tells of
+    assert site.reader.settings().policy == FOUND.policy
 
 
-def test_where_no_process_can_be_made_it_is_read_all_the_same(session: Desk) -> None:
+def test_where_no_process_can_be_made_it_is_read_all_the_same(site: Site) -> None:
     def broken() -> Config:
         if os.getpid() != here:
             os._exit(1)
         return FOUND
 
     here = os.getpid()
-    session.found = broken
-    assert session.reader.settings().policy == FOUND.policy
-    assert session.reads[-1] == here
+    site.found = broken
+    assert site.reader.settings().policy == FOUND.policy
+    assert site.reads[-1] == here
 
 
 def test_an_idle_monitor_carries_nothing_that_only_rare_moments_need() -> None:
