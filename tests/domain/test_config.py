@@ -49,7 +49,7 @@ def test_the_example_is_valid_and_holds_the_defaults() -> None:
     assert example.monitors == Config().monitors
 
 
-def test_every_fault_is_named_at_once_by_its_place() -> None:
+def test_every_fault_is_reported_at_once_with_its_place() -> None:
     data = {
         "discord": {
             "success_webhook": 5,
@@ -78,7 +78,7 @@ def test_every_fault_is_named_at_once_by_its_place() -> None:
 
 
 @pytest.mark.parametrize("data", [None, [], "x", 3, True])
-def test_what_is_no_object_is_refused(data: object) -> None:
+def test_a_configuration_that_is_not_an_object_is_refused(data: object) -> None:
     assert len(faults(data)) == 1
 
 
@@ -93,30 +93,30 @@ def test_what_is_no_object_is_refused(data: object) -> None:
         ("monitors", "at_most", 0),
     ],
 )
-def test_a_number_below_its_floor_is_refused(section: str, key: str, value: float) -> None:
+def test_a_number_below_its_minimum_is_refused(section: str, key: str, value: float) -> None:
     (fault,) = faults({section: {key: value}})
     assert fault.startswith(f"{section}.{key}: ")
     assert "must be at least" in fault
 
 
-def test_there_can_be_no_half_a_monitor() -> None:
+def test_the_number_of_monitors_is_a_whole_number() -> None:
     assert faults({"monitors": {"at_most": 2.5}}) == ["monitors.at_most: expected a whole number, found 2.5"]
     assert parsed({"monitors": {"at_most": 3}}).monitors == 3
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 10**400])
-def test_what_no_clock_can_count_is_refused(value: float) -> None:
+def test_a_number_above_the_maximum_is_refused(value: float) -> None:
     (fault,) = faults({"poll": {"running_s": value}})
     assert "must be at most 1e9" in fault
 
 
 @pytest.mark.parametrize("value", [None, "30", True, [30], {}])
-def test_what_is_no_number_is_refused(value: object) -> None:
+def test_a_value_that_is_not_a_number_is_refused(value: object) -> None:
     (fault,) = faults({"poll": {"running_s": value}})
     assert "expected a number" in fault
 
 
-def test_the_floors_themselves_are_allowed() -> None:
+def test_the_minimum_itself_is_allowed() -> None:
     policy = parsed(
         {"poll": {"running_s": 5, "pending_s": 5}, "accounting": {"grace_s": 0, "deadline_s": 0}}
     ).policy
@@ -159,7 +159,7 @@ def test_a_faulty_variable_is_named() -> None:
     assert "nonsense" not in fault
 
 
-def test_whom_a_failure_wakes_is_told_apart_into_users_and_roles() -> None:
+def test_mentions_are_users_and_roles() -> None:
     (channel,) = parsed(
         {"discord": {"error_webhook": URL, "mention_on_failure": ["<@12>", " <@&34> "]}}
     ).channels
@@ -167,7 +167,7 @@ def test_whom_a_failure_wakes_is_told_apart_into_users_and_roles() -> None:
 
 
 @pytest.mark.parametrize("mention", ["@everyone", "<@!12>", "12", "<@12> <@13>", "<#12>"])
-def test_nobody_else_can_be_mentioned(mention: str) -> None:
+def test_any_other_mention_is_refused(mention: str) -> None:
     (fault,) = faults({"discord": {"mention_on_failure": [mention]}})
     assert fault.startswith("discord.mention_on_failure: ")
 
@@ -223,7 +223,7 @@ INNER = ["success_webhook", "error_webhook_file", "mention_on_failure", "running
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), Json | st.dictionaries(st.sampled_from(INNER), Json)))
-def test_no_json_makes_checking_fail_otherwise_than_by_naming_faults(data: dict[str, object]) -> None:
+def test_any_json_is_either_valid_or_has_faults(data: dict[str, object]) -> None:
     try:
         parsed(data)
     except ConfigInvalid as error:

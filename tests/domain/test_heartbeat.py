@@ -29,11 +29,11 @@ def test_an_address_in_a_text_keeps_only_its_host(between: str) -> None:
     assert mask_addresses(f"'https://x.org{between}{SECRET}', no") == "'https://x.org/[hidden]', no"
 
 
-def test_it_is_due_once_an_interval_and_when_the_clock_was_set_back() -> None:
+def test_a_call_is_due_once_an_interval_and_when_the_clock_was_set_back() -> None:
     assert [is_due(now_s, 100.0, 30.0) for now_s in (100.0, 129.9, 130.0, 99.0)] == [False, False, True, True]
 
 
-def test_what_fails_is_called_ever_more_rarely_yet_at_least_every_ten_minutes() -> None:
+def test_failures_make_calls_less_frequent_down_to_one_in_ten_minutes() -> None:
     for interval_s, failures, wait_s in (
         (30, 0, 30),
         (30, 1, 60),
@@ -46,7 +46,7 @@ def test_what_fails_is_called_ever_more_rarely_yet_at_least_every_ten_minutes() 
         assert is_due(100.0 + wait_s, 100.0, interval_s, failures)
 
 
-def test_the_scheduler_is_heard_when_it_answers_and_not_when_it_does_not() -> None:
+def test_the_last_answer_is_known_only_while_the_scheduler_answers() -> None:
     play = Play()
     assert last_answer_s([play.job]) is None
     play.queue(row("12", "RUNNING"))
@@ -57,7 +57,7 @@ def test_the_scheduler_is_heard_when_it_answers_and_not_when_it_does_not() -> No
     assert last_answer_s([play.job]) == play.now_s
 
 
-def test_a_watch_that_sees_only_some_of_its_jobs_does_not_see() -> None:
+def test_one_job_without_an_answer_hides_the_answers_about_others() -> None:
     seen, unseen = Play().queue(row("12", "RUNNING")), Play().queue(row("12", "RUNNING")).queue_down()
     assert last_answer_s([seen.job]) is not None
     assert last_answer_s([seen.job, unseen.job]) is None

@@ -39,14 +39,14 @@ CONFIG = with_webhooks(HOOKS[Route.SUCCESS], HOOKS[Route.ERROR])
 
 
 class Forgetful(JobStore):
-    """Saves nothing: nobody is killed here."""
+    """Saves nothing, since no test here restarts a monitor."""
 
     def save(self, job: WatchedJob | NewJob) -> None:
         assert job.id
 
 
 class Day:
-    """Jobs that end one after the other, each with four messages for one channel and one for the other."""
+    """Jobs that end one after the other, each with four error messages and one success message."""
 
     def __init__(self, folder: Path) -> None:
         self.clock = FakeClock()
@@ -102,14 +102,14 @@ class Day:
             ),
         )
 
-    def told(self, route: Route) -> Iterator[tuple[str, bool]]:
-        """Yield what arrived on a channel, in order: the message's id, and whether it says it is late."""
+    def arrived(self, route: Route) -> Iterator[tuple[str, bool]]:
+        """Yield the messages that arrived, in order: the id, and whether the text says that it is late."""
         for _, payload in self.discord.taken[HOOKS[route].url]:
             embed = payload["embeds"][0]
             yield embed["footer"]["text"].split(" · ")[1], "Delayed" in embed.get("description", "")
 
     def entry(self, route: Route) -> list[str]:
-        """What was to arrive on a channel, oldest first."""
+        """Return the ids of the messages of a route, oldest first."""
         entry = (entry.message for job in self.jobs for entry in job.outbox)
         return [message.id for message in entry if message.route is route]
 
@@ -122,23 +122,23 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Day:
 
 
 @pytest.mark.parametrize("route", list(Route))
-def test_after_a_day_of_silence_all_arrive_once_and_the_oldest_first(day: Day, route: Route) -> None:
-    assert [message for message, _ in day.told(route)] == day.entry(route)
+def test_after_an_outage_of_a_day_all_messages_arrive_once_and_in_order(day: Day, route: Route) -> None:
+    assert [message for message, _ in day.arrived(route)] == day.entry(route)
 
 
-def test_what_waits_to_be_told_keeps_to_discords_limits(day: Day) -> None:
+def test_the_waiting_messages_respect_the_rate_limit(day: Day) -> None:
     assert day.discord.limited > 0
     assert day.discord.impatient == 0
 
 
 @pytest.mark.parametrize("route", list(Route))
-def test_what_is_told_more_than_an_hour_late_says_so(day: Day, route: Route) -> None:
+def test_a_message_that_is_more_than_an_hour_late_says_so(day: Day, route: Route) -> None:
     made_s = {entry.message.id: entry.message.created_s for job in day.jobs for entry in job.outbox}
     sent_s = [at_s for at_s, _ in day.discord.taken[HOOKS[route].url]]
-    late = [late for _, late in day.told(route)]
+    late = [late for _, late in day.arrived(route)]
     old = [
         at_s - made_s[message] >= HOUR_S
-        for at_s, message in zip(sent_s, (message for message, _ in day.told(route)), strict=True)
+        for at_s, message in zip(sent_s, (message for message, _ in day.arrived(route)), strict=True)
     ]
     assert late == old
     assert True in old
@@ -146,11 +146,11 @@ def test_what_is_told_more_than_an_hour_late_says_so(day: Day, route: Route) -> 
 
 
 @pytest.mark.parametrize("route", list(Route))
-def test_a_silent_channel_is_tried_by_one_message_and_not_by_all(day: Day, route: Route) -> None:
+def test_an_unreachable_channel_is_tried_with_one_message_only(day: Day, route: Route) -> None:
     every_five_minutes = DAY_S / 300
     assert day.discord.asked[HOOKS[route].url] < every_five_minutes + 120
 
 
-def test_the_last_is_told_within_minutes_of_the_end_of_the_silence(day: Day) -> None:
+def test_the_last_message_arrives_within_minutes_after_the_outage(day: Day) -> None:
     last_s = max(at_s for taken in day.discord.taken.values() for at_s, _ in taken)
     assert last_s - day.discord.up_from_s < 300 + 2 * 60 * 3

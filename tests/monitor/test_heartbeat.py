@@ -61,26 +61,26 @@ def stage(tmp_path: Path) -> Stage:
     return Stage(tmp_path)
 
 
-def test_it_beats_once_an_interval_while_the_scheduler_answers(stage: Stage) -> None:
+def test_the_url_is_called_once_an_interval_while_the_scheduler_answers(stage: Stage) -> None:
     monitor = stage.monitor()
     assert [stage.later(monitor, seconds) for seconds in (0, 5, 24, 1, 30, 30)] == [1, 1, 1, 2, 3, 4]
     assert stage.log == []
 
 
-def test_all_monitors_of_a_home_beat_with_one_heart(stage: Stage) -> None:
+def test_one_monitor_of_a_home_calls_for_all(stage: Stage) -> None:
     monitors = [stage.monitor() for _ in range(5)]
     for interval in (1, 2, 3):
         assert {stage.later(monitor, 1) for monitor in monitors} == {interval}
         stage.clock.now_s += 30
 
 
-def test_where_the_scheduler_does_not_answer_it_does_not_beat(stage: Stage) -> None:
+def test_there_is_no_call_while_the_scheduler_does_not_answer(stage: Stage) -> None:
     monitor = stage.monitor()
     monitor.after_poll(None)
     assert stage.calls == 0
 
 
-def test_an_old_answer_is_none(stage: Stage) -> None:
+def test_an_old_answer_causes_no_call(stage: Stage) -> None:
     monitor = stage.monitor()
     answered_s = stage.clock.now_s
     for _ in range(3):
@@ -95,7 +95,7 @@ def test_without_an_address_nothing_is_called(stage: Stage) -> None:
     assert not (stage.folder / "heartbeat.stamp").exists()
 
 
-def test_what_fails_is_logged_once_called_more_rarely_and_taken_up_again(stage: Stage) -> None:
+def test_failures_are_logged_once_and_make_calls_less_frequent_until_one_succeeds(stage: Stage) -> None:
     stage.failure = "hc.example.org answered 500"
     monitor = stage.monitor()
     assert [stage.later(monitor, 30) for _ in range(7)] == [1, 1, 2, 2, 2, 2, 3]
@@ -106,7 +106,7 @@ def test_what_fails_is_logged_once_called_more_rarely_and_taken_up_again(stage: 
     assert stage.log[1:] == ["the heartbeat works again"]
 
 
-def test_a_fault_in_the_call_reaches_neither_the_watch_nor_the_address_the_log(stage: Stage) -> None:
+def test_an_internal_error_in_the_call_neither_stops_the_monitor_nor_logs_the_url(stage: Stage) -> None:
     def broken(address: HeartbeatUrl) -> str:
         raise RuntimeError(address.url)
 
@@ -116,7 +116,7 @@ def test_a_fault_in_the_call_reaches_neither_the_watch_nor_the_address_the_log(s
     assert stage.log == ["the heartbeat failed: hc.example.org could not be called"]
 
 
-def test_a_configuration_that_is_being_edited_and_a_full_disk_do_not_disturb(stage: Stage) -> None:
+def test_an_invalid_configuration_and_a_full_disk_do_not_stop_the_monitor(stage: Stage) -> None:
     def broken() -> Settings:
         raise ConfigInvalid("config.json", ["not valid JSON"])
 
@@ -130,7 +130,7 @@ def test_a_configuration_that_is_being_edited_and_a_full_disk_do_not_disturb(sta
     assert stage.log == ["the heartbeat failed: cannot be sent now (ConfigInvalid)"]
 
 
-def test_nobody_waits_for_the_one_who_calls(stage: Stage) -> None:
+def test_no_monitor_waits_for_the_one_that_calls(stage: Stage) -> None:
     with try_lock(stage.folder / "heartbeat.lock"):
         assert stage.later(stage.monitor(), 0) == 0
 

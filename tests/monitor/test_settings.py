@@ -50,13 +50,13 @@ def faulty() -> Config:
     raise ConfigInvalid("config.json", ["not valid JSON", "backend: unknown"])
 
 
-def test_it_is_read_by_another_process(site: Site) -> None:
+def test_the_file_is_read_by_another_process(site: Site) -> None:
     settings = site.reader.settings()
     assert (settings.policy, settings.heartbeat) == (FOUND.policy, ADDRESS)
     assert os.getpid() not in site.reads
 
 
-def test_it_is_read_again_only_where_the_file_changed(site: Site) -> None:
+def test_the_file_is_read_again_only_after_a_change(site: Site) -> None:
     for _ in range(3):
         site.reader.settings()
     assert len(site.reads) == 1
@@ -66,14 +66,14 @@ def test_it_is_read_again_only_where_the_file_changed(site: Site) -> None:
     assert len(site.reads) == 2
 
 
-def test_without_a_file_it_is_read_once(site: Site) -> None:
+def test_a_missing_file_is_read_once(site: Site) -> None:
     site.path.unlink()
     for _ in range(3):
         site.reader.settings()
     assert len(site.reads) == 1
 
 
-def test_every_fault_is_told_and_a_mended_one_counts_at_once(site: Site) -> None:
+def test_every_fault_is_reported_and_a_corrected_file_takes_effect_at_once(site: Site) -> None:
     site.found = faulty
     for _ in range(2):
         with pytest.raises(ConfigInvalid) as caught:
@@ -83,7 +83,7 @@ def test_every_fault_is_told_and_a_mended_one_counts_at_once(site: Site) -> None
     assert site.reader.settings().policy == FOUND.policy
 
 
-def test_where_no_process_can_be_made_it_is_read_all_the_same(site: Site) -> None:
+def test_the_file_is_read_even_if_no_process_can_be_started(site: Site) -> None:
     def broken() -> Config:
         if os.getpid() != here:
             os._exit(1)
@@ -95,7 +95,7 @@ def test_where_no_process_can_be_made_it_is_read_all_the_same(site: Site) -> Non
     assert site.reads[-1] == here
 
 
-def test_an_idle_monitor_carries_nothing_that_only_rare_moments_need() -> None:
+def test_an_idle_monitor_does_not_import_what_it_rarely_needs() -> None:
     code = "import sys, jobmon_core.monitor.main; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     rare = {

@@ -52,7 +52,7 @@ def test_a_configuration_is_private_and_its_folder_stays_as_it_is(tmp_path: Path
         (b"[]", "expected an object"),
     ],
 )
-def test_a_file_that_makes_no_sense_is_a_fault_that_names_it(path: Path, content: bytes, why: str) -> None:
+def test_an_unreadable_file_is_a_fault_that_names_it(path: Path, content: bytes, why: str) -> None:
     path.write_bytes(content)
     path.chmod(0o600)
     with pytest.raises(ConfigInvalid, match=why) as caught:
@@ -66,7 +66,7 @@ def test_a_folder_in_its_place_is_a_fault(path: Path) -> None:
         read_config(path, {}, parsers())
 
 
-def test_a_file_that_holds_a_webhook_counts_from_the_configurations_folder(path: Path) -> None:
+def test_a_relative_webhook_file_is_found_beside_the_configuration(path: Path) -> None:
     write_config(path, {"discord": {"error_webhook_file": "secret/error"}})
     (path.parent / "secret").mkdir()
     (path.parent / "secret" / "error").write_text(f"{URL}\n", encoding="utf-8")
@@ -87,7 +87,7 @@ def test_a_webhook_file_that_cannot_be_read_is_a_fault_among_the_others(path: Pa
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o620, 0o602, 0o610, 0o601])
-def test_a_configuration_that_is_open_to_others_is_refused_with_the_remedy(path: Path, mode: int) -> None:
+def test_a_configuration_that_others_can_read_is_refused_with_the_remedy(path: Path, mode: int) -> None:
     write_config(path, {"backend": "local"})
     path.chmod(mode)
     with pytest.raises(ConfigInvalid, match=f"its mode is {mode:04o}: chmod 600 {path}$") as caught:
@@ -108,7 +108,7 @@ def test_the_remedy_can_be_pasted_into_a_shell(tmp_path: Path) -> None:
     assert shlex.split(command) == ["chmod", "600", str(path)]
 
 
-def test_a_configuration_of_somebody_else_that_we_can_read_is_not_ours_to_close(path: Path) -> None:
+def test_a_configuration_of_another_user_is_refused_with_another_remedy(path: Path) -> None:
     if os.getuid() != 0:
         pytest.skip("a file can be given away only by root")
     write_config(path, {})
@@ -118,7 +118,7 @@ def test_a_configuration_of_somebody_else_that_we_can_read_is_not_ours_to_close(
         read_config(path, {}, parsers())
 
 
-def test_a_file_that_holds_a_webhook_is_refused_likewise(path: Path) -> None:
+def test_a_webhook_file_that_others_can_read_is_refused(path: Path) -> None:
     write_config(path, {"discord": {"error_webhook_file": "error"}})
     secret = path.with_name("error")
     secret.write_text(URL, encoding="ascii")

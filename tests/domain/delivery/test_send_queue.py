@@ -45,7 +45,7 @@ def in_trouble_for(seconds: int) -> SendQueue:
     return queue
 
 
-def test_where_nobody_waits_a_message_goes_at_once() -> None:
+def test_a_message_in_an_empty_queue_is_sent_at_once() -> None:
     assert request_turn(SendQueue(), OLD, NOW)[1] is None
 
 
@@ -61,7 +61,7 @@ def test_an_older_message_does_not_wait_for_a_younger_one() -> None:
     assert request_turn(queue, OLD, NOW)[1] is None
 
 
-def test_messages_of_the_same_moment_take_turns_by_their_names() -> None:
+def test_messages_of_the_same_second_are_ordered_by_id() -> None:
     first, second = message("a"), message("b")
     queue, _ = request_turn(SendQueue(), first, NOW)
     assert request_turn(queue, second, NOW)[1] == NOW + PACE_S
@@ -69,7 +69,7 @@ def test_messages_of_the_same_moment_take_turns_by_their_names() -> None:
     assert request_turn(queue, first, NOW)[1] is None
 
 
-def test_a_channel_that_refused_one_for_all_is_shut_for_all_until_the_oldest_tries_again() -> None:
+def test_a_refusal_that_affects_all_closes_the_channel_until_the_oldest_message_tries_again() -> None:
     queue = failed(request_turn(SendQueue(), OLD, NOW)[0], OLD, REFUSED, NOW)
     queue, again_s = request_turn(queue, YOUNG, NOW + 1)
     assert again_s == NOW + 100 + PACE_S
@@ -77,7 +77,7 @@ def test_a_channel_that_refused_one_for_all_is_shut_for_all_until_the_oldest_tri
     assert request_turn(queue, OLD, NOW + 100)[1] is None
 
 
-def test_many_that_wait_are_told_to_come_one_after_the_other() -> None:
+def test_waiting_messages_get_turns_one_after_the_other() -> None:
     queue, turns = SendQueue(shut_until_s=NOW + 50), []
     for number in range(4):
         queue, again_s = request_turn(queue, message(f"m{number}", number), NOW)
@@ -85,7 +85,7 @@ def test_many_that_wait_are_told_to_come_one_after_the_other() -> None:
     assert turns == [NOW + 50 + PACE_S * number for number in range(4)]
 
 
-def test_one_that_does_not_come_back_holds_nobody_up_for_long() -> None:
+def test_a_message_that_does_not_return_blocks_the_others_only_briefly() -> None:
     queue, _ = request_turn(SendQueue(), OLD, NOW)
     assert request_turn(queue, YOUNG, NOW + 60)[1] is not None
     queue, again_s = request_turn(queue, YOUNG, NOW + 120)
@@ -93,7 +93,7 @@ def test_one_that_does_not_come_back_holds_nobody_up_for_long() -> None:
     assert list(queue.entries) == ["a"]
 
 
-def test_trouble_that_may_be_a_messages_own_holds_the_others_up_for_an_hour() -> None:
+def test_a_failure_that_may_concern_one_message_blocks_the_others_for_an_hour_at_most() -> None:
     queue = in_trouble_for(3500)
     assert request_turn(queue, YOUNG, NOW + 3501)[1] == NOW + 3600 + PACE_S
     queue = in_trouble_for(3700)
@@ -101,13 +101,13 @@ def test_trouble_that_may_be_a_messages_own_holds_the_others_up_for_an_hour() ->
     assert request_turn(queue, YOUNG, NOW + 3701)[1] is None
 
 
-def test_trouble_that_is_for_all_ends_the_suspicion() -> None:
+def test_a_refusal_that_affects_all_resets_the_blocking_limit() -> None:
     queue = in_trouble_for(3700)
     queue = failed(request_turn(queue, OLD, NOW + 3800)[0], OLD, REFUSED, NOW + 3800)
     assert request_turn(queue, YOUNG, NOW + 3801)[1] is not None
 
 
-def test_a_queue_that_a_wrong_clock_shut_for_years_is_open() -> None:
+def test_a_queue_that_a_wrong_clock_closed_for_years_is_open() -> None:
     year_s = 365 * 86_400.0
     queue = failed(request_turn(SendQueue(), OLD, NOW + year_s)[0], OLD, REFUSED, NOW + year_s)
     assert queue.shut_until_s == NOW + year_s + 100
@@ -118,7 +118,7 @@ def test_a_queue_that_a_wrong_clock_shut_for_years_is_open() -> None:
         assert request_turn(SendQueue(nonsense), YOUNG, NOW)[1] is None
 
 
-def test_one_whose_answer_was_lost_waits_by_itself() -> None:
+def test_a_message_without_a_response_does_not_block_the_others() -> None:
     queue, _ = request_turn(SendQueue(), OLD, NOW)
     doubted = Receipt(DeliveryOutcome.MAYBE_DELIVERED, "no answer")
     queue = record_result(queue, apply_receipt(OutboxEntry(OLD), doubted, NOW), doubted, NOW)
