@@ -62,7 +62,7 @@ class Outbox:
             config = self.configuration()
         except ConfigInvalid as error:
             return (self._await_valid_config(entry, error),)
-        if not entry.channel:
+        if not entry.channel or not config.channels_for(entry.message.route):
             return _route(entry, config)
         channel = config.channel(entry.channel)
         if channel is None:
