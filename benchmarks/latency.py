@@ -29,9 +29,9 @@ from tabulate import tabulate
 from benchmarks.latency_parts import lag
 from benchmarks.latency_parts.timeline import Timeline, late, spreads
 from benchmarks.latency_parts.users import Setting, measure
-from jobmon_core.domain.config import POLL_FLOOR_S
+from jobmon_core.domain.config import MIN_POLL_S
 
-FLOOR = {"running_s": POLL_FLOOR_S, "pending_s": POLL_FLOOR_S}
+FLOOR = {"running_s": MIN_POLL_S, "pending_s": MIN_POLL_S}
 SETTINGS = (
     Setting("shortest interval", FLOOR, lag.prompt),
     Setting("accounting late", FLOOR, lag.late),

@@ -6,7 +6,7 @@ Adapters are imported when they are needed: a submission needs few of them, and 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jobmon_core.scheduler.backends import BACKENDS, find_backend
 from jobmon_core.scheduler.base import BackendResources
@@ -15,10 +15,11 @@ from jobmon_core.store.jobs import JobStore
 from jobmon_core.system.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
     from contextlib import AbstractContextManager
 
     from jobmon_core.domain.config import Config
+    from jobmon_core.notify.base import ChannelType
     from jobmon_core.polling.cluster_name import SharedClusterName
     from jobmon_core.scheduler.base import Scheduler, Submitter
     from jobmon_core.store.dead_channels import DeadChannels
@@ -35,6 +36,12 @@ def backend_names() -> tuple[str, ...]:
     return tuple(BACKENDS)
 
 
+def _channel_types() -> Mapping[str, ChannelType[Any]]:
+    from jobmon_core.notify.channels import CHANNEL_TYPES
+
+    return CHANNEL_TYPES
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
     """The paths and adapters of one home."""
@@ -43,6 +50,7 @@ class Context:
     environment: Mapping[str, str]
     locks: Iterable[int] = ()  # descriptors that child processes must close
     clock: Clock = field(default_factory=SystemClock)
+    channel_types: Callable[[], Mapping[str, ChannelType[Any]]] = _channel_types
 
     @classmethod
     def open(cls, environment: Mapping[str, str]) -> Context:
@@ -55,9 +63,11 @@ class Context:
         Raises:
             ConfigInvalid: names every fault.
         """
+        from jobmon_core.notify.channels import parsers  # an idle monitor needs neither module
         from jobmon_core.store.config_file import read_config
 
-        return read_config(self.home.config, self.environment, backend_names())
+        types = parsers(self.channel_types())
+        return read_config(self.home.config, self.environment, types, backend_names())
 
     @property
     def store(self) -> JobStore:

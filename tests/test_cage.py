@@ -28,4 +28,4 @@ def test_a_test_cannot_touch_the_home_of_whoever_runs_it() -> None:
 
 def test_a_test_has_a_home_of_its_own_and_no_webhook(tmp_path: Path) -> None:
     assert Context.open(os.environ).home.root == tmp_path / "jobmon"
-    assert Context.open(os.environ).configuration().error_webhook is None
+    assert not Context.open(os.environ).configuration().channels

@@ -15,7 +15,7 @@ from benchmarks.load_parts.controller import OWN, RECORD, CountedSacct, RequestC
 from benchmarks.load_parts.processes import Cpu, cpu, memory
 from benchmarks.load_parts.user import BenchmarkUser
 from jobmon_core.app.submit import state_id
-from jobmon_core.domain.config import POLL_FLOOR_S
+from jobmon_core.domain.config import MIN_POLL_S
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.tracking.new_job import NewJob
@@ -132,7 +132,7 @@ def _load(user: BenchmarkUser, sacct: CountedSacct, pids: list[int], intervals: 
     """Let some poll intervals pass, then end all jobs at the same time."""
     user.wait_for_poll()
     before, cpu_before = request_counts(), [cpu(pid) for pid in pids]
-    time.sleep((intervals + 0.5) * POLL_FLOOR_S)  # ends between two polls
+    time.sleep((intervals + 0.5) * MIN_POLL_S)  # ends between two polls
     idle, cpu_after = request_counts().since(before), [cpu(pid) for pid in pids]
     spent = [after.since(start) for after, start in zip(cpu_after, cpu_before, strict=True)]
     before, runs = request_counts(), sacct.runs
@@ -165,7 +165,7 @@ def _user(folder: Path, monitors: int) -> Iterator[tuple[BenchmarkUser, CountedS
     """Provide a user who may run so many monitors, and the sacct that counts its runs."""
     folder.mkdir(mode=0o755)
     sacct = CountedSacct(folder / "bin")
-    poll = {"running_s": POLL_FLOOR_S, "pending_s": POLL_FLOOR_S}
+    poll = {"running_s": MIN_POLL_S, "pending_s": MIN_POLL_S}
     user = BenchmarkUser(folder, {"poll": poll, "monitors": {"at_most": monitors}}, str(sacct.folder))
     try:
         yield user, sacct

@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
         say(f"nothing was written: two webhook URLs are required\n{INSTRUCTIONS}")
         return 1
     configure(ctx, success, error)
-    print(f"wrote {ctx.home.config}; `jobmon test-discord` posts a test message to both channels")
+    print(f"wrote {ctx.home.config}; `jobmon test-discord` tests every channel")
     print(describe_home(ctx))
     return 0
 

@@ -18,12 +18,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Test each channel; succeed only if all accepted the message."""
+    """Test every channel; succeed only if each accepted the message."""
     del options  # there are none
     failed = 0
     for result in try_channels(open_context()):
-        print(f"{result.route}: {'works' if result.worked else 'FAILED'} ({result.channel})")
-        for line in (result.answer, result.advice):
+        print(f"{result.channel}: {'works' if result.worked else 'FAILED'} ({result.destination})")
+        for line in (result.why, result.advice):
             if line and not result.worked:
                 print(f"  {line}")
         failed += not result.worked

@@ -131,6 +131,7 @@ def details_json(status: JobStatus) -> dict[str, Any]:
             {
                 "title": entry.message.title,
                 "route": entry.message.route,
+                "channel": entry.channel or None,
                 "attempts": entry.attempts,
                 "delivered_at": entry.delivered_s,
                 "given_up": entry.given_up or None,

@@ -152,10 +152,11 @@ def _diagnosis(job: WatchedJob, task: Task) -> Iterator[str]:
 
 def _messages(job: WatchedJob, now_s: float) -> Iterator[str]:
     for entry in job.outbox:
+        channel = f" to {entry.channel}" if entry.channel else ""
         if entry.delivered_s is not None:
-            delivery = f"delivered {clock(entry.delivered_s, now_s)}"
+            delivery = f"delivered{channel} {clock(entry.delivered_s, now_s)}"
         elif entry.given_up:
-            delivery = f"GIVEN UP: {entry.given_up}"
+            delivery = f"GIVEN UP{channel}: {entry.given_up}"
         else:
-            delivery = f"not delivered yet, {entry.attempts} attempts"
+            delivery = f"not delivered{channel} yet, {entry.attempts} attempts"
         yield _pair("message", f"{entry.message.title}: {delivery}")

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jobmon_core.context import Context
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.config import WEBHOOK_VARIABLES
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.notify.discord.settings import WEBHOOK_VARIABLES
 from jobmon_core.scheduler.backends import find_backend
 from jobmon_core.scheduler.base import Sentinel, Submitted
 from jobmon_core.system.runner import ProgramRunner, Runner
@@ -58,9 +57,9 @@ class SentinelSubmitter:
         config = self.ctx.configuration()
         config_in_job = Context(self.ctx.home, {}).configuration()
         missing = [
-            f"${WEBHOOK_VARIABLES[route]}"
-            for route in Route
-            if config.webhook(route) != config_in_job.webhook(route)
+            f"${variable}"
+            for route, variable in WEBHOOK_VARIABLES.items()
+            if config.channel(route) != config_in_job.channel(route)
         ]
         if missing:
             raise SentinelUnavailable(

@@ -19,10 +19,10 @@ from jobmon_core.domain.autostart.command import (
 )
 from jobmon_core.domain.autostart.crontab_text import cron_lines, scrontab_lines
 from jobmon_core.domain.autostart.logind_rules import ends_processes
-from jobmon_core.domain.config import WEBHOOK_VARIABLES
 from jobmon_core.host.crontab import Crontab, cron_runs
 from jobmon_core.host.logind import Logind
 from jobmon_core.host.systemd import UserUnits
+from jobmon_core.notify.discord.settings import WEBHOOK_VARIABLES
 from jobmon_core.system.env_fingerprint import SLURM_PROGRAMS, dir_of_program
 from jobmon_core.system.process import user_name
 from jobmon_core.system.runner import ProgramRunner

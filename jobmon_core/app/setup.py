@@ -1,4 +1,4 @@
-"""Setting jobmon up: the configuration file, and the proof that both channels work."""
+"""Sets jobmon up: writes the configuration file and tests every channel."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from jobmon_core import __version__
 from jobmon_core.context import backend_names
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.config import parse_config
+from jobmon_core.domain.config_section import SecretSources
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, OutboxEntry
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
-from jobmon_core.monitor.outbox import channel_fingerprint
-from jobmon_core.notify.discord.channel import DiscordChannel
+from jobmon_core.notify.base import deliver
+from jobmon_core.notify.channels import open_channel, parsers
 from jobmon_core.notify.discord.inbox import Inbox
-from jobmon_core.notify.discord.responses import advice_for
-from jobmon_core.notify.discord.test_message import worst_case_message
 from jobmon_core.notify.http import post
+from jobmon_core.notify.test_message import worst_case_message
 from jobmon_core.store.config_file import write_config
 from jobmon_core.store.owner import STALE_AFTER_S
 from jobmon_core.system.filesystem import Filesystem, LockScope
@@ -35,20 +35,20 @@ _LOCK_TIMEOUT_S = 10.0
 
 @dataclass(frozen=True, slots=True)
 class ChannelTestResult:
-    """What a channel answered to a test message."""
+    """The result of a test message to one channel."""
 
-    route: Route
-    channel: str  # redacted
+    channel: str  # the configured name; for a route without a channel, the route
+    destination: str  # without secrets
     worked: bool
-    answer: str
+    why: str
     advice: str
 
 
 def configure(ctx: Context, success_webhook: str, error_webhook: str) -> None:
-    """Write the two webhooks into the configuration; what else it holds stays.
+    """Write the two Discord webhooks into the configuration and keep everything else in it.
 
     Raises:
-        ConfigInvalid: a webhook, or the file that is there, has faults; nothing was written.
+        ConfigInvalid: a webhook or the existing file has faults; nothing was written.
         StorageFailed: the disk refused.
         CommandBusy: another `jobmon init` does not end.
     """
@@ -58,80 +58,78 @@ def configure(ctx: Context, success_webhook: str, error_webhook: str) -> None:
 
 
 def _write_webhooks(ctx: Context, success_webhook: str, error_webhook: str) -> None:
-    data = _present(ctx)
-    present = data.get("discord", {})
-    discord = dict(present) if isinstance(present, dict) else {}
+    data = _existing_config(ctx)
+    existing = data.get("discord", {})
+    discord = dict(existing) if isinstance(existing, dict) else {}
     for key, webhook in (("success_webhook", success_webhook), ("error_webhook", error_webhook)):
         discord[key] = webhook.strip()
-        discord.pop(f"{key}_file", None)  # it would win over what is written here
+        discord.pop(f"{key}_file", None)  # it would take precedence over the new value
     data["discord"] = discord
-    parse_config(data, str(ctx.home.config), {}, lambda _: success_webhook, backend_names())
+    # the check needs no other secret than these: any valid one stands for the files
+    secrets = SecretSources({}, lambda _path: success_webhook)
+    parse_config(data, str(ctx.home.config), parsers(ctx.channel_types()), secrets, backend_names())
     write_config(ctx.home.config, data)
 
 
-def _present(ctx: Context) -> dict[str, object]:
+def _existing_config(ctx: Context) -> dict[str, object]:
     path = ctx.home.config
     try:
         data = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     except (OSError, ValueError) as error:
-        raise ConfigInvalid(str(path), [f"it can't be read, so nothing was written: {error}"]) from error
+        raise ConfigInvalid(str(path), [f"cannot be read, so nothing was written: {error}"]) from error
     if not isinstance(data, dict):
-        raise ConfigInvalid(str(path), ["it is no object, so nothing was written"])
+        raise ConfigInvalid(str(path), ["not a JSON object, so nothing was written"])
     return data
 
 
 def try_channels(ctx: Context) -> Iterator[ChannelTestResult]:
-    """Post a message of the worst allowed size to both channels.
+    """Post the largest possible message to every channel; also report each route that has no channel.
 
     Raises:
         ConfigInvalid: the configuration has faults.
     """
     config = ctx.configuration()
     for route in Route:
-        webhook = config.webhook(route)
-        if webhook is None:
-            yield ChannelTestResult(
-                route, "none", worked=False, answer="no webhook is configured", advice="run `jobmon init`"
-            )
-            continue
-        channel = DiscordChannel(webhook, post, __version__, config.mentions)
-        answer = channel.post(channel.payload(OutboxEntry(worst_case_message(route, int(ctx.clock.now())))))
-        receipt = channel.receipt(answer)
-        worked = receipt.outcome is DeliveryOutcome.DELIVERED
+        if not config.channels_for(route):
+            why, advice = "no webhook is configured", "run `jobmon init`"
+            yield ChannelTestResult(route, "none", worked=False, why=why, advice=advice)
+    for configured in config.channels:
+        route = next(iter(configured.routes), Route.ERROR)
+        message = worst_case_message(configured.name, route, int(ctx.clock.now()))
+        channel = open_channel(ctx.channel_types(), configured, post, __version__)
+        result = deliver(channel, OutboxEntry(message))
+        worked = result.receipt.outcome is DeliveryOutcome.DELIVERED
         if worked:
-            ctx.dead_channels.clear(channel_fingerprint(config, route))
-        yield ChannelTestResult(
-            route, channel.name, worked=worked, answer=receipt.why, advice=advice_for(answer)
-        )
+            ctx.dead_channels.clear(configured.settings.fingerprint)
+        yield ChannelTestResult(configured.name, channel.name, worked, result.receipt.why, result.advice)
 
 
 def open_inbox(port: int) -> Inbox:
-    """Return a stand-in for Discord on this machine, to be used in a ``with``; port 0 takes a free one.
+    """Return a local receiver that stands in for Discord, for use in a ``with``; port 0 takes a free port.
 
     Raises:
-        StorageFailed: the port can't be had.
+        StorageFailed: the port cannot be opened.
     """
     try:
         return Inbox(port)
     except OSError as error:
         raise StorageFailed(
-            f"port {port} can't be had: {error.strerror}; --port 0 takes a free one"
+            f"cannot open port {port}: {error.strerror}; --port 0 takes a free port"
         ) from error
 
 
 def describe_home(ctx: Context) -> str:
-    """Say on what file system the home lies, how far its locks reach, and what holds beyond that."""
+    """Describe the home's file system: its type and how far its locks reach."""
     return describe(ctx.home.root, Filesystem.of(ctx.home.root))
 
 
 def describe(home: Path, filesystem: Filesystem) -> str:
-    """Say that of a home on a given file system."""
-    kind = filesystem.kind or "a file system that is not known"
-    at = f"{home} lies on {kind} (mounted at {filesystem.mounted_at})"
-    lies = f"{at}; locks hold {filesystem.lock_scope}"
+    """Describe the home on the given file system: its type and how far its locks reach."""
+    kind = filesystem.kind or "an unknown file system"
+    text = f"{home} is on {kind} (mounted at {filesystem.mounted_at}); locks hold {filesystem.lock_scope}"
     if filesystem.lock_scope in (LockScope.HOSTS, LockScope.DISK):
-        return lies
+        return text
     return (
-        f"{lies}. Monitors of several hosts are kept apart by who is named the owner of a job, "
-        f"and one that gives no sign for {STALE_AFTER_S / 60:.0f} minutes is replaced"
+        f"{text}. Between hosts, the owner record of each job keeps monitors apart: a monitor without a "
+        f"heartbeat for {STALE_AFTER_S / 60:.0f} minutes is replaced"
     )

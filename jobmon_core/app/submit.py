@@ -59,7 +59,7 @@ class SubmitJob:
         return result.exit_code
 
     def _warn_of_missing_webhooks(self, config: Config) -> None:
-        missing = [route.value for route in Route if config.webhook(route) is None]
+        missing = [route.value for route in Route if not config.channels_for(route)]
         if missing:
             self.tell(
                 f"no Discord webhook is configured for {' and '.join(missing)} messages: run `jobmon init`; "

@@ -1,21 +1,32 @@
-"""The user's two channels, and whom a message may wake."""
+"""The routes of messages, and the channels that the user configured for them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol
 
 
 class Route(StrEnum):
-    """Which of the user's two channels a message belongs to."""
+    """What a message reports: a successful job, or anything else. A channel lists the routes it gets."""
 
     SUCCESS = "success"
     ERROR = "error"
 
 
-@dataclass(frozen=True, slots=True)
-class Mentions:
-    """Whom a failure may wake, as the user configured it: Discord's numeric user and role ids."""
+class ChannelSettings(Protocol):
+    """The settings of one channel, as its type parsed them: a frozen value."""
 
-    users: tuple[str, ...] = field(default=())
-    roles: tuple[str, ...] = field(default=())
+    @property
+    def fingerprint(self) -> str:
+        """A text that changes with the destination and reveals no secret; safe for state files."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfiguredChannel:
+    """One channel of the configuration."""
+
+    name: str
+    kind: str  # the key of its type in the table of channel types
+    routes: tuple[Route, ...]
+    settings: ChannelSettings

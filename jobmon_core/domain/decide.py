@@ -37,9 +37,10 @@ class Diagnose:
 
 @dataclass(frozen=True, slots=True)
 class Deliver:
-    """Send this message."""
+    """Send a message to a channel; route it first if ``channel`` is empty."""
 
     message_id: str
+    channel: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def decide(job: WatchedJob, policy: Policy, now_s: float) -> tuple[WatchedJob, t
     if not job.closed:
         job, queries = _decide_about_open_job(job, policy, now_s)
         actions.extend(queries)
-    due = [entry for entry in _next_per_route(job) if entry.next_try_s <= now_s]
+    due = [entry for entry in _next_per_channel(job) if entry.next_try_s <= now_s]
     actions.extend(Deliver(entry.message.id) for entry in due)
     if job.finished:
         actions.append(Finish())
@@ -105,7 +106,7 @@ def _decide_about_open_job(job: WatchedJob, policy: Policy, now_s: float) -> tup
 
 def wake_s(job: WatchedJob, policy: Policy, last_queue_s: float, now_s: float) -> float:
     """Return when the next action is due; ``last_queue_s`` is the last queue check (both in Unix seconds)."""
-    retries = [entry.next_try_s for entry in _next_per_route(job)]
+    retries = [entry.next_try_s for entry in _next_per_channel(job)]
     if job.closed and job.outage_s is None:
         return min(retries, default=last_queue_s)
     queries = [inquiry.next_query_s for _, inquiry in job.open_inquiries()]
@@ -189,9 +190,9 @@ def _queue_alerts(job: WatchedJob, now_s: float) -> WatchedJob:
     return job
 
 
-def _next_per_route(job: WatchedJob) -> tuple[OutboxEntry, ...]:
-    """Return the oldest unsent message of each route, so that messages arrive in order."""
+def _next_per_channel(job: WatchedJob) -> tuple[OutboxEntry, ...]:
+    """Return the oldest unsent message of each channel, and the oldest without one: none may overtake."""
     oldest: dict[str, OutboxEntry] = {}
     for entry in in_order(job.outbox):
-        oldest.setdefault(entry.message.route, entry)
+        oldest.setdefault(entry.channel, entry)
     return tuple(oldest.values())

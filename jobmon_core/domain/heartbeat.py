@@ -1,4 +1,4 @@
-"""The dead-man's switch: an address that is called while all is well, and whose silence is the alarm."""
+"""The dead man's switch: a URL that jobmon calls while it works, and whose service alerts when calls stop."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.tracking.model import WatchedJob
 
-_LONGEST_WAIT_S = 600.0
-# a slash may stand as in JSON (\/); what follows the host may be a secret
+_MAX_WAIT_S = 600.0
+# a slash may be written as in JSON (\/); everything after the host may be a secret
 _ADDRESS = re.compile(r"(https?:(?:\\?/){2}[^/\\?#\s'\"]+)[/\\?#][^\s'\"]+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class HeartbeatUrl:
-    """An http(s) address that ``str`` and ``repr`` do not show: whoever holds it can silence the alarm."""
+    """An http(s) URL. ``str`` and ``repr`` show only the host: the URL is enough to suppress the alert."""
 
     url: str = field(repr=False)
     host: str
 
     @classmethod
     def parse(cls, text: str) -> HeartbeatUrl:
-        """Read an address.
+        """Read a URL.
 
         Raises:
-            ValueError: it is none; the message repeats nothing of it.
+            ValueError: not a valid URL; the message does not quote it.
         """
-        return cls(text, split_address(text, "no address").hostname or "")
+        return cls(text, split_address(text, "not a URL").hostname or "")
 
     def __str__(self) -> str:
         """Return the host."""
@@ -44,14 +44,15 @@ class HeartbeatUrl:
 
 
 def mask_addresses(text: str) -> str:
-    """Return ``text`` with all that follows the host of any web address hidden."""
+    """Return ``text`` with everything after the host of each http(s) URL hidden."""
     return _ADDRESS.sub(r"\1/[hidden]", text)
 
 
-def heard_s(jobs: Iterable[WatchedJob]) -> float | None:
+def last_answer_s(jobs: Iterable[WatchedJob]) -> float | None:
     """Return when the scheduler last answered about these jobs (Unix seconds).
 
-    None where it does not for any that is still followed: who can't see a part must not look well.
+    None if it does not answer about any one of the open jobs: a monitor that sees only a part must not report
+    that all is well.
     """
     live = [job for job in jobs if not job.closed]
     if any(job.stale_since_s is not None for job in live):
@@ -59,11 +60,10 @@ def heard_s(jobs: Iterable[WatchedJob]) -> float | None:
     return max((job.answered_s for job in live if job.answered_s is not None), default=None)
 
 
-def is_due(now_s: float, last_s: float, every_s: float) -> bool:
-    """Tell whether the address is to be called again; a clock that was set back makes it so."""
-    return not 0 <= now_s - last_s < every_s
+def is_due(now_s: float, last_s: float, interval_s: float, failures: int = 0) -> bool:
+    """Return whether the URL should be called again; it should be after the clock was set back.
 
-
-def wait_after(failures: int, every_s: float) -> float:
-    """Return how long to wait after so many failed calls in a row: each one holds the watch up a little."""
-    return min(every_s * 2.0 ** min(failures, 10), max(_LONGEST_WAIT_S, every_s))
+    A failed call delays the monitor, so the interval doubles with each of the latest ``failures``.
+    """
+    wait_s = min(interval_s * 2.0 ** min(failures, 10), max(_MAX_WAIT_S, interval_s))
+    return not 0 <= now_s - last_s < wait_s

@@ -1,4 +1,4 @@
-"""Calls the user's dead man's switch URL while the scheduler responds, and only then."""
+"""Calls the user's dead man's switch, but only while the scheduler answers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.heartbeat import HeartbeatUrl, is_due, wait_after
+from jobmon_core.domain.heartbeat import HeartbeatUrl, is_due
 from jobmon_core.system.files import read_own, write_atomically
 from jobmon_core.system.lock import try_lock
 from jobmon_core.system.worker import Worker, WorkerFailed
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from jobmon_core.monitor.settings import Settings
     from jobmon_core.system.clock import Clock
 
-_ATTEMPT_TIMEOUT_S = 10.0
+_CALL_TIMEOUT_S = 10.0
 _STAMP_BYTES = 64
 
 
@@ -27,59 +27,55 @@ class Heartbeat:
     """The heartbeat of one monitor. All monitors of a home share a stamp file, so that one calls for all."""
 
     settings: Callable[[], Settings]
-    call: Callable[[HeartbeatUrl], str]  # returns why it failed, empty on success
+    call: Callable[[HeartbeatUrl], str]  # returns why it failed, empty after a success
     worker: Worker
     clock: Clock
-    stamp: Path  # contains when the URL was last called (Unix seconds)
+    stamp: Path  # holds when the URL was last called (Unix seconds)
     log: Callable[[str], None]
-    _last_answer_s: float = field(default=0.0, init=False)
+    _answered_s: float = field(default=0.0, init=False)
     _failures: int = field(default=0, init=False)
 
-    def after_poll(self, answer_s: float | None) -> None:
-        """Call the URL if that is due and the scheduler responded since the last pass; log failures.
+    def after_poll(self, answered_s: float | None) -> None:
+        """Call the URL if it is due and the scheduler answered since the last poll. Log failures.
 
         Args:
-            answer_s: when the scheduler last responded (Unix seconds); None if it does not respond now.
+            answered_s: when the scheduler last answered (Unix seconds); None if it does not answer now.
         """
-        if answer_s is None or answer_s == self._last_answer_s:
+        if answered_s is None or answered_s == self._answered_s:
             return
-        self._last_answer_s = answer_s
+        self._answered_s = answered_s
         try:
             self._call_if_due()
-        except JobmonError as error:  # e.g. a full disk, or a configuration that is being edited
-            self._record_result(f"it cannot be called now ({type(error).__name__})")
+        except JobmonError as error:  # a full disk, or a configuration that is being edited
+            self._record(f"cannot be sent now ({type(error).__name__})")
 
     def _call_if_due(self) -> None:
         settings = self.settings()
-        url = settings.heartbeat
-        if url is None or not self._claim_turn(settings.policy.running_s):
+        address = settings.heartbeat
+        if address is None or not self._reserve_turn(settings.policy.running_s):
             return
         try:
-            self._record_result(self.worker.run(str, lambda: self.call(url), _ATTEMPT_TIMEOUT_S))
-        except WorkerFailed:
-            self._record_result(
-                f"{url} could not be called"
-            )  # the error text of the child may contain secrets
+            self._record(self.worker.run(str, lambda: self.call(address), _CALL_TIMEOUT_S))
+        except WorkerFailed:  # its text might contain the URL
+            self._record(f"{address} could not be called")
 
-    def _claim_turn(self, interval_s: float) -> bool:
-        """Write the stamp and return True, unless a monitor of this home called within the interval."""
+    def _reserve_turn(self, interval_s: float) -> bool:
+        """Stamp the time and return True, unless a monitor of this home called recently or is about to."""
         with try_lock(self.stamp.with_suffix(".lock")) as is_acquired:
             now_s = self.clock.now()
-            is_turn = is_acquired and is_due(
-                now_s, self._last_call_s(), wait_after(self._failures, interval_s)
-            )
-            if is_turn:
+            due = is_acquired and is_due(now_s, self._last_call_s(), interval_s, self._failures)
+            if due:
                 write_atomically(self.stamp, f"{now_s}".encode(), durable=False)
-            return is_turn
+            return due
 
     def _last_call_s(self) -> float:
         try:
             return float(read_own(self.stamp, _STAMP_BYTES))
         except (OSError, ValueError):
-            return 0.0  # never called, or the stamp cannot be read
+            return 0.0  # never called, or the stamp is damaged
 
-    def _record_result(self, error: str) -> None:
-        """Count consecutive failures; log only the first failure and the next success."""
+    def _record(self, error: str) -> None:
+        """Count a failure, or reset the count after a success; log only the first of each."""
         if error and not self._failures:
             self.log(f"the heartbeat failed: {error}")
         elif self._failures and not error:

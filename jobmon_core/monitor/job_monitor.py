@@ -60,8 +60,8 @@ class MonitorDeps:
     policy: Policy
     cluster_name: Callable[[], str]
     diagnose: Callable[[WatchedJob, tuple[str, ...]], Mapping[str, Diagnosis]]
-    deliver: Callable[[OutboxEntry, Callable[[OutboxEntry], None]], OutboxEntry]
     is_cancelled: Callable[[], bool]  # whether the user asked to stop watching the job
+    deliver: Callable[[OutboxEntry, Callable[[OutboxEntry], None]], tuple[OutboxEntry, ...]]
     log: Callable[[str], None]
 
 
@@ -165,8 +165,8 @@ class JobMonitor:
                 self._query_accounting()
             case Diagnose(keys):
                 self._diagnose(keys)
-            case Deliver(message_id):
-                self._deliver(message_id)
+            case Deliver(message_id, channel):
+                self._deliver((message_id, channel))
             case NotifyOutage():
                 self._deps.outages.notify_outage(self.job, self._save)
             case NotifyRecovered():
@@ -214,18 +214,21 @@ class JobMonitor:
         }
         self._save(replace(self.job, tasks={**self.job.tasks, **tasks}))
 
-    def _deliver(self, message_id: str) -> None:
-        entry = next(entry for entry in self.job.outbox if entry.message.id == message_id)
-        result = self._deps.deliver(entry, lambda attempt: self._save(self._with(attempt)))
-        self.job = self._with(result)  # kept in memory even if it cannot be saved, since the attempt was made
+    def _deliver(self, key: tuple[str, str]) -> None:
+        entry = next(entry for entry in self.job.outbox if entry.key == key)
+        replacements = self._deps.deliver(entry, lambda attempt: self._save(self._with(key, (attempt,))))
+        self.job = self._with(key, replacements)  # kept in memory even if unsaved, since the attempt was made
         self._save(self.job)
-        outcome = "delivered" if result.delivered_s else result.given_up or "not delivered, will be retried"
-        self._deps.log(f"{self.job.job_id}: message {message_id} {outcome}")
+        for after in replacements:
+            status = "delivered" if after.delivered_s else after.given_up or "not delivered, will be retried"
+            if after.channel != entry.channel:
+                status = f"goes to channel {after.channel}"
+            self._deps.log(f"{self.job.job_id}: message {entry.message.id} {status}")
 
-    def _with(self, entry: OutboxEntry) -> WatchedJob:
-        """Return the job with the new version of one of its outbox entries."""
-        outbox = tuple(entry if old.message.id == entry.message.id else old for old in self.job.outbox)
-        return replace(self.job, outbox=outbox)
+    def _with(self, key: tuple[str, str], replacements: tuple[OutboxEntry, ...]) -> WatchedJob:
+        """Return the job with one entry of its outbox replaced."""
+        parts = [replacements if entry.key == key else (entry,) for entry in self.job.outbox]
+        return replace(self.job, outbox=tuple(entry for part in parts for entry in part))
 
 
 def _needs_saving(job: WatchedJob, saved: WatchedJob) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import AlreadyWatched, JobmonError
-from jobmon_core.domain.heartbeat import heard_s
+from jobmon_core.domain.heartbeat import last_answer_s
 from jobmon_core.system.clock import Clock, Wake
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class MonitorLoop:
 
     def last_answer_s(self) -> float | None:
         """Return when the scheduler last responded (Unix seconds); None if it does not respond now."""
-        return heard_s(job_monitor.job for job_monitor in self._job_monitors.values())
+        return last_answer_s(job_monitor.job for job_monitor in self._job_monitors.values())
 
     def wait(self) -> Wake:
         """Sleep until a job or a heartbeat is due. After SIGUSR1 all jobs are due."""

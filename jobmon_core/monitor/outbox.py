@@ -1,20 +1,20 @@
-"""Sends the messages of an outbox: save the attempt, send, and return the entry with the result."""
+"""Sends the messages of an outbox: each attempt is saved before it is made, and its result after it."""
 
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.config import Config
+from jobmon_core.domain.channels import ConfiguredChannel
 from jobmon_core.domain.delivery.outbox import (
     DeliveryOutcome,
     OutboxEntry,
     Receipt,
     apply_receipt,
     mark_attempt,
+    route_to,
     unconfirmed_until_s,
 )
 from jobmon_core.domain.errors import ConfigInvalid
@@ -23,19 +23,19 @@ from jobmon_core.system.process import die_with_parent
 from jobmon_core.system.worker import Worker, WorkerFailed, WorkerRaised
 
 if TYPE_CHECKING:
-    from jobmon_core.domain.channels import Route
+    from jobmon_core.domain.config import Config
     from jobmon_core.store.dead_channels import DeadChannels
     from jobmon_core.system.clock import Clock
 
 _ATTEMPT_TIMEOUT_S = 60.0
-_CONFIG_RETRY_S, _CONFIG_DEADLINE_S = 30.0, 86_400.0  # while the configuration is invalid
+_CONFIG_RECHECK_S, _CONFIG_DEADLINE_S = 30.0, 86_400.0
 
-Send = Callable[[Config, OutboxEntry], Receipt]
+Send = Callable[[ConfiguredChannel, OutboxEntry], Receipt]
 
 
 @dataclass(frozen=True, slots=True)
 class Outbox:
-    """Delivers messages. Every attempt reads the configuration, so that a change takes effect at once."""
+    """Routes and sends messages. It reads the configuration each time, so a change takes effect at once."""
 
     configuration: Callable[[], Config]
     send: Send
@@ -43,15 +43,17 @@ class Outbox:
     clock: Clock
     dead_channels: DeadChannels
 
-    def deliver(self, entry: OutboxEntry, note: Callable[[OutboxEntry], None]) -> OutboxEntry:
-        """Make one attempt, or postpone it if older messages of other jobs wait for the same channel.
+    def deliver(self, entry: OutboxEntry, save: Callable[[OutboxEntry], None]) -> tuple[OutboxEntry, ...]:
+        """Route a new entry to its channels, or make one attempt to send an entry that has a channel.
+
+        An entry waits while older messages of other jobs are queued for the same channel.
 
         Args:
-            entry: the message.
-            note: saves the entry durably; called before the attempt is made.
+            entry: an open entry.
+            save: saves an entry durably, before the attempt is made.
 
         Returns:
-            The entry with the result.
+            The entries that replace it.
 
         Raises:
             StorageFailed: the attempt could not be saved, so it was not made.
@@ -59,58 +61,81 @@ class Outbox:
         try:
             config = self.configuration()
         except ConfigInvalid as error:
-            return self._wait_for_config(entry, error)
-        channel = channel_fingerprint(config, entry.message.route)
-        if not channel:
-            why = f"no {entry.message.route} webhook is configured; after `jobmon init` run `jobmon recover`"
-            return replace(entry, given_up=why, channel="")
-        attempt = replace(mark_attempt(entry, self.clock.now()), channel=channel)
-        if why := self.dead_channels.why(channel):
+            return (self._await_valid_config(entry, error),)
+        if not entry.channel or not config.channels_for(entry.message.route):
+            return _route(entry, config)
+        channel = config.channel(entry.channel)
+        if channel is None:
+            why = f"channel {entry.channel!r} is no longer configured; add it again and run `jobmon recover`"
+            return (replace(entry, given_up=why, fingerprint=""),)
+        return (self._deliver_to(channel, entry, save),)
+
+    def _deliver_to(
+        self, channel: ConfiguredChannel, entry: OutboxEntry, save: Callable[[OutboxEntry], None]
+    ) -> OutboxEntry:
+        fingerprint = channel.settings.fingerprint
+        attempt = replace(mark_attempt(entry, self.clock.now()), fingerprint=fingerprint)
+        if why := self.dead_channels.why(fingerprint):
             return replace(attempt, attempt_since_s=None, given_up=why, channel_was_dead=True)
         queues = SendQueues(self.dead_channels.folder)
-        next_try_s = unconfirmed_until_s(entry, self.clock.now()) or queues.request_turn(
-            channel, entry.message, self.clock.now()
+        again_s = unconfirmed_until_s(entry, self.clock.now()) or queues.request_turn(
+            fingerprint, entry.message, self.clock.now()
         )
-        if next_try_s is not None:
-            return replace(entry, next_try_s=next_try_s)
-        note(attempt)
-        receipt = self._attempt(config, attempt)
+        if again_s is not None:
+            return replace(entry, next_try_s=again_s)
+        save(attempt)
+        receipt = self._attempt(channel, attempt)
         if receipt.outcome is DeliveryOutcome.CHANNEL_DEAD:
-            self.dead_channels.mark_dead(channel, receipt.why)
-        result = apply_receipt(attempt, receipt, self.clock.now())
-        queues.record_result(channel, result, receipt, self.clock.now())
-        return result
+            self.dead_channels.mark_dead(fingerprint, receipt.why)
+        ended = apply_receipt(attempt, receipt, self.clock.now())
+        queues.record_result(fingerprint, ended, receipt, self.clock.now())
+        return ended
 
-    def _wait_for_config(self, entry: OutboxEntry, error: ConfigInvalid) -> OutboxEntry:
-        """Postpone the message until the configuration is valid again; give it up after a day."""
+    def _await_valid_config(self, entry: OutboxEntry, error: ConfigInvalid) -> OutboxEntry:
+        """Wait up to a day for a configuration that is being edited, or that a file server hides."""
         now_s = self.clock.now()
         if now_s - entry.message.created_s < _CONFIG_DEADLINE_S:
-            return replace(entry, next_try_s=now_s + _CONFIG_RETRY_S)
-        faults = "; ".join(error.faults)
-        why = f"the configuration is invalid: {faults}; correct it and run `jobmon recover`"
-        return replace(entry, given_up=why, channel="")
+            return replace(entry, next_try_s=now_s + _CONFIG_RECHECK_S)
+        why = f"the configuration is invalid: {'; '.join(error.faults)}; fix it and run `jobmon recover`"
+        return replace(entry, given_up=why, fingerprint="")
 
-    def _attempt(self, config: Config, entry: OutboxEntry) -> Receipt:
+    def _attempt(self, channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
+        monitor_pid = os.getpid()
+
+        def send() -> Receipt:
+            # a surviving child could send after the next monitor has sent a repeat
+            die_with_parent(monitor_pid)
+            return self.send(channel, entry)
+
         try:
-            monitor = os.getpid()
-            return self.worker.run(Receipt, lambda: self._send(config, entry, monitor), _ATTEMPT_TIMEOUT_S)
+            return self.worker.run(Receipt, send, _ATTEMPT_TIMEOUT_S)
         except WorkerRaised as error:
-            # the plain form of the message may work where the full one cannot even be built
+            # the plain form may work although the full one cannot even be built
             return Receipt(DeliveryOutcome.REFUSED_BODY, f"internal error: {error}")
         except WorkerFailed as error:
             return Receipt(DeliveryOutcome.MAYBE_DELIVERED, f"the attempt was interrupted: {error}")
 
-    def _send(self, config: Config, entry: OutboxEntry, monitor: int) -> Receipt:
-        """Send in a child process that dies with the monitor, or it might send after the next monitor has."""
-        die_with_parent(monitor)
-        return self.send(config, entry)
+
+def _route(entry: OutboxEntry, config: Config) -> tuple[OutboxEntry, ...]:
+    route = entry.message.route
+    channels = [channel.name for channel in config.channels_for(route)]
+    if not channels:
+        why = f"no {route} webhook is configured; after `jobmon init` run `jobmon recover`"
+        return (replace(entry, given_up=why, fingerprint=""),)
+    return route_to(entry, channels)
 
 
 def reopen(entry: OutboxEntry, config: Config, dead: DeadChannels) -> OutboxEntry:
-    """Reset a message that was given up, if its channel was changed or cleared since; return the entry."""
-    channel = channel_fingerprint(config, entry.message.route)
-    is_cleared = entry.channel_was_dead and not dead.why(channel)
-    if not entry.given_up or not channel or (channel == entry.channel and not is_cleared):
+    """Reopen a message that was given up, if its channel's settings changed or the channel works again."""
+    if not entry.given_up:
+        return entry
+    if entry.channel:
+        channels = [channel for channel in config.channels if channel.name == entry.channel]
+    else:
+        channels = list(config.channels_for(entry.message.route))
+    is_unchanged = any(channel.settings.fingerprint == entry.fingerprint for channel in channels)
+    works_again = entry.channel_was_dead and not dead.why(entry.fingerprint)
+    if not channels or (is_unchanged and not works_again):
         return entry
     return replace(
         entry,
@@ -121,12 +146,3 @@ def reopen(entry: OutboxEntry, config: Config, dead: DeadChannels) -> OutboxEntr
         next_try_s=0.0,
         plain=False,
     )
-
-
-def channel_fingerprint(config: Config, route: Route) -> str:
-    """Return an identifier of the configured webhook that does not reveal it; empty if none is configured.
-
-    The redacted URL alone would not change with the token.
-    """
-    webhook = config.webhook(route)
-    return f"{webhook} ({zlib.crc32(webhook.url.encode()):08x})" if webhook else ""

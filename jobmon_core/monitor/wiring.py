@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.config import Config
+    from jobmon_core.domain.channels import ConfiguredChannel
     from jobmon_core.domain.delivery.outbox import OutboxEntry, Receipt
     from jobmon_core.domain.diagnosis.model import Diagnosis
     from jobmon_core.domain.heartbeat import HeartbeatUrl
@@ -119,7 +119,9 @@ class MonitorFactory:
 
         return Explainer(self._worker, self.ctx.home.patterns, log).explain(job, keys)
 
-    def _deliver(self, job_id: str, entry: OutboxEntry, note: Callable[[OutboxEntry], None]) -> OutboxEntry:
+    def _deliver(
+        self, job_id: str, entry: OutboxEntry, save: Callable[[OutboxEntry], None]
+    ) -> tuple[OutboxEntry, ...]:
         """Deliver one message, after checking that this process still owns the job.
 
         Raises:
@@ -131,8 +133,8 @@ class MonitorFactory:
         ctx = self.ctx
         if not ctx.owner_record(job_id).heartbeat():
             raise StorageFailed("the owner record is missing; messages wait until it is restored")
-        outbox = Outbox(ctx.configuration, send, self._worker, ctx.clock, ctx.dead_channels)
-        return outbox.deliver(entry, note)
+        outbox = Outbox(ctx.configuration, partial(send, ctx), self._worker, ctx.clock, ctx.dead_channels)
+        return outbox.deliver(entry, save)
 
     def _outage_notifier(self, policy: Policy) -> OutageNotifier:
         ctx = self.ctx
@@ -161,16 +163,13 @@ class MonitorFactory:
             return Policy()
 
 
-def send(config: Config, entry: OutboxEntry) -> Receipt:
-    """Try to deliver a message; runs in a child process, because the HTTP library is large."""
+def send(ctx: Context, channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
+    """Make one attempt to deliver; runs in a child process, because the HTTP library is heavy."""
     from jobmon_core.notify.base import deliver
-    from jobmon_core.notify.discord.channel import DiscordChannel
+    from jobmon_core.notify.channels import open_channel
     from jobmon_core.notify.http import post
 
-    webhook = config.webhook(entry.message.route)
-    if webhook is None:
-        raise ConfigInvalid("the configuration", [f"no {entry.message.route} webhook"])
-    return deliver(DiscordChannel(webhook, post, __version__, config.mentions), entry)
+    return deliver(open_channel(ctx.channel_types(), channel, post, __version__), entry).receipt
 
 
 def _call_heartbeat(url: HeartbeatUrl) -> str:

@@ -1,4 +1,4 @@
-"""Calling the address whose silence is the alarm."""
+"""Calls the URL of the dead man's switch."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from jobmon_core.domain.heartbeat import HeartbeatUrl
     from jobmon_core.notify.base import Post
 
-TIMEOUT_S = 5.0  # the watch stands still meanwhile, and another call follows anyway
+_TIMEOUT_S = 5.0  # short, because the monitor waits for it and calls again anyway
 
 
 def call(address: HeartbeatUrl, send: Post, version: str) -> str:
-    """Call it once; return why that failed, empty where the other side took it."""
-    answer = send(HttpRequest(address.url, str(address), b"{}", f"jobmon/{version}"), TIMEOUT_S)
+    """Call the URL once; return why that failed, empty after a success."""
+    answer = send(HttpRequest(address.url, str(address), b"{}", f"jobmon/{version}"), _TIMEOUT_S)
     if not isinstance(answer, HttpResponse):
         return answer.why
     if HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:

@@ -1,7 +1,7 @@
-"""The only outbound HTTP of jobmon: one POST, whose secret address is in no error and no log.
+"""The only outbound HTTP of jobmon: a POST that keeps the secret URL out of every error and log.
 
-Certificates are always checked. Proxies and CA bundles come from the environment, for many sites have no
-other way out; ``~/.netrc`` does not, for a password meant for somebody else has no place in our request.
+Certificates are always checked. Proxies and CA bundles are read from the environment, because many sites
+require them. ``~/.netrc`` is ignored, so that no other service's password is sent.
 """
 
 from __future__ import annotations
@@ -21,44 +21,44 @@ if TYPE_CHECKING:
 
     import requests
 
-_MOST_BYTES = 65_536  # of an answer: Discord's are a few thousand
+_MAX_BYTES = 65_536  # of a response body; Discord sends a few thousand
 _CHUNK_BYTES = 512
 _TIMEOUTS = ("ConnectTimeout", "ReadTimeout", "ConnectTimeoutError", "ReadTimeoutError")
 _OTHER_PATH = re.compile(r'("[A-Z]+ )(?!/api/v?[0-9]*/?webhooks/)\S+')
-_TALKATIVE = ("urllib3.connectionpool", "urllib3.util.retry")  # log whole URLs at DEBUG and WARNING
+_LOGGERS_OF_URLS = ("urllib3.connectionpool", "urllib3.util.retry")  # at DEBUG and WARNING
 
 
 def post(outgoing: HttpRequest, timeout_s: float) -> Answer:
-    """Post ``outgoing`` and return the answer, or how far it got.
+    """Send a POST request.
 
     Args:
-        outgoing: The request; its body is JSON.
-        timeout_s: Seconds for the connection, for each wait for the answer, and for the whole of its body.
+        outgoing: the request; its body is JSON.
+        timeout_s: seconds to connect, for each wait for data, and for the whole response body.
 
     Returns:
-        ``Reply`` for any status, redirects included, none of which is followed: the address is a secret.
-        ``NotSent`` and ``MaybeSent`` hold a reason without the address.
+        ``HttpResponse`` for any status; redirects are not followed, because the URL is a secret.
+        ``NotSent`` or ``MaybeSent``, with a reason that does not contain the URL.
     """
-    # Imported here: a daemon that has nothing to say does not pay for the library's memory.
+    # imported here so that an idle monitor does not hold these libraries in memory
     import requests
     import urllib3
 
-    _hush()
+    _hide_urls_in_logs()
     body = _Body(outgoing.body)
     try:
         with requests.Session() as session:
             return _exchange(session, outgoing, body, timeout_s)
     except (OSError, ValueError, urllib3.exceptions.HTTPError) as error:
-        # OSError covers everything of requests; its texts hold the URL and go no further than here.
+        # OSError includes every error of requests; their texts contain the URL, so they stay in here
         why = f"{outgoing.receiver}: {_reason(error, timeout_s)}"
     return MaybeSent(f"sent to {why}") if body.was_read else NotSent(f"could not reach {why}")
 
 
 class _Body(io.BytesIO):
-    """The bytes to send, which know whether anybody asked for them.
+    """A request body that records whether it was read.
 
-    They are asked for only when the connection stands and the headers are out, so this tells exactly
-    whether a failure came before or after the message could have arrived.
+    It is read only after the connection is made and the headers are sent, so ``was_read`` tells whether the
+    message may have arrived before a failure.
     """
 
     was_read = False
@@ -71,15 +71,15 @@ class _Body(io.BytesIO):
 def _exchange(
     session: requests.Session, outgoing: HttpRequest, body: _Body, timeout_s: float
 ) -> HttpResponse:
-    """Send the request and read the answer; raises what requests and urllib3 raise."""
-    session.auth = _no_credentials  # what is set here keeps ~/.netrc out
+    """Send the request and read the response; raises the errors of requests and urllib3."""
+    session.auth = _no_credentials  # otherwise requests reads ~/.netrc
     host = urlsplit(outgoing.url).hostname or ""
     headers = {
         "User-Agent": outgoing.user_agent,
         "Content-Type": "application/json",
         "Accept": "application/json",
-        "Accept-Encoding": "identity",  # so that the bound on the answer is one on memory too
-        "Connection": "close",  # a kept connection may be dead, and then nobody knows what arrived
+        "Accept-Encoding": "identity",  # no compression, so that _MAX_BYTES also limits the memory
+        "Connection": "close",  # on a stale connection it would be unclear whether the message arrived
     }
     with session.post(
         outgoing.url,
@@ -88,27 +88,27 @@ def _exchange(
         timeout=timeout_s,
         allow_redirects=False,
         stream=True,
-        # a proxy has no way to this machine itself
+        # a proxy cannot reach this machine itself
         proxies={"no_proxy": host} if is_loopback(host) else None,
     ) as response:
-        named = {name.lower(): value for name, value in response.headers.items()}
-        return HttpResponse(response.status_code, named, _read(response, timeout_s))
+        response_headers = {name.lower(): value for name, value in response.headers.items()}
+        return HttpResponse(response.status_code, response_headers, _read(response, timeout_s))
 
 
 def _read(response: requests.Response, timeout_s: float) -> bytes:
-    """Return the start of an answer's body: the status has said what counts, so a broken one is cut."""
+    """Return the start of a response body; a broken one is truncated, since the status is what matters."""
     import urllib3
 
-    read = bytearray()
+    body = bytearray()
     deadline = time.monotonic() + timeout_s
     try:
         for chunk in response.iter_content(_CHUNK_BYTES):
-            read += chunk
-            if len(read) >= _MOST_BYTES or time.monotonic() > deadline:
+            body += chunk
+            if len(body) >= _MAX_BYTES or time.monotonic() > deadline:
                 break
     except (OSError, urllib3.exceptions.HTTPError):
-        return bytes(read)
-    return bytes(read[:_MOST_BYTES])
+        return bytes(body)
+    return bytes(body[:_MAX_BYTES])
 
 
 def _no_credentials(request: requests.PreparedRequest) -> requests.PreparedRequest:
@@ -116,40 +116,40 @@ def _no_credentials(request: requests.PreparedRequest) -> requests.PreparedReque
     return request
 
 
-def _hush() -> None:
-    """Keep webhook addresses out of what urllib3 logs; the same filter is added only once."""
-    for name in _TALKATIVE:
+def _hide_urls_in_logs() -> None:
+    """Hide secret URLs in the logs of urllib3; adding the same filter again has no effect."""
+    for name in _LOGGERS_OF_URLS:
         logging.getLogger(name).addFilter(_mask_record)
 
 
 def _mask_record(record: logging.LogRecord) -> bool:
-    """Hide in a log record what looks like a webhook's token, and the path of any other request."""
+    """Hide webhook tokens and the path of any other request in a log record."""
     record.msg, record.args = _OTHER_PATH.sub(r"\1/[hidden]", mask_webhooks(record.getMessage())), ()
     return True
 
 
 def _reason(error: Exception, timeout_s: float) -> str:
-    """Say what went wrong in words that cannot hold the URL: the system's own, or ours."""
+    """Return the reason of a failure in a text that cannot contain the URL."""
     for cause in _causes(error):
         name = type(cause).__name__
         if name in _TIMEOUTS:
             return f"no answer within {timeout_s:g} s"
-        said = cause.args[0] if cause.args else None
-        if isinstance(said, str) and said.startswith("Tunnel connection failed"):  # http.client's own words
-            return f"the proxy of this site refused it: {mask_webhooks(said)}"
+        text = cause.args[0] if cause.args else None
+        if isinstance(text, str) and text.startswith("Tunnel connection failed"):  # from http.client
+            return f"the proxy refused the request: {mask_webhooks(text)}"
         if isinstance(cause, OSError) and cause.strerror:
             return mask_webhooks(cause.strerror)
     return f"the connection failed ({type(error).__name__})"
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and what it was made from; innermost last, each once."""
-    todo, seen = [error], set[int]()
-    while todo:
-        cause = todo.pop(0)
+    """Yield an error and its causes, each once, the innermost last."""
+    pending, seen = [error], set[int]()
+    while pending:
+        cause = pending.pop(0)
         if id(cause) in seen:
             continue
         seen.add(id(cause))
         yield cause
         inner = (getattr(cause, "reason", None), *cause.args, cause.__cause__, cause.__context__)
-        todo += [each for each in inner if isinstance(each, BaseException)]
+        pending += [value for value in inner if isinstance(value, BaseException)]

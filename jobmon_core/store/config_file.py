@@ -1,4 +1,4 @@
-"""Reading and writing the configuration file, which holds secrets."""
+"""Reads and writes the configuration file, which holds secrets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.config import Config, parse_config
+from jobmon_core.domain.config import ChannelParser, Config, parse_config
+from jobmon_core.domain.config_section import SecretSources
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.system.files import make_folder, write_atomically
 from jobmon_core.system.process import user_name
@@ -17,68 +18,71 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-def read_config(path: Path, environment: Mapping[str, str], backends: Sequence[str]) -> Config:
-    """Read and check the configuration; a missing file is an empty one.
+def read_config(
+    path: Path,
+    environment: Mapping[str, str],
+    channel_types: Mapping[str, ChannelParser],
+    backends: Sequence[str],
+) -> Config:
+    """Read and check the configuration; a missing file counts as an empty one.
 
     ``backends`` are the names of the supported schedulers, the default first.
 
     Raises:
-        ConfigInvalid: naming every fault; or that others can read the file, which may hold passwords.
+        ConfigInvalid: lists every fault, or says that other users can read the file.
     """
-    return parse_config(
-        _json(path), str(path), environment, lambda name: _secret(path.parent, name), backends
-    )
+    secrets = SecretSources(environment, lambda name: _secret(path.parent, name))
+    return parse_config(_json(path), str(path), channel_types, secrets, backends)
 
 
 def _json(path: Path) -> object:
     try:
-        text, open_to_others = _read(path)
+        text, exposed = _read(path)
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigInvalid(str(path), [f"it can't be read: {error}"]) from error
-    if open_to_others:
-        raise ConfigInvalid(str(path), [f"it may hold passwords, but {open_to_others}"])
+        raise ConfigInvalid(str(path), [f"cannot be read: {error}"]) from error
+    if exposed:
+        raise ConfigInvalid(str(path), [f"may hold secrets, but {exposed}"])
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigInvalid(str(path), [f"it is no JSON: {error}"]) from error
+        raise ConfigInvalid(str(path), [f"not valid JSON: {error}"]) from error
 
 
 def _read(path: Path) -> tuple[str, str]:
-    """Return what a file holds, and how it is open to others, with the remedy; empty where it is not."""
+    """Return the content of a file, and how other users can access it and the remedy (empty: they cannot)."""
     with path.open(encoding="utf-8") as file:
         status = os.fstat(file.fileno())
-        return file.read(), _openness(path, status)
+        return file.read(), _exposed(path, status)
 
 
-def _openness(path: Path, status: os.stat_result) -> str:
+def _exposed(path: Path, status: os.stat_result) -> str:
     mode = stat.S_IMODE(status.st_mode)
     if not mode & 0o077:
         return ""
     if status.st_uid == os.geteuid():
-        import shlex  # only for this complaint: a monitor that waits for days stays small
+        import shlex  # only for this message: an idle monitor stays small
 
         return f"its mode is {mode:04o}: chmod 600 {shlex.quote(str(path))}"
-    return (
-        f"it is {user_name(status.st_uid)}'s and its mode is {mode:04o}: use a copy of your own, of mode 0600"
-    )
+    owner = user_name(status.st_uid)
+    return f"it belongs to {owner} and its mode is {mode:04o}: use a copy of your own with mode 0600"
 
 
 def _secret(folder: Path, name: str) -> str:
-    """Read a webhook out of a file of its own; a relative name counts from the configuration's folder.
+    """Read a file that holds a secret; a relative name counts from the configuration's folder.
 
     Raises:
-        OSError: it can't be read, others can read it too, or its name names no file.
+        OSError: the file cannot be read, other users can read it, or the name is invalid.
     """
     try:
-        text, open_to_others = _read(folder / Path(name).expanduser())
+        text, exposed = _read(folder / Path(name).expanduser())
     except UnicodeDecodeError as error:
-        raise OSError(0, "it is no text") from error
-    except (ValueError, RuntimeError) as error:  # a zero in the name; the home of an unknown user
+        raise OSError(0, "not a UTF-8 text file") from error
+    except (ValueError, RuntimeError) as error:  # a NUL in the name; the home of an unknown user
         raise OSError(0, str(error)) from error
-    if open_to_others:
-        raise OSError(0, f"it holds a password, but {open_to_others}")
+    if exposed:
+        raise OSError(0, f"it holds a secret, but {exposed}")
     return text
 
 
@@ -88,5 +92,5 @@ def write_config(path: Path, data: dict[str, object]) -> None:
     Raises:
         StorageFailed: the disk refused.
     """
-    make_folder(path.parent)  # one that is there may be a checkout that others read
+    make_folder(path.parent)  # an existing folder keeps its mode: it may be a checkout that others read
     write_atomically(path, (json.dumps(data, indent=2) + "\n").encode())

@@ -1,7 +1,7 @@
-"""Channels that answered that nothing will ever arrive there: whoever knows it spares them further calls.
+"""Marks of channels that accept no message any more, so that no monitor calls them again.
 
-Discord restricts who goes on calling a webhook that is gone. A mark stays until the webhook is
-configured anew, which gives it another name, or until `jobmon test-discord` finds it alive.
+Discord restricts clients that keep calling a deleted webhook. A mark holds until the channel's settings
+change, which changes its fingerprint, or until `jobmon test-discord` reaches the channel.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class DeadChannels:
-    """The marks, as files in a folder; a channel is named by what gives nothing of its webhook away."""
+    """The marks, one file each, named by the fingerprint of the channel's settings."""
 
     folder: Path
 
-    def mark_dead(self, channel: str, why: str) -> None:
+    def mark_dead(self, fingerprint: str, why: str) -> None:
         """Mark a channel as dead.
 
         Raises:
             StorageFailed: the disk refused.
         """
-        write_atomically(self._mark(channel), why.encode("utf-8", "replace"))
+        write_atomically(self._path(fingerprint), why.encode("utf-8", "replace"))
 
-    def why(self, channel: str) -> str:
-        """Return what a channel was called dead for; empty where it was not."""
+    def why(self, fingerprint: str) -> str:
+        """Return why a channel is dead; empty if it is not known to be."""
         try:
-            return self._mark(channel).read_text("utf-8", errors="replace")
+            return self._path(fingerprint).read_text("utf-8", errors="replace")
         except OSError:
-            return ""  # no mark, or none that can be read: the channel itself will say
+            return ""  # no mark, or an unreadable one: the next attempt finds out
 
-    def clear(self, channel: str) -> None:
+    def clear(self, fingerprint: str) -> None:
         """Remove the mark of a channel."""
-        self._mark(channel).unlink(missing_ok=True)
+        self._path(fingerprint).unlink(missing_ok=True)
 
-    def _mark(self, channel: str) -> Path:
-        return self.folder / f"{file_name(channel)}.dead"
+    def _path(self, fingerprint: str) -> Path:
+        return self.folder / f"{file_name(fingerprint)}.dead"

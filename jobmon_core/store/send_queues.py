@@ -1,4 +1,4 @@
-"""The send queues of the channels, shared by all monitors of a user on a host."""
+"""The send queues of all channels, shared by the monitors of a user on a host."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ _MAX_BYTES = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class SendQueues:
-    """The lanes, as files in a folder; a channel is named by what gives nothing of its webhook away.
+    """The queues, one file each, named by the fingerprint of the channel's settings.
 
-    A disk that refuses them keeps no message back: then everybody may go at once.
+    If the disk fails, messages are sent without a queue rather than held back.
     """
 
     folder: Path
 
-    def request_turn(self, channel: str, message: Message, now_s: float) -> float | None:
-        """Return when to ask again; None where the message may be sent now."""
+    def request_turn(self, fingerprint: str, message: Message, now_s: float) -> float | None:
+        """Return when to ask again (Unix seconds); None if the message may be sent now."""
         again_s: float | None = None
-        file = self._file(channel)
+        file = self._file(fingerprint)
         with suppress(StorageFailed), lock(file.lock_path):
             changed, again_s = send_queue.request_turn(file.read(), message, now_s)
             file.write(changed)
         return again_s
 
-    def record_result(self, channel: str, entry: OutboxEntry, receipt: Receipt, now_s: float) -> None:
-        """Tell the others what came of an attempt; ``owed`` is what that left to be done."""
-        file = self._file(channel)
+    def record_result(self, fingerprint: str, sent: OutboxEntry, receipt: Receipt, now_s: float) -> None:
+        """Record the result of an attempt; ``sent`` is the outbox entry after it."""
+        file = self._file(fingerprint)
         with suppress(StorageFailed), lock(file.lock_path):
-            file.write(send_queue.record_result(file.read(), entry, receipt, now_s))
+            file.write(send_queue.record_result(file.read(), sent, receipt, now_s))
 
-    def _file(self, channel: str) -> JsonFile[SendQueue]:
-        # each host has its own, as it has its own monitors: locks may not reach further
-        path = self.folder / f"{file_name(channel, os.uname().nodename)}.lane"
+    def _file(self, fingerprint: str) -> JsonFile[SendQueue]:
+        # one queue per host, because locks may not work between hosts
+        path = self.folder / f"{file_name(fingerprint, os.uname().nodename)}.lane"
         return JsonFile(path, SendQueue, _MAX_BYTES, durable=False)

@@ -21,7 +21,7 @@ from tests.support.disk import small_disk
         (
             "nfs4",
             "local_lock=all",
-            "locks hold on this host only. Monitors of several hosts are kept apart by",
+            "locks hold on this host only. Between hosts, the owner record of each job keeps monitors apart",
         ),
         (
             "lustre",
@@ -38,14 +38,14 @@ from tests.support.disk import small_disk
 )
 def test_a_user_reads_what_keeps_monitors_apart(kind: str, option: str, words: str) -> None:
     told = describe(Path("/home/me/jobmon"), Filesystem(kind, "/home", frozenset({option})))
-    assert told.startswith(f"/home/me/jobmon lies on {kind} (mounted at /home); ")
+    assert told.startswith(f"/home/me/jobmon is on {kind} (mounted at /home); ")
     assert words in told
 
 
 def test_the_file_system_of_this_very_home_is_named(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk") as disk:
         told = describe_home(Context(Home(disk.folder), {}))
-        lies = f"{disk.folder} lies on tmpfs (mounted at {os.path.realpath(disk.folder)})"
+        lies = f"{disk.folder} is on tmpfs (mounted at {os.path.realpath(disk.folder)})"
         assert told == f"{lies}; locks hold on this host, and no other host sees this disk"
 
 

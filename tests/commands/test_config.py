@@ -15,8 +15,8 @@ _URL = "https://discord.com/api/webhooks/123456789012345678/"
 _TOKEN = "Sup3r-Secret_t0ken"
 
 _BROKEN = {
-    "no JSON": ("{", ["it is no JSON"]),
-    "empty": ("", ["it is no JSON"]),
+    "no JSON": ("{", ["not valid JSON"]),
+    "empty": ("", ["not valid JSON"]),
     "a list": ("[]", ["expected an object, found a list"]),
     "unknown keys": (
         json.dumps({"dicsord": {}, "poll": {"runing_s": 30}}),
@@ -26,7 +26,7 @@ _BROKEN = {
         json.dumps({"poll": {"running_s": "30", "pending_s": True}, "discord": [], "backend": 3}),
         ["poll.running_s: expected a number", "poll.pending_s", "discord: expected an object", "backend"],
     ),
-    "below the floor": (json.dumps({"poll": {"running_s": 1}}), ["poll.running_s: 1 is less than the floor"]),
+    "below the floor": (json.dumps({"poll": {"running_s": 1}}), ["poll.running_s: must be at least 5"]),
     "a cut webhook": (
         json.dumps({"discord": {"success_webhook": _URL, "error_webhook": f"{_URL}{_TOKEN}/slack"}}),
         ["discord.success_webhook: not a webhook URL", "discord.error_webhook: not a webhook URL"],
@@ -37,7 +37,7 @@ _BROKEN = {
     ),
     "a missing secret": (
         json.dumps({"discord": {"error_webhook_file": "nowhere"}}),
-        ["discord.error_webhook_file: nowhere can't be read: No such file"],
+        ["discord.error_webhook_file: cannot read nowhere: No such file"],
     ),
     "a webhook in the wrong place": (
         json.dumps({"backend": f"{_URL}{_TOKEN}", "discord": {"mention_on_failure": [f"{_URL}{_TOKEN}"]}}),
@@ -69,7 +69,7 @@ def test_a_configuration_that_can_not_be_read_is_told(shell: Shell) -> None:
     (shell.home / "config.json").mkdir()
     done = shell.jobmon("submit", "train.sh")
     assert done.returncode == 78
-    assert "it can't be read" in done.stderr
+    assert "cannot be read" in done.stderr
 
 
 @pytest.mark.parametrize("verb", ["status", "recover"])
@@ -105,7 +105,7 @@ def test_nothing_is_submitted_with_a_configuration_that_others_can_read(shell: S
         assert (done.returncode, done.stdout) == (78, "")
         assert done.stderr == (
             f"jobmon: {config} is not usable:\n"
-            f"  - it may hold passwords, but its mode is 0644: chmod 600 {config}\n"
+            f"  - may hold secrets, but its mode is 0644: chmod 600 {config}\n"
         )
     assert not (shell.work / "submitted").exists()
     assert config.stat().st_mode & 0o777 == 0o644

@@ -7,14 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.channels import Mentions, Route
+from jobmon_core.domain.channels import Route
 from jobmon_core.domain.config import Config, parse_config
+from jobmon_core.domain.config_section import SecretSources
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.tracking.policy import Policy
+from jobmon_core.notify.channels import parsers
+from jobmon_core.notify.discord.settings import Mentions
+from tests.support.webhooks import webhook_of
 
 BACKENDS = ("slurm", "local")
 TOKEN = "tOkEn-that-nobody-may-see_0123456789"
 URL = f"https://discord.com/api/webhooks/123456789012345678/{TOKEN}"
+OTHER = URL.replace("12345", "98765")
 EXAMPLE = Path(__file__).parents[2] / "config.json.example"
 
 
@@ -23,7 +28,7 @@ def no_file(path: str) -> str:
 
 
 def parsed(data: object, **environment: str) -> Config:
-    return parse_config(data, "config.json", environment, no_file, BACKENDS)
+    return parse_config(data, "config.json", parsers(), SecretSources(environment, no_file), BACKENDS)
 
 
 def faults(data: object, **environment: str) -> list[str]:
@@ -39,11 +44,13 @@ def test_no_configuration_is_a_configuration() -> None:
 def test_the_example_is_valid_and_holds_the_defaults() -> None:
     example = parsed(json.loads(EXAMPLE.read_text(encoding="utf-8")))
     assert example.policy == Policy()
-    assert (example.backend, example.mentions) == ("slurm", Mentions())
+    assert example.backend == "slurm"
+    assert [channel.name for channel in example.channels] == ["success", "error"]
+    assert [getattr(channel.settings, "mentions", None) for channel in example.channels] == [Mentions()] * 2
     assert example.monitors == Config().monitors
 
 
-def test_every_fault_is_named_at_once_by_its_place() -> None:
+def test_every_fault_is_reported_at_once_with_its_place() -> None:
     data = {
         "discord": {
             "success_webhook": 5,
@@ -72,7 +79,7 @@ def test_every_fault_is_named_at_once_by_its_place() -> None:
 
 
 @pytest.mark.parametrize("data", [None, [], "x", 3, True])
-def test_what_is_no_object_is_refused(data: object) -> None:
+def test_a_configuration_that_is_not_an_object_is_refused(data: object) -> None:
     assert len(faults(data)) == 1
 
 
@@ -87,30 +94,30 @@ def test_what_is_no_object_is_refused(data: object) -> None:
         ("monitors", "at_most", 0),
     ],
 )
-def test_a_number_below_its_floor_is_refused(section: str, key: str, value: float) -> None:
+def test_a_number_below_its_minimum_is_refused(section: str, key: str, value: float) -> None:
     (fault,) = faults({section: {key: value}})
     assert fault.startswith(f"{section}.{key}: ")
-    assert "floor" in fault
+    assert "must be at least" in fault
 
 
-def test_there_can_be_no_half_a_monitor() -> None:
+def test_the_number_of_monitors_is_a_whole_number() -> None:
     assert faults({"monitors": {"at_most": 2.5}}) == ["monitors.at_most: expected a whole number, found 2.5"]
     assert parsed({"monitors": {"at_most": 3}}).monitors == 3
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 10**400])
-def test_what_no_clock_can_count_is_refused(value: float) -> None:
+def test_a_number_above_the_maximum_is_refused(value: float) -> None:
     (fault,) = faults({"poll": {"running_s": value}})
-    assert "no number to work with" in fault
+    assert "must be at most 1e9" in fault
 
 
 @pytest.mark.parametrize("value", [None, "30", True, [30], {}])
-def test_what_is_no_number_is_refused(value: object) -> None:
+def test_a_value_that_is_not_a_number_is_refused(value: object) -> None:
     (fault,) = faults({"poll": {"running_s": value}})
     assert "expected a number" in fault
 
 
-def test_the_floors_themselves_are_allowed() -> None:
+def test_the_minimum_itself_is_allowed() -> None:
     policy = parsed(
         {"poll": {"running_s": 5, "pending_s": 5}, "accounting": {"grace_s": 0, "deadline_s": 0}}
     ).policy
@@ -119,8 +126,8 @@ def test_the_floors_themselves_are_allowed() -> None:
 
 def test_each_channel_has_its_own_webhook() -> None:
     config = parsed({"discord": {"error_webhook": URL}})
-    assert config.webhook(Route.SUCCESS) is None
-    assert TOKEN in getattr(config.webhook(Route.ERROR), "url", "")
+    assert webhook_of(config, "success") is None
+    assert TOKEN in getattr(webhook_of(config, "error"), "url", "")
 
 
 def test_a_webhook_may_stand_in_a_file_of_its_own() -> None:
@@ -130,20 +137,21 @@ def test_a_webhook_may_stand_in_a_file_of_its_own() -> None:
         asked.append(path)
         return f"  {URL}\n"
 
-    config = parse_config({"discord": {"error_webhook_file": "secret"}}, "config.json", {}, read, BACKENDS)
+    data = {"discord": {"error_webhook_file": "secret"}}
+    config = parse_config(data, "config.json", parsers(), SecretSources({}, read), BACKENDS)
     assert asked == ["secret"]
-    assert TOKEN in getattr(config.webhook(Route.ERROR), "url", "")
+    assert TOKEN in getattr(webhook_of(config, "error"), "url", "")
 
 
 def test_the_environment_wins_over_a_file_even_one_that_cannot_be_read() -> None:
     data = {"discord": {"error_webhook": "nonsense", "error_webhook_file": "missing"}}
     config = parsed(data, JOBMON_ERROR_WEBHOOK=URL)
-    assert TOKEN in getattr(config.webhook(Route.ERROR), "url", "")
+    assert TOKEN in getattr(webhook_of(config, "error"), "url", "")
 
 
 def test_a_file_that_cannot_be_read_is_a_fault() -> None:
     (fault,) = faults({"discord": {"error_webhook_file": "missing"}})
-    assert fault == "discord.error_webhook_file: missing can't be read: No such file or directory"
+    assert fault == "discord.error_webhook_file: cannot read missing: No such file or directory"
 
 
 def test_a_faulty_variable_is_named() -> None:
@@ -152,14 +160,15 @@ def test_a_faulty_variable_is_named() -> None:
     assert "nonsense" not in fault
 
 
-def test_whom_a_failure_wakes_is_told_apart_into_users_and_roles() -> None:
-    assert parsed({"discord": {"mention_on_failure": ["<@12>", " <@&34> "]}}).mentions == Mentions(
-        ("12",), ("34",)
-    )
+def test_mentions_are_users_and_roles() -> None:
+    (channel,) = parsed(
+        {"discord": {"error_webhook": URL, "mention_on_failure": ["<@12>", " <@&34> "]}}
+    ).channels
+    assert getattr(channel.settings, "mentions", None) == Mentions(("12",), ("34",))
 
 
 @pytest.mark.parametrize("mention", ["@everyone", "<@!12>", "12", "<@12> <@13>", "<#12>"])
-def test_nobody_else_can_be_mentioned(mention: str) -> None:
+def test_any_other_mention_is_refused(mention: str) -> None:
     (fault,) = faults({"discord": {"mention_on_failure": [mention]}})
     assert fault.startswith("discord.mention_on_failure: ")
 
@@ -215,8 +224,55 @@ INNER = ["success_webhook", "error_webhook_file", "mention_on_failure", "running
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), Json | st.dictionaries(st.sampled_from(INNER), Json)))
-def test_no_json_makes_checking_fail_otherwise_than_by_naming_faults(data: dict[str, object]) -> None:
+def test_any_json_is_either_valid_or_has_faults(data: dict[str, object]) -> None:
     try:
         parsed(data)
     except ConfigInvalid as error:
         assert error.faults  # noqa: PT017 - both ends are fine, a third is not
+
+
+def test_a_named_channel_gets_both_routes_unless_it_lists_them() -> None:
+    config = parsed(
+        {
+            "discord": {"error_webhook": URL},
+            "channels": {
+                "team": {"type": "discord", "webhook": OTHER, "mention_on_failure": ["<@12>"]},
+                "wins": {"type": "discord", "webhook": f"{OTHER}2", "messages": ["success"]},
+            },
+        }
+    )
+    assert [channel.name for channel in config.channels_for(Route.ERROR)] == ["error", "team"]
+    assert [channel.name for channel in config.channels_for(Route.SUCCESS)] == ["team", "wins"]
+    assert TOKEN not in repr(config)
+
+
+def test_every_fault_of_named_channels_is_reported_with_all_others() -> None:
+    found = faults(
+        {
+            "channels": {
+                "a": {"type": "pigeon", "webhook": URL},
+                "b": {"type": "discord", "webhook": f"{URL}/slack", "messages": ["all"], "typo": 1},
+                "c": {"webhook": URL},
+                "error": {"type": "discord", "webhook": URL},
+                "no name": {"type": "discord", "webhook_file": "missing"},
+                "d": URL,
+                "e": {"type": "discord"},
+            },
+            "backend": "pbs",
+        }
+    )
+    assert [fault.partition(": ")[0] for fault in found] == [
+        "channels.a.type",
+        "channels.b.messages",
+        "channels.b.webhook",
+        "channels.b.typo",
+        "channels.c.type",
+        "channels.error",
+        "channels.no name",
+        "channels.no name.webhook_file",
+        "channels.d",
+        "channels.e.webhook",
+        "backend",
+    ]
+    assert found[0] == "channels.a.type: expected one of discord, found 'pigeon'"
+    assert TOKEN not in str(found)

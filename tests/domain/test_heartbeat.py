@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.heartbeat import HeartbeatUrl, heard_s, is_due, mask_addresses, wait_after
+from jobmon_core.domain.heartbeat import HeartbeatUrl, is_due, last_answer_s, mask_addresses
 from tests.support.play import Play, row
 
 SECRET = "eb095278-f28d-448d-87fb-7b75c171a6aa"
@@ -19,7 +19,7 @@ def test_any_web_address_will_do_and_shows_only_its_host(scheme: str) -> None:
     "text", ["", "hc-ping.com/x", "ftp://x/y", "https:///", "https://a:b@x/y", "https://x:0/", "https://x/é"]
 )
 def test_what_is_no_web_address_is_refused_without_being_repeated(text: str) -> None:
-    with pytest.raises(ValueError, match="no address") as caught:
+    with pytest.raises(ValueError, match="not a URL") as caught:
         HeartbeatUrl.parse(text and text + SECRET)
     assert SECRET not in str(caught.value)
 
@@ -29,27 +29,35 @@ def test_an_address_in_a_text_keeps_only_its_host(between: str) -> None:
     assert mask_addresses(f"'https://x.org{between}{SECRET}', no") == "'https://x.org/[hidden]', no"
 
 
-def test_it_is_due_once_an_interval_and_when_the_clock_was_set_back() -> None:
+def test_a_call_is_due_once_an_interval_and_when_the_clock_was_set_back() -> None:
     assert [is_due(now_s, 100.0, 30.0) for now_s in (100.0, 129.9, 130.0, 99.0)] == [False, False, True, True]
 
 
-def test_what_fails_is_called_ever_more_rarely_yet_at_least_every_ten_minutes() -> None:
-    assert [wait_after(failures, 30.0) for failures in (0, 1, 2, 5, 10_000)] == [30, 60, 120, 600, 600]
-    assert wait_after(3, 1000.0) == 1000
+def test_failures_make_calls_less_frequent_down_to_one_in_ten_minutes() -> None:
+    for interval_s, failures, wait_s in (
+        (30, 0, 30),
+        (30, 1, 60),
+        (30, 2, 120),
+        (30, 5, 600),
+        (30, 10_000, 600),
+        (1000, 3, 1000),
+    ):
+        assert not is_due(100.0 + wait_s - 0.1, 100.0, interval_s, failures)
+        assert is_due(100.0 + wait_s, 100.0, interval_s, failures)
 
 
-def test_the_scheduler_is_heard_when_it_answers_and_not_when_it_does_not() -> None:
+def test_the_last_answer_is_known_only_while_the_scheduler_answers() -> None:
     play = Play()
-    assert heard_s([play.job]) is None
+    assert last_answer_s([play.job]) is None
     play.queue(row("12", "RUNNING"))
-    assert heard_s([play.job]) == play.now_s
+    assert last_answer_s([play.job]) == play.now_s
     play.later(30).queue_down()
-    assert heard_s([play.job]) is None
+    assert last_answer_s([play.job]) is None
     play.later(30).queue(row("12", "RUNNING"))
-    assert heard_s([play.job]) == play.now_s
+    assert last_answer_s([play.job]) == play.now_s
 
 
-def test_a_watch_that_sees_only_some_of_its_jobs_does_not_see() -> None:
+def test_one_job_without_an_answer_hides_the_answers_about_others() -> None:
     seen, unseen = Play().queue(row("12", "RUNNING")), Play().queue(row("12", "RUNNING")).queue_down()
-    assert heard_s([seen.job]) is not None
-    assert heard_s([seen.job, unseen.job]) is None
+    assert last_answer_s([seen.job]) is not None
+    assert last_answer_s([seen.job, unseen.job]) is None

@@ -15,7 +15,7 @@ from jobmon_core.domain.autostart.crontab_text import (
     with_lines,
     without_lines,
 )
-from jobmon_core.domain.channels import Mentions, Route
+from jobmon_core.domain.channels import Route
 from jobmon_core.domain.config import Config
 from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.diagnosis.log_lines import LogExcerpt, LogLines
@@ -24,8 +24,10 @@ from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.host.crontab import Crontab
 from jobmon_core.lifecycle.health import Health, JobStatus
+from jobmon_core.notify.channels import parsers
 from jobmon_core.notify.discord import payload
-from jobmon_core.notify.discord.test_message import worst_case_message
+from jobmon_core.notify.discord.settings import Mentions
+from jobmon_core.notify.test_message import worst_case_message
 from jobmon_core.observe.patterns.load import overlay, read_patterns
 from jobmon_core.observe.patterns.match import Matcher
 from jobmon_core.store.config_file import read_config
@@ -93,7 +95,7 @@ def config(data: bytes) -> None:
     path = written("config.json", text.encode("utf-8", "replace") if "\ufffd" not in text else data)
     environment = {"JOBMON_SUCCESS_WEBHOOK": variable} if variable else {}
     try:
-        parsed = read_config(path, environment, ("slurm", "local"))
+        parsed = read_config(path, environment, parsers(), ("slurm", "local"))
     except ConfigInvalid as invalid:
         assert invalid.faults  # noqa: PT017 - they must not be empty
         assert len(invalid.faults) <= len(data) + 1  # noqa: PT017 - the same
@@ -181,7 +183,7 @@ class _CrontabProgram(FakeRunner):
 
 def send_queue(data: bytes) -> None:
     """Any send queue file of a channel delays a message by days at most."""
-    message = worst_case_message(Route.ERROR, int(_NOW_S))
+    message = worst_case_message("team", Route.ERROR, int(_NOW_S))
     folder = written("empty", b"").parent
     store = SendQueues(folder)
     store.request_turn("x", message, _NOW_S)

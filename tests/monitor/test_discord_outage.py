@@ -1,4 +1,4 @@
-"""A day without Discord: afterwards all messages arrive, the oldest first and within Discord's limits."""
+"""A day without Discord: all messages are sent afterwards, the oldest first and within the rate limit."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.domain.channels import Route
-from jobmon_core.domain.config import Config
+from jobmon_core.domain.channels import ConfiguredChannel, Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Receipt, Tone
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.new_job import NewJob
@@ -17,13 +16,14 @@ from jobmon_core.domain.webhook import Webhook
 from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.monitor.outbox import Outbox
 from jobmon_core.notify.base import deliver
-from jobmon_core.notify.discord.channel import DiscordChannel
+from jobmon_core.notify.channels import CHANNEL_TYPES, open_channel
 from jobmon_core.store.dead_channels import DeadChannels
 from jobmon_core.store.jobs import JobStore
 from tests.support.clock import FakeClock
 from tests.support.monitor_deps import monitor_deps
 from tests.support.scheduler import FakeScheduler
 from tests.support.strict_discord import AtHome, StrictDiscord
+from tests.support.webhooks import with_webhooks
 
 DAY_S, HOUR_S = 86_400, 3600
 JOBS = 8
@@ -31,18 +31,18 @@ HOOKS = {
     Route.SUCCESS: Webhook("https://discord.com", "123450001", "token"),
     Route.ERROR: Webhook("https://discord.com", "123450002", "token"),
 }
-CONFIG = Config(HOOKS[Route.SUCCESS], HOOKS[Route.ERROR])
+CONFIG = with_webhooks(HOOKS[Route.SUCCESS], HOOKS[Route.ERROR])
 
 
-class DiscardingStore(JobStore):
-    """Saves nothing, since no monitor is killed in these tests."""
+class Forgetful(JobStore):
+    """Saves nothing, since no test here restarts a monitor."""
 
     def save(self, job: WatchedJob | NewJob) -> None:
         assert job.id
 
 
-class DayWithoutDiscord:
-    """Jobs that end one after another, each with four messages for one channel and one for the other."""
+class Day:
+    """Jobs that end one after the other, each with four error messages and one success message."""
 
     def __init__(self, folder: Path) -> None:
         self.clock = FakeClock()
@@ -53,10 +53,8 @@ class DayWithoutDiscord:
         self.outbox.dead_channels.folder.mkdir(exist_ok=True)
         self.jobs = [self._job(number) for number in range(JOBS)]
 
-    def _send(self, config: Config, entry: OutboxEntry) -> Receipt:
-        webhook = config.webhook(entry.message.route)
-        assert webhook
-        return deliver(DiscordChannel(webhook, self.discord, "1"), entry)
+    def _send(self, channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
+        return deliver(open_channel(CHANNEL_TYPES, channel, self.discord, "1"), entry).receipt
 
     def _job(self, number: int) -> WatchedJob:
         ended_s = self.began_s + number * (DAY_S - 60) / (JOBS - 1)
@@ -67,54 +65,51 @@ class DayWithoutDiscord:
         )
         return WatchedJob(f"slurm-{number}", number, ended_s, concluded_s=ended_s, outbox=tuple(entry))
 
-    def run(self) -> None:
-        """Poll every job from its end until it is finished; the clock jumps from one due time to the next."""
+    def pass_by(self) -> None:
+        """Follow every job until its messages are sent; the clock leaps from one due time to the next."""
         due = {self._job_monitor(job): job.registered_s for job in reversed(self.jobs)}
         while due:
-            job_monitor = min(due, key=lambda monitor: due[monitor])
+            job_monitor = min(due, key=lambda each: due[each])
             self.clock.now_s = max(self.clock.now_s, due.pop(job_monitor))
-            due_s = job_monitor.poll_once()
-            if due_s is not None:
-                due[job_monitor] = due_s
+            again_s = job_monitor.poll_once()
+            if again_s is not None:
+                due[job_monitor] = again_s
 
     def _job_monitor(self, job: WatchedJob) -> JobMonitor:
         deps = monitor_deps(self.folder, FakeScheduler(), self.clock)
-        store = DiscardingStore(self.folder)
-        return JobMonitor(job, replace(deps, store=store, deliver=self.outbox.deliver))
+        return JobMonitor(job, replace(deps, store=Forgetful(self.folder), deliver=self.outbox.deliver))
 
     def arrived(self, route: Route) -> Iterator[tuple[str, bool]]:
-        """Yield the messages that arrived on a channel, in order: the id, and whether it says it is late."""
+        """Yield the messages that arrived, in order: the id, and whether the text says that it is late."""
         for _, payload in self.discord.taken[HOOKS[route].url]:
             embed = payload["embeds"][0]
-            yield embed["footer"]["text"].split(" · ")[1], "Told late" in embed.get("description", "")
+            yield embed["footer"]["text"].split(" · ")[1], "Delayed" in embed.get("description", "")
 
-    def expected(self, route: Route) -> list[str]:
-        """The ids of the messages for a channel, oldest first."""
-        messages = (entry.message for job in self.jobs for entry in job.outbox)
-        return [message.id for message in messages if message.route is route]
+    def entry(self, route: Route) -> list[str]:
+        """Return the ids of the messages of a route, oldest first."""
+        entry = (entry.message for job in self.jobs for entry in job.outbox)
+        return [message.id for message in entry if message.route is route]
 
 
 @pytest.fixture(scope="module")
-def day(tmp_path_factory: pytest.TempPathFactory) -> DayWithoutDiscord:
-    day = DayWithoutDiscord(tmp_path_factory.mktemp("day"))
-    day.run()
+def day(tmp_path_factory: pytest.TempPathFactory) -> Day:
+    day = Day(tmp_path_factory.mktemp("day"))
+    day.pass_by()
     return day
 
 
 @pytest.mark.parametrize("route", list(Route))
-def test_after_a_day_without_discord_all_messages_arrive_once_and_the_oldest_first(
-    day: DayWithoutDiscord, route: Route
-) -> None:
-    assert [message for message, _ in day.arrived(route)] == day.expected(route)
+def test_after_an_outage_of_a_day_all_messages_arrive_once_and_in_order(day: Day, route: Route) -> None:
+    assert [message for message, _ in day.arrived(route)] == day.entry(route)
 
 
-def test_waiting_messages_keep_to_discords_limits(day: DayWithoutDiscord) -> None:
+def test_the_waiting_messages_respect_the_rate_limit(day: Day) -> None:
     assert day.discord.limited > 0
     assert day.discord.impatient == 0
 
 
 @pytest.mark.parametrize("route", list(Route))
-def test_a_message_delayed_by_more_than_an_hour_says_so(day: DayWithoutDiscord, route: Route) -> None:
+def test_a_message_that_is_more_than_an_hour_late_says_so(day: Day, route: Route) -> None:
     made_s = {entry.message.id: entry.message.created_s for job in day.jobs for entry in job.outbox}
     sent_s = [at_s for at_s, _ in day.discord.taken[HOOKS[route].url]]
     late = [late for _, late in day.arrived(route)]
@@ -128,13 +123,11 @@ def test_a_message_delayed_by_more_than_an_hour_says_so(day: DayWithoutDiscord, 
 
 
 @pytest.mark.parametrize("route", list(Route))
-def test_an_unresponsive_channel_is_tried_with_one_message_and_not_with_all(
-    day: DayWithoutDiscord, route: Route
-) -> None:
+def test_an_unreachable_channel_is_tried_with_one_message_only(day: Day, route: Route) -> None:
     every_five_minutes = DAY_S / 300
     assert day.discord.asked[HOOKS[route].url] < every_five_minutes + 120
 
 
-def test_the_last_message_arrives_within_minutes_after_discord_is_back(day: DayWithoutDiscord) -> None:
+def test_the_last_message_arrives_within_minutes_after_the_outage(day: Day) -> None:
     last_s = max(at_s for taken in day.discord.taken.values() for at_s, _ in taken)
     assert last_s - day.discord.up_from_s < 300 + 2 * 60 * 3

@@ -68,10 +68,10 @@ class MonitorOnSmallDisk:
         deps = monitor_deps(self.disk.folder, self.slurm, self.clock)
         return JobMonitor(job, replace(deps, deliver=self._deliver))
 
-    def _deliver(self, entry: OutboxEntry, note: Callable[[OutboxEntry], None]) -> OutboxEntry:
+    def _deliver(self, entry: OutboxEntry, note: Callable[[OutboxEntry], None]) -> tuple[OutboxEntry, ...]:
         note(replace(entry, attempts=1, attempt_since_s=self.clock.now()))
         self.sent.append(entry.message.id)
-        return replace(entry, attempts=1, attempt_since_s=None, delivered_s=self.clock.now())
+        return (replace(entry, attempts=1, attempt_since_s=None, delivered_s=self.clock.now()),)
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ class Stage:
         )
 
     def later(self, monitor: Heartbeat, seconds: float) -> int:
-        """Let time pass, then a poll that the scheduler answers; return the number of calls so far."""
+        """Let time pass, and a pass of a monitor that heard the scheduler; return all calls so far."""
         self.clock.now_s += seconds
         monitor.after_poll(self.clock.now_s)
         return self.calls
@@ -61,41 +61,41 @@ def stage(tmp_path: Path) -> Stage:
     return Stage(tmp_path)
 
 
-def test_the_url_is_called_once_per_interval_while_the_scheduler_responds(stage: Stage) -> None:
+def test_the_url_is_called_once_an_interval_while_the_scheduler_answers(stage: Stage) -> None:
     monitor = stage.monitor()
     assert [stage.later(monitor, seconds) for seconds in (0, 5, 24, 1, 30, 30)] == [1, 1, 1, 2, 3, 4]
     assert stage.log == []
 
 
-def test_all_monitors_of_a_home_share_one_heartbeat(stage: Stage) -> None:
+def test_one_monitor_of_a_home_calls_for_all(stage: Stage) -> None:
     monitors = [stage.monitor() for _ in range(5)]
     for interval in (1, 2, 3):
         assert {stage.later(monitor, 1) for monitor in monitors} == {interval}
         stage.clock.now_s += 30
 
 
-def test_the_url_is_not_called_while_the_scheduler_does_not_respond(stage: Stage) -> None:
+def test_there_is_no_call_while_the_scheduler_does_not_answer(stage: Stage) -> None:
     monitor = stage.monitor()
     monitor.after_poll(None)
     assert stage.calls == 0
 
 
-def test_an_old_answer_does_not_count(stage: Stage) -> None:
+def test_an_old_answer_causes_no_call(stage: Stage) -> None:
     monitor = stage.monitor()
-    heard_s = stage.clock.now_s
+    answered_s = stage.clock.now_s
     for _ in range(3):
-        monitor.after_poll(heard_s)
+        monitor.after_poll(answered_s)
         stage.clock.now_s += 60
     assert stage.calls == 1
 
 
-def test_without_a_configured_url_nothing_is_called(stage: Stage) -> None:
+def test_without_an_address_nothing_is_called(stage: Stage) -> None:
     stage.settings = Settings
     assert stage.later(stage.monitor(), 0) == 0
     assert not (stage.folder / "heartbeat.stamp").exists()
 
 
-def test_a_failing_url_is_logged_once_and_called_less_often_until_it_works_again(stage: Stage) -> None:
+def test_failures_are_logged_once_and_make_calls_less_frequent_until_one_succeeds(stage: Stage) -> None:
     stage.failure = "hc.example.org answered 500"
     monitor = stage.monitor()
     assert [stage.later(monitor, 30) for _ in range(7)] == [1, 1, 2, 2, 2, 2, 3]
@@ -106,7 +106,7 @@ def test_a_failing_url_is_logged_once_and_called_less_often_until_it_works_again
     assert stage.log[1:] == ["the heartbeat works again"]
 
 
-def test_an_error_in_the_call_does_not_stop_the_monitor_or_reveal_the_url(stage: Stage) -> None:
+def test_an_internal_error_in_the_call_neither_stops_the_monitor_nor_logs_the_url(stage: Stage) -> None:
     def broken(address: HeartbeatUrl) -> str:
         raise RuntimeError(address.url)
 
@@ -116,7 +116,7 @@ def test_an_error_in_the_call_does_not_stop_the_monitor_or_reveal_the_url(stage:
     assert stage.log == ["the heartbeat failed: hc.example.org could not be called"]
 
 
-def test_an_invalid_configuration_or_a_full_disk_does_not_stop_the_monitor(stage: Stage) -> None:
+def test_an_invalid_configuration_and_a_full_disk_do_not_stop_the_monitor(stage: Stage) -> None:
     def broken() -> Settings:
         raise ConfigInvalid("config.json", ["not valid JSON"])
 
@@ -127,10 +127,10 @@ def test_an_invalid_configuration_or_a_full_disk_does_not_stop_the_monitor(stage
     monitor.stamp = Path("/proc/nowhere/heartbeat.stamp")
     stage.later(monitor, 600)
     assert stage.calls == 0
-    assert stage.log == ["the heartbeat failed: it cannot be called now (ConfigInvalid)"]
+    assert stage.log == ["the heartbeat failed: cannot be sent now (ConfigInvalid)"]
 
 
-def test_no_monitor_waits_for_another_monitors_call(stage: Stage) -> None:
+def test_no_monitor_waits_for_the_one_that_calls(stage: Stage) -> None:
     with try_lock(stage.folder / "heartbeat.lock"):
         assert stage.later(stage.monitor(), 0) == 0
 
@@ -142,6 +142,6 @@ def test_a_damaged_stamp_costs_one_call(stage: Stage, stamp: bytes) -> None:
     assert [stage.later(monitor, seconds) for seconds in (0, 10, 10)] == [1, 1, 1]
 
 
-def test_a_clock_set_back_does_not_stop_the_heartbeat(stage: Stage) -> None:
+def test_a_clock_that_was_set_back_does_not_silence_it(stage: Stage) -> None:
     monitor = stage.monitor()
     assert [stage.later(monitor, seconds) for seconds in (0, -3600, 30)] == [1, 2, 3]

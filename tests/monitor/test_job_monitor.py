@@ -47,7 +47,9 @@ class CountingStore(JobStore):
 def job_monitor(
     job: WatchedJob,
     store: JobStore,
-    deliver: Callable[[OutboxEntry, Callable[[OutboxEntry], None]], OutboxEntry] = lambda entry, _note: entry,
+    deliver: Callable[
+        [OutboxEntry, Callable[[OutboxEntry], None]], tuple[OutboxEntry, ...]
+    ] = lambda entry, _note: (entry,),
     slurm: FakeScheduler | None = None,
     clock: FakeClock | None = None,
 ) -> JobMonitor:
@@ -58,10 +60,10 @@ def job_monitor(
 def test_a_delivery_whose_result_cannot_be_saved_is_not_repeated(tmp_path: Path) -> None:
     sent: list[str] = []
 
-    def deliver(entry: OutboxEntry, note: Callable[[OutboxEntry], None]) -> OutboxEntry:
+    def deliver(entry: OutboxEntry, note: Callable[[OutboxEntry], None]) -> tuple[OutboxEntry, ...]:
         note(replace(entry, attempts=1, attempt_since_s=1.0))
         sent.append(entry.message.id)
-        return replace(entry, attempts=1, delivered_s=2.0)
+        return (replace(entry, attempts=1, delivered_s=2.0),)
 
     watch = job_monitor(ENDED, FullDisk(tmp_path), deliver)
     for _ in range(3):

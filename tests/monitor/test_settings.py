@@ -18,23 +18,23 @@ from jobmon_core.monitor.settings import SettingsReader
 from jobmon_core.system.worker import Worker
 
 ADDRESS = HeartbeatUrl.parse("https://hc.example.org/s3cret")
-CONFIG = Config(policy=Policy(running_s=7.0), heartbeat=ADDRESS)
+FOUND = Config(policy=Policy(running_s=7.0), heartbeat=ADDRESS)
 
 
-class ConfigFile:
-    """A configuration file; another file lists the PIDs of the processes that read it."""
+class Site:
+    """A configuration file and its readers: each process that reads it adds a line to another file."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / "config.json"
         self.path.write_text("{}", encoding="ascii")
         self.readers = folder / "readers"
-        self.load: Callable[[], Config] = lambda: CONFIG
+        self.found: Callable[[], Config] = lambda: FOUND
         self.reader = SettingsReader(self.path, self._read, Worker())
 
     def _read(self) -> Config:
         with self.readers.open("a") as file:
             file.write(f"{os.getpid()}\n")
-        return self.load()
+        return self.found()
 
     @property
     def reads(self) -> list[int]:
@@ -42,60 +42,60 @@ class ConfigFile:
 
 
 @pytest.fixture
-def config_file(tmp_path: Path) -> ConfigFile:
-    return ConfigFile(tmp_path)
+def site(tmp_path: Path) -> Site:
+    return Site(tmp_path)
 
 
-def invalid() -> Config:
+def faulty() -> Config:
     raise ConfigInvalid("config.json", ["not valid JSON", "backend: unknown"])
 
 
-def test_the_settings_are_read_by_another_process(config_file: ConfigFile) -> None:
-    settings = config_file.reader.settings()
-    assert (settings.policy, settings.heartbeat) == (CONFIG.policy, ADDRESS)
-    assert os.getpid() not in config_file.reads
+def test_the_file_is_read_by_another_process(site: Site) -> None:
+    settings = site.reader.settings()
+    assert (settings.policy, settings.heartbeat) == (FOUND.policy, ADDRESS)
+    assert os.getpid() not in site.reads
 
 
-def test_the_settings_are_read_again_only_after_a_change(config_file: ConfigFile) -> None:
+def test_the_file_is_read_again_only_after_a_change(site: Site) -> None:
     for _ in range(3):
-        config_file.reader.settings()
-    assert len(config_file.reads) == 1
-    config_file.path.write_text('{"backend": "slurm"}', encoding="ascii")
-    config_file.load = Config
-    assert config_file.reader.settings().policy == Policy()
-    assert len(config_file.reads) == 2
+        site.reader.settings()
+    assert len(site.reads) == 1
+    site.path.write_text('{"backend": "slurm"}', encoding="ascii")
+    site.found = Config
+    assert site.reader.settings().policy == Policy()
+    assert len(site.reads) == 2
 
 
-def test_without_a_file_the_settings_are_read_once(config_file: ConfigFile) -> None:
-    config_file.path.unlink()
+def test_a_missing_file_is_read_once(site: Site) -> None:
+    site.path.unlink()
     for _ in range(3):
-        config_file.reader.settings()
-    assert len(config_file.reads) == 1
+        site.reader.settings()
+    assert len(site.reads) == 1
 
 
-def test_every_fault_is_reported_and_a_correction_takes_effect_at_once(config_file: ConfigFile) -> None:
-    config_file.load = invalid
+def test_every_fault_is_reported_and_a_corrected_file_takes_effect_at_once(site: Site) -> None:
+    site.found = faulty
     for _ in range(2):
         with pytest.raises(ConfigInvalid) as caught:
-            config_file.reader.settings()
+            site.reader.settings()
         assert list(caught.value.faults) == ["not valid JSON", "backend: unknown"]
-    config_file.load = lambda: CONFIG  # as after a change to a file that the configuration refers to
-    assert config_file.reader.settings().policy == CONFIG.policy
+    site.found = lambda: FOUND  # a file that the configuration names, which no stamp tells of
+    assert site.reader.settings().policy == FOUND.policy
 
 
-def test_the_settings_are_read_even_if_no_process_can_be_started(config_file: ConfigFile) -> None:
-    def fails_in_children() -> Config:
-        if os.getpid() != pid:
+def test_the_file_is_read_even_if_no_process_can_be_started(site: Site) -> None:
+    def broken() -> Config:
+        if os.getpid() != here:
             os._exit(1)
-        return CONFIG
+        return FOUND
 
-    pid = os.getpid()
-    config_file.load = fails_in_children
-    assert config_file.reader.settings().policy == CONFIG.policy
-    assert config_file.reads[-1] == pid
+    here = os.getpid()
+    site.found = broken
+    assert site.reader.settings().policy == FOUND.policy
+    assert site.reads[-1] == here
 
 
-def test_an_idle_monitor_has_not_loaded_rarely_needed_modules() -> None:
+def test_an_idle_monitor_does_not_import_what_it_rarely_needs() -> None:
     code = "import sys, jobmon_core.monitor.main; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     rare = {

@@ -45,9 +45,9 @@ class Hanging(FakeScheduler):
 def job_monitor(
     folder: Path, slurm: FakeScheduler, clock: FakeClock, reported_at_s: list[float]
 ) -> JobMonitor:
-    def deliver(entry: OutboxEntry, _note: Callable[[OutboxEntry], None]) -> OutboxEntry:
+    def deliver(entry: OutboxEntry, _note: Callable[[OutboxEntry], None]) -> tuple[OutboxEntry, ...]:
         reported_at_s.append(clock.now())
-        return replace(entry, delivered_s=clock.now())
+        return (replace(entry, delivered_s=clock.now()),)
 
     deps = replace(monitor_deps(folder, slurm, clock), deliver=deliver)
     return JobMonitor(WatchedJob("slurm-12-x", 12, clock.now() - 60, user="me"), deps)

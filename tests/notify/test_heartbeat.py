@@ -10,14 +10,14 @@ from jobmon_core.notify.http import post
 from tests.support.heartbeat_server import SECRET, HeartbeatServer
 
 
-def test_a_call_that_is_taken_says_nothing() -> None:
+def test_a_successful_call_returns_nothing() -> None:
     with HeartbeatServer() as dead_man:
         assert call(HeartbeatUrl.parse(dead_man.url), post, "1.0") == ""
         assert dead_man.calls == [f"/{SECRET}"]
 
 
 @pytest.mark.parametrize("status", [301, 404, 500])
-def test_a_call_that_is_not_taken_is_told_without_its_address(
+def test_a_failed_call_returns_the_status_without_the_url(
     status: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -27,7 +27,7 @@ def test_a_call_that_is_not_taken_is_told_without_its_address(
     assert SECRET not in caplog.text
 
 
-def test_where_nobody_listens_it_is_told_without_the_address() -> None:
+def test_a_refused_connection_is_reported_without_the_url() -> None:
     with HeartbeatServer() as gone:
         url = gone.url
     assert call(HeartbeatUrl.parse(url), post, "1.0") == "could not reach 127.0.0.1: Connection refused"

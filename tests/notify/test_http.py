@@ -75,7 +75,7 @@ def test_an_answer_comes_back_with_status_headers_and_body(discord: FakeDiscord)
     assert b'"retry_after": 0.376' in answer.body
 
 
-def test_what_is_posted_arrives_whole_and_under_our_own_name(discord: FakeDiscord) -> None:
+def test_a_request_arrives_complete_with_our_user_agent(discord: FakeDiscord) -> None:
     post(outgoing(discord.error_url), 5)
     (attempt,) = discord.attempts
     assert attempt.payload == {"content": "hello", "allowed_mentions": {"parse": []}}
@@ -84,7 +84,7 @@ def test_what_is_posted_arrives_whole_and_under_our_own_name(discord: FakeDiscor
     assert "?wait=true" in attempt.path
 
 
-def test_where_nobody_listens_nothing_was_sent() -> None:
+def test_a_refused_connection_means_nothing_was_sent() -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         url = url_of(closed)
     answer = post(outgoing(url), 5)
@@ -173,7 +173,7 @@ def test_passwords_of_the_netrc_file_are_not_sent(discord: FakeDiscord, tmp_path
 
 
 @pytest.mark.parametrize("name", ["HTTPS_PROXY", "https_proxy", "ALL_PROXY"])
-def test_the_proxy_of_the_site_is_asked_for_the_host_and_not_told_the_token(
+def test_a_proxy_learns_the_host_and_not_the_token(
     name: str, listener: socket.socket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     heard: list[bytes] = []
@@ -192,7 +192,7 @@ def test_the_proxy_of_the_site_is_asked_for_the_host_and_not_told_the_token(
     assert heard[0].startswith(b"CONNECT discord.invalid:443 ")
     assert TOKEN.encode() not in heard[0]
     assert isinstance(answer, NotSent)
-    assert "the proxy of this site refused it: Tunnel connection failed: 403 Forbidden" in answer.why
+    assert "the proxy refused the request: Tunnel connection failed: 403 Forbidden" in answer.why
 
 
 def test_a_receiver_on_this_machine_is_reached_past_any_proxy(

@@ -36,7 +36,7 @@ def test_a_lane_that_cannot_be_read_holds_nobody_up(tmp_path: Path, content: byt
 
 
 def test_a_folder_that_takes_no_lane_holds_nobody_up(tmp_path: Path) -> None:
-    lanes = SendQueues(tmp_path / "missing")
-    assert lanes.request_turn(HERE, OLD, NOW) is None
-    assert lanes.request_turn(HERE, YOUNG, NOW) is None
-    lanes.record_result(HERE, OutboxEntry(OLD), Receipt(DeliveryOutcome.DELIVERED), NOW)
+    queues = SendQueues(tmp_path / "missing")
+    assert queues.request_turn(HERE, OLD, NOW) is None
+    assert queues.request_turn(HERE, YOUNG, NOW) is None
+    queues.record_result(HERE, OutboxEntry(OLD), Receipt(DeliveryOutcome.DELIVERED), NOW)

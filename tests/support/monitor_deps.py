@@ -30,7 +30,7 @@ def monitor_deps(folder: Path, scheduler: Scheduler, clock: Clock) -> MonitorDep
         policy=Policy(),
         cluster_name=str,
         diagnose=lambda _job, keys: dict.fromkeys(keys, Diagnosis(None, "", "", "")),
-        deliver=lambda entry, _note: replace(entry, delivered_s=clock.now()),
+        deliver=lambda entry, _note: (replace(entry, delivered_s=clock.now()),),
         is_cancelled=lambda: False,
         log=lambda _event: None,
     )

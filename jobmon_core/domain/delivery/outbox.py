@@ -1,27 +1,34 @@
-"""What is told to whom: messages, and what became of each attempt to deliver one."""
+"""Messages, the channels that get them, and the result of each attempt to deliver one."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import ClassVar
 
 from jobmon_core.domain.channels import Route
 
+_MIN_WAIT_S = 2.0
+_MAX_WAIT_S = 300.0
+# Each repeat may be a duplicate; without any the message may be lost: so a few, ever further apart.
+_UNCONFIRMED_WAITS_S = (10.0, 60.0, 600.0, 3600.0, 21_600.0)
+_ARRIVAL_S = 10.0  # a request may still arrive for this long after its sender was killed
+
 
 class Tone(StrEnum):
-    """How a message is to look: its colour and its mark."""
+    """How a message looks: its colour and its symbol."""
 
     SUCCESS = "success"  # green
     FAILURE = "failure"  # red
     CANCELLED = "cancelled"  # grey
-    ATTENTION = "attention"  # amber: nothing ended, but somebody should look
-    RESOLVED = "relief"  # blue: what was called attention to is over
+    ATTENTION = "attention"  # amber: no job ended, but the user should look
+    RESOLVED = "relief"  # blue: what needed attention is over
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One named fact of a message, e.g. ``Exit code`` / ``1 (general error)``; plain text, no markup.
+    """One named value of a message, e.g. ``Exit code`` / ``1 (general error)``; plain text without markup.
 
     A time is given as ``at_s`` (Unix seconds) with an empty ``value``: the channel shows it in the
     reader's own time zone.
@@ -34,7 +41,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What to tell, free of any channel's markup; every text may hold anything a log or a user can."""
+    """One message without any channel's markup. Its texts come from logs and users and may hold anything."""
 
     JSON_KEYS: ClassVar[dict[str, str]] = {"fields": "facts", "created_s": "made_s"}
 
@@ -45,134 +52,135 @@ class Message:
     summary: str = ""
     fields: tuple[Field, ...] = ()
     cause: str = ""
-    evidence: tuple[str, ...] = ()  # the lines that prove the cause, oldest first
+    evidence: tuple[str, ...] = ()  # the log lines that prove the cause, oldest first
     advice: str = ""
     log_path: str = ""
-    created_s: int = 0  # when it was made, Unix seconds
+    created_s: int = 0  # Unix seconds
 
 
 class DeliveryOutcome(StrEnum):
-    """What an attempt to deliver a message came to."""
+    """The result of one attempt to deliver a message."""
 
     DELIVERED = "delivered"
     TRY_AGAIN = "try again"
-    MAYBE_DELIVERED = "maybe delivered"  # sent, but the answer was lost: a repeat is possible
-    REFUSED_BODY = "refused body"  # this message as it is will never be taken; a plainer one may
-    CHANNEL_DEAD = "channel dead"  # nothing sent to this webhook will ever arrive
+    MAYBE_DELIVERED = "maybe delivered"  # sent without a response: a repeat may be a duplicate
+    REFUSED_BODY = "refused body"  # the channel will never accept this payload; a plainer one may pass
+    CHANNEL_DEAD = "channel dead"  # the channel will accept no message at all
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The verdict on one attempt, why, and how long to wait before the next (seconds)."""
+    """The result of one attempt, its reason, and the wait that the channel asks for (seconds)."""
 
     outcome: DeliveryOutcome
     why: str = ""
     retry_after_s: float | None = None
-    for_all: bool = False  # nothing sent there now would fare better: it was not for this message
+    for_all: bool = False  # the cause affects every message to this channel, not just this one
 
 
 @dataclass(frozen=True, slots=True)
 class OutboxEntry:
-    """A message that is owed until it is delivered or given up.
+    """One message for one channel, kept until it is delivered or given up.
 
-    ``attempt_since_s`` is written before an attempt and removed after it: where a restarted monitor
-    finds it, the attempt was cut off and may have succeeded, and the next one is marked a possible repeat.
+    A new entry has no channel yet: `route_to` replaces it by one entry for each channel. State files of
+    version 0.1 hold entries without a channel too; one that was attempted went to the route's own webhook.
+
+    ``attempt_since_s`` is saved before an attempt and removed after it. If a restarted monitor finds it, the
+    attempt was interrupted and may have succeeded, so the next one is marked as a possible repeat.
     """
 
-    JSON_KEYS: ClassVar[dict[str, str]] = {"unconfirmed_attempts": "doubts"}
+    JSON_KEYS: ClassVar[dict[str, str]] = {
+        "unconfirmed_attempts": "doubts",
+        "channel": "channel_name",
+        "fingerprint": "channel",
+    }
 
     message: Message
     attempts: int = 0
     next_try_s: float = 0.0
     attempt_since_s: float | None = None
     maybe_delivered: bool = False
-    unconfirmed_attempts: int = 0  # attempts that were sent, and whose answer was lost
-    plain: bool = False  # send the minimal safe form: the full one was refused
+    unconfirmed_attempts: int = 0  # attempts that were sent and got no response
+    plain: bool = False  # send the minimal form, because the channel refused the full one
     delivered_s: float | None = None
-    given_up: str = ""  # why; empty while there is hope
-    channel_was_dead: bool = False  # given up because nothing arrives there
-    channel: str = ""  # a mark of the webhook that was tried last; gives nothing of it away
+    given_up: str = ""  # the reason; empty while the message may still be delivered
+    channel_was_dead: bool = False  # given up because the channel accepts no message
+    channel: str = ""  # the configured name
+    fingerprint: str = ""  # of the channel's settings at the latest attempt
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What identifies this entry within its outbox: the message and the channel."""
+        return self.message.id, self.channel
 
     @property
     def is_open(self) -> bool:
-        """Whether this message has still to be sent."""
+        """Whether this message is still to be sent."""
         return self.delivered_s is None and not self.given_up
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
-    """How long to wait after the n-th failed attempt: doubling, with a ceiling (seconds)."""
-
-    first_s: float = 2.0
-    most_s: float = 300.0
-
-    def wait_s(self, attempts: int) -> float:
-        """Return the wait after ``attempts`` failed attempts (at least 1)."""
-        return min(self.most_s, self.first_s * 2.0 ** min(attempts - 1, 16))
+def route_to(entry: OutboxEntry, channels: Iterable[str]) -> tuple[OutboxEntry, ...]:
+    """Return one entry for each of the named channels."""
+    if entry.attempts:
+        return (replace(entry, channel=entry.message.route.value),)
+    return tuple(replace(entry, channel=channel) for channel in channels)
 
 
 def mark_attempt(entry: OutboxEntry, now_s: float) -> OutboxEntry:
-    """Note that an attempt begins, so that one that is cut off can be told from one that never was."""
-    cut_off = entry.attempt_since_s is not None
+    """Record that an attempt starts, so that an interrupted one is noticed later."""
+    interrupted = entry.attempt_since_s is not None
     return replace(
         entry,
         attempts=entry.attempts + 1,
         attempt_since_s=now_s,
-        maybe_delivered=entry.maybe_delivered or cut_off,
+        maybe_delivered=entry.maybe_delivered or interrupted,
     )
 
 
-_UNDER_WAY_S = 10.0  # how long what was sent may take to arrive, though its sender is gone
-
-
 def unconfirmed_until_s(entry: OutboxEntry, now_s: float) -> float | None:
-    """Return until when an attempt that was cut off may still arrive; None where none can.
+    """Return until when an interrupted attempt may still arrive (Unix seconds); None if it cannot.
 
-    A repeat before that could arrive first: the second one would bear no mark, and overtake what followed.
+    An earlier repeat could arrive first: the unmarked message would then be the duplicate, and would arrive
+    after later messages.
     """
     if entry.attempt_since_s is None:
         return None
-    until_s = entry.attempt_since_s + _UNDER_WAY_S
+    until_s = entry.attempt_since_s + _ARRIVAL_S
     return until_s if entry.attempt_since_s <= now_s < until_s else None
 
 
-_DEFAULT_RETRY = RetryPolicy()
-
-
-def apply_receipt(
-    entry: OutboxEntry, receipt: Receipt, now_s: float, policy: RetryPolicy = _DEFAULT_RETRY
-) -> OutboxEntry:
-    """Apply the ``receipt`` of the attempt that just ended."""
+def apply_receipt(entry: OutboxEntry, receipt: Receipt, now_s: float) -> OutboxEntry:
+    """Return the entry after the attempt that just ended with ``receipt``."""
     ended = replace(entry, attempt_since_s=None)
-    wait_s = max(receipt.retry_after_s or 0.0, policy.wait_s(entry.attempts))
     match receipt.outcome:
         case DeliveryOutcome.DELIVERED:
             return replace(ended, delivered_s=now_s)
         case DeliveryOutcome.TRY_AGAIN:
-            return replace(ended, next_try_s=now_s + (receipt.retry_after_s or wait_s))
+            return replace(ended, next_try_s=now_s + (receipt.retry_after_s or retry_wait_s(entry.attempts)))
         case DeliveryOutcome.MAYBE_DELIVERED:
-            return _doubted(ended, receipt, now_s)
+            return _unconfirmed(ended, receipt, now_s)
         case DeliveryOutcome.REFUSED_BODY if not entry.plain:
             return replace(ended, next_try_s=now_s, plain=True)
         case DeliveryOutcome.REFUSED_BODY | DeliveryOutcome.CHANNEL_DEAD:
-            dead = receipt.outcome is DeliveryOutcome.CHANNEL_DEAD
-            return replace(ended, given_up=receipt.why, channel_was_dead=dead)
+            is_dead = receipt.outcome is DeliveryOutcome.CHANNEL_DEAD
+            return replace(ended, given_up=receipt.why, channel_was_dead=is_dead)
 
 
-# Each repeat may be one too many, and none may be one too few: few of them, ever further apart.
-_DOUBT_WAITS_S = (10.0, 60.0, 600.0, 3600.0, 21_600.0)
+def retry_wait_s(attempts: int) -> float:
+    """Return the wait after ``attempts`` failed attempts (at least 1): it doubles, up to five minutes."""
+    return min(_MAX_WAIT_S, _MIN_WAIT_S * 2.0 ** min(attempts - 1, 16))
 
 
-def _doubted(entry: OutboxEntry, receipt: Receipt, now_s: float) -> OutboxEntry:
-    """Try again after an attempt that may have succeeded, until it has been doubted too often."""
-    doubted = replace(entry, maybe_delivered=True, unconfirmed_attempts=entry.unconfirmed_attempts + 1)
-    if entry.unconfirmed_attempts >= len(_DOUBT_WAITS_S):
-        times = doubted.unconfirmed_attempts
-        why = f"sent {times} times without an answer ({receipt.why}): it has probably arrived"
-        return replace(doubted, given_up=why)
-    return replace(doubted, next_try_s=now_s + _DOUBT_WAITS_S[entry.unconfirmed_attempts])
+def _unconfirmed(entry: OutboxEntry, receipt: Receipt, now_s: float) -> OutboxEntry:
+    """Schedule a repeat after an attempt without a response; give up after six of them."""
+    attempts = entry.unconfirmed_attempts + 1
+    entry = replace(entry, maybe_delivered=True, unconfirmed_attempts=attempts)
+    if attempts > len(_UNCONFIRMED_WAITS_S):
+        why = f"sent {attempts} times without a response ({receipt.why}); it has probably arrived"
+        return replace(entry, given_up=why)
+    return replace(entry, next_try_s=now_s + _UNCONFIRMED_WAITS_S[attempts - 1])
 
 
 def in_order(outbox: tuple[OutboxEntry, ...]) -> tuple[OutboxEntry, ...]:
-    """Return the open messages of an outbox, oldest first: no later one may overtake an earlier one."""
+    """Return the open entries of an outbox, oldest first."""
     return tuple(entry for entry in outbox if entry.is_open)

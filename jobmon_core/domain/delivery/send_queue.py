@@ -1,7 +1,8 @@
-"""Whose turn it is on a channel that many monitors send to: the oldest message's, nobody's while it is shut.
+"""The queue of one channel that many monitors send to: the oldest message goes first.
 
-Every monitor asks before it sends and says afterwards what came of it. A channel that refused everybody is
-tried again by one message, not by all; when it opens, the rest follow at a pace that it takes.
+Every monitor requests a turn before it sends and records the result afterwards. After a refusal that affects
+every message, the channel is closed for a while; then one message tries again, and the others follow at a
+pace that the channel accepts.
 """
 
 from __future__ import annotations
@@ -11,31 +12,31 @@ from typing import ClassVar
 
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Message, OutboxEntry, Receipt
 
-PACE_S = 2.0  # between messages that wait for each other: Discord takes 30 a minute in a channel
-_BACK_WITHIN_S = 90.0  # of its turn; one that is not back by then, with its monitor, holds nobody up
-_FARTHEST_S = 2 * 86_400.0  # no wait is longer than a day: what lies further off was written by a wrong clock
-_OWN_TROUBLE_S = 3600.0  # how long trouble that may be a message's own keeps the others waiting
+PACE_S = 2.0  # between queued messages: Discord accepts 30 a minute in a channel
+_RETURN_WITHIN_S = 90.0  # of its turn; a message that is late, for its monitor died, blocks no other
+_MAX_WAIT_S = 2 * 86_400.0  # no real wait exceeds a day: a later time was written under a wrong clock
+_MAX_BLOCKING_S = 3600.0  # how long failures that may concern one message alone delay the others
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """The place of one message in the lane of its channel."""
+    """One message in the queue."""
 
     JSON_KEYS: ClassVar[dict[str, str]] = {"created_s": "made_s"}
 
     created_s: int
-    until_s: float  # when it counts no longer, if nothing more is heard of it
-    trouble_since_s: float | None = None  # since when it meets what may be meant for it alone
+    until_s: float  # when the entry expires unless its monitor returns
+    trouble_since_s: float | None = None  # since when it fails for a reason that may concern it alone
 
-    def holds_up(self, now_s: float) -> bool:
-        """Whether younger ones wait for it."""
-        alone = self.trouble_since_s is not None and now_s - self.trouble_since_s >= _OWN_TROUBLE_S
-        return now_s < self.until_s and not alone
+    def blocks(self, now_s: float) -> bool:
+        """Return whether younger messages must wait for this one."""
+        failing = self.trouble_since_s is not None and now_s - self.trouble_since_s >= _MAX_BLOCKING_S
+        return now_s < self.until_s and not failing
 
 
 @dataclass(frozen=True, slots=True)
 class SendQueue:
-    """Who waits for a channel, by the ids of the messages, and until when it is shut (Unix seconds)."""
+    """The messages that wait for one channel, by id, and until when it is closed (Unix seconds)."""
 
     JSON_KEYS: ClassVar[dict[str, str]] = {"entries": "places"}
 
@@ -43,25 +44,29 @@ class SendQueue:
     entries: dict[str, Entry] = field(default_factory=dict)
 
 
-def request_turn(lane: SendQueue, message: Message, now_s: float) -> tuple[SendQueue, float | None]:
-    """Return when to ask again, None where the message may be sent now, and the lane with its place."""
-    places = {each: at for each, at in lane.entries.items() if now_s < at.until_s < now_s + _FARTHEST_S}
-    shut_until_s = lane.shut_until_s if lane.shut_until_s < now_s + _FARTHEST_S else 0.0
-    mine = places.pop(message.id, Entry(message.created_s, 0.0))
+def request_turn(queue: SendQueue, message: Message, now_s: float) -> tuple[SendQueue, float | None]:
+    """Return the queue with the message in it, and when to ask again; None if it may be sent now."""
+    entries = {
+        name: entry for name, entry in queue.entries.items() if now_s < entry.until_s < now_s + _MAX_WAIT_S
+    }
+    shut_until_s = queue.shut_until_s if queue.shut_until_s < now_s + _MAX_WAIT_S else 0.0
+    own = entries.pop(message.id, Entry(message.created_s, 0.0))
     rank = (message.created_s, message.id)
-    ahead = sum(1 for each, at in places.items() if at.holds_up(now_s) and (at.created_s, each) < rank)
+    ahead = sum(
+        1 for name, entry in entries.items() if entry.blocks(now_s) and (entry.created_s, name) < rank
+    )
     turn_s = max(now_s, shut_until_s) + PACE_S * ahead
-    places[message.id] = replace(mine, until_s=turn_s + _BACK_WITHIN_S)
-    return SendQueue(shut_until_s, places), turn_s if turn_s > now_s else None
+    entries[message.id] = replace(own, until_s=turn_s + _RETURN_WITHIN_S)
+    return SendQueue(shut_until_s, entries), turn_s if turn_s > now_s else None
 
 
-def record_result(lane: SendQueue, entry: OutboxEntry, receipt: Receipt, now_s: float) -> SendQueue:
-    """Return the lane after an attempt; ``owed`` is what that left to be done."""
-    places = dict(lane.entries)
-    mine = places.pop(entry.message.id, Entry(entry.message.created_s, 0.0))
+def record_result(queue: SendQueue, sent: OutboxEntry, receipt: Receipt, now_s: float) -> SendQueue:
+    """Return the queue after an attempt; ``sent`` is the outbox entry after it."""
+    entries = dict(queue.entries)
+    own = entries.pop(sent.message.id, Entry(sent.message.created_s, 0.0))
     if receipt.outcome is not DeliveryOutcome.TRY_AGAIN:
-        return replace(lane, entries=places)  # gone, or with a wait of its own that nobody shares
-    since_s = None if receipt.for_all else mine.trouble_since_s or now_s
-    mine = replace(mine, until_s=entry.next_try_s + _BACK_WITHIN_S, trouble_since_s=since_s)
-    shut_until_s = entry.next_try_s if mine.holds_up(now_s) else lane.shut_until_s
-    return SendQueue(shut_until_s, {**places, entry.message.id: mine})
+        return replace(queue, entries=entries)  # done, or with a wait that concerns no other message
+    trouble_since_s = None if receipt.for_all else own.trouble_since_s or now_s
+    own = replace(own, until_s=sent.next_try_s + _RETURN_WITHIN_S, trouble_since_s=trouble_since_s)
+    shut_until_s = sent.next_try_s if own.blocks(now_s) else queue.shut_until_s
+    return SendQueue(shut_until_s, {**entries, sent.message.id: own})

@@ -1,4 +1,4 @@
-"""The Discord channel: a webhook that messages are posted to."""
+"""The Discord channel: posts messages to a webhook."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.channels import Mentions
 from jobmon_core.notify.base import HttpRequest
 from jobmon_core.notify.discord import payload as discord_payload
-from jobmon_core.notify.discord.responses import receipt_for
+from jobmon_core.notify.discord.responses import interpret_response
+from jobmon_core.notify.discord.settings import Mentions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jobmon_core.domain.delivery.outbox import OutboxEntry, Receipt
+    from jobmon_core.domain.delivery.outbox import OutboxEntry
     from jobmon_core.domain.webhook import Webhook
-    from jobmon_core.notify.base import Answer, Post
+    from jobmon_core.notify.base import Answer, Post, ResponseAdvice
     from jobmon_core.notify.discord.limits import Payload
 
 _TIMEOUT_S = 10.0
@@ -25,7 +25,7 @@ _PROJECT = "https://github.com/jobmon/jobmon"
 
 @dataclass(frozen=True, slots=True)
 class DiscordChannel:
-    """One webhook; ``send`` is how a request goes out, ``version`` that of jobmon."""
+    """One webhook; ``send`` sends the requests, ``version`` is that of jobmon."""
 
     webhook: Webhook
     send: Post
@@ -35,21 +35,17 @@ class DiscordChannel:
 
     @property
     def name(self) -> str:
-        """Discord, the host and the end of the webhook's id."""
+        """Discord, the host and the last digits of the webhook's id."""
         return f"Discord ({self.webhook})"
 
     def payload(self, entry: OutboxEntry) -> Payload:
-        """Return what is owed as Discord's JSON; in the plain form where the full one was refused."""
+        """Return the message as Discord's JSON; in the plain form if Discord refused the full one."""
         return discord_payload.plain(entry) if entry.plain else discord_payload.full(entry, self.mentions)
 
-    def receipt(self, answer: Answer) -> Receipt:
-        """Judge what came of a post."""
-        return receipt_for(answer)
-
     def post(self, payload: Mapping[str, object]) -> Answer:
-        """Send a payload, once.
+        """Send a payload once.
 
-        The user agent has the form that Discord asks for: it shuts out some that name a mere library.
+        The user agent has the form that Discord asks for: Discord blocks some that only name a library.
         """
         return self.send(
             HttpRequest(
@@ -60,3 +56,7 @@ class DiscordChannel:
             ),
             self.timeout_s,
         )
+
+    def interpret(self, answer: Answer) -> ResponseAdvice:
+        """Return what Discord's answer means, and what the user can do about it."""
+        return interpret_response(answer)

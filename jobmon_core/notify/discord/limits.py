@@ -1,7 +1,7 @@
-"""What Discord's "execute webhook" takes: the JSON as types, and its limits.
+"""The JSON of Discord's "execute webhook" as types, and its limits.
 
-The limits are counted in code points, as Discord's staff say it counts; one claim of UTF-16 stands
-against it, and some clients have seen counts a little off: jobmon stays about 2 % below each.
+Limits count code points, as Discord's staff documented. There is one claim that Discord counts UTF-16
+units, and some clients saw slightly different counts, so jobmon stays about 2 % below each limit.
 Source: Discord's API reference, "Embed Limits" and "Execute Webhook".
 """
 
@@ -36,7 +36,7 @@ class Embed(TypedDict, total=False):
 
 
 class AllowedMentions(TypedDict, total=False):
-    """Who may be woken: an empty ``parse`` means nobody but those listed."""
+    """Who may be notified: with an empty ``parse``, only the listed ids."""
 
     parse: Required[list[str]]
     users: list[str]
@@ -58,5 +58,5 @@ DESCRIPTION = 4000  # of 4096
 FIELDS = 25
 FIELD_NAME = 250  # of 256
 FIELD_VALUE = 1000  # of 1024
-TOTAL = 5880  # of 6000: title, description, names, values and footer together; content is not counted
+TOTAL = 5880  # of 6000: title, description, names, values and footer together, without content
 MENTIONS = 100  # users, and roles

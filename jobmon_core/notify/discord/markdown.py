@@ -1,4 +1,4 @@
-"""Any text, made safe for Discord: cleaned, cut, and escaped or fenced. All pure, all linear."""
+"""Makes any text safe for Discord: cleans, shortens, and escapes or fences it. Pure; linear in the text."""
 
 from __future__ import annotations
 
@@ -10,41 +10,41 @@ from jobmon_core.domain.redaction import redacted
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-EMPTY = "—"  # for a value with nothing to see in it, which Discord may refuse
+EMPTY = "—"  # stands for an invisible value, which Discord may refuse
 _FENCE = "```"
 FENCE_COST = 2 * len(_FENCE) + 2
 _GAP = " … "
 _LINE_GAP = "\n…\n"
 
-# ECMA-48: CSI sequences, strings (titles, links) that end on their line, two-character escapes. Unlike in
-# domain.text nothing is shortened here before tokens are hidden: half a token would not be known as one.
+# ECMA-48: CSI sequences, strings (titles, links) that end on their line, two-character escapes. Nothing is
+# shortened before secrets are hidden: half a token would not be recognised as one.
 _ANSI = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[\]PX^_][^\x07\x1b\n]*(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]"
 )
-# Control characters but for tab and newline; what turns or hides the text around it: bidirectional
+# Control characters except tab and newline, and characters that reorder or hide text: bidirectional
 # controls, byte order mark, tag characters.
-_UNSEEN = re.compile(
+_INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
 )
 _SEPARATORS = re.compile("[\u2028\u2029]")
-_SURROGATES = re.compile("[\ud800-\udfff]")  # bytes of a log that were no UTF-8
+_SURROGATES = re.compile("[\ud800-\udfff]")  # from log bytes that are not UTF-8
 _MARKUP = re.compile(r"[\\*_~|>\[\]()#\-<`]")
 _CALLS = re.compile("@(?=everyone|here)", re.IGNORECASE)
 _ADJACENT = re.compile("(?<=`)(?=`)")
 
 
 def clean(text: str) -> str:
-    """Return ``text`` as a reader of the terminal would have seen it at last, with its secrets hidden.
+    """Return ``text`` as a terminal would finally show it, with secrets hidden.
 
-    They are hidden when the invisible characters are gone: those may have split one.
+    Invisible characters are removed before that, because one may split a secret.
     """
-    settled = "\n".join(_last_state(line) for line in _ANSI.sub("", text).split("\n"))
-    settled = _SEPARATORS.sub("\n", _UNSEEN.sub("", settled))
-    return redacted(_SURROGATES.sub("\ufffd", settled))
+    visible = "\n".join(_last_state(line) for line in _ANSI.sub("", text).split("\n"))
+    visible = _SEPARATORS.sub("\n", _INVISIBLE.sub("", visible))
+    return redacted(_SURROGATES.sub("\ufffd", visible))
 
 
 def cut_middle(text: str, limit: int) -> str:
-    """Return at most ``limit`` code points of ``text``, leaving out its middle: a cause stands at an end."""
+    """Return at most ``limit`` code points of ``text`` without its middle: causes are at either end."""
     if len(text) <= limit:
         return text
     gap = _LINE_GAP if "\n" in text else _GAP
@@ -56,18 +56,21 @@ def cut_middle(text: str, limit: int) -> str:
 
 
 def escape(text: str) -> str:
-    """Return ``text`` so that Discord shows it as it is: no markup, no mention, no timestamp."""
+    """Return ``text`` so that Discord shows it literally: no markup, no mention, no timestamp."""
     return _CALLS.sub("@\u200b", _MARKUP.sub(r"\\\g<0>", text))
 
 
 def prose(text: str, limit: int) -> str:
-    """Return ``text`` cleaned and escaped, in at most ``limit`` code points; empty if nothing is seen."""
+    """Return ``text`` cleaned and escaped, in at most ``limit`` code points; empty if nothing is visible."""
     cleaned = clean(text).strip()
     return _fit(cleaned, limit, escape) if _is_visible(cleaned) else ""
 
 
 def code_block(text: str, limit: int) -> str:
-    """Return ``text`` as one code block of at most ``limit`` code points, fences included; or empty."""
+    """Return ``text`` as one code block of at most ``limit`` code points with its fences.
+
+    Empty if nothing is visible or there is no room.
+    """
     cleaned = clean(text).strip("\n")
     if not _is_visible(cleaned) or limit <= FENCE_COST:
         return ""
@@ -75,7 +78,7 @@ def code_block(text: str, limit: int) -> str:
 
 
 def code_span(text: str, limit: int) -> str:
-    """Return ``text`` as code within a line, for copying; a span cannot hold a backtick, so then escaped."""
+    """Return ``text`` as inline code; as prose if it has a backtick, which inline code cannot show."""
     cleaned = one_line(text)
     if "`" in cleaned or not _is_visible(cleaned):
         return prose(text, limit)
@@ -83,32 +86,32 @@ def code_span(text: str, limit: int) -> str:
 
 
 def one_line(text: str) -> str:
-    """Return ``text`` cleaned and on one line, neither cut nor escaped."""
+    """Return ``text`` cleaned and on one line, neither shortened nor escaped."""
     return " ".join(clean(text).split())
 
 
 def _last_state(line: str) -> str:
-    """Reduce a progress bar, which rewrites its line, to the last state that holds anything."""
+    """Return the last visible state of a line that a progress bar rewrote with carriage returns."""
     return next((state for state in reversed(line.split("\r")) if not state.isspace() and state), "")
 
 
 def _without_fences(text: str) -> str:
-    """Part adjacent backticks: there is no other way to show them inside a code block."""
+    """Separate adjacent backticks, which cannot be escaped inside a code block."""
     return _ADJACENT.sub("\u200b", text)
 
 
 def _is_visible(text: str) -> bool:
-    """Tell whether there is anything to see."""
-    return any(each.isprintable() and not each.isspace() for each in text)
+    """Return whether any character is visible."""
+    return any(char.isprintable() and not char.isspace() for char in text)
 
 
-def _fit(text: str, limit: int, dress: Callable[[str], str]) -> str:
-    """Return the most of ``text`` within ``limit`` once dressed; a later cut could halve an escape."""
+def _fit(text: str, limit: int, escape_text: Callable[[str], str]) -> str:
+    """Return as much of ``text`` as fits after escaping; shortening afterwards could split an escape."""
     low, high = 0, limit
     while low < high:
         middle = (low + high + 1) // 2
-        if len(dress(cut_middle(text, middle))) <= limit:
+        if len(escape_text(cut_middle(text, middle))) <= limit:
             low = middle
         else:
             high = middle - 1
-    return dress(cut_middle(text, low))
+    return escape_text(cut_middle(text, low))

@@ -1,21 +1,21 @@
-"""From a message to the JSON that Discord takes, within every limit whatever its texts hold. Pure."""
+"""Turns a message into Discord's JSON, within every limit whatever the texts contain. Pure."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.domain.channels import Mentions
 from jobmon_core.domain.delivery.outbox import Field, Tone
 from jobmon_core.domain.humanize import duration
 from jobmon_core.notify.discord import limits
 from jobmon_core.notify.discord.markdown import EMPTY, code_block, code_span, cut_middle, one_line, prose
+from jobmon_core.notify.discord.settings import Mentions
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 
 USERNAME = "jobmon"
-_MARKS = {
+_SYMBOLS = {
     Tone.SUCCESS: "✅",
     Tone.FAILURE: "❌",
     Tone.CANCELLED: "⏹",
@@ -30,17 +30,17 @@ _COLOURS = {
     Tone.RESOLVED: 0x3498DB,
 }
 _BLANK_LINE = "\n\n"
-_ALL_FIELDS = 2400  # code points for the facts together, so that evidence keeps its room
-_CAPS = (limits.FIELD_VALUE, 400, 150, 45)  # 25 fields of the last are within _ALL_FIELDS; a time fits it
-_PLAIN_CAP = 100
-_INLINE = 40  # a longer value gets the whole width
-_LATE_S = 3600  # what is older than that when it is sent says so: the reader thinks it is of now
-_LAST_TIME_S = 8_640_000_000_000  # what a <t:...> can show
-_LAST_YEAR_END_S = 253_402_300_800  # what ISO 8601 can write with four digits of the year
+_MAX_FIELDS_SIZE = 2400  # code points of all fields, so that room is left for the evidence
+_FIELD_LIMITS = (limits.FIELD_VALUE, 400, 150, 45)  # 25 fields of the last fit; so does a time
+_PLAIN_FIELD_LIMIT = 100
+_MAX_INLINE = 40  # a longer value gets the full width
+_DELAYED_S = 3600  # an older message says how old it is, since readers take a message for current
+_MAX_TIMESTAMP_S = 8_640_000_000_000  # the largest that <t:...> accepts
+_YEAR_10000_S = 253_402_300_800  # ISO 8601 has four digits for the year
 
 
-class _Room(NamedTuple):
-    """How many code points each part of the text may take."""
+class _TextLimits(NamedTuple):
+    """The maximum code points of each text."""
 
     summary: int
     cause: int
@@ -48,12 +48,12 @@ class _Room(NamedTuple):
     log_path: int
 
 
-_FULL = _Room(500, 600, 600, 400)
-_PLAIN = _Room(300, 300, 300, 300)
+_FULL_LIMITS = _TextLimits(500, 600, 600, 400)
+_PLAIN_LIMITS = _TextLimits(300, 300, 300, 300)
 
 
 def full(entry: OutboxEntry, mentions: Mentions) -> limits.Payload:
-    """Return the whole message: one embed, and the mention that a failure was configured to wake."""
+    """Return the full form: one embed and, for a failure, the configured mentions."""
     mention, allowed = _mentions(mentions if entry.message.tone is Tone.FAILURE else Mentions())
     payload = limits.Payload(username=USERNAME, embeds=[_embed(entry)], allowed_mentions=allowed)
     if mention:
@@ -62,17 +62,17 @@ def full(entry: OutboxEntry, mentions: Mentions) -> limits.Payload:
 
 
 def plain(entry: OutboxEntry) -> limits.Payload:
-    """Return the least that tells what happened, for when the full form was refused.
+    """Return the minimal form, for a message whose full form was refused.
 
-    No embed, no mention and nothing of the log: whatever was refused in them is not in here.
+    It leaves out whatever may have been refused: the embed, mentions and log lines.
     """
     message = entry.message
-    lines = [_title(message), *_told(entry, _PLAIN), *_to_do(message, _PLAIN)]
+    lines = [_title(message), *_explanation(entry, _PLAIN_LIMITS), *_next_steps(message, _PLAIN_LIMITS)]
     if entry.maybe_delivered:
         lines.append("(possible repeat)")
     room = limits.CONTENT - sum(len(line) + 1 for line in lines)
-    for fact in message.fields:
-        field = _field(fact, _PLAIN_CAP)
+    for item in message.fields:
+        field = _field(item, _PLAIN_FIELD_LIMIT)
         line = f"{field['name']}: {field['value']}"
         room -= len(line) + 1
         if room < 0:
@@ -82,7 +82,7 @@ def plain(entry: OutboxEntry) -> limits.Payload:
 
 
 def _embed(entry: OutboxEntry) -> limits.Embed:
-    """Build the embed; its description takes the room that the rest leaves."""
+    """Return the embed; its description gets the room that the other parts leave."""
     message = entry.message
     repeat = " · possible repeat" if entry.maybe_delivered else ""
     footer = f"jobmon · {cut_middle(one_line(message.id), 100) or EMPTY}{repeat}"
@@ -90,7 +90,7 @@ def _embed(entry: OutboxEntry) -> limits.Embed:
     fields = _fields(message.fields)
     if fields:
         embed["fields"] = fields
-    if 0 < message.created_s < _LAST_YEAR_END_S:
+    if 0 < message.created_s < _YEAR_10000_S:
         embed["timestamp"] = datetime.fromtimestamp(message.created_s, tz=UTC).isoformat()
     room = limits.TOTAL - len(embed["title"]) - len(footer) - _size(fields)
     description = _description(entry, min(room, limits.DESCRIPTION))
@@ -100,102 +100,100 @@ def _embed(entry: OutboxEntry) -> limits.Embed:
 
 
 def _title(message: Message) -> str:
-    """Return the title with the mark of its tone, for those who cannot tell the colours apart."""
-    mark = _MARKS[message.tone]
-    return f"{mark} {_one_line(message.title, limits.TITLE - len(mark) - 1)}"
+    """Return the title with the symbol of its tone, for readers who cannot tell the colours apart."""
+    symbol = _SYMBOLS[message.tone]
+    return f"{symbol} {_one_line(message.title, limits.TITLE - len(symbol) - 1)}"
 
 
 def _description(entry: OutboxEntry, room: int) -> str:
-    """Tell the cause, its proof and what to do; the proof takes what room there is."""
-    message = entry.message
-    told, to_do = _told(entry, _FULL), _to_do(message, _FULL)
-    others = sum(len(part) + len(_BLANK_LINE) for part in (*told, *to_do))
-    proof = code_block("\n".join(message.evidence), room - others)
-    return _BLANK_LINE.join(part for part in (*told, proof, *to_do) if part)
+    """Return the cause, its evidence and the next steps; the evidence gets the room that is left."""
+    explanation = _explanation(entry, _FULL_LIMITS)
+    next_steps = _next_steps(entry.message, _FULL_LIMITS)
+    used = sum(len(part) + len(_BLANK_LINE) for part in (*explanation, *next_steps))
+    evidence = code_block("\n".join(entry.message.evidence), room - used)
+    return _BLANK_LINE.join(part for part in (*explanation, evidence, *next_steps) if part)
 
 
-def _told(entry: OutboxEntry, room: _Room) -> list[str]:
-    """Return what happened and why, as far as it is known."""
+def _explanation(entry: OutboxEntry, text_limits: _TextLimits) -> list[str]:
     message = entry.message
     return _labelled(
-        ("**Told late:** ", _lateness(entry)),
-        ("", prose(message.summary, room.summary)),
-        ("**Cause:** ", prose(message.cause, room.cause)),
+        ("**Delayed:** ", _delay(entry)),
+        ("", prose(message.summary, text_limits.summary)),
+        ("**Cause:** ", prose(message.cause, text_limits.cause)),
     )
 
 
-def _lateness(entry: OutboxEntry) -> str:
-    """Say how old a message is at this attempt, where Discord or the monitor was away for long."""
-    made_s, sent_s = entry.message.created_s, entry.attempt_since_s
-    if sent_s is None or made_s <= 0 or sent_s - made_s < _LATE_S:
+def _delay(entry: OutboxEntry) -> str:
+    """Return how old the message is at this attempt; empty if it is recent."""
+    created_s, sent_s = entry.message.created_s, entry.attempt_since_s
+    if sent_s is None or created_s <= 0 or sent_s - created_s < _DELAYED_S:
         return ""
-    return f"this news is {duration(sent_s - made_s)} old."
+    return f"this message is {duration(sent_s - created_s)} old."
 
 
-def _to_do(message: Message, room: _Room) -> list[str]:
-    """Return what to do, and where to read on."""
+def _next_steps(message: Message, text_limits: _TextLimits) -> list[str]:
     return _labelled(
-        ("**What to do:** ", prose(message.advice, room.advice)),
-        ("**Log:** ", code_span(message.log_path, room.log_path)),
+        ("**What to do:** ", prose(message.advice, text_limits.advice)),
+        ("**Log:** ", code_span(message.log_path, text_limits.log_path)),
     )
 
 
 def _labelled(*texts: tuple[str, str]) -> list[str]:
-    """Join each text that there is with its label."""
+    """Return each (label, text) as one string, without those whose text is empty."""
     return [label + text for label, text in texts if text]
 
 
-def _fields(facts: tuple[Field, ...]) -> list[limits.EmbedField]:
-    """Return the facts as fields, at the widest cap on each that lets all of them fit."""
-    if len(facts) > limits.FIELDS:
-        more = Field("And more", f"{len(facts) - limits.FIELDS + 1} facts: see jobmon status")
-        facts = (*facts[: limits.FIELDS - 1], more)
+def _fields(items: tuple[Field, ...]) -> list[limits.EmbedField]:
+    """Return the embed's fields, at the largest limit per field with which all of them fit."""
+    if len(items) > limits.FIELDS:
+        more = Field("And more", f"{len(items) - limits.FIELDS + 1} fields: see jobmon status")
+        items = (*items[: limits.FIELDS - 1], more)
     fields: list[limits.EmbedField] = []
-    for cap in _CAPS:
-        fields = [_field(fact, cap) for fact in facts]
-        if _size(fields) <= _ALL_FIELDS:
+    for limit in _FIELD_LIMITS:
+        fields = [_field(item, limit) for item in items]
+        if _size(fields) <= _MAX_FIELDS_SIZE:
             break
     return fields
 
 
-def _field(fact: Field, cap: int) -> limits.EmbedField:
-    """Return one fact, its name and its value each of at most ``cap`` code points."""
-    is_time = fact.at_s is not None and abs(fact.at_s) <= _LAST_TIME_S
-    shown = f"<t:{fact.at_s}:f> (<t:{fact.at_s}:R>)" if is_time else ""
-    value = shown or prose(fact.value or str(fact.at_s or ""), cap) or EMPTY
+def _field(item: Field, limit: int) -> limits.EmbedField:
+    """Return one field, with at most ``limit`` code points each for its name and its value."""
+    is_time = item.at_s is not None and abs(item.at_s) <= _MAX_TIMESTAMP_S
+    time = f"<t:{item.at_s}:f> (<t:{item.at_s}:R>)" if is_time else ""
+    value = time or prose(item.value or str(item.at_s or ""), limit) or EMPTY
     return {
-        "name": _one_line(fact.name, min(cap, limits.FIELD_NAME)),
+        "name": _one_line(item.name, min(limit, limits.FIELD_NAME)),
         "value": value,
-        "inline": is_time or len(value) <= _INLINE,
+        "inline": is_time or len(value) <= _MAX_INLINE,
     }
 
 
 def _one_line(text: str, limit: int) -> str:
-    """Return ``text`` escaped and on one line; a dash where nothing is to be seen."""
+    """Return ``text`` escaped and on one line; a dash if nothing is visible."""
     return prose(one_line(text), limit) or EMPTY
 
 
 def _size(fields: list[limits.EmbedField]) -> int:
-    """Return what the fields add to the embed's total."""
+    """Return the code points that the fields add to the embed's total."""
     return sum(len(field["name"]) + len(field["value"]) for field in fields)
 
 
 def _mentions(mentions: Mentions) -> tuple[str, limits.AllowedMentions]:
-    """Return the text that mentions whom a failure is to wake, and the leave to do so.
+    """Return the text that mentions the configured users and roles, and the permission to notify them.
 
-    Nobody else may be woken, whatever the texts hold: ``parse`` is empty, always.
+    ``parse`` is always empty, so that no other text of the message can notify anyone.
     """
     users, roles = (list(dict.fromkeys(ids))[: limits.MENTIONS] for ids in (mentions.users, mentions.roles))
-    woken, text = {"users": list[str](), "roles": list[str]()}, ""
-    for kind, mark, ids in (("roles", "@&", roles), ("users", "@", users)):
-        for each in ids:
-            longer = f"{text} <{mark}{each}>".strip()
+    notified, text = {"users": list[str](), "roles": list[str]()}, ""
+    for kind, prefix, ids in (("roles", "@&", roles), ("users", "@", users)):
+        for number in ids:
+            longer = f"{text} <{prefix}{number}>".strip()
             if len(longer) <= limits.CONTENT:
                 text = longer
-                woken[kind].append(each)
+                notified[kind].append(number)
     allowed = limits.AllowedMentions(parse=[])
-    if woken["users"]:
-        allowed["users"] = woken["users"]
-    if woken["roles"]:
-        allowed["roles"] = woken["roles"]
+    if notified["users"]:
+        allowed["users"] = notified["users"]
+    if notified["roles"]:
+        allowed["roles"] = notified["roles"]
     return text, allowed

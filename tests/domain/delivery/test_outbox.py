@@ -10,45 +10,45 @@ from jobmon_core.domain.delivery.outbox import (
     Message,
     OutboxEntry,
     Receipt,
-    RetryPolicy,
     Tone,
     apply_receipt,
     in_order,
     mark_attempt,
+    retry_wait_s,
 )
 
 MESSAGE = Message("m1", Route.ERROR, Tone.FAILURE, "it failed")
-OWED = OutboxEntry(MESSAGE)
+ENTRY = OutboxEntry(MESSAGE)
 NOW = 1000.0
 
 
-def attempted(receipt: Receipt, entry: OutboxEntry = OWED) -> OutboxEntry:
+def attempted(receipt: Receipt, entry: OutboxEntry = ENTRY) -> OutboxEntry:
     return apply_receipt(mark_attempt(entry, NOW), receipt, NOW)
 
 
-def test_a_first_attempt_is_no_repeat() -> None:
-    entry = mark_attempt(OWED, NOW)
+def test_a_first_attempt_is_not_a_repeat() -> None:
+    entry = mark_attempt(ENTRY, NOW)
     assert (entry.attempts, entry.attempt_since_s, entry.maybe_delivered) == (1, NOW, False)
 
 
-def test_an_attempt_that_was_cut_off_makes_the_next_one_a_possible_repeat() -> None:
-    restarted = mark_attempt(mark_attempt(OWED, NOW), NOW + 60)
+def test_an_interrupted_attempt_makes_the_next_one_a_possible_repeat() -> None:
+    restarted = mark_attempt(mark_attempt(ENTRY, NOW), NOW + 60)
     assert restarted.maybe_delivered
     assert restarted.attempts == 2
 
 
-def test_a_delivered_message_is_owed_no_longer() -> None:
+def test_a_delivered_message_is_closed() -> None:
     entry = attempted(Receipt(DeliveryOutcome.DELIVERED))
     assert entry.delivered_s == NOW
     assert not entry.is_open
 
 
 @pytest.mark.parametrize("verdict", list(DeliveryOutcome))
-def test_whatever_became_of_an_attempt_it_is_over(verdict: DeliveryOutcome) -> None:
+def test_any_receipt_ends_the_attempt(verdict: DeliveryOutcome) -> None:
     assert attempted(Receipt(verdict, "why")).attempt_since_s is None
 
 
-def test_a_wait_that_was_asked_for_is_kept_to_even_a_short_one() -> None:
+def test_a_wait_that_the_channel_asks_for_is_respected_even_a_short_one() -> None:
     entry = attempted(Receipt(DeliveryOutcome.TRY_AGAIN, "limited", retry_after_s=0.376))
     assert entry.next_try_s == NOW + 0.376
     assert entry.is_open
@@ -56,11 +56,10 @@ def test_a_wait_that_was_asked_for_is_kept_to_even_a_short_one() -> None:
 
 
 def test_without_a_wait_it_doubles_up_to_a_ceiling() -> None:
-    policy = RetryPolicy(first_s=2.0, most_s=300.0)
-    assert [policy.wait_s(attempt) for attempt in (1, 2, 3, 9, 10_000)] == [2.0, 4.0, 8.0, 300.0, 300.0]
+    assert [retry_wait_s(attempt) for attempt in (1, 2, 3, 9, 10_000)] == [2.0, 4.0, 8.0, 300.0, 300.0]
 
 
-def test_a_lost_answer_marks_the_next_attempt_a_possible_repeat() -> None:
+def test_a_missing_response_marks_the_next_attempt_as_a_possible_repeat() -> None:
     entry = attempted(Receipt(DeliveryOutcome.MAYBE_DELIVERED, "no answer"))
     assert entry.is_open
     assert entry.maybe_delivered
@@ -81,13 +80,13 @@ def test_a_plain_form_that_is_refused_too_is_given_up_with_the_reason() -> None:
     assert not second.is_open
 
 
-def test_a_dead_channel_ends_it_with_the_reason() -> None:
-    entry = attempted(Receipt(DeliveryOutcome.CHANNEL_DEAD, "Discord knows no such webhook"))
-    assert entry.given_up == "Discord knows no such webhook"
+def test_a_dead_channel_gives_the_message_up_with_the_reason() -> None:
+    entry = attempted(Receipt(DeliveryOutcome.CHANNEL_DEAD, "Discord does not know this webhook"))
+    assert entry.given_up == "Discord does not know this webhook"
 
 
 @given(st.sampled_from(list(DeliveryOutcome)), st.none() | st.floats(0, 1e6), st.integers(0, 50))
-def test_no_message_is_lost_without_a_word(
+def test_a_message_is_always_open_delivered_or_given_up_with_a_reason(
     verdict: DeliveryOutcome, retry_after_s: float | None, attempts: int
 ) -> None:
     entry = attempted(Receipt(verdict, "why", retry_after_s), OutboxEntry(MESSAGE, attempts=attempts))

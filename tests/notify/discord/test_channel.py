@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.channels import Mentions, Route
+from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import (
     DeliveryOutcome,
     Message,
@@ -16,14 +16,15 @@ from jobmon_core.domain.delivery.outbox import (
 from jobmon_core.domain.webhook import Webhook
 from jobmon_core.notify.base import Answer, Channel, HttpRequest, HttpResponse, deliver
 from jobmon_core.notify.discord.channel import DiscordChannel
-from jobmon_core.notify.discord.test_message import worst_case_message
+from jobmon_core.notify.discord.settings import Mentions
 from jobmon_core.notify.http import post
+from jobmon_core.notify.test_message import worst_case_message
 from tests.support import discord_answers as answers
 from tests.support.discord_answers import Scripted
 from tests.support.fake_discord import FakeDiscord
 
 NOW = 1_754_500_000
-OWED = OutboxEntry(
+ENTRY = OutboxEntry(
     Message("4211-0", Route.ERROR, Tone.FAILURE, "train failed", evidence=("Killed",), created_s=NOW)
 )
 
@@ -33,36 +34,39 @@ def channel_to(url: str, mentions: Mentions | None = None) -> DiscordChannel:
 
 
 def test_a_message_arrives_once_and_is_delivered(discord: FakeDiscord) -> None:
-    assert deliver(channel_to(discord.error_url), OWED).outcome is DeliveryOutcome.DELIVERED
+    assert deliver(channel_to(discord.error_url), ENTRY).receipt.outcome is DeliveryOutcome.DELIVERED
     (payload,) = discord.received(Route.ERROR)
     assert payload["embeds"][0]["title"] == "❌ train failed"
     assert discord.received(Route.SUCCESS) == []
     assert discord.violations == []
 
 
-def test_the_message_is_sent_to_version_10_which_names_what_it_refuses(discord: FakeDiscord) -> None:
-    deliver(channel_to(discord.error_url), OWED)
+def test_the_message_is_sent_to_version_10_of_the_api(discord: FakeDiscord) -> None:
+    deliver(channel_to(discord.error_url), ENTRY)
     assert discord.attempts[0].path.startswith("/api/v10/webhooks/")
 
 
 def test_a_message_to_a_thread_names_it(discord: FakeDiscord) -> None:
-    deliver(channel_to(f"{discord.error_url}?thread_id=42"), OWED)
+    deliver(channel_to(f"{discord.error_url}?thread_id=42"), ENTRY)
     assert discord.attempts[0].path.endswith("?wait=true&thread_id=42")
 
 
 def test_the_user_agent_has_the_form_that_discord_asks_for(discord: FakeDiscord) -> None:
-    deliver(channel_to(discord.error_url), OWED)
+    deliver(channel_to(discord.error_url), ENTRY)
     assert discord.attempts[0].headers["user-agent"] == "DiscordBot (https://github.com/jobmon/jobmon, 1.2.3)"
 
 
 @pytest.mark.parametrize("route", list(Route))
-def test_the_worst_case_is_taken_in_both_forms(route: Route, discord: FakeDiscord) -> None:
+def test_the_largest_message_is_accepted_in_both_forms(route: Route, discord: FakeDiscord) -> None:
     mentions = Mentions(users=("123456789012345678",))
     for entry in (
-        OutboxEntry(worst_case_message(route, NOW)),
-        OutboxEntry(worst_case_message(route, NOW), plain=True),
+        OutboxEntry(worst_case_message("team", route, NOW)),
+        OutboxEntry(worst_case_message("team", route, NOW), plain=True),
     ):
-        assert deliver(channel_to(discord.url(route), mentions), entry).outcome is DeliveryOutcome.DELIVERED
+        assert (
+            deliver(channel_to(discord.url(route), mentions), entry).receipt.outcome
+            is DeliveryOutcome.DELIVERED
+        )
     assert discord.violations == []
 
 
@@ -83,25 +87,25 @@ def test_the_worst_case_is_taken_in_both_forms(route: Route, discord: FakeDiscor
         (answers.break_off(), DeliveryOutcome.DELIVERED),
     ],
 )
-def test_each_answer_on_the_wire_has_its_verdict(
+def test_each_http_response_has_its_outcome(
     answer: Scripted, verdict: DeliveryOutcome, discord: FakeDiscord
 ) -> None:
     discord.script(answer)
-    assert deliver(channel_to(discord.error_url), OWED).outcome is verdict
+    assert deliver(channel_to(discord.error_url), ENTRY).receipt.outcome is verdict
 
 
 def test_a_wrong_token_is_a_dead_channel(discord: FakeDiscord) -> None:
-    assert deliver(channel_to(f"{discord.error_url}x"), OWED).outcome is DeliveryOutcome.CHANNEL_DEAD
+    assert deliver(channel_to(f"{discord.error_url}x"), ENTRY).receipt.outcome is DeliveryOutcome.CHANNEL_DEAD
 
 
 def test_a_refused_message_arrives_in_its_plain_form(discord: FakeDiscord) -> None:
     discord.script(answers.refusal(400, 50035, "Invalid Form Body"))
     channel = channel_to(discord.error_url)
-    entry = mark_attempt(OWED, NOW)
-    entry = apply_receipt(entry, deliver(channel, entry), NOW)
+    entry = mark_attempt(ENTRY, NOW)
+    entry = apply_receipt(entry, deliver(channel, entry).receipt, NOW)
     assert entry.plain
     entry = mark_attempt(entry, NOW)
-    assert apply_receipt(entry, deliver(channel, entry), NOW).delivered_s == NOW
+    assert apply_receipt(entry, deliver(channel, entry).receipt, NOW).delivered_s == NOW
     (payload,) = discord.received(Route.ERROR)
     assert "embeds" not in payload
     assert "train failed" in payload["content"]
@@ -110,8 +114,8 @@ def test_a_refused_message_arrives_in_its_plain_form(discord: FakeDiscord) -> No
 def test_a_lost_answer_leads_to_a_marked_repeat(discord: FakeDiscord) -> None:
     discord.script(answers.close_read(saves=True))
     channel = channel_to(discord.error_url)
-    entry = mark_attempt(OWED, NOW)
-    entry = mark_attempt(apply_receipt(entry, deliver(channel, entry), NOW), NOW)
+    entry = mark_attempt(ENTRY, NOW)
+    entry = mark_attempt(apply_receipt(entry, deliver(channel, entry).receipt, NOW), NOW)
     deliver(channel, entry)
     first, second = discord.received(Route.ERROR)
     assert "possible repeat" not in str(first)
@@ -125,7 +129,7 @@ def test_a_channel_is_named_without_its_secret() -> None:
     assert "s3cret" not in repr(channel)
 
 
-def test_how_a_request_goes_out_is_the_callers_choice() -> None:
+def test_the_caller_chooses_how_a_request_is_sent() -> None:
     sent: list[HttpRequest] = []
 
     def keep(outgoing: HttpRequest, timeout_s: float) -> Answer:
@@ -135,5 +139,5 @@ def test_how_a_request_goes_out_is_the_callers_choice() -> None:
 
     webhook = Webhook.parse("https://discord.com/api/webhooks/112233445566778899/s3cret-token")
     channel = DiscordChannel(webhook, keep, "1")
-    assert deliver(channel, replace(OWED, plain=True)).outcome is DeliveryOutcome.DELIVERED
+    assert deliver(channel, replace(ENTRY, plain=True)).receipt.outcome is DeliveryOutcome.DELIVERED
     assert sent[0].url == webhook.url

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from jobmon_core.domain.channels import Mentions, Route
+from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Message, OutboxEntry, Tone
 from jobmon_core.domain.webhook import Webhook
 from jobmon_core.notify.base import HttpRequest, HttpResponse, deliver
 from jobmon_core.notify.discord.channel import DiscordChannel
 from jobmon_core.notify.discord.inbox import Inbox
+from jobmon_core.notify.discord.settings import Mentions
 from jobmon_core.notify.http import post
 
 HELLO = {"content": "hello", "allowed_mentions": {"parse": []}}
@@ -41,10 +42,10 @@ def raw(url: str, *, method: str = "POST", path: str = "", headers: dict[str, st
         connection.close()
 
 
-def test_a_message_of_jobmon_is_delivered_to_the_route_it_was_for(inbox: Inbox) -> None:
+def test_a_message_of_jobmon_arrives_on_its_route(inbox: Inbox) -> None:
     channel = DiscordChannel(Webhook.parse(inbox.error_url), post, "1", Mentions())
     receipt = deliver(channel, OutboxEntry(Message("1", Route.ERROR, Tone.FAILURE, "it failed")))
-    assert receipt.outcome is DeliveryOutcome.DELIVERED
+    assert receipt.receipt.outcome is DeliveryOutcome.DELIVERED
     (received,) = inbox.wait_for(1, 5)
     assert received.route is Route.ERROR
     assert "it failed" in str(received.payload)
@@ -61,28 +62,28 @@ def test_it_answers_with_the_message_as_discord_does(inbox: Inbox) -> None:
 
 def test_without_waiting_the_answer_is_empty(inbox: Inbox) -> None:
     path = Webhook.parse(inbox.success_url).url.removeprefix("http://").partition("/")[2].partition("?")[0]
-    status, data = inbox.take(f"/{path}", json.dumps(HELLO).encode())
+    status, data = inbox.handle(f"/{path}", json.dumps(HELLO).encode())
     assert (status, data) == (204, None)
 
 
 @pytest.mark.parametrize(
     ("body", "code"), [(b"no json", 50109), (b"[1]", 50109), (b"[" * 60_000, 50109), (b"{}", 50006)]
 )
-def test_what_is_no_message_is_refused(body: bytes, code: int, inbox: Inbox) -> None:
+def test_an_invalid_message_is_refused(body: bytes, code: int, inbox: Inbox) -> None:
     answer = send(inbox.error_url, body)
     assert answer.status == 400
     assert json.loads(answer.body)["code"] == code
     assert inbox.received() == ()
 
 
-def test_who_does_not_know_the_token_gets_nothing_in(inbox: Inbox) -> None:
+def test_a_request_with_a_wrong_token_is_refused(inbox: Inbox) -> None:
     assert send(f"{inbox.error_url.partition('?')[0]}x", json.dumps(HELLO).encode()).status == 404
     assert raw(inbox.error_url, path="/") == 404
     assert inbox.received() == ()
 
 
 @pytest.mark.parametrize("length", ["99999999999", "-1", "x", ""])
-def test_a_length_that_is_none_or_too_large_is_refused_unread(length: str, inbox: Inbox) -> None:
+def test_a_missing_or_too_large_length_is_refused_unread(length: str, inbox: Inbox) -> None:
     assert raw(inbox.error_url, headers={"Content-Length": length}) == 413
 
 
@@ -96,7 +97,7 @@ def test_two_inboxes_have_different_secrets(inbox: Inbox) -> None:
     assert len({hook.token for hook in hooks}) == 4
 
 
-def test_waiting_ends_with_the_time_even_if_nothing_comes(inbox: Inbox) -> None:
+def test_waiting_ends_at_the_timeout(inbox: Inbox) -> None:
     assert inbox.wait_for(1, timeout_s=0.01) == ()
 
 
@@ -113,7 +114,7 @@ def test_a_taken_port_is_an_error_of_the_system(inbox: Inbox) -> None:
         Inbox(port)
 
 
-def test_what_came_in_is_readable_after_the_end() -> None:
+def test_received_messages_stay_readable_after_the_end() -> None:
     with Inbox() as inbox:
         send(inbox.error_url, json.dumps(HELLO).encode())
     assert [received.payload for received in inbox.received()] == [HELLO]

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.channels import Mentions, Route
+from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry, Tone
 from jobmon_core.notify.discord import limits
 from jobmon_core.notify.discord import payload as discord_payload
-from jobmon_core.notify.discord.test_message import worst_case_message
+from jobmon_core.notify.discord.settings import Mentions
+from jobmon_core.notify.test_message import worst_case_message
 from tests.support.discord_rules import SCHEMA_FILE, faults, schema_faults, total
 
 NOW = 1_754_500_000
@@ -109,13 +110,13 @@ def test_fences_are_balanced_whatever_a_log_holds(entry: OutboxEntry) -> None:
 
 @pytest.mark.skipif(not SCHEMA_FILE.exists(), reason="Discord's OpenAPI extract is not at hand")
 def test_discords_own_schema_agrees_with_the_worst_case() -> None:
-    payload = discord_payload.full(OutboxEntry(worst_case_message(Route.ERROR, NOW)), PING)
+    payload = discord_payload.full(OutboxEntry(worst_case_message("team", Route.ERROR, NOW)), PING)
     assert schema_faults(payload, SCHEMA_FILE) == []
 
 
 @pytest.mark.parametrize("route", list(Route))
 def test_the_worst_case_reaches_the_limits_and_breaks_none(route: Route) -> None:
-    payload = discord_payload.full(OutboxEntry(worst_case_message(route, NOW)), PING)
+    payload = discord_payload.full(OutboxEntry(worst_case_message("team", route, NOW)), PING)
     assert own_and_discords_faults(payload) == []
     whole = only(payload)
     assert len(whole["title"]) > 240
@@ -150,7 +151,7 @@ def test_a_fact_without_a_value_gets_a_dash() -> None:
 def test_more_facts_than_fit_are_counted_not_dropped_in_silence() -> None:
     crowded = replace(ORDINARY, fields=tuple(Field(f"f{n}", "v") for n in range(40)))
     fields = only(discord_payload.full(OutboxEntry(crowded), Mentions()))["fields"]
-    assert fields[-1] == {"name": "And more", "value": "16 facts: see jobmon status", "inline": True}
+    assert fields[-1] == {"name": "And more", "value": "16 fields: see jobmon status", "inline": True}
 
 
 def test_each_tone_has_a_colour_and_a_mark_of_its_own() -> None:
@@ -169,7 +170,7 @@ def test_a_possible_repeat_says_so_in_both_forms() -> None:
 
 def test_what_is_sent_long_after_it_happened_tells_its_age_in_both_forms() -> None:
     late = OutboxEntry(ORDINARY, attempt_since_s=NOW + 23 * 3600.0 + 600)
-    told = "**Told late:** this news is 23h 10m old."
+    told = "**Delayed:** this message is 23h 10m old."
     assert only(discord_payload.full(late, Mentions()))["description"].startswith(
         f"{told}\n\nIt ended after 2 h."
     )
@@ -179,7 +180,7 @@ def test_what_is_sent_long_after_it_happened_tells_its_age_in_both_forms() -> No
 @pytest.mark.parametrize("sent_s", [None, NOW + 3599.0, NOW - 50.0])
 def test_what_is_sent_in_time_says_nothing_of_its_age(sent_s: float | None) -> None:
     in_time = OutboxEntry(ORDINARY, attempt_since_s=sent_s)
-    assert "Told late" not in str([discord_payload.full(in_time, Mentions()), discord_payload.plain(in_time)])
+    assert "Delayed" not in str([discord_payload.full(in_time, Mentions()), discord_payload.plain(in_time)])
 
 
 def test_the_end_of_a_long_log_is_kept() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome
 from jobmon_core.notify.base import HttpResponse, MaybeSent, NotSent
-from jobmon_core.notify.discord.responses import advice_for, flatten, interpret_response, receipt_for
+from jobmon_core.notify.discord.responses import flatten, interpret_response
 from tests.support import discord_answers as answers
 from tests.support.discord_answers import Scripted
 
@@ -51,25 +51,25 @@ NESTED = {
         (plain(200, {"id": "1"}), DeliveryOutcome.DELIVERED, None, ""),
         (plain(204), DeliveryOutcome.DELIVERED, None, ""),
         (plain(202, "queued"), DeliveryOutcome.DELIVERED, None, ""),
-        (reply(answers.rate_limited(0.376, header="")), DeliveryOutcome.TRY_AGAIN, 0.376, "limits"),
-        (reply(answers.rate_limited(0.376, header="1")), DeliveryOutcome.TRY_AGAIN, 1.0, "limits"),
+        (reply(answers.rate_limited(0.376, header="")), DeliveryOutcome.TRY_AGAIN, 0.376, "rate limited"),
+        (reply(answers.rate_limited(0.376, header="1")), DeliveryOutcome.TRY_AGAIN, 1.0, "rate limited"),
         (
             reply(answers.rate_limited(43.2, header="2", scope="shared")),
             DeliveryOutcome.TRY_AGAIN,
             43.2,
-            "limits",
+            "rate limited",
         ),
-        (plain(429, "<html>", retry_after="7"), DeliveryOutcome.TRY_AGAIN, 7.0, "limits"),
-        (plain(429, {"retry_after": 10**9}), DeliveryOutcome.TRY_AGAIN, 86_400.0, "limits"),
+        (plain(429, "<html>", retry_after="7"), DeliveryOutcome.TRY_AGAIN, 7.0, "rate limited"),
+        (plain(429, {"retry_after": 10**9}), DeliveryOutcome.TRY_AGAIN, 86_400.0, "rate limited"),
         (reply(answers.banned()), DeliveryOutcome.TRY_AGAIN, 600.0, "blocked"),
         (reply(answers.banned(html=True)), DeliveryOutcome.TRY_AGAIN, 600.0, "blocked"),
         (plain(429, '{"retry_after": NaN}', retry_after="soon"), DeliveryOutcome.TRY_AGAIN, 600.0, "blocked"),
         (plain(429, {"retry_after": -1}), DeliveryOutcome.TRY_AGAIN, 600.0, "blocked"),
-        (reply(answers.unknown_webhook()), DeliveryOutcome.CHANNEL_DEAD, None, "knows no such webhook"),
-        (plain(404, "<html>"), DeliveryOutcome.CHANNEL_DEAD, None, "knows no such webhook"),
+        (reply(answers.unknown_webhook()), DeliveryOutcome.CHANNEL_DEAD, None, "does not know this webhook"),
+        (plain(404, "<html>"), DeliveryOutcome.CHANNEL_DEAD, None, "does not know this webhook"),
         (reply(answers.bad_token()), DeliveryOutcome.CHANNEL_DEAD, None, "token"),
         (plain(401), DeliveryOutcome.CHANNEL_DEAD, None, "token"),
-        (reply(answers.no_permission()), DeliveryOutcome.CHANNEL_DEAD, None, "may not post"),
+        (reply(answers.no_permission()), DeliveryOutcome.CHANNEL_DEAD, None, "no permission to post"),
         (reply(answers.blocked_agent()), DeliveryOutcome.CHANNEL_DEAD, None, "Cloudflare"),
         (
             reply(answers.refusal(403, 40333, "internal network error")),
@@ -92,7 +92,7 @@ NESTED = {
             "archived",
         ),
         (plain(400, NESTED), DeliveryOutcome.REFUSED_BODY, None, "embeds.0.title: Must be 256"),
-        (plain(400, {"embeds": ["0"]}), DeliveryOutcome.REFUSED_BODY, None, "not taken"),
+        (plain(400, {"embeds": ["0"]}), DeliveryOutcome.REFUSED_BODY, None, "rejected"),
         (
             reply(answers.refusal(400, 50006, "Cannot send an empty message")),
             DeliveryOutcome.REFUSED_BODY,
@@ -131,10 +131,10 @@ NESTED = {
 def test_each_answer_has_its_verdict_its_wait_and_its_reason(
     answer: HttpResponse | NotSent | MaybeSent, expected: DeliveryOutcome, wait_s: float | None, said: str
 ) -> None:
-    receipt = receipt_for(answer)
+    receipt = interpret_response(answer).receipt
     assert (receipt.outcome, receipt.retry_after_s) == (expected, wait_s)
     assert said in receipt.why
-    assert bool(advice_for(answer)) is (expected is not DeliveryOutcome.DELIVERED)
+    assert bool(interpret_response(answer).advice) is (expected is not DeliveryOutcome.DELIVERED)
 
 
 def test_every_nested_error_is_named_with_its_path() -> None:
@@ -152,7 +152,7 @@ def test_the_names_that_the_old_api_gave_are_passed_on() -> None:
     "body", [b"[" * 60_000, b'{"errors":' + b'{"a":' * 500 + b"1" + b"}" * 501, b"\xff\xfe", b"1" * 9999]
 )
 def test_a_hostile_body_is_a_refusal_like_any_other(body: bytes) -> None:
-    receipt = receipt_for(HttpResponse(400, {}, body))
+    receipt = interpret_response(HttpResponse(400, {}, body)).receipt
     assert receipt.outcome is DeliveryOutcome.REFUSED_BODY
     assert len(receipt.why) <= 500
 
@@ -192,4 +192,4 @@ def test_no_answer_is_without_a_verdict(status: int, body: bytes, retry_after: s
 def test_what_every_message_would_meet_is_told_from_what_one_may_have_caused(
     answer: HttpResponse | NotSent | MaybeSent, *, for_all: bool
 ) -> None:
-    assert receipt_for(answer).for_all is for_all
+    assert interpret_response(answer).receipt.for_all is for_all
