@@ -28,11 +28,11 @@ _OTHER_PATH = re.compile(r'("[A-Z]+ )(?!/api/v?[0-9]*/?webhooks/)\S+')
 _LOGGERS_OF_URLS = ("urllib3.connectionpool", "urllib3.util.retry")  # at DEBUG and WARNING
 
 
-def post(outgoing: HttpRequest, timeout_s: float) -> Answer:
+def post(request: HttpRequest, timeout_s: float) -> Answer:
     """Send a POST request.
 
     Args:
-        outgoing: the request; its body is JSON.
+        request: the request; its body is JSON.
         timeout_s: seconds to connect, for each wait for data, and for the whole response body.
 
     Returns:
@@ -44,13 +44,13 @@ def post(outgoing: HttpRequest, timeout_s: float) -> Answer:
     import urllib3
 
     _hide_urls_in_logs()
-    body = _Body(outgoing.body)
+    body = _Body(request.body)
     try:
         with requests.Session() as session:
-            return _exchange(session, outgoing, body, timeout_s)
+            return _exchange(session, request, body, timeout_s)
     except (OSError, ValueError, urllib3.exceptions.HTTPError) as error:
         # OSError includes every error of requests; their texts contain the URL, so they stay in here
-        why = f"{outgoing.receiver}: {_reason(error, timeout_s)}"
+        why = f"{request.receiver}: {_reason(error, timeout_s)}"
     return MaybeSent(f"sent to {why}") if body.was_read else NotSent(f"could not reach {why}")
 
 
@@ -68,21 +68,19 @@ class _Body(io.BytesIO):
         return super().read(size)
 
 
-def _exchange(
-    session: requests.Session, outgoing: HttpRequest, body: _Body, timeout_s: float
-) -> HttpResponse:
+def _exchange(session: requests.Session, request: HttpRequest, body: _Body, timeout_s: float) -> HttpResponse:
     """Send the request and read the response; raises the errors of requests and urllib3."""
     session.auth = _no_credentials  # otherwise requests reads ~/.netrc
-    host = urlsplit(outgoing.url).hostname or ""
+    host = urlsplit(request.url).hostname or ""
     headers = {
-        "User-Agent": outgoing.user_agent,
+        "User-Agent": request.user_agent,
         "Content-Type": "application/json",
         "Accept": "application/json",
         "Accept-Encoding": "identity",  # no compression, so that _MAX_BYTES also limits the memory
         "Connection": "close",  # on a stale connection it would be unclear whether the message arrived
     }
     with session.post(
-        outgoing.url,
+        request.url,
         data=body,
         headers=headers,
         timeout=timeout_s,
