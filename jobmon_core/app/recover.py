@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.config import Config
-from jobmon_core.domain.errors import AlreadyWatched, ConfigInvalid
+from jobmon_core.domain.errors import AlreadyWatched, ConfigInvalid, SchedulerMissing
 from jobmon_core.lifecycle.adopt import MAX_JOBS
 from jobmon_core.lifecycle.health import Health, JobStatus, list_jobs
 from jobmon_core.monitor.outbox import reopen
@@ -82,7 +82,10 @@ class RecoverJobs:
         job = found.job
         if job.remote or not job.cluster or found.health not in (Health.DEAD, Health.STALE):
             return ""
-        here = self.ctx.cluster_name(job.backend).get()
+        try:
+            here = self.ctx.cluster_name(job.backend).get()
+        except SchedulerMissing as error:
+            return f"left alone: {error}"
         if here in ("", job.cluster):
             return ""
         return f"left alone: it runs on cluster {job.cluster}, and this machine talks to {here}"
