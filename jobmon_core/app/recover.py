@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.config import Config
-from jobmon_core.domain.errors import AlreadyWatched, ConfigInvalid
+from jobmon_core.domain.errors import AlreadyWatched, ConfigInvalid, SchedulerMissing
 from jobmon_core.lifecycle.adopt import MAX_JOBS
 from jobmon_core.lifecycle.health import Health, JobStatus, list_jobs
 from jobmon_core.monitor.outbox import reopen
@@ -82,7 +82,10 @@ class RecoverJobs:
         job = status.job
         if job.remote or not job.cluster or status.health not in (Health.DEAD, Health.STALE):
             return ""
-        cluster = self.ctx.cluster_name(job.backend).get()
+        try:
+            cluster = self.ctx.cluster_name(job.backend).get()
+        except SchedulerMissing as error:
+            return f"skipped: {error}"
         if cluster in ("", job.cluster):
             return ""
         return f"skipped: it runs on cluster {job.cluster}, but this host uses cluster {cluster}"

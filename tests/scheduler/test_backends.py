@@ -9,6 +9,7 @@ import pytest
 
 from jobmon.cli import main
 from jobmon_core.app.cancel import cancel
+from jobmon_core.app.recover import RecoverJobs
 from jobmon_core.context import Context, backend_names
 from jobmon_core.domain.errors import SchedulerMissing
 from jobmon_core.domain.slurm.job_ids import JobRef
@@ -80,6 +81,14 @@ def test_an_unknown_backend_is_rejected_with_the_names_of_those_there_are(
     assert "slurm, local, toy, not 'pbs'" in capsys.readouterr().err
     with pytest.raises(SchedulerMissing, match="'pbs'; it supports slurm, local, toy"):
         ctx.scheduler("pbs")
+
+
+def test_recovery_leaves_the_job_of_an_unknown_backend_alone_and_continues(ctx: Context) -> None:
+    ctx.store.save(WatchedJob("a-12-x", 12, 100.0, backend="pbs", cluster="big"))
+    ctx.store.save(WatchedJob("b-13-x", 13, 100.0, backend="toy"))
+    first, second = sorted(RecoverJobs(ctx, MonitorStarter(ctx)).recover(), key=lambda result: result.subject)
+    assert (first.acted, second.acted) == (False, True)
+    assert first.action.startswith("left alone: this version of jobmon does not support the backend 'pbs'")
 
 
 def test_the_default_backend_is_the_first(ctx: Context) -> None:

@@ -14,7 +14,6 @@ from jobmon_core.scheduler.base import Submission, Submitted
 from jobmon_core.scheduler.local import job_dir
 from jobmon_core.scheduler.local.status import job_status_rows
 from jobmon_core.scheduler.local.status_rows import StatusRow, from_answer, to_answer
-from jobmon_core.scheduler.local.submit import Request, launch, read_request
 from jobmon_core.scheduler.local.task_env import CLUSTER
 from jobmon_core.system.process import ProcessId
 
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
     from jobmon_core.scheduler.local.job_dir import JobDir
+    from jobmon_core.scheduler.local.submit import Request
 
 _MIN_JOB_AGE_S = 300.0  # how long the queue lists ended jobs: the default of slurmctld's MinJobAge
 
@@ -56,6 +56,8 @@ class LocalScheduler:
 
     def submit(self, arguments: Sequence[str], on_job: Callable[[Submitted], None]) -> Submission:
         """Start a job and print what sbatch would print; see `Submitter`."""
+        from jobmon_core.scheduler.local.submit import read_request  # a monitor never submits
+
         try:
             request = read_request(arguments, self._clock(), self._kill_wait_s)
         except SchedulerRejected as error:
@@ -76,6 +78,8 @@ class LocalScheduler:
         return Submission(0, job)
 
     def _start(self, request: Request) -> JobDir:
+        from jobmon_core.scheduler.local.submit import launch  # a monitor never submits
+
         folder = job_dir.new_job_dir(self._folder)
         try:
             folder.create(request.spec, request.script.content)

@@ -11,14 +11,17 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.scheduler.base import Submission, Submitted
 from jobmon_core.scheduler.slurm import sbatch_output
-from jobmon_core.scheduler.slurm.cluster_option import named_cluster
 from jobmon_core.scheduler.slurm.session_search import Candidate, Origin, SearchResult, newest_job, search
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from jobmon_core.scheduler.slurm.session_search import SearchDeps, Sessions
     from jobmon_core.system.runner import Ran
+
+# sbatch(1), ``-M, --clusters`` and INPUT ENVIRONMENT VARIABLES
+_CLUSTER_OPTIONS = ("-M", "--clusters", "--cluster")
+_CLUSTER_VARIABLES = ("SBATCH_CLUSTERS", "SLURM_CLUSTERS")
 
 
 def resolve(ran: Ran, arguments: Sequence[str], started_s: int, finder: SubmissionFinder) -> Submission:
@@ -81,3 +84,23 @@ def _after_success(result: SearchResult) -> tuple[JobRef | None, str]:
             return None, "sbatch printed no job id and the queue has no new job of yours: it is not watched"
         case JobRef():
             return result, f"sbatch printed no job id; by its login session the job is {result}"
+
+
+def named_cluster(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
+    """Return the clusters that the user named, as written; empty for the local one.
+
+    It may mistake an option of the script for one of sbatch: good enough to know where to search.
+    """
+    options = [value for position in range(len(arguments)) if (value := _value_at(arguments, position))]
+    named = options or [environ[name] for name in _CLUSTER_VARIABLES if environ.get(name)]
+    return named[0] if named else ""
+
+
+def _value_at(arguments: Sequence[str], position: int) -> str:
+    argument = arguments[position]
+    if argument in _CLUSTER_OPTIONS:
+        return arguments[position + 1] if position + 1 < len(arguments) else ""
+    name, equals, value = argument.partition("=")
+    if equals and name in _CLUSTER_OPTIONS:
+        return value
+    return argument[2:] if argument.startswith("-M") else ""

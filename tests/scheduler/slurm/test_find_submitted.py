@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.scheduler.base import Submitted
 from jobmon_core.scheduler.slurm import commands
+from jobmon_core.scheduler.slurm.find_submitted import named_cluster
 from jobmon_core.system.runner import Ran
 from tests.scheduler.slurm.submitting import NOW_S, User
 from tests.support.fake_runner import FakeRunner, said
@@ -67,3 +70,24 @@ class TestSearchingForTheJob:
         assert submission.job is None
         assert "check with squeue before you submit it again" in submission.note
         assert user.now_s - NOW_S <= 60
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["run.sh"], ""),
+        (["-M", "dev", "run.sh"], "dev"),
+        (["-Mdev", "run.sh"], "dev"),
+        (["--clusters=dev,prod", "run.sh"], "dev,prod"),
+        (["--clusters", "dev", "run.sh"], "dev"),
+        (["-M"], ""),
+    ],
+)
+def test_the_cluster_is_read_from_the_arguments(arguments: list[str], named: str) -> None:
+    assert named_cluster(arguments, {}) == named
+
+
+def test_the_environment_names_a_cluster_too_and_the_command_line_wins() -> None:
+    assert named_cluster(["run.sh"], {"SLURM_CLUSTERS": "a"}) == "a"
+    assert named_cluster(["run.sh"], {"SBATCH_CLUSTERS": "b", "SLURM_CLUSTERS": "a"}) == "b"
+    assert named_cluster(["-M", "c", "run.sh"], {"SBATCH_CLUSTERS": "b"}) == "c"
