@@ -96,12 +96,12 @@ class Home:
         """
         for folder in (self.root, self.state, self.monitors, self.shared_answers):
             try:
-                yield from clean_up(folder)
+                yield from clean_folder(folder)
             except OSError as error:
                 raise StorageFailed(f"{folder} cannot be read: {error.strerror}") from error
 
 
-def clean_up(folder: Path) -> Iterator[tuple[Path, str]]:
+def clean_folder(folder: Path) -> Iterator[tuple[Path, str]]:
     """Clean up one folder, as `Home.clean_up` does.
 
     Pipes, folders and files of other users in the place of a file are reported, but stay. Temporary files of

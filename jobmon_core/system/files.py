@@ -67,7 +67,7 @@ def make_folder(path: Path) -> Path:
 def temporary(path: Path) -> Path:
     """Return the name under which this process writes the new content of ``path``.
 
-    The name holds host, PID and start time of the process, so that `clean_up` knows whether it still runs.
+    It holds host, PID and start time of the process: `Home.clean_up` checks whether that process still runs.
     """
     pid = os.getpid()
     return path.with_name(f".{path.name}.{writing_host()}-{pid}-{start_ticks(pid) or 0}.tmp")

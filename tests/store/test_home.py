@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.store.home import Home, clean_up, file_name
+from jobmon_core.store.home import Home, clean_folder, file_name
 from jobmon_core.system.files import temporary
 from tests.support.processes import python, said
 
@@ -82,9 +82,9 @@ def unfinished(folder: Path) -> Path:
 
 def test_the_temporary_file_of_a_killed_process_is_removed_and_reported(tmp_path: Path) -> None:
     left = unfinished(tmp_path)
-    assert list(clean_up(tmp_path)) == [(left, "removed: a file that a killed process did not finish")]
+    assert list(clean_folder(tmp_path)) == [(left, "removed: a file that a killed process did not finish")]
     assert list(tmp_path.iterdir()) == []
-    assert list(clean_up(tmp_path)) == []
+    assert list(clean_folder(tmp_path)) == []
 
 
 def test_the_temporary_file_of_a_running_process_stays(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_the_temporary_file_of_a_running_process_stays(tmp_path: Path) -> None:
     own.touch()
     with python(WRITER, str(tmp_path / "theirs.json")) as writer:
         foreign = Path(said(writer))
-        assert list(clean_up(tmp_path)) == []
+        assert list(clean_folder(tmp_path)) == []
         assert {own, foreign} == set(tmp_path.iterdir())
 
 
@@ -100,14 +100,14 @@ def test_a_reused_pid_does_not_protect_the_file_of_a_dead_writer(tmp_path: Path)
     own = temporary(tmp_path / "mine.json").name
     former = own.rpartition("-")[0] + "-1.tmp"
     (tmp_path / former).touch()
-    assert len(list(clean_up(tmp_path))) == 1
+    assert len(list(clean_folder(tmp_path))) == 1
 
 
 def test_temporary_files_of_another_host_stay(tmp_path: Path) -> None:
     left = unfinished(tmp_path)
     host, _, rest = left.name.removeprefix(".slurm-1-x.json.").partition("-")
     other = left.rename(left.with_name(f".slurm-1-x.json.{int(host, 16) ^ 1:08x}-{rest}"))
-    assert list(clean_up(tmp_path)) == []
+    assert list(clean_folder(tmp_path)) == []
     assert other.exists()
 
 
@@ -116,7 +116,7 @@ def test_temporary_files_of_another_host_stay(tmp_path: Path) -> None:
 )
 def test_foreign_files_stay(tmp_path: Path, name: str) -> None:
     (tmp_path / name).touch()
-    assert list(clean_up(tmp_path)) == []
+    assert list(clean_folder(tmp_path)) == []
     assert (tmp_path / name).exists()
 
 
@@ -127,7 +127,7 @@ def test_a_link_in_the_place_of_a_file_is_removed_and_its_target_stays(tmp_path:
     for suffix in (".lock", ".owner", ".reply"):
         (tmp_path / f"x{suffix}").symlink_to(victim)
     (tmp_path / "x.json").symlink_to(victim)  # reading the state file reports it
-    assert len(list(clean_up(tmp_path))) == 3
+    assert len(list(clean_folder(tmp_path))) == 3
     assert {path.name for path in tmp_path.iterdir()} == {"victim", "x.json"}
     assert victim.stat() == before
 
@@ -144,4 +144,4 @@ def test_a_file_that_cannot_be_removed_is_skipped(tmp_path: Path) -> None:
     left = unfinished(tmp_path)
     left.unlink()
     left.mkdir()
-    assert list(clean_up(tmp_path)) == []
+    assert list(clean_folder(tmp_path)) == []
