@@ -1,4 +1,4 @@
-"""The cluster's own munged, so that nothing on the machine is shared or changed."""
+"""The cluster's own munged, so that it neither shares nor changes anything on the machine."""
 
 import secrets
 
@@ -8,14 +8,14 @@ from .layout import Layout
 
 
 def munged(layout: Layout) -> Daemon:
-    """The daemon, with its own key and socket."""
+    """Return the daemon, with its own key and socket."""
     folder = layout.munge_socket.parent
     return Daemon(
         "munged",
         (
             packages.program("munged"),
             "--foreground",
-            # A folder that a group may write to, above ours, is the caller's choice; the key is ours alone.
+            # The caller may choose a folder below one that a group may write to; only we can write the key.
             "--force",
             f"--key-file={folder / 'key'}",
             f"--socket={layout.munge_socket}",
@@ -28,7 +28,7 @@ def munged(layout: Layout) -> Daemon:
 
 
 def write_key(layout: Layout) -> None:
-    """Make the secret that the cluster's daemons and clients share through munged."""
+    """Create the secret that the cluster's daemons and clients share."""
     key = layout.munge_socket.parent / "key"
     key.touch(mode=0o600)
     key.write_bytes(secrets.token_bytes(1024))

@@ -1,16 +1,18 @@
-"""Slurm's own daemons, and all daemons of a cluster with the files that they read."""
+"""The daemons of a cluster, and the files that they read."""
 
 import secrets
 
-from . import configuration, database, munge, packages
+from . import cgroups, configuration, database, munge, packages
 from .configuration import NODES, Settings
 from .daemons import Daemon
 
 
 def prepare(settings: Settings) -> None:
-    """Make the folders and write every file."""
+    """Create the folders, control groups and configuration files."""
     layout, password = settings.layout, secrets.token_hex(16)
     layout.make(NODES)
+    if settings.cgroup_memory:
+        cgroups.create(settings.name, layout.cgroup_mount)
     munge.write_key(layout)
     layout.slurm_conf.write_text(configuration.slurm_conf(settings))
     (layout.folder / "gres.conf").write_text(configuration.gres_conf())
@@ -23,24 +25,24 @@ def prepare(settings: Settings) -> None:
 
 
 def every(settings: Settings) -> list[Daemon]:
-    """All daemons of the cluster."""
+    """Return all daemons of the cluster."""
     daemons = [munge.munged(settings.layout), slurmctld(settings)]
     if settings.accounting:
-        daemons += [database.mariadbd(settings.layout, settings.slot.database_port), slurmdbd(settings)]
+        daemons += [database.mariadbd(settings.layout, settings.ports.database), slurmdbd(settings)]
     return daemons + [slurmd(settings, node) for node in NODES]
 
 
 def slurmdbd(settings: Settings) -> Daemon:
-    """The accounting daemon."""
+    """Return the accounting daemon."""
     return Daemon("slurmdbd", (packages.program("slurmdbd"), "-D"), settings.layout)
 
 
 def slurmctld(settings: Settings) -> Daemon:
-    """The controller."""
+    """Return the controller."""
     return Daemon("slurmctld", (packages.program("slurmctld"), "-D"), settings.layout)
 
 
 def slurmd(settings: Settings, node: str) -> Daemon:
-    """One node."""
+    """Return the daemon of one node."""
     argv = (packages.program("slurmd"), "-D", "-N", node)
     return Daemon(f"slurmd.{node}", argv, settings.layout, {"SLURMD_NODENAME": node})
