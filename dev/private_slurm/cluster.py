@@ -39,8 +39,9 @@ class Cluster:
     ) -> None:
         """Configure a cluster; ``start`` creates it."""
         self.accounting = accounting
-        # Tests without accounting wait until ended jobs are forgotten; Slurm advises at least 2 s.
-        self._min_job_age = min_job_age or (15 if accounting else 2)
+        # `sbatch --wait` asks at intervals of up to 32 s and fails if slurmctld has already forgotten the job.
+        # Without accounting, tests wait until jobs are forgotten; Slurm advises at least 2 s.
+        self._min_job_age = min_job_age or (60 if accounting else 2)
         self._given_folder = folder
         self._settings: Settings | None = None
         self._lease: Lease | None = None

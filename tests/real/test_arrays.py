@@ -10,8 +10,6 @@ from jobmon_core.domain.tracking.model import Source, WatchedJob
 from tests.support.told import end_of, facts, only, read, title
 from tests.support.user import User
 
-_HET_S = 90.0  # backfill starts them
-
 
 def _outcomes(job: WatchedJob) -> dict[str, Outcome]:
     return {key: end_of(job, key).outcome for key in job.tasks}
@@ -75,7 +73,7 @@ def test_a_task_cancelled_alone_before_its_start_counts_as_cancelled(user: User)
     user.watched_as(job_id, "RUNNING")
     user.slurm("scancel", f"{job_id}_2")
     (user.work / "go").touch()
-    job = user.told(job_id, timeout_s=90)
+    job = user.told(job_id)
     assert _outcomes(job) == {"1": Outcome.SUCCESS, "2": Outcome.CANCELLED, "3": Outcome.SUCCESS}
     assert end_of(job, "2").source is Source.ARRAY
     payload = only(user, Route.ERROR)
@@ -97,7 +95,7 @@ def test_an_array_can_be_told_task_by_task(user: User) -> None:
 @pytest.mark.parametrize(("code", "route"), [(0, Route.SUCCESS), (6, Route.ERROR)])
 def test_a_het_job_is_one_job_in_two_components(user: User, code: int, route: Route) -> None:
     script = user.script(f"exit {code}", "--ntasks=1", "-J duo")
-    job = user.told(user.submit("-n1", ":", "-n1", script), _HET_S)
+    job = user.told(user.submit("-n1", ":", "-n1", script))
     assert list(job.tasks) == ["+0", "+1"]
     payload = only(user, route)
     state = JobState.FAILED if code else JobState.COMPLETED

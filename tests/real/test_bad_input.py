@@ -104,7 +104,7 @@ def test_a_configuration_that_breaks_meanwhile_delays_the_message_until_it_is_me
     sound = config.read_text()
     config.write_text("{")
     let_go(user)
-    eventually(lambda: user.status(job_id)["undelivered"] == 1, 60)
+    eventually(lambda: user.status(job_id)["undelivered"] == 1)
     assert user.discord.attempts == []
     config.write_text(sound)
     assert_failed_and_told_once(user, job_id)
@@ -207,7 +207,7 @@ def test_nonsense_from_squeue_is_no_end(user: User, squeue: Path, mode: str) -> 
     job_id = user.submit(user.script(UNTIL_GO))
     user.watched_as(job_id, "RUNNING")
     squeue.write_text(mode)
-    eventually(lambda: _calls(user) >= (2 if mode == "nothing" else 1), timeout_s=30)
+    eventually(lambda: _calls(user) >= (2 if mode == "nothing" else 1))
     eventually(lambda: user.job(job_id).stale_since_s is not None or mode == "nothing")
     job = user.job(job_id)
     assert (job.ended, job.concluded_s, job.outbox) == (False, None, ())
@@ -221,7 +221,7 @@ def test_a_squeue_that_hangs_is_no_end_and_holds_up_nobody_but_its_monitor(user:
     job_id = user.submit(user.script(UNTIL_GO))
     user.watched_as(job_id, "RUNNING")
     squeue.write_text("hang")
-    eventually(lambda: _calls(user) >= 1, timeout_s=30)
+    eventually(lambda: _calls(user) >= 1)
     let_go(user)
     assert user.status(job_id)["outcome"] is None
     squeue.write_text("real")

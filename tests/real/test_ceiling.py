@@ -24,7 +24,7 @@ def test_twenty_submissions_are_followed_by_three_monitors_and_all_are_told(user
         most = max(most, len(monitors_of(user.home)))
     assert most <= _MONITORS
     for nth, job_id in enumerate(jobs):
-        assert user.told(job_id, 180).outcome is (Outcome.FAILURE if nth % 2 else Outcome.SUCCESS)
+        assert user.told(job_id).outcome is (Outcome.FAILURE if nth % 2 else Outcome.SUCCESS)
     assert len(user.discord.received()) == _JOBS
     assert not any("repeat" in str(payload) for payload in user.discord.received())
     eventually(lambda: not monitors_of(user.home))
@@ -50,11 +50,11 @@ def test_a_job_is_told_once_though_its_monitors_hand_over_all_the_time(user: Use
     eventually(lambda: user.snapshot(job_id).health is Health.DEAD)
     worn = [sys.executable, "-c", _WORN, user.job(job_id).id]
     with subprocess.Popen(worn, cwd=user.work, env=user.environment, start_new_session=True) as process:
-        eventually(lambda: user.snapshot(job_id).health is Health.ALIVE, 60)
+        eventually(lambda: user.snapshot(job_id).health is Health.ALIVE)
     eventually(lambda: user.monitor_pid(job_id) != process.pid)
     assert user.status(job_id)["monitor"] == "alive"
     (user.work / "go").touch()
-    assert user.told(job_id, 120).outcome is Outcome.FAILURE
+    assert user.told(job_id).outcome is Outcome.FAILURE
     (payload,) = user.discord.received()
     assert "repeat" not in str(payload)
     assert user.jobmon("logs", str(job_id)).stdout.count("hands over") > 1

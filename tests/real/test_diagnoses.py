@@ -27,7 +27,6 @@ _ENVIRONMENT = {
     name: value for name, value in os.environ.items() if not name.startswith(("JOBMON_", "SLURM_"))
 }
 _PROGRAMS = Path(__file__).with_name("programs")
-_LIMIT_S = 90.0  # slurmctld looks every 30 s for jobs at their limit
 _AT_ONCE = 4  # submissions; each is a process of its own
 _MAIN_LOG = "slurm-{job}.out"
 _CODE = "▌ │ "  # before a line of a log, where a message is shown as text
@@ -317,7 +316,7 @@ class Night:
     def _bring_to_its_limit(self, name: str, printed: str) -> None:
         job_id = self.ids[name]
         log = self.user.work / _MAIN_LOG.format(job=job_id)
-        eventually(lambda: log.exists() and printed in log.read_text(encoding="utf-8"), 60)
+        eventually(lambda: log.exists() and printed in log.read_text(encoding="utf-8"))
         # in the second of its start a job can't end
         at_limit = ("scontrol", "update", f"jobid={job_id}", "endtime=now")
         eventually(lambda: self.user.run(*at_limit).returncode == 0)
@@ -327,7 +326,7 @@ class Night:
         if name in self._impossible:
             pytest.skip(self._impossible[name])
         job_id = self.ids[name]
-        job = self.user.told(job_id, _LIMIT_S)
+        job = self.user.told(job_id)
         assert job.outcome is Outcome.FAILURE
         (payload,) = (each for each in self.user.discord.received() if f"({job_id})" in title(each))
         diagnosis = job.tasks[""].diagnosis

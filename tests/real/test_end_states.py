@@ -80,7 +80,7 @@ def test_the_time_limit_is_the_cause_of_a_timeout(user: User) -> None:
     job_id = user.submit("-t", "1", "--wrap", _SLEEP)
     user.watched_as(job_id, "RUNNING")
     user.slurm("scontrol", "update", f"jobid={job_id}", "endtime=now")
-    job = user.told(job_id, timeout_s=90)
+    job = user.told(job_id)
     end = end_of(job)
     assert (end.state, end.outcome) == (JobState.TIMEOUT, Outcome.FAILURE)
     payload = only(user, Route.ERROR)

@@ -154,7 +154,7 @@ def test_a_path_that_was_changed_while_the_job_waited_is_the_one_that_counts(use
 def test_a_log_that_a_requeue_truncated_shows_the_last_run(user: User) -> None:
     run = "python3 -c \"raise RuntimeError('run ${SLURM_RESTART_COUNT:-0}')\""
     body = f'{run}; [ -n "$SLURM_RESTART_COUNT" ] && exit 3; exit 77'
-    job = user.told(user.submit(user.script(body)), timeout_s=90)
+    job = user.told(user.submit(user.script(body)))
     assert job.tasks[""].restarts == 1
     words = read(only(user, Route.ERROR))
     assert "RuntimeError: run 1" in words

@@ -20,7 +20,7 @@ from jobmon_core.store.owner import STALE_AFTER_S, Owner, OwnerRecord
 from tests.support.discord_answers import hang
 from tests.support.told import facts, title
 from tests.support.user import User
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 _UNTIL_GO = "echo training; until [ -e go ]; do sleep 0.1; done; exit 5"
 
@@ -101,7 +101,7 @@ def test_a_job_that_ended_while_nobody_watched_is_told_once(user: User, job_id: 
 def test_a_delivery_that_was_cut_off_is_repeated_and_marked(user: User, *, arrived: bool) -> None:
     user.discord.script(hang(saves=arrived))
     job_id = user.submit("--wrap", "exit 5", "-J", "train")
-    user.discord.wait_for_attempts(1, timeout_s=60)
+    user.discord.wait_for_attempts(1)
     _kill(user, job_id)
     _recover(user)
     user.told(job_id)
@@ -141,7 +141,7 @@ def test_two_recoveries_at_once_start_one_monitor(user: User) -> None:
         )
         for _ in range(2)
     ]
-    said = [process.communicate(timeout=60) for process in both]
+    said = [process.communicate(timeout=PATIENCE_S) for process in both]
     assert sum(out.count("watched again") for out, _ in said) == 3, said
     assert {user.monitor_pid(job_id) for job_id in jobs} == set(_monitors(user))
     assert len(_monitors(user)) == 1
@@ -205,7 +205,7 @@ def test_one_bad_id_keeps_no_other_job_from_being_cancelled(user: User, job_id: 
 def test_a_monitor_that_is_busy_is_said_to_stop_later(user: User) -> None:
     user.discord.script(hang())
     job_id = user.submit("--wrap", "exit 5")
-    user.discord.wait_for_attempts(1, timeout_s=60)
+    user.discord.wait_for_attempts(1)
     pid = user.monitor_pid(job_id)
     done = user.jobmon("cancel", str(job_id))
     assert f"monitor {pid} on {os.uname().nodename} was asked to stop" in done.stdout

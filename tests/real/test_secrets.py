@@ -75,7 +75,7 @@ def test_no_secret_is_seen_after_a_job_failed_and_discord_did_too(user: User) ->
     user.watched_as(job_id, "RUNNING")
     assert processes_of(user)
     let_go(user)
-    user.told(job_id, 120)
+    user.told(job_id)
     assert user.status(job_id)["undelivered"] == 1
     files = written(user)
     assert {path.suffix for path in files} >= {".json", ".log", ".reply"}
@@ -93,7 +93,7 @@ def test_no_process_shows_a_token_while_a_message_is_on_its_way(user: User) -> N
     job_id = user.submit(failing_job(user))
     user.watched_as(job_id, "RUNNING")
     let_go(user)
-    user.discord.wait_for_attempts(1, 60)
+    user.discord.wait_for_attempts(1)
     seen = processes_of(user)
     assert str(user.monitor_pid(job_id)) in seen
     assert len(seen) >= 2  # the child that waits for Discord's answer

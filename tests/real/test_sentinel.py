@@ -20,8 +20,6 @@ from tests.support.told import only, read
 from tests.support.user import User
 from tests.support.waiting import eventually
 
-_PATIENCE_S = 60.0
-
 
 @pytest.fixture(autouse=True)
 def _nobody_stays(user: User) -> Iterator[None]:
@@ -48,7 +46,7 @@ def _sentinel(user: User, job_id: int, column: str, *where: str) -> str:
 
 
 def _ends_well(user: User, job_id: int) -> None:
-    eventually(lambda: _sentinel(user, job_id, "State") == "COMPLETED", _PATIENCE_S)
+    eventually(lambda: _sentinel(user, job_id, "State") == "COMPLETED")
 
 
 def _log(user: User, job_id: int) -> str:
@@ -56,7 +54,7 @@ def _log(user: User, job_id: int) -> str:
 
 
 def _logged(user: User, job_id: int, words: str) -> None:
-    eventually(lambda: words in _log(user, job_id), _PATIENCE_S)
+    eventually(lambda: words in _log(user, job_id))
 
 
 def _pause(user: User, job_id: int) -> int:
@@ -122,7 +120,7 @@ def test_a_sentinel_sends_again_and_marks_what_was_cut_off_in_its_delivery(
 ) -> None:
     user.discord.script(hang(saves=arrived))
     job_id = user.submit("--sentinel", "--wrap", "exit 5", "-J", "train")
-    user.discord.wait_for_attempts(1, _PATIENCE_S)
+    user.discord.wait_for_attempts(1)
     kill(user, job_id)
     user.told(job_id)
     _ends_well(user, job_id)
@@ -168,7 +166,7 @@ def test_no_webhook_is_seen_in_a_sentinel(user: User) -> None:
     listed = user.slurm("scontrol", "listpids", sentinel, node).splitlines()[1:]
     processes = [line.split()[0] for line in listed if line.split()[0] != "-1"]
     kept = ("sacct", "-j", sentinel)
-    eventually(lambda: "PATH=" in user.slurm(*kept, "--env-vars"), _PATIENCE_S)
+    eventually(lambda: "PATH=" in user.slurm(*kept, "--env-vars"))
     shown = [
         user.slurm("scontrol", "write", "batch_script", sentinel, "-"),
         user.slurm("scontrol", "show", "job", sentinel),
@@ -257,9 +255,9 @@ def test_what_a_sentinel_could_not_send_in_its_time_is_owed_and_sent_by_recover(
     user.discord.always(server_error())
     kill(user, job_id)
     let_go(user)
-    user.discord.wait_for_attempts(2, _PATIENCE_S)
+    user.discord.wait_for_attempts(2)
     user.slurm("scancel", f"--name={_name(job_id)}")
-    eventually(lambda: user.snapshot(job_id).health is Health.DEAD, _PATIENCE_S)
+    eventually(lambda: user.snapshot(job_id).health is Health.DEAD)
     assert "asked to leave by SIGTERM" in _log(user, job_id)
     assert user.status(job_id)["undelivered"] == 1
     user.discord.always(ok())

@@ -325,7 +325,7 @@ def test_an_inherited_descriptor_can_be_the_script(typist: User) -> None:
 
 
 def test_a_signal_ends_sbatch_and_the_exit_code_tells(typist: User) -> None:
-    argv = (sys.executable, "-m", "jobmon", "submit", "--wait", "--wrap", "sleep 60")
+    argv = (sys.executable, "-m", "jobmon", "submit", "--wait", "--wrap", "sleep 600")
     with _started(typist, *argv) as waiting:
         job_id = _announced(typist)
         eventually(lambda: typist.snapshot(job_id).health is Health.ALIVE)

@@ -15,7 +15,7 @@ from jobmon_core.store.owner import STALE_AFTER_S, Owner
 from tests.support.failing import UNTIL_GO, assert_failed_and_told_once, let_go
 from tests.support.host import Host, monitors
 from tests.support.user import User
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 ROUNDS = 4
 JOBS = 3
@@ -150,7 +150,7 @@ def test_where_locks_do_not_reach_a_monitor_that_was_replaced_leaves_the_job_alo
     finally:
         os.kill(pid, signal.SIGCONT)
     taken_over = "was taken over by monitor"
-    eventually(lambda: taken_over in site.user.jobmon("logs", str(job_id)).stdout, timeout_s=120)
+    eventually(lambda: taken_over in site.user.jobmon("logs", str(job_id)).stdout)
     assert_failed_and_told_once(site.user, job_id)
     assert len(site.user.discord.attempts) == 1
 
@@ -166,7 +166,7 @@ def test_of_two_recoveries_at_once_one_starts_the_monitor_of_each_orphan(site: S
         for job_id in job_ids:
             site.silence(job_id)
         both = [host.start("recover") for host in hosts]
-        said = [process.communicate(timeout=60) for process in both]
+        said = [process.communicate(timeout=PATIENCE_S) for process in both]
         assert sum(out.count("watched again") for out, _ in said) == JOBS, said
         watched = [job_id for jobs in monitors(site.user.home).values() for job_id in jobs]
         assert sorted(watched) == sorted(site.user.job(job_id).id for job_id in job_ids), said
@@ -182,7 +182,7 @@ def test_two_recoveries_at_once_on_hosts_without_any_locks_start_one_monitor(sit
         site.crash(job_id)
         site.silence(job_id)
         both = [host.start_without_locks("recover") for host in (site.a, site.b)]
-        said = [process.communicate(timeout=60) for process in both]
+        said = [process.communicate(timeout=PATIENCE_S) for process in both]
         assert sum(out.count("watched again") for out, _ in said) == 1, said
         assert len(monitors(site.user.home)) == 1
     let_go(site.user)

@@ -6,11 +6,8 @@ import pytest
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.slurm.states import Outcome
-from tests.support.told import end_of, facts, only, read, title
+from tests.support.told import end_of, only, read, title
 from tests.support.user import User
-from tests.support.waiting import eventually
-
-_HET_S = 90.0  # backfill starts them
 
 
 def _sbatch(user: User, *arguments: str) -> int:
@@ -51,18 +48,6 @@ def test_a_job_that_is_over_is_explained_at_once(user: User) -> None:
     assert "Killed" in title(only(user, Route.ERROR))
 
 
-def test_a_job_that_only_accounting_remembers_is_explained_with_what_is_left(user: User) -> None:
-    job_id = _sbatch(user, "-J", "old", "--wrap", "python3 -c 'import nowhere'; exit 137")
-    eventually(lambda: "Invalid job id" in user.run("scontrol", "show", "job", str(job_id)).stderr, 90)
-    _watch(user, str(job_id))
-    end = end_of(user.told(job_id))
-    assert (end.outcome, end.exit_code_exact) == (Outcome.FAILURE, False)
-    payload = only(user, Route.ERROR)
-    assert title(payload).startswith(f"❌ old ({job_id}) failed")
-    assert "137" in facts(payload)["Exit code"]
-    assert "No module named 'nowhere'" in read(payload)
-
-
 def test_a_whole_array_is_watched_as_one(user: User) -> None:
     job_id = _sbatch(user, "--array=1-3", "--wrap", "exit $((SLURM_ARRAY_TASK_ID == 2))")
     _watch(user, str(job_id))
@@ -88,7 +73,7 @@ def test_one_component_of_a_het_job_is_watched_alone(user: User) -> None:
     script = user.script("python3 -c 'import nowhere'; exit 6")
     job_id = _sbatch(user, "-J", "duo", "-o", "%j.log", "-n1", ":", "-n1", script)
     _watch(user, f"{job_id}+1")
-    job = user.told(f"{job_id}+1", _HET_S)
+    job = user.told(f"{job_id}+1")
     assert {key: end_of(job, key).exit_code for key in job.tasks} == {"+1": 6}
     payload = only(user, Route.ERROR)
     assert title(payload).startswith(f"❌ duo ({job_id}+1) failed: ")

@@ -12,6 +12,7 @@ from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.model import Source
 from tests.support.told import end_of, facts, only, read, title
 from tests.support.user import User
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.xdist_group("without accounting")
 
@@ -44,8 +45,11 @@ def test_an_end_that_squeue_shows_is_enough(user: User, slurm: Cluster) -> None:
 
 def test_a_job_that_slurm_forgot_unseen_is_unknown_and_no_success(user: User, forgetful: Cluster) -> None:
     user.environment |= forgetful.env
-    user.configure(poll={"running_s": 10, "pending_s": 10})
-    job_id = user.submit("-J", "lost", "--wrap", "sleep 1")
+    job_id = user.submit("-J", "lost", "--wrap", "until [ -e go ]; do sleep 0.2; done")
+    user.watched_as(job_id, "RUNNING")
+    with user.paused_monitor(job_id):
+        (user.work / "go").touch()
+        eventually(lambda: user.is_forgotten(job_id))
     job = user.told(job_id)
     assert (job.outcome, end_of(job).source) == (Outcome.UNKNOWN, Source.NOBODY)
     payload = only(user, Route.ERROR)

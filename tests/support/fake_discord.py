@@ -23,6 +23,7 @@ from jobmon_core.domain.webhook import Webhook
 from tests.support.discord_answers import Act, Scripted, bad_token, ok, unknown_webhook
 from tests.support.discord_rules import SCHEMA_FILE, Fault, faults, schema_faults
 from tests.support.loopback import Loopback, QuietHandler
+from tests.support.waiting import PATIENCE_S
 
 Payload = dict[str, Any]
 
@@ -106,7 +107,9 @@ class FakeDiscord(Loopback):
         with self._changed:
             return list(self._violations)
 
-    def wait_for(self, count: int, timeout_s: float, route: Route | None = None) -> list[Payload]:
+    def wait_for(
+        self, count: int, timeout_s: float = PATIENCE_S, route: Route | None = None
+    ) -> list[Payload]:
         """Wait until ``count`` messages have appeared; AssertionError with what there is if they do not."""
         with self._changed:
             self._changed.wait_for(lambda: len(self.received(route)) >= count, timeout_s)
@@ -114,7 +117,7 @@ class FakeDiscord(Loopback):
             assert len(got) >= count, f"{len(got)} of {count} messages after {timeout_s} s: {self._attempts}"
             return got
 
-    def wait_for_attempts(self, count: int, timeout_s: float) -> list[Attempt]:
+    def wait_for_attempts(self, count: int, timeout_s: float = PATIENCE_S) -> list[Attempt]:
         """Wait until ``count`` requests have come in, delivered or not."""
         with self._changed:
             self._changed.wait_for(lambda: len(self._attempts) >= count, timeout_s)
