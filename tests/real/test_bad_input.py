@@ -1,4 +1,4 @@
-"""What can go wrong around a job: one clear line each time, no wrong verdict, no other job harmed."""
+"""Errors in input, configuration, logs and state files: a clear message and no wrong outcome."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.waiting import eventually
 _FAILS = "python3 -c 'import no_such_module_anywhere'"
 
 
-def test_an_unknown_job_can_not_be_watched(user: User) -> None:
+def test_an_unknown_job_cannot_be_watched(user: User) -> None:
     done = user.jobmon("watch", "1")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
@@ -31,7 +31,7 @@ def test_an_unknown_job_can_not_be_watched(user: User) -> None:
     assert list(user.home.rglob("*.json")) == [user.home / "config.json"]
 
 
-def test_one_bad_id_keeps_no_other_job_from_being_watched(user: User) -> None:
+def test_one_bad_id_does_not_prevent_watching_other_jobs(user: User) -> None:
     user.script(UNTIL_GO)
     job_id = int(user.slurm("sbatch", "--parsable", "job.sh"))
     done = user.jobmon("watch", "1", str(job_id))
@@ -72,7 +72,7 @@ def test_without_webhooks_the_message_waits_for_them(user: User, webhook: str | 
 
 
 @pytest.mark.parametrize("spoil", ["the webhook's id", "the webhook's token"])
-def test_a_webhook_that_is_dead_is_said_so_and_a_mended_one_gets_the_message(user: User, spoil: str) -> None:
+def test_a_dead_webhook_is_reported_and_the_message_is_sent_after_its_repair(user: User, spoil: str) -> None:
     user.script(UNTIL_GO)
     job_id = user.submit("job.sh")
     user.watched_as(job_id, "RUNNING")
@@ -89,14 +89,14 @@ def test_a_webhook_that_is_dead_is_said_so_and_a_mended_one_gets_the_message(use
     assert user.status(job_id)["undelivered"] == 1
     assert "GIVEN UP: " in user.jobmon("show", str(job_id)).stdout
     assert len(user.discord.attempts) == 1
-    user.jobmon("recover")  # nothing changed: nothing is tried
+    user.jobmon("recover")  # the configuration is unchanged, so nothing is sent
     assert len(user.discord.attempts) == 1
     config.write_text(sound)
     assert "its message was given up; sent to the webhook" in user.jobmon("recover").stdout
     assert_failed_and_told_once(user, job_id)
 
 
-def test_a_configuration_that_breaks_meanwhile_delays_the_message_until_it_is_mended(user: User) -> None:
+def test_a_broken_configuration_delays_the_message_until_it_is_repaired(user: User) -> None:
     user.script(UNTIL_GO)
     job_id = user.submit("job.sh")
     user.watched_as(job_id, "RUNNING")
@@ -110,7 +110,7 @@ def test_a_configuration_that_breaks_meanwhile_delays_the_message_until_it_is_me
     assert_failed_and_told_once(user, job_id)
 
 
-def test_a_rate_limit_is_obeyed_and_the_message_delivered(user: User) -> None:
+def test_a_rate_limit_is_respected_and_the_message_delivered(user: User) -> None:
     user.discord.script(rate_limited(1.7), rate_limited(0.4))
     job_id = user.submit("--wrap", "exit 5")
     assert_failed_and_told_once(user, job_id)
@@ -119,14 +119,14 @@ def test_a_rate_limit_is_obeyed_and_the_message_delivered(user: User) -> None:
     assert third - second >= 0.4
 
 
-def test_a_server_that_fails_gets_the_message_later(user: User) -> None:
+def test_after_server_errors_the_message_is_delivered(user: User) -> None:
     user.discord.script(server_error(500), server_error(502))
     job_id = user.submit("--wrap", "exit 5")
     assert_failed_and_told_once(user, job_id)
     assert len(user.discord.attempts) == 3
 
 
-def test_a_broken_pattern_file_costs_its_own_patterns_only(user: User) -> None:
+def test_a_broken_pattern_file_disables_only_its_own_patterns(user: User) -> None:
     (user.home / "patterns.json").write_text("{")
     job = user.told(user.submit("--wrap", _FAILS))
     payload = only(user, Route.ERROR)
@@ -150,14 +150,14 @@ _LOGS = {
 
 
 @pytest.mark.parametrize(("deed", "words"), _LOGS.values(), ids=_LOGS)
-def test_a_log_that_can_not_be_read_is_said_to_be_so(user: User, deed: str, words: str) -> None:
+def test_a_log_that_cannot_be_read_is_reported(user: User, deed: str, words: str) -> None:
     job_id = user.submit("-o", "log", user.script(f"{deed}; exit 5"))
     job = user.told(job_id)
     assert job.outcome is Outcome.FAILURE
     assert words in read(only(user, Route.ERROR))
 
 
-def test_a_log_that_the_storage_does_not_give_is_said_to_be_so(user: User) -> None:
+def test_a_log_with_read_errors_is_reported(user: User) -> None:
     job_id = int(user.slurm("sbatch", "--parsable", "--wrap", "exit 5"))
     done = user.jobmon("watch", str(job_id), "--error", "/proc/self/mem")
     assert done.returncode == 0
@@ -165,12 +165,12 @@ def test_a_log_that_the_storage_does_not_give_is_said_to_be_so(user: User) -> No
     assert "/proc/self/mem" in read(only(user, Route.ERROR))
 
 
-# --- Slurm's answers
+# --- Slurm's output
 
 
 @pytest.fixture
 def squeue(user: User) -> Path:
-    """A file whose word says what `squeue` does from now on; each call adds a line to ``calls``."""
+    """The file that selects how `squeue` behaves; each call adds a line to the file ``calls``."""
     programs = user.work / "bin"
     programs.mkdir()
     real = shutil.which("squeue")
@@ -203,7 +203,7 @@ def _calls(user: User) -> int:
 
 
 @pytest.mark.parametrize("mode", ["garbage", "half", "nothing", "html", "refusal"])
-def test_nonsense_from_squeue_is_no_end(user: User, squeue: Path, mode: str) -> None:
+def test_unreadable_squeue_output_does_not_end_a_job(user: User, squeue: Path, mode: str) -> None:
     job_id = user.submit(user.script(UNTIL_GO))
     user.watched_as(job_id, "RUNNING")
     squeue.write_text(mode)
@@ -217,7 +217,7 @@ def test_nonsense_from_squeue_is_no_end(user: User, squeue: Path, mode: str) -> 
     assert_failed_and_told_once(user, job_id)
 
 
-def test_a_squeue_that_hangs_is_no_end_and_holds_up_nobody_but_its_monitor(user: User, squeue: Path) -> None:
+def test_a_hanging_squeue_does_not_end_a_job_and_blocks_only_its_monitor(user: User, squeue: Path) -> None:
     job_id = user.submit(user.script(UNTIL_GO))
     user.watched_as(job_id, "RUNNING")
     squeue.write_text("hang")
@@ -236,10 +236,10 @@ def _children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-# --- state files, and secrets
+# --- state files and secrets
 
 
-def test_rubbish_among_the_state_files_harms_no_job(user: User) -> None:
+def test_invalid_state_files_do_not_affect_other_jobs(user: User) -> None:
     state = user.home / "state"
     state.mkdir(mode=0o700)
     (state / "slurm-1-x.json").write_text("{")
@@ -252,7 +252,7 @@ def test_rubbish_among_the_state_files_harms_no_job(user: User) -> None:
     assert str(job_id) in done.stdout
 
 
-def test_no_secret_is_anywhere_but_in_the_configuration(user: User) -> None:
+def test_secrets_are_only_in_the_configuration(user: User) -> None:
     user.discord.script(server_error(500))
     script = user.script(f"echo {user.discord.error_url}; {UNTIL_GO}")
     submitted = user.jobmon("submit", script)

@@ -1,4 +1,4 @@
-"""Many submissions on the real Slurm, few monitors: every job is told, and no monitor grows old."""
+"""Many jobs and a limited number of monitors, which restart themselves when their CPU budget is spent."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tests.support.waiting import eventually
 _JOBS, _MONITORS = 20, 3
 
 
-def test_twenty_submissions_are_followed_by_three_monitors_and_all_are_told(user: User) -> None:
+def test_three_monitors_watch_twenty_jobs_and_report_each(user: User) -> None:
     user.configure(monitors={"at_most": _MONITORS})
-    jobs, most = [], 0
+    jobs, peak = [], 0
     for nth in range(_JOBS):
         jobs.append(user.submit("-J", f"job{nth}", "--wrap", f"exit {nth % 2}"))
-        most = max(most, len(monitors_of(user.home)))
-    assert most <= _MONITORS
+        peak = max(peak, len(monitors_of(user.home)))
+    assert peak <= _MONITORS
     for nth, job_id in enumerate(jobs):
         assert user.told(job_id).outcome is (Outcome.FAILURE if nth % 2 else Outcome.SUCCESS)
     assert len(user.discord.received()) == _JOBS
@@ -30,8 +30,8 @@ def test_twenty_submissions_are_followed_by_three_monitors_and_all_are_told(user
     eventually(lambda: not monitors_of(user.home))
 
 
-# a monitor without any allowance of CPU time: it hands over after each look, and so does each that follows
-_WORN = """
+# a monitor without a CPU budget: it and its successors hand over after each poll
+_WITHOUT_CPU_BUDGET = """
 import os, signal, sys
 from jobmon_core.system.clock import SystemClock
 from jobmon_core.lifecycle.process_state import ProcessState
@@ -44,12 +44,12 @@ ProcessState(home, {sys.argv[1]: lock}, cpu_budget_s=0.0).exec_monitor()
 """
 
 
-def test_a_job_is_told_once_though_its_monitors_hand_over_all_the_time(user: User) -> None:
+def test_a_job_is_reported_once_although_its_monitors_keep_handing_over(user: User) -> None:
     job_id = user.submit(user.script("until [ -e go ]; do sleep 0.1; done; exit 5"))
     os.kill(user.monitor_pid(job_id), signal.SIGKILL)
     eventually(lambda: user.snapshot(job_id).health is Health.DEAD)
-    worn = [sys.executable, "-c", _WORN, user.job(job_id).id]
-    with subprocess.Popen(worn, cwd=user.work, env=user.environment, start_new_session=True) as process:
+    argv = [sys.executable, "-c", _WITHOUT_CPU_BUDGET, user.job(job_id).id]
+    with subprocess.Popen(argv, cwd=user.work, env=user.environment, start_new_session=True) as process:
         eventually(lambda: user.snapshot(job_id).health is Health.ALIVE)
     eventually(lambda: user.monitor_pid(job_id) != process.pid)
     assert user.status(job_id)["monitor"] == "alive"

@@ -24,7 +24,7 @@ _NAMES = (
 )
 
 
-def test_no_name_changes_a_verdict_or_breaks_a_message(user: User) -> None:
+def test_no_job_name_changes_an_outcome_or_breaks_a_message(user: User) -> None:
     jobs = {
         name: user.submit(f"--job-name={name}", "-o", "log.txt", "--wrap", f"exit {code}")
         for code, name in enumerate(_NAMES, start=1)

@@ -1,4 +1,4 @@
-"""Slurm's daemons away, frozen or late: no false end, and the right message afterwards."""
+"""Slurm's daemons stopped, frozen or late: no false end, and the right message afterwards."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _UNTIL_GO = "until [ -e go ]; do sleep 0.2; done"
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[Cluster]:
-    """A cluster that no other test needs."""
+    """A separate cluster, because these tests stop its daemons."""
     with Cluster(min_job_age=2) as cluster:
         yield cluster
 
 
-def test_accounting_that_comes_late_is_waited_for(user: User, slurm: Cluster) -> None:
+def test_an_end_waits_for_late_accounting(user: User, slurm: Cluster) -> None:
     job_id = user.submit("-J", "late", "--wrap", f"{_UNTIL_GO}; exit 3")
     user.watched_as(job_id, "RUNNING")
     slurm.stop_accounting()
     try:
         _end_unnoticed(user, job_id)
-        eventually(lambda: _ledger(user, job_id) is AccountingStatus.UNREACHABLE)
+        eventually(lambda: _accounting_status(user, job_id) is AccountingStatus.UNREACHABLE)
         assert user.status(job_id)["outcome"] is None
         assert not user.discord.received()
     finally:
@@ -51,12 +51,12 @@ def _end_unnoticed(user: User, job_id: int) -> None:
         eventually(lambda: user.is_forgotten(job_id))
 
 
-def _ledger(user: User, job_id: int) -> AccountingStatus | None:
+def _accounting_status(user: User, job_id: int) -> AccountingStatus | None:
     inquiry = user.job(job_id).tasks[""].inquiry
     return inquiry.accounting if inquiry else None
 
 
-def test_a_job_that_only_accounting_remembers_is_explained_with_what_is_left(user: User) -> None:
+def test_a_job_known_only_to_accounting_is_explained_from_accounting_and_its_log(user: User) -> None:
     job_id = int(
         user.slurm("sbatch", "--parsable", "-J", "old", "--wrap", "python3 -c 'import nowhere'; exit 137")
     )
@@ -70,7 +70,7 @@ def test_a_job_that_only_accounting_remembers_is_explained_with_what_is_left(use
     assert "No module named 'nowhere'" in read(payload)
 
 
-def test_a_controller_that_is_away_ends_nothing(user: User, slurm: Cluster) -> None:
+def test_a_stopped_controller_ends_no_job(user: User, slurm: Cluster) -> None:
     job_id = user.submit("-J", "through", "--wrap", f"{_UNTIL_GO}; exit 5")
     user.watched_as(job_id, "RUNNING")
     slurm.stop_controller()
@@ -89,7 +89,7 @@ def test_a_controller_that_is_away_ends_nothing(user: User, slurm: Cluster) -> N
     assert title(only(user, Route.ERROR)) == f"❌ through ({job_id}) failed"
 
 
-def test_a_controller_that_is_away_for_long_is_told_of_once_for_all_jobs_and_so_is_its_return(
+def test_a_long_controller_outage_and_its_end_are_reported_once_for_all_jobs(
     user: User, slurm: Cluster
 ) -> None:
     user.configure(poll={"running_s": 5, "pending_s": 5, "warn_stale_s": 10})
@@ -122,9 +122,7 @@ def test_a_controller_that_is_away_for_long_is_told_of_once_for_all_jobs_and_so_
     assert not user.discord.received(Route.SUCCESS)
 
 
-def test_accounting_that_is_away_for_long_is_told_of_where_an_end_waits_for_it(
-    user: User, slurm: Cluster
-) -> None:
+def test_a_long_accounting_outage_is_reported_if_an_end_waits_for_it(user: User, slurm: Cluster) -> None:
     user.configure(poll={"running_s": 5, "pending_s": 5, "warn_stale_s": 5})
     job_id = user.submit("-J", "waits", "--wrap", _UNTIL_GO)
     user.watched_as(job_id, "RUNNING")
@@ -147,9 +145,7 @@ def test_accounting_that_is_away_for_long_is_told_of_where_an_end_waits_for_it(
     ]
 
 
-def test_a_job_that_slurm_took_although_sbatch_gave_up_is_found_and_watched(
-    user: User, slurm: Cluster
-) -> None:
+def test_a_job_accepted_although_sbatch_timed_out_is_found_and_watched(user: User, slurm: Cluster) -> None:
     slurm.freeze_controller()
     try:
         submission = subprocess.Popen(
@@ -162,28 +158,26 @@ def test_a_job_that_slurm_took_although_sbatch_gave_up_is_found_and_watched(
         )
         with submission:
             assert submission.stderr is not None
-            heard = ""
-            while "looking for it" not in heard:
+            stderr = ""
+            while "looking for it" not in stderr:
                 line = submission.stderr.readline()
-                assert line, heard
-                heard += line
+                assert line, stderr
+                stderr += line
             slurm.thaw_controller()
-            stdout, rest = submission.communicate(timeout=PATIENCE_S)
+            stdout, remaining_stderr = submission.communicate(timeout=PATIENCE_S)
     finally:
         slurm.thaw_controller()
-    assert "Socket timed out" in heard
+    assert "Socket timed out" in stderr
     assert (submission.returncode, stdout) == (1, "")
-    assert "do not submit it again" in rest
+    assert "do not submit it again" in remaining_stderr
     (state,) = (user.home / "state").glob("*.json")
     job_id = int(state.name.split("-")[1])
     assert end_of(user.told(job_id)).exit_code == 7
     assert title(only(user, Route.ERROR)) == f"❌ doubt ({job_id}) failed"
 
 
-def test_a_job_that_slurmctld_lost_and_whose_id_went_to_another_is_no_success(
-    user: User, slurm: Cluster
-) -> None:
-    """The state of slurmctld is gone when it comes back, and accounting is down."""
+def test_a_lost_job_whose_id_was_reused_is_not_a_success(user: User, slurm: Cluster) -> None:
+    """slurmctld restarts without its state while accounting is down."""
     user.configure(poll={"running_s": 5, "pending_s": 5}, accounting={"deadline_s": 20})
     job_id = user.submit("-J", "lost", "--wrap", _UNTIL_GO)
     user.watched_as(job_id, "RUNNING")

@@ -1,4 +1,4 @@
-"""Monitors that die, are told to go, or outlive their user's terminal: no message is lost, none doubled."""
+"""Monitors that die, are terminated or outlive their terminal: no message is lost or duplicated."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.lifecycle.health import Health
 from jobmon_core.store.owner import STALE_AFTER_S, Owner, OwnerRecord
 from tests.support.discord_answers import hang
+from tests.support.failing import kill, let_go
+from tests.support.processes import monitors_of
 from tests.support.told import facts, title
 from tests.support.user import User
 from tests.support.waiting import PATIENCE_S, eventually
@@ -27,17 +29,8 @@ _UNTIL_GO = "echo training; until [ -e go ]; do sleep 0.1; done; exit 5"
 
 @pytest.fixture
 def job_id(user: User) -> int:
-    """A watched job that ends with exit code 5 as soon as `_let_go` is called."""
+    """A watched job that ends with exit code 5 once `let_go` is called."""
     return user.submit("-J", "train", user.script(_UNTIL_GO))
-
-
-def _let_go(user: User) -> None:
-    (user.work / "go").touch()
-
-
-def _kill(user: User, job_id: int) -> None:
-    os.kill(user.monitor_pid(job_id), signal.SIGKILL)
-    eventually(lambda: user.snapshot(job_id).health is Health.DEAD)
 
 
 def _recover(user: User) -> str:
@@ -47,7 +40,7 @@ def _recover(user: User) -> str:
     return done.stdout
 
 
-def _assert_told_once_of_exit_5(user: User, job_id: int) -> None:
+def _assert_exit_5_reported_once(user: User, job_id: int) -> None:
     job = user.told(job_id)
     assert job.outcome is Outcome.FAILURE
     (payload,) = user.discord.received()
@@ -56,53 +49,39 @@ def _assert_told_once_of_exit_5(user: User, job_id: int) -> None:
     assert facts(payload)["Exit code"].startswith("5")
 
 
-def _monitors(user: User) -> list[int]:
-    """Return the monitors of this user's home, without the children they have at this moment."""
-    parents = {}
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (process / "cmdline").read_bytes().decode().split("\0")
-            parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
-        except OSError:
-            continue
-        if "jobmon_core.monitor.main" in words and str(user.home) in words:
-            parents[int(process.name)] = int(parent)
-    return [pid for pid, parent in parents.items() if parent not in parents]
-
-
-def test_a_killed_monitor_is_shown_as_dead_with_the_command_that_helps(user: User, job_id: int) -> None:
-    _kill(user, job_id)
+def test_a_killed_monitor_is_shown_as_dead_with_the_recover_command(user: User, job_id: int) -> None:
+    kill(user, job_id)
     done = user.jobmon("status")
     assert re.search(rf"^{job_id} .* DEAD", done.stdout, re.MULTILINE)
     assert "`jobmon recover`" in done.stderr
     assert user.status(job_id)["monitor"] == "dead"
 
 
-def test_a_recovered_job_is_followed_to_its_one_message(user: User, job_id: int) -> None:
-    _kill(user, job_id)
+def test_a_recovered_job_is_watched_until_its_message(user: User, job_id: int) -> None:
+    kill(user, job_id)
     assert "its monitor was gone; watched again" in _recover(user)
     assert user.snapshot(job_id).health is Health.ALIVE
-    _let_go(user)
-    _assert_told_once_of_exit_5(user, job_id)
+    let_go(user)
+    _assert_exit_5_reported_once(user, job_id)
 
 
-def test_a_job_that_ended_while_nobody_watched_is_told_once(user: User, job_id: int) -> None:
+def test_a_job_that_ended_unwatched_is_reported_once(user: User, job_id: int) -> None:
     user.watched_as(job_id, "RUNNING")
-    _kill(user, job_id)
-    _let_go(user)
+    kill(user, job_id)
+    let_go(user)
     user.in_state(job_id, "FAILED")
     _recover(user)
-    _assert_told_once_of_exit_5(user, job_id)
+    _assert_exit_5_reported_once(user, job_id)
     assert _recover(user) == "nothing to do: no job is being watched\n"
     assert len(user.discord.attempts) == 1
 
 
 @pytest.mark.parametrize("arrived", [False, True])
-def test_a_delivery_that_was_cut_off_is_repeated_and_marked(user: User, *, arrived: bool) -> None:
+def test_an_interrupted_delivery_is_repeated_and_marked(user: User, *, arrived: bool) -> None:
     user.discord.script(hang(saves=arrived))
     job_id = user.submit("--wrap", "exit 5", "-J", "train")
     user.discord.wait_for_attempts(1)
-    _kill(user, job_id)
+    kill(user, job_id)
     _recover(user)
     user.told(job_id)
     *first, last = user.discord.received()
@@ -112,23 +91,23 @@ def test_a_delivery_that_was_cut_off_is_repeated_and_marked(user: User, *, arriv
     assert facts(last)["Exit code"].startswith("5")
 
 
-def test_recovering_twice_changes_nothing(user: User, job_id: int) -> None:
+def test_a_second_recovery_changes_nothing(user: User, job_id: int) -> None:
     user.watched_as(job_id, "RUNNING")
-    _kill(user, job_id)
+    kill(user, job_id)
     _recover(user)
     pid = user.monitor_pid(job_id)
     assert f"left alone: monitor {pid} on" in _recover(user)
     assert user.monitor_pid(job_id) == pid
-    assert _monitors(user) == [pid]
-    _let_go(user)
-    _assert_told_once_of_exit_5(user, job_id)
+    assert monitors_of(user.home) == {pid}
+    let_go(user)
+    _assert_exit_5_reported_once(user, job_id)
 
 
 def test_two_recoveries_at_once_start_one_monitor(user: User) -> None:
     script = user.script(_UNTIL_GO)
     jobs = [user.submit("-J", "train", script) for _ in range(3)]
     for job_id in jobs:
-        _kill(user, job_id)
+        kill(user, job_id)
     argv = (sys.executable, "-m", "jobmon", "recover")
     both = [
         subprocess.Popen(
@@ -141,53 +120,53 @@ def test_two_recoveries_at_once_start_one_monitor(user: User) -> None:
         )
         for _ in range(2)
     ]
-    said = [process.communicate(timeout=PATIENCE_S) for process in both]
-    assert sum(out.count("watched again") for out, _ in said) == 3, said
-    assert {user.monitor_pid(job_id) for job_id in jobs} == set(_monitors(user))
-    assert len(_monitors(user)) == 1
+    outputs = [process.communicate(timeout=PATIENCE_S) for process in both]
+    assert sum(out.count("watched again") for out, _ in outputs) == 3, outputs
+    assert {user.monitor_pid(job_id) for job_id in jobs} == monitors_of(user.home)
+    assert len(monitors_of(user.home)) == 1
 
 
-def test_one_process_adopts_all_orphans_and_the_living_are_left_alone(user: User) -> None:
+def test_one_monitor_adopts_all_orphans_and_live_monitors_keep_their_jobs(user: User) -> None:
     script = user.script(_UNTIL_GO)
-    lively, *orphans = [user.submit("-J", "train", script) for _ in range(4)]
-    before = user.monitor_pid(lively)
+    watched, *orphans = [user.submit("-J", "train", script) for _ in range(4)]
+    before = user.monitor_pid(watched)
     for job_id in orphans:
-        _kill(user, job_id)
-    told = _recover(user)
-    assert told.count("watched again") == 3
-    assert f"left alone: monitor {before} on" in told
-    assert user.monitor_pid(lively) == before
+        kill(user, job_id)
+    output = _recover(user)
+    assert output.count("watched again") == 3
+    assert f"left alone: monitor {before} on" in output
+    assert user.monitor_pid(watched) == before
     (adopter,) = {user.monitor_pid(job_id) for job_id in orphans}
-    assert sorted(_monitors(user)) == sorted((before, adopter))
-    _let_go(user)
-    for job_id in (lively, *orphans):
+    assert monitors_of(user.home) == {before, adopter}
+    let_go(user)
+    for job_id in (watched, *orphans):
         assert user.told(job_id).outcome is Outcome.FAILURE
     assert len(user.discord.received()) == 4
-    eventually(lambda: _monitors(user) == [])
+    eventually(lambda: not monitors_of(user.home))
 
 
-def test_a_cancelled_watch_leaves_the_job_alone_and_says_so(user: User, job_id: int) -> None:
+def test_cancelling_a_watch_does_not_touch_the_job(user: User, job_id: int) -> None:
     user.in_state(job_id, "RUNNING")
     done = user.jobmon("cancel", str(job_id))
     assert (done.returncode, done.stderr) == (0, "")
     assert f"no longer watched; the job itself is untouched (scancel {job_id} would end it)" in done.stdout
-    assert _monitors(user) == []
+    assert not monitors_of(user.home)
     assert user.status(job_id)["monitor"] == "done"
-    _let_go(user)
+    let_go(user)
     user.in_state(job_id, "FAILED")
     assert _recover(user) == "nothing to do: no job is being watched\n"
     assert user.discord.attempts == []
 
 
 def test_a_watch_whose_monitor_is_dead_can_be_cancelled(user: User, job_id: int) -> None:
-    _kill(user, job_id)
+    kill(user, job_id)
     assert "no longer watched" in user.jobmon("cancel", str(job_id)).stdout
     assert user.status(job_id)["monitor"] == "done"
     _recover(user)
-    assert _monitors(user) == []
+    assert not monitors_of(user.home)
 
 
-def test_what_is_not_watched_can_not_be_cancelled(user: User, job_id: int) -> None:
+def test_a_job_that_is_not_watched_cannot_be_cancelled(user: User, job_id: int) -> None:
     assert user.jobmon("cancel", str(job_id)).returncode == 0
     for again in (str(job_id), "1"):
         done = user.jobmon("cancel", again)
@@ -195,14 +174,14 @@ def test_what_is_not_watched_can_not_be_cancelled(user: User, job_id: int) -> No
         assert done.stderr == f"jobmon: job {again} is not watched; `jobmon status` lists what is\n"
 
 
-def test_one_bad_id_keeps_no_other_job_from_being_cancelled(user: User, job_id: int) -> None:
+def test_one_bad_id_does_not_prevent_cancelling_other_watches(user: User, job_id: int) -> None:
     done = user.jobmon("cancel", "1", str(job_id))
     assert done.returncode == 1
     assert f"{job_id}" in done.stdout
-    assert _monitors(user) == []
+    assert not monitors_of(user.home)
 
 
-def test_a_monitor_that_is_busy_is_said_to_stop_later(user: User) -> None:
+def test_a_busy_monitor_is_reported_to_stop_later(user: User) -> None:
     user.discord.script(hang())
     job_id = user.submit("--wrap", "exit 5")
     user.discord.wait_for_attempts(1)
@@ -213,18 +192,18 @@ def test_a_monitor_that_is_busy_is_said_to_stop_later(user: User) -> None:
     assert user.discord.received() == []
 
 
-def test_a_reboot_is_told_from_a_life_that_goes_on_with_the_same_pid(user: User, job_id: int) -> None:
-    _kill(user, job_id)
-    _claim(user, job_id, replace(Owner.this_process(), boot_id="that of another boot"))
+def test_a_monitor_from_before_a_reboot_is_dead_even_if_its_pid_exists(user: User, job_id: int) -> None:
+    kill(user, job_id)
+    _write_owner(user, job_id, replace(Owner.this_process(), boot_id="that of another boot"))
     assert user.status(job_id)["monitor"] == "dead"
     assert "its monitor was gone; watched again" in _recover(user)
-    _let_go(user)
-    _assert_told_once_of_exit_5(user, job_id)
+    let_go(user)
+    _assert_exit_5_reported_once(user, job_id)
 
 
-def test_a_monitor_on_another_host_is_left_alone_until_it_is_silent_for_long(user: User, job_id: int) -> None:
-    _kill(user, job_id)
-    path = _claim(user, job_id, replace(Owner.this_process(), host="login2"))
+def test_a_monitor_on_another_host_keeps_its_job_until_it_is_stale(user: User, job_id: int) -> None:
+    kill(user, job_id)
+    path = _write_owner(user, job_id, replace(Owner.this_process(), host="login2"))
     assert user.status(job_id)["monitor"] == "elsewhere"
     assert "on login2 is alive elsewhere" in _recover(user)
     long_ago_s = path.stat().st_mtime - STALE_AFTER_S - 60
@@ -234,42 +213,42 @@ def test_a_monitor_on_another_host_is_left_alone_until_it_is_silent_for_long(use
     assert user.snapshot(job_id).health is Health.ALIVE
 
 
-def _claim(user: User, job_id: int, owner: Owner) -> Path:
-    """Name somebody else as the owner of a job."""
+def _write_owner(user: User, job_id: int, owner: Owner) -> Path:
+    """Write another owner of a job."""
     path = user.home / "state" / "monitors" / f"{user.job(job_id).id}.owner"
     OwnerRecord(path).write(owner)
     return path
 
 
-def test_a_monitor_that_is_asked_to_end_can_be_brought_back(user: User, job_id: int) -> None:
+def test_a_terminated_monitor_can_be_recovered(user: User, job_id: int) -> None:
     os.kill(user.monitor_pid(job_id), signal.SIGTERM)
     eventually(lambda: user.snapshot(job_id).health is Health.DEAD)
     assert "`jobmon recover`" in user.jobmon("logs", str(job_id)).stdout
     _recover(user)
-    _let_go(user)
-    _assert_told_once_of_exit_5(user, job_id)
+    let_go(user)
+    _assert_exit_5_reported_once(user, job_id)
 
 
-def test_a_second_monitor_is_refused_and_the_first_one_named(user: User, job_id: int) -> None:
+def test_a_second_monitor_is_refused_with_the_pid_of_the_first(user: User, job_id: int) -> None:
     pid = user.monitor_pid(job_id)
     done = user.jobmon("watch", str(job_id))
     assert done.returncode == 1
     assert f"job {job_id} is watched already by monitor {pid} on" in done.stderr
-    _kill(user, job_id)
+    kill(user, job_id)
     done = user.jobmon("watch", str(job_id))
     assert done.returncode == 1
     assert done.stderr == f"jobmon: the monitor of job {job_id} is DEAD; `jobmon recover` restarts it\n"
-    assert _monitors(user) == []
+    assert not monitors_of(user.home)
 
 
 def test_a_hangup_does_not_end_a_monitor(user: User, job_id: int) -> None:
     pid = user.monitor_pid(job_id)
     os.kill(pid, signal.SIGHUP)
-    _let_go(user)
-    _assert_told_once_of_exit_5(user, job_id)
+    let_go(user)
+    _assert_exit_5_reported_once(user, job_id)
 
 
-def test_a_monitor_outlives_the_terminal_it_was_started_from(user: User) -> None:
+def test_a_monitor_survives_the_end_of_its_terminal(user: User) -> None:
     user.script(_UNTIL_GO)
     shell = f"{sys.executable} -m jobmon submit -J train job.sh; exec cat"
     terminal = (sys.executable, "-c", "import pty, sys; pty.spawn(sys.argv[1:])", "bash", "-c", shell)
@@ -281,24 +260,24 @@ def test_a_monitor_outlives_the_terminal_it_was_started_from(user: User) -> None
         ) as session,
     ):
         eventually(lambda: "watching job" in screen.read_text())
-        session.kill()  # the terminal is gone: the kernel hangs up on all that it controls
+        session.kill()  # closes the terminal, so the kernel sends SIGHUP
     (job_id,) = map(int, re.findall(r"Submitted batch job (\d+)", screen.read_text()))
     pid = user.monitor_pid(job_id)
-    _let_go(user)
-    _assert_told_once_of_exit_5(user, job_id)
+    let_go(user)
+    _assert_exit_5_reported_once(user, job_id)
     eventually(lambda: not Path(f"/proc/{pid}").exists())
 
 
-def _held(process: Path) -> list[tuple[str, str]]:
-    """What a process holds open; a descriptor that it closes while we look is not held."""
-    held = []
+def _open_files(process: Path) -> list[tuple[str, str]]:
+    """Return the open files of a process; skip a descriptor that closes meanwhile."""
+    files = []
     for descriptor in (process / "fd").iterdir():
         with suppress(FileNotFoundError):
-            held.append((descriptor.name, str(descriptor.readlink())))
-    return sorted(held)
+            files.append((descriptor.name, str(descriptor.readlink())))
+    return sorted(files)
 
 
-def test_a_monitor_has_no_terminal_and_holds_nothing_of_its_caller(user: User) -> None:
+def test_a_monitor_has_no_terminal_and_no_open_files_of_its_caller(user: User) -> None:
     user.script(_UNTIL_GO)
     (user.work / "held").touch()
     line = f"exec 7<held 8>other; {sys.executable} -m jobmon submit job.sh"
@@ -307,11 +286,11 @@ def test_a_monitor_has_no_terminal_and_holds_nothing_of_its_caller(user: User) -
     process = Path(f"/proc/{user.monitor_pid(job_id)}")
     session, terminal = (process / "stat").read_text().rpartition(")")[2].split()[3:5]
     assert terminal == "0"
-    assert session not in (process.name, str(os.getsid(0)))  # nor can it ever get one
+    assert session not in (process.name, str(os.getsid(0)))  # and not a session leader, which could open one
     log = str(user.home / "logs" / f"{user.job(job_id).id}.log")
     lock = str(user.home / "state" / "monitors" / f"{user.job(job_id).id}.lock")
     (slot,) = (user.home / "state" / "monitors" / "slots").iterdir()
     expected = [("0", "/dev/null"), ("1", log), ("2", log), ("3", lock), ("4", str(slot))]
-    # what it reads at this moment is no inheritance, and is not held
-    eventually(lambda: _held(process) == expected)
+    # it may be reading a file at the moment
+    eventually(lambda: _open_files(process) == expected)
     assert (process / "cwd").readlink() == user.home / "state"

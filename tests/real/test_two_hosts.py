@@ -1,4 +1,4 @@
-"""Two login nodes that share a home: no monitor is taken for dead that lives, and none runs twice."""
+"""Two login nodes that share a home: a live monitor keeps its jobs, and no job has two monitors."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ JOBS = 3
 
 
 class Site:
-    """Two login nodes, and a user who has jobs."""
+    """Two login nodes and a user with jobs."""
 
     def __init__(self, user: User) -> None:
         self.user = user
         self.a, self.b = Host(user, "login-a"), Host(user, "login-b")
 
     def submit(self, host: Host) -> int:
-        """Submit a job on a host; it fails when it is let go."""
+        """Submit a job on a host; it fails once `let_go` is called."""
         done = host.jobmon("submit", self.user.script(UNTIL_GO))
         match = re.search(r"^Submitted batch job (\d+)", done.stdout)
         assert match, done
@@ -37,7 +37,7 @@ class Site:
         return int(match[1])
 
     def owner(self, job_id: int) -> Owner:
-        """Return who watches a job."""
+        """Return the owner of a job."""
         owner = self.user.snapshot(job_id).owner
         assert owner is not None
         return owner
@@ -46,19 +46,19 @@ class Site:
         """Return the file that names the owner of a job."""
         return self.user.home / "state" / "monitors" / f"{self.user.job(job_id).id}.owner"
 
-    def silence(self, job_id: int) -> None:
-        """Let the last sign of life of a job's monitor be long ago."""
+    def make_stale(self, job_id: int) -> None:
+        """Make the last heartbeat of a job's monitor stale."""
         long_ago_s = time.time() - STALE_AFTER_S - 60
         os.utime(self.record(job_id), (long_ago_s, long_ago_s))
 
     def crash(self, *job_ids: int) -> None:
-        """End the monitors of jobs without a warning."""
+        """Kill the monitors of jobs."""
         for pid in {self.owner(job_id).pid for job_id in job_ids}:
             os.kill(pid, signal.SIGKILL)
             eventually(lambda pid=pid: pid not in monitors(self.user.home))  # type: ignore[misc]
 
     def locks(self, *job_ids: int) -> list[Path]:
-        """Return the files on which monitors of these jobs, and `recover`, hold locks."""
+        """Return the files that monitors of these jobs and `recover` lock."""
         folder = self.user.home / "state" / "monitors"
         return [folder / "recover.lock", *(self.record(job_id).with_suffix(".lock") for job_id in job_ids)]
 
@@ -77,7 +77,7 @@ def recovered(host: Host) -> str:
     return done.stdout
 
 
-def test_a_monitor_that_lives_on_another_host_is_shown_and_left_alone(site: Site) -> None:
+def test_a_live_monitor_on_another_host_is_shown_and_keeps_its_job(site: Site) -> None:
     job_id = site.submit(site.a)
     pid = site.owner(job_id).pid
     assert site.owner(job_id).host == "login-a"
@@ -93,7 +93,7 @@ def test_a_monitor_that_lives_on_another_host_is_shown_and_left_alone(site: Site
     assert_failed_and_told_once(site.user, job_id)
 
 
-def test_after_a_reboot_the_host_itself_adopts_at_once(site: Site) -> None:
+def test_after_a_reboot_the_same_host_adopts_the_job_at_once(site: Site) -> None:
     job_id = site.submit(site.a)
     before = site.owner(job_id)
     site.crash(job_id)
@@ -106,14 +106,14 @@ def test_after_a_reboot_the_host_itself_adopts_at_once(site: Site) -> None:
     assert_failed_and_told_once(site.user, job_id)
 
 
-def test_a_host_that_does_not_come_back_is_taken_for_dead_only_when_it_was_silent_for_long(
+def test_a_job_of_a_lost_host_is_adopted_once_its_heartbeat_is_stale(
     site: Site,
 ) -> None:
     job_id = site.submit(site.a)
     site.crash(job_id)
-    assert "on login-a is alive elsewhere" in recovered(site.b)  # as far as one can tell from there
+    assert "on login-a is alive elsewhere" in recovered(site.b)  # host b cannot know better
     assert monitors(site.user.home) == {}
-    site.silence(job_id)
+    site.make_stale(job_id)
     assert "its monitor on login-a gave no sign for long; watched again, from here" in recovered(site.b)
     assert site.owner(job_id).host == "login-b"
     site.a.boot()
@@ -123,12 +123,12 @@ def test_a_host_that_does_not_come_back_is_taken_for_dead_only_when_it_was_silen
     assert_failed_and_told_once(site.user, job_id)
 
 
-def test_where_locks_reach_between_hosts_a_silent_monitor_that_lives_keeps_its_job(site: Site) -> None:
+def test_with_shared_locks_a_live_monitor_with_a_stale_heartbeat_keeps_its_job(site: Site) -> None:
     job_id = site.submit(site.a)
     pid = site.owner(job_id).pid
-    os.kill(pid, signal.SIGSTOP)  # a file server that hangs does the same
+    os.kill(pid, signal.SIGSTOP)  # as a hanging file server does
     try:
-        site.silence(job_id)
+        site.make_stale(job_id)
         assert "left alone: another monitor took it up meanwhile" in recovered(site.b)
     finally:
         os.kill(pid, signal.SIGCONT)
@@ -137,13 +137,13 @@ def test_where_locks_reach_between_hosts_a_silent_monitor_that_lives_keeps_its_j
     assert_failed_and_told_once(site.user, job_id)
 
 
-def test_where_locks_do_not_reach_a_monitor_that_was_replaced_leaves_the_job_alone(site: Site) -> None:
+def test_without_shared_locks_a_replaced_monitor_stops_watching_the_job(site: Site) -> None:
     job_id = site.submit(site.a)
     pid = site.owner(job_id).pid
     site.b.has_locks_of_its_own(site.locks(job_id))
     os.kill(pid, signal.SIGSTOP)
     try:
-        site.silence(job_id)
+        site.make_stale(job_id)
         assert "gave no sign for long; watched again, from here" in recovered(site.b)
         let_go(site.user)
         site.user.in_state(job_id, "FAILED")
@@ -156,7 +156,7 @@ def test_where_locks_do_not_reach_a_monitor_that_was_replaced_leaves_the_job_alo
 
 
 @pytest.mark.parametrize("locks", ["reach between hosts", "do not reach", "of one host"])
-def test_of_two_recoveries_at_once_one_starts_the_monitor_of_each_orphan(site: Site, locks: str) -> None:
+def test_two_recoveries_at_once_adopt_each_job_once(site: Site, locks: str) -> None:
     job_ids = [site.submit(site.a) for _ in range(JOBS)]
     if locks == "do not reach":
         site.b.has_locks_of_its_own(site.locks(*job_ids))
@@ -164,12 +164,12 @@ def test_of_two_recoveries_at_once_one_starts_the_monitor_of_each_orphan(site: S
     for _ in range(ROUNDS):
         site.crash(*job_ids)
         for job_id in job_ids:
-            site.silence(job_id)
+            site.make_stale(job_id)
         both = [host.start("recover") for host in hosts]
-        said = [process.communicate(timeout=PATIENCE_S) for process in both]
-        assert sum(out.count("watched again") for out, _ in said) == JOBS, said
+        outputs = [process.communicate(timeout=PATIENCE_S) for process in both]
+        assert sum(out.count("watched again") for out, _ in outputs) == JOBS, outputs
         watched = [job_id for jobs in monitors(site.user.home).values() for job_id in jobs]
-        assert sorted(watched) == sorted(site.user.job(job_id).id for job_id in job_ids), said
+        assert sorted(watched) == sorted(site.user.job(job_id).id for job_id in job_ids), outputs
     let_go(site.user)
     for job_id in job_ids:
         assert site.user.told(job_id).outcome is not None
@@ -180,10 +180,10 @@ def test_two_recoveries_at_once_on_hosts_without_any_locks_start_one_monitor(sit
     job_id = site.submit(site.a)
     for _ in range(ROUNDS):
         site.crash(job_id)
-        site.silence(job_id)
+        site.make_stale(job_id)
         both = [host.start_without_locks("recover") for host in (site.a, site.b)]
-        said = [process.communicate(timeout=PATIENCE_S) for process in both]
-        assert sum(out.count("watched again") for out, _ in said) == 1, said
+        outputs = [process.communicate(timeout=PATIENCE_S) for process in both]
+        assert sum(out.count("watched again") for out, _ in outputs) == 1, outputs
         assert len(monitors(site.user.home)) == 1
     let_go(site.user)
     assert_failed_and_told_once(site.user, job_id)

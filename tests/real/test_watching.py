@@ -1,4 +1,4 @@
-"""``jobmon watch`` of jobs that were submitted without jobmon, on the real Slurm."""
+"""``jobmon watch`` of jobs submitted without jobmon, on the real Slurm."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _watch(user: User, *arguments: str) -> None:
     assert f"watching job {arguments[0]}" in done.stderr
 
 
-def test_a_waiting_job_is_watched_to_its_end(user: User) -> None:
+def test_a_pending_job_is_watched_until_its_end(user: User) -> None:
     job_id = _sbatch(user, "--hold", "-J", "later", "--wrap", "exit 2")
     _watch(user, str(job_id))
     user.watched_as(job_id, "PENDING")
@@ -29,7 +29,7 @@ def test_a_waiting_job_is_watched_to_its_end(user: User) -> None:
     assert title(only(user, Route.ERROR)) == f"❌ later ({job_id}) failed"
 
 
-def test_a_running_job_is_watched_to_its_end(user: User) -> None:
+def test_a_running_job_is_watched_until_its_end(user: User) -> None:
     job_id = _sbatch(user, "--wrap", "until [ -e go ]; do sleep 0.2; done")
     user.in_state(job_id, "RUNNING")
     _watch(user, str(job_id))
@@ -39,7 +39,7 @@ def test_a_running_job_is_watched_to_its_end(user: User) -> None:
     only(user, Route.SUCCESS)
 
 
-def test_a_job_that_is_over_is_explained_at_once(user: User) -> None:
+def test_an_ended_job_is_explained_at_once(user: User) -> None:
     job_id = _sbatch(user, "--wrap", "exit 137")
     user.in_state(job_id, "FAILED")
     _watch(user, str(job_id))
@@ -48,7 +48,7 @@ def test_a_job_that_is_over_is_explained_at_once(user: User) -> None:
     assert "Killed" in title(only(user, Route.ERROR))
 
 
-def test_a_whole_array_is_watched_as_one(user: User) -> None:
+def test_a_whole_array_gets_one_message(user: User) -> None:
     job_id = _sbatch(user, "--array=1-3", "--wrap", "exit $((SLURM_ARRAY_TASK_ID == 2))")
     _watch(user, str(job_id))
     job = user.told(job_id)
@@ -90,18 +90,18 @@ def test_a_second_monitor_for_the_same_job_is_refused(user: User) -> None:
     assert len(list((user.home / "state").glob("*.json"))) == 1
 
 
-def test_a_job_that_nobody_knows_is_refused(user: User) -> None:
+def test_an_unknown_job_is_refused(user: User) -> None:
     done = user.jobmon("watch", "999")
     assert done.returncode != 0
     assert "job 999 is not known" in done.stderr
     assert not list((user.home / "state").glob("*.json"))
 
 
-def test_the_log_that_the_user_names_is_the_one_that_is_read(user: User) -> None:
-    failing = "python3 -c \"raise RuntimeError('told by the user')\" 2> mine.txt"
+def test_the_log_named_by_the_user_is_read(user: User) -> None:
+    failing = "python3 -c \"raise RuntimeError('named by the user')\" 2> mine.txt"
     job_id = _sbatch(user, "-o", "/dev/null", "--wrap", failing)
     _watch(user, str(job_id), "--error", "mine.txt")
     user.told(job_id)
     words = read(only(user, Route.ERROR))
-    assert "RuntimeError: told by the user" in words
+    assert "RuntimeError: named by the user" in words
     assert f"Log: {user.work}/mine.txt" in words

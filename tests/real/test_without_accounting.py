@@ -1,4 +1,4 @@
-"""A cluster that keeps no accounting: what slurmctld remembers is all there is."""
+"""A cluster without accounting, where only slurmctld knows about jobs."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ pytestmark = pytest.mark.xdist_group("without accounting")
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[Cluster]:
-    """A cluster without slurmdbd, where ended jobs stay in memory for a while."""
-    with Cluster(accounting=False, min_job_age=10) as cluster:
+    """A cluster without slurmdbd, where slurmctld remembers ended jobs for a minute."""
+    with Cluster(accounting=False, min_job_age=60) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="module")
 def forgetful() -> Iterator[Cluster]:
-    """A cluster without slurmdbd that forgets jobs at once."""
+    """A cluster without slurmdbd that soon forgets ended jobs."""
     with Cluster(accounting=False) as cluster:
         yield cluster
 
 
-def test_an_end_that_squeue_shows_is_enough(user: User, slurm: Cluster) -> None:
+def test_an_end_shown_by_squeue_is_sufficient(user: User, slurm: Cluster) -> None:
     good = user.submit("--wrap", "true")
     bad = user.submit("--wrap", "exit 137")
     assert user.told(good).outcome is Outcome.SUCCESS
@@ -43,7 +43,9 @@ def test_an_end_that_squeue_shows_is_enough(user: User, slurm: Cluster) -> None:
     assert slurm.name in facts(success)["Cluster / partition"]
 
 
-def test_a_job_that_slurm_forgot_unseen_is_unknown_and_no_success(user: User, forgetful: Cluster) -> None:
+def test_a_job_forgotten_before_a_poll_saw_its_end_has_an_unknown_outcome(
+    user: User, forgetful: Cluster
+) -> None:
     user.environment |= forgetful.env
     job_id = user.submit("-J", "lost", "--wrap", "until [ -e go ]; do sleep 0.2; done")
     user.watched_as(job_id, "RUNNING")
