@@ -1,8 +1,8 @@
 """Memory limits through cgroup v1, on machines that allow it.
 
-Each cluster uses its own group of each controller as if it were the mount point. If slurmds with the same node
-name in two clusters shared a group, the clean-up of one cluster could remove it while a slurmd of the other
-cluster starts, which makes that slurmd fail.
+Each cluster uses its own group of each controller as if it were the mount point. If slurmds with the same
+node name in two clusters shared a group, the clean-up of one cluster could remove it while a slurmd of the
+other cluster starts, which makes that slurmd fail.
 """
 
 import os

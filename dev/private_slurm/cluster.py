@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
-from . import abandoned, cgroups, database, munge, packages, processes, services
+from . import abandoned, cgroups, database, packages, processes, services
 from .configuration import NODES, Settings
 from .errors import PrivateSlurmError
 from .layout import Layout
@@ -39,7 +39,7 @@ class Cluster:
     ) -> None:
         """Configure a cluster; ``start`` creates it."""
         self.accounting = accounting
-        # `sbatch --wait` asks at intervals of up to 32 s and fails if slurmctld has already forgotten the job.
+        # `sbatch --wait` polls at intervals of up to 32 s and fails if slurmctld has forgotten the job.
         # Without accounting, tests wait until jobs are forgotten; Slurm advises at least 2 s.
         self._min_job_age = min_job_age or (60 if accounting else 2)
         self._given_folder = folder
@@ -135,8 +135,7 @@ class Cluster:
         settings.write()
         self._ownership = abandoned.lock(settings.layout)
         services.prepare(settings)
-        munged = munge.munged(settings.layout)
-        munged.start()
+        services.munged(settings).start()
         if self.accounting:
             mariadbd = database.mariadbd(settings.layout, settings.ports.database)
             mariadbd.start()

@@ -31,9 +31,19 @@ class Layout:
         return self.folder / "owner"
 
     @property
+    def munge(self) -> Path:
+        """The files of the cluster's own munged."""
+        return self.folder / "munge"
+
+    @property
+    def munge_key(self) -> Path:
+        """The secret that the cluster's daemons and clients share."""
+        return self.munge / "key"
+
+    @property
     def munge_socket(self) -> Path:
-        """The socket of the cluster's own munged."""
-        return self.folder / "munge" / "socket"
+        """The socket of munged, which every user must be able to reach."""
+        return self.munge / "socket"
 
     @property
     def cgroup_mount(self) -> Path:
@@ -82,7 +92,7 @@ class Layout:
 
     def make(self, nodes: tuple[str, ...]) -> None:
         """Create the folders below; every user must be able to reach the munge socket and slurm.conf."""
-        for path in (self.folder, self.munge_socket.parent, self.folder / "spool"):
+        for path in (self.folder, self.munge, self.folder / "spool"):
             path.mkdir(parents=True, exist_ok=True)
             path.chmod(0o755)
         for path in (self.logs, self.run, self.state, self.database, *map(self.spool, nodes)):
