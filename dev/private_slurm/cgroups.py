@@ -43,9 +43,9 @@ def create(cluster: str, mount: Path) -> None:
 def members(cluster: str) -> set[int]:
     """Return the PIDs of the cluster's jobs, including processes that left their session and environment."""
     pids = set[int]()
-    for listing in (MOUNT / "freezer" / f"jobmon_{cluster}").rglob("cgroup.procs"):
-        with suppress(OSError):  # the group was removed meanwhile
-            pids.update(map(int, listing.read_text().split()))
+    for folder, _, _ in os.walk(MOUNT / "freezer" / f"jobmon_{cluster}"):
+        with suppress(OSError):  # slurmstepd has removed the group
+            pids.update(map(int, Path(folder, "cgroup.procs").read_text().split()))
     return pids
 
 
