@@ -48,7 +48,7 @@ _NO_WEBHOOK = "no Discord webhook is configured for success and error messages: 
 
 def test_without_a_configuration_a_job_is_submitted_and_watched(user: User) -> None:
     (user.home / "config.json").unlink()
-    done = user.jobmon("submit", "--wrap", "true")
+    done = user.jobmon("submit", "--wrap", "sleep 600")
     assert done.returncode == 0
     assert _NO_WEBHOOK in done.stderr
     assert user.snapshot(int(done.stdout.split()[-1])).health is Health.ALIVE

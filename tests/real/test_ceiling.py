@@ -51,7 +51,7 @@ def test_a_job_is_reported_once_although_its_monitors_keep_handing_over(user: Us
     argv = [sys.executable, "-c", _WITHOUT_CPU_BUDGET, user.job(job_id).id]
     with subprocess.Popen(argv, cwd=user.work, env=user.environment, start_new_session=True) as process:
         eventually(lambda: user.snapshot(job_id).health is Health.ALIVE)
-    eventually(lambda: user.monitor_pid(job_id) != process.pid)
+    eventually(lambda: (owner := user.snapshot(job_id).owner) is not None and owner.pid != process.pid)
     assert user.status(job_id)["monitor"] == "alive"
     (user.work / "go").touch()
     assert user.told(job_id).outcome is Outcome.FAILURE

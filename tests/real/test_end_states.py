@@ -13,6 +13,7 @@ from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import Source
 from tests.support.told import end_of, facts, only, read, title
 from tests.support.user import User
+from tests.support.waiting import eventually
 
 _SLEEP = "sleep 300"
 
@@ -81,7 +82,8 @@ def test_the_message_about_a_killed_job_names_the_signal(
 def test_a_timeout_is_explained_by_the_time_limit(user: User) -> None:
     job_id = user.submit("-t", "1", "--wrap", _SLEEP)
     user.watched_as(job_id, "RUNNING")
-    user.slurm("scontrol", "update", f"jobid={job_id}", "endtime=now")
+    at_limit = ("scontrol", "update", f"jobid={job_id}", "endtime=now")
+    eventually(lambda: user.run(*at_limit).returncode == 0)  # fails in the second of the start
     job = user.told(job_id)
     end = end_of(job)
     assert (end.state, end.outcome) == (JobState.TIMEOUT, Outcome.FAILURE)
@@ -137,7 +139,8 @@ def test_a_job_cancelled_by_another_user_names_that_user(user: User) -> None:
     user.run("sacctmgr", "-i", "add", "user", other_user.pw_name, "account=root", "adminlevel=operator")
     job_id = user.submit("--wrap", _SLEEP)
     user.watched_as(job_id, "RUNNING")
-    user.slurm("setpriv", f"--reuid={other_user.pw_uid}", "--clear-groups", "scancel", str(job_id))
+    scancel = ("setpriv", f"--reuid={other_user.pw_uid}", "--clear-groups", "scancel", str(job_id))
+    eventually(lambda: user.run(*scancel).returncode == 0)  # slurmctld soon learns about the operator
     job = user.told(job_id)
     assert (job.outcome, end_of(job).cancelled_by) == (Outcome.CANCELLED, other_user.pw_uid)
     payload = only(user, Route.ERROR)

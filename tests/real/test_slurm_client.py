@@ -178,8 +178,8 @@ def test_a_requeued_job_has_two_runs(session: Session) -> None:
     session.becomes(job_id, JobState.RUNNING)
     subprocess.run(["scontrol", "requeue", str(job_id)], check=True)  # noqa: S607
     session.becomes(job_id, JobState.PENDING)
-    eventually(lambda: len(session.accounting(job_id)) == 2)
-    assert [row.state for row in session.accounting(job_id)] == [JobState.REQUEUED, JobState.PENDING]
+    runs = [JobState.REQUEUED, JobState.PENDING]
+    eventually(lambda: [row.state for row in session.accounting(job_id)] == runs)
     assert [record.restarts for record in session.records(job_id)] == [1]
     subprocess.run(["scancel", str(job_id)], check=True)  # noqa: S607
     eventually(lambda: session.accounting(job_id)[-1].cancelled_by == os.getuid())
@@ -203,8 +203,9 @@ def test_sbatch_wait_reports_the_job_at_once_and_the_exit_code_at_the_end(sessio
 
     def on_job(job: Submitted) -> None:
         seen.extend(row.state for row in session.rows(job.ref.job_id))
+        (session.work / "go").touch()
 
-    script = ["-D", str(session.work), "--wait", "--wrap", "sleep 2; exit 3"]
+    script = ["-D", str(session.work), "--wait", "--wrap", "until [ -e go ]; do sleep 0.1; done; exit 3"]
     submission = session.submitter.submit(script, on_job)
     assert submission.exit_code == 3
     assert seen

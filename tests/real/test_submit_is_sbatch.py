@@ -240,8 +240,8 @@ def test_a_job_whose_id_sbatch_does_not_print_is_found_and_watched(
     theirs = user_with_scripts.slurm(
         "squeue", "-h", "-t", "all", "-a", "-u", str(os.getuid()), "-O", "ArrayJobId:20,WorkDir:200"
     )
-    assert job_id == max(
-        line.split()[0] for line in theirs.splitlines() if str(user_with_scripts.work) in line
+    assert int(job_id) == max(
+        int(line.split()[0]) for line in theirs.splitlines() if str(user_with_scripts.work) in line
     )
     assert status["monitor"] in ("alive", "done")
 

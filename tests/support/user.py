@@ -56,7 +56,7 @@ class User:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE_S,
             check=False,
         )
 
