@@ -100,9 +100,9 @@ def _timing(settings: Settings) -> Mapping[str, object]:
         "SchedulerParameters": "sched_interval=1,bf_interval=2,bf_continue",
         "MinJobAge": settings.min_job_age,
         "KillWait": 5,
-        # With 5 s, a dead node is DOWN after 18 s instead of 27 s, but a busy machine may not respond in 5 s.
+        # A short time to DOWN for dead nodes, but long enough for slurmd to respond on a busy machine.
         "MessageTimeout": 10,
-        "SlurmdTimeout": 10,
+        "SlurmdTimeout": 20,
         "InactiveLimit": 0,
         "ReturnToService": 2,
         "RequeueExit": 77,
