@@ -28,7 +28,7 @@ class Layout:
     @property
     def owner(self) -> Path:
         """The file that the cluster's owner locks."""
-        return self.folder / "owner"
+        return self.folder / "owner.lock"
 
     @property
     def munge(self) -> Path:
