@@ -98,6 +98,14 @@ def test_a_job_that_takes_too_much_memory_is_out_of_memory(cluster: Cluster) -> 
     assert ends(cluster, submit(cluster, greedy, "--mem=60M"), "OUT_OF_MEMORY|0:125")
 
 
+def test_a_cluster_has_its_own_cgroups(cluster: Cluster) -> None:
+    if not cluster.has_cgroup_memory:
+        pytest.skip("needs writable cgroup v1 controllers")
+    group = (cluster.folder / "cgroup" / "freezer").resolve()
+    assert cluster.name in group.name
+    assert {f"slurm_{node}" for node in cluster.nodes} <= {path.name for path in group.iterdir()}
+
+
 def test_a_heterogeneous_job_runs(cluster: Cluster) -> None:
     job = submit(cluster, "true", "-n1", ":", "-n1")
     assert ends(cluster, job, "COMPLETED|0:0 COMPLETED|0:0")

@@ -229,7 +229,7 @@ _KINDS = {
         explanation="asked for",
     ),
     "cascade": Kind(
-        _program("launcher.py"),
+        _program("start_ranks.py"),
         title="value",
         label="python_exception_other",
         proof=(
