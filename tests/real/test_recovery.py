@@ -150,7 +150,7 @@ def test_cancelling_a_watch_does_not_touch_the_job(user: User, job_id: int) -> N
     done = user.jobmon("cancel", str(job_id))
     assert (done.returncode, done.stderr) == (0, "")
     assert f"no longer watched; the job itself is untouched (scancel {job_id} would end it)" in done.stdout
-    assert not monitors_of(user.home)
+    eventually(lambda: not monitors_of(user.home))
     assert user.status(job_id)["monitor"] == "done"
     let_go(user)
     user.in_state(job_id, "FAILED")
@@ -163,7 +163,7 @@ def test_a_watch_whose_monitor_is_dead_can_be_cancelled(user: User, job_id: int)
     assert "no longer watched" in user.jobmon("cancel", str(job_id)).stdout
     assert user.status(job_id)["monitor"] == "done"
     _recover(user)
-    assert not monitors_of(user.home)
+    eventually(lambda: not monitors_of(user.home))
 
 
 def test_a_job_that_is_not_watched_cannot_be_cancelled(user: User, job_id: int) -> None:
@@ -178,7 +178,7 @@ def test_one_bad_id_does_not_prevent_cancelling_other_watches(user: User, job_id
     done = user.jobmon("cancel", "1", str(job_id))
     assert done.returncode == 1
     assert f"{job_id}" in done.stdout
-    assert not monitors_of(user.home)
+    eventually(lambda: not monitors_of(user.home))
 
 
 def test_a_busy_monitor_is_reported_to_stop_later(user: User) -> None:
@@ -186,7 +186,9 @@ def test_a_busy_monitor_is_reported_to_stop_later(user: User) -> None:
     job_id = user.submit("--wrap", "exit 5")
     user.discord.wait_for_attempts(1)
     pid = user.monitor_pid(job_id)
+    os.kill(pid, signal.SIGSTOP)
     done = user.jobmon("cancel", str(job_id))
+    os.kill(pid, signal.SIGCONT)
     assert f"monitor {pid} on {os.uname().nodename} was asked to stop" in done.stdout
     user.told(job_id)
     assert user.discord.received() == []
@@ -238,7 +240,7 @@ def test_a_second_monitor_is_refused_with_the_pid_of_the_first(user: User, job_i
     done = user.jobmon("watch", str(job_id))
     assert done.returncode == 1
     assert done.stderr == f"jobmon: the monitor of job {job_id} is DEAD; `jobmon recover` restarts it\n"
-    assert not monitors_of(user.home)
+    eventually(lambda: not monitors_of(user.home))
 
 
 def test_a_hangup_does_not_end_a_monitor(user: User, job_id: int) -> None:
