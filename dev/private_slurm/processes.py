@@ -58,7 +58,7 @@ def kill_node(settings: Settings, node: str) -> None:
     _kill_all(of_node)
 
 
-def _kill_all(find: Callable[[], set[psutil.Process]], seconds: float = 10) -> bool:
+def _kill_all(find: Callable[[], set[psutil.Process]], seconds: float = 60) -> bool:
     """Kill what ``find`` returns until it returns nothing (True) or the time is up (False)."""
 
     def none_left() -> bool:
@@ -96,7 +96,7 @@ def _stepds(log: Path) -> set[psutil.Process]:
 
     Their environment is unknown, because they overwrite it with their title.
     """
-    return {process for process in psutil.process_iter(["name"]) if _is_stepd(process, log)}
+    return {process for process in psutil.process_iter() if _is_stepd(process, log)}
 
 
 def _is_stepd(process: psutil.Process, log: Path) -> bool:
@@ -109,10 +109,12 @@ def _is_stepd(process: psutil.Process, log: Path) -> bool:
 
 def _with_children(processes: set[psutil.Process]) -> set[psutil.Process]:
     """Return the processes and all their descendants, without this process and its ancestors."""
-    found = set(processes)
-    for process in processes:
-        with suppress(psutil.NoSuchProcess):
-            found.update(process.children(recursive=True))
+    running = list(psutil.process_iter(["ppid"]))
+    found, parents = set(processes), {process.pid for process in processes}
+    while parents:
+        children = {process for process in running if process.info["ppid"] in parents} - found
+        found |= children
+        parents = {child.pid for child in children}
     return found - _ancestors()
 
 
