@@ -71,18 +71,20 @@ def test_without_webhooks_the_message_waits_for_them(user: User, webhook: str | 
     assert user.jobmon("recover").stdout == "nothing to do: no job is being watched\n"
 
 
-@pytest.mark.parametrize("spoil", ["the webhook's id", "the webhook's token"])
-def test_a_dead_webhook_is_reported_and_the_message_is_sent_after_its_repair(user: User, spoil: str) -> None:
+@pytest.mark.parametrize("broken_part", ["the webhook's id", "the webhook's token"])
+def test_a_dead_webhook_is_reported_and_the_message_is_sent_after_its_repair(
+    user: User, broken_part: str
+) -> None:
     user.script(UNTIL_GO)
     job_id = user.submit("job.sh")
     user.watched_as(job_id, "RUNNING")
     config = user.home / "config.json"
-    sound = config.read_text()
+    valid = config.read_text()
     bad = {
-        "the webhook's id": sound.replace("webhooks/", "webhooks/5"),
-        "the webhook's token": re.sub(r'.(", "|"})', r"0\1", sound, count=2),
+        "the webhook's id": valid.replace("webhooks/", "webhooks/5"),
+        "the webhook's token": re.sub(r'.(", "|"})', r"0\1", valid, count=2),
     }
-    config.write_text(bad[spoil])
+    config.write_text(bad[broken_part])
     let_go(user)
     user.told(job_id)
     assert user.discord.received() == []
@@ -91,7 +93,7 @@ def test_a_dead_webhook_is_reported_and_the_message_is_sent_after_its_repair(use
     assert len(user.discord.attempts) == 1
     user.jobmon("recover")  # the configuration is unchanged, so nothing is sent
     assert len(user.discord.attempts) == 1
-    config.write_text(sound)
+    config.write_text(valid)
     assert "its message was given up; sent to the webhook" in user.jobmon("recover").stdout
     assert_failed_and_told_once(user, job_id)
 
@@ -101,12 +103,12 @@ def test_a_broken_configuration_delays_the_message_until_it_is_repaired(user: Us
     job_id = user.submit("job.sh")
     user.watched_as(job_id, "RUNNING")
     config = user.home / "config.json"
-    sound = config.read_text()
+    valid = config.read_text()
     config.write_text("{")
     let_go(user)
     eventually(lambda: user.status(job_id)["undelivered"] == 1)
     assert user.discord.attempts == []
-    config.write_text(sound)
+    config.write_text(valid)
     assert_failed_and_told_once(user, job_id)
 
 
@@ -149,12 +151,12 @@ _LOGS = {
 }
 
 
-@pytest.mark.parametrize(("deed", "words"), _LOGS.values(), ids=_LOGS)
-def test_a_log_that_cannot_be_read_is_reported(user: User, deed: str, words: str) -> None:
-    job_id = user.submit("-o", "log", user.script(f"{deed}; exit 5"))
+@pytest.mark.parametrize(("command", "reason"), _LOGS.values(), ids=_LOGS)
+def test_a_log_that_cannot_be_read_is_reported(user: User, command: str, reason: str) -> None:
+    job_id = user.submit("-o", "log", user.script(f"{command}; exit 5"))
     job = user.told(job_id)
     assert job.outcome is Outcome.FAILURE
-    assert words in read(only(user, Route.ERROR))
+    assert reason in read(only(user, Route.ERROR))
 
 
 def test_a_log_with_read_errors_is_reported(user: User) -> None:
@@ -257,7 +259,7 @@ def test_secrets_are_only_in_the_configuration(user: User) -> None:
     script = user.script(f"echo {user.discord.error_url}; {UNTIL_GO}")
     submitted = user.jobmon("submit", script)
     job_id = int(submitted.stdout.split()[-1])
-    said = submitted.stdout + submitted.stderr
+    output = submitted.stdout + submitted.stderr
     process = Path(f"/proc/{user.monitor_pid(job_id)}")
     places = [(process / name).read_bytes() for name in ("cmdline", "environ")]
     let_go(user)
@@ -267,12 +269,12 @@ def test_secrets_are_only_in_the_configuration(user: User) -> None:
     verbs = (("test-discord",), ("status", "--json"), ("show", "--json"), ("show",), ("logs",), ("recover",))
     for verb, *options in verbs:
         done = user.jobmon(verb, *([str(job_id)] if verb in ("show", "logs") else []), *options)
-        said += done.stdout + done.stderr
+        output += done.stdout + done.stderr
     user.configure(poll={"running_s": "often"})
-    said += user.jobmon("submit", script).stderr
+    output += user.jobmon("submit", script).stderr
     places += [path.read_bytes() for path in user.home.rglob("*") if path.is_file() and path != config]
-    places.append(said.encode())
+    places.append(output.encode())
     for url in (user.discord.success_url, user.discord.error_url):
         token = url.rpartition("/")[2].encode()
         assert [place for place in places if token in place] == []
-    assert "FAILED" in said
+    assert "FAILED" in output

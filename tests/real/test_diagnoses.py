@@ -259,7 +259,7 @@ _KINDS = {
         advice="version",
         log="apart-{job}.out",
     ),
-    "nothing-said": Kind(
+    "no-error": Kind(
         "seq -f 'epoch %g' 20\nexit 3",
         title="failed",
         label=None,
@@ -410,7 +410,7 @@ def test_the_error_of_a_rank_is_found_in_its_own_log(failed_jobs: FailedJobs) ->
     assert {line.file for line in report.diagnosis.evidence} == {str(report.log)}
 
 
-@pytest.mark.parametrize("name", ["import", "ranks", "limit", "nothing-said"])
+@pytest.mark.parametrize("name", ["import", "ranks", "limit", "no-error"])
 def test_diagnose_and_the_message_agree(failed_jobs: FailedJobs, name: str) -> None:
     report = failed_jobs.report(name)
     done = failed_jobs.user.jobmon("diagnose", str(report.job_id))

@@ -36,7 +36,7 @@ def test_a_job_that_completes_immediately_is_a_success(user: User) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "words"),
+    ("code", "text"),
     [
         (3, "3"),
         (127, "127 (command not found)"),
@@ -44,13 +44,13 @@ def test_a_job_that_completes_immediately_is_a_success(user: User) -> None:
         (255, "255"),
     ],
 )
-def test_a_failed_job_shows_its_true_exit_code(user: User, code: int, words: str) -> None:
+def test_a_failed_job_shows_its_true_exit_code(user: User, code: int, text: str) -> None:
     job = user.told(user.submit("--wrap", f"exit {code}"))
     end = end_of(job)
     assert (end.state, end.outcome, end.exit_code) == (JobState.FAILED, Outcome.FAILURE, code)
     assert end.exit_code_exact
     payload = only(user, Route.ERROR)
-    assert facts(payload)["Exit code"] == words
+    assert facts(payload)["Exit code"] == text
     assert facts(payload)["State"] == "FAILED"
     assert user.status(job.job_id)["exit_code"] == code
 

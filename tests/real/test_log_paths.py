@@ -43,10 +43,10 @@ def _only_log_with(user: User, token: str) -> Path:
 
 def _explained_by(user: User, token: str) -> Path:
     """Return the only file with the error; the only message must quote the error and name the file."""
-    words = read(only(user, Route.ERROR))
-    assert f"RuntimeError: {token}" in words
+    text = read(only(user, Route.ERROR))
+    assert f"RuntimeError: {token}" in text
     path = _only_log_with(user, token)
-    assert f"Log: {path}" in words
+    assert f"Log: {path}" in text
     return path
 
 
@@ -58,17 +58,17 @@ def test_every_filename_pattern_leads_to_the_file_that_slurmd_wrote(user: User) 
     }
     for job_id in jobs.values():
         user.told(job_id)
-    told = {title(payload).split("(")[1].split(")")[0]: payload for payload in user.discord.received()}
-    assert len(told) == len(jobs) == len(user.discord.received(Route.ERROR))
+    messages = {title(payload).split("(")[1].split(")")[0]: payload for payload in user.discord.received()}
+    assert len(messages) == len(jobs) == len(user.discord.received(Route.ERROR))
     for number, (pattern, job_id) in enumerate(jobs.items()):
         name = _PATTERNS[pattern].format(job=job_id, user=user.job(job_id).user)
         (path,) = user.work.glob(name)
-        words = read(told[str(job_id)])
+        text = read(messages[str(job_id)])
         assert (pattern, f"token{number}x") == (
             pattern,
-            words.partition("RuntimeError: ")[2][: len(f"token{number}x")],
+            text.partition("RuntimeError: ")[2][: len(f"token{number}x")],
         )
-        assert f"Log: {path}" in words
+        assert f"Log: {path}" in text
 
 
 def test_each_task_of_an_array_has_its_own_log(user: User) -> None:
@@ -82,18 +82,18 @@ def test_each_task_of_an_array_has_its_own_log(user: User) -> None:
     user.told(job_id)
     for index in (7, 8):
         (log,) = (user.work / f"logs/sweep-{job_id}").glob(f"000{index}-*.txt")
-        (words,) = (read(each) for each in user.discord.received() if f"({job_id}_{index})" in title(each))
-        assert f"RuntimeError: task {index}" in words
-        assert f"Log: {log}" in words
+        (text,) = (read(each) for each in user.discord.received() if f"({job_id}_{index})" in title(each))
+        assert f"RuntimeError: task {index}" in text
+        assert f"Log: {log}" in text
 
 
 def test_the_default_log_of_an_array_is_found(user: User) -> None:
     body = "python3 -c \"raise RuntimeError('task $SLURM_ARRAY_TASK_ID')\""
     job_id = user.submit("--array=3-3", user.script(body))
     user.told(job_id)
-    words = read(only(user, Route.ERROR))
-    assert "RuntimeError: task 3" in words
-    assert f"Log: {user.work}/slurm-{job_id}_3.out" in words
+    text = read(only(user, Route.ERROR))
+    assert "RuntimeError: task 3" in text
+    assert f"Log: {user.work}/slurm-{job_id}_3.out" in text
 
 
 @pytest.mark.parametrize(
@@ -156,6 +156,6 @@ def test_a_log_that_a_requeue_truncated_shows_the_last_run(user: User) -> None:
     body = f'{run}; [ -n "$SLURM_RESTART_COUNT" ] && exit 3; exit 77'
     job = user.told(user.submit(user.script(body)))
     assert job.tasks[""].restarts == 1
-    words = read(only(user, Route.ERROR))
-    assert "RuntimeError: run 1" in words
-    assert "RuntimeError: run 0" not in words
+    text = read(only(user, Route.ERROR))
+    assert "RuntimeError: run 1" in text
+    assert "RuntimeError: run 0" not in text

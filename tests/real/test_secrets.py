@@ -35,7 +35,7 @@ def secrets_of(user: User) -> list[str]:
     return [_PASSWORD, _GITHUB, *(Webhook.parse(url).token for url in urls)]
 
 
-def found(user: User, text: str | bytes) -> list[str]:
+def secrets_in(user: User, text: str | bytes) -> list[str]:
     """Return the secrets in a text, also if escaped by JSON or Discord."""
     raw = text.encode() if isinstance(text, str) else text
     plain = raw.replace(b"\\", b"")
@@ -79,13 +79,15 @@ def test_no_secret_is_visible_after_a_failed_job_and_failed_deliveries(user: Use
     assert user.status(job_id)["undelivered"] == 1
     files = written(user)
     assert {path.suffix for path in files} >= {".json", ".log", ".reply"}
-    assert {str(path): found(user, content) for path, content in files.items() if found(user, content)} == {}
+    assert {
+        str(path): secrets_in(user, content) for path, content in files.items() if secrets_in(user, content)
+    } == {}
     posted = json.dumps([attempt.payload for attempt in user.discord.attempts])
     assert "[hidden]" in posted.replace("\\", "")  # the line with the secrets was quoted
-    assert not found(user, posted)
+    assert not secrets_in(user, posted)
     for command in SHOWN:
         done = user.jobmon(*(word.replace("JOB", str(job_id)) for word in command))
-        assert not found(user, done.stdout + done.stderr), command
+        assert not secrets_in(user, done.stdout + done.stderr), command
 
 
 def test_no_process_shows_a_token_during_a_delivery(user: User) -> None:
@@ -97,4 +99,4 @@ def test_no_process_shows_a_token_during_a_delivery(user: User) -> None:
     seen = processes_of(user)
     assert str(user.monitor_pid(job_id)) in seen
     assert len(seen) >= 2  # also the child process that waits for Discord
-    assert {pid: found(user, shown) for pid, shown in seen.items() if found(user, shown)} == {}
+    assert {pid: secrets_in(user, shown) for pid, shown in seen.items() if secrets_in(user, shown)} == {}

@@ -53,8 +53,8 @@ def _log(user: User, job_id: int) -> str:
     return user.jobmon("logs", str(job_id)).stdout
 
 
-def _logged(user: User, job_id: int, words: str) -> None:
-    eventually(lambda: words in _log(user, job_id))
+def _logged(user: User, job_id: int, text: str) -> None:
+    eventually(lambda: text in _log(user, job_id))
 
 
 def _pause(user: User, job_id: int) -> int:

@@ -22,7 +22,7 @@ _SCRIPT = '#!/bin/bash\nprintf "<%s>" "$@"\n'
 _FILES = {
     "job.sh": _SCRIPT,
     "train.sbatch": f"{_SCRIPT}exit 3\n",
-    "directives.sh": "#!/bin/bash\n#SBATCH --output=said-%j.txt -t 5 --comment='a b'\ntrue\n",
+    "directives.sh": "#!/bin/bash\n#SBATCH --output=out-%j.txt -t 5 --comment='a b'\ntrue\n",
     "het.sh": "#!/bin/bash\n#SBATCH -n1\n#SBATCH hetjob\n#SBATCH -n1\ntrue\n",
     "waits.sh": "#!/bin/bash\n#SBATCH --wait\nexit 6\n",
     "no-shebang.sh": "true\n",
@@ -48,7 +48,7 @@ class Form:
     def on(self, cluster: str) -> Form:
         """Return this form with the name of the cluster filled in."""
         return Form(
-            tuple(word.replace("CLUSTER", cluster) for word in self.arguments),
+            tuple(text.replace("CLUSTER", cluster) for text in self.arguments),
             self.stdin,
             {name: value.replace("CLUSTER", cluster) for name, value in self.environment.items()},
         )
@@ -266,10 +266,10 @@ def test_a_job_on_a_named_cluster_is_watched_there_until_its_end(
 
 
 def test_the_arguments_of_the_script_are_passed_unchanged(user_with_scripts: User) -> None:
-    words = ("--epochs", "3", "-h", "", "a  b", "*", "$HOME", "--backend", "local", "é")
-    user_with_scripts.submit("--wait", "--output=said", "job.sh", *words)
-    assert (user_with_scripts.work / "said").read_text(encoding="utf-8") == "".join(
-        f"<{word}>" for word in words
+    arguments = ("--epochs", "3", "-h", "", "a  b", "*", "$HOME", "--backend", "local", "é")
+    user_with_scripts.submit("--wait", "--output=out", "job.sh", *arguments)
+    assert (user_with_scripts.work / "out").read_text(encoding="utf-8") == "".join(
+        f"<{argument}>" for argument in arguments
     )
 
 

@@ -71,7 +71,7 @@ def site(user: User) -> Iterator[Site]:
         os.kill(pid, signal.SIGKILL)
 
 
-def recovered(host: Host) -> str:
+def recover(host: Host) -> str:
     done = host.jobmon("recover")
     assert (done.returncode, done.stderr) == (0, ""), done
     return done.stdout
@@ -81,8 +81,8 @@ def test_a_live_monitor_on_another_host_is_shown_and_keeps_its_job(site: Site) -
     job_id = site.submit(site.a)
     pid = site.owner(job_id).pid
     assert site.owner(job_id).host == "login-a"
-    assert f"monitor {pid} on login-a is alive elsewhere" in recovered(site.b)
-    assert f"monitor {pid} on login-a is alive\n" in recovered(site.a)
+    assert f"monitor {pid} on login-a is alive elsewhere" in recover(site.b)
+    assert f"monitor {pid} on login-a is alive\n" in recover(site.a)
     done = site.b.jobmon("status")
     assert re.search(rf"^{job_id} .* elsewhere", done.stdout, re.MULTILINE)
     (line,) = done.stderr.splitlines()
@@ -99,7 +99,7 @@ def test_after_a_reboot_the_same_host_adopts_the_job_at_once(site: Site) -> None
     site.crash(job_id)
     site.a.boot()
     assert "DEAD" in site.a.jobmon("status").stdout
-    assert "its monitor was gone; watched again" in recovered(site.a)
+    assert "its monitor was gone; watched again" in recover(site.a)
     assert site.owner(job_id).host == before.host
     assert site.owner(job_id).boot_id != before.boot_id
     let_go(site.user)
@@ -111,13 +111,13 @@ def test_a_job_of_a_lost_host_is_adopted_once_its_heartbeat_is_stale(
 ) -> None:
     job_id = site.submit(site.a)
     site.crash(job_id)
-    assert "on login-a is alive elsewhere" in recovered(site.b)  # host b cannot know better
+    assert "on login-a is alive elsewhere" in recover(site.b)  # host b cannot know better
     assert monitors(site.user.home) == {}
     site.make_stale(job_id)
-    assert "its monitor on login-a gave no sign for long; watched again, from here" in recovered(site.b)
+    assert "its monitor on login-a gave no sign for long; watched again, from here" in recover(site.b)
     assert site.owner(job_id).host == "login-b"
     site.a.boot()
-    assert f"monitor {site.owner(job_id).pid} on login-b is alive elsewhere" in recovered(site.a)
+    assert f"monitor {site.owner(job_id).pid} on login-b is alive elsewhere" in recover(site.a)
     assert len(monitors(site.user.home)) == 1
     let_go(site.user)
     assert_failed_and_told_once(site.user, job_id)
@@ -129,7 +129,7 @@ def test_with_shared_locks_a_live_monitor_with_a_stale_heartbeat_keeps_its_job(s
     os.kill(pid, signal.SIGSTOP)  # as a hanging file server does
     try:
         site.make_stale(job_id)
-        assert "left alone: another monitor took it up meanwhile" in recovered(site.b)
+        assert "left alone: another monitor took it up meanwhile" in recover(site.b)
     finally:
         os.kill(pid, signal.SIGCONT)
     assert list(monitors(site.user.home)) == [pid]
@@ -144,7 +144,7 @@ def test_without_shared_locks_a_replaced_monitor_stops_watching_the_job(site: Si
     os.kill(pid, signal.SIGSTOP)
     try:
         site.make_stale(job_id)
-        assert "gave no sign for long; watched again, from here" in recovered(site.b)
+        assert "gave no sign for long; watched again, from here" in recover(site.b)
         let_go(site.user)
         site.user.in_state(job_id, "FAILED")
     finally:

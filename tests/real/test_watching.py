@@ -102,6 +102,6 @@ def test_the_log_named_by_the_user_is_read(user: User) -> None:
     job_id = _sbatch(user, "-o", "/dev/null", "--wrap", failing)
     _watch(user, str(job_id), "--error", "mine.txt")
     user.told(job_id)
-    words = read(only(user, Route.ERROR))
-    assert "RuntimeError: named by the user" in words
-    assert f"Log: {user.work}/mine.txt" in words
+    text = read(only(user, Route.ERROR))
+    assert "RuntimeError: named by the user" in text
+    assert f"Log: {user.work}/mine.txt" in text
