@@ -115,7 +115,7 @@ def test_a_sentinel_waits_for_every_component_of_a_heterogeneous_job(user: User)
 
 
 @pytest.mark.parametrize("arrived", [False, True])
-def test_a_sentinel_repeats_and_marks_an_interrupted_delivery(user: User, *, arrived: bool) -> None:
+def test_a_sentinel_sends_an_interrupted_message_again_and_marks_it(user: User, *, arrived: bool) -> None:
     user.discord.script(hang(saves=arrived))
     job_id = user.submit("--sentinel", "--wrap", "exit 5", "-J", "train")
     user.discord.wait_for_attempts(1)
@@ -124,6 +124,7 @@ def test_a_sentinel_repeats_and_marks_an_interrupted_delivery(user: User, *, arr
     _ends_well(user, job_id)
     *first, last = user.discord.received(Route.ERROR)
     assert len(first) == arrived
+    # the name of this test must not contain the word, because the message shows the path of its folder
     assert all("repeat" not in str(payload) for payload in first)
     assert "repeat" in str(last)
     assert len(user.discord.attempts) == 2
