@@ -289,10 +289,11 @@ def test_the_job_has_the_umask_and_the_environment_of_its_user(user_with_scripts
     script = user_with_scripts.script(
         "umask; env | grep -v -e ^SLURM -e ^TMPDIR -e ^_= | sort", name="env.sh"
     )
+    # on one node, because HOSTNAME is its name
     variables = {"MY_OWN": "a b", "JOBMON_ERROR_WEBHOOK_FILE": "kept"}
     outputs = []
     for command in ("sbatch", f"{sys.executable} -m jobmon submit"):
-        line = f"umask 027; {command} --wait --output=out {script}"
+        line = f"umask 027; {command} --wait --output=out --nodelist=n1 {script}"
         assert user_with_scripts.run("sh", "-c", line, **variables).returncode == 0
         outputs.append((user_with_scripts.work / "out").read_text(encoding="utf-8"))
     assert outputs[0] == outputs[1]
