@@ -1,4 +1,4 @@
-"""Every test is alone: no home, no cluster, no webhook and no network but its own."""
+"""Isolate every test from the home, cluster, webhooks and network of the user who runs it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from platformdirs import user_data_path
 
 from jobmon_core.domain.webhook import is_loopback
 
-_CHECKOUT = Path(__file__).resolve().parents[1]
+_TESTS = Path(__file__).resolve().parent
+_CHECKOUT = _TESTS.parent
 _FORBIDDEN = tuple(
     str(path)
     for path in (
@@ -21,18 +22,19 @@ _FORBIDDEN = tuple(
         user_data_path("jobmon", appauthor=False),
     )
 )
-_TOUCHING = ("open", "os.mkdir", "os.rename", "os.remove")
+_FILE_EVENTS = ("open", "os.mkdir", "os.rename", "os.remove")
+_WAIT_FOR_SLURM = (_TESTS / "real", _TESTS / "dev")
 
-settings.register_profile("jobmon", deadline=None)  # a busy machine is no failure
+settings.register_profile("jobmon", deadline=None)  # a slow machine must not fail a test
 settings.load_profile("jobmon")
 
 
-class LeftItsCage(AssertionError):
-    """A test was about to touch what belongs to the person who runs it."""
+class IsolationError(AssertionError):
+    """A test tried to access something that belongs to the user who runs it."""
 
 
-def _guard(event: str, arguments: tuple[object, ...]) -> None:
-    if event in _TOUCHING:
+def _audit(event: str, arguments: tuple[object, ...]) -> None:
+    if event in _FILE_EVENTS:
         _refuse_real_home(arguments[0])
     elif event in ("socket.connect", "socket.sendto"):
         _refuse_network(arguments[1])
@@ -40,22 +42,33 @@ def _guard(event: str, arguments: tuple[object, ...]) -> None:
 
 def _refuse_real_home(path: object) -> None:
     name = str(path)
-    # config.json.example may be read; what lies in a folder is told by the separator
+    # not any name that starts like a forbidden one: tests may read config.json.example
     if any(name == forbidden or name.startswith(f"{forbidden}/") for forbidden in _FORBIDDEN):
-        raise LeftItsCage(f"{name} is the user's own")
+        raise IsolationError(f"a test must not access {name}")
 
 
 def _refuse_network(address: object) -> None:
     if isinstance(address, tuple) and not is_loopback(str(address[0])):
-        raise LeftItsCage(f"{address} is not this machine")
+        raise IsolationError(f"a test must not connect to another machine: {address}")
 
 
-sys.addaudithook(_guard)
+sys.addaudithook(_audit)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Spread the tests that wait for Slurm over a parallel run, so that the others use the processors."""
+    if not hasattr(config, "workerinput"):
+        return
+    groups: dict[bool, list[pytest.Item]] = {True: [], False: []}
+    for item in items:
+        groups[any(item.path.is_relative_to(folder) for folder in _WAIT_FOR_SLURM)].append(item)
+    position = {item: index / len(group) for group in groups.values() for index, item in enumerate(group)}
+    items.sort(key=position.__getitem__)
 
 
 @pytest.fixture(autouse=True)
-def _cage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Take the user's home, cluster and webhooks out of the environment."""
+def _isolated_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Remove the user's home, cluster and webhooks from the environment."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("JOBMON_HOME", str(tmp_path / "jobmon"))
     monkeypatch.setenv("SLURM_CONF", str(tmp_path / "no-cluster" / "slurm.conf"))

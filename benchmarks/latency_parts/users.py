@@ -1,4 +1,4 @@
-"""Users whose jobs end at given times, and the times of their messages."""
+"""Users whose jobs end at moments of their own choice, and how each of them hears of it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.support.fake_discord import FakeDiscord
 from tests.support.messages import title
 from tests.support.user import User
 
-_PER_USER = 4  # jobs: they share polls and channels, but stay below Discord's rate limit
-_OVER_INTERVALS = 2  # over which the ends of the jobs are spread
-_SUBMIT_S = 1.0  # allowed for each submission
-_TIMEOUT_S = 300.0  # beyond the bound, before a message counts as lost
+_PER_USER = 4  # jobs: they share polls and channels as in life, and no channel is at Discord's limit
+_OVER_INTERVALS = 2  # over which the ends are spread
+_PATIENCE_S = 300.0  # beyond the bound, before a message is called lost
 _SCRIPT = r"""
-left=$(($1 - ${EPOCHREALTIME/./}))
+until [ -e first-end ]; do sleep 0.5; done
+left=$(($(<first-end) + $1 - ${EPOCHREALTIME/./}))
 [ $left -lt 0 ] || sleep $((left / 1000000)).$(printf %06d $((left % 1000000)))
 [ $2 = 0 ] || echo 'torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.00 GiB.' >&2
 echo $EPOCHREALTIME > $SLURM_JOB_ID.end
@@ -33,7 +33,7 @@ Lag = Callable[[Path], AbstractContextManager[None]]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """The poll intervals to measure with, and what slows down accounting meanwhile."""
+    """What is measured: how often the users' monitors look, and what accounting does meanwhile."""
 
     name: str
     poll: Mapping[str, float]
@@ -41,21 +41,21 @@ class Setting:
 
 
 def measure(setting: Setting, jobs: int, folder: Path, environment: Mapping[str, str]) -> list[Timeline]:
-    """Run jobs whose ends are evenly spread over time; return the times of each.
+    """Have so many jobs end, evenly spread over time, and return how each was told.
 
     Args:
-        setting: the poll intervals, and what slows down accounting.
-        jobs: how many to run.
-        folder: an empty folder for the users.
-        environment: that of the users, with the ``SLURM_CONF`` of a private Slurm.
+        setting: under which circumstances.
+        jobs: how many.
+        folder: an empty one, for the users.
+        environment: theirs; it names a private Slurm.
     """
     with FakeDiscord() as discord:
         folders = [folder / str(number) for number in range(-(-jobs // _PER_USER))]
-        users = [_user(path, discord, setting, environment) for path in folders]
+        users = [_user(each, discord, setting, environment) for each in folders]
         try:
             submitted = _submit(users, jobs)
             with setting.lag(Path(environment["SLURM_CONF"]).parent):
-                _wait_for_messages(discord, users[0], jobs)
+                _await(discord, users[0], jobs)
             return list(_timelines(submitted, discord))
         finally:
             for user in users:
@@ -71,27 +71,28 @@ def _user(folder: Path, discord: FakeDiscord, setting: Setting, environment: Map
 
 
 def _submit(users: list[User], jobs: int) -> dict[int, User]:
-    """Submit all jobs early enough for jobmon to see them run; return the user of each job id."""
+    """Submit all jobs, then set their ends so that each is seen running; return each job's user."""
     policy = Context.open(users[0].environment).configuration().policy
-    first_s = time.time() + _SUBMIT_S * jobs + policy.pending_s + policy.running_s
-    interval_s = _OVER_INTERVALS * policy.running_s / jobs
+    apart_s = _OVER_INTERVALS * policy.running_s / jobs
     submitted = {}
     for number in range(jobs):
         user = users[number % len(users)]
-        end_us = int((first_s + number * interval_s) * 1e6)
+        after_first_us = int(number * apart_s * 1e6)
         fails = number // len(users) % 2
-        options = ("--mem=1", "--output=%j.log", "job.sh", str(end_us), str(fails))
+        options = ("--mem=1", "--output=%j.log", "job.sh", str(after_first_us), str(fails))
         submitted[user.submit(*options)] = user
-    if time.time() > first_s:
-        raise SystemExit("this machine is too busy: some jobs ended before all were submitted")
+    first_us = int((time.time() + policy.pending_s + policy.running_s) * 1e6)
+    for user in users:
+        (user.work / "writing").write_text(str(first_us))
+        (user.work / "writing").rename(user.work / "first-end")
     return submitted
 
 
-def _wait_for_messages(discord: FakeDiscord, user: User, jobs: int) -> None:
+def _await(discord: FakeDiscord, user: User, jobs: int) -> None:
     policy = Context.open(user.environment).configuration().policy
-    jobs_s = _SUBMIT_S * jobs + policy.pending_s + (1 + _OVER_INTERVALS) * policy.running_s
+    ending_s = policy.pending_s + (1 + _OVER_INTERVALS) * policy.running_s
     bound_s = policy.running_s + policy.accounting_grace_s
-    discord.wait_for(jobs, jobs_s + bound_s + _TIMEOUT_S)
+    discord.wait_for(jobs, ending_s + bound_s + _PATIENCE_S)
 
 
 def _timelines(submitted: Mapping[int, User], discord: FakeDiscord) -> Iterator[Timeline]:
@@ -101,25 +102,25 @@ def _timelines(submitted: Mapping[int, User], discord: FakeDiscord) -> Iterator[
 
 
 def _accepted(discord: FakeDiscord) -> dict[int, float]:
-    """Return when the message about each job appeared, in Unix seconds."""
-    monotonic_epoch_s = time.time() - time.monotonic()
-    accepted_s: dict[int, float] = {}
+    """Return when the first message on each job appeared."""
+    monotonic_was_zero_s = time.time() - time.monotonic()
+    moments: dict[int, float] = {}
     for attempt in discord.attempts:
         if attempt.status != 200 or not isinstance(attempt.payload, dict):  # noqa: PLR2004 - HTTP's OK
-            raise SystemExit(f"Discord did not accept a message: {attempt}")
-        match = re.search(r"\((\d+)\)", title(attempt.payload))
-        if match is None or int(match[1]) in accepted_s:
-            raise SystemExit(f"an unexpected or second message: {attempt}")
-        accepted_s[int(match[1])] = monotonic_epoch_s + attempt.at_s
-    return accepted_s
+            raise SystemExit(f"Discord was to take everything, and did not: {attempt}")
+        found = re.search(r"\((\d+)\)", title(attempt.payload))
+        if found is None or int(found[1]) in moments:
+            raise SystemExit(f"a message too many: {attempt}")
+        moments[int(found[1])] = monotonic_was_zero_s + attempt.at_s
+    return moments
 
 
 def _timeline(user: User, job: WatchedJob, accepted_s: float) -> Timeline:
     (task,) = job.tasks.values()
     if task.inquiry is None or task.end is None or not task.end.ended_s or job.concluded_s is None:
-        raise SystemExit(f"job {job.job_id} was reported without an end: {job}")
+        raise SystemExit(f"job {job.job_id} was told without an end: {job}")
     policy = Context.open(user.environment).configuration().policy
-    seen_running = any(change.state == "RUNNING" for change in task.history)
+    seen_running = any(moment.state == "RUNNING" for moment in task.history)
     return Timeline(
         ended_s=float((user.work / f"{job.job_id}.end").read_text(encoding="ascii")),
         slurm_ended_s=task.end.ended_s,

@@ -1,4 +1,4 @@
-"""The command that runs with the cluster: started, sent our signals, waited for."""
+"""Run a command and pass signals on to it."""
 
 import math
 import os
@@ -8,38 +8,38 @@ import time
 from collections.abc import Mapping
 from signal import SIGCHLD, SIGKILL, SIGPIPE, Signals
 
-PATIENCE = 15  # seconds that the command has to end after a signal
-CANNOT_RUN, NOT_FOUND = 126, 127  # as shells have it
-FROM_KERNEL = 0x80  # si_code of a signal that no process sent, such as Ctrl-C's
-# What must not reach the command: it would talk to, or believe itself in, another cluster.
+PATIENCE = 15  # seconds from a signal until the command is killed
+CANNOT_RUN, NOT_FOUND = 126, 127  # exit codes, as in shells
+FROM_KERNEL = 0x80  # si_code of a signal that the kernel sent, e.g. for Ctrl-C
+# With these variables the command would use another cluster, or consider itself part of a job of one.
 FOREIGN = ("SLURM_", "SLURMD_", "SBATCH_", "SALLOC_", "SRUN_", "SQUEUE_", "SACCT_", "SCANCEL_", "SINFO_")
 
 
-def run(argv: list[str], variables: Mapping[str, str], endings: set[Signals]) -> int:
-    """Run a command with the variables added, and return its exit code (128 + number when a signal ended it).
+def run(argv: list[str], variables: Mapping[str, str], signals: set[Signals]) -> int:
+    """Run a command with the variables added, and return its exit code (128 + number if a signal ended it).
 
-    The ending signals must be blocked: they are taken one by one here, so none is lost or comes in between.
+    The signals must be blocked: they are received one by one here, so that none is lost.
     """
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
     signal.pthread_sigmask(signal.SIG_BLOCK, {SIGCHLD})
     try:
-        # Python ignores SIGPIPE; a command expects to be ended by it.
-        pid = os.posix_spawnp(argv[0], argv, {**kept, **variables}, setsigmask=[], setsigdef=[SIGPIPE])
+        # Python ignores SIGPIPE; the command must not inherit that.
+        pid = os.posix_spawnp(argv[0], argv, {**environment, **variables}, setsigmask=[], setsigdef=[SIGPIPE])
     except OSError as error:
         print(f"with-slurm: {argv[0]}: {error.strerror}", file=sys.stderr)
         return NOT_FOUND if isinstance(error, FileNotFoundError) else CANNOT_RUN
-    return _await(pid, endings)
+    return _await(pid, signals)
 
 
-def _await(pid: int, endings: set[Signals]) -> int:
-    """Pass signals on until the command ends; one that does not end after a signal is killed."""
+def _await(pid: int, signals: set[Signals]) -> int:
+    """Pass signals on until the command ends; kill it if it does not end after one."""
     deadline = math.inf
     while (code := _exit_code(pid)) is None:
         wait = min(max(deadline - time.monotonic(), 0.1), 60)
-        received = signal.sigtimedwait({*endings, SIGCHLD}, wait)
-        if received and received.si_signo in endings:
+        received = signal.sigtimedwait({*signals, SIGCHLD}, wait)
+        if received and received.si_signo in signals:
             deadline = min(deadline, time.monotonic() + PATIENCE)
-            if received.si_code != FROM_KERNEL:  # else the terminal has told the command as well
+            if received.si_code != FROM_KERNEL:  # otherwise the terminal signals the command, too
                 os.kill(pid, received.si_signo)
         elif time.monotonic() > deadline:
             os.kill(pid, SIGKILL)
@@ -47,7 +47,7 @@ def _await(pid: int, endings: set[Signals]) -> int:
 
 
 def _exit_code(pid: int) -> int | None:
-    """The command's exit code, or None while it runs."""
+    """Return the command's exit code, or None while it runs."""
     ended, status = os.waitpid(pid, os.WNOHANG)
     if not ended:
         return None

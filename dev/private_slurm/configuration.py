@@ -1,20 +1,25 @@
-"""The configuration files of one cluster, as text."""
+"""The settings of one cluster, and its configuration files as text."""
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Self
 
+from . import cgroups
+from .errors import PrivateSlurmError
 from .layout import Layout
-from .slots import Slot
+from .slots import Ports
 
 NODES = ("n1", "n2", "n3", "n4", "n5")
-CPUS = 64  # claimed, not there: many jobs at once, most of them asleep
+CPUS = 64  # far more than exist, so that many sleeping jobs can run at once
 MEMORY_MB = 131_072
 GPUS = 4
 YES_NO = {True: "yes", False: "no"}
-# Any character devices do: Slurm counts them and sets CUDA_VISIBLE_DEVICES; nobody opens them.
+# Slurm accepts any character devices: it counts them and sets CUDA_VISIBLE_DEVICES, but opens none.
 GPU_FILES = "/dev/zero,/dev/full,/dev/null,/dev/random"
 
-# Preemption has a node of its own, and so has the node that tests kill; jobs elsewhere notice neither.
+# Preempted jobs and the node that tests kill are kept away from all other jobs.
 PARTITIONS = (
     "PartitionName=main Nodes=n[1-3] Default=YES",
     "PartitionName=doomed Nodes=n4",
@@ -26,46 +31,56 @@ PARTITIONS = (
 
 @dataclass(frozen=True)
 class Settings:
-    """All that the files depend on."""
+    """The decisions made when a cluster starts."""
 
     name: str
     layout: Layout
-    slot: Slot
+    ports: Ports
     accounting: bool
     cgroup_memory: bool
-    swap_limit: bool
-    min_job_age: int
+    min_job_age: int  # seconds
 
-    @property
-    def jobs(self) -> range:
-        """The job ids of this cluster."""
-        return range(self.slot.first_job, self.slot.last_job + 1)
+    def write(self) -> None:
+        """Write the description file."""
+        self.layout.description.write_text(json.dumps(asdict(self), default=str))
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a description file, which lies in its cluster's folder.
+
+        Raises:
+            PrivateSlurmError: the file does not exist or is not a description.
+        """
+        try:
+            values = json.loads(path.read_text())
+            return cls(**{**values, "layout": Layout(path.parent), "ports": Ports(*values["ports"])})
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise PrivateSlurmError(f"{path} is not the description of a private Slurm: {error!r}") from error
 
 
 def slurm_conf(settings: Settings) -> str:
-    """The cluster's slurm.conf."""
+    """Return the cluster's slurm.conf."""
     parts = (_basics, _timing, _tracking, _accounting)
     lines = [f"{key}={value}" for part in parts for key, value in part(settings).items()]
-    return _text([*lines, *_nodes(settings.slot), *PARTITIONS])
+    return _text([*lines, *_nodes(settings.ports), *PARTITIONS])
 
 
 def _basics(settings: Settings) -> Mapping[str, object]:
-    layout, slot = settings.layout, settings.slot
+    layout = settings.layout
     return {
         "ClusterName": settings.name,
         "SlurmctldHost": "localhost(127.0.0.1)",
         "SlurmUser": "root",
-        # A requeued job waits for its credential's end (120 s as Slurm comes) before it starts again.
+        # A requeued job starts only after its credential has expired (default: 120 s).
         "AuthInfo": f"socket={layout.munge_socket},cred_expire=10",
-        "SlurmctldPort": slot.controller_port,
+        "SlurmctldPort": settings.ports.controller,
         "SlurmctldLogFile": layout.logs / "slurmctld.log",
         "SlurmctldPidFile": layout.state / "slurmctld.pid",
         "SlurmdLogFile": layout.slurmd_log("%n"),
         "SlurmdPidFile": layout.spool("%n") / "slurmd.pid",
         "SlurmdSpoolDir": layout.spool("%n"),
         "StateSaveLocation": layout.state,
-        "FirstJobId": slot.first_job,
-        "MaxJobId": slot.last_job,
+        "FirstJobId": 1000,  # no other number in a test's output is as large
         "SlurmdParameters": "config_overrides",
         "MailProg": "/bin/true",
         "MpiDefault": "none",
@@ -81,13 +96,13 @@ def _basics(settings: Settings) -> Mapping[str, object]:
 
 def _timing(settings: Settings) -> Mapping[str, object]:
     return {
-        # Het jobs start by backfill only.
+        # Only the backfill scheduler starts heterogeneous jobs.
         "SchedulerParameters": "sched_interval=1,bf_interval=2,bf_continue",
         "MinJobAge": settings.min_job_age,
         "KillWait": 5,
-        # 5 s would call a dead node DOWN after 18 s and not 27, but a busy machine answers later than that.
+        # A short time to DOWN for dead nodes, but long enough for slurmd to respond on a busy machine.
         "MessageTimeout": 10,
-        "SlurmdTimeout": 10,
+        "SlurmdTimeout": 20,
         "InactiveLimit": 0,
         "ReturnToService": 2,
         "RequeueExit": 77,
@@ -111,34 +126,33 @@ def _accounting(settings: Settings) -> Mapping[str, object]:
     return {
         "AccountingStorageType": "accounting_storage/slurmdbd",
         "AccountingStorageHost": "127.0.0.1",
-        "AccountingStoragePort": settings.slot.accounting_port,
+        "AccountingStoragePort": settings.ports.accounting,
         "AccountingStoragePass": settings.layout.munge_socket,
         "AccountingStoreFlags": "job_comment,job_script,job_env",
         "AccountingStorageTRES": "gres/gpu",
     }
 
 
-def _nodes(slot: Slot) -> list[str]:
+def _nodes(ports: Ports) -> list[str]:
     shape = f"NodeHostname=localhost NodeAddr=127.0.0.1 CPUs={CPUS} RealMemory={MEMORY_MB} Gres=gpu:{GPUS}"
-    ports = range(slot.first_node_port, slot.first_node_port + len(NODES))
-    return [f"NodeName={node} Port={port} {shape}" for node, port in zip(NODES, ports, strict=True)]
+    return [f"NodeName={node} Port={port} {shape}" for port, node in enumerate(NODES, ports.first_node)]
 
 
 def slurmdbd_conf(settings: Settings, password: str) -> str:
-    """The slurmdbd.conf: root's eyes only, as Slurm insists."""
-    layout, slot = settings.layout, settings.slot
+    """Return the slurmdbd.conf, which only root may read."""
+    layout, ports = settings.layout, settings.ports
     values = {
         "AuthType": "auth/munge",
         "AuthInfo": layout.munge_socket,
         "DbdHost": "localhost",
         "DbdAddr": "127.0.0.1",
-        "DbdPort": slot.accounting_port,
+        "DbdPort": ports.accounting,
         "SlurmUser": "root",
         "LogFile": layout.logs / "slurmdbd.log",
         "PidFile": layout.state / "slurmdbd.pid",
         "StorageType": "accounting_storage/mysql",
         "StorageHost": "127.0.0.1",
-        "StoragePort": slot.database_port,
+        "StoragePort": ports.database,
         "StorageUser": "slurm",
         "StoragePass": password,
         "StorageLoc": "slurm",
@@ -147,24 +161,25 @@ def slurmdbd_conf(settings: Settings, password: str) -> str:
 
 
 def gres_conf() -> str:
-    """The gres.conf: what stands for GPUs."""
+    """Return the gres.conf with the devices that stand for GPUs."""
     return _text([f"NodeName={','.join(NODES)} Name=gpu File={GPU_FILES}"])
 
 
 def cgroup_conf(settings: Settings) -> str:
-    """The cgroup.conf."""
+    """Return the cgroup.conf."""
     return _text(
         [
             "CgroupPlugin=cgroup/v1",
             "CgroupAutomount=no",
+            f"CgroupMountpoint={settings.layout.cgroup_mount}",
             f"ConstrainRAMSpace={YES_NO[settings.cgroup_memory]}",
-            f"ConstrainSwapSpace={YES_NO[settings.cgroup_memory and settings.swap_limit]}",
+            f"ConstrainSwapSpace={YES_NO[settings.cgroup_memory and cgroups.can_limit_swap()]}",
         ]
     )
 
 
 def database_sql(password: str) -> str:
-    """What MariaDB does before it serves: slurmdbd's own database and user."""
+    """Return MariaDB's initial statements: slurmdbd's own database and user."""
     return _text(
         [
             "CREATE DATABASE IF NOT EXISTS slurm;",

@@ -1,24 +1,24 @@
-"""One daemon of the cluster: started in the foreground mode, known by pid and start time."""
+"""One daemon of the cluster, which any process can find by its PID file."""
 
 import os
 import signal
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import psutil
+
+from . import processes
 from .errors import PrivateSlurmError
 from .layout import Layout
-from .processes import Process
 from .waiting import until
-
-STDERR = 2
 
 
 @dataclass(frozen=True)
 class Daemon:
-    """A program that runs for as long as the cluster, in a session of its own."""
+    """A program that runs in the foreground mode and in its own session until the cluster is stopped."""
 
     name: str
     argv: tuple[str, ...]
@@ -27,48 +27,34 @@ class Daemon:
 
     @property
     def output(self) -> Path:
-        """What it says before it has a log, or when it can't have one."""
+        """Standard output and error: the messages before the log is open."""
         return self.layout.logs / f"{self.name}.out"
 
     @property
-    def _identity(self) -> Path:
+    def _pid_file(self) -> Path:
         return self.layout.run / self.name
 
-    def process(self) -> Process | None:
-        """The running process, whoever started it."""
-        noted = self._noted()
-        return noted if noted and noted.alive() else None
-
-    def _noted(self) -> Process | None:
-        try:
-            return Process.parse(self._identity.read_text())
-        except FileNotFoundError:
-            return None
+    def process(self) -> psutil.Process | None:
+        """Return the running process, whichever process started it."""
+        return processes.recorded(self._pid_file)
 
     def start(self) -> None:
-        """Start it, unless it runs."""
-        if self.process():
-            return
-        pid = self._spawn()
-        started = Process.find(pid)
-        if started is None:
-            raise PrivateSlurmError(f"{self.name} ended at once: {self.last_words()}")
-        self._identity.write_text(str(started))
+        """Start the daemon unless it is running."""
+        if not self.process():
+            processes.record(self._pid_file, self._spawn())
 
     def _spawn(self) -> int:
-        """Start the program with nothing of ours: no terminal, no open files, no blocked signals."""
-        # SLURM_CONF is for Slurm's own, and marks every daemon and its children as this cluster's.
-        marks = {"SLURM_CONF": str(self.layout.slurm_conf), **self.variables}
-        environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": "/", **marks}
+        """Start the program without our terminal, signal mask and ignored signals; return its PID."""
+        # Slurm's programs read SLURM_CONF, and it marks every daemon and its children as this cluster's.
+        variables = {"SLURM_CONF": str(self.layout.slurm_conf), **self.variables}
         return os.posix_spawn(
             "/usr/bin/env",
             ["env", "-C", str(self.layout.folder), *self.argv],
-            environment,
+            {"PATH": os.environ.get("PATH", os.defpath), "HOME": "/", **variables},
             file_actions=[
                 (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
                 (os.POSIX_SPAWN_OPEN, 1, str(self.output), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644),
-                (os.POSIX_SPAWN_DUP2, 1, STDERR),
-                *((os.POSIX_SPAWN_CLOSE, number) for number in _inheritable()),
+                (os.POSIX_SPAWN_DUP2, 1, 2),
             ],
             setsid=True,
             setsigmask=[],
@@ -76,58 +62,40 @@ class Daemon:
         )
 
     def stop(self, seconds: float = 15) -> None:
-        """End it, gently at first."""
+        """Terminate the daemon, and kill it if that takes longer than ``seconds``."""
         process = self.process()
         if process:
-            process.send(signal.SIGTERM)
-            if not until(lambda: not process.alive(), seconds):
-                process.send(signal.SIGKILL)
+            process.terminate()
+            if not until(lambda: not processes.is_alive(process), seconds):
+                process.kill()
         self.forget()
 
     def forget(self) -> None:
-        """Note that it has ended, and take its exit status if it was our child, so that no zombie stays."""
-        process = self._noted()
-        if process:
-            until(lambda: not process.alive(), 10)
-            _reap(process.pid)
-        self._identity.unlink(missing_ok=True)
+        """Wait for the end of a terminated daemon, reap it if it is our child, and remove its PID file."""
+        until(lambda: not self.process(), 10)
+        with suppress(FileNotFoundError, ChildProcessError):  # not started; the child of another process
+            os.waitpid(int(self._pid_file.read_text().split()[0]), os.WNOHANG)
+        self._pid_file.unlink(missing_ok=True)
 
     def signal(self, number: signal.Signals) -> None:
-        """Send it a signal, if it runs."""
+        """Send a signal if the daemon is running."""
         process = self.process()
         if process:
-            process.send(number)
+            process.send_signal(number)
 
-    def await_port(self, port: int, seconds: float = 30) -> None:
-        """Wait until it listens."""
+    def await_port(self, port: int, seconds: float = 60) -> None:
+        """Wait until the daemon listens.
+
+        Raises:
+            PrivateSlurmError: it ended, or does not listen in time; the text has the end of its output.
+        """
         until(lambda: _listens(port) or not self.process(), seconds)
         if not _listens(port):
-            raise PrivateSlurmError(f"{self.name} did not start: {self.last_words()}")
-
-    def last_words(self) -> str:
-        """The end of its output, for an error message."""
-        try:
-            return self.output.read_text(errors="replace")[-1500:].strip() or "(no output)"
-        except FileNotFoundError:
-            return "(no output)"
+            output = self.output.read_text(errors="replace")[-1500:].strip()
+            raise PrivateSlurmError(f"{self.name} did not start: {output or '(no output)'}")
 
 
 def _listens(port: int) -> bool:
-    """Whether something accepts connections at the port of this machine."""
+    """Return whether something accepts connections at the port of this machine."""
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
-
-
-def _reap(pid: int) -> None:
-    """Take an ended child's exit status."""
-    with suppress(ChildProcessError):  # another process may have started it, and will wait for it
-        os.waitpid(pid, os.WNOHANG)
-
-
-def _inheritable() -> Iterator[int]:
-    """Open files besides the standard ones that a child would get, such as a caller's lock or pipe."""
-    for entry in Path("/proc/self/fd").iterdir():
-        number = int(entry.name)
-        with suppress(OSError):  # the listing's own is closed by now
-            if number > STDERR and os.get_inheritable(number):
-                yield number

@@ -1,4 +1,4 @@
-"""MariaDB with an own data folder, copied from a template that is made once."""
+"""MariaDB with its own data folder, copied from a template that is made once."""
 
 import hashlib
 import os
@@ -12,7 +12,7 @@ from .daemons import Daemon
 from .errors import PrivateSlurmError
 from .layout import Layout
 
-# Small files, and nothing waits for the disk: the data lives as long as the cluster.
+# Small files, no waiting for the disk: the data is deleted with the cluster.
 OPTIONS = (
     "--no-defaults",
     "--user=root",
@@ -28,13 +28,14 @@ OPTIONS = (
 
 
 def mariadbd(layout: Layout, port: int) -> Daemon:
-    """The daemon."""
+    """Return the daemon."""
     folder = layout.database
     return Daemon(
         "mariadbd",
         (
             packages.program("mariadbd"),
             *OPTIONS,
+            f"--tmpdir={folder}",  # every starting mariadbd deletes the temporary tables of all others in it
             f"--datadir={folder / 'data'}",
             f"--socket={folder / 'socket'}",
             f"--pid-file={folder / 'pid'}",
@@ -47,14 +48,14 @@ def mariadbd(layout: Layout, port: int) -> Daemon:
 
 
 def prepare(layout: Layout, sql: str) -> None:
-    """Lay the data folder and the first statements ready."""
+    """Create the data folder and the file with the initial statements."""
     layout.database.chmod(0o700)
     shutil.copytree(_template(), layout.database / "data")
     (layout.database / "init.sql").write_text(sql)
 
 
 def _template() -> Path:
-    """A fresh data folder, made on first use for each version of MariaDB."""
+    """Return a fresh data folder, made on first use for each version of MariaDB."""
     version = _output(packages.program("mariadbd"), "--no-defaults", "--version")
     template = _cache() / hashlib.sha256(f"{version}{OPTIONS}".encode()).hexdigest()[:16]
     if not template.is_dir():
@@ -63,34 +64,38 @@ def _template() -> Path:
 
 
 def _cache() -> Path:
-    """A folder of our own that nobody else may write to: what lies there is run by root."""
+    """Return a folder that only this user may write to, because root's MariaDB trusts its files.
+
+    Raises:
+        PrivateSlurmError: another user owns the folder or may write to it.
+    """
     base = os.environ.get("XDG_CACHE_HOME") or Path("~").expanduser() / ".cache"
     folder = Path(base) / "jobmon-private-slurm"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = folder.stat()
-    if found.st_uid != os.getuid() or found.st_mode & 0o022:
-        raise PrivateSlurmError(f"{folder} must belong to this user, and no other may write to it")
+    status = folder.stat()
+    if status.st_uid != os.getuid() or status.st_mode & 0o022:
+        raise PrivateSlurmError(f"{folder} must belong to this user and be writable by no other user")
     return folder
 
 
 def _make(template: Path) -> None:
-    """Make the template beside its place and move it there whole: two may do so at once."""
-    beside = Path(tempfile.mkdtemp(prefix="making-", dir=template.parent))
+    """Make the template in a temporary folder and rename it, because two processes may make it at once."""
+    temporary = Path(tempfile.mkdtemp(prefix="making-", dir=template.parent))
     try:
-        data = beside / "data"
-        # --force: it would otherwise insist on resolving this machine's name, which nobody will use.
+        data = temporary / "data"
+        # --force: without it, this machine's name must resolve.
         install = packages.program("mariadb-install-db")
-        _output(install, *OPTIONS, "--force", "--skip-test-db", f"--datadir={data}")
+        _output(install, *OPTIONS, "--force", "--skip-test-db", f"--tmpdir={temporary}", f"--datadir={data}")
         data.rename(template)
     except OSError:
-        if not template.is_dir():  # else another was quicker: as good as ours
+        if not template.is_dir():  # otherwise another process was quicker
             raise
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _output(*argv: str) -> str:
-    """Run a program of MariaDB's."""
+    """Run a program of MariaDB and return its output."""
     done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=300)
     if done.returncode:
         raise PrivateSlurmError(f"{argv[0]} failed: {(done.stdout + done.stderr)[-1500:]}")

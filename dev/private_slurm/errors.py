@@ -1,5 +1,5 @@
-"""What can go wrong while a private Slurm is set up."""
+"""The error of this package."""
 
 
 class PrivateSlurmError(Exception):
-    """The private Slurm could not do what was asked; the text says why."""
+    """The private Slurm cannot be started, used or stopped; the text says why."""

@@ -1,4 +1,4 @@
-"""Debian's packages of Slurm, MariaDB and munge: installed when missing."""
+"""Install Debian's packages of Slurm, MariaDB and munge where they are missing."""
 
 import fcntl
 import os
@@ -21,14 +21,14 @@ PACKAGES = {
     "mariadbd": "mariadb-server",
     "mariadb-install-db": "mariadb-server",
 }
-SEARCH_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"  # where Debian puts daemons; a short PATH may lack some
+SEARCH_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"  # Debian's folders for daemons, which PATH may lack
 PAUSES = (0, 3, 6, 12)  # seconds before each attempt
 QUIET = {"DEBIAN_FRONTEND": "noninteractive", "PATH": SEARCH_PATH, "LC_ALL": "C.UTF-8"}
 APT = ("apt-get", "-q", "-y", "-o", "DPkg::Lock::Timeout=300")
 
 
 def program(name: str) -> str:
-    """The full path of an installed program."""
+    """Return the full path of an installed program."""
     path = _find(name)
     if path is None:
         raise PrivateSlurmError(f"{name} is not installed")
@@ -40,7 +40,11 @@ def _find(name: str) -> str | None:
 
 
 def install_missing() -> None:
-    """Install what is missing; silent and quick when nothing is."""
+    """Install the missing packages; silent and quick when none is missing.
+
+    Raises:
+        PrivateSlurmError: the installation failed, or this user is not root.
+    """
     if not _missing():
         return
     if os.geteuid() != 0:
@@ -51,26 +55,26 @@ def install_missing() -> None:
 
 
 def _missing() -> list[str]:
-    """The packages whose programs are not there."""
+    """Return the packages whose programs are missing."""
     return sorted({package for name, package in PACKAGES.items() if _find(name) is None})
 
 
 def _install(names: list[str]) -> None:
-    """Fetch and install, again after a pause when the network or another apt was in the way."""
+    """Download and install; retry after a pause, because the network or another apt may have interfered."""
     print(f"installing {' '.join(names)} ...", file=sys.stderr)
-    words = ""
+    output = ""
     for pause in PAUSES:
         time.sleep(pause)
-        _run("dpkg", "--configure", "-a")  # finishes what an interrupted installation left half done
+        _run("dpkg", "--configure", "-a")  # completes an interrupted installation
         _run(*APT, "update")
-        words = _run(*APT, "install", "--no-install-recommends", *names)
+        output = _run(*APT, "install", "--no-install-recommends", *names)
         if not _missing():
             return
-    raise PrivateSlurmError(f"apt-get could not install {' '.join(names)}:\n{words[-3000:]}")
+    raise PrivateSlurmError(f"apt-get could not install {' '.join(names)}:\n{output[-3000:]}")
 
 
 def _run(*argv: str) -> str:
-    """Run apt or dpkg, no questions asked; what it says matters only when a program is missing after it."""
+    """Run apt or dpkg without questions and return its output; the caller checks which programs exist."""
     done = subprocess.run(
         argv,
         env={**os.environ, **QUIET},
@@ -86,7 +90,7 @@ def _run(*argv: str) -> str:
 
 @contextmanager
 def _one_at_a_time() -> Iterator[None]:
-    """Let the second of two wait for the first's installation; apt's own locks do not cover ``update``."""
+    """Wait for another process's installation; apt's own locks do not cover ``update``."""
     descriptor = os.open("/var/lib/dpkg", os.O_RDONLY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)

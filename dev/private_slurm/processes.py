@@ -1,129 +1,124 @@
-"""Processes as /proc shows them: which are alive, which belong to a cluster, and their end."""
+"""The processes of a cluster and of its nodes: how to recognize and to end them."""
 
 import os
-import signal
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+import psutil
+
+from . import cgroups
+from .configuration import Settings
+from .errors import PrivateSlurmError
 from .waiting import until
 
-PROC = Path("/proc")
+CLOCK_SLACK = 2  # seconds; start times shift when the system clock is adjusted
 
 
-@dataclass(frozen=True)
-class Process:
-    """One process, told apart from a later one with the same number by its start time."""
-
-    pid: int
-    started: int
-
-    @classmethod
-    def find(cls, pid: int) -> "Process | None":
-        """Look a process up; one that has ended but was not yet waited for is gone."""
-        stat = _stat(pid)
-        return cls(pid, int(stat[19])) if stat and stat[0] != "Z" else None
-
-    @classmethod
-    def parse(cls, text: str) -> "Process | None":
-        """Read what ``str`` wrote."""
-        words = text.split()
-        return cls(*map(int, words)) if list(map(str.isdigit, words)) == [True, True] else None
-
-    def __str__(self) -> str:
-        """Write what ``parse`` reads."""
-        return f"{self.pid} {self.started}"
-
-    def alive(self) -> bool:
-        """Whether this very process still runs."""
-        return Process.find(self.pid) == self
-
-    def send(self, number: signal.Signals) -> None:
-        """Send a signal, unless the process is gone already."""
-        if self.alive():
-            with suppress(ProcessLookupError):  # it may end between the look and the signal
-                os.kill(self.pid, number)
+def record(path: Path, pid: int) -> None:
+    """Save a process's PID and start time."""
+    path.write_text(f"{pid} {psutil.Process(pid).create_time()}")
 
 
-def _stat(pid: int) -> list[str] | None:
-    """The fields of /proc/PID/stat after the name (which may hold blanks), or None."""
-    return _read(pid, "stat").decode(errors="replace").rpartition(")")[2].split() or None
+def recorded(path: Path) -> psutil.Process | None:
+    """Return the process that ``record`` saved, or None when it has ended."""
+    with suppress(FileNotFoundError, psutil.NoSuchProcess):
+        pid, started = path.read_text().split()
+        process = psutil.Process(int(pid))
+        if abs(process.create_time() - float(started)) < CLOCK_SLACK and is_alive(process):
+            return process
+    return None
 
 
-def _read(pid: int, name: str) -> bytes:
-    """A file of /proc/PID; nothing when the process is gone or not ours to look at."""
-    try:
-        return (PROC / str(pid) / name).read_bytes()
-    except OSError:
-        return b""
+def is_alive(process: psutil.Process) -> bool:
+    """Return whether a process runs; a zombie does not."""
+    with suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
 
 
-def kill_all(find: Callable[[], set[int]], seconds: float = 10) -> bool:
-    """Kill what ``find`` finds until it finds nothing more (True) or the time is up (False)."""
+def kill_cluster(settings: Settings) -> None:
+    """Kill all processes of a cluster, and remove its control groups.
+
+    Raises:
+        PrivateSlurmError: a process survived.
+    """
+    if not _kill_all(lambda: _of_cluster(settings)):
+        raise PrivateSlurmError(f"cannot kill the processes {_of_cluster(settings)}")
+    cgroups.remove(settings.name)
+
+
+def kill_node(settings: Settings, node: str) -> None:
+    """Kill a node's slurmd, its slurmstepds and their jobs."""
+
+    def of_node() -> set[psutil.Process]:
+        started = _with_variable({f"SLURMD_NODENAME={node}"}) & _of_cluster(settings)
+        return _with_children(started | _stepds(settings.layout.slurmd_log(node)))
+
+    _kill_all(of_node)
+
+
+def _kill_all(find: Callable[[], set[psutil.Process]], seconds: float = 60) -> bool:
+    """Kill what ``find`` returns until it returns nothing (True) or the time is up (False)."""
 
     def none_left() -> bool:
-        living = [found for found in map(Process.find, find()) if found]
-        for process in living:
-            process.send(signal.SIGKILL)
-        return not living
+        alive = [process for process in find() if is_alive(process)]
+        for process in alive:
+            with suppress(psutil.NoSuchProcess):
+                process.kill()
+        return not alive
 
     return until(none_left, seconds)
 
 
-def with_variables(wanted: Iterable[str]) -> set[int]:
-    """Processes started with one of the variables (NAME=VALUE); never the caller or those that started it."""
-    wanted = frozenset(wanted)
-    return {pid for pid in set(_pids()) - _own_line() if wanted & _variables(pid)}
+def _of_cluster(settings: Settings) -> set[psutil.Process]:
+    """Return the daemons, their jobs, and everything started with the cluster's environment."""
+    layout = settings.layout
+    variables = {f"SLURM_CONF={layout.slurm_conf}", f"SLURM_CLUSTER_NAME={settings.name}"}
+    pids = cgroups.members(settings.name)
+    jobs = {process for process in psutil.process_iter() if process.pid in pids}
+    return _with_children(_with_variable(variables) | _stepds(layout.logs)) | jobs
 
 
-def named(program: str) -> set[int]:
-    """Processes whose program has this name, as the kernel knows it."""
-    return {pid for pid in _pids() if _read(pid, "comm").decode(errors="replace").strip() == program}
+def _with_variable(variables: set[str]) -> set[psutil.Process]:
+    """Return the processes started with one of the variables (NAME=VALUE), without this one's ancestors."""
+    return {process for process in psutil.process_iter() if variables & _environment(process)} - _ancestors()
 
 
-def holds_open(pid: int, path: Path) -> bool:
-    """Whether a process has the path open, or something below it."""
-    try:
-        descriptors = list((PROC / str(pid) / "fd").iterdir())
-    except OSError:
-        return False
-    return any(_points_into(descriptor, path) for descriptor in descriptors)
+def _environment(process: psutil.Process) -> set[str]:
+    with suppress(psutil.Error):
+        return {f"{name}={value}" for name, value in process.environ().items()}
+    return set()
 
 
-def with_descendants(pids: set[int]) -> set[int]:
-    """The given processes and all that they started, directly or not."""
-    parents = {pid: int(stat[1]) for pid in _pids() if (stat := _stat(pid))}
-    found, new = set(pids), set(pids)
-    while new:
-        new = {pid for pid, parent in parents.items() if parent in new} - found
-        found |= new
-    return found - _own_line()
+def _stepds(log: Path) -> set[psutil.Process]:
+    """Return the slurmstepds that write to a log or to one below it.
+
+    Their environment is unknown, because they overwrite it with their title.
+    """
+    return {process for process in psutil.process_iter() if _is_stepd(process, log)}
 
 
-def _pids() -> Iterator[int]:
-    """The numbers of all processes."""
-    return (int(entry.name) for entry in PROC.iterdir() if entry.name.isdigit())
+def _is_stepd(process: psutil.Process, log: Path) -> bool:
+    with suppress(psutil.Error):
+        return process.name() == "slurmstepd" and any(
+            Path(file.path).is_relative_to(log) for file in process.open_files()
+        )
+    return False
 
 
-def _own_line() -> set[int]:
-    """This process, its parent, and so on."""
-    line, pid = set[int](), os.getpid()
-    while pid > 0 and pid not in line:
-        line.add(pid)
-        stat = _stat(pid)
-        pid = int(stat[1]) if stat else 0
-    return line
+def _with_children(processes: set[psutil.Process]) -> set[psutil.Process]:
+    """Return the processes and all their descendants, without this process and its ancestors."""
+    running = list(psutil.process_iter(["ppid"]))
+    found, parents = set(processes), {process.pid for process in processes}
+    while parents:
+        children = {process for process in running if process.info["ppid"] in parents} - found
+        found |= children
+        parents = {child.pid for child in children}
+    return found - _ancestors()
 
 
-def _variables(pid: int) -> set[str]:
-    """The environment that a process was started with, as NAME=VALUE."""
-    return set(_read(pid, "environ").decode(errors="replace").split("\0"))
-
-
-def _points_into(link: Path, path: Path) -> bool:
-    """Whether a link in /proc leads there; not when it has gone in the meantime."""
-    try:
-        return link.readlink().is_relative_to(path)
-    except OSError:
-        return False
+def _ancestors() -> set[psutil.Process]:
+    """Return this process, its parent, and so on."""
+    process = psutil.Process(os.getpid())
+    return {process, *process.parents()}

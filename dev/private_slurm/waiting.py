@@ -7,7 +7,7 @@ from .errors import PrivateSlurmError
 
 
 def until(condition: Callable[[], bool], seconds: float, pause: float = 0.02) -> bool:
-    """Ask again and again until the condition holds (True) or the time is up (False)."""
+    """Check repeatedly until the condition holds (True) or the time is up (False)."""
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
@@ -16,7 +16,11 @@ def until(condition: Callable[[], bool], seconds: float, pause: float = 0.02) ->
     return True
 
 
-def require(condition: Callable[[], bool], seconds: float, otherwise: str) -> None:
-    """Wait for the condition, and say what is missing when it never holds."""
+def require(condition: Callable[[], bool], seconds: float, error: str) -> None:
+    """Wait for the condition.
+
+    Raises:
+        PrivateSlurmError: it did not hold in time.
+    """
     if not until(condition, seconds):
-        raise PrivateSlurmError(f"{otherwise} (waited {seconds:.0f} s)")
+        raise PrivateSlurmError(f"{error} (waited {seconds:.0f} s)")

@@ -66,7 +66,7 @@ class RecoverJobs:
             if isinstance(status, Unreadable):
                 yield RecoveryResult(status.path.name, f"skipped: {status.why}", acted=False)
             elif reason := self._skipped_because(status):
-                yield RecoveryResult(name_of(status.job), reason, acted=False)
+                yield RecoveryResult(name_of(status.job), f"skipped: {reason}", acted=False)
             elif action := self._recovery_action(status, config):
                 if reason := blocked_because(self.ctx.home.monitors, status.job.id):
                     yield RecoveryResult(name_of(status.job), f"skipped: {reason}", acted=False)
@@ -85,10 +85,10 @@ class RecoverJobs:
         try:
             cluster = self.ctx.cluster_name(job.backend).get()
         except SchedulerMissing as error:
-            return f"skipped: {error}"
+            return str(error)
         if cluster in ("", job.cluster):
             return ""
-        return f"skipped: it runs on cluster {job.cluster}, but this host uses cluster {cluster}"
+        return f"it runs on cluster {job.cluster}, but this host uses cluster {cluster}"
 
     def _recovery_action(self, status: JobStatus, config: Config) -> str:
         """Return what a new monitor for this job means for the user; empty if it needs none."""

@@ -17,7 +17,7 @@ def test_an_orphan_of_another_cluster_that_shares_the_home_is_left_alone(tmp_pat
     ctx.store.save(WatchedJob("slurm-12-x", 12, 100.0, cluster="theirs", name="train"))
     (finding,) = RecoverJobs(ctx, MonitorStarter(ctx)).recover()
     assert finding.subject == "12 train"
-    assert finding.action == "left alone: it runs on cluster theirs, and this machine talks to ours"
+    assert finding.action == "skipped: it runs on cluster theirs, but this host uses cluster ours"
 
 
 def test_clusters_that_one_host_talks_to_share_no_answers(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ def test_a_job_with_a_blocked_file_is_skipped_and_the_others_are_watched(
     lay(path, kind)
     done = shell.jobmon("recover")
     assert (done.returncode, done.stderr) == (0, "")
-    barred = f"12 job12: left alone: {path} is in the way: it "
+    barred = f"12 job12: skipped: {path} is in the way: it "
     (line,) = (line for line in done.stdout.splitlines() if line.startswith("12 job12"))
     assert line.startswith(barred)
     assert line.endswith(("move it away", "remove it"))

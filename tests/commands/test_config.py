@@ -112,7 +112,7 @@ def test_nothing_is_submitted_with_a_configuration_that_others_can_read(shell: S
 
 
 def test_the_remedy_that_is_named_is_one(shell: Shell) -> None:
-    shell.program("sbatch", f"touch {shell.work}/submitted; exit 3")
+    shell.program("sbatch", f"touch {shell.work}/submitted; echo sbatch: error: refused >&2; exit 3")
     config = _opened_to_others(shell)
     remedy = shell.jobmon("submit", "train.sh").stderr.rstrip().rpartition(": ")[2]
     subprocess.run(remedy.split(), check=True)

@@ -106,7 +106,7 @@ def test_recover_leaves_the_file_as_it_is_and_says_so(shell: Shell, damaged: Pat
     done = shell.jobmon("recover")
     assert done.returncode == 0
     assert done.stderr == ""
-    assert done.stdout.startswith(f"{damaged.name}: left alone: {damaged} ")
+    assert done.stdout.startswith(f"{damaged.name}: skipped: {damaged} ")
     assert _identity(damaged) == before
 
 

@@ -1,4 +1,4 @@
-"""The real thing: a private Slurm with accounting, and users who work on it."""
+"""Fixtures: a private Slurm with accounting, a fake Discord and a user."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from private_slurm import Cluster
 from tests.support.fake_discord import FakeDiscord
 from tests.support.user import User
 
-# read at import: the isolation of every test takes it out of the environment
+# read at import, because the isolation of the tests removes it from the environment
 _RUNNING = os.environ.get("JOBMON_PRIVATE_SLURM", "")
 _ENVIRONMENT = {
     name: value for name, value in os.environ.items() if not name.startswith(("JOBMON_", "SLURM_"))
@@ -21,7 +21,7 @@ _ENVIRONMENT = {
 
 @pytest.fixture(scope="session")
 def slurm() -> Iterator[Cluster]:
-    """The cluster of this run, or one of our own where none was started around it."""
+    """The cluster that `dev/with-slurm` started, or a new one."""
     if _RUNNING:
         yield Cluster.attach(_RUNNING)
         return
@@ -31,7 +31,7 @@ def slurm() -> Iterator[Cluster]:
 
 @pytest.fixture
 def discord() -> Iterator[FakeDiscord]:
-    """A Discord of this test's own, which must not see a single payload that breaks a rule."""
+    """A fake Discord for one test, which fails if a payload violates Discord's rules."""
     with FakeDiscord() as server:
         yield server
         assert not server.violations
@@ -39,7 +39,7 @@ def discord() -> Iterator[FakeDiscord]:
 
 @pytest.fixture
 def user(slurm: Cluster, discord: FakeDiscord, tmp_path: Path) -> Iterator[User]:
-    """A user of the cluster; slurmd must be able to reach the folder."""
+    """A user of the cluster with a folder that slurmd can access."""
     folder = tmp_path / "u"
     folder.mkdir()
     somebody = User(folder, discord, {**_ENVIRONMENT, **slurm.env})

@@ -1,4 +1,4 @@
-"""Arrays and heterogeneous jobs on the real Slurm: many parts, one message."""
+"""Arrays and heterogeneous jobs on the real Slurm: one message for all tasks or components."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from jobmon_core.domain.tracking.model import Source, WatchedJob
 from tests.support.messages import end_of, facts, only, read, title
 from tests.support.user import User
 
-_HET_S = 90.0  # backfill starts them
-
 
 def _outcomes(job: WatchedJob) -> dict[str, Outcome]:
     return {key: end_of(job, key).outcome for key in job.tasks}
 
 
-def test_an_array_with_mixed_results_is_one_digest_by_causes(user: User) -> None:
+def test_an_array_with_mixed_results_gets_one_message_grouped_by_cause(user: User) -> None:
     script = user.script(
         'case $SLURM_ARRAY_TASK_ID in\n  2|4) python3 -c "1 / 0";;\n  5) python3 -c "import nowhere";;\nesac'
     )
@@ -43,13 +41,13 @@ def test_an_array_whose_tasks_all_complete_is_one_success(user: User) -> None:
     assert "4 completed" in title(only(user, Route.SUCCESS))
 
 
-def test_a_throttled_array_is_followed_to_its_last_task(user: User) -> None:
+def test_a_throttled_array_is_watched_until_its_last_task(user: User) -> None:
     job = user.told(user.submit("--array=1-3%1", "--wrap", "exit $((SLURM_ARRAY_TASK_ID == 3))"))
     assert _outcomes(job) == {"1": Outcome.SUCCESS, "2": Outcome.SUCCESS, "3": Outcome.FAILURE}
     assert "1 failed, 2 completed" in title(only(user, Route.ERROR))
 
 
-def test_an_array_cancelled_before_its_start_is_one_cancellation(user: User) -> None:
+def test_an_array_cancelled_before_its_start_gets_one_message(user: User) -> None:
     job_id = user.submit("--hold", "--array=1-3", "-J", "idle", "--wrap", "true")
     user.watched_as_waiting(job_id, "1-3")
     user.slurm("scancel", str(job_id))
@@ -60,7 +58,7 @@ def test_an_array_cancelled_before_its_start_is_one_cancellation(user: User) -> 
     assert facts(payload)["Cancelled by root before starting"] == "3 tasks: 1-3"
 
 
-def test_a_throttled_array_cancelled_half_way_counts_those_that_never_started(user: User) -> None:
+def test_a_cancelled_throttled_array_counts_the_tasks_that_never_started(user: User) -> None:
     job_id = user.submit("--array=1-5%2", "--wrap", "[ $SLURM_ARRAY_TASK_ID = 1 ] || exec sleep 300")
     user.watched_as(job_id, "COMPLETED")
     user.slurm("scancel", str(job_id))
@@ -69,13 +67,13 @@ def test_a_throttled_array_cancelled_half_way_counts_those_that_never_started(us
     assert "4 cancelled, 1 completed" in title(only(user, Route.ERROR))
 
 
-def test_a_task_cancelled_alone_before_its_start_counts_as_cancelled(user: User) -> None:
+def test_a_single_task_cancelled_before_its_start_counts_as_cancelled(user: User) -> None:
     user.configure(accounting={"deadline_s": 5})
     job_id = user.submit("--array=1-3%1", "--wrap", "until [ -e go ]; do sleep 0.2; done")
     user.watched_as(job_id, "RUNNING")
     user.slurm("scancel", f"{job_id}_2")
     (user.work / "go").touch()
-    job = user.told(job_id, timeout_s=90)
+    job = user.told(job_id)
     assert _outcomes(job) == {"1": Outcome.SUCCESS, "2": Outcome.CANCELLED, "3": Outcome.SUCCESS}
     assert end_of(job, "2").source is Source.ARRAY
     payload = only(user, Route.ERROR)
@@ -83,21 +81,21 @@ def test_a_task_cancelled_alone_before_its_start_counts_as_cancelled(user: User)
     assert facts(payload)["Cancelled before starting"] == "1 task: 2"
 
 
-def test_an_array_can_be_told_task_by_task(user: User) -> None:
+def test_an_array_can_get_one_message_per_task(user: User) -> None:
     user.configure(messages={"array": "each"})
-    job = user.told(user.submit("--array=1-3", "-J", "each", "--wrap", "exit $((SLURM_ARRAY_TASK_ID == 2))"))
+    job = user.told(user.submit("--array=1-3", "-J", "sweep", "--wrap", "exit $((SLURM_ARRAY_TASK_ID == 2))"))
     assert job.outcome is Outcome.FAILURE
     (failure,) = user.discord.received(Route.ERROR)
-    assert title(failure).startswith(f"❌ each ({job.job_id}_2) failed")
+    assert title(failure).startswith(f"❌ sweep ({job.job_id}_2) failed")
     assert sorted(title(each) for each in user.discord.received(Route.SUCCESS)) == [
-        f"✅ each ({job.job_id}_{index}) completed" for index in (1, 3)
+        f"✅ sweep ({job.job_id}_{index}) completed" for index in (1, 3)
     ]
 
 
 @pytest.mark.parametrize(("code", "route"), [(0, Route.SUCCESS), (6, Route.ERROR)])
-def test_a_het_job_is_one_job_in_two_components(user: User, code: int, route: Route) -> None:
+def test_a_het_job_gets_one_message_for_its_two_components(user: User, code: int, route: Route) -> None:
     script = user.script(f"exit {code}", "--ntasks=1", "-J duo")
-    job = user.told(user.submit("-n1", ":", "-n1", script), _HET_S)
+    job = user.told(user.submit("-n1", ":", "-n1", script))
     assert list(job.tasks) == ["+0", "+1"]
     payload = only(user, route)
     state = JobState.FAILED if code else JobState.COMPLETED

@@ -1,4 +1,4 @@
-"""Many submissions on a real Slurm and few monitors: every job is reported once."""
+"""Many jobs and a limited number of monitors, which restart themselves when their CPU budget is spent."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from tests.support.waiting import eventually
 _JOBS, _MONITORS = 20, 3
 
 
-def test_three_monitors_watch_twenty_submissions_and_report_all(user: User) -> None:
+def test_three_monitors_watch_twenty_jobs_and_report_each(user: User) -> None:
     user.configure(monitors={"at_most": _MONITORS})
-    jobs, most = [], 0
+    jobs, peak = [], 0
     for nth in range(_JOBS):
         jobs.append(user.submit("-J", f"job{nth}", "--wrap", f"exit {nth % 2}"))
-        most = max(most, len(monitors_of(user.home)))
-    assert most <= _MONITORS
+        peak = max(peak, len(monitors_of(user.home)))
+    assert peak <= _MONITORS
     for nth, job_id in enumerate(jobs):
-        assert user.told(job_id, 180).outcome is (Outcome.FAILURE if nth % 2 else Outcome.SUCCESS)
+        assert user.told(job_id).outcome is (Outcome.FAILURE if nth % 2 else Outcome.SUCCESS)
     assert len(user.discord.received()) == _JOBS
     assert not any("repeat" in str(payload) for payload in user.discord.received())
     eventually(lambda: not monitors_of(user.home))
 
 
-# a monitor with a CPU budget of zero: it hands over after each pass, and so does each successor
-_WORN = """
+# a monitor without a CPU budget: it and its successors hand over after each poll
+_WITHOUT_CPU_BUDGET = """
 import os, signal, sys
 from jobmon_core.system.clock import SystemClock
 from jobmon_core.lifecycle.process_state import ProcessState
@@ -44,17 +44,17 @@ ProcessState(home, {sys.argv[1]: lock}, cpu_budget_s=0.0).exec_monitor()
 """
 
 
-def test_a_job_is_reported_once_though_its_monitors_hand_over_all_the_time(user: User) -> None:
+def test_a_job_is_reported_once_although_its_monitors_keep_handing_over(user: User) -> None:
     job_id = user.submit(user.script("until [ -e go ]; do sleep 0.1; done; exit 5"))
     os.kill(user.monitor_pid(job_id), signal.SIGKILL)
     eventually(lambda: user.snapshot(job_id).health is Health.DEAD)
-    worn = [sys.executable, "-c", _WORN, user.job(job_id).id]
-    with subprocess.Popen(worn, cwd=user.work, env=user.environment, start_new_session=True) as process:
-        eventually(lambda: user.snapshot(job_id).health is Health.ALIVE, 60)
-    eventually(lambda: user.monitor_pid(job_id) != process.pid)
+    argv = [sys.executable, "-c", _WITHOUT_CPU_BUDGET, user.job(job_id).id]
+    with subprocess.Popen(argv, cwd=user.work, env=user.environment, start_new_session=True) as process:
+        eventually(lambda: user.snapshot(job_id).health is Health.ALIVE)
+    eventually(lambda: (owner := user.snapshot(job_id).owner) is not None and owner.pid != process.pid)
     assert user.status(job_id)["monitor"] == "alive"
     (user.work / "go").touch()
-    assert user.told(job_id, 120).outcome is Outcome.FAILURE
+    assert user.told(job_id).outcome is Outcome.FAILURE
     (payload,) = user.discord.received()
     assert "repeat" not in str(payload)
     assert user.jobmon("logs", str(job_id)).stdout.count("hands over") > 1

@@ -1,4 +1,4 @@
-"""Jobs that really fail, of many kinds, on the real Slurm: what their user reads in Discord in the night."""
+"""Jobs that fail in many ways on the real Slurm, and the Discord message about each."""
 
 from __future__ import annotations
 
@@ -20,57 +20,56 @@ from tests.support.messages import facts, read, title
 from tests.support.user import User
 from tests.support.waiting import eventually
 
-# one worker submits all of them at once; each test then waits for its own
+# one worker submits all jobs at once; each test then waits for its job
 pytestmark = pytest.mark.xdist_group("diagnoses")
 
 _ENVIRONMENT = {
     name: value for name, value in os.environ.items() if not name.startswith(("JOBMON_", "SLURM_"))
 }
 _PROGRAMS = Path(__file__).with_name("programs")
-_LIMIT_S = 90.0  # slurmctld looks every 30 s for jobs at their limit
-_AT_ONCE = 4  # submissions; each is a process of its own
+_AT_ONCE = 4  # submissions, each in its own process
 _MAIN_LOG = "slurm-{job}.out"
-_CODE = "▌ │ "  # before a line of a log, where a message is shown as text
+_CODE = "▌ │ "  # precedes log lines in a message shown as text
 _NO_CORES = "ulimit -c 0"
-# what assert(3) calls; no C compiler is needed to hear the C library's own words
+# calls the function behind assert(3), so that no C compiler is needed
 _ASSERT = 'import ctypes\nctypes.CDLL(None).__assert_fail(b"n > 7", b"check.c", 2, b"main")\n'
 _SMALL_DISK = "small"
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One way to fail, and what the message about it has to say."""
+    """One way to fail, and the expected content of the message."""
 
     script: str
-    title: str  # in the headline
-    label: str | None  # of the diagnosis in the state file
-    proof: tuple[str, ...]  # parts of lines that were printed, each of which is shown as a whole
-    advice: str  # in what to do
+    title: str  # part of the headline
+    label: str | None  # label of the diagnosis in the state file
+    proof: tuple[str, ...]  # parts of the log lines that the message must quote
+    advice: str  # part of "What to do"
     files: Mapping[str, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
-    log: str = _MAIN_LOG  # where the proof stands
-    exit_code: str | None = "1 (general error)"  # None: by chance, as of a job at its limit
-    explanation: str = ""  # in the cause, beside the cause itself
+    log: str = _MAIN_LOG  # the file with the evidence
+    exit_code: str | None = "1 (general error)"  # None: not predictable, e.g. at the time limit
+    explanation: str = ""  # part of "Cause", besides the title
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """What came of a job: its message, the text of that, and what the state file keeps."""
+class Report:
+    """The message about a job, its text, and the diagnosis in the state file."""
 
     job_id: int
     payload: Payload
-    words: str
+    text: str
     diagnosis: Diagnosis
     log: Path
 
     @property
     def shown(self) -> list[str]:
-        """The lines of the log that the message shows."""
-        return [line.removeprefix(_CODE) for line in self.words.splitlines() if line.startswith(_CODE)]
+        """The log lines that the message quotes."""
+        return [line.removeprefix(_CODE) for line in self.text.splitlines() if line.startswith(_CODE)]
 
     def line(self, begin: str) -> str:
-        """Return the rest of the one line of the message that begins so."""
-        (line,) = (line for line in self.words.splitlines() if line.startswith(f"▌ {begin}"))
+        """Return the only line of the message with this beginning, without the beginning."""
+        (line,) = (line for line in self.text.splitlines() if line.startswith(f"▌ {begin}"))
         return line.removeprefix(f"▌ {begin}")
 
 
@@ -230,7 +229,7 @@ _KINDS = {
         explanation="requested",
     ),
     "cascade": Kind(
-        _program("launcher.py"),
+        _program("start_ranks.py"),
         title="value",
         label="python_exception_other",
         proof=(
@@ -260,7 +259,7 @@ _KINDS = {
         advice="version",
         log="apart-{job}.out",
     ),
-    "nothing-said": Kind(
+    "no-error": Kind(
         "seq -f 'epoch %g' 20\nexit 3",
         title="failed",
         label=None,
@@ -290,15 +289,15 @@ _KINDS = {
         explanation="The job then hung until its time limit.",
     ),
 }
-# what such a job has printed when it is to be at its limit
+# the output after which a job is brought to its time limit
 _UNTIL_LIMIT = {"limit": "epoch 1", "hung": "ValueError: shard 7 is empty"}
 
 
-class Night:
-    """All the jobs of a night, and what is told of each."""
+class FailedJobs:
+    """One submitted job of each kind."""
 
     def __init__(self, user: User, impossible: Mapping[str, str]) -> None:
-        """``impossible``: kinds that can't fail on this machine, and why."""
+        """Submit the jobs. ``impossible`` maps kinds that cannot fail on this machine to the reason."""
         self.user = user
         self._impossible = impossible
         kinds = {name: kind for name, kind in _KINDS.items() if name not in impossible}
@@ -317,32 +316,32 @@ class Night:
     def _bring_to_its_limit(self, name: str, printed: str) -> None:
         job_id = self.ids[name]
         log = self.user.work / _MAIN_LOG.format(job=job_id)
-        eventually(lambda: log.exists() and printed in log.read_text(encoding="utf-8"), 60)
-        # in the second of its start a job can't end
+        eventually(lambda: log.exists() and printed in log.read_text(encoding="utf-8"))
+        # Slurm rejects an end time in the second of the start
         at_limit = ("scontrol", "update", f"jobid={job_id}", "endtime=now")
         eventually(lambda: self.user.run(*at_limit).returncode == 0)
 
-    def told(self, name: str) -> Told:
-        """Wait until a job is over and told; return what came of it."""
+    def report(self, name: str) -> Report:
+        """Wait until a job has been reported, and return the report."""
         if name in self._impossible:
             pytest.skip(self._impossible[name])
         job_id = self.ids[name]
-        job = self.user.told(job_id, _LIMIT_S)
+        job = self.user.told(job_id)
         assert job.outcome is Outcome.FAILURE
         (payload,) = (each for each in self.user.discord.received() if f"({job_id})" in title(each))
         diagnosis = job.tasks[""].diagnosis
         assert diagnosis is not None
         log = self.user.work / _KINDS[name].log.format(job=job_id)
-        return Told(job_id, payload, read(payload), diagnosis, log)
+        return Report(job_id, payload, read(payload), diagnosis, log)
 
 
 @pytest.fixture(scope="module")
-def night(slurm: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Night]:
-    """Jobs of every kind that can fail on this machine, on their way."""
+def failed_jobs(slurm: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[FailedJobs]:
+    """Submitted jobs of every kind that can fail on this machine."""
     with FakeDiscord() as discord:
-        user = User(tmp_path_factory.mktemp("night"), discord, {**_ENVIRONMENT, **slurm.env})
+        user = User(tmp_path_factory.mktemp("jobs"), discord, {**_ENVIRONMENT, **slurm.env})
         try:
-            yield Night(user, _impossible(user, slurm))
+            yield FailedJobs(user, _impossible(user, slurm))
         finally:
             user.leave()
             user.run("umount", "-l", _SMALL_DISK)
@@ -350,78 +349,75 @@ def night(slurm: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 
 def _impossible(user: User, slurm: Cluster) -> dict[str, str]:
-    """Prepare what some kinds need; return those that are without it, and why."""
-    lacking = {}
+    """Prepare the requirements of some kinds; return the kinds that cannot fail here, with the reason."""
+    impossible = {}
     if not slurm.has_cgroup_memory:
-        lacking["oom"] = "the kernel lets nobody limit memory here, so Slurm can't end a job OUT_OF_MEMORY"
+        impossible["oom"] = "OUT_OF_MEMORY needs writable cgroup v1 controllers"
     (user.work / _SMALL_DISK).mkdir()
     if user.run("mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", _SMALL_DISK).returncode:
-        lacking["disk"] = "only root can mount a disk"
-    return lacking
+        impossible["disk"] = "only root can mount a disk"
+    return impossible
 
 
 @pytest.mark.parametrize("name", _KINDS)
-def test_the_message_names_the_cause_of_a_failure_and_proves_it(night: Night, name: str) -> None:
-    kind, told = _KINDS[name], night.told(name)
-    assert told.diagnosis.label == kind.label
-    headline = f"❌ {name} ({told.job_id}) failed"
-    assert title(told.payload) == (f"{headline}: {told.diagnosis.title}" if kind.label else headline)
-    assert kind.title in title(told.payload)
-    cause = told.line("Cause: ")
-    assert cause.startswith(told.diagnosis.explanation)
+def test_the_message_has_the_cause_of_a_failure_and_its_evidence(failed_jobs: FailedJobs, name: str) -> None:
+    kind, report = _KINDS[name], failed_jobs.report(name)
+    assert report.diagnosis.label == kind.label
+    headline = f"❌ {name} ({report.job_id}) failed"
+    assert title(report.payload) == (f"{headline}: {report.diagnosis.title}" if kind.label else headline)
+    assert kind.title in title(report.payload)
+    cause = report.line("Cause: ")
+    assert cause.startswith(report.diagnosis.explanation)
     assert kind.explanation in cause
-    printed = told.log.read_text(encoding="utf-8").splitlines()
-    assert told.shown
-    assert [line for line in told.shown if line not in printed] == []
-    assert [part for part in kind.proof if not any(part in line for line in told.shown)] == []
+    printed = report.log.read_text(encoding="utf-8").splitlines()
+    assert report.shown
+    assert [line for line in report.shown if line not in printed] == []
+    assert [part for part in kind.proof if not any(part in line for line in report.shown)] == []
 
 
 @pytest.mark.parametrize("name", _KINDS)
-def test_the_message_says_what_to_do_and_where_to_read_on(night: Night, name: str) -> None:
-    kind, told = _KINDS[name], night.told(name)
-    assert kind.advice in told.line("What to do: ")
-    assert "JOBID" not in told.words
-    assert told.line("Log: ") == str(told.log)
-    assert kind.exit_code in (None, facts(told.payload).get("Exit code"))
+def test_the_message_has_advice_and_the_path_of_the_log(failed_jobs: FailedJobs, name: str) -> None:
+    kind, report = _KINDS[name], failed_jobs.report(name)
+    assert kind.advice in report.line("What to do: ")
+    assert "JOBID" not in report.text
+    assert report.line("Log: ") == str(report.log)
+    assert kind.exit_code in (None, facts(report.payload).get("Exit code"))
 
 
-def test_each_job_is_told_once_on_the_channel_of_failures(night: Night) -> None:
-    jobs = [night.told(name).job_id for name in night.ids]
-    told = [
-        title(payload).split("(")[1].split(")")[0] for payload in night.user.discord.received(Route.ERROR)
+def test_each_job_gets_one_message_on_the_error_channel(failed_jobs: FailedJobs) -> None:
+    jobs = [failed_jobs.report(name).job_id for name in failed_jobs.ids]
+    reported = [
+        title(payload).split("(")[1].split(")")[0]
+        for payload in failed_jobs.user.discord.received(Route.ERROR)
     ]
-    assert sorted(told) == sorted(str(job_id) for job_id in jobs)
-    assert night.user.discord.received(Route.SUCCESS) == []
+    assert sorted(reported) == sorted(str(job_id) for job_id in jobs)
+    assert failed_jobs.user.discord.received(Route.SUCCESS) == []
 
 
-def test_a_cascade_is_explained_by_the_rank_that_failed_first_and_by_none_that_it_tore_down(
-    night: Night,
-) -> None:
-    told = night.told("cascade")
-    log = told.log.read_text(encoding="utf-8")
+def test_a_cascade_is_explained_by_the_rank_that_failed_first(failed_jobs: FailedJobs) -> None:
+    report = failed_jobs.report("cascade")
+    log = report.log.read_text(encoding="utf-8")
     assert log.count("[rank0]: ConnectionResetError") == log.count("Root Cause (first observed failure)") == 1
-    assert {line.partition(":")[0] for line in told.shown} == {"[rank2]"}
-    assert "nccl_timeout" in told.diagnosis.symptoms
+    assert {line.partition(":")[0] for line in report.shown} == {"[rank2]"}
+    assert "nccl_timeout" in report.diagnosis.symptoms
 
 
-def test_a_rank_of_a_step_is_found_in_its_own_log_though_the_main_log_names_only_its_exit(
-    night: Night,
-) -> None:
-    told = night.told("ranks")
-    main = (night.user.work / _MAIN_LOG.format(job=told.job_id)).read_text(encoding="utf-8")
+def test_the_error_of_a_rank_is_found_in_its_own_log(failed_jobs: FailedJobs) -> None:
+    report = failed_jobs.report("ranks")
+    main = (failed_jobs.user.work / _MAIN_LOG.format(job=report.job_id)).read_text(encoding="utf-8")
     assert "task 1: Exited with exit code 1" in main
     assert "KeyError" not in main
-    assert {line.file for line in told.diagnosis.evidence} == {str(told.log)}
+    assert {line.file for line in report.diagnosis.evidence} == {str(report.log)}
 
 
-@pytest.mark.parametrize("name", ["import", "ranks", "limit", "nothing-said"])
-def test_diagnose_says_what_the_message_said(night: Night, name: str) -> None:
-    told = night.told(name)
-    done = night.user.jobmon("diagnose", str(told.job_id))
+@pytest.mark.parametrize("name", ["import", "ranks", "limit", "no-error"])
+def test_diagnose_and_the_message_agree(failed_jobs: FailedJobs, name: str) -> None:
+    report = failed_jobs.report(name)
+    done = failed_jobs.user.jobmon("diagnose", str(report.job_id))
     assert (done.returncode, done.stderr) == (0, ""), done
-    assert done.stdout.startswith(f"{told.diagnosis.title}\n")
-    assert [line for line in told.shown if line not in done.stdout] == []
-    answer = json.loads(night.user.jobmon("diagnose", "--json", str(told.job_id)).stdout)
-    assert (answer["cause"], answer["label"]) == (told.diagnosis.cause, told.diagnosis.label)
-    assert answer["explanation"] == told.diagnosis.explanation
-    assert [line["text"] for line in answer["evidence"]] == told.shown
+    assert done.stdout.startswith(f"{report.diagnosis.title}\n")
+    assert [line for line in report.shown if line not in done.stdout] == []
+    answer = json.loads(failed_jobs.user.jobmon("diagnose", "--json", str(report.job_id)).stdout)
+    assert (answer["cause"], answer["label"]) == (report.diagnosis.cause, report.diagnosis.label)
+    assert answer["explanation"] == report.diagnosis.explanation
+    assert [line["text"] for line in answer["evidence"]] == report.shown

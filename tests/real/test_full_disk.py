@@ -1,4 +1,4 @@
-"""A disk that is full: the job is in the queue all the same, and nothing that was known of it is lost."""
+"""A full disk: jobs are submitted nevertheless, and no recorded state is lost."""
 
 from __future__ import annotations
 
@@ -17,16 +17,14 @@ from tests.support.waiting import eventually
 
 @pytest.fixture
 def disk(user: User) -> Iterator[SmallDisk]:
-    """A disk of one megabyte under the user's home."""
+    """A file system of one megabyte, mounted at the user's home."""
     with small_disk(user.home, "1m") as disk:
         user.configure()
         yield disk
         user.leave()
 
 
-def test_a_job_submitted_with_a_full_disk_is_submitted_and_can_be_watched_later(
-    user: User, disk: SmallDisk
-) -> None:
+def test_with_a_full_disk_a_job_is_submitted_and_can_be_watched_later(user: User, disk: SmallDisk) -> None:
     disk.fill()
     done = user.jobmon("submit", "--wrap", "exit 5")
     assert done.returncode == 0
@@ -40,18 +38,18 @@ def test_a_job_submitted_with_a_full_disk_is_submitted_and_can_be_watched_later(
     assert_failed_and_told_once(user, job_id)
 
 
-def test_a_disk_that_fills_up_costs_a_watched_job_nothing_but_time(user: User, disk: SmallDisk) -> None:
+def test_a_disk_that_fills_up_only_delays_the_message(user: User, disk: SmallDisk) -> None:
     job_id = user.submit(user.script(UNTIL_GO))
     user.watched_as(job_id, "RUNNING")
     pid = user.monitor_pid(job_id)
     disk.fill()
     let_go(user)
     user.in_state(job_id, "FAILED")
-    beat = user.home / "state" / "monitors" / f"{user.job(job_id).id}.owner"
+    heartbeat = user.home / "state" / "monitors" / f"{user.job(job_id).id}.owner"
     for _ in range(2):
-        last = beat.stat().st_mtime_ns
+        last = heartbeat.stat().st_mtime_ns
         os.kill(pid, signal.SIGUSR1)
-        eventually(lambda last=last: beat.stat().st_mtime_ns > last)  # type: ignore[misc]
+        eventually(lambda last=last: heartbeat.stat().st_mtime_ns > last)  # type: ignore[misc]
     assert user.status(job_id)["monitor"] == "alive"
     assert user.discord.attempts == []
     assert list(user.home.rglob(".*.tmp")) == []
@@ -60,9 +58,7 @@ def test_a_disk_that_fills_up_costs_a_watched_job_nothing_but_time(user: User, d
     assert_failed_and_told_once(user, job_id)
 
 
-def test_a_monitor_that_died_on_a_full_disk_is_recovered_when_there_is_room(
-    user: User, disk: SmallDisk
-) -> None:
+def test_a_monitor_is_recovered_when_the_disk_has_room_again(user: User, disk: SmallDisk) -> None:
     job_id = user.submit(user.script(UNTIL_GO))
     user.watched_as(job_id, "RUNNING")
     kill(user, job_id)

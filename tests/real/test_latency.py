@@ -1,4 +1,4 @@
-"""From a job's real end to Discord's acceptance, in the short form of `benchmarks/latency.py`."""
+"""A short run of `benchmarks/latency.py`: from a job's real end to the accepted message."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ENVIRONMENT = {
 }
 
 
-def test_each_job_is_told_once_after_a_look_that_came_after_its_end(slurm: Cluster, tmp_path: Path) -> None:
+def test_each_job_is_reported_once_after_a_poll_that_followed_its_end(slurm: Cluster, tmp_path: Path) -> None:
     at_its_floor = SETTINGS[0]
     timelines = measure(at_its_floor, JOBS, tmp_path, {**_ENVIRONMENT, **slurm.env})
     assert len(timelines) == JOBS

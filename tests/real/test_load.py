@@ -1,4 +1,4 @@
-"""What many watched jobs ask of Slurm: `benchmarks/load.py` with small numbers, and only what it counts."""
+"""A short run of `benchmarks/load.py`: the number of requests to Slurm."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from private_slurm import Cluster
 
 _BENCHMARK = Path(__file__).resolve().parents[2] / "benchmarks" / "load.py"
 _SMALL = ("--jobs=5", "--intervals=3", "--idle=2", "--tasks=10", "--adopted=6", "--rounds", "1", "2")
-# read at import: the isolation of every test takes it out of the environment
+# read at import, because the isolation of the tests removes it from the environment
 _ENVIRONMENT = {
     name: value for name, value in os.environ.items() if not name.startswith(("JOBMON_", "SLURM_"))
 }
 
 Figure = dict[str, float]
 
-pytestmark = pytest.mark.xdist_group("load")  # one run serves all: users with one name disturb each other
+pytestmark = pytest.mark.xdist_group("load")  # all tests use one run
 
 
 @pytest.fixture(scope="module")
 def figures(slurm: Cluster) -> dict[str, Figure]:
-    """The figures of one run, by their names."""
+    """The results of one run by name."""
     done = subprocess.run(
         [sys.executable, str(_BENCHMARK), *_SMALL, "--json"],
         env={**_ENVIRONMENT, **slurm.env},
@@ -38,21 +38,19 @@ def figures(slurm: Cluster) -> dict[str, Figure]:
 
 
 @pytest.mark.parametrize("who", ["5 jobs, 5 monitors", "5 jobs, 1 monitor"])
-class TestWhateverTheNumberOfMonitors:
-    def test_slurmctld_is_asked_for_the_queue_once_an_interval_and_for_nothing_else(
+class TestAnyNumberOfMonitors:
+    def test_slurmctld_gets_one_queue_query_per_interval_and_nothing_else(
         self, figures: dict[str, Figure], who: str
     ) -> None:
-        # each squeue makes two requests, one of them for the partitions; only the sum is told by user, and
-        # other users of this cluster, which are other tests, ask for queues and single jobs as they like
+        # Each squeue makes two requests, one of them for the partitions. Per user, Slurm counts only the
+        # total; counts by type would include the requests of other tests.
         assert figures[f"{who}: all requests in an interval"]["figure"] == 2
 
-    def test_accounting_is_asked_once_for_all_jobs_that_end_at_once(
-        self, figures: dict[str, Figure], who: str
-    ) -> None:
+    def test_one_sacct_serves_all_jobs_that_end_together(self, figures: dict[str, Figure], who: str) -> None:
         assert figures[f"{who}: runs of sacct when all end at once"]["figure"] == 1
 
 
-def test_accounting_is_asked_once_for_all_tasks_of_an_array(figures: dict[str, Figure]) -> None:
+def test_one_sacct_serves_all_tasks_of_an_array(figures: dict[str, Figure]) -> None:
     assert figures["array: tasks of 10 not seen to end well"]["figure"] == 0
     assert figures["array: runs of sacct when all tasks end at once"]["figure"] == 1
 

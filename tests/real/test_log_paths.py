@@ -1,4 +1,4 @@
-"""Where a log is, on the real Slurm: each failure is explained by an error that stands in one file only."""
+"""The paths of logs on the real Slurm: each failure is explained by an error in exactly one file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jobmon_core.domain.channels import Route
 from tests.support.messages import only, read, title
 from tests.support.user import User
 
-# every pattern that slurmd of 22.05 knows for a batch job, and how its file is called
+# every filename pattern of slurmd 22.05 for batch jobs, and the resulting file name
 _PATTERNS = {
     "job-%j": "job-{job}",
     "master-%A": "master-{job}",
@@ -25,7 +25,7 @@ _PATTERNS = {
     "percent-%%j": "percent-%j",
     "padded-%4j-%12j": "padded-{job:0>4}-{job:0>10}",
     "unknown-%q": "unknown-%q",
-    "younger-%b-%r": "younger-%b-%r",  # letters of later versions
+    "younger-%b-%r": "younger-%b-%r",  # only in later versions
     "two words/and %x": "two words/and odd one",
     "back\\%jslash": "back%jslash",
 }
@@ -42,15 +42,15 @@ def _only_log_with(user: User, token: str) -> Path:
 
 
 def _explained_by(user: User, token: str) -> Path:
-    """Return the one file that holds the error, which the only message must show and name."""
-    words = read(only(user, Route.ERROR))
-    assert f"RuntimeError: {token}" in words
+    """Return the only file with the error; the only message must quote the error and name the file."""
+    text = read(only(user, Route.ERROR))
+    assert f"RuntimeError: {token}" in text
     path = _only_log_with(user, token)
-    assert f"Log: {path}" in words
+    assert f"Log: {path}" in text
     return path
 
 
-def test_every_pattern_of_a_log_path_leads_to_the_file_that_slurmd_made(user: User) -> None:
+def test_every_filename_pattern_leads_to_the_file_that_slurmd_wrote(user: User) -> None:
     (user.work / "two words").mkdir()
     jobs = {
         pattern: user.submit("-J", "odd one", "-o", pattern, "--wrap", _failing(f"token{number}x"))
@@ -58,17 +58,17 @@ def test_every_pattern_of_a_log_path_leads_to_the_file_that_slurmd_made(user: Us
     }
     for job_id in jobs.values():
         user.told(job_id)
-    told = {title(payload).split("(")[1].split(")")[0]: payload for payload in user.discord.received()}
-    assert len(told) == len(jobs) == len(user.discord.received(Route.ERROR))
+    messages = {title(payload).split("(")[1].split(")")[0]: payload for payload in user.discord.received()}
+    assert len(messages) == len(jobs) == len(user.discord.received(Route.ERROR))
     for number, (pattern, job_id) in enumerate(jobs.items()):
         name = _PATTERNS[pattern].format(job=job_id, user=user.job(job_id).user)
         (path,) = user.work.glob(name)
-        words = read(told[str(job_id)])
+        text = read(messages[str(job_id)])
         assert (pattern, f"token{number}x") == (
             pattern,
-            words.partition("RuntimeError: ")[2][: len(f"token{number}x")],
+            text.partition("RuntimeError: ")[2][: len(f"token{number}x")],
         )
-        assert f"Log: {path}" in words
+        assert f"Log: {path}" in text
 
 
 def test_each_task_of_an_array_has_its_own_log(user: User) -> None:
@@ -82,18 +82,18 @@ def test_each_task_of_an_array_has_its_own_log(user: User) -> None:
     user.told(job_id)
     for index in (7, 8):
         (log,) = (user.work / f"logs/sweep-{job_id}").glob(f"000{index}-*.txt")
-        (words,) = (read(each) for each in user.discord.received() if f"({job_id}_{index})" in title(each))
-        assert f"RuntimeError: task {index}" in words
-        assert f"Log: {log}" in words
+        (text,) = (read(each) for each in user.discord.received() if f"({job_id}_{index})" in title(each))
+        assert f"RuntimeError: task {index}" in text
+        assert f"Log: {log}" in text
 
 
 def test_the_default_log_of_an_array_is_found(user: User) -> None:
     body = "python3 -c \"raise RuntimeError('task $SLURM_ARRAY_TASK_ID')\""
     job_id = user.submit("--array=3-3", user.script(body))
     user.told(job_id)
-    words = read(only(user, Route.ERROR))
-    assert "RuntimeError: task 3" in words
-    assert f"Log: {user.work}/slurm-{job_id}_3.out" in words
+    text = read(only(user, Route.ERROR))
+    assert "RuntimeError: task 3" in text
+    assert f"Log: {user.work}/slurm-{job_id}_3.out" in text
 
 
 @pytest.mark.parametrize(
@@ -131,18 +131,18 @@ def test_the_log_is_found_wherever_its_path_was_given(user: User, place: str) ->
     assert _explained_by(user, "found") == user.work / name
 
 
-def test_an_error_on_its_own_stream_is_found_there(user: User) -> None:
+def test_an_error_in_a_separate_stderr_file_is_found(user: User) -> None:
     job_id = user.submit("-o", "out.txt", "-e", "%j.err", "--wrap", f"echo fine; {_failing('apart')}")
     user.told(job_id)
     assert _explained_by(user, "apart") == user.work / f"{job_id}.err"
 
 
-def test_an_error_that_was_printed_to_stdout_is_found_where_stderr_is_empty(user: User) -> None:
+def test_an_error_printed_to_stdout_is_found_if_stderr_is_empty(user: User) -> None:
     user.told(user.submit("-o", "out.txt", "-e", "err.txt", "--wrap", f"{_failing('astray')} 2>&1"))
     assert _explained_by(user, "astray") == user.work / "out.txt"
 
 
-def test_a_path_that_was_changed_while_the_job_waited_is_the_one_that_counts(user: User) -> None:
+def test_a_log_path_changed_while_the_job_is_pending_is_used(user: User) -> None:
     job_id = user.submit("--hold", "-o", "first.txt", "--wrap", _failing("moved"))
     user.watched_as(job_id, "PENDING")
     user.slurm("scontrol", "update", f"jobid={job_id}", f"StdOut={user.work}/second.txt")
@@ -154,8 +154,8 @@ def test_a_path_that_was_changed_while_the_job_waited_is_the_one_that_counts(use
 def test_a_log_that_a_requeue_truncated_shows_the_last_run(user: User) -> None:
     run = "python3 -c \"raise RuntimeError('run ${SLURM_RESTART_COUNT:-0}')\""
     body = f'{run}; [ -n "$SLURM_RESTART_COUNT" ] && exit 3; exit 77'
-    job = user.told(user.submit(user.script(body)), timeout_s=90)
+    job = user.told(user.submit(user.script(body)))
     assert job.tasks[""].restarts == 1
-    words = read(only(user, Route.ERROR))
-    assert "RuntimeError: run 1" in words
-    assert "RuntimeError: run 0" not in words
+    text = read(only(user, Route.ERROR))
+    assert "RuntimeError: run 1" in text
+    assert "RuntimeError: run 0" not in text

@@ -24,7 +24,7 @@ _NAMES = (
 )
 
 
-def test_no_name_changes_a_verdict_or_breaks_a_message(user: User) -> None:
+def test_no_job_name_changes_an_outcome_or_breaks_a_message(user: User) -> None:
     jobs = {
         name: user.submit(f"--job-name={name}", "-o", "log.txt", "--wrap", f"exit {code}")
         for code, name in enumerate(_NAMES, start=1)
@@ -33,8 +33,8 @@ def test_no_name_changes_a_verdict_or_breaks_a_message(user: User) -> None:
         job = user.told(job_id)
         assert (job.name, end_of(job).exit_code, job.outcome) == (name, code, Outcome.FAILURE)
         assert user.status(job_id)["name"] == name
-    told = user.discord.received()
-    assert user.discord.received(Route.ERROR) == told
-    assert [payload["allowed_mentions"] for payload in told] == [{"parse": []}] * len(jobs)
+    messages = user.discord.received()
+    assert user.discord.received(Route.ERROR) == messages
+    assert [payload["allowed_mentions"] for payload in messages] == [{"parse": []}] * len(jobs)
     for job_id in jobs.values():
-        assert sum(f"({job_id}) failed" in title(payload) for payload in told) == 1
+        assert sum(f"({job_id}) failed" in title(payload) for payload in messages) == 1

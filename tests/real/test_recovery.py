@@ -1,4 +1,4 @@
-"""Monitors that are killed, terminated, or outlive their user's terminal: no message is lost or doubled."""
+"""Monitors that die, are terminated or outlive their terminal: no message is lost or duplicated."""
 
 from __future__ import annotations
 
@@ -18,26 +18,19 @@ from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.lifecycle.health import Health
 from jobmon_core.store.owner import STALE_AFTER_S, Owner, OwnerRecord
 from tests.support.discord_answers import hang
+from tests.support.failing_job import kill, let_go
 from tests.support.messages import facts, title
+from tests.support.processes import monitors_of
 from tests.support.user import User
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENCE_S, eventually
 
 _UNTIL_GO = "echo training; until [ -e go ]; do sleep 0.1; done; exit 5"
 
 
 @pytest.fixture
 def job_id(user: User) -> int:
-    """A watched job that ends with exit code 5 after `_let_go`."""
+    """A watched job that ends with exit code 5 once `let_go` is called."""
     return user.submit("-J", "train", user.script(_UNTIL_GO))
-
-
-def _let_go(user: User) -> None:
-    (user.work / "go").touch()
-
-
-def _kill(user: User, job_id: int) -> None:
-    os.kill(user.monitor_pid(job_id), signal.SIGKILL)
-    eventually(lambda: user.snapshot(job_id).health is Health.DEAD)
 
 
 def _recover(user: User) -> str:
@@ -47,7 +40,7 @@ def _recover(user: User) -> str:
     return done.stdout
 
 
-def _assert_told_once_of_exit_5(user: User, job_id: int) -> None:
+def _assert_exit_5_reported_once(user: User, job_id: int) -> None:
     job = user.told(job_id)
     assert job.outcome is Outcome.FAILURE
     (payload,) = user.discord.received()
@@ -56,43 +49,29 @@ def _assert_told_once_of_exit_5(user: User, job_id: int) -> None:
     assert facts(payload)["Exit code"].startswith("5")
 
 
-def _monitors(user: User) -> list[int]:
-    """Return the monitors of this user's home, without the children they have at this moment."""
-    parents = {}
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            words = (process / "cmdline").read_bytes().decode().split("\0")
-            parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
-        except OSError:
-            continue
-        if "jobmon_core.monitor.main" in words and str(user.home) in words:
-            parents[int(process.name)] = int(parent)
-    return [pid for pid, parent in parents.items() if parent not in parents]
-
-
-def test_a_killed_monitor_is_shown_as_dead_with_the_command_to_run(user: User, job_id: int) -> None:
-    _kill(user, job_id)
+def test_a_killed_monitor_is_shown_as_dead_with_the_recover_command(user: User, job_id: int) -> None:
+    kill(user, job_id)
     done = user.jobmon("status")
     assert re.search(rf"^{job_id} .* DEAD", done.stdout, re.MULTILINE)
     assert "`jobmon recover`" in done.stderr
     assert user.status(job_id)["monitor"] == "dead"
 
 
-def test_a_recovered_job_is_reported_once(user: User, job_id: int) -> None:
-    _kill(user, job_id)
-    assert "its monitor was gone; watched again" in _recover(user)
+def test_a_recovered_job_is_watched_until_its_message(user: User, job_id: int) -> None:
+    kill(user, job_id)
+    assert "its monitor was dead; restarted" in _recover(user)
     assert user.snapshot(job_id).health is Health.ALIVE
-    _let_go(user)
-    _assert_told_once_of_exit_5(user, job_id)
+    let_go(user)
+    _assert_exit_5_reported_once(user, job_id)
 
 
-def test_a_job_that_ended_without_a_monitor_is_reported_once(user: User, job_id: int) -> None:
+def test_a_job_that_ended_unwatched_is_reported_once(user: User, job_id: int) -> None:
     user.watched_as(job_id, "RUNNING")
-    _kill(user, job_id)
-    _let_go(user)
+    kill(user, job_id)
+    let_go(user)
     user.in_state(job_id, "FAILED")
     _recover(user)
-    _assert_told_once_of_exit_5(user, job_id)
+    _assert_exit_5_reported_once(user, job_id)
     assert _recover(user) == "nothing to do: jobmon watches no job\n"
     assert len(user.discord.attempts) == 1
 
@@ -101,8 +80,8 @@ def test_a_job_that_ended_without_a_monitor_is_reported_once(user: User, job_id:
 def test_an_interrupted_delivery_is_repeated_and_marked(user: User, *, arrived: bool) -> None:
     user.discord.script(hang(saves=arrived))
     job_id = user.submit("--wrap", "exit 5", "-J", "train")
-    user.discord.wait_for_attempts(1, timeout_s=60)
-    _kill(user, job_id)
+    user.discord.wait_for_attempts(1)
+    kill(user, job_id)
     _recover(user)
     user.told(job_id)
     *first, last = user.discord.received()
@@ -112,23 +91,23 @@ def test_an_interrupted_delivery_is_repeated_and_marked(user: User, *, arrived: 
     assert facts(last)["Exit code"].startswith("5")
 
 
-def test_recover_is_idempotent(user: User, job_id: int) -> None:
+def test_a_second_recovery_changes_nothing(user: User, job_id: int) -> None:
     user.watched_as(job_id, "RUNNING")
-    _kill(user, job_id)
+    kill(user, job_id)
     _recover(user)
     pid = user.monitor_pid(job_id)
-    assert f"left alone: monitor {pid} on" in _recover(user)
+    assert f"skipped: monitor {pid} on" in _recover(user)
     assert user.monitor_pid(job_id) == pid
-    assert _monitors(user) == [pid]
-    _let_go(user)
-    _assert_told_once_of_exit_5(user, job_id)
+    assert monitors_of(user.home) == {pid}
+    let_go(user)
+    _assert_exit_5_reported_once(user, job_id)
 
 
-def test_two_concurrent_recoveries_start_one_monitor(user: User) -> None:
+def test_two_recoveries_at_once_start_one_monitor(user: User) -> None:
     script = user.script(_UNTIL_GO)
     jobs = [user.submit("-J", "train", script) for _ in range(3)]
     for job_id in jobs:
-        _kill(user, job_id)
+        kill(user, job_id)
     argv = (sys.executable, "-m", "jobmon", "recover")
     both = [
         subprocess.Popen(
@@ -141,50 +120,50 @@ def test_two_concurrent_recoveries_start_one_monitor(user: User) -> None:
         )
         for _ in range(2)
     ]
-    outputs = [process.communicate(timeout=60) for process in both]
-    assert sum(out.count("watched again") for out, _ in outputs) == 3, outputs
-    assert {user.monitor_pid(job_id) for job_id in jobs} == set(_monitors(user))
-    assert len(_monitors(user)) == 1
+    outputs = [process.communicate(timeout=PATIENCE_S) for process in both]
+    assert sum(out.count("restarted") for out, _ in outputs) == 3, outputs
+    assert {user.monitor_pid(job_id) for job_id in jobs} == monitors_of(user.home)
+    assert len(monitors_of(user.home)) == 1
 
 
-def test_one_process_recovers_all_orphans_and_living_monitors_are_left_alone(user: User) -> None:
+def test_one_monitor_adopts_all_orphans_and_live_monitors_keep_their_jobs(user: User) -> None:
     script = user.script(_UNTIL_GO)
-    lively, *orphans = [user.submit("-J", "train", script) for _ in range(4)]
-    before = user.monitor_pid(lively)
+    watched, *orphans = [user.submit("-J", "train", script) for _ in range(4)]
+    before = user.monitor_pid(watched)
     for job_id in orphans:
-        _kill(user, job_id)
+        kill(user, job_id)
     output = _recover(user)
-    assert output.count("watched again") == 3
-    assert f"left alone: monitor {before} on" in output
-    assert user.monitor_pid(lively) == before
+    assert output.count("restarted") == 3
+    assert f"skipped: monitor {before} on" in output
+    assert user.monitor_pid(watched) == before
     (adopter,) = {user.monitor_pid(job_id) for job_id in orphans}
-    assert sorted(_monitors(user)) == sorted((before, adopter))
-    _let_go(user)
-    for job_id in (lively, *orphans):
+    assert monitors_of(user.home) == {before, adopter}
+    let_go(user)
+    for job_id in (watched, *orphans):
         assert user.told(job_id).outcome is Outcome.FAILURE
     assert len(user.discord.received()) == 4
-    eventually(lambda: _monitors(user) == [])
+    eventually(lambda: not monitors_of(user.home))
 
 
-def test_cancel_does_not_touch_the_job_and_says_so(user: User, job_id: int) -> None:
+def test_cancelling_a_watch_does_not_touch_the_job(user: User, job_id: int) -> None:
     user.in_state(job_id, "RUNNING")
     done = user.jobmon("cancel", str(job_id))
     assert (done.returncode, done.stderr) == (0, "")
     assert f"no longer watched; the job itself is untouched (scancel {job_id} would end it)" in done.stdout
-    assert _monitors(user) == []
+    eventually(lambda: not monitors_of(user.home))
     assert user.status(job_id)["monitor"] == "done"
-    _let_go(user)
+    let_go(user)
     user.in_state(job_id, "FAILED")
     assert _recover(user) == "nothing to do: jobmon watches no job\n"
     assert user.discord.attempts == []
 
 
-def test_a_job_whose_monitor_is_dead_can_be_cancelled(user: User, job_id: int) -> None:
-    _kill(user, job_id)
+def test_a_watch_whose_monitor_is_dead_can_be_cancelled(user: User, job_id: int) -> None:
+    kill(user, job_id)
     assert "no longer watched" in user.jobmon("cancel", str(job_id)).stdout
     assert user.status(job_id)["monitor"] == "done"
     _recover(user)
-    assert _monitors(user) == []
+    eventually(lambda: not monitors_of(user.home))
 
 
 def test_a_job_that_is_not_watched_cannot_be_cancelled(user: User, job_id: int) -> None:
@@ -195,49 +174,49 @@ def test_a_job_that_is_not_watched_cannot_be_cancelled(user: User, job_id: int) 
         assert done.stderr == f"jobmon: job {again} is not watched; `jobmon status` lists what is\n"
 
 
-def test_an_unknown_id_does_not_prevent_other_jobs_from_being_cancelled(user: User, job_id: int) -> None:
+def test_one_bad_id_does_not_prevent_cancelling_other_watches(user: User, job_id: int) -> None:
     done = user.jobmon("cancel", "1", str(job_id))
     assert done.returncode == 1
     assert f"{job_id}" in done.stdout
-    assert _monitors(user) == []
+    eventually(lambda: not monitors_of(user.home))
 
 
-def test_a_busy_monitor_stops_later_and_the_user_learns_that(user: User) -> None:
+def test_a_busy_monitor_is_reported_to_stop_later(user: User) -> None:
     user.discord.script(hang())
     job_id = user.submit("--wrap", "exit 5")
-    user.discord.wait_for_attempts(1, timeout_s=60)
+    user.discord.wait_for_attempts(1)
     pid = user.monitor_pid(job_id)
+    os.kill(pid, signal.SIGSTOP)
     done = user.jobmon("cancel", str(job_id))
+    os.kill(pid, signal.SIGCONT)
     assert f"monitor {pid} on {os.uname().nodename} was asked to stop" in done.stdout
     user.told(job_id)
     assert user.discord.received() == []
 
 
-def test_a_reboot_is_detected_even_if_another_process_has_the_same_pid(user: User, job_id: int) -> None:
-    _kill(user, job_id)
-    _claim(user, job_id, replace(Owner.this_process(), boot_id="that of another boot"))
+def test_a_monitor_from_before_a_reboot_is_dead_even_if_its_pid_exists(user: User, job_id: int) -> None:
+    kill(user, job_id)
+    _write_owner(user, job_id, replace(Owner.this_process(), boot_id="that of another boot"))
     assert user.status(job_id)["monitor"] == "dead"
-    assert "its monitor was gone; watched again" in _recover(user)
-    _let_go(user)
-    _assert_told_once_of_exit_5(user, job_id)
+    assert "its monitor was dead; restarted" in _recover(user)
+    let_go(user)
+    _assert_exit_5_reported_once(user, job_id)
 
 
-def test_a_monitor_on_another_host_is_left_alone_until_its_heartbeat_is_stale(
-    user: User, job_id: int
-) -> None:
-    _kill(user, job_id)
-    path = _claim(user, job_id, replace(Owner.this_process(), host="login2"))
+def test_a_monitor_on_another_host_keeps_its_job_until_it_is_stale(user: User, job_id: int) -> None:
+    kill(user, job_id)
+    path = _write_owner(user, job_id, replace(Owner.this_process(), host="login2"))
     assert user.status(job_id)["monitor"] == "elsewhere"
-    assert "on login2 is alive elsewhere" in _recover(user)
+    assert "on login2 is alive" in _recover(user)
     long_ago_s = path.stat().st_mtime - STALE_AFTER_S - 60
     os.utime(path, (long_ago_s, long_ago_s))
     assert user.status(job_id)["monitor"] == "stale"
-    assert "on login2 gave no sign for long; watched again, from here" in _recover(user)
+    assert "on login2 has been silent for too long; restarted on this host" in _recover(user)
     assert user.snapshot(job_id).health is Health.ALIVE
 
 
-def _claim(user: User, job_id: int, owner: Owner) -> Path:
-    """Make another process the owner of a job."""
+def _write_owner(user: User, job_id: int, owner: Owner) -> Path:
+    """Write another owner of a job."""
     path = user.home / "state" / "monitors" / f"{user.job(job_id).id}.owner"
     OwnerRecord(path).write(owner)
     return path
@@ -248,30 +227,30 @@ def test_a_terminated_monitor_can_be_recovered(user: User, job_id: int) -> None:
     eventually(lambda: user.snapshot(job_id).health is Health.DEAD)
     assert "`jobmon recover`" in user.jobmon("logs", str(job_id)).stdout
     _recover(user)
-    _let_go(user)
-    _assert_told_once_of_exit_5(user, job_id)
+    let_go(user)
+    _assert_exit_5_reported_once(user, job_id)
 
 
-def test_a_second_monitor_is_refused_and_the_first_is_named(user: User, job_id: int) -> None:
+def test_a_second_monitor_is_refused_with_the_pid_of_the_first(user: User, job_id: int) -> None:
     pid = user.monitor_pid(job_id)
     done = user.jobmon("watch", str(job_id))
     assert done.returncode == 1
-    assert f"job {job_id} is watched already by monitor {pid} on" in done.stderr
-    _kill(user, job_id)
+    assert f"job {job_id} is already watched by monitor {pid} on" in done.stderr
+    kill(user, job_id)
     done = user.jobmon("watch", str(job_id))
     assert done.returncode == 1
     assert done.stderr == f"jobmon: the monitor of job {job_id} is DEAD; `jobmon recover` restarts it\n"
-    assert _monitors(user) == []
+    eventually(lambda: not monitors_of(user.home))
 
 
 def test_a_hangup_does_not_end_a_monitor(user: User, job_id: int) -> None:
     pid = user.monitor_pid(job_id)
     os.kill(pid, signal.SIGHUP)
-    _let_go(user)
-    _assert_told_once_of_exit_5(user, job_id)
+    let_go(user)
+    _assert_exit_5_reported_once(user, job_id)
 
 
-def test_a_monitor_outlives_the_terminal_it_was_started_from(user: User) -> None:
+def test_a_monitor_survives_the_end_of_its_terminal(user: User) -> None:
     user.script(_UNTIL_GO)
     shell = f"{sys.executable} -m jobmon submit -J train job.sh; exec cat"
     terminal = (sys.executable, "-c", "import pty, sys; pty.spawn(sys.argv[1:])", "bash", "-c", shell)
@@ -283,21 +262,21 @@ def test_a_monitor_outlives_the_terminal_it_was_started_from(user: User) -> None
         ) as session,
     ):
         eventually(lambda: "watching job" in screen.read_text())
-        session.kill()  # the kernel sends SIGHUP to all processes of the terminal
+        session.kill()  # closes the terminal, so the kernel sends SIGHUP
     (job_id,) = map(int, re.findall(r"Submitted batch job (\d+)", screen.read_text()))
     pid = user.monitor_pid(job_id)
-    _let_go(user)
-    _assert_told_once_of_exit_5(user, job_id)
+    let_go(user)
+    _assert_exit_5_reported_once(user, job_id)
     eventually(lambda: not Path(f"/proc/{pid}").exists())
 
 
-def _held(process: Path) -> list[tuple[str, str]]:
-    """Return the open files of a process, without those that it is closing at this moment."""
-    held = []
+def _open_files(process: Path) -> list[tuple[str, str]]:
+    """Return the open files of a process; skip a descriptor that closes meanwhile."""
+    files = []
     for descriptor in (process / "fd").iterdir():
         with suppress(FileNotFoundError):
-            held.append((descriptor.name, str(descriptor.readlink())))
-    return sorted(held)
+            files.append((descriptor.name, str(descriptor.readlink())))
+    return sorted(files)
 
 
 def test_a_monitor_has_no_terminal_and_no_open_files_of_its_caller(user: User) -> None:
@@ -309,11 +288,11 @@ def test_a_monitor_has_no_terminal_and_no_open_files_of_its_caller(user: User) -
     process = Path(f"/proc/{user.monitor_pid(job_id)}")
     session, terminal = (process / "stat").read_text().rpartition(")")[2].split()[3:5]
     assert terminal == "0"
-    assert session not in (process.name, str(os.getsid(0)))  # so it can never acquire one
+    assert session not in (process.name, str(os.getsid(0)))  # and not a session leader, which could open one
     log = str(user.home / "logs" / f"{user.job(job_id).id}.log")
     lock = str(user.home / "state" / "monitors" / f"{user.job(job_id).id}.lock")
     (slot,) = (user.home / "state" / "monitors" / "slots").iterdir()
     expected = [("0", "/dev/null"), ("1", log), ("2", log), ("3", lock), ("4", str(slot))]
-    # a file that it is reading at this moment disappears
-    eventually(lambda: _held(process) == expected)
+    # it may be reading a file at the moment
+    eventually(lambda: _open_files(process) == expected)
     assert (process / "cwd").readlink() == user.home / "state"

@@ -1,4 +1,4 @@
-"""A webhook's token is a password: after runs full of failures it stands nowhere but in the configuration."""
+"""Secrets such as webhook tokens are only in the configuration, whatever fails."""
 
 from __future__ import annotations
 
@@ -30,71 +30,73 @@ SHOWN = (
 
 
 def secrets_of(user: User) -> list[str]:
-    """What must not be seen: two webhooks' tokens, and what the job's log gives away."""
+    """Return the secrets: two webhook tokens, and those in the job's log."""
     urls = (user.discord.success_url, user.discord.error_url)
     return [_PASSWORD, _GITHUB, *(Webhook.parse(url).token for url in urls)]
 
 
-def found(user: User, text: str | bytes) -> list[str]:
-    """The secrets that a text holds, also behind the escapes of JSON and of Discord."""
+def secrets_in(user: User, text: str | bytes) -> list[str]:
+    """Return the secrets in a text, also if escaped by JSON or Discord."""
     raw = text.encode() if isinstance(text, str) else text
     plain = raw.replace(b"\\", b"")
     return [secret for secret in secrets_of(user) if secret.encode() in plain]
 
 
 def failing_job(user: User) -> str:
-    """A script whose log holds a password, a token and the webhook itself."""
+    """Return a script that prints a password, a token and a webhook."""
     leak = f"connect(password={_PASSWORD!r}) with {_GITHUB} failed, told {user.discord.error_url}"
     (user.work / "leak.txt").write_text(f"RuntimeError: {leak}\n")
     return user.script(f"cat leak.txt >&2; cat leak.txt; {UNTIL_GO}")
 
 
 def processes_of(user: User) -> dict[str, bytes]:
-    """What /proc shows of each process that works in this user's home: its arguments and its environment."""
+    """Return arguments and environment of each process that uses this user's home, by PID."""
     seen = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             shown = (folder / "cmdline").read_bytes() + b"\0" + (folder / "environ").read_bytes()
         except OSError:
-            continue  # it ended meanwhile
+            continue  # it has ended
         if str(user.home).encode() in shown:
             seen[folder.name] = shown
     return seen
 
 
 def written(user: User) -> dict[Path, bytes]:
-    """Every file of jobmon's but the configuration."""
+    """Return the content of jobmon's files except the configuration."""
     files = [path for path in user.home.rglob("*") if path.is_file() and path.name != "config.json"]
     return {path: path.read_bytes() for path in files}
 
 
-def test_no_secret_is_seen_after_a_job_failed_and_discord_did_too(user: User) -> None:
+def test_no_secret_is_visible_after_a_failed_job_and_failed_deliveries(user: User) -> None:
     user.discord.script(close_unread(), server_error(500))
     user.discord.always(bad_token())
     job_id = user.submit(failing_job(user))
     user.watched_as(job_id, "RUNNING")
     assert processes_of(user)
     let_go(user)
-    user.told(job_id, 120)
+    user.told(job_id)
     assert user.status(job_id)["undelivered"] == 1
     files = written(user)
     assert {path.suffix for path in files} >= {".json", ".log", ".reply"}
-    assert {str(path): found(user, content) for path, content in files.items() if found(user, content)} == {}
+    assert {
+        str(path): secrets_in(user, content) for path, content in files.items() if secrets_in(user, content)
+    } == {}
     posted = json.dumps([attempt.payload for attempt in user.discord.attempts])
-    assert "[hidden]" in posted.replace("\\", "")  # the line that holds them was quoted
-    assert not found(user, posted)
+    assert "[hidden]" in posted.replace("\\", "")  # the line with the secrets was quoted
+    assert not secrets_in(user, posted)
     for command in SHOWN:
         done = user.jobmon(*(word.replace("JOB", str(job_id)) for word in command))
-        assert not found(user, done.stdout + done.stderr), command
+        assert not secrets_in(user, done.stdout + done.stderr), command
 
 
-def test_no_process_shows_a_token_while_a_message_is_on_its_way(user: User) -> None:
+def test_no_process_shows_a_token_during_a_delivery(user: User) -> None:
     user.discord.always(hang())
     job_id = user.submit(failing_job(user))
     user.watched_as(job_id, "RUNNING")
     let_go(user)
-    user.discord.wait_for_attempts(1, 60)
+    user.discord.wait_for_attempts(1)
     seen = processes_of(user)
     assert str(user.monitor_pid(job_id)) in seen
-    assert len(seen) >= 2  # the child that waits for Discord's answer
-    assert {pid: found(user, shown) for pid, shown in seen.items() if found(user, shown)} == {}
+    assert len(seen) >= 2  # also the child process that waits for Discord
+    assert {pid: secrets_in(user, shown) for pid, shown in seen.items() if secrets_in(user, shown)} == {}

@@ -1,4 +1,4 @@
-"""`jobmon submit --sentinel`: a job of Slurm's tells the end where the monitor is gone, and never both."""
+"""`jobmon submit --sentinel`: a Slurm job sends the message if the monitor is gone, and never both do."""
 
 from __future__ import annotations
 
@@ -20,12 +20,10 @@ from tests.support.messages import only, read
 from tests.support.user import User
 from tests.support.waiting import eventually
 
-_PATIENCE_S = 60.0
-
 
 @pytest.fixture(autouse=True)
-def _nobody_stays(user: User) -> Iterator[None]:
-    """End the sentinels that a test leaves behind: its jobs end, and they would begin."""
+def _no_sentinel_remains(user: User) -> Iterator[None]:
+    """Cancel the sentinels of a test, which would start when its jobs are cancelled."""
     yield
     for path in (user.home / "state").glob("*.json"):
         user.run("scancel", f"--name={_name(path.name.split('-')[1])}")
@@ -33,7 +31,7 @@ def _nobody_stays(user: User) -> Iterator[None]:
 
 @pytest.fixture
 def job_id(user: User) -> int:
-    """A watched job with a sentinel, which ends with exit code 5 as soon as it is let go."""
+    """A watched job with a sentinel, which ends with exit code 5 once `let_go` is called."""
     return user.submit("--sentinel", "-J", "train", user.script(UNTIL_GO))
 
 
@@ -42,31 +40,31 @@ def _name(job_id: int | str) -> str:
 
 
 def _sentinel(user: User, job_id: int, column: str, *where: str) -> str:
-    """Return what Slurm says of a job's only sentinel."""
+    """Return a column of squeue for a job's only sentinel."""
     line = user.slurm("squeue", *where, "-h", "-t", "all", "-n", _name(job_id), "-O", f"{column}:200")
     return line.strip()
 
 
 def _ends_well(user: User, job_id: int) -> None:
-    eventually(lambda: _sentinel(user, job_id, "State") == "COMPLETED", _PATIENCE_S)
+    eventually(lambda: _sentinel(user, job_id, "State") == "COMPLETED")
 
 
 def _log(user: User, job_id: int) -> str:
     return user.jobmon("logs", str(job_id)).stdout
 
 
-def _logged(user: User, job_id: int, words: str) -> None:
-    eventually(lambda: words in _log(user, job_id), _PATIENCE_S)
+def _logged(user: User, job_id: int, text: str) -> None:
+    eventually(lambda: text in _log(user, job_id))
 
 
 def _pause(user: User, job_id: int) -> int:
-    """Stop the monitor without ending it; return its pid, which must be sent SIGCONT."""
+    """Suspend the monitor; return its PID, which must be sent SIGCONT."""
     pid = user.monitor_pid(job_id)
     os.kill(pid, signal.SIGSTOP)
     return pid
 
 
-def test_a_sentinel_leaves_it_to_a_monitor_that_lives_however_long_it_takes(user: User, job_id: int) -> None:
+def test_a_sentinel_leaves_the_job_to_a_live_monitor(user: User, job_id: int) -> None:
     user.watched_as(job_id, "RUNNING")
     pid = _pause(user, job_id)
     let_go(user)
@@ -79,7 +77,7 @@ def test_a_sentinel_leaves_it_to_a_monitor_that_lives_however_long_it_takes(user
     assert len(user.discord.attempts) == 1
 
 
-def test_a_sentinel_tells_once_what_a_killed_monitor_did_not(user: User, job_id: int) -> None:
+def test_a_sentinel_sends_the_message_of_a_killed_monitor_once(user: User, job_id: int) -> None:
     pid = user.monitor_pid(job_id)
     kill(user, job_id)
     let_go(user)
@@ -92,7 +90,7 @@ def test_a_sentinel_tells_once_what_a_killed_monitor_did_not(user: User, job_id:
     assert user.jobmon("recover").stdout == "nothing to do: jobmon watches no job\n"
 
 
-def test_a_login_node_that_is_gone_for_good_is_known_by_its_silence(user: User, job_id: int) -> None:
+def test_a_sentinel_takes_over_from_a_host_without_heartbeat(user: User, job_id: int) -> None:
     kill(user, job_id)
     record = OwnerRecord(user.home / "state" / "monitors" / f"{user.job(job_id).id}.owner")
     record.write(replace(Owner.this_process(), host="login1", pid=71))
@@ -119,23 +117,22 @@ def test_a_sentinel_waits_for_every_component_of_a_heterogeneous_job(user: User)
 
 
 @pytest.mark.parametrize("arrived", [False, True])
-def test_a_sentinel_sends_again_and_marks_what_was_cut_off_in_its_delivery(
-    user: User, *, arrived: bool
-) -> None:
+def test_a_sentinel_sends_an_interrupted_message_again_and_marks_it(user: User, *, arrived: bool) -> None:
     user.discord.script(hang(saves=arrived))
     job_id = user.submit("--sentinel", "--wrap", "exit 5", "-J", "train")
-    user.discord.wait_for_attempts(1, _PATIENCE_S)
+    user.discord.wait_for_attempts(1)
     kill(user, job_id)
     user.told(job_id)
     _ends_well(user, job_id)
     *first, last = user.discord.received(Route.ERROR)
     assert len(first) == arrived
+    # the name of this test must not contain the word, because the message shows the path of its folder
     assert all("repeat" not in str(payload) for payload in first)
     assert "repeat" in str(last)
     assert len(user.discord.attempts) == 2
 
 
-def test_a_refused_sentinel_costs_one_line_and_neither_job_nor_monitor(user: User) -> None:
+def test_a_rejected_sentinel_affects_neither_job_nor_monitor(user: User) -> None:
     refusing = user.work / "bin"
     refusing.mkdir()
     sbatch = user.slurm("which", "sbatch").strip()
@@ -155,7 +152,7 @@ def test_a_refused_sentinel_costs_one_line_and_neither_job_nor_monitor(user: Use
     assert_failed_and_told_once(user, job_id)
 
 
-def test_no_webhook_is_seen_in_a_sentinel(user: User) -> None:
+def test_no_webhook_is_visible_in_a_sentinel(user: User) -> None:
     urls = {
         "JOBMON_SUCCESS_WEBHOOK": user.discord.success_url,
         "JOBMON_ERROR_WEBHOOK": user.discord.error_url,
@@ -166,11 +163,11 @@ def test_no_webhook_is_seen_in_a_sentinel(user: User) -> None:
     let_go(user)
     _logged(user, job_id, "is running")
     sentinel = _sentinel(user, job_id, "JobID")
-    node = _sentinel(user, job_id, "NodeList")  # else it is looked for on the first node
+    node = _sentinel(user, job_id, "NodeList")  # by default scontrol asks the first node
     listed = user.slurm("scontrol", "listpids", sentinel, node).splitlines()[1:]
     processes = [line.split()[0] for line in listed if line.split()[0] != "-1"]
     kept = ("sacct", "-j", sentinel)
-    eventually(lambda: "PATH=" in user.slurm(*kept, "--env-vars"), _PATIENCE_S)
+    eventually(lambda: "PATH=" in user.slurm(*kept, "--env-vars"))
     shown = [
         user.slurm("scontrol", "write", "batch_script", sentinel, "-"),
         user.slurm("scontrol", "show", "job", sentinel),
@@ -190,7 +187,7 @@ def test_no_webhook_is_seen_in_a_sentinel(user: User) -> None:
 _SHOWN = ("cmdline", "environ")
 
 
-def test_a_webhook_that_only_the_environment_holds_is_handed_to_no_sentinel(user: User) -> None:
+def test_no_sentinel_is_submitted_if_it_lacks_a_webhook_from_the_environment(user: User) -> None:
     user.configure(discord={"success_webhook": user.discord.success_url})
     done = user.jobmon("submit", "--sentinel", "--wrap", "true", JOBMON_ERROR_WEBHOOK=user.discord.error_url)
     job_id = int(done.stdout.removeprefix("Submitted batch job "))
@@ -199,9 +196,9 @@ def test_a_webhook_that_only_the_environment_holds_is_handed_to_no_sentinel(user
     assert _sentinel(user, job_id, "JobID") == ""
 
 
-def test_a_sentinel_waits_for_a_whole_array_and_has_nothing_else_of_its_job(user: User) -> None:
+def test_a_sentinel_waits_for_a_whole_array_and_inherits_only_the_partition(user: User) -> None:
     script = user.script("[ $SLURM_ARRAY_TASK_ID = 1 ] && exit 3; " + UNTIL_GO)
-    # what sbatch takes from the environment would make an array of the sentinel too
+    # these variables must not make the sentinel an array
     job_id = user.submit("--sentinel", script, SBATCH_ARRAY_INX="1-2", SBATCH_PARTITION="low")
     kill(user, job_id)
     eventually(
@@ -216,7 +213,7 @@ def test_a_sentinel_waits_for_a_whole_array_and_has_nothing_else_of_its_job(user
     assert f"({job_id})" in read(only(user, Route.ERROR))
 
 
-def test_a_sentinel_goes_to_the_cluster_of_its_job(user: User, slurm: Cluster) -> None:
+def test_a_sentinel_is_submitted_to_the_cluster_of_its_job(user: User, slurm: Cluster) -> None:
     job_id = user.submit("--sentinel", "-M", slurm.name, "-J", "train", user.script(UNTIL_GO))
     assert _sentinel(user, job_id, "State", "-M", slurm.name).endswith("PENDING")
     kill(user, job_id)
@@ -224,7 +221,7 @@ def test_a_sentinel_goes_to_the_cluster_of_its_job(user: User, slurm: Cluster) -
     assert_failed_and_told_once(user, job_id)
 
 
-def test_a_sentinel_goes_on_waiting_where_its_job_is_requeued(user: User, job_id: int) -> None:
+def test_a_sentinel_keeps_waiting_if_its_job_is_requeued(user: User, job_id: int) -> None:
     user.watched_as(job_id, "RUNNING")
     user.slurm("scontrol", "requeue", str(job_id))
     user.in_state(job_id, "PENDING")
@@ -234,7 +231,7 @@ def test_a_sentinel_goes_on_waiting_where_its_job_is_requeued(user: User, job_id
     assert_failed_and_told_once(user, job_id)
 
 
-def test_the_sentinel_of_a_cancelled_job_says_so_and_exits(user: User, job_id: int) -> None:
+def test_a_sentinel_exits_if_the_watch_was_cancelled(user: User, job_id: int) -> None:
     assert user.jobmon("cancel", str(job_id)).returncode == 0
     let_go(user)
     _ends_well(user, job_id)
@@ -242,7 +239,7 @@ def test_the_sentinel_of_a_cancelled_job_says_so_and_exits(user: User, job_id: i
     assert user.discord.attempts == []
 
 
-def test_a_terminated_sentinel_leaves_the_job_to_its_monitor(user: User, job_id: int) -> None:
+def test_a_sentinel_at_its_time_limit_leaves_the_job_to_the_monitor(user: User, job_id: int) -> None:
     user.watched_as(job_id, "RUNNING")
     pid = _pause(user, job_id)
     let_go(user)
@@ -255,29 +252,27 @@ def test_a_terminated_sentinel_leaves_the_job_to_its_monitor(user: User, job_id:
     assert_failed_and_told_once(user, job_id)
 
 
-def test_what_a_sentinel_could_not_send_in_its_time_is_owed_and_sent_by_recover(
-    user: User, job_id: int
-) -> None:
+def test_recover_sends_what_a_sentinel_could_not_send_in_time(user: User, job_id: int) -> None:
     user.discord.always(server_error())
     kill(user, job_id)
     let_go(user)
-    user.discord.wait_for_attempts(2, _PATIENCE_S)
+    user.discord.wait_for_attempts(2)
     user.slurm("scancel", f"--name={_name(job_id)}")
-    eventually(lambda: user.snapshot(job_id).health is Health.DEAD, _PATIENCE_S)
+    eventually(lambda: user.snapshot(job_id).health is Health.DEAD)
     assert "terminated (SIGTERM)" in _log(user, job_id)
     assert user.status(job_id)["undelivered"] == 1
     user.discord.always(ok())
-    assert "watched again" in user.jobmon("recover").stdout
+    assert "restarted" in user.jobmon("recover").stdout
     assert_failed_and_told_once(user, job_id)
 
 
-def test_no_search_by_login_session_takes_a_sentinel_for_a_job(user: User, job_id: int) -> None:
+def test_a_search_by_login_session_ignores_sentinels(user: User, job_id: int) -> None:
     listing = ("squeue", "-h", "-j", str(job_id), "-O", "AllocSID:20")
     assert user.slurm(*listing).strip() == str(os.getsid(0))
     assert _sentinel(user, job_id, "AllocSID") not in ("", str(os.getsid(0)))
 
 
-def test_a_job_of_this_machine_has_no_sentinel_and_the_user_is_told(user: User) -> None:
+def test_a_local_job_has_no_sentinel_and_the_user_is_informed(user: User) -> None:
     done = user.jobmon("submit", "--sentinel", "--backend", "local", "--wrap", "exit 5")
     assert done.returncode == 0
     assert "has no sentinel: the local backend cannot run one" in done.stderr

@@ -1,4 +1,4 @@
-"""Names and paths that a shell or a format string would obey reach neither."""
+"""Names and paths with special characters of shells and format strings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAMES = [
 
 
 @pytest.mark.parametrize("name", _NAMES)
-def test_a_name_of_a_job_and_of_its_log_is_text_and_nothing_else(user: User, name: str) -> None:
+def test_names_of_jobs_and_logs_are_never_interpreted(user: User, name: str) -> None:
     folder = user.work / f"in {name}"
     folder.mkdir()
     log = folder / f"{name}.log"

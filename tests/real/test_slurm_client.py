@@ -1,4 +1,4 @@
-"""The Slurm client, on the real Slurm."""
+"""The Slurm client on the real Slurm."""
 
 from __future__ import annotations
 
@@ -31,13 +31,12 @@ from jobmon_core.system.runner import ProgramRunner
 from tests.recordings.record import AWKWARD_NAME
 from tests.support.waiting import eventually
 
-PATIENCE_S = 60.0
 NAMES = [AWKWARD_NAME, "a\nb", "a|b=c 'd' %j %% \\ ü", "JobState=COMPLETED ExitCode=0:0"]
 
 
 @dataclass
-class Desk:
-    """A client, and what it said."""
+class Session:
+    """A client and its output."""
 
     slurm: SlurmScheduler
     submitter: SlurmSubmitter
@@ -63,23 +62,23 @@ class Desk:
         assert isinstance(answer, tuple), answer
         return answer
 
-    def ledger(self, job_id: int) -> tuple[AccountingRow, ...]:
+    def accounting(self, job_id: int) -> tuple[AccountingRow, ...]:
         reply = self.slurm.ask_accounting([job_id])
         assert isinstance(reply, RawAnswer), reply
         return self.slurm.read_accounting(reply.text, job_id)
 
     def becomes(self, job_id: int, *states: JobState) -> tuple[QueueRow, ...]:
-        eventually(lambda: {row.state for row in self.rows(job_id)} == set(states), PATIENCE_S)
+        eventually(lambda: {row.state for row in self.rows(job_id)} == set(states))
         return self.rows(job_id)
 
 
-def desk_of(tmp_path: Path, search: SearchDeps | None = None) -> Iterator[Desk]:
+def open_session(tmp_path: Path, search: SearchDeps | None = None) -> Iterator[Session]:
     out = tmp_path / "out"
     with out.open("wb") as file:
         programs = ProgramRunner(stdout_fd=file.fileno(), stderr_fd=file.fileno())
         slurm = SlurmScheduler(programs)
         submitter = SlurmSubmitter(programs, lambda _cluster: slurm.sessions(), search or SearchDeps())
-        yield Desk(slurm, submitter, tmp_path, out)
+        yield Session(slurm, submitter, tmp_path, out)
 
 
 @pytest.fixture(autouse=True)
@@ -89,17 +88,17 @@ def _on_the_cluster(slurm: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Iterator[Desk]:
-    yield from desk_of(tmp_path)
+def session(tmp_path: Path) -> Iterator[Session]:
+    yield from open_session(tmp_path)
 
 
-def accounted(session: Desk, job_id: int, state: JobState) -> AccountingRow:
-    eventually(lambda: {row.state for row in session.ledger(job_id)} == {state}, PATIENCE_S)
-    return session.ledger(job_id)[-1]
+def accounted(session: Session, job_id: int, state: JobState) -> AccountingRow:
+    eventually(lambda: {row.state for row in session.accounting(job_id)} == {state})
+    return session.accounting(job_id)[-1]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_all_witnesses_agree_on_a_job_of_any_name(session: Desk, name: str) -> None:
+def test_squeue_scontrol_and_sacct_agree_on_a_job_of_any_name(session: Session, name: str) -> None:
     job_id = session.job("-J", name, "--wrap", "exit 137", "--mem=70M")
     (row,) = session.becomes(job_id, JobState.FAILED)
     (record,) = session.records(job_id)
@@ -113,15 +112,15 @@ def test_all_witnesses_agree_on_a_job_of_any_name(session: Desk, name: str) -> N
     assert record.stdout == str(session.work / f"slurm-{job_id}.out")
 
 
-def test_the_queue_may_be_asked_by_the_users_name_too(session: Desk) -> None:
+def test_the_queue_can_be_queried_by_user_name(session: Session) -> None:
     job_id = session.job("-H", "--wrap", "true")
     reply = session.slurm.ask_queue("root" if os.getuid() == 0 else os.environ["USER"])
     assert isinstance(reply, RawAnswer)
     assert session.slurm.read_queue(reply.text, [job_id])
 
 
-def test_the_users_settings_for_slurms_commands_change_no_answer(
-    session: Desk, monkeypatch: pytest.MonkeyPatch
+def test_environment_variables_of_slurm_commands_do_not_change_answers(
+    session: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job_id = session.job("-H", "--wrap", "true")
     before = session.rows(job_id), session.records(job_id)
@@ -138,13 +137,13 @@ def test_the_users_settings_for_slurms_commands_change_no_answer(
     assert (session.rows(job_id), session.records(job_id)) == before
 
 
-def test_an_array_from_waiting_to_the_last_task(session: Desk) -> None:
+def test_an_array_from_pending_to_its_last_task(session: Session) -> None:
     job_id = session.job("-a", "1-3", "--begin", "now+1hour", "--wrap", "exit $SLURM_ARRAY_TASK_ID")
     (waiting,) = session.rows(job_id)
     assert waiting.pending_indices is not None
     assert [*waiting.pending_indices] == [1, 2, 3]
     subprocess.run(["scontrol", "update", f"jobid={job_id}", "starttime=now"], check=True)  # noqa: S607
-    # gathered look by look: slurmctld may forget the first task before it has ended the last one
+    # collected over several polls, as slurmctld may forget the first task before the last one ends
     ended: set[QueueRow] = set()
     codes: dict[int | None, int | None] = {}
 
@@ -159,31 +158,36 @@ def test_an_array_from_waiting_to_the_last_task(session: Desk) -> None:
         )
         return len(codes) == len({row.ref for row in ended}) == 3
 
-    eventually(all_ended, PATIENCE_S)
+    eventually(all_ended)
     assert codes == {1: 1, 2: 2, 3: 3}
     assert {row.ref for row in ended} == {JobRef(job_id, task) for task in (1, 2, 3)}
     assert job_id in {row.raw_job_id for row in ended}, "the last task has the array's own id"
-    accounted(session, job_id, JobState.FAILED)
-    assert {row.ref.task: row.exit_code for row in session.ledger(job_id)} == {1: 1, 2: 2, 3: 3}
+
+    def recorded() -> dict[int | None, int | None]:
+        return {
+            row.ref.task: row.exit_code for row in session.accounting(job_id) if row.state is JobState.FAILED
+        }
+
+    eventually(lambda: recorded() == {1: 1, 2: 2, 3: 3})
     log = str(session.work / "slurm-%A_%a.out")
     assert session.slurm.ask_log_templates(job_id) == Templates(log, log)
 
 
-def test_a_requeued_job_has_two_runs(session: Desk) -> None:
+def test_a_requeued_job_has_two_runs(session: Session) -> None:
     job_id = session.job("--wrap", "sleep 300")
     session.becomes(job_id, JobState.RUNNING)
     subprocess.run(["scontrol", "requeue", str(job_id)], check=True)  # noqa: S607
     session.becomes(job_id, JobState.PENDING)
-    eventually(lambda: len(session.ledger(job_id)) == 2, PATIENCE_S)
-    assert [row.state for row in session.ledger(job_id)] == [JobState.REQUEUED, JobState.PENDING]
+    runs = [JobState.REQUEUED, JobState.PENDING]
+    eventually(lambda: [row.state for row in session.accounting(job_id)] == runs)
     assert [record.restarts for record in session.records(job_id)] == [1]
     subprocess.run(["scancel", str(job_id)], check=True)  # noqa: S607
-    eventually(lambda: session.ledger(job_id)[-1].cancelled_by == os.getuid(), PATIENCE_S)
+    eventually(lambda: session.accounting(job_id)[-1].cancelled_by == os.getuid())
 
 
-def test_a_quiet_job_is_found_whatever_it_is(tmp_path: Path) -> None:
+def test_any_job_submitted_with_quiet_is_found(tmp_path: Path) -> None:
     known: set[JobRef] = set()
-    for session in desk_of(tmp_path, SearchDeps(lambda ref: ref in known, lambda _text: None)):
+    for session in open_session(tmp_path, SearchDeps(lambda ref: ref in known, lambda _text: None)):
         for arguments in ((), ("--parsable",), ("-a", "1-2"), ("-n1", ":", "-n1")):
             submission = session.submit("-Q", "-H", *arguments, "--wrap", "true")
             assert submission.job is not None, arguments
@@ -194,52 +198,53 @@ def test_a_quiet_job_is_found_whatever_it_is(tmp_path: Path) -> None:
         assert session.out.read_bytes() == b""
 
 
-def test_a_waiting_sbatch_tells_its_job_at_once_and_its_exit_code_in_the_end(session: Desk) -> None:
+def test_sbatch_wait_reports_the_job_at_once_and_the_exit_code_at_the_end(session: Session) -> None:
     seen: list[JobState] = []
 
     def on_job(job: Submitted) -> None:
         seen.extend(row.state for row in session.rows(job.ref.job_id))
+        (session.work / "go").touch()
 
-    script = ["-D", str(session.work), "--wait", "--wrap", "sleep 2; exit 3"]
+    script = ["-D", str(session.work), "--wait", "--wrap", "until [ -e go ]; do sleep 0.1; done; exit 3"]
     submission = session.submitter.submit(script, on_job)
     assert submission.exit_code == 3
     assert seen
     assert seen[0] in (JobState.PENDING, JobState.RUNNING)
 
 
-def test_a_job_knows_nothing_of_the_webhook(session: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_does_not_inherit_the_webhook(session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JOBMON_ERROR_WEBHOOK", "https://secret.example")
     job_id = session.job("--wrap", "echo [$JOBMON_ERROR_WEBHOOK]")
     session.becomes(job_id, JobState.COMPLETED)
     assert (session.work / f"slurm-{job_id}.out").read_text() == "[]\n"
 
 
-def test_a_test_only_submission_is_no_job(session: Desk) -> None:
+def test_a_test_only_submission_creates_no_job(session: Session) -> None:
     assert session.submit("--test-only", "--wrap", "true") == Submission(0, None)
     assert "to start at" in session.out.read_text()
 
 
-def test_what_slurm_does_not_know_is_not_listed(session: Desk) -> None:
+def test_an_unknown_job_is_not_listed(session: Session) -> None:
     assert session.slurm.ask_record(179_999) == NotListed()
     assert session.slurm.script_of(179_999) == ""
-    assert session.ledger(179_999) == ()
+    assert session.accounting(179_999) == ()
 
 
-def test_a_jobs_script_and_the_clusters_name_are_told(session: Desk, slurm: Cluster) -> None:
+def test_the_script_of_a_job_and_the_cluster_name_are_returned(session: Session, slurm: Cluster) -> None:
     job_id = session.job("-H", "--wrap", "echo hello from here")
     assert "echo hello from here" in session.slurm.script_of(job_id)
     assert session.slurm.cluster_name() == slurm.name
 
 
-def test_another_cluster_is_asked_by_its_name(session: Desk, slurm: Cluster) -> None:
+def test_another_cluster_is_queried_by_its_name(session: Session, slurm: Cluster) -> None:
     named = SlurmScheduler(ProgramRunner(), slurm.name)
     submission = session.submit("-M", slurm.name, "-H", "--wrap", "true")
     assert submission.job is not None
     assert submission.job.cluster == slurm.name
     job_id = submission.job.ref.job_id
-    reply, ledger = named.ask_queue(str(os.getuid())), named.ask_accounting([job_id])
+    reply, accounting = named.ask_queue(str(os.getuid())), named.ask_accounting([job_id])
     assert isinstance(reply, RawAnswer)
-    assert isinstance(ledger, RawAnswer)
+    assert isinstance(accounting, RawAnswer)
     assert named.read_queue(reply.text, [job_id]) == session.rows(job_id)
     assert named.ask_record(job_id) == session.slurm.ask_record(job_id)
     unknown = SlurmScheduler(ProgramRunner(), "nowhere").ask_queue(str(os.getuid()))
@@ -248,7 +253,7 @@ def test_another_cluster_is_asked_by_its_name(session: Desk, slurm: Cluster) -> 
 
 @pytest.fixture
 def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
-    """A controller that takes connections and does not answer, until the test thaws it; nobody else's."""
+    """The function that resumes a suspended controller of a separate cluster."""
     with Cluster(accounting=False) as cluster:
         for name, value in cluster.env.items():
             monkeypatch.setenv(name, value)
@@ -257,9 +262,9 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], None]]:
         cluster.thaw_controller()
 
 
-def test_a_job_taken_by_a_controller_that_hung_is_found(tmp_path: Path, frozen: Callable[[], None]) -> None:
-    # it answers again just when sbatch has given up, and serves the request that lay there
-    for session in desk_of(tmp_path, SearchDeps(tell=lambda _text: frozen())):
+def test_a_job_accepted_by_a_hanging_controller_is_found(tmp_path: Path, frozen: Callable[[], None]) -> None:
+    # the controller resumes once sbatch has timed out, and then serves the pending request
+    for session in open_session(tmp_path, SearchDeps(tell=lambda _text: frozen())):
         submission = session.submit("-H", "--wrap", "true")
         assert submission.exit_code == 1
         assert "Socket timed out" in session.out.read_text()
@@ -270,14 +275,14 @@ def test_a_job_taken_by_a_controller_that_hung_is_found(tmp_path: Path, frozen: 
 
 
 @pytest.mark.usefixtures("frozen")
-def test_a_controller_that_hangs_is_unreachable(session: Desk) -> None:
+def test_a_hanging_controller_is_unreachable(session: Session) -> None:
     for answer in (session.slurm.ask_queue(str(os.getuid())), session.slurm.ask_record(1)):
         assert isinstance(answer, Unreachable)
         assert "timed out" in answer.why
 
 
-def test_a_cluster_without_accounting_says_so(
-    session: Desk, slurm: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_disabled_accounting_is_recognized(
+    session: Session, slurm: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = Path(slurm.env["SLURM_CONF"]).read_text().splitlines(keepends=True)
     conf = tmp_path / "slurm.conf"

@@ -1,4 +1,4 @@
-"""``jobmon watch`` of jobs that were submitted without jobmon, on the real Slurm."""
+"""``jobmon watch`` of jobs submitted without jobmon, on the real Slurm."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ import pytest
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.slurm.states import Outcome
-from tests.support.messages import end_of, facts, only, read, title
+from tests.support.messages import end_of, only, read, title
 from tests.support.user import User
-from tests.support.waiting import eventually
-
-_HET_S = 90.0  # backfill starts them
 
 
 def _sbatch(user: User, *arguments: str) -> int:
@@ -23,7 +20,7 @@ def _watch(user: User, *arguments: str) -> None:
     assert f"watching job {arguments[0]}" in done.stderr
 
 
-def test_a_waiting_job_is_watched_to_its_end(user: User) -> None:
+def test_a_pending_job_is_watched_until_its_end(user: User) -> None:
     job_id = _sbatch(user, "--hold", "-J", "later", "--wrap", "exit 2")
     _watch(user, str(job_id))
     user.watched_as(job_id, "PENDING")
@@ -32,7 +29,7 @@ def test_a_waiting_job_is_watched_to_its_end(user: User) -> None:
     assert title(only(user, Route.ERROR)) == f"❌ later ({job_id}) failed"
 
 
-def test_a_running_job_is_watched_to_its_end(user: User) -> None:
+def test_a_running_job_is_watched_until_its_end(user: User) -> None:
     job_id = _sbatch(user, "--wrap", "until [ -e go ]; do sleep 0.2; done")
     user.in_state(job_id, "RUNNING")
     _watch(user, str(job_id))
@@ -42,7 +39,7 @@ def test_a_running_job_is_watched_to_its_end(user: User) -> None:
     only(user, Route.SUCCESS)
 
 
-def test_a_job_that_is_over_is_explained_at_once(user: User) -> None:
+def test_an_ended_job_is_explained_at_once(user: User) -> None:
     job_id = _sbatch(user, "--wrap", "exit 137")
     user.in_state(job_id, "FAILED")
     _watch(user, str(job_id))
@@ -51,19 +48,7 @@ def test_a_job_that_is_over_is_explained_at_once(user: User) -> None:
     assert "Killed" in title(only(user, Route.ERROR))
 
 
-def test_a_job_that_only_accounting_remembers_is_explained_with_what_is_left(user: User) -> None:
-    job_id = _sbatch(user, "-J", "old", "--wrap", "python3 -c 'import nowhere'; exit 137")
-    eventually(lambda: "Invalid job id" in user.run("scontrol", "show", "job", str(job_id)).stderr, 90)
-    _watch(user, str(job_id))
-    end = end_of(user.told(job_id))
-    assert (end.outcome, end.exit_code_exact) == (Outcome.FAILURE, False)
-    payload = only(user, Route.ERROR)
-    assert title(payload).startswith(f"❌ old ({job_id}) failed")
-    assert "137" in facts(payload)["Exit code"]
-    assert "No module named 'nowhere'" in read(payload)
-
-
-def test_a_whole_array_is_watched_as_one(user: User) -> None:
+def test_a_whole_array_gets_one_message(user: User) -> None:
     job_id = _sbatch(user, "--array=1-3", "--wrap", "exit $((SLURM_ARRAY_TASK_ID == 2))")
     _watch(user, str(job_id))
     job = user.told(job_id)
@@ -88,7 +73,7 @@ def test_one_component_of_a_het_job_is_watched_alone(user: User) -> None:
     script = user.script("python3 -c 'import nowhere'; exit 6")
     job_id = _sbatch(user, "-J", "duo", "-o", "%j.log", "-n1", ":", "-n1", script)
     _watch(user, f"{job_id}+1")
-    job = user.told(f"{job_id}+1", _HET_S)
+    job = user.told(f"{job_id}+1")
     assert {key: end_of(job, key).exit_code for key in job.tasks} == {"+1": 6}
     payload = only(user, Route.ERROR)
     assert title(payload).startswith(f"❌ duo ({job_id}+1) failed: ")
@@ -105,18 +90,18 @@ def test_a_second_monitor_for_the_same_job_is_refused(user: User) -> None:
     assert len(list((user.home / "state").glob("*.json"))) == 1
 
 
-def test_a_job_that_nobody_knows_is_refused(user: User) -> None:
+def test_an_unknown_job_is_refused(user: User) -> None:
     done = user.jobmon("watch", "999")
     assert done.returncode != 0
     assert "job 999 is not known" in done.stderr
     assert not list((user.home / "state").glob("*.json"))
 
 
-def test_the_log_that_the_user_names_is_the_one_that_is_read(user: User) -> None:
-    failing = "python3 -c \"raise RuntimeError('told by the user')\" 2> mine.txt"
+def test_the_log_named_by_the_user_is_read(user: User) -> None:
+    failing = "python3 -c \"raise RuntimeError('named by the user')\" 2> mine.txt"
     job_id = _sbatch(user, "-o", "/dev/null", "--wrap", failing)
     _watch(user, str(job_id), "--error", "mine.txt")
     user.told(job_id)
-    words = read(only(user, Route.ERROR))
-    assert "RuntimeError: told by the user" in words
-    assert f"Log: {user.work}/mine.txt" in words
+    text = read(only(user, Route.ERROR))
+    assert "RuntimeError: named by the user" in text
+    assert f"Log: {user.work}/mine.txt" in text

@@ -1,4 +1,4 @@
-"""A cluster that keeps no accounting: what slurmctld remembers is all there is."""
+"""A cluster without accounting, where only slurmctld knows about jobs."""
 
 from __future__ import annotations
 
@@ -12,25 +12,26 @@ from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.model import Source
 from tests.support.messages import end_of, facts, only, read, title
 from tests.support.user import User
+from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.xdist_group("without accounting")
 
 
 @pytest.fixture(scope="module")
 def slurm() -> Iterator[Cluster]:
-    """A cluster without slurmdbd, where ended jobs stay in memory for a while."""
-    with Cluster(accounting=False, min_job_age=10) as cluster:
+    """A cluster without slurmdbd, where slurmctld remembers ended jobs for a minute."""
+    with Cluster(accounting=False, min_job_age=60) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="module")
 def forgetful() -> Iterator[Cluster]:
-    """A cluster without slurmdbd that forgets jobs at once."""
+    """A cluster without slurmdbd that soon forgets ended jobs."""
     with Cluster(accounting=False) as cluster:
         yield cluster
 
 
-def test_an_end_that_squeue_shows_is_enough(user: User, slurm: Cluster) -> None:
+def test_an_end_shown_by_squeue_is_sufficient(user: User, slurm: Cluster) -> None:
     good = user.submit("--wrap", "true")
     bad = user.submit("--wrap", "exit 137")
     assert user.told(good).outcome is Outcome.SUCCESS
@@ -42,10 +43,15 @@ def test_an_end_that_squeue_shows_is_enough(user: User, slurm: Cluster) -> None:
     assert slurm.name in facts(success)["Cluster / partition"]
 
 
-def test_a_job_that_slurm_forgot_unseen_is_unknown_and_no_success(user: User, forgetful: Cluster) -> None:
+def test_a_job_forgotten_before_a_poll_saw_its_end_has_an_unknown_outcome(
+    user: User, forgetful: Cluster
+) -> None:
     user.environment |= forgetful.env
-    user.configure(poll={"running_s": 10, "pending_s": 10})
-    job_id = user.submit("-J", "lost", "--wrap", "sleep 1")
+    job_id = user.submit("-J", "lost", "--wrap", "until [ -e go ]; do sleep 0.2; done")
+    user.watched_as(job_id, "RUNNING")
+    with user.paused_monitor(job_id):
+        (user.work / "go").touch()
+        eventually(lambda: user.is_forgotten(job_id))
     job = user.told(job_id)
     assert (job.outcome, end_of(job).source) == (Outcome.UNKNOWN, Source.NONE)
     payload = only(user, Route.ERROR)

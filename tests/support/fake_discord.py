@@ -1,7 +1,7 @@
 """A local server that stands in for Discord: it enforces the documented limits and answers as Discord does.
 
 with FakeDiscord() as discord:
-    discord.script(rate_limited(0.3), server_error(502))  # then always 200
+    discord.script(rate_limited(0.3), server_error(502))  # then 200 for ever
     ... post to discord.error_url ...
     discord.wait_for(1, timeout_s=5)
     assert discord.received(Route.ERROR)[0]["embeds"]
@@ -23,6 +23,7 @@ from jobmon_core.domain.webhook import Webhook
 from tests.support.discord_answers import Behaviour, Scripted, bad_token, ok, unknown_webhook
 from tests.support.discord_rules import SCHEMA_FILE, Fault, faults, schema_faults
 from tests.support.loopback import Loopback, QuietHandler
+from tests.support.waiting import PATIENCE_S
 
 Payload = dict[str, Any]
 
@@ -35,21 +36,21 @@ _TOKENS = {
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One request, accepted or not; ``at_s`` is monotonic."""
+    """One request as it came in, whatever became of it; ``at_s`` is monotonic."""
 
     route: Route | None
     path: str
     headers: dict[str, str]
-    payload: object  # None if it was not JSON or was not read
+    payload: object  # None where it was no JSON or was not read
     at_s: float
-    status: int | None  # of the answer; None without one
+    status: int | None  # of the answer; None where there was none
 
 
 class FakeDiscord(Loopback):
     """The server."""
 
     def __init__(self, schema_file: Path = SCHEMA_FILE) -> None:
-        """``schema_file``: Discord's OpenAPI extract; if it is missing, ``schema_checked`` is False."""
+        """``schema_file``: Discord's OpenAPI extract; where it is absent ``schema_checked`` is False."""
         super().__init__(_Handler)
         self.schema_file = schema_file
         self.schema_checked = schema_file.exists()
@@ -67,12 +68,12 @@ class FakeDiscord(Loopback):
 
     @property
     def success_url(self) -> str:
-        """The webhook URL of the success channel, without API version, as Discord shows it."""
+        """A webhook URL, unversioned as Discord's settings show it."""
         return self.url(Route.SUCCESS)
 
     @property
     def error_url(self) -> str:
-        """The webhook URL of the error channel."""
+        """The URL of the other webhook."""
         return self.url(Route.ERROR)
 
     def url(self, route: Route) -> str:
@@ -80,17 +81,17 @@ class FakeDiscord(Loopback):
         return f"http://127.0.0.1:{self.server_port}/api/webhooks/{_IDS[route]}/{_TOKENS[route]}"
 
     def script(self, *answers: Scripted) -> None:
-        """Give these answers to the next requests, in this order."""
+        """Answer the next requests so, in this order; after them as usual."""
         with self._changed:
             self._script.extend(answers)
 
     def always(self, answer: Scripted) -> None:
-        """Give this answer whenever the script is empty."""
+        """Answer so whenever the script is at its end."""
         with self._changed:
             self._always = answer
 
     def received(self, route: Route | None = None) -> list[Payload]:
-        """Return the messages that appeared in a channel (or in both), in order."""
+        """The messages that appear in a channel (or in both), in order."""
         with self._changed:
             return [payload for where, payload in self._saved if route in (None, where)]
 
@@ -106,15 +107,17 @@ class FakeDiscord(Loopback):
         with self._changed:
             return list(self._violations)
 
-    def wait_for(self, count: int, timeout_s: float, route: Route | None = None) -> list[Payload]:
-        """Wait until ``count`` messages have appeared; fail if they do not in time."""
+    def wait_for(
+        self, count: int, timeout_s: float = PATIENCE_S, route: Route | None = None
+    ) -> list[Payload]:
+        """Wait until ``count`` messages have appeared; AssertionError with what there is if they do not."""
         with self._changed:
             self._changed.wait_for(lambda: len(self.received(route)) >= count, timeout_s)
             got = self.received(route)
             assert len(got) >= count, f"{len(got)} of {count} messages after {timeout_s} s: {self._attempts}"
             return got
 
-    def wait_for_attempts(self, count: int, timeout_s: float) -> list[Attempt]:
+    def wait_for_attempts(self, count: int, timeout_s: float = PATIENCE_S) -> list[Attempt]:
         """Wait until ``count`` requests have come in, delivered or not."""
         with self._changed:
             self._changed.wait_for(lambda: len(self._attempts) >= count, timeout_s)
@@ -122,12 +125,12 @@ class FakeDiscord(Loopback):
             return list(self._attempts)
 
     def next_answer(self) -> Scripted:
-        """Return the answer to the next request."""
+        """Take the next answer of the script."""
         with self._changed:
             return self._script.popleft() if self._script else self._always
 
     def take(self, path: str, headers: dict[str, str], body: bytes, planned: Scripted) -> Scripted:
-        """Check a request and return the answer to it."""
+        """Judge a request that was read, and return the answer to it."""
         route, problem = self._route(path)
         payload, broken = self._check(body)
         answer = planned
@@ -146,18 +149,18 @@ class FakeDiscord(Loopback):
         return _with_message(answer, payload, path, number)
 
     def _route(self, path: str) -> tuple[Route | None, Scripted | None]:
-        """Return the webhook's route, and the answer to a path that is not a webhook of ours."""
+        """Find the webhook that a path names, or the answer to a path that names none."""
         try:
-            webhook = Webhook.parse(f"http://localhost{path}")
+            wanted = Webhook.parse(f"http://localhost{path}")
         except ValueError:
             return None, unknown_webhook()
         for route in Route:
-            if webhook.id == _IDS[route]:
-                return (route, None) if webhook.token == _TOKENS[route] else (route, bad_token())
+            if wanted.id == _IDS[route]:
+                return (route, None) if wanted.token == _TOKENS[route] else (route, bad_token())
         return None, unknown_webhook()
 
     def _check(self, body: bytes) -> tuple[object, list[Fault]]:
-        """Return the payload and every rule that it breaks."""
+        """Return the payload and every rule it breaks."""
         try:
             payload = json.loads(body)
         except ValueError:
@@ -169,7 +172,7 @@ class FakeDiscord(Loopback):
 
 
 def _refused(broken: list[Fault]) -> Scripted:
-    """Return the 400 for a body that breaks rules, with errors nested as Discord does."""
+    """The 400 for a body that breaks rules, its errors nested as Discord nests them."""
     code, message = 50035, "Invalid Form Body"
     errors: dict[str, Any] = {}
     for fault in broken:
@@ -185,9 +188,13 @@ def _refused(broken: list[Fault]) -> Scripted:
 
 
 def _with_message(answer: Scripted, payload: object, path: str, number: int) -> Scripted:
-    """Add the saved message to a bare 200 if the path has ``wait=true``; otherwise answer 204."""
-    is_bare = answer.status == 200 and not answer.body and answer.behaviour is Behaviour.ANSWER
-    if not is_bare or not isinstance(payload, dict):
+    """Put the saved message into a bare 200, as ``wait=true`` asks; without it Discord says 204."""
+    if (
+        answer.status != 200
+        or answer.body
+        or answer.behaviour is not Behaviour.ANSWER
+        or not isinstance(payload, dict)
+    ):
         return answer
     if "wait=true" not in path:
         return Scripted(204, answer.headers, saves=True)
@@ -217,7 +224,7 @@ class _Handler(QuietHandler):
         self.send_response(answer.status)
         for name, value in {"Content-Type": "application/json", **answer.headers}.items():
             self.send_header(name, value)
-        content_length = len(answer.body) * (2 if answer.behaviour is Behaviour.BREAK_OFF else 1)
-        self.send_header("Content-Length", str(content_length))
+        promised = len(answer.body) * (2 if answer.behaviour is Behaviour.BREAK_OFF else 1)
+        self.send_header("Content-Length", str(promised))
         self.end_headers()
         self.wfile.write(answer.body)

@@ -8,9 +8,12 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from jobmon_core.context import Context
 from jobmon_core.domain.slurm.job_ids import JobRef
@@ -18,9 +21,7 @@ from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health, JobStatus, job_status, list_jobs
 from jobmon_core.store.jobs import JobStore
 from tests.support.fake_discord import FakeDiscord, Payload
-from tests.support.waiting import eventually
-
-PATIENCE_S = 60.0
+from tests.support.waiting import PATIENCE_S, eventually
 
 
 class User:
@@ -55,7 +56,7 @@ class User:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE_S,
             check=False,
         )
 
@@ -126,6 +127,22 @@ class User:
         owner = self.snapshot(job_id).owner
         assert owner is not None, f"job {job_id} has no monitor"
         return owner.pid
+
+    @contextmanager
+    def paused_monitor(self, job_id: int | str) -> Iterator[None]:
+        """Suspend a job's monitor, after the commands that it started have ended."""
+        pid = self.monitor_pid(job_id)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            children = psutil.Process(pid).children()
+            eventually(lambda: all(child.status() == psutil.STATUS_ZOMBIE for child in children))
+            yield
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+    def is_forgotten(self, job_id: int | str) -> bool:
+        """Return whether slurmctld has forgotten an ended job."""
+        return "Invalid job id" in self.run("scontrol", "show", "job", str(job_id)).stderr
 
     def leave(self) -> None:
         """Kill the monitors and cancel the jobs that the test left behind."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+PATIENCE_S = 180.0  # costs nothing when things go well, and a busy machine may be slow
 _STEP_S = 0.05
 
 
-def eventually(condition: Callable[[], bool], timeout_s: float = 30.0) -> None:
+def eventually(condition: Callable[[], bool], timeout_s: float = PATIENCE_S) -> None:
     """Return as soon as ``condition`` holds; fail if it does not within ``timeout_s``."""
     deadline_s = time.monotonic() + timeout_s
     while not condition():

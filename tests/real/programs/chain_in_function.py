@@ -1,4 +1,4 @@
-"""Fails to open a file deep inside, and says so in its own words."""
+"""Raise an exception of its own in a function because a file is missing."""
 
 from pathlib import Path
 

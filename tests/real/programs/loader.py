@@ -1,4 +1,4 @@
-"""Waits for ever for a thread that has failed."""
+"""Wait forever for a thread that has failed."""
 
 import threading
 

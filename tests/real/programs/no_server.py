@@ -1,4 +1,4 @@
-"""Calls a server that is gone."""
+"""Connect to a server that has ended."""
 
 import socket
 

@@ -1,4 +1,4 @@
-"""Reads through a pointer to nowhere."""
+"""Dereference a null pointer."""
 
 import ctypes
 

@@ -1,7 +1,7 @@
-"""Four ranks that add up a number in turns, as a program under torchrun does; rank 2 meets a bad sample.
+"""Four ranks that repeatedly add up numbers like a program under torchrun; rank 2 reads a bad sample.
 
-Each rank prints its exception behind its name, as torch does. What the others print is the fallout: their
-partner is gone.
+Each rank prints its exception with its name as a prefix, as torch does. The other ranks fail because rank 2
+has ended.
 """
 
 from __future__ import annotations
@@ -63,10 +63,10 @@ def train() -> None:
             follow(step, links[0])
 
 
-def say_who(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def print_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
     lines = "".join(traceback.format_exception(kind, error, trace)).splitlines()
     print("".join(f"[rank{RANK}]: {line}\n" for line in lines), end="", file=sys.stderr, flush=True)
 
 
-sys.excepthook = say_who
+sys.excepthook = print_exception
 train()

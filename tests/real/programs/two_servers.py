@@ -1,4 +1,4 @@
-"""Wants to listen where somebody listens already."""
+"""Listen on a port that is already in use."""
 
 import socket
 

@@ -1,4 +1,4 @@
-"""What torchrun does, in plain Python: start four ranks, wait for them, report those that failed."""
+"""Act like torchrun: start four ranks, wait for them, and report the failed ones."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FAILURE = """\
 
 
 class ChildFailedError(Exception):
-    """Torchrun's own."""
+    """The exception of torchrun."""
 
     __module__ = "torch.distributed.elastic.multiprocessing.errors"
 
@@ -44,7 +44,7 @@ def launch(program: str) -> list[subprocess.Popen[bytes]]:
 
 
 def report(program: str, ranks: list[subprocess.Popen[bytes]]) -> None:
-    """Raise what torchrun raises: it holds the first rank in its list for the root cause."""
+    """Raise torchrun's exception, which calls the first rank in its list the root cause."""
     failed = [
         f"[{rank}]:\n{_FAILURE.format(rank, process.returncode, process.pid)}"
         for rank, process in enumerate(ranks)
