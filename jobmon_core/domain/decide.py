@@ -79,7 +79,7 @@ def decide(job: WatchedJob, policy: Policy, now_s: float) -> tuple[WatchedJob, t
         job, queries = _decide_about_open_job(job, policy, now_s)
         actions.extend(queries)
     due = [entry for entry in _next_per_channel(job) if entry.next_try_s <= now_s]
-    actions.extend(Deliver(entry.message.id) for entry in due)
+    actions.extend(Deliver(*entry.key) for entry in due)
     if job.finished:
         actions.append(Finish())
     return job, tuple(actions)
