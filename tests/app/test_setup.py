@@ -26,9 +26,9 @@ from tests.support.disk import small_disk
         (
             "lustre",
             "lazystatfs",
-            "locks hold nowhere: this file system has no locks. Monitors of",
+            "locks hold nowhere: this file system has no locks. Between hosts, the owner record of each job",
         ),
-        ("beegfs", "rw", "and one that gives no sign for 15 minutes is replaced"),
+        ("beegfs", "rw", "a monitor without a heartbeat for 15 minutes is replaced"),
         (
             "of-the-future",
             "rw",

@@ -149,7 +149,7 @@ def test_cancelling_a_watch_does_not_touch_the_job(user: User, job_id: int) -> N
     user.in_state(job_id, "RUNNING")
     done = user.jobmon("cancel", str(job_id))
     assert (done.returncode, done.stderr) == (0, "")
-    assert f"no longer watched; the job itself is untouched (scancel {job_id} would end it)" in done.stdout
+    assert f"no longer watched; the job itself is not touched (to end it: scancel {job_id})" in done.stdout
     eventually(lambda: not monitors_of(user.home))
     assert user.status(job_id)["monitor"] == "done"
     let_go(user)

@@ -149,7 +149,7 @@ def test_a_job_that_cannot_be_started_leaves_no_trace(local: LocalHarness) -> No
     assert (
         done.stderr
         == (
-            f"jobmon: local: the job could not be started: {local.root}/1/slurm_script can't be written: "
+            f"jobmon: local: the job could not be started: {local.root}/1/slurm_script cannot be written: "
             "File too large\n"
         ).encode()
     )
