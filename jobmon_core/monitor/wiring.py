@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from jobmon_core import __version__
 from jobmon_core.domain.errors import ConfigInvalid, StateUnreadable, StorageFailed
 from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.monitor.heartbeat import Heartbeat
@@ -133,8 +132,11 @@ class MonitorFactory:
         ctx = self.ctx
         if not ctx.owner_record(job_id).heartbeat():
             raise StorageFailed("the owner record is missing; messages wait until it is restored")
-        outbox = Outbox(ctx.configuration, partial(send, ctx), self._worker, ctx.clock, ctx.dead_channels)
+        outbox = Outbox(ctx.configuration, self._send, self._worker, ctx.clock, ctx.dead_channels)
         return outbox.deliver(entry, save)
+
+    def _send(self, channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
+        return self.ctx.channel_types()[channel.kind].build(channel.settings).deliver(entry).receipt
 
     def _outage_notifier(self, policy: Policy) -> OutageNotifier:
         ctx = self.ctx
@@ -163,18 +165,9 @@ class MonitorFactory:
             return Policy()
 
 
-def send(ctx: Context, channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
-    """Make one attempt to deliver; runs in a child process, because the HTTP library is heavy."""
-    from jobmon_core.notify.base import deliver
-    from jobmon_core.notify.channels import open_channel
-    from jobmon_core.notify.http import post
-
-    return deliver(open_channel(ctx.channel_types(), channel, post, __version__), entry).receipt
-
-
 def _call_heartbeat(url: HeartbeatUrl) -> str:
-    """Call the URL, like `send` in a child process; return why that failed, empty on success."""
-    from jobmon_core.notify.heartbeat import call
-    from jobmon_core.notify.http import post
+    from jobmon_core.notify.heartbeat import (
+        call,
+    )  # runs in a child process, because the HTTP library is heavy
 
-    return call(url, post, __version__)
+    return call(url)
