@@ -46,14 +46,10 @@ class MonitorLoop:
         del self._due_s[job_id]
 
     def run_due(self, log: Callable[[str, str], None], done: Callable[[str], None]) -> tuple[str, ...]:
-        """Poll every job that is due. A failure of one job does not affect the others.
+        """Poll every job that is due and return the jobs that remain. A failure of one affects no other.
 
-        Args:
-            log: writes an event (second argument) to the log of a job (first argument).
-            done: called with each job that is finished and has been removed.
-
-        Returns:
-            The jobs that remain.
+        ``log`` writes an event (second) to the log of a job (first). ``done`` is called with each job that is
+        finished and has been removed.
         """
         for job_id in list(self._job_monitors):
             try:
