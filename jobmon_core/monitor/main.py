@@ -47,20 +47,19 @@ def run(ctx: Context, process_state: ProcessState, log: Log) -> None:
             log_own(f"{path}: {what}")
     except StorageFailed as error:
         log_own(f"cannot remove leftover files: {error}")
-    MonitorProcess(ctx, process_state, log, log_own).run()
+    MonitorProcess(ctx, process_state, log).run()
 
 
 class MonitorProcess:
     """One monitor with all of its jobs."""
 
-    def __init__(
-        self, ctx: Context, process_state: ProcessState, log: Log, log_own: Callable[[str], None]
-    ) -> None:
+    def __init__(self, ctx: Context, process_state: ProcessState, log: Log) -> None:
         """Load each job from its state file; log and release those that cannot be read."""
-        self._ctx, self._process_state, self._log, self._log_own = ctx, process_state, log, log_own
-        self._loop = MonitorLoop({}, ctx.clock, self._write_heartbeat)
+        self._ctx, self._process_state, self._log = ctx, process_state, log
+        self._log_own = partial(log, next(iter(process_state.locks)))
+        self._loop = MonitorLoop(ctx.clock, self._write_heartbeat)
         self._factory = MonitorFactory(ctx)
-        self._heartbeat = self._factory.heartbeat(log_own)
+        self._heartbeat = self._factory.heartbeat(self._log_own)
         self._handoffs = Handoffs(ctx.home.handoffs, process_state.env_fingerprint)
         self._started_s = ctx.clock.now()
         self._handover_not_before_s = 0.0

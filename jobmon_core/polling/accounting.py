@@ -24,7 +24,7 @@ COALESCE_S = 1.0  # a batch is complete when no job was added for this long
 MAX_COLLECT_S = 20.0  # or after this time; a little less than the grace period for accounting details
 KEEP_S = 60.0  # for how long an answer is kept beside newer ones: monitors that wait for it poll every second
 _MAX_KEPT_CHARACTERS = 4 << 20  # of all kept answers, which every poll reads
-_UNRESPONSIVE_S = 120.0  # after a query without an answer
+_UNRESPONSIVE_S = 120.0  # for how long after a query without an answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,8 @@ class SharedAccounting:
     ) -> AccountingAnswer | None:
         """Return an answer to a query made at ``since_s`` or later; None while a batch is being collected.
 
-        ``timeout_s`` returns how long (seconds) a query may take, given whether the last one got no answer.
+        ``since_s`` is in Unix seconds. ``timeout_s`` returns how long (seconds) a query may take, given
+        whether the last one got no answer.
 
         Raises:
             StorageFailed: the batch or the answer cannot be saved.
