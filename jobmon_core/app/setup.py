@@ -6,17 +6,14 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core import __version__
 from jobmon_core.context import backend_names
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.config import parse_config
 from jobmon_core.domain.config_section import SecretSources
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, OutboxEntry
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
-from jobmon_core.notify.base import deliver
-from jobmon_core.notify.channels import open_channel, parsers
+from jobmon_core.notify.channels import parsers
 from jobmon_core.notify.discord.inbox import Inbox
-from jobmon_core.notify.http import post
 from jobmon_core.notify.test_message import worst_case_message
 from jobmon_core.store.config_file import write_config
 from jobmon_core.store.owner import STALE_AFTER_S
@@ -96,8 +93,8 @@ def try_channels(ctx: Context) -> Iterator[ChannelTestResult]:
     for configured in config.channels:
         route = next(iter(configured.routes), Route.ERROR)
         message = worst_case_message(configured.name, route, int(ctx.clock.now()))
-        channel = open_channel(ctx.channel_types(), configured, post, __version__)
-        result = deliver(channel, OutboxEntry(message))
+        channel = ctx.channel_types()[configured.kind].build(configured.settings)
+        result = channel.deliver(OutboxEntry(message))
         worked = result.receipt.outcome is DeliveryOutcome.DELIVERED
         if worked:
             ctx.dead_channels.clear(configured.settings.fingerprint)

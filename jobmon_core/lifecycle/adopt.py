@@ -1,12 +1,7 @@
 """Hand jobs to monitors that already run, when all monitor slots are taken.
 
-A submission offers each job as an empty file whose name holds the job and the fingerprint of the environment.
-It wakes one monitor with the same fingerprint after another, and any of them may adopt the job. The job's
-lock decides who monitors it, so a leftover offer is harmless.
-
-The state file is not the offer, because only the owner of a job may write its state: a mark set there by a
-submission could overwrite what a monitor saved meanwhile. Looking for offers also stays cheap this way, with
-any number of old state files.
+An offer is an empty file whose name holds the job and the fingerprint of the environment. Any monitor with
+the same fingerprint may adopt it. The job's lock decides who monitors it, so a leftover offer is harmless.
 """
 
 from __future__ import annotations
@@ -60,10 +55,11 @@ class Handoffs:
     def pending(self) -> list[str]:
         """Return the offered jobs, sorted."""
         suffix = self._name("")
-        with suppress(OSError):  # the folder is missing: no job was ever offered
+        try:
             names = os.listdir(self.folder)  # noqa: PTH208 - names suffice, at every pass of a monitor
-            return sorted(name.removesuffix(suffix) for name in names if name.endswith(suffix))
-        return []
+        except OSError:  # the folder is missing: no job was ever offered
+            return []
+        return sorted(name.removesuffix(suffix) for name in names if name.endswith(suffix))
 
     def _name(self, job_id: str) -> str:
         return f"{job_id}@{self.env_fingerprint}.offer"
@@ -118,13 +114,7 @@ def adopt_job(
 
     The offer is removed last, and only by the owner: a submission that sees it removed finds a living owner.
     If this process is killed before, the kernel frees the lock, and the offer or a dead owner remains.
-
-    Args:
-        process_state: of this process; receives the job's lock.
-        handoffs: the offers.
-        job_id: the offered job.
-        watch: begins to monitor the job; raises JobmonError if its state cannot be read.
-        log: writes a line to the job's log.
+    ``watch`` begins to monitor the job; it raises JobmonError if the job's state cannot be read.
     """
     if len(process_state.locks) >= MAX_JOBS:
         return

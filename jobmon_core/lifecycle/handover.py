@@ -1,9 +1,8 @@
 """Hand over all jobs to a fresh process, before a site ends this one for its CPU time.
 
-The monitor forks. The child starts with 0 s of CPU time, and has the same jobs in memory and the same locks,
-since a lock belongs to the open file that both processes share. The parent does nothing until the child has
-made itself the owner; then the parent exits. If the child fails first, the parent continues. If the parent is
-killed, the child continues. So at any time exactly one of them monitors the jobs.
+The monitor forks. The child has the same jobs in memory and the same locks, since a lock belongs to the open
+file that both processes share. The parent does nothing until the child is the owner, and then exits. If the
+child fails first, the parent continues; if the parent is killed, the child continues.
 """
 
 from __future__ import annotations

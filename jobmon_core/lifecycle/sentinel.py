@@ -39,9 +39,7 @@ class Sentinel:
 
     def __init__(self, ctx: Context, job_id: str, log: Callable[[str], None]) -> None:
         """Prepare for the job with this state id; ``log`` writes a line to its log."""
-        self._ctx = ctx
-        self._job_id = job_id
-        self._log = log
+        self._ctx, self._job_id, self._log = ctx, job_id, log
         self._last_logged = ""
 
     def lock_to_take_over(self) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from jobmon_core import __version__
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.heartbeat import HeartbeatUrl, is_due
 from jobmon_core.system.files import read_own, write_atomically
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from jobmon_core.system.clock import Clock
 
 _CALL_TIMEOUT_S = 10.0
+_RESPONSE_TIMEOUT_S = 5.0  # short, because the monitor waits for it and calls again anyway
 _STAMP_BYTES = 64
 
 
@@ -36,10 +38,9 @@ class Heartbeat:
     _failures: int = field(default=0, init=False)
 
     def after_poll(self, answered_s: float | None) -> None:
-        """Call the URL if it is due and the scheduler answered since the last poll. Log failures.
+        """Call the URL if it is due and the scheduler answered since the last poll; log failures.
 
-        Args:
-            answered_s: when the scheduler last answered (Unix seconds); None if it does not answer now.
+        ``answered_s`` is when it last answered (Unix seconds), None if it does not answer now.
         """
         if answered_s is None or answered_s == self._answered_s:
             return
@@ -81,3 +82,14 @@ class Heartbeat:
         elif self._failures and not error:
             self.log("the heartbeat works again")
         self._failures = self._failures + 1 if error else 0
+
+
+def call_url(address: HeartbeatUrl) -> str:
+    """Call the URL once; return why that failed, empty after a success."""
+    from jobmon_core.notify.http import HttpRequest, HttpResponse, post  # only in a child process
+
+    request = HttpRequest(address.url, str(address), b"{}", f"jobmon/{__version__}")
+    answer = post(request, _RESPONSE_TIMEOUT_S)
+    if not isinstance(answer, HttpResponse):
+        return answer.why
+    return "" if 200 <= answer.status < 300 else f"{address} answered {answer.status}"  # noqa: PLR2004

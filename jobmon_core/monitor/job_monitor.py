@@ -69,17 +69,15 @@ class JobMonitor:
     """One watched job, its state and the work on it."""
 
     def __init__(self, job: WatchedJob, deps: MonitorDeps) -> None:
-        """Continue from the state file of ``job``.
-
-        An outage that was not reported yet is forgotten: its duration is unknown, because no monitor was
-        querying.
-        """
+        """Continue from the state file of ``job``."""
+        # forget an outage that was not reported yet: no monitor was querying, so its duration is unknown
         self.job = job if job.outage_s is not None else replace(job, stale_since_s=None, stale_why="")
         self._saved = job
         self._deps = deps
         self._answer_pending = False
         self._started_s = deps.clock.now()
         self._checked_s: float | None = None  # when the scheduler gave the latest queue answer
+        deps.queue.follow(job.job_id)
 
     def stop(self) -> None:
         """Stop watching the job."""
@@ -185,12 +183,10 @@ class JobMonitor:
         self._save(job)
 
     def _query_accounting(self) -> None:
-        self._apply_accounting(
-            self._deps.accounting.ask(self.job.job_id, self._query_due_s(), self._accounting_timeout_s)
-        )
+        def timeout_s(silent: bool) -> float:  # noqa: FBT001 - the only argument of a callback
+            return accounting_timeout_s(self.job, self._deps.policy, self._deps.clock.now(), silent=silent)
 
-    def _accounting_timeout_s(self, silent: bool) -> float:  # noqa: FBT001 - the only argument of a callback
-        return accounting_timeout_s(self.job, self._deps.policy, self._deps.clock.now(), silent=silent)
+        self._apply_accounting(self._deps.accounting.ask(self.job.job_id, self._query_due_s(), timeout_s))
 
     def _apply_known_accounting(self) -> None:
         """Apply an accounting answer that another monitor obtained, before deciding without one."""

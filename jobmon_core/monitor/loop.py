@@ -20,15 +20,10 @@ _HEARTBEAT_S = 60.0
 class MonitorLoop:
     """A set of job monitors, each polled when it is due."""
 
-    def __init__(
-        self, job_monitors: dict[str, JobMonitor], clock: Clock, heartbeat: Callable[[str], None]
-    ) -> None:
-        """Poll ``job_monitors``, by state id.
-
-        ``heartbeat`` is called for each job in every pass. It may replace the job's monitor by calling `add`.
-        """
-        self._job_monitors = job_monitors
-        self._due_s = dict.fromkeys(job_monitors, 0.0)  # Unix seconds
+    def __init__(self, clock: Clock, heartbeat: Callable[[str], None]) -> None:
+        """Begin without jobs. ``heartbeat`` is called for each job in every pass; it may `add` it again."""
+        self._job_monitors: dict[str, JobMonitor] = {}  # by state id
+        self._due_s: dict[str, float] = {}  # Unix seconds
         self._clock = clock
         self._heartbeat = heartbeat
         self.lacks_code = False  # whether an import failed: jobmon was moved, removed or replaced meanwhile
@@ -46,14 +41,10 @@ class MonitorLoop:
         del self._due_s[job_id]
 
     def run_due(self, log: Callable[[str, str], None], done: Callable[[str], None]) -> tuple[str, ...]:
-        """Poll every job that is due. A failure of one job does not affect the others.
+        """Poll every job that is due and return the jobs that remain. A failure of one affects no other.
 
-        Args:
-            log: writes an event (second argument) to the log of a job (first argument).
-            done: called with each job that is finished and has been removed.
-
-        Returns:
-            The jobs that remain.
+        ``log`` writes an event (second) to the log of a job (first). ``done`` is called with each job that is
+        finished and has been removed.
         """
         for job_id in list(self._job_monitors):
             try:

@@ -1,7 +1,6 @@
 """The monitor process: watches a set of jobs until each has ended and been reported, or is cancelled.
 
-`jobmon_core.lifecycle.daemonize` starts it with the locks of its jobs already held. It stays small, because a
-login node may run many of them for days.
+It stays small, because a login node may run many of them for days.
 """
 
 from __future__ import annotations
@@ -42,7 +41,12 @@ def main() -> None:
 
 def run(ctx: Context, process_state: ProcessState, log: Log) -> None:
     """Run a monitor until no job is left, another process takes over, or SIGTERM arrives."""
-    _clean_up(ctx, partial(log, next(iter(process_state.locks))))
+    log_own = partial(log, next(iter(process_state.locks)))
+    try:
+        for path, what in ctx.home.clean_up():
+            log_own(f"{path}: {what}")
+    except StorageFailed as error:
+        log_own(f"cannot remove leftover files: {error}")
     MonitorProcess(ctx, process_state, log).run()
 
 
@@ -53,7 +57,7 @@ class MonitorProcess:
         """Load each job from its state file; log and release those that cannot be read."""
         self._ctx, self._process_state, self._log = ctx, process_state, log
         self._log_own = partial(log, next(iter(process_state.locks)))
-        self._loop = MonitorLoop({}, ctx.clock, self._write_heartbeat)
+        self._loop = MonitorLoop(ctx.clock, self._write_heartbeat)
         self._factory = MonitorFactory(ctx)
         self._heartbeat = self._factory.heartbeat(self._log_own)
         self._handoffs = Handoffs(ctx.home.handoffs, process_state.env_fingerprint)
@@ -85,7 +89,7 @@ class MonitorProcess:
 
     def _adopt_handoffs(self) -> bool:
         """Adopt jobs that submissions with the same environment offer; return whether any was adopted."""
-        if not self._process_state.max_monitors:
+        if not self._process_state.max_monitors:  # a sentinel
             return False
         with suppress(StorageFailed):  # a monitor without a slot gets one as soon as another monitor ends
             self._process_state.acquire_slot()
@@ -148,14 +152,6 @@ class MonitorProcess:
     def _finish(self, job_id: str) -> None:
         self._log(job_id, "done")
         self._ctx.cancel_request(job_id).clear()
-
-
-def _clean_up(ctx: Context, log: Callable[[str], None]) -> None:
-    try:
-        for path, what in ctx.home.clean_up():
-            log(f"{path}: {what}")
-    except StorageFailed as error:
-        log(f"cannot remove leftover files: {error}")
 
 
 if __name__ == "__main__":

@@ -38,9 +38,7 @@ class OutageNotifier:
     clock: Clock
     policy: Policy
     host: str
-    is_reporting: Callable[
-        [str], bool
-    ]  # whether the job with this state id has reported and is still watched
+    is_reporting: Callable[[str], bool]  # whether the job with this state id reported and is still watched
 
     def notify_outage(self, job: WatchedJob, save: Save) -> None:
         """Add the outage message to a job and save it, unless another job has reported the outage.

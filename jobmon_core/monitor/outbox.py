@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.channels import ConfiguredChannel
 from jobmon_core.domain.delivery.outbox import (
     DeliveryOutcome,
     OutboxEntry,
@@ -23,6 +21,9 @@ from jobmon_core.system.process import die_with_parent
 from jobmon_core.system.worker import Worker, WorkerFailed, WorkerRaised
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jobmon_core.domain.channels import ConfiguredChannel
     from jobmon_core.domain.config import Config
     from jobmon_core.store.dead_channels import DeadChannels
     from jobmon_core.system.clock import Clock
@@ -30,15 +31,13 @@ if TYPE_CHECKING:
 _ATTEMPT_TIMEOUT_S = 60.0
 _CONFIG_RECHECK_S, _CONFIG_DEADLINE_S = 30.0, 86_400.0
 
-Send = Callable[[ConfiguredChannel, OutboxEntry], Receipt]
-
 
 @dataclass(frozen=True, slots=True)
 class Outbox:
     """Routes and sends messages. It reads the configuration each time, so a change takes effect at once."""
 
     configuration: Callable[[], Config]
-    send: Send
+    send: Callable[[ConfiguredChannel, OutboxEntry], Receipt]
     worker: Worker
     clock: Clock
     dead_channels: DeadChannels
@@ -46,14 +45,8 @@ class Outbox:
     def deliver(self, entry: OutboxEntry, save: Callable[[OutboxEntry], None]) -> tuple[OutboxEntry, ...]:
         """Route a new entry to its channels, or make one attempt to send an entry that has a channel.
 
-        An entry waits while older messages of other jobs are queued for the same channel.
-
-        Args:
-            entry: an open entry.
-            save: saves an entry durably, before the attempt is made.
-
-        Returns:
-            The entries that replace it.
+        An entry waits while older messages of other jobs are queued for the same channel. ``save`` saves it
+        durably before the attempt is made. Returns the entries that replace it.
 
         Raises:
             StorageFailed: the attempt could not be saved, so it was not made.
@@ -137,12 +130,5 @@ def reopen(entry: OutboxEntry, config: Config, dead: DeadChannels) -> OutboxEntr
     works_again = entry.channel_was_dead and not dead.why(entry.fingerprint)
     if not channels or (is_unchanged and not works_again):
         return entry
-    return replace(
-        entry,
-        given_up="",
-        channel_was_dead=False,
-        attempts=0,
-        unconfirmed_attempts=0,
-        next_try_s=0.0,
-        plain=False,
-    )
+    entry = replace(entry, given_up="", channel_was_dead=False, plain=False)
+    return replace(entry, attempts=0, unconfirmed_attempts=0, next_try_s=0.0)

@@ -1,8 +1,4 @@
-"""The part of the configuration that a monitor keeps in memory.
-
-A child process reads it, so that the monitor holds no webhook in memory and does not load the validation
-code.
-"""
+"""The part of the configuration that a monitor keeps in memory: no webhook, and not the validation code."""
 
 from __future__ import annotations
 
@@ -34,7 +30,7 @@ class Settings:
 
 @dataclass(slots=True)
 class SettingsReader:
-    """Reads the settings again when the file has changed, and every time while the file is invalid."""
+    """Reads the settings in a child process, when the file has changed and every time while it is invalid."""
 
     path: Path
     configuration: Callable[[], Config]
@@ -50,7 +46,10 @@ class SettingsReader:
         """
         stamp = self._file_stamp()
         if self._settings is None or stamp != self._stamp:
-            settings = self._read_in_child()
+            try:
+                settings = self.worker.run(Settings, self._read, _READ_TIMEOUT_S)
+            except WorkerFailed:  # e.g. the host cannot create another process
+                settings = self._read()
             if settings.faults:
                 raise ConfigInvalid(str(self.path), list(settings.faults))
             self._settings, self._stamp = settings, stamp
@@ -62,12 +61,6 @@ class SettingsReader:
         except OSError:
             return ()  # the file is missing: the defaults apply
         return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-    def _read_in_child(self) -> Settings:
-        try:
-            return self.worker.run(Settings, self._read, _READ_TIMEOUT_S)
-        except WorkerFailed:  # e.g. the host cannot create another process
-            return self._read()
 
     def _read(self) -> Settings:
         try:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from jobmon_core import __version__
 from jobmon_core.domain.errors import ConfigInvalid, StateUnreadable, StorageFailed
 from jobmon_core.domain.tracking.policy import Policy
-from jobmon_core.monitor.heartbeat import Heartbeat
+from jobmon_core.monitor.heartbeat import Heartbeat, call_url
 from jobmon_core.monitor.job_monitor import JobMonitor, MonitorDeps
 from jobmon_core.monitor.outage_notifier import OutageNotifier
 from jobmon_core.monitor.settings import SettingsReader
@@ -26,35 +24,20 @@ if TYPE_CHECKING:
     from jobmon_core.domain.channels import ConfiguredChannel
     from jobmon_core.domain.delivery.outbox import OutboxEntry, Receipt
     from jobmon_core.domain.diagnosis.model import Diagnosis
-    from jobmon_core.domain.heartbeat import HeartbeatUrl
     from jobmon_core.domain.tracking.model import WatchedJob
-    from jobmon_core.scheduler.base import Scheduler
 
     Log = Callable[[str], None]
 
 
-@dataclass(frozen=True, slots=True)
-class SchedulerSession:
-    """What all jobs of one user on one cluster share within this process."""
-
-    scheduler: Scheduler
-    queue: SharedQueue
-    accounting: SharedAccounting
-
-
-@dataclass(slots=True)
 class MonitorFactory:
     """Builds the job monitors of one process, and keeps what they share."""
 
-    ctx: Context
-    _worker: Worker = field(init=False)
-    _settings: SettingsReader = field(init=False)
-    _sessions: dict[tuple[str, str, str], SchedulerSession] = field(default_factory=dict, init=False)
-
-    def __post_init__(self) -> None:
+    def __init__(self, ctx: Context) -> None:
         """Build what does not depend on a job."""
-        self._worker = Worker(self.ctx.locks)
-        self._settings = SettingsReader(self.ctx.home.config, self.ctx.configuration, self._worker)
+        self._ctx = ctx
+        self._worker = Worker(ctx.locks)
+        self._settings = SettingsReader(ctx.home.config, ctx.configuration, self._worker)
+        self._polling: dict[tuple[str, str, str], tuple[SharedQueue, SharedAccounting]] = {}
 
     def job_monitor(self, job_id: str, log: Log) -> JobMonitor:
         """Return a monitor for the job with this state id; ``log`` writes a line to the job's log.
@@ -62,18 +45,20 @@ class MonitorFactory:
         Raises:
             StateUnreadable: the state file cannot be read.
         """
-        ctx = self.ctx
+        ctx = self._ctx
         job = ctx.store.load(job_id)
         local_cluster = ctx.cluster_name(job.backend)
         # login nodes of several clusters may share a home: other clusters are addressed by name
         cluster = job.cluster if job.is_elsewhere(local_cluster.get) else ""
-        session = self._session(job.backend, cluster, job.user)
-        session.queue.follow(job.job_id)
+        key = job.backend, cluster, job.user
+        if key not in self._polling:  # shared by all jobs of a user on a cluster: an answer is parsed once
+            self._polling[key] = self._new_polling(*key)
+        queue, accounting = self._polling[key]
         policy = self._policy(log)
         deps = MonitorDeps(
-            scheduler=session.scheduler,
-            queue=session.queue,
-            accounting=session.accounting,
+            scheduler=queue.scheduler,
+            queue=queue,
+            accounting=accounting,
             outages=self._outage_notifier(policy),
             store=ctx.store,
             clock=ctx.clock,
@@ -88,36 +73,25 @@ class MonitorFactory:
 
     def heartbeat(self, log: Log) -> Heartbeat:
         """Return the caller of the user's heartbeat URL; it does nothing unless one is configured."""
-        stamp = self.ctx.home.monitors / "heartbeat.stamp"
-        return Heartbeat(self._settings.settings, _call_heartbeat, self._worker, self.ctx.clock, stamp, log)
+        stamp = self._ctx.home.monitors / "heartbeat.stamp"
+        return Heartbeat(self._settings.settings, call_url, self._worker, self._ctx.clock, stamp, log)
 
-    def _session(self, backend: str, cluster: str, user: str) -> SchedulerSession:
-        """Return the session shared by all jobs of a user on a cluster, so that an answer is parsed once."""
-        key = backend, cluster, user
-        if key not in self._sessions:
-            self._sessions[key] = self._new_session(*key)
-        return self._sessions[key]
-
-    def _new_session(self, backend: str, cluster: str, user: str) -> SchedulerSession:
-        ctx = self.ctx
+    def _new_polling(self, backend: str, cluster: str, user: str) -> tuple[SharedQueue, SharedAccounting]:
+        ctx = self._ctx
         scheduler = ctx.scheduler(backend, cluster)
         names = (*ctx.scheduler_fingerprint(backend), cluster, user)
         queue_file, accounting_file = (
             SharedAnswer.named(ctx.home.shared_answers, kind, *names) for kind in ("queue", "accounting")
         )
         queue = SharedQueue(scheduler, queue_file, ctx.clock)
-        accounting = SharedAccounting(
-            scheduler,
-            accounting_file,
-            ctx.clock,
-            recently_ended=lambda: queue.recently_ended(ctx.store.job_ids()),
+        return queue, SharedAccounting(
+            scheduler, accounting_file, ctx.clock, lambda: queue.recently_ended(ctx.store.job_ids())
         )
-        return SchedulerSession(scheduler, queue, accounting)
 
     def _diagnose(self, log: Log, job: WatchedJob, keys: tuple[str, ...]) -> Mapping[str, Diagnosis]:
         from jobmon_core.analysis.explainer import Explainer  # needed only after a job failed
 
-        return Explainer(self._worker, self.ctx.home.patterns, log).explain(job, keys)
+        return Explainer(self._worker, self._ctx.home.patterns, log).explain(job, keys)
 
     def _deliver(
         self, job_id: str, entry: OutboxEntry, save: Callable[[OutboxEntry], None]
@@ -130,14 +104,17 @@ class MonitorFactory:
         """
         from jobmon_core.monitor.outbox import Outbox  # needed only for sending
 
-        ctx = self.ctx
+        ctx = self._ctx
         if not ctx.owner_record(job_id).heartbeat():
             raise StorageFailed("the owner record is missing; messages wait until it is restored")
-        outbox = Outbox(ctx.configuration, partial(send, ctx), self._worker, ctx.clock, ctx.dead_channels)
+        outbox = Outbox(ctx.configuration, self._send, self._worker, ctx.clock, ctx.dead_channels)
         return outbox.deliver(entry, save)
 
+    def _send(self, channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
+        return self._ctx.channel_types()[channel.kind].build(channel.settings).deliver(entry).receipt
+
     def _outage_notifier(self, policy: Policy) -> OutageNotifier:
-        ctx = self.ctx
+        ctx = self._ctx
 
         def notice_file(job: WatchedJob) -> OutageNoticeFile:
             cluster = job.cluster or ctx.cluster_name(job.backend).last_known()
@@ -161,20 +138,3 @@ class MonitorFactory:
         except ConfigInvalid as error:
             log(f"using the default settings: {error}")
             return Policy()
-
-
-def send(ctx: Context, channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
-    """Make one attempt to deliver; runs in a child process, because the HTTP library is heavy."""
-    from jobmon_core.notify.base import deliver
-    from jobmon_core.notify.channels import open_channel
-    from jobmon_core.notify.http import post
-
-    return deliver(open_channel(ctx.channel_types(), channel, post, __version__), entry).receipt
-
-
-def _call_heartbeat(url: HeartbeatUrl) -> str:
-    """Call the URL, like `send` in a child process; return why that failed, empty on success."""
-    from jobmon_core.notify.heartbeat import call
-    from jobmon_core.notify.http import post
-
-    return call(url, post, __version__)

@@ -8,42 +8,70 @@ from __future__ import annotations
 
 import io
 import logging
-import re
 import time
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from jobmon_core.domain.webhook import is_loopback, mask_webhooks
-from jobmon_core.notify.base import Answer, HttpRequest, HttpResponse, MaybeSent, NotSent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import requests
 
 _MAX_BYTES = 65_536  # of a response body; Discord sends a few thousand
 _CHUNK_BYTES = 512
 _TIMEOUTS = ("ConnectTimeout", "ReadTimeout", "ConnectTimeoutError", "ReadTimeoutError")
-_OTHER_PATH = re.compile(r'("[A-Z]+ )(?!/api/v?[0-9]*/?webhooks/)\S+')
-_LOGGERS_OF_URLS = ("urllib3.connectionpool", "urllib3.util.retry")  # at DEBUG and WARNING
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRequest:
+    """One POST request. The URL is a secret, so ``repr`` leaves it out."""
+
+    url: str = field(repr=False)
+    receiver: str  # the destination without its secret, for errors
+    body: bytes  # JSON
+    user_agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class HttpResponse:
+    """An HTTP response. Header names are in lower case; a long body is truncated."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class NotSent:
+    """No part of the body was sent, so a repeat is safe. ``why`` contains no URL."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class MaybeSent:
+    """The body was sent but no response arrived, so a repeat may be a duplicate. ``why`` contains no URL."""
+
+    why: str
+
+
+Answer = HttpResponse | NotSent | MaybeSent
 
 
 def post(request: HttpRequest, timeout_s: float) -> Answer:
-    """Send a POST request.
+    """Send a request and return its result; a failure is a value, never an exception.
 
-    Args:
-        request: the request; its body is JSON.
-        timeout_s: seconds to connect, for each wait for data, and for the whole response body.
-
-    Returns:
-        ``HttpResponse`` for any status; redirects are not followed, because the URL is a secret.
-        ``NotSent`` or ``MaybeSent``, with a reason that does not contain the URL.
+    Redirects are not followed, because the URL is a secret. ``timeout_s`` applies to connecting, to each wait
+    for data, and to the whole response body.
     """
     # imported here so that an idle monitor does not hold these libraries in memory
     import requests
     import urllib3
 
-    _hide_urls_in_logs()
+    logging.getLogger("urllib3").setLevel(logging.CRITICAL)  # its warnings contain the URL
     body = _Body(request.body)
     try:
         with requests.Session() as session:
@@ -112,18 +140,6 @@ def _read(response: requests.Response, timeout_s: float) -> bytes:
 def _no_credentials(request: requests.PreparedRequest) -> requests.PreparedRequest:
     """Add no credentials to a request."""
     return request
-
-
-def _hide_urls_in_logs() -> None:
-    """Hide secret URLs in the logs of urllib3; adding the same filter again has no effect."""
-    for name in _LOGGERS_OF_URLS:
-        logging.getLogger(name).addFilter(_mask_record)
-
-
-def _mask_record(record: logging.LogRecord) -> bool:
-    """Hide webhook tokens and the path of any other request in a log record."""
-    record.msg, record.args = _OTHER_PATH.sub(r"\1/[hidden]", mask_webhooks(record.getMessage())), ()
-    return True
 
 
 def _reason(error: Exception, timeout_s: float) -> str:

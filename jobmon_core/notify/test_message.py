@@ -1,7 +1,4 @@
-"""The message that tests a channel: every part is longer than Discord accepts and full of markup.
-
-A short message would prove little, because a message about a failure carries long texts.
-"""
+"""The message that tests a channel: every part is longer than Discord accepts and full of markup."""
 
 from __future__ import annotations
 
@@ -14,14 +11,8 @@ _FIELDS = 30  # more than Discord accepts
 _LINES = 200
 
 
-def worst_case_message(channel: str, route: Route, now_s: int = 0) -> Message:
-    """Return a test message.
-
-    Args:
-        channel: the name of the channel that it tests.
-        route: the route of the message.
-        now_s: when it is created, Unix seconds.
-    """
+def worst_case_message(channel: str, route: Route, now_s: int) -> Message:
+    """Return a message that tests the channel of this name, created at ``now_s`` (Unix seconds)."""
     value = _MARKUP + _LONG * 40
     fields = tuple(Field(f"Field {number} {_MARKUP} {_LONG * 5}", value) for number in range(2, _FIELDS))
     return Message(

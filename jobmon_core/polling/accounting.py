@@ -24,9 +24,7 @@ COALESCE_S = 1.0  # a batch is complete when no job was added for this long
 MAX_COLLECT_S = 20.0  # or after this time; a little less than the grace period for accounting details
 KEEP_S = 60.0  # for how long an answer is kept beside newer ones: monitors that wait for it poll every second
 _MAX_KEPT_CHARACTERS = 4 << 20  # of all kept answers, which every poll reads
-_UNRESPONSIVE_S = (
-    120.0  # for how long after a query without an answer the database is considered unresponsive
-)
+_UNRESPONSIVE_S = 120.0  # for how long after a query without an answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +48,8 @@ class SharedAccounting:
     ) -> AccountingAnswer | None:
         """Return an answer to a query made at ``since_s`` or later; None while a batch is being collected.
 
-        Args:
-            job_id: the job.
-            since_s: Unix seconds.
-            timeout_s: returns how long (seconds) a query may take, given whether the last one got no answer.
+        ``since_s`` is in Unix seconds. ``timeout_s`` returns how long (seconds) a query may take, given
+        whether the last one got no answer.
 
         Raises:
             StorageFailed: the batch or the answer cannot be saved.
@@ -69,7 +65,8 @@ class SharedAccounting:
             if self._is_collecting(wanted.values()):
                 self.file.write(replace(stored, wanted=wanted))
                 return None
-            timeout = timeout_s(self._is_unresponsive(stored))
+            is_recent = 0 <= self.clock.now() - stored.asked_s < _UNRESPONSIVE_S
+            timeout = timeout_s(bool(stored.problem) and is_recent)
             return self._parse(self._query(stored, wanted, timeout), job_id)
 
     def known(self, job_id: int, since_s: float) -> AccountingAnswer | None:
@@ -81,9 +78,6 @@ class SharedAccounting:
             if job_id in answer.about and since_s <= answer.asked_s <= self.clock.now():
                 return self._parse(answer, job_id)
         return None
-
-    def _is_unresponsive(self, stored: StoredAnswer) -> bool:
-        return bool(stored.problem) and 0 <= self.clock.now() - stored.asked_s < _UNRESPONSIVE_S
 
     def _is_collecting(self, since_s: Collection[float]) -> bool:
         """Whether more jobs may join the batch; ``since_s`` are the times when its jobs were added."""

@@ -44,29 +44,25 @@ class SharedQueue:
     scheduler: Scheduler
     file: SharedAnswer
     clock: Clock
-    _follower_counts: dict[int, int] = field(
-        default_factory=dict, init=False
-    )  # tasks of an array share an id
+    _followed: list[int] = field(default_factory=list, init=False)  # a job id once per task of an array
     _views: dict[int, QueueView] = field(default_factory=dict, init=False)  # by job id
     _stamp: Stamp | None = field(default=None, init=False)  # of the answer that the views were parsed from
     _unsaved: StoredAnswer = field(default_factory=StoredAnswer, init=False)  # could not be written to disk
 
     def follow(self, job_id: int) -> None:
         """Parse this job from the next answers, too."""
-        self._follower_counts[job_id] = self._follower_counts.get(job_id, 0) + 1
+        self._followed.append(job_id)
 
     def forget(self, job_id: int) -> None:
         """Undo one call of `follow`."""
-        self._follower_counts[job_id] = self._follower_counts.get(job_id, 0) - 1
-        if self._follower_counts[job_id] <= 0:
-            del self._follower_counts[job_id]
+        self._followed.remove(job_id)
+        if job_id not in self._followed:
             self._views.pop(job_id, None)
 
     def view(self, user: str, job_id: int, max_age_s: float) -> QueueView | None:
         """Return a view not older than ``max_age_s`` seconds, or None while another monitor is querying.
 
-        During such a query, an answer that says that the scheduler is unreachable is still returned: the
-        query may take long, too.
+        An older view is returned if the scheduler was unreachable: the query may take long, too.
 
         Raises:
             StorageFailed: the lock file cannot be used.
@@ -99,7 +95,7 @@ class SharedQueue:
         """Return the latest view of a job; parse the file only if it has changed."""
         stamp = self.file.stamp()
         if stamp is None or stamp != self._stamp or job_id not in self._views:
-            self._views = self._parse(self._latest(), {*self._follower_counts, job_id})
+            self._views = self._parse(self._latest(), {*self._followed, job_id})
             self._stamp = stamp
         return self._views[job_id]
 

@@ -15,8 +15,7 @@ from jobmon_core.domain.tracking.new_job import NewJob
 from jobmon_core.domain.webhook import Webhook
 from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.monitor.outbox import Outbox
-from jobmon_core.notify.base import deliver
-from jobmon_core.notify.channels import CHANNEL_TYPES, open_channel
+from jobmon_core.notify.channels import CHANNEL_TYPES
 from jobmon_core.store.dead_channels import DeadChannels
 from jobmon_core.store.jobs import JobStore
 from tests.support.clock import FakeClock
@@ -54,7 +53,7 @@ class Day:
         self.jobs = [self._job(number) for number in range(JOBS)]
 
     def _send(self, channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
-        return deliver(open_channel(CHANNEL_TYPES, channel, self.discord, "1"), entry).receipt
+        return CHANNEL_TYPES[channel.kind].build(channel.settings).deliver(entry).receipt
 
     def _job(self, number: int) -> WatchedJob:
         ended_s = self.began_s + number * (DAY_S - 60) / (JOBS - 1)
@@ -94,7 +93,9 @@ class Day:
 @pytest.fixture(scope="module")
 def day(tmp_path_factory: pytest.TempPathFactory) -> Day:
     day = Day(tmp_path_factory.mktemp("day"))
-    day.pass_by()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("jobmon_core.notify.discord.channel.post", day.discord)
+        day.pass_by()
     return day
 
 

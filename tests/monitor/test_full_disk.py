@@ -37,9 +37,9 @@ class MonitorOnSmallDisk:
         self.errors: list[str] = []
         self.remaining: tuple[str, ...] = JOBS
         self.slurm.queue = [tuple(row(job_id, "RUNNING") for job_id in JOBS)]
-        self.monitor = MonitorLoop(
-            {job_id: self._watch(job_id) for job_id in JOBS}, self.clock, lambda _job_id: None
-        )
+        self.monitor = MonitorLoop(self.clock, lambda _job_id: None)
+        for job_id in JOBS:
+            self.monitor.add(job_id, self._watch(job_id))
 
     def all_fail(self) -> None:
         """Let both jobs end."""

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
-from jobmon_core.domain.channels import ConfiguredChannel, Route
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.notify.channels import CHANNEL_TYPES, open_channel, parsers
+from jobmon_core.notify.channels import CHANNEL_TYPES, parsers
 from jobmon_core.notify.discord.settings import DiscordSettings
-from jobmon_core.notify.http import post
 from tests.support.mailbox_channel import MAILBOX, MailboxSettings
 
 
@@ -13,11 +11,11 @@ def test_each_type_in_the_table_has_a_parser() -> None:
     assert parsers({"mailbox": MAILBOX}) == {"mailbox": MAILBOX.parser}
 
 
-def test_a_configured_channel_is_opened_by_its_type() -> None:
+def test_a_type_builds_a_channel_from_its_settings() -> None:
     types = {**CHANNEL_TYPES, "mailbox": MAILBOX}
     webhook = DiscordSettings(Webhook("https://discord.com", "123450001", "token"))
     names = [
-        open_channel(types, ConfiguredChannel("team", kind, tuple(Route), settings), post, "1").name
+        types[kind].build(settings).name
         for kind, settings in (("discord", webhook), ("mailbox", MailboxSettings("/tmp/box")))
     ]
     assert names == ["Discord (discord.com …0001)", "mailbox (/tmp/box)"]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from jobmon_core.domain.config import ChannelParser
 from jobmon_core.domain.config_section import Section
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, OutboxEntry, Receipt
-from jobmon_core.notify.base import Answer, ChannelType, HttpResponse, NotSent, Post, ResponseAdvice
+from jobmon_core.notify.channels import ChannelType, ResponseAdvice
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,23 +35,15 @@ class Mailbox:
         """The folder."""
         return f"mailbox ({self.settings.folder})"
 
-    def payload(self, entry: OutboxEntry) -> Mapping[str, object]:
-        """Return what identifies the message."""
-        return {"id": entry.message.id, "title": entry.message.title, "repeat": entry.maybe_delivered}
-
-    def post(self, payload: Mapping[str, object]) -> Answer:
-        """Write the message."""
+    def deliver(self, entry: OutboxEntry) -> ResponseAdvice:
+        """Write what identifies the message."""
         folder = Path(self.settings.folder)
         if not folder.is_dir():
-            return NotSent("the folder is missing")
-        (folder / f"{len(list(folder.iterdir())):03}.json").write_text(json.dumps(payload), "utf-8")
-        return HttpResponse(200, {}, b"")
-
-    def interpret(self, answer: Answer) -> ResponseAdvice:
-        """Return delivered, or try again."""
-        if isinstance(answer, HttpResponse):
-            return ResponseAdvice(Receipt(DeliveryOutcome.DELIVERED))
-        return ResponseAdvice(Receipt(DeliveryOutcome.TRY_AGAIN, answer.why), "create the folder")
+            why = "the folder is missing"
+            return ResponseAdvice(Receipt(DeliveryOutcome.TRY_AGAIN, why), "create the folder")
+        text = {"id": entry.message.id, "title": entry.message.title, "repeat": entry.maybe_delivered}
+        (folder / f"{len(list(folder.iterdir())):03}.json").write_text(json.dumps(text), "utf-8")
+        return ResponseAdvice(Receipt(DeliveryOutcome.DELIVERED))
 
 
 def _settings(section: Section) -> MailboxSettings | None:
@@ -63,11 +54,7 @@ def _settings(section: Section) -> MailboxSettings | None:
     return MailboxSettings(folder)
 
 
-def _build(settings: MailboxSettings, _send: Post, _version: str) -> Mailbox:
-    return Mailbox(settings)
-
-
-MAILBOX = ChannelType(ChannelParser(_settings), _build)
+MAILBOX = ChannelType(ChannelParser(_settings), Mailbox)
 
 
 def messages_in(folder: Path) -> list[str]:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import TypeVar
 
-from jobmon_core.notify.base import Answer, HttpRequest, HttpResponse, NotSent
+from jobmon_core.notify.http import Answer, HttpRequest, HttpResponse, NotSent
 from jobmon_core.system.clock import Clock
 from jobmon_core.system.worker import Worker
 from tests.support.fake_discord import Payload
@@ -18,7 +18,7 @@ LIMITS = ((5, 2.0), (30, 60.0))  # messages, seconds: of one webhook
 
 
 class StrictDiscord:
-    """Accepts messages by webhook; a `Post`."""
+    """Accepts messages by webhook, in the place of `http.post`."""
 
     def __init__(self, clock: Clock, up_from_s: float) -> None:
         self.clock = clock

@@ -7,16 +7,11 @@ import secrets
 import threading
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Self
-from urllib.parse import parse_qs, urlsplit
+from typing import Self
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.webhook import Webhook
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 _HOST = "127.0.0.1"
 _MAX_BYTES = 1_048_576
@@ -57,9 +52,7 @@ class Inbox:
         self._thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_exception: object) -> None:
         """Stop serving; received messages stay readable."""
         self._server.shutdown()
         self._thread.join()
@@ -75,11 +68,6 @@ class Inbox:
         """The webhook URL of the error route."""
         return self._hooks[Route.ERROR].url
 
-    def received(self, route: Route | None = None) -> tuple[Received, ...]:
-        """Return the messages received so far, in order; of one route, or of all."""
-        with self._arrived:
-            return tuple(message for message in self._received if route in (None, message.route))
-
     def wait_for(self, count: int, timeout_s: float) -> tuple[Received, ...]:
         """Wait up to ``timeout_s`` for a total of ``count`` messages; return all received so far."""
         with self._arrived:
@@ -87,7 +75,7 @@ class Inbox:
             return tuple(self._received)
 
     def handle(self, path: str, body: bytes) -> tuple[int, object]:
-        """Handle a request; return the status and the JSON of the response (None: no body)."""
+        """Handle a request; return the status and the JSON of the response."""
         route = self._route(path)
         if route is None:
             return 404, _UNKNOWN
@@ -101,10 +89,8 @@ class Inbox:
             return 400, {"message": "Cannot send an empty message", "code": 50006}
         with self._arrived:
             self._received.append(Received(route, payload, time.time()))
-            number = len(self._received)
             self._arrived.notify_all()
-        wait = parse_qs(urlsplit(path).query).get("wait", [""])[-1] in ("true", "True", "1")
-        return (200, _saved(self._hooks[route], payload, number)) if wait else (204, None)
+        return 200, {"content": payload.get("content") or ""}
 
     def _new_webhook(self) -> Webhook:
         """Return a random webhook of this server: ids have 18 digits, tokens 68 characters."""
@@ -152,25 +138,9 @@ class _Handler(BaseHTTPRequestHandler):
         """Log nothing: the line would contain the webhook's token."""
 
     def _respond(self, status: int, data: object) -> None:
-        """Send a response; without a body if ``data`` is None."""
-        body = b"" if data is None else json.dumps(data).encode()
+        body = json.dumps(data).encode()
         self.send_response(status)
-        if data is not None:
-            self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
-
-
-def _saved(hook: Webhook, payload: dict[str, object], number: int) -> dict[str, object]:
-    """Return the main parts of the message object that Discord responds with."""
-    return {
-        "id": str(int(hook.id) + number),
-        "type": 0,
-        "channel_id": hook.id,
-        "webhook_id": hook.id,
-        "content": payload.get("content") or "",
-        "embeds": payload.get("embeds") or [],
-        "author": {"id": hook.id, "username": payload.get("username") or "inbox", "bot": True},
-        "timestamp": datetime.now(tz=UTC).isoformat(),
-    }

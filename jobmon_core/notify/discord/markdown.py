@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 EMPTY = "—"  # stands for an invisible value, which Discord may refuse
 _FENCE = "```"
-FENCE_COST = 2 * len(_FENCE) + 2
+_FENCE_COST = 2 * len(_FENCE) + 2
 _GAP = " … "
 _LINE_GAP = "\n…\n"
 
@@ -72,9 +72,9 @@ def code_block(text: str, limit: int) -> str:
     Empty if nothing is visible or there is no room.
     """
     cleaned = clean(text).strip("\n")
-    if not _is_visible(cleaned) or limit <= FENCE_COST:
+    if not _is_visible(cleaned) or limit <= _FENCE_COST:
         return ""
-    return f"{_FENCE}\n{_fit(cleaned, limit - FENCE_COST, _without_fences)}\n{_FENCE}"
+    return f"{_FENCE}\n{_fit(cleaned, limit - _FENCE_COST, _without_fences)}\n{_FENCE}"
 
 
 def code_span(text: str, limit: int) -> str:
@@ -101,7 +101,6 @@ def _without_fences(text: str) -> str:
 
 
 def _is_visible(text: str) -> bool:
-    """Return whether any character is visible."""
     return any(char.isprintable() and not char.isspace() for char in text)
 
 

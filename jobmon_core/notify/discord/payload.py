@@ -1,37 +1,42 @@
-"""Turns a message into Discord's JSON, within every limit whatever the texts contain. Pure."""
+"""Turns a message into the JSON of Discord's "execute webhook", within every limit for any text.
+
+Limits count code points, as Discord's staff documented. There is one claim that Discord counts UTF-16
+units, and some clients saw slightly different counts, so jobmon stays about 2 % below each limit.
+Source: Discord's API reference, "Embed Limits" and "Execute Webhook".
+"""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobmon_core.domain.delivery.outbox import Field, Tone
 from jobmon_core.domain.humanize import duration
-from jobmon_core.notify.discord import limits
 from jobmon_core.notify.discord.markdown import EMPTY, code_block, code_span, cut_middle, one_line, prose
 from jobmon_core.notify.discord.settings import Mentions
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 
-USERNAME = "jobmon"
-_SYMBOLS = {
-    Tone.SUCCESS: "✅",
-    Tone.FAILURE: "❌",
-    Tone.CANCELLED: "⏹",
-    Tone.ATTENTION: "⚠",
-    Tone.RESOLVED: "🔵",
-}
-_COLOURS = {
-    Tone.SUCCESS: 0x2ECC71,
-    Tone.FAILURE: 0xE74C3C,
-    Tone.CANCELLED: 0x95A5A6,
-    Tone.ATTENTION: 0xF39C12,
-    Tone.RESOLVED: 0x3498DB,
+_MAX_CONTENT = 1960  # of 2000
+_MAX_TITLE = 250  # of 256
+_MAX_DESCRIPTION = 4000  # of 4096
+_MAX_FIELDS = 25
+_MAX_FIELD_NAME = 250  # of 256
+_MAX_FIELD_VALUE = 1000  # of 1024
+_MAX_TOTAL = 5880  # of 6000: title, description, names, values and footer together, without content
+_MAX_MENTIONS = 100  # users, and roles
+_USERNAME = "jobmon"
+_SYMBOL_AND_COLOUR = {
+    Tone.SUCCESS: ("✅", 0x2ECC71),
+    Tone.FAILURE: ("❌", 0xE74C3C),
+    Tone.CANCELLED: ("⏹", 0x95A5A6),
+    Tone.ATTENTION: ("⚠", 0xF39C12),
+    Tone.RESOLVED: ("🔵", 0x3498DB),
 }
 _BLANK_LINE = "\n\n"
 _MAX_FIELDS_SIZE = 2400  # code points of all fields, so that room is left for the evidence
-_FIELD_LIMITS = (limits.FIELD_VALUE, 400, 150, 45)  # 25 fields of the last fit; so does a time
+_FIELD_LIMITS = (_MAX_FIELD_VALUE, 400, 150, 45)  # 25 fields of the last fit; so does a time
 _PLAIN_FIELD_LIMIT = 100
 _MAX_INLINE = 40  # a longer value gets the full width
 _DELAYED_S = 3600  # an older message says how old it is, since readers take a message for current
@@ -52,16 +57,14 @@ _FULL_LIMITS = _TextLimits(500, 600, 600, 400)
 _PLAIN_LIMITS = _TextLimits(300, 300, 300, 300)
 
 
-def full(entry: OutboxEntry, mentions: Mentions) -> limits.Payload:
+def full(entry: OutboxEntry, mentions: Mentions) -> dict[str, Any]:
     """Return the full form: one embed and, for a failure, the configured mentions."""
-    mention, allowed = _mentions(mentions if entry.message.tone is Tone.FAILURE else Mentions())
-    payload = limits.Payload(username=USERNAME, embeds=[_embed(entry)], allowed_mentions=allowed)
-    if mention:
-        payload["content"] = mention
-    return payload
+    content, allowed = _mentions(mentions if entry.message.tone is Tone.FAILURE else Mentions())
+    payload = {"username": _USERNAME, "embeds": [_embed(entry)], "allowed_mentions": allowed}
+    return {**payload, "content": content} if content else payload
 
 
-def plain(entry: OutboxEntry) -> limits.Payload:
+def plain(entry: OutboxEntry) -> dict[str, Any]:
     """Return the minimal form, for a message whose full form was refused.
 
     It leaves out whatever may have been refused: the embed, mentions and log lines.
@@ -70,7 +73,7 @@ def plain(entry: OutboxEntry) -> limits.Payload:
     lines = [_title(message), *_explanation(entry, _PLAIN_LIMITS), *_next_steps(message, _PLAIN_LIMITS)]
     if entry.maybe_delivered:
         lines.append("(possible repeat)")
-    room = limits.CONTENT - sum(len(line) + 1 for line in lines)
+    room = _MAX_CONTENT - sum(len(line) + 1 for line in lines)
     for item in message.fields:
         field = _field(item, _PLAIN_FIELD_LIMIT)
         line = f"{field['name']}: {field['value']}"
@@ -78,31 +81,32 @@ def plain(entry: OutboxEntry) -> limits.Payload:
         if room < 0:
             break
         lines.append(line)
-    return limits.Payload(username=USERNAME, content="\n".join(lines), allowed_mentions={"parse": []})
+    return {"username": _USERNAME, "content": "\n".join(lines), "allowed_mentions": {"parse": []}}
 
 
-def _embed(entry: OutboxEntry) -> limits.Embed:
+def _embed(entry: OutboxEntry) -> dict[str, object]:
     """Return the embed; its description gets the room that the other parts leave."""
     message = entry.message
     repeat = " · possible repeat" if entry.maybe_delivered else ""
     footer = f"jobmon · {cut_middle(one_line(message.id), 100) or EMPTY}{repeat}"
-    embed = limits.Embed(title=_title(message), color=_COLOURS[message.tone], footer={"text": footer})
-    fields = _fields(message.fields)
-    if fields:
-        embed["fields"] = fields
+    title, fields = _title(message), _fields(message.fields)
+    room = _MAX_TOTAL - len(title) - len(footer) - _size(fields)
+    embed = {
+        "title": title,
+        "color": _SYMBOL_AND_COLOUR[message.tone][1],
+        "description": _description(entry, min(room, _MAX_DESCRIPTION)),
+        "fields": fields,
+        "footer": {"text": footer},
+    }
     if 0 < message.created_s < _YEAR_10000_S:
         embed["timestamp"] = datetime.fromtimestamp(message.created_s, tz=UTC).isoformat()
-    room = limits.TOTAL - len(embed["title"]) - len(footer) - _size(fields)
-    description = _description(entry, min(room, limits.DESCRIPTION))
-    if description:
-        embed["description"] = description
-    return embed
+    return {key: value for key, value in embed.items() if value or key == "color"}
 
 
 def _title(message: Message) -> str:
     """Return the title with the symbol of its tone, for readers who cannot tell the colours apart."""
-    symbol = _SYMBOLS[message.tone]
-    return f"{symbol} {_one_line(message.title, limits.TITLE - len(symbol) - 1)}"
+    symbol, _ = _SYMBOL_AND_COLOUR[message.tone]
+    return f"{symbol} {_one_line(message.title, _MAX_TITLE - len(symbol) - 1)}"
 
 
 def _description(entry: OutboxEntry, room: int) -> str:
@@ -143,12 +147,12 @@ def _labelled(*texts: tuple[str, str]) -> list[str]:
     return [label + text for label, text in texts if text]
 
 
-def _fields(items: tuple[Field, ...]) -> list[limits.EmbedField]:
+def _fields(items: tuple[Field, ...]) -> list[dict[str, Any]]:
     """Return the embed's fields, at the largest limit per field with which all of them fit."""
-    if len(items) > limits.FIELDS:
-        more = Field("And more", f"{len(items) - limits.FIELDS + 1} fields: see jobmon status")
-        items = (*items[: limits.FIELDS - 1], more)
-    fields: list[limits.EmbedField] = []
+    if len(items) > _MAX_FIELDS:
+        more = Field("And more", f"{len(items) - _MAX_FIELDS + 1} fields: see jobmon status")
+        items = (*items[: _MAX_FIELDS - 1], more)
+    fields: list[dict[str, Any]] = []
     for limit in _FIELD_LIMITS:
         fields = [_field(item, limit) for item in items]
         if _size(fields) <= _MAX_FIELDS_SIZE:
@@ -156,13 +160,13 @@ def _fields(items: tuple[Field, ...]) -> list[limits.EmbedField]:
     return fields
 
 
-def _field(item: Field, limit: int) -> limits.EmbedField:
+def _field(item: Field, limit: int) -> dict[str, Any]:
     """Return one field, with at most ``limit`` code points each for its name and its value."""
     is_time = item.at_s is not None and abs(item.at_s) <= _MAX_TIMESTAMP_S
     time = f"<t:{item.at_s}:f> (<t:{item.at_s}:R>)" if is_time else ""
     value = time or prose(item.value or str(item.at_s or ""), limit) or EMPTY
     return {
-        "name": _one_line(item.name, min(limit, limits.FIELD_NAME)),
+        "name": _one_line(item.name, min(limit, _MAX_FIELD_NAME)),
         "value": value,
         "inline": is_time or len(value) <= _MAX_INLINE,
     }
@@ -173,27 +177,21 @@ def _one_line(text: str, limit: int) -> str:
     return prose(one_line(text), limit) or EMPTY
 
 
-def _size(fields: list[limits.EmbedField]) -> int:
+def _size(fields: list[dict[str, Any]]) -> int:
     """Return the code points that the fields add to the embed's total."""
     return sum(len(field["name"]) + len(field["value"]) for field in fields)
 
 
-def _mentions(mentions: Mentions) -> tuple[str, limits.AllowedMentions]:
+def _mentions(mentions: Mentions) -> tuple[str, dict[str, list[str]]]:
     """Return the text that mentions the configured users and roles, and the permission to notify them.
 
     ``parse`` is always empty, so that no other text of the message can notify anyone.
     """
-    users, roles = (list(dict.fromkeys(ids))[: limits.MENTIONS] for ids in (mentions.users, mentions.roles))
-    notified, text = {"users": list[str](), "roles": list[str]()}, ""
-    for kind, prefix, ids in (("roles", "@&", roles), ("users", "@", users)):
-        for number in ids:
+    text, allowed = "", {"parse": list[str]()}
+    for kind, prefix, ids in (("roles", "@&", mentions.roles), ("users", "@", mentions.users)):
+        for number in list(dict.fromkeys(ids))[:_MAX_MENTIONS]:
             longer = f"{text} <{prefix}{number}>".strip()
-            if len(longer) <= limits.CONTENT:
+            if len(longer) <= _MAX_CONTENT:
                 text = longer
-                notified[kind].append(number)
-    allowed = limits.AllowedMentions(parse=[])
-    if notified["users"]:
-        allowed["users"] = notified["users"]
-    if notified["roles"]:
-        allowed["roles"] = notified["roles"]
+                allowed.setdefault(kind, []).append(number)
     return text, allowed

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
-from typing import assert_never
+from typing import NamedTuple
 
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt
-from jobmon_core.notify.base import Answer, HttpResponse, MaybeSent, NotSent, ResponseAdvice
+from jobmon_core.notify.channels import ResponseAdvice
 from jobmon_core.notify.discord.markdown import cut_middle, one_line
+from jobmon_core.notify.http import Answer, HttpResponse, MaybeSent, NotSent
 
 _BLOCKED_WAIT_S = 600.0  # a block names no wait, and earlier requests prolong it
 _MAX_WAIT_S = 86_400.0  # the longest block that was ever reported
@@ -36,8 +36,7 @@ _PROXY = "Check whether a proxy changes the requests, then run `jobmon test-disc
 _OUTAGE = "Nothing to do at first: jobmon retries automatically. If it lasts, see https://discordstatus.com."
 
 
-@dataclass(frozen=True, slots=True)
-class _Meaning:
+class _Meaning(NamedTuple):
     """What an error means."""
 
     outcome: DeliveryOutcome
@@ -45,11 +44,9 @@ class _Meaning:
     advice: str
 
 
-_DEAD, _LATER, _REFUSED = (
-    DeliveryOutcome.CHANNEL_DEAD,
-    DeliveryOutcome.TRY_AGAIN,
-    DeliveryOutcome.REFUSED_BODY,
-)
+_DEAD = DeliveryOutcome.CHANNEL_DEAD
+_LATER = DeliveryOutcome.TRY_AGAIN
+_REFUSED = DeliveryOutcome.REFUSED_BODY
 
 # Discord's own error code is more precise than the HTTP status, so it is looked up first.
 _BY_CODE = {
@@ -88,8 +85,7 @@ _SERVER_ERROR = _Meaning(_LATER, "the server failed", _OUTAGE)
 _OTHER = _Meaning(_REFUSED, "the message was rejected", _REPORT)
 
 
-@dataclass(frozen=True, slots=True)
-class _ErrorBody:
+class _ErrorBody(NamedTuple):
     """The body of an error response. All of it may be missing, since a proxy may have written it."""
 
     code: int = 0
@@ -97,25 +93,18 @@ class _ErrorBody:
     retry_after: object = None
 
 
-def interpret_response(answer: Answer) -> ResponseAdvice:
+def interpret_response(response: Answer) -> ResponseAdvice:
     """Return what the result of a request means, and what the user can do about it."""
-    match answer:
-        case NotSent(why):
-            return ResponseAdvice(Receipt(DeliveryOutcome.TRY_AGAIN, why, for_all=True), _NETWORK)
-        case MaybeSent(why):
-            advice = f"Check whether the message arrived. {_NETWORK}"
-            return ResponseAdvice(Receipt(DeliveryOutcome.MAYBE_DELIVERED, why), advice)
-        case HttpResponse():
-            return _interpret_http(answer)
-        case _:
-            assert_never(answer)
-
-
-def _interpret_http(response: HttpResponse) -> ResponseAdvice:
+    if isinstance(response, NotSent):
+        return ResponseAdvice(Receipt(DeliveryOutcome.TRY_AGAIN, response.why, for_all=True), _NETWORK)
+    if isinstance(response, MaybeSent):
+        advice = f"Check whether the message arrived. {_NETWORK}"
+        return ResponseAdvice(Receipt(DeliveryOutcome.MAYBE_DELIVERED, response.why), advice)
     if 200 <= response.status < 300:  # noqa: PLR2004 - HTTP status classes
         return ResponseAdvice(Receipt(DeliveryOutcome.DELIVERED))
     error = _error_body(response.body)
-    wait_s = _longest(response.headers.get("retry-after"), error.retry_after)
+    waits_s = (_seconds(response.headers.get("retry-after")), _seconds(error.retry_after))
+    wait_s = max((wait_s for wait_s in waits_s if wait_s is not None), default=None)
     if response.status == 429:  # noqa: PLR2004 - HTTP status classes
         return _rate_limited(wait_s)
     meaning = _meaning(response, error)
@@ -147,12 +136,6 @@ def _rate_limited(wait_s: float | None) -> ResponseAdvice:
     return ResponseAdvice(Receipt(DeliveryOutcome.TRY_AGAIN, why, wait_s, for_all=True), _WAIT)
 
 
-def _longest(*waits: object) -> float | None:
-    """Return the longest valid wait (seconds); None if there is none."""
-    known = [wait_s for wait_s in map(_seconds, waits) if wait_s is not None]
-    return max(known, default=None)
-
-
 def _seconds(wait: object) -> float | None:
     """Read a wait from a header or from JSON; at most a day."""
     if isinstance(wait, bool) or not isinstance(wait, int | float | str):
@@ -180,11 +163,7 @@ def _error_body(body: bytes) -> _ErrorBody:
 
 def flatten(errors: object, path: str = "", depth: int = 0) -> list[str]:
     """Return Discord's nested errors as lines, e.g. ``embeds.0.title: Must be 256 or fewer in length.``."""
-    if depth > _MAX_DEPTH:
-        return []
-    if isinstance(errors, list):  # from the old API: names without a reason
-        return [f"{path}: {error}" if path else str(error) for error in errors]
-    if not isinstance(errors, dict):
+    if depth > _MAX_DEPTH or not isinstance(errors, dict):
         return []
     own = errors.get("_errors")
     own = [error for error in own if isinstance(error, dict)] if isinstance(own, list) else []
@@ -196,5 +175,5 @@ def flatten(errors: object, path: str = "", depth: int = 0) -> list[str]:
 
 
 def _quoted(text: str) -> str:
-    """Return a response's text on one line, shortened, with tokens hidden."""
+    """Return ``text`` on one line, shortened, with tokens hidden."""
     return cut_middle(one_line(text), _MAX_WHY - 150)

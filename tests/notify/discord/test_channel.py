@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
+from jobmon_core import __version__
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import (
     DeliveryOutcome,
@@ -14,10 +13,9 @@ from jobmon_core.domain.delivery.outbox import (
     mark_attempt,
 )
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.notify.base import Answer, Channel, HttpRequest, HttpResponse, deliver
+from jobmon_core.notify.channels import Channel
 from jobmon_core.notify.discord.channel import DiscordChannel
-from jobmon_core.notify.discord.settings import Mentions
-from jobmon_core.notify.http import post
+from jobmon_core.notify.discord.settings import DiscordSettings, Mentions
 from jobmon_core.notify.test_message import worst_case_message
 from tests.support import discord_answers as answers
 from tests.support.discord_answers import Scripted
@@ -30,11 +28,11 @@ ENTRY = OutboxEntry(
 
 
 def channel_to(url: str, mentions: Mentions | None = None) -> DiscordChannel:
-    return DiscordChannel(Webhook.parse(url), post, "1.2.3", mentions or Mentions(), timeout_s=0.5)
+    return DiscordChannel(DiscordSettings(Webhook.parse(url), mentions or Mentions()), timeout_s=0.5)
 
 
 def test_a_message_arrives_once_and_is_delivered(discord: FakeDiscord) -> None:
-    assert deliver(channel_to(discord.error_url), ENTRY).receipt.outcome is DeliveryOutcome.DELIVERED
+    assert channel_to(discord.error_url).deliver(ENTRY).receipt.outcome is DeliveryOutcome.DELIVERED
     (payload,) = discord.received(Route.ERROR)
     assert payload["embeds"][0]["title"] == "❌ train failed"
     assert discord.received(Route.SUCCESS) == []
@@ -42,18 +40,18 @@ def test_a_message_arrives_once_and_is_delivered(discord: FakeDiscord) -> None:
 
 
 def test_the_message_is_sent_to_version_10_of_the_api(discord: FakeDiscord) -> None:
-    deliver(channel_to(discord.error_url), ENTRY)
+    channel_to(discord.error_url).deliver(ENTRY)
     assert discord.attempts[0].path.startswith("/api/v10/webhooks/")
 
 
 def test_a_message_to_a_thread_names_it(discord: FakeDiscord) -> None:
-    deliver(channel_to(f"{discord.error_url}?thread_id=42"), ENTRY)
+    channel_to(f"{discord.error_url}?thread_id=42").deliver(ENTRY)
     assert discord.attempts[0].path.endswith("?wait=true&thread_id=42")
 
 
-def test_the_user_agent_has_the_form_that_discord_asks_for(discord: FakeDiscord) -> None:
-    deliver(channel_to(discord.error_url), ENTRY)
-    assert discord.attempts[0].headers["user-agent"] == "DiscordBot (https://github.com/jobmon/jobmon, 1.2.3)"
+def test_the_user_agent_names_jobmon_and_its_version(discord: FakeDiscord) -> None:
+    channel_to(discord.error_url).deliver(ENTRY)
+    assert discord.attempts[0].headers["user-agent"] == f"DiscordBot (jobmon, {__version__})"
 
 
 @pytest.mark.parametrize("route", list(Route))
@@ -64,7 +62,7 @@ def test_the_largest_message_is_accepted_in_both_forms(route: Route, discord: Fa
         OutboxEntry(worst_case_message("team", route, NOW), plain=True),
     ):
         assert (
-            deliver(channel_to(discord.url(route), mentions), entry).receipt.outcome
+            channel_to(discord.url(route), mentions).deliver(entry).receipt.outcome
             is DeliveryOutcome.DELIVERED
         )
     assert discord.violations == []
@@ -91,21 +89,21 @@ def test_each_http_response_has_its_outcome(
     answer: Scripted, verdict: DeliveryOutcome, discord: FakeDiscord
 ) -> None:
     discord.script(answer)
-    assert deliver(channel_to(discord.error_url), ENTRY).receipt.outcome is verdict
+    assert channel_to(discord.error_url).deliver(ENTRY).receipt.outcome is verdict
 
 
 def test_a_wrong_token_is_a_dead_channel(discord: FakeDiscord) -> None:
-    assert deliver(channel_to(f"{discord.error_url}x"), ENTRY).receipt.outcome is DeliveryOutcome.CHANNEL_DEAD
+    assert channel_to(f"{discord.error_url}x").deliver(ENTRY).receipt.outcome is DeliveryOutcome.CHANNEL_DEAD
 
 
 def test_a_refused_message_arrives_in_its_plain_form(discord: FakeDiscord) -> None:
     discord.script(answers.refusal(400, 50035, "Invalid Form Body"))
     channel = channel_to(discord.error_url)
     entry = mark_attempt(ENTRY, NOW)
-    entry = apply_receipt(entry, deliver(channel, entry).receipt, NOW)
+    entry = apply_receipt(entry, channel.deliver(entry).receipt, NOW)
     assert entry.plain
     entry = mark_attempt(entry, NOW)
-    assert apply_receipt(entry, deliver(channel, entry).receipt, NOW).delivered_s == NOW
+    assert apply_receipt(entry, channel.deliver(entry).receipt, NOW).delivered_s == NOW
     (payload,) = discord.received(Route.ERROR)
     assert "embeds" not in payload
     assert "train failed" in payload["content"]
@@ -115,8 +113,8 @@ def test_a_lost_answer_leads_to_a_marked_repeat(discord: FakeDiscord) -> None:
     discord.script(answers.close_read(saves=True))
     channel = channel_to(discord.error_url)
     entry = mark_attempt(ENTRY, NOW)
-    entry = mark_attempt(apply_receipt(entry, deliver(channel, entry).receipt, NOW), NOW)
-    deliver(channel, entry)
+    entry = mark_attempt(apply_receipt(entry, channel.deliver(entry).receipt, NOW), NOW)
+    channel.deliver(entry)
     first, second = discord.received(Route.ERROR)
     assert "possible repeat" not in str(first)
     assert "possible repeat" in str(second)
@@ -124,20 +122,6 @@ def test_a_lost_answer_leads_to_a_marked_repeat(discord: FakeDiscord) -> None:
 
 def test_a_channel_is_named_without_its_secret() -> None:
     webhook = Webhook.parse("https://discord.com/api/webhooks/112233445566778899/s3cret-token")
-    channel: Channel = DiscordChannel(webhook, post, "1")
+    channel: Channel = DiscordChannel(DiscordSettings(webhook))
     assert channel.name == "Discord (discord.com …8899)"
     assert "s3cret" not in repr(channel)
-
-
-def test_the_caller_chooses_how_a_request_is_sent() -> None:
-    sent: list[HttpRequest] = []
-
-    def keep(outgoing: HttpRequest, timeout_s: float) -> Answer:
-        assert timeout_s > 0
-        sent.append(outgoing)
-        return HttpResponse(204, {}, b"")
-
-    webhook = Webhook.parse("https://discord.com/api/webhooks/112233445566778899/s3cret-token")
-    channel = DiscordChannel(webhook, keep, "1")
-    assert deliver(channel, replace(ENTRY, plain=True)).receipt.outcome is DeliveryOutcome.DELIVERED
-    assert sent[0].url == webhook.url

@@ -10,11 +10,10 @@ import pytest
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Message, OutboxEntry, Tone
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.notify.base import HttpRequest, HttpResponse, deliver
 from jobmon_core.notify.discord.channel import DiscordChannel
 from jobmon_core.notify.discord.inbox import Inbox
-from jobmon_core.notify.discord.settings import Mentions
-from jobmon_core.notify.http import post
+from jobmon_core.notify.discord.settings import DiscordSettings
+from jobmon_core.notify.http import HttpRequest, HttpResponse, post
 
 HELLO = {"content": "hello", "allowed_mentions": {"parse": []}}
 
@@ -43,27 +42,18 @@ def raw(url: str, *, method: str = "POST", path: str = "", headers: dict[str, st
 
 
 def test_a_message_of_jobmon_arrives_on_its_route(inbox: Inbox) -> None:
-    channel = DiscordChannel(Webhook.parse(inbox.error_url), post, "1", Mentions())
-    receipt = deliver(channel, OutboxEntry(Message("1", Route.ERROR, Tone.FAILURE, "it failed")))
+    channel = DiscordChannel(DiscordSettings(Webhook.parse(inbox.error_url)))
+    receipt = channel.deliver(OutboxEntry(Message("1", Route.ERROR, Tone.FAILURE, "it failed")))
     assert receipt.receipt.outcome is DeliveryOutcome.DELIVERED
     (received,) = inbox.wait_for(1, 5)
     assert received.route is Route.ERROR
     assert "it failed" in str(received.payload)
-    assert inbox.received(Route.SUCCESS) == ()
 
 
 def test_it_answers_with_the_message_as_discord_does(inbox: Inbox) -> None:
     answer = send(inbox.success_url, json.dumps(HELLO).encode())
     assert answer.status == 200
-    message = json.loads(answer.body)
-    assert message["content"] == "hello"
-    assert message["webhook_id"] == Webhook.parse(inbox.success_url).id
-
-
-def test_without_waiting_the_answer_is_empty(inbox: Inbox) -> None:
-    path = Webhook.parse(inbox.success_url).url.removeprefix("http://").partition("/")[2].partition("?")[0]
-    status, data = inbox.handle(f"/{path}", json.dumps(HELLO).encode())
-    assert (status, data) == (204, None)
+    assert json.loads(answer.body)["content"] == "hello"
 
 
 @pytest.mark.parametrize(
@@ -73,13 +63,13 @@ def test_an_invalid_message_is_refused(body: bytes, code: int, inbox: Inbox) -> 
     answer = send(inbox.error_url, body)
     assert answer.status == 400
     assert json.loads(answer.body)["code"] == code
-    assert inbox.received() == ()
+    assert inbox.wait_for(0, 0) == ()
 
 
 def test_a_request_with_a_wrong_token_is_refused(inbox: Inbox) -> None:
     assert send(f"{inbox.error_url.partition('?')[0]}x", json.dumps(HELLO).encode()).status == 404
     assert raw(inbox.error_url, path="/") == 404
-    assert inbox.received() == ()
+    assert inbox.wait_for(0, 0) == ()
 
 
 @pytest.mark.parametrize("length", ["99999999999", "-1", "x", ""])
@@ -117,4 +107,4 @@ def test_a_taken_port_is_an_error_of_the_system(inbox: Inbox) -> None:
 def test_received_messages_stay_readable_after_the_end() -> None:
     with Inbox() as inbox:
         send(inbox.error_url, json.dumps(HELLO).encode())
-    assert [received.payload for received in inbox.received()] == [HELLO]
+    assert [received.payload for received in inbox.wait_for(0, 0)] == [HELLO]

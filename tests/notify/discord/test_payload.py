@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,6 @@ from hypothesis import strategies as st
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry, Tone
-from jobmon_core.notify.discord import limits
 from jobmon_core.notify.discord import payload as discord_payload
 from jobmon_core.notify.discord.settings import Mentions
 from jobmon_core.notify.test_message import worst_case_message
@@ -77,12 +77,13 @@ ORDINARY = Message(
 )
 
 
-def only(payload: limits.Payload) -> limits.Embed:
+def only(payload: dict[str, Any]) -> dict[str, Any]:
+    one: dict[str, Any]
     (one,) = payload["embeds"]
     return one
 
 
-def own_and_discords_faults(payload: limits.Payload) -> list[object]:
+def own_and_discords_faults(payload: dict[str, Any]) -> list[object]:
     by_schema = schema_faults(payload, SCHEMA_FILE) if SCHEMA_FILE.exists() else []
     return [*faults(payload), *by_schema]
 

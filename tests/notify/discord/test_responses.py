@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome
-from jobmon_core.notify.base import HttpResponse, MaybeSent, NotSent
 from jobmon_core.notify.discord.responses import flatten, interpret_response
+from jobmon_core.notify.http import HttpResponse, MaybeSent, NotSent
 from tests.support import discord_answers as answers
 from tests.support.discord_answers import Scripted
 
@@ -142,10 +142,6 @@ def test_every_nested_error_is_named_with_its_path() -> None:
         "embeds.0.fields.3.value: Must be 1024 or fewer in length.",
         "embeds.0.title: Must be 256 or fewer in length.",
     ]
-
-
-def test_the_names_that_the_old_api_gave_are_passed_on() -> None:
-    assert flatten({"embeds": ["0"]}) == ["embeds: 0"]
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,13 @@ import logging
 import pytest
 
 from jobmon_core.domain.heartbeat import HeartbeatUrl
-from jobmon_core.notify.heartbeat import call
-from jobmon_core.notify.http import post
+from jobmon_core.monitor.heartbeat import call_url
 from tests.support.heartbeat_server import SECRET, HeartbeatServer
 
 
 def test_a_successful_call_returns_nothing() -> None:
     with HeartbeatServer() as dead_man:
-        assert call(HeartbeatUrl.parse(dead_man.url), post, "1.0") == ""
+        assert call_url(HeartbeatUrl.parse(dead_man.url)) == ""
         assert dead_man.calls == [f"/{SECRET}"]
 
 
@@ -22,12 +21,11 @@ def test_a_failed_call_returns_the_status_without_the_url(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     with HeartbeatServer(status) as dead_man:
-        assert call(HeartbeatUrl.parse(dead_man.url), post, "1.0") == f"127.0.0.1 answered {status}"
-    assert '"POST /[hidden] HTTP/1.1"' in caplog.text
+        assert call_url(HeartbeatUrl.parse(dead_man.url)) == f"127.0.0.1 answered {status}"
     assert SECRET not in caplog.text
 
 
 def test_a_refused_connection_is_reported_without_the_url() -> None:
     with HeartbeatServer() as gone:
         url = gone.url
-    assert call(HeartbeatUrl.parse(url), post, "1.0") == "could not reach 127.0.0.1: Connection refused"
+    assert call_url(HeartbeatUrl.parse(url)) == "could not reach 127.0.0.1: Connection refused"
