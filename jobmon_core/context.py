@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from jobmon_core.scheduler.backends import BACKENDS, find_backend
 from jobmon_core.scheduler.base import BackendResources
 from jobmon_core.store.home import Home
-from jobmon_core.store.jobs import JobStore
 from jobmon_core.system.clock import Clock, SystemClock
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.base import Scheduler, Submitter
     from jobmon_core.store.dead_channels import DeadChannels
     from jobmon_core.store.job_lock import CancelRequest
+    from jobmon_core.store.jobs import JobStore
     from jobmon_core.store.monitor_log import MonitorLog
     from jobmon_core.store.owner import OwnerRecord
 
@@ -72,6 +72,8 @@ class Context:
     @property
     def store(self) -> JobStore:
         """The state files."""
+        from jobmon_core.store.jobs import JobStore
+
         return JobStore(self.home.state)
 
     def monitor_log(self, job_id: str) -> MonitorLog:

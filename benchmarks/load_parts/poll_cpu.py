@@ -53,7 +53,7 @@ class RunningJobs:
             return Ran(tuple(argv), 0, _RECORD.format(id=argv[-1], at=_STARTED_S), "")
         return Ran(tuple(argv), 0, "ClusterName = load\n", "")
 
-    def run_attached(self, argv: Sequence[str], on_line: Callable[[str], None]) -> NotStarted:  # noqa: ARG002 - as in Runner
+    def run_attached(self, argv: Sequence[str], *_callbacks: Callable[..., None] | None) -> NotStarted:
         """Start nothing."""
         return NotStarted(tuple(argv), "not replayed")
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
 from jobmon.errors import UsageError, say
 from jobmon_core.domain.errors import SchedulerMissing, StorageFailed
-from jobmon_core.domain.tracking.new_job import DEFAULT_BACKEND
 from jobmon_core.lifecycle.prefork import PreforkedMonitor
 
 if TYPE_CHECKING:
@@ -43,15 +43,15 @@ The help of sbatch follows."""
 def run(arguments: Sequence[str]) -> int:
     """Submit and watch; return the exit code of sbatch."""
     backend, wants_sentinel, rest = _own_options(list(arguments))
-    preforked = _preforked()  # before the other imports, which it makes its own side by side
+    preforked = _preforked()  # first, so that both processes import their modules at the same time
     try:
-        from jobmon.commands.common import open_context
         from jobmon_core.app.submit import SubmitJob
+        from jobmon_core.context import Context
         from jobmon_core.lifecycle.start import MonitorStarter
 
-        ctx = open_context()
+        ctx = Context.open(os.environ)
         submit_job = SubmitJob(
-            ctx, MonitorStarter(ctx, preforked), say, _posting(ctx) if wants_sentinel else None
+            ctx, MonitorStarter(ctx, preforked), say, _add_sentinel(ctx) if wants_sentinel else None
         )
         if rest[:1] in (["--help"], ["-h"]):
             return _help(submit_job, backend, rest)
@@ -62,7 +62,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _preforked() -> PreforkedMonitor | None:
-    """Prepare the monitor; a host without room for it now may have some when the job is submitted."""
+    """Fork the future monitor; None if the host cannot now: it is then forked after the submission."""
     try:
         return PreforkedMonitor()
     except StorageFailed:
@@ -70,7 +70,9 @@ def _preforked() -> PreforkedMonitor | None:
 
 
 def _help(submit_job: SubmitJob, backend: str | None, rest: list[str]) -> int:
-    """Show our own help on stderr, then sbatch's; where there is no sbatch, ours is all there is."""
+    """Print jobmon's help on stderr, then sbatch's if this machine has sbatch."""
+    from jobmon_core.domain.tracking.new_job import DEFAULT_BACKEND
+
     print(HELP, file=sys.stderr, flush=True)
     try:
         return _as_exit_code(submit_job.submit(backend or DEFAULT_BACKEND, rest))
@@ -79,14 +81,14 @@ def _help(submit_job: SubmitJob, backend: str | None, rest: list[str]) -> int:
         return 0
 
 
-def _posting(ctx: Context) -> Callable[[NewJob], None]:
-    from jobmon_core.app.add_sentinel import SentinelSubmitter  # who wants no sentinel does not wait for it
+def _add_sentinel(ctx: Context) -> Callable[[NewJob], None]:
+    from jobmon_core.app.add_sentinel import SentinelSubmitter  # rarely needed, and the user waits
 
     return SentinelSubmitter(ctx, say).submit
 
 
 def _own_options(arguments: list[str]) -> tuple[str | None, bool, list[str]]:
-    """Take our own leading options off; whole words only, so that no sbatch abbreviation is ours."""
+    """Remove jobmon's leading options; only whole words, since sbatch accepts abbreviations of its own."""
     backend, wants_sentinel = None, False
     while arguments:
         name, equals, value = arguments[0].partition("=")
@@ -103,7 +105,7 @@ def _own_options(arguments: list[str]) -> tuple[str | None, bool, list[str]]:
 
 
 def _known(backend: str) -> str:
-    from jobmon_core.context import backend_names  # without the option the user need not wait for it
+    from jobmon_core.context import backend_names  # rarely needed, and the user waits
 
     if backend not in backend_names():
         raise UsageError(
@@ -113,5 +115,5 @@ def _known(backend: str) -> str:
 
 
 def _as_exit_code(code: int) -> int:
-    """Return what a shell would see: a death by signal n as 128 + n."""
+    """Return the exit code that a shell would report: 128 + n for a death by signal n."""
     return code if code >= 0 else 128 - code

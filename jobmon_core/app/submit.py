@@ -1,64 +1,66 @@
-"""Taking on the jobs that are submitted through jobmon. Its imports are few: the user waits for them."""
+"""Submit a job and watch it. The user waits, so most modules are imported while sbatch is running."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.app import logout_warning
-from jobmon_core.domain.channels import Route
 from jobmon_core.domain.errors import AlreadyWatched, JobmonError
-from jobmon_core.domain.tracking.new_job import NewJob
-from jobmon_core.system.process import user_name
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from jobmon_core.context import Context
     from jobmon_core.domain.config import Config
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.tracking.new_job import NewJob
     from jobmon_core.lifecycle.start import MonitorStarter
     from jobmon_core.scheduler.base import Submitted
 
-Notify = Callable[[str], None]
-_CLOCKS_DIFFER_S = 86_400.0  # at most, ours from that which stamps submissions; ids come back later
+_CLOCK_SKEW_S = 86_400.0  # at most, between this host and the one that dates submissions
 
 
 @dataclass(frozen=True, slots=True)
 class SubmitJob:
-    """Takes jobs on for one user; ``tell`` says things to that user.
+    """Submits and watches jobs of one user.
 
-    ``post`` is called with each submitted job that has a state file, after its monitor was started.
+    Attributes:
+        ctx: the user's jobmon.
+        starter: starts the monitors.
+        tell: prints a message to the user.
+        add_sentinel: called with each submitted job that has a state file, after its monitor was started.
     """
 
     ctx: Context
     starter: MonitorStarter
-    tell: Notify
-    post: Callable[[NewJob], None] | None = None
+    tell: Callable[[str], None]
+    add_sentinel: Callable[[NewJob], None] | None = None
 
     def submit(self, backend: str | None, arguments: Sequence[str]) -> int:
         """Submit as the scheduler's own command would, and watch the job; return that command's exit code.
 
         Raises:
-            ConfigInvalid: before anything was submitted.
-            SchedulerMissing: there is nothing to submit to.
+            ConfigInvalid: nothing was submitted.
+            SchedulerMissing: this host has no such scheduler.
         """
         config = self.ctx.configuration()
         name = backend or config.backend
         result = self.ctx.submitter(name).submit(
-            arguments, lambda submitted: self._take_submitted(name, submitted)
+            arguments, lambda submitted: self._watch(name, submitted), _import_the_rest
         )
         if result.note:
             self.tell(result.note)
         if result.job:
             self._warn_of_missing_webhooks(config)
-            if words := logout_warning.warning(self.ctx.home, user_name()):
-                self.tell(words)
+            self._warn_of_logout()
         return result.exit_code
 
     def _warn_of_missing_webhooks(self, config: Config) -> None:
+        from jobmon_core.domain.channels import Route
+
         missing = [route.value for route in Route if not config.channels_for(route)]
         if missing:
             self.tell(
@@ -66,13 +68,23 @@ class SubmitJob:
                 "until then `jobmon status` tells how the job ended"
             )
 
-    def _take_submitted(self, backend: str, submitted: Submitted) -> None:
-        """Watch a job that was submitted this moment; whatever happens, the job itself is in the queue."""
+    def _warn_of_logout(self) -> None:
+        from jobmon_core.app import logout_warning
+        from jobmon_core.system.process import user_name
+
+        if warning := logout_warning.warning(self.ctx.home, user_name()):
+            self.tell(warning)
+
+    def _watch(self, backend: str, submitted: Submitted) -> None:
+        """Watch a job that was submitted just now; the job stands even if this fails."""
+        from jobmon_core.domain.tracking.new_job import NewJob
+        from jobmon_core.system.process import user_name
+
         job = NewJob(
             id=state_id(submitted.cluster or backend, submitted.ref),
             job_id=submitted.ref.job_id,
             registered_s=self.ctx.clock.now(),
-            not_before_s=self.ctx.clock.now() - _CLOCKS_DIFFER_S,
+            not_before_s=self.ctx.clock.now() - _CLOCK_SKEW_S,
             backend=backend,
             cluster=submitted.cluster,
             remote=bool(submitted.cluster),
@@ -85,24 +97,31 @@ class SubmitJob:
             return
         try:
             self.start(job)
-        except (JobmonError, OSError) as error:  # whatever it was, sbatch's exit code stands
+        except (JobmonError, OSError) as error:  # sbatch's exit code stands
             self._tell_unwatched(submitted, error, "jobmon recover")
         else:
             self.tell(f"watching job {submitted.ref}; `jobmon status` shows it")
-        if self.post:
-            self.post(job)
+        if self.add_sentinel:
+            self.add_sentinel(job)
 
     def _tell_unwatched(self, submitted: Submitted, error: Exception, remedy: str) -> None:
         self.tell(f"job {submitted.ref} is submitted, but not watched: {error}; `{remedy}` tries again")
 
     def start(self, job: WatchedJob | NewJob) -> None:
-        """Start a monitor, unless a `jobmon recover` that ran meanwhile has started one already."""
+        """Start a monitor, unless a `jobmon recover` has just started one."""
         with suppress(AlreadyWatched):
             self.starter.start([job.id])
 
 
+def _import_the_rest() -> None:
+    import jobmon_core.app.logout_warning
+    import jobmon_core.domain.tracking.new_job
+    import jobmon_core.store.jobs
+    import jobmon_core.system.process  # noqa: F401
+
+
 def state_id(prefix: str, ref: JobRef) -> str:
-    """Return a name for a state file that no other submission has: job ids come back, moments do not."""
+    """Return a name for a state file that no other submission has, although job ids are reused."""
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-    safe = "".join(letter if letter.isalnum() or letter == "." else "." for letter in prefix)
+    safe = "".join(letter if letter.isalnum() else "." for letter in prefix)
     return f"{safe}-{ref.job_id}-{stamp}{ref.key and '-' + ref.key.strip('+')}"

@@ -11,11 +11,10 @@ from jobmon_core.domain.delivery.outbox import OutboxEntry, in_order
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.messages.job_stuck import stuck_alerts
 from jobmon_core.domain.messages.scheduler_outage import outage_is_due, recovery_is_due
-from jobmon_core.domain.slurm.rows import NO_HURRY_S
 from jobmon_core.domain.slurm.states import Outcome, Phase
 from jobmon_core.domain.tracking.conclude import conclude, grace_deadline_s, is_proved, requires_accounting
 from jobmon_core.domain.tracking.model import Task, WatchedJob
-from jobmon_core.domain.tracking.policy import Policy
+from jobmon_core.domain.tracking.policy import NO_HURRY_S, Policy
 
 
 @dataclass(frozen=True, slots=True)

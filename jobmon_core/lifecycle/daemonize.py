@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
 from jobmon_core.domain.errors import JobmonError, StorageFailed
+from jobmon_core.lifecycle.prefork import ALREADY_OWNED, LIMIT_REACHED, READY
 from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.store.home import Home
 from jobmon_core.store.job_lock import acquire_jobs
@@ -22,11 +23,6 @@ from jobmon_core.system.files import open_private
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-# what the daemon reports; any other status is an error message
-READY = "ready "  # followed by the ids of the jobs that it owns
-ALREADY_OWNED = "busy"  # other monitors own all of the jobs
-LIMIT_REACHED = "full"  # all monitor slots are taken
 
 _UMASK = 0o077
 _STDIN = 0

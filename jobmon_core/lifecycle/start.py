@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.config import Config
 from jobmon_core.domain.errors import AlreadyWatched, ConfigInvalid, StorageFailed
-from jobmon_core.lifecycle.daemonize import ALREADY_OWNED, LIMIT_REACHED, READY
-from jobmon_core.lifecycle.prefork import PreforkedMonitor
+from jobmon_core.lifecycle.prefork import ALREADY_OWNED, LIMIT_REACHED, READY, PreforkedMonitor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from jobmon_core.domain.slurm.rows import NO_HURRY_S
+from jobmon_core.domain.tracking.policy import NO_HURRY_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -45,10 +45,16 @@ class Submission:
 class Submitter(Protocol):
     """Submits jobs on behalf of the user."""
 
-    def submit(self, arguments: Sequence[str], on_job: Callable[[Submitted], None]) -> Submission:
+    def submit(
+        self,
+        arguments: Sequence[str],
+        on_job: Callable[[Submitted], None],
+        on_start: Callable[[], None] | None = None,
+    ) -> Submission:
         """Submit as the scheduler's own command would; its output passes through unchanged.
 
-        ``on_job`` is called as soon as the job id is known; the command may still be running then.
+        ``on_start`` is called while the submission is under way, ``on_job`` as soon as the job id is known;
+        the command may still be running then.
 
         Raises:
             SchedulerMissing: the scheduler's commands are not installed on this machine.

@@ -98,12 +98,14 @@ class Runner(Protocol):
         """Run a query and return its whole output; it is killed after ``timeout_s`` seconds."""
         ...
 
-    def run_attached(self, argv: Sequence[str], on_line: Callable[[str], None]) -> Ran | NotStarted:
+    def run_attached(
+        self, argv: Sequence[str], on_line: Callable[[str], None], on_start: Callable[[], None] | None = None
+    ) -> Ran | NotStarted:
         """Run a program for the user, on the user's terminal, as if jobmon were not there.
 
-        Its output is copied byte for byte as it arrives; ``on_line`` gets each line of its stdout, without
-        the newline. An exception of ``on_line`` is raised again when the program has ended. The result
-        holds only the end of each stream.
+        ``on_start`` is called when the program has started. Its output is copied byte for byte as it
+        arrives; ``on_line`` gets each line of its stdout, without the newline. An exception of a callback is
+        raised again when the program has ended. The result holds only the end of each stream.
         """
         ...
 
@@ -144,7 +146,9 @@ class ProgramRunner:
             raise
         return Ran(tuple(argv), process.returncode, _text(out), _text(err), time.monotonic() - began)
 
-    def run_attached(self, argv: Sequence[str], on_line: Callable[[str], None]) -> Ran | NotStarted:
+    def run_attached(
+        self, argv: Sequence[str], on_line: Callable[[str], None], on_start: Callable[[], None] | None = None
+    ) -> Ran | NotStarted:
         """Run a program for the user; see `Runner`. Only from the main thread, since it handles signals."""
         began = time.monotonic()
         with _forward_signals() as forward_to:
@@ -163,8 +167,10 @@ class ProgramRunner:
             with process:
                 relay = Relay(process, self._stdout_fd, self._stderr_fd)
                 try:
+                    if on_start:
+                        on_start()
                     relay.copy(on_line)
-                finally:  # if on_line raised, the program continues and the user sees its output
+                finally:  # if a callback raised, the program continues and the user sees its output
                     relay.copy(lambda _line: None)
         return Ran(tuple(argv), process.returncode, relay.stdout, relay.stderr, time.monotonic() - began)
 

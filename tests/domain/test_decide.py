@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.decide import Deliver, Finish, accounting_timeout_s, wake_s
-from jobmon_core.domain.slurm.rows import NO_HURRY_S
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.domain.tracking.policy import Policy
+from jobmon_core.domain.tracking.policy import NO_HURRY_S, Policy
 from tests.support.play import START_S, Play, record, row, sacct_row
 
 POLICY = Policy(running_s=300.0, accounting_grace_s=30.0)

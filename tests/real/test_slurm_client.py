@@ -25,6 +25,7 @@ from jobmon_core.domain.slurm.rows import (
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.base import Submission, Submitted
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
+from jobmon_core.scheduler.slurm.find_submitted import SubmissionFinder
 from jobmon_core.scheduler.slurm.session_search import SearchDeps
 from jobmon_core.scheduler.slurm.submit import SlurmSubmitter
 from jobmon_core.system.runner import ProgramRunner
@@ -77,7 +78,8 @@ def open_session(tmp_path: Path, search: SearchDeps | None = None) -> Iterator[S
     with out.open("wb") as file:
         programs = ProgramRunner(stdout_fd=file.fileno(), stderr_fd=file.fileno())
         slurm = SlurmScheduler(programs)
-        submitter = SlurmSubmitter(programs, lambda _cluster: slurm.sessions(), search or SearchDeps())
+        finder = SubmissionFinder(lambda _cluster: slurm.sessions(), search or SearchDeps())
+        submitter = SlurmSubmitter(programs, lambda: finder)
         yield Session(slurm, submitter, tmp_path, out)
 
 

@@ -43,12 +43,16 @@ class FakeRunner:
         self.asked.append(tuple(argv))
         return self._reply(tuple(argv))
 
-    def run_attached(self, argv: Sequence[str], on_line: Callable[[str], None]) -> Ran | NotStarted:
+    def run_attached(
+        self, argv: Sequence[str], on_line: Callable[[str], None], on_start: Callable[[], None] | None = None
+    ) -> Ran | NotStarted:
         """Return the scripted answer after passing its lines on."""
         self.asked.append(tuple(argv))
         answer = self._reply(tuple(argv))
         assert not isinstance(answer, TimedOut), "run_attached has no time limit"
         if isinstance(answer, Ran):
+            if on_start:
+                on_start()
             for line in answer.stdout.splitlines():
                 on_line(line)
         return answer

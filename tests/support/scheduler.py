@@ -9,7 +9,6 @@ from typing import TypeVar
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import Templates
 from jobmon_core.domain.slurm.rows import (
-    NO_HURRY_S,
     AccountingRow,
     Disabled,
     NotListed,
@@ -18,6 +17,7 @@ from jobmon_core.domain.slurm.rows import (
     RecordAnswer,
     Unreachable,
 )
+from jobmon_core.domain.tracking.policy import NO_HURRY_S
 from jobmon_core.scheduler.base import Submission, Submitted
 
 T = TypeVar("T")
@@ -45,7 +45,14 @@ class FakeScheduler:
         self._queue_answers: dict[str, tuple[QueueRow, ...]] = {}
         self._accounting_answers: dict[str, tuple[AccountingRow, ...]] = {}
 
-    def submit(self, arguments: Sequence[str], on_job: Callable[[Submitted], None]) -> Submission:
+    def submit(
+        self,
+        arguments: Sequence[str],
+        on_job: Callable[[Submitted], None],
+        on_start: Callable[[], None] | None = None,
+    ) -> Submission:
+        if on_start:
+            on_start()
         self.asked["submit"] += 1
         job = Submitted(JobRef(int(arguments[0])))
         on_job(job)

@@ -8,7 +8,6 @@ from pathlib import Path
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import Templates
 from jobmon_core.domain.slurm.rows import (
-    NO_HURRY_S,
     AccountingRow,
     Disabled,
     NotListed,
@@ -18,6 +17,7 @@ from jobmon_core.domain.slurm.rows import (
     RecordAnswer,
 )
 from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.tracking.policy import NO_HURRY_S
 from jobmon_core.scheduler.base import Backend, BackendResources, Submission, Submitted
 
 
@@ -28,7 +28,14 @@ class ToyScheduler:
         self._folder = folder
         self._now = now
 
-    def submit(self, arguments: Sequence[str], on_job: Callable[[Submitted], None]) -> Submission:
+    def submit(
+        self,
+        arguments: Sequence[str],
+        on_job: Callable[[Submitted], None],
+        on_start: Callable[[], None] | None = None,
+    ) -> Submission:
+        if on_start:
+            on_start()
         job = Submitted(JobRef(int(arguments[0])))
         self.set_state(job.ref.job_id, JobState.RUNNING)
         on_job(job)

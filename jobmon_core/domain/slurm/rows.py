@@ -11,8 +11,6 @@ from typing import ClassVar
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
 from jobmon_core.domain.slurm.states import JobState
 
-NO_HURRY_S = float("inf")  # the time limit of a query that nothing waits for
-
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.errors import SchedulerRejected, StateUnreadable, StorageFailed
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import Templates
-from jobmon_core.domain.slurm.rows import NO_HURRY_S, NotListed, RawAnswer, Unreachable
+from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
+from jobmon_core.domain.tracking.policy import NO_HURRY_S
 from jobmon_core.scheduler.base import Submission, Submitted
 from jobmon_core.scheduler.local import job_dir
 from jobmon_core.scheduler.local.status import job_status_rows
@@ -54,7 +55,12 @@ class LocalScheduler:
         self._clock = clock
         self._kill_wait_s = kill_wait_s
 
-    def submit(self, arguments: Sequence[str], on_job: Callable[[Submitted], None]) -> Submission:
+    def submit(
+        self,
+        arguments: Sequence[str],
+        on_job: Callable[[Submitted], None],
+        on_start: Callable[[], None] | None = None,
+    ) -> Submission:
         """Start a job and print what sbatch would print; see `Submitter`."""
         from jobmon_core.scheduler.local.submit import read_request  # a monitor never submits
 
@@ -70,6 +76,8 @@ class LocalScheduler:
         except (OSError, SchedulerRejected, StorageFailed) as error:
             _print_error(f"the job could not be started: {error}")
             return Submission(1, None)
+        if on_start:
+            on_start()
         job = Submitted(JobRef(folder.id))
         try:
             on_job(job)

@@ -10,22 +10,23 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from jobmon_core.scheduler.base import BackendResources, Scheduler, Sentinel, Submitted, Submitter
-    from jobmon_core.scheduler.slurm.session_search import Sessions
+    from jobmon_core.scheduler.slurm.find_submitted import SubmissionFinder
     from jobmon_core.system.runner import Runner
 
 
 def _submitter(resources: BackendResources) -> Submitter:
-    from jobmon_core.scheduler.slurm.session_search import SearchDeps
     from jobmon_core.scheduler.slurm.submit import SlurmSubmitter
     from jobmon_core.system.runner import ProgramRunner
 
-    def list_sessions(cluster: str) -> Sessions:
+    def finder() -> SubmissionFinder:
         from jobmon_core.scheduler.slurm.client import SlurmScheduler
+        from jobmon_core.scheduler.slurm.find_submitted import SubmissionFinder
+        from jobmon_core.scheduler.slurm.session_search import SearchDeps
 
-        return SlurmScheduler(ProgramRunner(), cluster).sessions()
+        deps = SearchDeps(is_known=resources.is_known, lock=resources.search_lock)
+        return SubmissionFinder(lambda cluster: SlurmScheduler(ProgramRunner(), cluster).sessions(), deps)
 
-    deps = SearchDeps(is_known=resources.is_known, lock=resources.search_lock)
-    return SlurmSubmitter(ProgramRunner(), list_sessions, deps)
+    return SlurmSubmitter(ProgramRunner(), finder)
 
 
 def _scheduler(_resources: BackendResources, cluster: str) -> Scheduler:

@@ -8,7 +8,8 @@ import time
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.slurm.log_paths import Templates, templates_from_record
-from jobmon_core.domain.slurm.rows import NO_HURRY_S, Disabled, NotListed, RawAnswer, Unreachable
+from jobmon_core.domain.slurm.rows import Disabled, NotListed, RawAnswer, Unreachable
+from jobmon_core.domain.tracking.policy import NO_HURRY_S
 from jobmon_core.scheduler.slurm import commands, sacct, scontrol, squeue, values
 from jobmon_core.scheduler.slurm.session_search import Sessions, read_sessions
 from jobmon_core.system.runner import NotStarted, Ran, Runner, TimedOut

@@ -24,30 +24,36 @@ _CLUSTER_OPTIONS = ("-M", "--clusters", "--cluster")
 _CLUSTER_VARIABLES = ("SBATCH_CLUSTERS", "SLURM_CLUSTERS")
 
 
-def resolve(ran: Ran, arguments: Sequence[str], started_s: int, finder: SubmissionFinder) -> Submission:
-    """Return the result of an sbatch without a job id; search for the job if Slurm may have accepted one."""
-    cluster = named_cluster(arguments, os.environ)
-    if sbatch_output.may_have_been_accepted(ran.exit_code, ran.stderr):
-        finder.deps.tell("sbatch failed, but Slurm may have accepted the job; searching for up to a minute")
-        job, note = _after_failure(finder.find(cluster, started_s))
-    elif sbatch_output.printed_no_job_id(ran.exit_code, ran.stdout, ran.stderr):
-        finder.deps.tell("sbatch printed no job id (--quiet?); searching for the job in the queue")
-        job, note = _after_success(finder.find(cluster, started_s))
-    else:
-        job, note = None, ""
-    return Submission(ran.exit_code, Submitted(job, cluster) if job else None, note)
-
-
 @dataclass(frozen=True, slots=True)
 class SubmissionFinder:
-    """Searches for a job, and passes it to ``on_job`` while it holds the search lock."""
+    """Searches for a job whose id sbatch did not print; ``list_sessions`` queries a cluster's jobs."""
 
     list_sessions: Callable[[str], Sessions]
     deps: SearchDeps
-    on_job: Callable[[Submitted], None]
 
-    def find(self, cluster: str, started_s: int) -> SearchResult:
-        """Search for a job that this login session submitted at ``started_s`` (Unix seconds) or later."""
+    def resolve(
+        self, ran: Ran, arguments: Sequence[str], started_s: int, on_job: Callable[[Submitted], None]
+    ) -> Submission:
+        """Return the result of an sbatch without a job id; search for the job if Slurm may have accepted one.
+
+        Args:
+            ran: the sbatch that ended.
+            arguments: those of sbatch.
+            started_s: when sbatch was started (Unix seconds).
+            on_job: called with the job that is found, while the search lock is held.
+        """
+        cluster = named_cluster(arguments, os.environ)
+        if sbatch_output.may_have_been_accepted(ran.exit_code, ran.stderr):
+            self.deps.tell("sbatch failed, but Slurm may have accepted the job; searching for up to a minute")
+            job, note = _after_failure(self._find(cluster, started_s, on_job))
+        elif sbatch_output.printed_no_job_id(ran.exit_code, ran.stdout, ran.stderr):
+            self.deps.tell("sbatch printed no job id (--quiet?); searching for the job in the queue")
+            job, note = _after_success(self._find(cluster, started_s, on_job))
+        else:
+            job, note = None, ""
+        return Submission(ran.exit_code, Submitted(job, cluster) if job else None, note)
+
+    def _find(self, cluster: str, started_s: int, on_job: Callable[[Submitted], None]) -> SearchResult:
         if "," in cluster or cluster == "all":
             return Unreachable(f"it may be on any of the clusters {cluster}; check squeue -M {cluster} --me")
         origin = Origin(os.getsid(0), os.uname().nodename, started_s)
@@ -56,7 +62,7 @@ class SubmissionFinder:
             with self.deps.lock():
                 job = newest_job(candidates, origin, self.deps.is_known)
                 if job:
-                    self.on_job(Submitted(job, cluster))
+                    on_job(Submitted(job, cluster))
                 return job
 
         try:

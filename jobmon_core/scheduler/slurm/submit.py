@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerMissing
@@ -12,20 +13,27 @@ from jobmon_core.system.runner import NotStarted
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from jobmon_core.scheduler.slurm.session_search import SearchDeps, Sessions
+    from jobmon_core.scheduler.slurm.find_submitted import SubmissionFinder
     from jobmon_core.system.runner import Runner
 
 
 class SlurmSubmitter:
     """Runs sbatch, and searches for the job if sbatch does not print its id."""
 
-    def __init__(self, runner: Runner, list_sessions: Callable[[str], Sessions], deps: SearchDeps) -> None:
-        """Set up without any I/O; ``list_sessions`` queries the login sessions of a cluster's jobs."""
+    def __init__(
+        self, runner: Runner, finder: Callable[[], SubmissionFinder], clock: Callable[[], float] = time.time
+    ) -> None:
+        """Set up without any I/O; ``finder`` creates the search, which is rarely needed."""
         self._runner = runner
-        self._list_sessions = list_sessions
-        self._deps = deps
+        self._finder = finder
+        self._clock = clock
 
-    def submit(self, arguments: Sequence[str], on_job: Callable[[Submitted], None]) -> Submission:
+    def submit(
+        self,
+        arguments: Sequence[str],
+        on_job: Callable[[Submitted], None],
+        on_start: Callable[[], None] | None = None,
+    ) -> Submission:
         """Run sbatch with the user's arguments; see `Submitter`.
 
         Raises:
@@ -39,15 +47,12 @@ class SlurmSubmitter:
                 jobs.append(job)
                 on_job(job)
 
-        started_s = int(self._deps.clock())
-        ran = self._runner.run_attached(commands.submit(arguments), on_line)
+        started_s = int(self._clock())
+        ran = self._runner.run_attached(commands.submit(arguments), on_line, on_start)
         if isinstance(ran, NotStarted):
             raise SchedulerMissing(
                 f"{ran.error_text}. Without Slurm, `--backend local` runs the script on this machine."
             )
         if jobs:
             return Submission(ran.exit_code, jobs[0])
-        from jobmon_core.scheduler.slurm import find_submitted  # rarely needed, and the user waits
-
-        finder = find_submitted.SubmissionFinder(self._list_sessions, self._deps, on_job)
-        return find_submitted.resolve(ran, arguments, started_s, finder)
+        return self._finder().resolve(ran, arguments, started_s, on_job)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from jobmon_core.scheduler.base import Submission, Submitted
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
+from jobmon_core.scheduler.slurm.find_submitted import SubmissionFinder
 from jobmon_core.scheduler.slurm.session_search import SearchDeps
 from jobmon_core.scheduler.slurm.submit import SlurmSubmitter
 from tests.support.fake_runner import FakeRunner
@@ -32,5 +33,6 @@ class User:
             lambda ref: ref.job_id in self.watched, self.messages.append, self.sleep, lambda: self.now_s
         )
         slurm = SlurmScheduler(self.runner, clock=lambda: self.now_s)
-        submitter = SlurmSubmitter(self.runner, lambda _cluster: slurm.sessions(), search)
+        finder = SubmissionFinder(lambda _cluster: slurm.sessions(), search)
+        submitter = SlurmSubmitter(self.runner, lambda: finder, lambda: self.now_s)
         return submitter.submit(["run.sh"], on_job or self.jobs.append)
