@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from jobmon_core.notify.channels import ResponseAdvice
     from jobmon_core.notify.discord.settings import DiscordSettings
 
-_USER_AGENT = f"DiscordBot (jobmon, {__version__})"  # Discord blocks some that only name a library
+# as Discord's reference, "User Agent", demands: other agents may be blocked
+_USER_AGENT = f"DiscordBot (https://github.com/jobmon/jobmon, {__version__})"
 
 
 @dataclass(frozen=True, slots=True)

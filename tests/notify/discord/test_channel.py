@@ -51,7 +51,10 @@ def test_a_message_to_a_thread_names_it(discord: FakeDiscord) -> None:
 
 def test_the_user_agent_names_jobmon_and_its_version(discord: FakeDiscord) -> None:
     channel_to(discord.error_url).deliver(ENTRY)
-    assert discord.attempts[0].headers["user-agent"] == f"DiscordBot (jobmon, {__version__})"
+    assert (
+        discord.attempts[0].headers["user-agent"]
+        == f"DiscordBot (https://github.com/jobmon/jobmon, {__version__})"
+    )
 
 
 @pytest.mark.parametrize("route", list(Route))
