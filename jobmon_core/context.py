@@ -12,7 +12,7 @@ from jobmon_core.scheduler.backends import BACKENDS, find_backend
 from jobmon_core.scheduler.base import BackendResources
 from jobmon_core.store.home import Home
 from jobmon_core.store.jobs import JobStore
-from jobmon_core.system.clock import Clock, SystemClock
+from jobmon_core.system.clock import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jobmon_core.notify.base import ChannelType
     from jobmon_core.polling.cluster_name import SharedClusterName
     from jobmon_core.scheduler.base import Scheduler, Submitter
-    from jobmon_core.store.dead_channels import DeadChannels
+    from jobmon_core.store.channels import DeadChannels
     from jobmon_core.store.job_lock import CancelRequest
     from jobmon_core.store.monitor_log import MonitorLog
     from jobmon_core.store.owner import OwnerRecord
@@ -49,7 +49,7 @@ class Context:
     home: Home
     environment: Mapping[str, str]
     locks: Iterable[int] = ()  # descriptors that child processes must close
-    clock: Clock = field(default_factory=SystemClock)
+    clock: Clock = field(default_factory=Clock)
     channel_types: Callable[[], Mapping[str, ChannelType[Any]]] = _channel_types
 
     @classmethod
@@ -95,7 +95,7 @@ class Context:
     @property
     def dead_channels(self) -> DeadChannels:
         """The channels that refuse all messages."""
-        from jobmon_core.store.dead_channels import DeadChannels
+        from jobmon_core.store.channels import DeadChannels
 
         return DeadChannels(self.home.shared_answers)
 

@@ -50,8 +50,8 @@ class RecoverJobs:
             StorageFailed: a file cannot be written, or the new monitor did not start.
         """
         with command_lock(self.ctx.home.monitors / "recover.lock", "jobmon recover", _LOCK_TIMEOUT_S):
-            for path, action in self.ctx.home.clean_up():
-                yield RecoveryResult(path.name, action)
+            for path in self.ctx.home.clean_up():
+                yield RecoveryResult(path.name, "removed: a file that a killed process did not finish")
             yield from self._recover()
 
     def _recover(self) -> Iterator[RecoveryResult]:

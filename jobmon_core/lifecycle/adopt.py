@@ -21,7 +21,7 @@ from jobmon_core.domain.errors import AlreadyWatched, JobmonError
 from jobmon_core.store.job_lock import acquire_job
 from jobmon_core.store.monitor_slots import MonitorSlots
 from jobmon_core.store.owner import Liveness
-from jobmon_core.system.env_fingerprint import env_fingerprint
+from jobmon_core.system.environment import env_fingerprint
 from jobmon_core.system.files import private_folder, touch_private
 
 if TYPE_CHECKING:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import AlreadyWatched
 from jobmon_core.store.owner import Owner, OwnerRecord
-from jobmon_core.system.file_checks import blocking_file, is_own
-from jobmon_core.system.files import touch_private
+from jobmon_core.system.files import blocking_file, touch_private
 from jobmon_core.system.lock import acquire
 
 if TYPE_CHECKING:
@@ -22,11 +21,8 @@ def acquire_job(path: Path) -> int:
     """Lock a job, make this process its owner, and return the descriptor of the lock.
 
     The lock survives an exec, and the kernel releases it when the process ends for whatever reason. The owner
-    record decides where the lock has no effect: between hosts on some file systems, and everywhere on a file
-    system without locks.
-
-    Args:
-        path: the lock file of the job; the owner record lies beside it.
+    record beside the lock file decides where the lock has no effect: between hosts on some file systems, and
+    everywhere on a file system without locks.
 
     Raises:
         AlreadyWatched: another process owns the job.
@@ -35,10 +31,11 @@ def acquire_job(path: Path) -> int:
     descriptor = acquire(path)
     if descriptor is None:
         raise AlreadyWatched(f"{path.stem} is already watched")
-    with ExitStack() as on_error:
-        on_error.callback(os.close, descriptor)
+    try:
         OwnerRecord(path.with_suffix(".owner")).claim(Owner.this_process())
-        on_error.pop_all()
+    except BaseException:
+        os.close(descriptor)
+        raise
     return descriptor
 
 
@@ -79,7 +76,7 @@ class CancelRequest:
 
     def is_pending(self) -> bool:
         """Whether the request was made; a foreign file or folder in its place is not a request."""
-        return is_own(self.path)
+        return os.path.lexists(self.path) and not blocking_file(self.path)
 
     def clear(self) -> None:
         """Remove the request, if there is one."""

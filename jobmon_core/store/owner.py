@@ -6,20 +6,24 @@ import os
 import time
 import zlib
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
-from jobmon_core.store.json_file import SMALL_BYTES, encoded, read_record
-from jobmon_core.system.file_checks import failure_reason
-from jobmon_core.system.files import create_exclusive, read_own, time_of_files, write_atomically
-from jobmon_core.system.process import start_ticks
+from jobmon_core.store.json_file import encoded, read_record
+from jobmon_core.system.files import (
+    create_exclusive,
+    failure_reason,
+    time_of_files,
+    write_atomically,
+)
+from jobmon_core.system.process import ProcessId, boot_id, start_ticks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
 # Several heartbeats, and more than the clocks of two hosts differ where they date the files, as on Lustre:
 # munge, and with it Slurm, refuses a host whose clock is five minutes off.
@@ -36,36 +40,28 @@ class Liveness(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
-    """One process on one host since one boot."""
-
-    host: str
-    boot_id: str
-    pid: int
-    start_ticks: int  # since boot, in clock ticks
+class Owner(ProcessId):
+    """The process that monitors a job; its PID namespace is not recorded."""
 
     def __str__(self) -> str:
         return f"monitor {self.pid} on {self.host}"
 
     @classmethod
     def this_process(cls) -> Owner:
-        """Return the identity of the calling process; an exec does not change it."""
+        """Return the identity of the calling process, as it was first asked for: the host may be renamed."""
         return _process(os.getpid())
 
     def liveness(
         self, heartbeat_s: float, stale_after_s: float, now: Callable[[], float] = time.time
     ) -> Liveness:
-        """Return whether this owner runs.
+        """Return whether this owner runs, given its latest heartbeat (Unix seconds).
 
-        Args:
-            heartbeat_s: its latest heartbeat (Unix seconds). One in the far future counts as none: a dead
-                owner would otherwise seem alive until then.
-            stale_after_s: the age from which a heartbeat counts no more.
-            now: returns the time by the clock that dates heartbeats.
+        A heartbeat older than ``stale_after_s`` counts no more. Neither does one in the far future: a dead
+        owner would seem alive until then. ``now`` returns the time by the clock that dates heartbeats.
         """
         if self.host != os.uname().nodename:
             return Liveness.REMOTE if abs(now() - heartbeat_s) < stale_after_s else Liveness.STALE
-        if self.boot_id != _boot_id() or start_ticks(self.pid) != self.start_ticks:
+        if self.boot_id != boot_id() or start_ticks(self.pid) != self.start_ticks:
             return Liveness.DEAD
         return Liveness.ALIVE
 
@@ -82,7 +78,7 @@ class OwnerRecord:
         Raises:
             StorageFailed: the file cannot be written.
         """
-        write_atomically(self.path, _content(owner))
+        write_atomically(self.path, encoded(owner))
 
     def claim(self, claimant: Owner) -> None:
         """Make ``claimant`` the owner, unless another owner is alive.
@@ -101,7 +97,7 @@ class OwnerRecord:
         while last is None or last[0] != claimant:
             self._refuse_living(last)
             successor = self._successor_of(last)
-            if create_exclusive(successor.path, _content(claimant)):
+            if create_exclusive(successor.path, encoded(claimant)):
                 self._succeed(successor.path, before)
                 break
             superseded.append(successor.path)
@@ -135,7 +131,7 @@ class OwnerRecord:
         return AlreadyWatched(f"another monitor is adopting {self._job}")
 
     def _successor_of(self, record: tuple[Owner, float] | None) -> OwnerRecord:
-        succeeded = f"{zlib.crc32(_content(record[0])):08x}" if record else "first"
+        succeeded = f"{zlib.crc32(encoded(record[0])):08x}" if record else "first"
         return OwnerRecord(self.path.with_name(f"{self._job}.{succeeded}.heir"))
 
     @property
@@ -157,24 +153,19 @@ class OwnerRecord:
             AlreadyWatched: this monitor missed heartbeats for so long that another one adopted the job; it
                 must stop watching it.
         """
+        record = self.read()
+        if record and record[0] != Owner.this_process():
+            if record[0].liveness(record[1], STALE_AFTER_S, self.now) is not Liveness.DEAD:
+                raise AlreadyWatched(f"{self._job} was adopted by {record[0]}")
+            with suppress(StorageFailed):  # the other owner is dead and does no harm
+                self.write(Owner.this_process())
         try:
-            if read_own(self.path, SMALL_BYTES) != _content(Owner.this_process()):
-                self._refuse_other()
             os.utime(self.path)
         except FileNotFoundError:
             return False
         except OSError:
             return True  # a full disk must not stop the monitor
         return True
-
-    def _refuse_other(self) -> None:
-        record = self.read()
-        if record is None or record[0] == Owner.this_process():
-            return
-        if record[0].liveness(record[1], STALE_AFTER_S, self.now) is not Liveness.DEAD:
-            raise AlreadyWatched(f"{self._job} was adopted by {record[0]}")
-        with suppress(StorageFailed):  # the other owner is dead and does no harm
-            self.write(Owner.this_process())
 
     def remove(self) -> None:
         """Remove the record, unless it names another owner."""
@@ -190,14 +181,5 @@ def _remove(path: Path) -> None:
 
 @lru_cache(maxsize=1)
 def _process(pid: int) -> Owner:
-    """Return the identity of this process, whose PID is ``pid``; cached, as the host may be renamed."""
-    return Owner(os.uname().nodename, _boot_id(), pid, start_ticks(pid) or 0)
-
-
-@lru_cache(maxsize=1)
-def _content(owner: Owner) -> bytes:
-    return encoded(owner)
-
-
-def _boot_id() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    del pid  # the key of the cache: a fork changes it
+    return replace(Owner.current(), pid_namespace="")

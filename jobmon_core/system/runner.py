@@ -10,12 +10,11 @@ import contextlib
 import os
 import signal
 import subprocess
-import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
-from jobmon_core.system import child_env
+from jobmon_core.system.environment import query_environment, user_environment
 from jobmon_core.system.relay import Relay
 
 if TYPE_CHECKING:
@@ -38,7 +37,6 @@ class Ran:
     exit_code: int  # negative: the number of the signal that ended it
     stdout: str
     stderr: str
-    duration_s: float = 0.0
 
     @property
     def error_text(self) -> str:
@@ -54,11 +52,10 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class TimedOut:
-    """A program that did not end in time and was killed, with its output until then."""
+    """A program that did not end in time and was killed, with its error output until then."""
 
     argv: tuple[str, ...]
     timeout_s: float
-    stdout: str = ""
     stderr: str = ""
 
     @property
@@ -91,45 +88,26 @@ def succeeded(result: Result) -> TypeGuard[Ran]:
     return isinstance(result, Ran) and result.exit_code == 0
 
 
-class Runner(Protocol):
-    """Starts programs: `ProgramRunner`, or scripted results in tests."""
+class Runner:
+    """Starts programs on this machine; tests replace it by scripted results."""
 
-    def capture(self, argv: Sequence[str], timeout_s: float) -> Result:
-        """Run a query and return its whole output; it is killed after ``timeout_s`` seconds."""
-        ...
-
-    def run_attached(self, argv: Sequence[str], on_line: Callable[[str], None]) -> Ran | NotStarted:
-        """Run a program for the user, on the user's terminal, as if jobmon were not there.
-
-        Its output is copied byte for byte as it arrives; ``on_line`` gets each line of its stdout, without
-        the newline. An exception of ``on_line`` is raised again when the program has ended. The result
-        holds only the end of each stream.
-        """
-        ...
-
-
-class ProgramRunner:
-    """Starts programs on this machine."""
-
-    def __init__(self, *, stdout_fd: int = 1, stderr_fd: int = 2, umask: int | None = None) -> None:
-        """Set where the output of programs run for the user goes, and their umask.
-
-        A daemon has another umask than its user, and sbatch passes its umask on to the job.
-        """
+    def __init__(self, *, stdout_fd: int = 1, stderr_fd: int = 2) -> None:
+        """Set where the output of programs run for the user goes."""
         self._stdout_fd = stdout_fd
         self._stderr_fd = stderr_fd
-        self._umask = -1 if umask is None else umask
 
     def capture(self, argv: Sequence[str], timeout_s: float) -> Result:
-        """Run a query; see `Runner`. It gets no input, and no variable that changes its output."""
-        began = time.monotonic()
+        """Run a query and return its whole output; it is killed after ``timeout_s`` seconds.
+
+        It gets no input, and no variable that changes its output.
+        """
         try:
             process = subprocess.Popen(
                 argv,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=child_env.for_queries(os.environ),
+                env=query_environment(os.environ),
                 process_group=0,  # so that a wrapper script can be killed with all its children
             )
         except OSError as error:
@@ -138,23 +116,26 @@ class ProgramRunner:
             out, err = process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired as expired:
             _kill(process)
-            return TimedOut(tuple(argv), timeout_s, _text(expired.stdout), _text(expired.stderr))
+            return TimedOut(tuple(argv), timeout_s, _text(expired.stderr))
         except BaseException:  # Ctrl-C reaches this process group, not the program's
             _kill(process)
             raise
-        return Ran(tuple(argv), process.returncode, _text(out), _text(err), time.monotonic() - began)
+        return Ran(tuple(argv), process.returncode, _text(out), _text(err))
 
     def run_attached(self, argv: Sequence[str], on_line: Callable[[str], None]) -> Ran | NotStarted:
-        """Run a program for the user; see `Runner`. Only from the main thread, since it handles signals."""
-        began = time.monotonic()
+        """Run a program for the user, on the user's terminal, as if jobmon were not there.
+
+        Its output is copied byte for byte as it arrives; ``on_line`` gets each line of its stdout, without
+        the newline. An exception of ``on_line`` is raised again when the program has ended. The result
+        holds only the end of each stream. Only for the main thread, since it handles signals.
+        """
         with _forward_signals() as forward_to:
             try:
                 process = subprocess.Popen(
                     argv,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
-                    env=child_env.for_user(os.environ, _set_by_python()),
-                    umask=self._umask,
+                    env=user_environment(os.environ, _set_by_python()),
                     close_fds=False,  # `sbatch <(generate)` names an inherited descriptor
                 )
             except OSError as error:
@@ -166,7 +147,7 @@ class ProgramRunner:
                     relay.copy(on_line)
                 finally:  # if on_line raised, the program continues and the user sees its output
                     relay.copy(lambda _line: None)
-        return Ran(tuple(argv), process.returncode, relay.stdout, relay.stderr, time.monotonic() - began)
+        return Ran(tuple(argv), process.returncode, relay.stdout, relay.stderr)
 
 
 def start_detached(
@@ -178,11 +159,8 @@ def start_detached(
 ) -> subprocess.Popen[bytes]:
     """Start a program in a session of its own, with the caller's umask; the caller reaps it.
 
-    Args:
-        argv: the program and its arguments.
-        environ: its whole environment.
-        streams: descriptors for its stdin, stdout and stderr.
-        folder: its working directory, by default the caller's.
+    ``streams`` are descriptors for its stdin, stdout and stderr; ``folder`` is its working directory, by
+    default the caller's.
 
     Only for callers with one thread: the child unblocks the signals that the caller blocks.
 

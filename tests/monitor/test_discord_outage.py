@@ -17,7 +17,7 @@ from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.monitor.outbox import Outbox
 from jobmon_core.notify.base import deliver
 from jobmon_core.notify.channels import CHANNEL_TYPES, open_channel
-from jobmon_core.store.dead_channels import DeadChannels
+from jobmon_core.store.channels import DeadChannels
 from jobmon_core.store.jobs import JobStore
 from tests.support.clock import FakeClock
 from tests.support.monitor_deps import monitor_deps

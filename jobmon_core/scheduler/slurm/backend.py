@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 def _submitter(resources: BackendResources) -> Submitter:
     from jobmon_core.scheduler.slurm.session_search import SearchDeps
     from jobmon_core.scheduler.slurm.submit import SlurmSubmitter
-    from jobmon_core.system.runner import ProgramRunner
+    from jobmon_core.system.runner import Runner
 
     def list_sessions(cluster: str) -> Sessions:
         from jobmon_core.scheduler.slurm.client import SlurmScheduler
 
-        return SlurmScheduler(ProgramRunner(), cluster).sessions()
+        return SlurmScheduler(Runner(), cluster).sessions()
 
     deps = SearchDeps(is_known=resources.is_known, lock=resources.search_lock)
-    return SlurmSubmitter(ProgramRunner(), list_sessions, deps)
+    return SlurmSubmitter(Runner(), list_sessions, deps)
 
 
 def _scheduler(_resources: BackendResources, cluster: str) -> Scheduler:
     from jobmon_core.scheduler.slurm.client import SlurmScheduler
-    from jobmon_core.system.runner import ProgramRunner
+    from jobmon_core.system.runner import Runner
 
-    return SlurmScheduler(ProgramRunner(), cluster)
+    return SlurmScheduler(Runner(), cluster)
 
 
 def _submit_sentinel(runner: Runner, sentinel: Sentinel) -> Submitted:
@@ -42,7 +42,7 @@ def _submit_sentinel(runner: Runner, sentinel: Sentinel) -> Submitted:
 
 
 def _controller_id(environment: Mapping[str, str]) -> str:
-    from jobmon_core.system.env_fingerprint import controller_fingerprint
+    from jobmon_core.system.environment import controller_fingerprint
 
     return controller_fingerprint(environment)
 
