@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from jobmon_core.polling.cluster_name import SharedClusterName
     from jobmon_core.scheduler.base import Scheduler, Submitter
     from jobmon_core.store.channels import DeadChannels
-    from jobmon_core.store.job_lock import CancelRequest
     from jobmon_core.store.monitor_log import MonitorLog
-    from jobmon_core.store.owner import OwnerRecord
+    from jobmon_core.store.owner import CancelRequest, OwnerRecord
 
 _ID_REUSE_S = 3600.0  # a job registered longer ago may be an older job with the same id
 _SEARCH_LOCK_TIMEOUT_S = 60.0
@@ -88,7 +87,7 @@ class Context:
 
     def cancel_request(self, job_id: str) -> CancelRequest:
         """Return the request to stop watching the job with this state id."""
-        from jobmon_core.store.job_lock import CancelRequest
+        from jobmon_core.store.owner import CancelRequest
 
         return CancelRequest(self.home.monitors / f"{job_id}.drop")
 

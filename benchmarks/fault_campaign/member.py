@@ -19,8 +19,8 @@ from jobmon_core.monitor import main
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.scheduler.local.client import LocalScheduler
 from jobmon_core.store.home import Home
-from jobmon_core.store.job_lock import acquire_jobs
 from jobmon_core.store.jobs import JobStore
+from jobmon_core.store.owner import acquire_jobs
 from jobmon_core.system.clock import Clock, Wake
 
 NO_ENVIRONMENT: Mapping[str, str] = {}

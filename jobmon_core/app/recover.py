@@ -11,8 +11,8 @@ from jobmon_core.domain.errors import AlreadyWatched, ConfigInvalid, SchedulerMi
 from jobmon_core.lifecycle.adopt import MAX_JOBS
 from jobmon_core.lifecycle.health import Health, JobStatus, list_jobs
 from jobmon_core.monitor.outbox import reopen
-from jobmon_core.store.job_lock import blocked_because
 from jobmon_core.store.jobs import Unreadable
+from jobmon_core.store.owner import blocked_because
 from jobmon_core.system.lock import command_lock
 
 if TYPE_CHECKING:

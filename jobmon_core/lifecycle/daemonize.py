@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, BinaryIO, NoReturn
 from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.store.home import Home
-from jobmon_core.store.job_lock import acquire_jobs
 from jobmon_core.store.monitor_slots import MonitorSlots
+from jobmon_core.store.owner import acquire_jobs
 from jobmon_core.system.clock import Clock
 from jobmon_core.system.files import open_private
 

@@ -17,8 +17,7 @@ from jobmon_core.domain.errors import AlreadyWatched, StateUnreadable, StorageFa
 from jobmon_core.lifecycle.health import Health, JobStatus, job_status
 from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.store.home import Home
-from jobmon_core.store.job_lock import acquire_job
-from jobmon_core.store.owner import STALE_AFTER_S
+from jobmon_core.store.owner import STALE_AFTER_S, acquire_job
 from jobmon_core.system.clock import Clock, Wake
 
 if TYPE_CHECKING:

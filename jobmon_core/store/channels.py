@@ -1,7 +1,4 @@
-"""What the monitors share about channels: their send queues, and which channels accept no message any more.
-
-Each file is named by the fingerprint of the channel's settings.
-"""
+"""Files that monitors share about a channel, named by the fingerprint of its settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder with all files of one user's jobmon, and how it is cleaned of abandoned files."""
+"""The folder with all files of one user's jobmon."""
 
 from __future__ import annotations
 
@@ -97,9 +97,7 @@ class Home:
             except OSError as error:
                 raise StorageFailed(f"{folder} cannot be read: {error.strerror}") from error
             for path in (folder / name for name in sorted(names) if _TEMPORARY.fullmatch(name)):
-                with suppress(
-                    OSError
-                ):  # it was just removed, or cannot be removed: it does no harm
+                with suppress(OSError):  # it was just removed, or cannot be removed: it does no harm
                     if time.time() - path.stat().st_mtime > _UNFINISHED_AFTER_S:
                         path.unlink()
                         yield path

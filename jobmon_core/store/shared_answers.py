@@ -33,10 +33,7 @@ class StoredAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SharedAnswer(JsonFile[StoredAnswer]):
-    """The file of one kind of answer; each host has its own, even on a shared file system.
-
-    It need not survive a power cut, since the scheduler can be queried again.
-    """
+    """The file of one kind of answer; each host has its own. The answer need not survive a power cut."""
 
     kind: type[StoredAnswer] = StoredAnswer
     max_bytes: int = 256 * 1024 * 1024

@@ -1,8 +1,4 @@
-"""The environment: what child programs get of it, and fingerprints of what it selects.
-
-A process has one environment: it decides which cluster answers and which webhooks get the messages. So a
-monitor adopts only jobs whose environment has the same fingerprint.
-"""
+"""The environment: what child programs get of it, and fingerprints of the cluster and webhooks it selects."""
 
 from __future__ import annotations
 
@@ -48,10 +44,7 @@ def query_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def user_environment(environ: Mapping[str, str], not_set_by_user: Collection[str] = ()) -> dict[str, str]:
-    """Return the user's own environment, which sbatch copies into the job, without jobmon's secrets.
-
-    Variables in ``not_set_by_user`` are left out too.
-    """
+    """Return the user's own environment, which sbatch copies into the job, without jobmon's secrets."""
     return {
         name: value for name, value in environ.items() if not _is_secret(name) and name not in not_set_by_user
     }
@@ -65,8 +58,8 @@ def _is_secret(name: str) -> bool:
 def env_fingerprint(environment: Mapping[str, str]) -> str:
     """Return a fingerprint that is equal for the same cluster and webhooks on the same host.
 
-    It is a checksum and reveals none of the values. Of PATH it includes only where Slurm's commands
-    are: the rest differs from one activated Python environment to the next.
+    A monitor adopts only jobs with its own fingerprint. It is a checksum and reveals no value. Of PATH it
+    includes only where Slurm's commands are: the rest differs between activated Python environments.
     """
     values = [os.uname().nodename, *(environment.get(name, "") for name in _COMPARED)]
     values += sorted(f"{k}={v}" for k, v in environment.items() if k.startswith("JOBMON_") and k != _HOME)

@@ -142,7 +142,6 @@ def _new_content(path: Path, content: bytes, *, durable: bool) -> Iterator[Path]
 def _write(path: Path, content: bytes, *, durable: bool) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
     with open(descriptor, "wb") as file:
-        os.fchmod(descriptor, PRIVATE_FILE)  # whatever the umask
         file.write(content)
         file.flush()
         if durable:
@@ -196,10 +195,7 @@ def open_private(path: Path, flags: int) -> int:
         raise OSError(errno.EEXIST, blocker)
     # O_NONBLOCK: opening a pipe that was put there just now would otherwise wait for a reader
     flags |= os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    descriptor = os.open(path, flags, PRIVATE_FILE)
-    if stat.S_IMODE(os.fstat(descriptor).st_mode) != PRIVATE_FILE:
-        os.fchmod(descriptor, PRIVATE_FILE)
-    return descriptor
+    return os.open(path, flags, PRIVATE_FILE)
 
 
 def touch_private(path: Path) -> None:
@@ -209,11 +205,8 @@ def touch_private(path: Path) -> None:
         StorageFailed: it cannot be created, or something else is in its place.
     """
     try:
-        descriptor = open_private(path, os.O_WRONLY)
-        try:
-            os.utime(descriptor)
-        finally:
-            os.close(descriptor)
+        with open(open_private(path, os.O_WRONLY), "wb") as file:
+            os.utime(file.fileno())
     except OSError as error:
         raise StorageFailed(f"{path} cannot be written: {error.strerror}") from error
 

@@ -1,9 +1,7 @@
 """Frozen dataclasses to JSON and back, checked by their own type hints.
 
-Written by hand because every monitor holds it in memory for days: each library for this costs 1.7 MB or
-more, a seventh of the memory that an idle monitor may use. Unknown keys are ignored and missing ones take
-the field's default, so a newer jobmon can read the files of an older one. A renamed field keeps its key:
-the record's class lists it in ``JSON_KEYS`` (field name -> key).
+Written by hand because each library for this would enlarge every monitor by a seventh. Unknown keys are
+ignored and missing ones take the field's default; ``JSON_KEYS`` of a class maps renamed fields to their keys.
 """
 
 from __future__ import annotations
@@ -66,15 +64,11 @@ def _build_any(kind: Any, data: Any, path: str) -> Any:
         (inner,) = (option for option in typing.get_args(kind) if option is not type(None))
         return None if data is None else _build(inner, data, path)
     if origin is tuple:
-        item = typing.get_args(kind)[0]
-        return tuple(
-            _build(item, value, f"{path}[{i}]") for i, value in enumerate(_checked(list, data, path))
-        )
+        item, values = typing.get_args(kind)[0], _checked(list, data, path)
+        return tuple(_build(item, value, f"{path}[{i}]") for i, value in enumerate(values))
     if origin is dict:
-        item = typing.get_args(kind)[1]
-        return {
-            key: _build(item, value, f"{path}.{key}") for key, value in _checked(dict, data, path).items()
-        }
+        item, members = typing.get_args(kind)[1], _checked(dict, data, path)
+        return {key: _build(item, value, f"{path}.{key}") for key, value in members.items()}
     if dataclasses.is_dataclass(kind):
         return _build_record(kind, _checked(dict, data, path), path)
     if kind is range:

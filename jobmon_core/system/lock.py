@@ -13,6 +13,7 @@ from jobmon_core.system.files import PRIVATE_FILE, open_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 _LOCKS_UNSUPPORTED = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # e.g. Lustre mounted without flock
@@ -26,21 +27,13 @@ def acquire(path: Path) -> int | None:
     Raises:
         StorageFailed: the lock file cannot be opened or locked.
     """
-    descriptor = _open(path)
-    try:
-        acquired = _flock(descriptor, path, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except StorageFailed:
-        os.close(descriptor)
-        raise
-    if not acquired:
-        os.close(descriptor)
-        return None
-    os.set_inheritable(descriptor, True)
+    descriptor = _locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    if descriptor is not None:
+        os.set_inheritable(descriptor, True)
     return descriptor
 
 
-@contextmanager
-def try_lock(path: Path) -> Iterator[bool]:
+def try_lock(path: Path) -> AbstractContextManager[bool]:
     """Hold a short lock among the monitors of a user; yield False if another process holds it.
 
     Without locks, or between hosts if they do not reach that far, every monitor acquires it: no action that
@@ -49,26 +42,26 @@ def try_lock(path: Path) -> Iterator[bool]:
     Raises:
         StorageFailed: the lock file cannot be opened or locked.
     """
-    descriptor = _open(path)
-    try:
-        yield _flock(descriptor, path, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    finally:
-        os.close(descriptor)
+    return _hold(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-@contextmanager
-def lock(path: Path) -> Iterator[None]:
+def lock(path: Path) -> AbstractContextManager[bool]:
     """Wait for a short lock among monitors and hold it.
 
     Raises:
         StorageFailed: the lock file cannot be opened or locked.
     """
-    descriptor = _open(path)
+    return _hold(path, fcntl.LOCK_EX)
+
+
+@contextmanager
+def _hold(path: Path, operation: int) -> Iterator[bool]:
+    descriptor = _locked(path, operation)
     try:
-        _flock(descriptor, path, fcntl.LOCK_EX)
-        yield
+        yield descriptor is not None
     finally:
-        os.close(descriptor)
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 @contextmanager
@@ -110,23 +103,24 @@ def _open(path: Path) -> int:
 
 def _has_locks(path: Path) -> bool:
     """Return whether a file system supports locks; fail if something blocks the lock file."""
-    descriptor = _open(path)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)  # changes nothing, but fails like any other request
-    except OSError as error:
-        return error.errno not in _LOCKS_UNSUPPORTED
-    finally:
-        os.close(descriptor)
+    with open(_open(path), "rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_UN)  # changes nothing, but fails like any other request
+        except OSError as error:
+            return error.errno not in _LOCKS_UNSUPPORTED
     return True
 
 
-def _flock(descriptor: int, path: Path, operation: int) -> bool:
-    """Return whether the lock was acquired, also True where the file system has no locks."""
+def _locked(path: Path, operation: int) -> int | None:
+    """Return the descriptor of a locked file, also where the file system has no locks; None if it is held."""
+    descriptor = _open(path)
     try:
         fcntl.flock(descriptor, operation)
     except BlockingIOError:
-        return False
+        os.close(descriptor)
+        return None
     except OSError as error:
         if error.errno not in _LOCKS_UNSUPPORTED:
+            os.close(descriptor)
             raise StorageFailed(f"{path} cannot be locked: {error.strerror}") from error
-    return True
+    return descriptor

@@ -73,10 +73,7 @@ def read_stat(pid: int) -> ProcStat | None:
 
 def start_ticks(pid: int) -> int | None:
     """Return when a process started (clock ticks since boot); None if it does not run."""
-    try:
-        stat = read_stat(pid)
-    except OSError:
-        return None
+    stat = read_stat(pid)
     return stat.start_ticks if stat and stat.is_running else None
 
 
@@ -119,8 +116,9 @@ class ProcessId:
     def current(cls) -> Self:
         """Return the identity of this process; an exec does not change it."""
         pid = os.getpid()
+        boot_id = (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         namespace = str((_PROC / "self/ns/pid").readlink())
-        return cls(os.uname().nodename, boot_id(), pid, start_ticks(pid) or 0, namespace)
+        return cls(os.uname().nodename, boot_id, pid, start_ticks(pid) or 0, namespace)
 
     def status(self, observer: ProcessId) -> ProcessStatus:
         """Return whether the process runs, as far as ``observer``, a process of this host, can tell."""
@@ -128,14 +126,8 @@ class ProcessId:
             return ProcessStatus.REBOOTED if self.host == observer.host else ProcessStatus.REMOTE
         if self.pid_namespace != observer.pid_namespace:
             return ProcessStatus.REMOTE
-        stat = read_stat(self.pid)
-        runs = stat is not None and stat.is_running and stat.start_ticks == self.start_ticks
+        runs = start_ticks(self.pid) == self.start_ticks
         return ProcessStatus.RUNNING if runs else ProcessStatus.EXITED
-
-
-def boot_id() -> str:
-    """Return the id that the kernel gave to this boot of the host."""
-    return (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
 
 def user_name(uid: int | None = None) -> str:

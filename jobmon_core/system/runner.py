@@ -1,6 +1,5 @@
-"""Starts programs. No other file of jobmon does.
+"""Starts programs; no other file of jobmon does.
 
-Arguments are a list, never a shell command; the result is a value that includes the program's output.
 A query has a time limit; a command run for the user (sbatch, which may ``--wait`` for days) has none.
 """
 
@@ -62,9 +61,8 @@ class TimedOut:
     def error_text(self) -> str:
         """The failure as one line that starts with the program's name."""
         output = " ".join(self.stderr.split())
-        return f"{self.argv[0]}: no answer within {self.timeout_s:g} s{output and f'; {output}'}"[
-            :_ERROR_CHARS
-        ]
+        text = f"{self.argv[0]}: no answer within {self.timeout_s:g} s{output and f'; {output}'}"
+        return text[:_ERROR_CHARS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +145,7 @@ class Runner:
                     relay.copy(on_line)
                 finally:  # if on_line raised, the program continues and the user sees its output
                     relay.copy(lambda _line: None)
-        return Ran(tuple(argv), process.returncode, relay.stdout, relay.stderr)
+        return Ran(tuple(argv), process.returncode, *relay.output)
 
 
 def start_detached(
@@ -175,7 +173,7 @@ def start_detached(
         cwd=folder,
         env=environ,
         start_new_session=True,
-        preexec_fn=_unblock_signals,  # noqa: PLW1509 - no other thread can hold a lock at the fork
+        preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, ()),  # noqa: PLW1509 - no other thread can hold a lock at the fork
     )
 
 
@@ -186,10 +184,6 @@ def exit_code_within(process: subprocess.Popen[bytes], timeout_s: float) -> int 
     except subprocess.TimeoutExpired:
         _kill(process)
         return None
-
-
-def _unblock_signals() -> None:
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 @contextlib.contextmanager

@@ -88,7 +88,7 @@ def records(data: bytes) -> None:
     assert isinstance(SharedAnswer(written("a.reply", data)).read().text, str)
     assert isinstance(JsonFile(written("a.notice", data), OutageNotice).read(), object)
     owner = OwnerRecord(written("a.owner", data)).read()
-    assert owner is None or owner[0].liveness(_NOW_S, 900.0)
+    assert owner is None or owner[0].liveness(_NOW_S)
 
 
 def config(data: bytes) -> None:

@@ -29,7 +29,7 @@ from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.lifecycle.handover import HandoverFailed, hand_over
 from jobmon_core.store.home import Home
 from jobmon_core.store.monitor_slots import MonitorSlots
-from jobmon_core.store.job_lock import acquire_jobs
+from jobmon_core.store.owner import acquire_jobs
 _, root, scenario, cpu_budget_s = sys.argv
 old = os.getpid()
 class Scripted(ProcessState):

@@ -33,7 +33,7 @@ from jobmon_core.system.clock import Clock
 from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.context import Context
 from jobmon_core.store.home import Home
-from jobmon_core.store.job_lock import acquire_job
+from jobmon_core.store.owner import acquire_job
 class Later(Clock):
     def now(self):
         return time.time() + (301 if os.path.exists(sys.argv[2]) else 0)

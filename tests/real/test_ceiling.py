@@ -36,7 +36,7 @@ import os, signal, sys
 from jobmon_core.system.clock import Clock
 from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.context import Context
-from jobmon_core.store.job_lock import acquire_job
+from jobmon_core.store.owner import acquire_job
 signal.pthread_sigmask(signal.SIG_BLOCK, Clock.WAKING)
 home = Context.open(os.environ).home
 lock = acquire_job(home.monitors / f"{sys.argv[1]}.lock")
