@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Mapping
 
 SLURM_PROGRAMS = ("squeue", "sacct", "scontrol")
 # the variables that change the output of these programs, or describe the job that this process is in; see
@@ -43,11 +43,21 @@ def query_environment(environ: Mapping[str, str]) -> dict[str, str]:
     return {**variables, **_MACHINE_FORMAT}
 
 
-def user_environment(environ: Mapping[str, str], not_set_by_user: Collection[str] = ()) -> dict[str, str]:
-    """Return the user's own environment, which sbatch copies into the job, without jobmon's secrets."""
-    return {
-        name: value for name, value in environ.items() if not _is_secret(name) and name not in not_set_by_user
-    }
+def user_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the user's own environment, which sbatch copies into the job, without jobmon's secrets.
+
+    It has no ``LC_CTYPE`` of Python's own: a node without that locale would print a warning into the log.
+    """
+    added = "LC_CTYPE" if _lc_ctype_is_pythons() else ""
+    return {name: value for name, value in environ.items() if not _is_secret(name) and name != added}
+
+
+def _lc_ctype_is_pythons() -> bool:
+    """Return whether Python itself set ``LC_CTYPE``, as it does in the C locale (PEP 538)."""
+    try:
+        return b"LC_CTYPE=" not in Path("/proc/self/environ").read_bytes()
+    except OSError:
+        return False  # unknown: a variable that the user set must not be dropped
 
 
 def _is_secret(name: str) -> bool:

@@ -10,7 +10,6 @@ import os
 import signal
 import subprocess
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
 from jobmon_core.system.environment import query_environment, user_environment
@@ -133,7 +132,7 @@ class Runner:
                     argv,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
-                    env=user_environment(os.environ, _set_by_python()),
+                    env=user_environment(os.environ),
                     close_fds=False,  # `sbatch <(generate)` names an inherited descriptor
                 )
             except OSError as error:
@@ -216,18 +215,6 @@ def _forward_signals() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]:
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
-
-
-def _set_by_python() -> frozenset[str]:
-    """Return the variables that Python added to the environment: in the C locale ``LC_CTYPE`` (PEP 538).
-
-    A compute node without that locale would print a warning into the user's log.
-    """
-    try:
-        initial_environ = Path("/proc/self/environ").read_bytes()
-    except OSError:
-        return frozenset()  # unknown: a variable that the user set must not be dropped
-    return frozenset() if b"LC_CTYPE=" in initial_environ else frozenset({"LC_CTYPE"})
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

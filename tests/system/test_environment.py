@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -196,7 +198,16 @@ def test_user_programs_get_all_other_variables() -> None:
     assert user_environment(variables) == variables
 
 
-def test_variables_set_by_python_do_not_reach_the_job() -> None:
-    environ = {"LC_CTYPE": "C.UTF-8", "LANG": "C"}
-    assert user_environment(environ, {"LC_CTYPE"}) == {"LANG": "C"}
-    assert user_environment(environ) == environ
+SHOW_LOCALE = """
+import os
+from jobmon_core.system.environment import user_environment
+print(user_environment(os.environ).get("LC_CTYPE"))
+"""
+
+
+@pytest.mark.parametrize(("own", "shown"), [({}, "None"), ({"LC_CTYPE": "C.UTF-8"}, "C.UTF-8")])
+def test_a_locale_set_by_python_does_not_reach_the_job(own: dict[str, str], shown: str) -> None:
+    environ = {"LANG": "C", "PYTHONPATH": os.pathsep.join(sys.path), **own}
+    command = [sys.executable, "-c", SHOW_LOCALE]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == shown
