@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from jobmon_core.scheduler.backends import BACKENDS, find_backend
 from jobmon_core.scheduler.base import BackendResources
 from jobmon_core.store.home import Home
-from jobmon_core.system.clock import Clock, SystemClock
+from jobmon_core.system.clock import Clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -21,11 +21,10 @@ if TYPE_CHECKING:
     from jobmon_core.notify.channels import ChannelType
     from jobmon_core.polling.cluster_name import SharedClusterName
     from jobmon_core.scheduler.base import Scheduler, Submitter
-    from jobmon_core.store.dead_channels import DeadChannels
-    from jobmon_core.store.job_lock import CancelRequest
+    from jobmon_core.store.channels import DeadChannels
     from jobmon_core.store.jobs import JobStore
     from jobmon_core.store.monitor_log import MonitorLog
-    from jobmon_core.store.owner import OwnerRecord
+    from jobmon_core.store.owner import CancelRequest, OwnerRecord
 
 _ID_REUSE_S = 3600.0  # a job registered longer ago may be an older job with the same id
 _SEARCH_LOCK_TIMEOUT_S = 60.0
@@ -49,7 +48,7 @@ class Context:
     home: Home
     environment: Mapping[str, str]
     locks: Iterable[int] = ()  # descriptors that child processes must close
-    clock: Clock = field(default_factory=SystemClock)
+    clock: Clock = field(default_factory=Clock)
     channel_types: Callable[[], Mapping[str, ChannelType[Any]]] = _channel_types
 
     @classmethod
@@ -90,14 +89,14 @@ class Context:
 
     def cancel_request(self, job_id: str) -> CancelRequest:
         """Return the request to stop watching the job with this state id."""
-        from jobmon_core.store.job_lock import CancelRequest
+        from jobmon_core.store.owner import CancelRequest
 
         return CancelRequest(self.home.monitors / f"{job_id}.drop")
 
     @property
     def dead_channels(self) -> DeadChannels:
         """The channels that refuse all messages."""
-        from jobmon_core.store.dead_channels import DeadChannels
+        from jobmon_core.store.channels import DeadChannels
 
         return DeadChannels(self.home.shared_answers)
 

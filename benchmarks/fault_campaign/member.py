@@ -19,9 +19,9 @@ from jobmon_core.monitor import main
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.scheduler.local.client import LocalScheduler
 from jobmon_core.store.home import Home
-from jobmon_core.store.job_lock import acquire_jobs
 from jobmon_core.store.jobs import JobStore
-from jobmon_core.system.clock import SystemClock, Wake
+from jobmon_core.store.owner import acquire_jobs
+from jobmon_core.system.clock import Clock, Wake
 
 NO_ENVIRONMENT: Mapping[str, str] = {}
 KILL_LOG = "kills"  # files in jobmon's home
@@ -29,7 +29,7 @@ CLUSTER = "cluster"
 
 
 @dataclass(frozen=True, slots=True)
-class FastClock:
+class FastClock(Clock):
     """The system clock, ``speed`` times as fast since ``epoch_s``; all waits of jobmon shorten with it."""
 
     epoch_s: float
@@ -41,11 +41,7 @@ class FastClock:
 
     def wait(self, seconds: float) -> Wake:
         """Wait for ``seconds`` of this clock."""
-        return SystemClock().wait(seconds / self.speed)
-
-    def cpu_s(self) -> float:
-        """Return the CPU time of this process in seconds."""
-        return SystemClock().cpu_s()
+        return Clock().wait(seconds / self.speed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +86,7 @@ def run_monitor(spec: MonitorSpec, acquired: Connection) -> None:
     acquired.close()
     if not locks:
         return
-    signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
+    signal.pthread_sigmask(signal.SIG_BLOCK, Clock.WAKING)
     random = Random(f"{spec.seed} {os.getpid()}")  # noqa: S311 - chooses failures, not secrets
     kill_point = KillPoint(random, spec.kill_step, spec.passes, home.root / KILL_LOG)
     process_state = ProcessState(home, dict(locks))

@@ -15,7 +15,7 @@ from jobmon_core.monitor.wiring import MonitorFactory
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.scheduler.slurm.client import SlurmScheduler
 from jobmon_core.store.home import Home
-from jobmon_core.system.runner import NotStarted, Ran
+from jobmon_core.system.runner import NotStarted, Ran, Runner
 from tests.support.clock import FakeClock
 
 _STARTED_S = 1_800_000_000
@@ -33,7 +33,7 @@ _RECORD = (
 
 
 @dataclass(slots=True)
-class RunningJobs:
+class RunningJobs(Runner):
     """A runner whose squeue and scontrol show so many running jobs."""
 
     jobs: int

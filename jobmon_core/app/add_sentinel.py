@@ -12,7 +12,7 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.notify.discord.settings import WEBHOOK_VARIABLES
 from jobmon_core.scheduler.backends import find_backend
 from jobmon_core.scheduler.base import Sentinel, Submitted
-from jobmon_core.system.runner import ProgramRunner, Runner
+from jobmon_core.system.runner import Runner
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -32,7 +32,7 @@ class SentinelSubmitter:
 
     ctx: Context
     tell: Callable[[str], None]
-    runner: Runner = field(default_factory=ProgramRunner)
+    runner: Runner = field(default_factory=Runner)
 
     def submit(self, job: NewJob) -> None:
         """Submit a sentinel for a watched job; print one line about the success or failure."""

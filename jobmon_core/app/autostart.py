@@ -23,15 +23,14 @@ from jobmon_core.host.crontab import Crontab, cron_runs
 from jobmon_core.host.logind import Logind
 from jobmon_core.host.systemd import UserUnits
 from jobmon_core.notify.discord.settings import WEBHOOK_VARIABLES
-from jobmon_core.system.env_fingerprint import SLURM_PROGRAMS, dir_of_program
+from jobmon_core.system.environment import SLURM_PROGRAMS, dir_of_program
 from jobmon_core.system.process import user_name
-from jobmon_core.system.runner import ProgramRunner
+from jobmon_core.system.runner import Runner
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from jobmon_core.context import Context
-    from jobmon_core.system.runner import Runner
 
 _SYSTEM_DIRS = ("/usr/local/bin", "/usr/bin", "/bin")
 
@@ -61,7 +60,7 @@ class Autostart:
         command = AutostartCommand(
             program, exported_env(environment, home, search_path(environment)), marker_for(home)
         )
-        runner = runner or ProgramRunner()
+        runner = runner or Runner()
         lock_path = ctx.home.monitors / "crontab.lock"
         cron, scrontab = Crontab("crontab", runner), Crontab("scrontab", runner)
         folder = Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "systemd" / "user"

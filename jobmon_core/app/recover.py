@@ -11,8 +11,8 @@ from jobmon_core.domain.errors import AlreadyWatched, ConfigInvalid, SchedulerMi
 from jobmon_core.lifecycle.adopt import MAX_JOBS
 from jobmon_core.lifecycle.health import Health, JobStatus, list_jobs
 from jobmon_core.monitor.outbox import reopen
-from jobmon_core.store.job_lock import blocked_because
 from jobmon_core.store.jobs import Unreadable
+from jobmon_core.store.owner import blocked_because
 from jobmon_core.system.lock import command_lock
 
 if TYPE_CHECKING:
@@ -50,8 +50,8 @@ class RecoverJobs:
             StorageFailed: a file cannot be written, or the new monitor did not start.
         """
         with command_lock(self.ctx.home.monitors / "recover.lock", "jobmon recover", _LOCK_TIMEOUT_S):
-            for path, action in self.ctx.home.clean_up():
-                yield RecoveryResult(path.name, action)
+            for path in self.ctx.home.clean_up():
+                yield RecoveryResult(path.name, "removed: a file that a killed process did not finish")
             yield from self._recover()
 
     def _recover(self) -> Iterator[RecoveryResult]:

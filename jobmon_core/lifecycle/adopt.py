@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import AlreadyWatched, JobmonError
-from jobmon_core.store.job_lock import acquire_job
 from jobmon_core.store.monitor_slots import MonitorSlots
-from jobmon_core.store.owner import Liveness
-from jobmon_core.system.env_fingerprint import env_fingerprint
+from jobmon_core.store.owner import Liveness, acquire_job
+from jobmon_core.system.environment import env_fingerprint
 from jobmon_core.system.files import private_folder, touch_private
 
 if TYPE_CHECKING:
@@ -100,7 +99,7 @@ def _wake_monitors(ctx: Context, handoffs: Handoffs, offered: Sequence[str]) -> 
 def _is_owned(ctx: Context, job_id: str) -> bool:
     """Whether a living process of this host owns a job."""
     owner = ctx.owner_record(job_id).read()
-    return owner is not None and owner[0].liveness(0.0, 0.0) is Liveness.ALIVE
+    return owner is not None and owner[0].liveness() is Liveness.ALIVE
 
 
 def adopt_job(

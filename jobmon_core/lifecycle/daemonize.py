@@ -16,9 +16,9 @@ from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.lifecycle.prefork import ALREADY_OWNED, LIMIT_REACHED, READY
 from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.store.home import Home
-from jobmon_core.store.job_lock import acquire_jobs
 from jobmon_core.store.monitor_slots import MonitorSlots
-from jobmon_core.system.clock import SystemClock
+from jobmon_core.store.owner import acquire_jobs
+from jobmon_core.system.clock import Clock
 from jobmon_core.system.files import open_private
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def daemonize(
             os._exit(0)
         _detach(home, job_ids[0], [status_pipe] if slot is None else [status_pipe, slot])
         # blocked signals stay pending across the exec, until the monitor waits for them
-        signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
+        signal.pthread_sigmask(signal.SIG_BLOCK, Clock.WAKING)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         _raise_open_file_limit()
         locks = acquire_jobs(home.monitors, job_ids)

@@ -13,7 +13,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 from jobmon_core.domain.errors import JobmonError, StorageFailed
-from jobmon_core.system.clock import SystemClock
+from jobmon_core.system.clock import Clock
 
 if TYPE_CHECKING:
     from jobmon_core.lifecycle.process_state import ProcessState
@@ -89,6 +89,6 @@ def _take_back(process_state: ProcessState, pid: int, why: str) -> NoReturn:
 
 def _forward_signals(pid: int) -> None:
     """Send the successor the requests that arrived for this process: a child inherits no pending signals."""
-    for number in signal.sigpending() & set(SystemClock.WAKING):
+    for number in signal.sigpending() & set(Clock.WAKING):
         with suppress(ProcessLookupError):
             os.kill(pid, number)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StateUnreadable
 from jobmon_core.store.jobs import Unreadable
-from jobmon_core.store.owner import STALE_AFTER_S, Owner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.store.owner import Owner
 
 
 class Health(StrEnum):
@@ -66,5 +66,5 @@ def job_status(ctx: Context, job: WatchedJob) -> JobStatus:
     elif owner is None:
         health = Health.DEAD
     else:
-        health = Health(owner.liveness(heartbeat_s, STALE_AFTER_S, record.now))
+        health = Health(owner.liveness(heartbeat_s, record.now))
     return JobStatus(job, health, owner)

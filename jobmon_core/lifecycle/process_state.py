@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NoReturn
 from jobmon_core.store.home import Home
 from jobmon_core.store.monitor_slots import MonitorSlots, SlotHolder, write_slot_holder
 from jobmon_core.store.owner import Owner, OwnerRecord
-from jobmon_core.system.env_fingerprint import env_fingerprint
+from jobmon_core.system.environment import env_fingerprint
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

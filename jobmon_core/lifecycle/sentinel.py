@@ -17,9 +17,8 @@ from jobmon_core.domain.errors import AlreadyWatched, StateUnreadable, StorageFa
 from jobmon_core.lifecycle.health import Health, JobStatus, job_status
 from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.store.home import Home
-from jobmon_core.store.job_lock import acquire_job
-from jobmon_core.store.owner import STALE_AFTER_S
-from jobmon_core.system.clock import SystemClock, Wake
+from jobmon_core.store.owner import STALE_AFTER_S, acquire_job
+from jobmon_core.system.clock import Clock, Wake
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,7 +101,7 @@ def _describe_end(job: WatchedJob) -> str:
 def main() -> None:
     """Run on a compute node, with the arguments ``HOME STATE_ID``."""
     os.umask(_UMASK)
-    signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
+    signal.pthread_sigmask(signal.SIG_BLOCK, Clock.WAKING)
     ctx, job_id = Context(Home(Path(sys.argv[1])), os.environ), sys.argv[2]
     monitor_log = ctx.monitor_log(job_id)
     name = f"sentinel {os.environ.get('SLURM_JOB_ID', os.getpid())} on {os.uname().nodename}"

@@ -20,7 +20,7 @@ from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.monitor.loop import MonitorLoop, describe_error
 from jobmon_core.monitor.wiring import MonitorFactory
 from jobmon_core.store.owner import Owner
-from jobmon_core.system.clock import SystemClock, Wake
+from jobmon_core.system.clock import Clock, Wake
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ _RESTART_RETRY_S = 300.0  # the new code may lack the module, too
 
 def main() -> None:
     """Run the monitor with the arguments that `ProcessState.to_argv` returned."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
+    signal.pthread_sigmask(signal.SIG_BLOCK, Clock.WAKING)
     process_state = ProcessState.from_argv(sys.argv[1:])
     ctx = Context(process_state.home, os.environ, process_state)
     run(ctx, process_state, lambda job_id, event: ctx.monitor_log(job_id).write(event))
@@ -43,8 +43,8 @@ def run(ctx: Context, process_state: ProcessState, log: Log) -> None:
     """Run a monitor until no job is left, another process takes over, or SIGTERM arrives."""
     log_own = partial(log, next(iter(process_state.locks)))
     try:
-        for path, what in ctx.home.clean_up():
-            log_own(f"{path}: {what}")
+        for path in ctx.home.clean_up():
+            log_own(f"{path}: removed: a file that a killed process did not finish")
     except StorageFailed as error:
         log_own(f"cannot remove leftover files: {error}")
     MonitorProcess(ctx, process_state, log).run()

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.domain.tracking.policy import Policy
-    from jobmon_core.store.shared_answers import OutageNoticeFile
+    from jobmon_core.store.json_file import JsonFile
     from jobmon_core.system.clock import Clock
 
     Save = Callable[[WatchedJob], None]
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 class OutageNotifier:
     """Puts the messages about an outage of one cluster, and about its end, into the outbox of a job."""
 
-    notice_file: Callable[[WatchedJob], OutageNoticeFile]  # the notice of the job's cluster
+    notice_file: Callable[[WatchedJob], JsonFile[OutageNotice]]  # the notice of the job's cluster
     clock: Clock
     policy: Policy
     host: str
@@ -69,7 +69,7 @@ class OutageNotifier:
             if notice.reporter in ("", job.id):
                 file.write(replace(notice, reporter=job.id, over_s=now_s))
 
-    def _may_notify(self, job: WatchedJob, file: OutageNoticeFile) -> bool:
+    def _may_notify(self, job: WatchedJob, file: JsonFile[OutageNotice]) -> bool:
         notice = file.read()
         is_reported = notice.reporter not in ("", job.id) and self.is_reporting(notice.reporter)
         return may_notify(notice, self.policy, self.clock.now(), reporter_is_active=is_reported)

@@ -16,7 +16,7 @@ from jobmon_core.domain.delivery.outbox import (
     unconfirmed_until_s,
 )
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.store.send_queues import SendQueues
+from jobmon_core.store.channels import SendQueues
 from jobmon_core.system.process import die_with_parent
 from jobmon_core.system.worker import Worker, WorkerFailed, WorkerRaised
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.channels import ConfiguredChannel
     from jobmon_core.domain.config import Config
-    from jobmon_core.store.dead_channels import DeadChannels
+    from jobmon_core.store.channels import DeadChannels
     from jobmon_core.system.clock import Clock
 
 _ATTEMPT_TIMEOUT_S = 60.0

@@ -14,7 +14,7 @@ from jobmon_core.monitor.outage_notifier import OutageNotifier
 from jobmon_core.monitor.settings import SettingsReader
 from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
-from jobmon_core.store.shared_answers import OutageNoticeFile, SharedAnswer
+from jobmon_core.store.shared_answers import SharedAnswer, outage_notice_file
 from jobmon_core.system.worker import Worker
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from jobmon_core.domain.channels import ConfiguredChannel
     from jobmon_core.domain.delivery.outbox import OutboxEntry, Receipt
     from jobmon_core.domain.diagnosis.model import Diagnosis
+    from jobmon_core.domain.messages.scheduler_outage import OutageNotice
     from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.store.json_file import JsonFile
 
     Log = Callable[[str], None]
 
@@ -116,9 +118,9 @@ class MonitorFactory:
     def _outage_notifier(self, policy: Policy) -> OutageNotifier:
         ctx = self._ctx
 
-        def notice_file(job: WatchedJob) -> OutageNoticeFile:
+        def notice_file(job: WatchedJob) -> JsonFile[OutageNotice]:
             cluster = job.cluster or ctx.cluster_name(job.backend).last_known()
-            return OutageNoticeFile.named(ctx.home.shared_answers, job.backend, cluster)
+            return outage_notice_file(ctx.home.shared_answers, job.backend, cluster)
 
         def is_reporting(job_id: str) -> bool:
             from jobmon_core.lifecycle.health import Health, job_status  # needed only in an outage

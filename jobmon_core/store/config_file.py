@@ -53,8 +53,7 @@ def _json(path: Path) -> object:
 def _read(path: Path) -> tuple[str, str]:
     """Return the content of a file, and how other users can access it and the remedy (empty: they cannot)."""
     with path.open(encoding="utf-8") as file:
-        status = os.fstat(file.fileno())
-        return file.read(), _exposed(path, status)
+        return file.read(), _exposed(path, os.fstat(file.fileno()))
 
 
 def _exposed(path: Path, status: os.stat_result) -> str:

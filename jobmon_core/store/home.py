@@ -1,28 +1,25 @@
-"""The folder with all files of one user's jobmon, and how it is cleaned of abandoned files."""
+"""The folder with all files of one user's jobmon."""
 
 from __future__ import annotations
 
 import os
 import re
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.system.file_checks import blocking_file
-from jobmon_core.system.files import private_folder, writing_host
-from jobmon_core.system.process import start_ticks
+from jobmon_core.system.files import private_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-
 HOME_VARIABLE = "JOBMON_HOME"
-_TEMPORARY = re.compile(r"\..+\.([0-9a-f]{8})-([0-9]+)-([0-9]+)\.tmp", re.DOTALL)
-# files that are created and replaced at any time and hold no history
-_REPLACEABLE = (".lock", ".owner", ".heir", ".reply", ".lane", ".notice", ".dead", ".drop")
-_CHECKED = (".tmp", *_REPLACEABLE)
+_TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}[0-9a-f-]{4,}\.tmp", re.DOTALL)  # also those of the first release
+_UNFINISHED_AFTER_S = 86_400.0  # no process takes so long to write a file
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,49 +85,22 @@ class Home:
         """One log per monitor."""
         return private_folder(self.root / "logs")
 
-    def clean_up(self) -> Iterator[tuple[Path, str]]:
-        """Remove links and the temporary files of killed processes; yield each path and what was done.
+    def clean_up(self) -> Iterator[Path]:
+        """Remove the temporary files that killed processes left; yield each.
 
         Raises:
             StorageFailed: a folder cannot be read.
         """
         for folder in (self.root, self.state, self.monitors, self.shared_answers):
             try:
-                yield from clean_folder(folder)
+                names = os.listdir(folder)  # noqa: PTH208 - few of a thousand names become paths
             except OSError as error:
                 raise StorageFailed(f"{folder} cannot be read: {error.strerror}") from error
-
-
-def clean_folder(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Clean up one folder, as `Home.clean_up` does.
-
-    Pipes, folders and files of other users in the place of a file are reported, but stay. Temporary files of
-    another host are left to that host. A link in the place of a state file is left to `JobStore`.
-    """
-    for name in sorted(os.listdir(folder)):  # noqa: PTH208 - few of a thousand names become paths
-        if not name.endswith(_CHECKED):
-            continue
-        path = folder / name
-        if path.is_symlink() and path.suffix in _REPLACEABLE:
-            what = "a symbolic link, which jobmon does not follow"
-        elif _is_abandoned(path.name):
-            what = "a file that a killed process did not finish"
-        else:
-            if blocker := blocking_file(path):
-                yield path, blocker
-            continue
-        try:
-            path.unlink()
-        except OSError:
-            continue  # another process removed it, or it cannot be removed; it does no harm
-        yield path, f"removed: {what}"
-
-
-def _is_abandoned(name: str) -> bool:
-    match = _TEMPORARY.fullmatch(name)
-    if match is None or match[1] != writing_host():
-        return False
-    return start_ticks(int(match[2])) != int(match[3])
+            for path in (folder / name for name in sorted(names) if _TEMPORARY.fullmatch(name)):
+                with suppress(OSError):  # it was just removed, or cannot be removed: it does no harm
+                    if time.time() - path.stat().st_mtime > _UNFINISHED_AFTER_S:
+                        path.unlink()
+                        yield path
 
 
 def file_name(*parts: str) -> str:

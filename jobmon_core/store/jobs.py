@@ -86,19 +86,18 @@ class JobStore:
     def find(self, ref: JobRef) -> list[WatchedJob]:
         """Return the watched jobs that ``ref`` belongs to, newest last."""
         # file names do not contain the raw job ids of array tasks: read all files only if no name matches
-        return self._covering(ref, f"*-{ref.job_id}-*.json") or self._covering(ref, "*.json")
+        for pattern in (f"*-{ref.job_id}-*.json", "*.json"):
+            entries = map(self._read, self.folder.glob(pattern))  # all() reports those that cannot be read
+            if jobs := [job for job in entries if not isinstance(job, Unreadable) and _covers(job, ref)]:
+                return _oldest_first(jobs)
+        return []
 
     def is_registered(self, ref: JobRef, since_s: float) -> bool:
         """Whether a job is watched, or was registered after ``since_s`` (Unix seconds)."""
         return any(not job.closed or job.registered_s > since_s for job in self.find(ref))
 
-    def _covering(self, ref: JobRef, pattern: str) -> list[WatchedJob]:
-        entries = (self._read(path) for path in self.folder.glob(pattern))
-        # unreadable files are reported by all(), which every listing uses
-        return _oldest_first(job for job in entries if not isinstance(job, Unreadable) and covers(job, ref))
 
-
-def covers(job: WatchedJob, ref: JobRef) -> bool:
+def _covers(job: WatchedJob, ref: JobRef) -> bool:
     """Return whether ``ref`` names this job or a part of it."""
     if job.job_id == ref.job_id:
         return not job.watched_part or not ref.key or job.watched_part == ref.key

@@ -1,8 +1,7 @@
 """The slots for the monitors of one user on one host: as many lock files as monitors may run.
 
-A monitor holds the lock of its slot until it ends, and the kernel releases it even after a kill. So the count
-is always right, even while many submissions take slots at once. The file's content says which monitor holds
-the slot.
+A monitor holds the lock of its slot until it ends, and the kernel releases it even after a kill. The file's
+content says which monitor that is.
 """
 
 from __future__ import annotations
@@ -34,11 +33,6 @@ class SlotHolder:
     jobs: int  # number of watched jobs
     env_fingerprint: str  # the monitor may adopt only jobs submitted in the same environment
 
-    @property
-    def is_alive(self) -> bool:
-        """Whether the monitor runs on this host."""
-        return self.owner.liveness(0.0, 0.0) is Liveness.ALIVE
-
 
 @dataclass(frozen=True, slots=True)
 class MonitorSlots:
@@ -60,8 +54,7 @@ class MonitorSlots:
             descriptor = acquire(path)
             if descriptor is None:
                 continue
-            holder = _read(path)
-            if holder is None or not holder.is_alive:
+            if _living_holder(path) is None:
                 return descriptor
             os.close(descriptor)  # on a file system without locks only the content counts
         return None
@@ -69,9 +62,8 @@ class MonitorSlots:
     def holders(self) -> list[SlotHolder]:
         """Return the living holders of slots, the one with the fewest jobs first."""
         names = (name for name in os.listdir(self.folder) if name.startswith(self._host))  # noqa: PTH208 - plain names
-        holders = (_read(self.folder / name) for name in names)
-        alive = (holder for holder in holders if holder and holder.is_alive)
-        return sorted(alive, key=lambda holder: holder.jobs)
+        holders = (_living_holder(self.folder / name) for name in names)
+        return sorted((holder for holder in holders if holder), key=lambda holder: holder.jobs)
 
     @property
     def _host(self) -> str:
@@ -80,11 +72,11 @@ class MonitorSlots:
 
 def write_slot_holder(descriptor: int, holder: SlotHolder) -> None:
     """Write the holder into a slot. If the disk is full, the monitor is only not offered any jobs."""
-    record = encoded(holder).ljust(_RECORD_BYTES)
     with suppress(OSError):
-        os.pwrite(descriptor, record, 0)
+        os.pwrite(descriptor, encoded(holder).ljust(_RECORD_BYTES), 0)
 
 
-def _read(path: Path) -> SlotHolder | None:
+def _living_holder(path: Path) -> SlotHolder | None:
+    """Return the monitor that holds a slot; None if none does, or its record is being written."""
     record = read_record(path, SlotHolder, _RECORD_BYTES)
-    return record[0] if record else None  # the slot is free, or its record is being written
+    return record[0] if record and record[0].owner.liveness() is Liveness.ALIVE else None

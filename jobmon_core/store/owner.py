@@ -1,4 +1,4 @@
-"""Which process monitors a job, identified by host, boot and process start, never by a PID alone."""
+"""Which process monitors a job: its lock, the record that names it, and the request that it stops."""
 
 from __future__ import annotations
 
@@ -6,20 +6,27 @@ import os
 import time
 import zlib
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
-from jobmon_core.store.json_file import SMALL_BYTES, encoded, read_record
-from jobmon_core.system.file_checks import failure_reason
-from jobmon_core.system.files import create_exclusive, read_own, time_of_files, write_atomically
-from jobmon_core.system.process import start_ticks
+from jobmon_core.store.json_file import encoded, read_record
+from jobmon_core.system.files import (
+    blocking_file,
+    create_exclusive,
+    failure_reason,
+    time_of_files,
+    touch_private,
+    write_atomically,
+)
+from jobmon_core.system.lock import acquire
+from jobmon_core.system.process import ProcessId, ProcessStatus
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
 
 # Several heartbeats, and more than the clocks of two hosts differ where they date the files, as on Lustre:
 # munge, and with it Slurm, refuses a host whose clock is five minutes off.
@@ -36,38 +43,27 @@ class Liveness(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
-    """One process on one host since one boot."""
-
-    host: str
-    boot_id: str
-    pid: int
-    start_ticks: int  # since boot, in clock ticks
+class Owner(ProcessId):
+    """The process that monitors a job; its PID namespace is not recorded."""
 
     def __str__(self) -> str:
         return f"monitor {self.pid} on {self.host}"
 
     @classmethod
     def this_process(cls) -> Owner:
-        """Return the identity of the calling process; an exec does not change it."""
+        """Return the identity of the calling process, as it was first asked for: the host may be renamed."""
         return _process(os.getpid())
 
-    def liveness(
-        self, heartbeat_s: float, stale_after_s: float, now: Callable[[], float] = time.time
-    ) -> Liveness:
-        """Return whether this owner runs.
+    def liveness(self, heartbeat_s: float = 0.0, now: Callable[[], float] = time.time) -> Liveness:
+        """Return whether this owner runs, given its latest heartbeat (Unix seconds).
 
-        Args:
-            heartbeat_s: its latest heartbeat (Unix seconds). One in the far future counts as none: a dead
-                owner would otherwise seem alive until then.
-            stale_after_s: the age from which a heartbeat counts no more.
-            now: returns the time by the clock that dates heartbeats.
+        A heartbeat in the far future counts as none: a dead owner would seem alive until then. ``now``
+        returns the time by the clock that dates heartbeats.
         """
         if self.host != os.uname().nodename:
-            return Liveness.REMOTE if abs(now() - heartbeat_s) < stale_after_s else Liveness.STALE
-        if self.boot_id != _boot_id() or start_ticks(self.pid) != self.start_ticks:
-            return Liveness.DEAD
-        return Liveness.ALIVE
+            return Liveness.REMOTE if abs(now() - heartbeat_s) < STALE_AFTER_S else Liveness.STALE
+        runs = self.status(Owner.this_process()) is ProcessStatus.RUNNING
+        return Liveness.ALIVE if runs else Liveness.DEAD
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +78,14 @@ class OwnerRecord:
         Raises:
             StorageFailed: the file cannot be written.
         """
-        write_atomically(self.path, _content(owner))
+        write_atomically(self.path, encoded(owner))
 
     def claim(self, claimant: Owner) -> None:
         """Make ``claimant`` the owner, unless another owner is alive.
 
-        If several processes try at once, on any hosts, one succeeds. This needs no lock, since locks may not
-        reach from host to host: a claimant creates a file whose name says which owner it succeeds, which only
-        one can; if the owner has not changed meanwhile, the file becomes the record. A claimant that was
-        killed in between is succeeded in the same way.
+        If several processes try at once, on any hosts, one succeeds. It needs no lock: a claimant creates a
+        file whose name says which owner it succeeds, which only one can. If the owner has not changed
+        meanwhile, the file becomes the record. A killed claimant is succeeded in the same way.
 
         Raises:
             AlreadyWatched: another owner is alive, or was faster.
@@ -101,7 +96,7 @@ class OwnerRecord:
         while last is None or last[0] != claimant:
             self._refuse_living(last)
             successor = self._successor_of(last)
-            if create_exclusive(successor.path, _content(claimant)):
+            if create_exclusive(successor.path, encoded(claimant)):
                 self._succeed(successor.path, before)
                 break
             superseded.append(successor.path)
@@ -121,21 +116,20 @@ class OwnerRecord:
             successor.replace(self.path)
         except OSError as error:
             _remove(successor)
-            reason = failure_reason(self.path, error)
-            raise StorageFailed(f"{self.path} cannot be written: {reason}") from error
+            raise StorageFailed(
+                f"{self.path} cannot be written: {failure_reason(self.path, error)}"
+            ) from error
 
     def _refuse_living(self, record: tuple[Owner, float] | None) -> None:
-        if record and record[0].liveness(record[1], STALE_AFTER_S, self.now) in (
-            Liveness.ALIVE,
-            Liveness.REMOTE,
-        ):
+        living = (Liveness.ALIVE, Liveness.REMOTE)
+        if record and record[0].liveness(record[1], self.now) in living:
             raise AlreadyWatched(f"{self._job} is watched by {record[0]}")
 
     def _claimed_by_other(self) -> AlreadyWatched:
         return AlreadyWatched(f"another monitor is adopting {self._job}")
 
     def _successor_of(self, record: tuple[Owner, float] | None) -> OwnerRecord:
-        succeeded = f"{zlib.crc32(_content(record[0])):08x}" if record else "first"
+        succeeded = f"{zlib.crc32(encoded(record[0])):08x}" if record else "first"
         return OwnerRecord(self.path.with_name(f"{self._job}.{succeeded}.heir"))
 
     @property
@@ -154,27 +148,21 @@ class OwnerRecord:
         """Renew the heartbeat; return False without a record: another owner may have come and gone.
 
         Raises:
-            AlreadyWatched: this monitor missed heartbeats for so long that another one adopted the job; it
-                must stop watching it.
+            AlreadyWatched: this monitor missed heartbeats, another one adopted the job: stop watching it.
         """
+        record = self.read()
+        if record and record[0] != Owner.this_process():
+            if record[0].liveness(record[1], self.now) is not Liveness.DEAD:
+                raise AlreadyWatched(f"{self._job} was adopted by {record[0]}")
+            with suppress(StorageFailed):  # the other owner is dead and does no harm
+                self.write(Owner.this_process())
         try:
-            if read_own(self.path, SMALL_BYTES) != _content(Owner.this_process()):
-                self._refuse_other()
             os.utime(self.path)
         except FileNotFoundError:
             return False
         except OSError:
             return True  # a full disk must not stop the monitor
         return True
-
-    def _refuse_other(self) -> None:
-        record = self.read()
-        if record is None or record[0] == Owner.this_process():
-            return
-        if record[0].liveness(record[1], STALE_AFTER_S, self.now) is not Liveness.DEAD:
-            raise AlreadyWatched(f"{self._job} was adopted by {record[0]}")
-        with suppress(StorageFailed):  # the other owner is dead and does no harm
-            self.write(Owner.this_process())
 
     def remove(self) -> None:
         """Remove the record, unless it names another owner."""
@@ -190,14 +178,71 @@ def _remove(path: Path) -> None:
 
 @lru_cache(maxsize=1)
 def _process(pid: int) -> Owner:
-    """Return the identity of this process, whose PID is ``pid``; cached, as the host may be renamed."""
-    return Owner(os.uname().nodename, _boot_id(), pid, start_ticks(pid) or 0)
+    del pid  # the key of the cache: a fork changes it
+    return replace(Owner.current(), pid_namespace="")
 
 
-@lru_cache(maxsize=1)
-def _content(owner: Owner) -> bytes:
-    return encoded(owner)
+def acquire_job(path: Path) -> int:
+    """Lock a job, make this process its owner, and return the descriptor of the lock.
+
+    The lock survives an exec, and the kernel releases it when the process ends for whatever reason. The owner
+    record beside the lock file decides where the lock has no effect: between hosts on some file systems, and
+    everywhere on a file system without locks.
+
+    Raises:
+        AlreadyWatched: another process owns the job.
+        StorageFailed: the lock or the owner record cannot be written.
+    """
+    descriptor = acquire(path)
+    if descriptor is None:
+        raise AlreadyWatched(f"{path.stem} is already watched")
+    try:
+        OwnerRecord(path.with_suffix(".owner")).claim(Owner.this_process())
+    except BaseException:
+        os.close(descriptor)
+        raise
+    return descriptor
 
 
-def _boot_id() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+def acquire_jobs(folder: Path, job_ids: Iterable[str]) -> dict[str, int]:
+    """Lock those of these jobs that have no owner; return job id -> descriptor of the lock.
+
+    Raises:
+        StorageFailed: a lock or an owner record cannot be written.
+    """
+    locks = {}
+    for job_id in job_ids:
+        with suppress(AlreadyWatched):
+            locks[job_id] = acquire_job(folder / f"{job_id}.lock")
+    return locks
+
+
+def blocked_because(folder: Path, job_id: str) -> str:
+    """Return why a job cannot be locked or owned: the path in the way, and what to do; empty if it can be."""
+    for path in (folder / f"{job_id}.lock", folder / f"{job_id}.owner"):
+        if why := blocking_file(path):
+            return f"{path} is in the way: {why}"
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRequest:
+    """The request to stop watching a job, as an empty file that a monitor on any host sees."""
+
+    path: Path
+
+    def create(self) -> None:
+        """Make the request.
+
+        Raises:
+            StorageFailed: the file cannot be written.
+        """
+        touch_private(self.path)
+
+    def is_pending(self) -> bool:
+        """Whether the request was made; a foreign file or folder in its place is not a request."""
+        return os.path.lexists(self.path) and not blocking_file(self.path)
+
+    def clear(self) -> None:
+        """Remove the request, if there is one."""
+        _remove(self.path)

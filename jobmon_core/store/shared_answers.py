@@ -33,10 +33,7 @@ class StoredAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SharedAnswer(JsonFile[StoredAnswer]):
-    """The file of one kind of answer; each host has its own, even on a shared file system.
-
-    It need not survive a power cut, since the scheduler can be queried again.
-    """
+    """The file of one kind of answer; each host has its own. The answer need not survive a power cut."""
 
     kind: type[StoredAnswer] = StoredAnswer
     max_bytes: int = 256 * 1024 * 1024
@@ -56,19 +53,12 @@ class SharedAnswer(JsonFile[StoredAnswer]):
         return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-@dataclass(frozen=True, slots=True)
-class OutageNoticeFile(JsonFile[OutageNotice]):
-    """Which job notified the user of an outage: one file per cluster, for all hosts.
+def outage_notice_file(folder: Path, *names: str) -> JsonFile[OutageNotice]:
+    """Return the file of a scheduler, e.g. ("slurm", cluster), that names the job that reported its outage.
 
-    If it cannot be read, the user is notified twice rather than not at all.
+    All hosts share it. If it cannot be read, the user is notified twice rather than not at all.
     """
-
-    kind: type[OutageNotice] = OutageNotice
-
-    @classmethod
-    def named(cls, folder: Path, *names: str) -> OutageNoticeFile:
-        """Return the file for a scheduler, e.g. ("slurm", cluster)."""
-        return cls(folder / f"{file_name('outage', *names)}.notice")
+    return JsonFile(folder / f"{file_name('outage', *names)}.notice", OutageNotice)
 
 
 def stored_answer(answer: RawAnswer | Disabled | Unreachable, asked_s: float) -> StoredAnswer:

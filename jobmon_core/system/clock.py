@@ -1,11 +1,10 @@
-"""Reading the time and waiting, behind an interface that tests replace."""
+"""Reading the time and waiting; tests replace the class."""
 
 from __future__ import annotations
 
 import signal
 import time
 from enum import StrEnum
-from typing import Protocol
 
 
 class Wake(StrEnum):
@@ -16,24 +15,8 @@ class Wake(StrEnum):
     TERMINATE = "terminate"  # the process shall end (SIGTERM)
 
 
-class Clock(Protocol):
+class Clock:
     """The time as monitors and commands use it."""
-
-    def now(self) -> float:
-        """Return the time in Unix seconds."""
-        ...
-
-    def wait(self, seconds: float) -> Wake:
-        """Wait; return early on a notification or a request to terminate."""
-        ...
-
-    def cpu_s(self) -> float:
-        """Return the CPU time that this process has used, in seconds."""
-        ...
-
-
-class SystemClock:
-    """The clock of this machine."""
 
     WAKING = (signal.SIGUSR1, signal.SIGTERM)
 
@@ -42,12 +25,15 @@ class SystemClock:
         return time.time()
 
     def wait(self, seconds: float) -> Wake:
-        """Wait; see `Clock`. A monitor blocks the signals, so one that came before the wait ends it."""
+        """Wait; return early on a notification or a request to terminate.
+
+        A monitor blocks these signals, so one that came before the wait ends it.
+        """
         signal_info = signal.sigtimedwait(self.WAKING, max(0.0, seconds))
         if signal_info is None:
             return Wake.DUE
         return Wake.TERMINATE if signal_info.si_signo == signal.SIGTERM else Wake.NOTIFIED
 
     def cpu_s(self) -> float:
-        """Return the CPU time of this process without its children, as RLIMIT_CPU counts it."""
+        """Return the CPU time of this process without its children, in seconds, as RLIMIT_CPU counts it."""
         return time.process_time()

@@ -6,20 +6,47 @@ import errno
 import os
 import stat
 import time
-import zlib
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.system.file_checks import blocking_file, failure_reason
-from jobmon_core.system.process import start_ticks, user_name
+from jobmon_core.system.process import user_name
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
+_FOREIGN_KINDS = {
+    stat.S_IFDIR: "folder",
+    stat.S_IFLNK: "symbolic link",
+    stat.S_IFIFO: "named pipe",
+    stat.S_IFSOCK: "socket",
+    stat.S_IFCHR: "device",
+    stat.S_IFBLK: "device",
+}
+_BLOCKED = (errno.EISDIR, errno.EEXIST, errno.EACCES, errno.EPERM)
+
+
+def blocking_file(path: Path) -> str:
+    """Return what blocks ``path``, where jobmon keeps a file, and what to do; empty if nothing does."""
+    try:
+        status = path.lstat()
+    except OSError:
+        return ""
+    if kind := _FOREIGN_KINDS.get(stat.S_IFMT(status.st_mode)):
+        return f"it is a {kind}, but jobmon keeps a file there; move it away"
+    if status.st_uid != os.geteuid():
+        owner = user_name(status.st_uid)
+        return f"it belongs to user {owner}, not to you; remove it or ask {owner} to remove it"
+    return ""
+
+
+def failure_reason(path: Path, error: OSError) -> str:
+    """Return why an operation on ``path`` failed: what blocks the path, else the system's message."""
+    return (error.errno in _BLOCKED and blocking_file(path)) or error.strerror or str(error)
 
 
 def private_folder(path: Path) -> Path:
@@ -65,17 +92,8 @@ def make_folder(path: Path) -> Path:
 
 
 def temporary(path: Path) -> Path:
-    """Return the name under which this process writes the new content of ``path``.
-
-    It holds host, PID and start time of the process: `Home.clean_up` checks whether that process still runs.
-    """
-    pid = os.getpid()
-    return path.with_name(f".{path.name}.{writing_host()}-{pid}-{start_ticks(pid) or 0}.tmp")
-
-
-def writing_host() -> str:
-    """Return the checksum that stands for this host in the names of temporary files."""
-    return f"{zlib.crc32(os.fsencode(os.uname().nodename)):08x}"
+    """Return a new name for the next content of ``path``; `Home.clean_up` finds such files by their name."""
+    return path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
 
 
 def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> None:
@@ -84,15 +102,10 @@ def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> Non
     Raises:
         StorageFailed: the old content is still there, and no temporary file is left.
     """
-    new = temporary(path)
-    try:
-        _write(new, content, durable=durable)
+    with _new_content(path, content, durable=durable) as new:
         new.replace(path)
         if durable:
             _sync_folder(path.parent)
-    except OSError as error:
-        _remove(new)
-        raise StorageFailed(f"{path} cannot be written: {failure_reason(path, error)}") from error
 
 
 def create_exclusive(path: Path, content: bytes) -> bool:
@@ -104,29 +117,31 @@ def create_exclusive(path: Path, content: bytes) -> bool:
     Raises:
         StorageFailed: the file cannot be written.
     """
-    new = temporary(path)
-    try:
-        _write(new, content, durable=True)
-        os.link(new, path)
-    except FileExistsError:
-        return new.stat().st_nlink > 1  # the server made the link, lost its reply, and was asked again
-    except OSError as error:
-        raise StorageFailed(f"{path} cannot be written: {failure_reason(path, error)}") from error
-    finally:
-        _remove(new)
+    with _new_content(path, content, durable=True) as new:
+        try:
+            os.link(new, path)
+        except FileExistsError:
+            return new.stat().st_nlink > 1  # the server made the link, lost its reply, and was asked again
     return True
 
 
-def _remove(path: Path) -> None:
-    with suppress(OSError):  # on a read-only file system, for example, nothing was created
-        path.unlink(missing_ok=True)
+@contextmanager
+def _new_content(path: Path, content: bytes, *, durable: bool) -> Iterator[Path]:
+    """Yield a temporary file with the new content of ``path``; remove it at the end if it is still there."""
+    new = temporary(path)
+    try:
+        _write(new, content, durable=durable)
+        yield new
+    except OSError as error:
+        raise StorageFailed(f"{path} cannot be written: {failure_reason(path, error)}") from error
+    finally:
+        with suppress(OSError):  # on a read-only file system, for example, nothing was created
+            new.unlink(missing_ok=True)
 
 
 def _write(path: Path, content: bytes, *, durable: bool) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW
-    descriptor = os.open(path, flags, PRIVATE_FILE)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
     with open(descriptor, "wb") as file:
-        os.fchmod(descriptor, PRIVATE_FILE)  # whatever the umask
         file.write(content)
         file.flush()
         if durable:
@@ -151,38 +166,23 @@ def read_own(path: Path, at_most: int) -> bytes:
 
 
 def read_dated(path: Path, at_most: int) -> tuple[bytes, float]:
-    """Return the content as `read_own` does, and the file's modification time (Unix seconds).
+    """Return the content as `read_own` does, and the file's modification time (Unix seconds)."""
+    with open(path, "rb", opener=_open_without_following) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):
+            raise OSError(0, "not a regular file")
+        if status.st_uid != os.geteuid():
+            raise OSError(0, f"it belongs to user {user_name(status.st_uid)}, not to you")
+        return file.read(at_most), status.st_mtime
 
-    Raises:
-        OSError: as `read_own`.
-    """
+
+def _open_without_following(name: str, flags: int) -> int:
     try:
-        with open(path, "rb", opener=_open_without_following) as file:
-            status = os.fstat(file.fileno())
-            _refuse_foreign(status)
-            return file.read(at_most), status.st_mtime
+        return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise OSError(errno.ELOOP, "it is a symbolic link, which jobmon does not follow") from error
         raise
-
-
-def _refuse_foreign(status: os.stat_result) -> None:
-    if not stat.S_ISREG(status.st_mode):
-        raise OSError(0, "not a regular file")
-    if status.st_uid != os.geteuid():
-        raise OSError(0, f"it belongs to user {user_name(status.st_uid)}, not to you")
-
-
-def _open_without_following(name: str, flags: int) -> int:
-    return os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
-
-
-def remove_link(path: Path) -> None:
-    """Remove a symbolic link in the place of a file; its target stays untouched."""
-    if path.is_symlink():
-        with suppress(OSError):  # then it stays, and opening the file fails
-            path.unlink()
 
 
 def open_private(path: Path, flags: int) -> int:
@@ -195,25 +195,18 @@ def open_private(path: Path, flags: int) -> int:
         raise OSError(errno.EEXIST, blocker)
     # O_NONBLOCK: opening a pipe that was put there just now would otherwise wait for a reader
     flags |= os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    descriptor = os.open(path, flags, PRIVATE_FILE)
-    if stat.S_IMODE(os.fstat(descriptor).st_mode) != PRIVATE_FILE:
-        os.fchmod(descriptor, PRIVATE_FILE)
-    return descriptor
+    return os.open(path, flags, PRIVATE_FILE)
 
 
 def touch_private(path: Path) -> None:
-    """Create an empty private file or set its modification time to now; a link is removed, never followed.
+    """Create an empty private file or set its modification time to now.
 
     Raises:
         StorageFailed: it cannot be created, or something else is in its place.
     """
-    remove_link(path)
     try:
-        descriptor = open_private(path, os.O_WRONLY)
-        try:
-            os.utime(descriptor)
-        finally:
-            os.close(descriptor)
+        with open(open_private(path, os.O_WRONLY), "wb") as file:
+            os.utime(file.fileno())
     except OSError as error:
         raise StorageFailed(f"{path} cannot be written: {error.strerror}") from error
 

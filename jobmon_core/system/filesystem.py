@@ -41,35 +41,28 @@ class Filesystem:
     @property
     def lock_scope(self) -> LockScope:
         """How far flock(2) reaches."""
-        if self.kind in _LOCAL:
-            return LockScope.DISK
-        default, by_option = _SHARED.get(self.kind, (LockScope.UNKNOWN, {}))
-        return next((scope for option, scope in by_option.items() if option in self.options), default)
+        by_option = (scope for option, scope in _BY_OPTION.items() if option in self.options)
+        return next(by_option, _BY_KIND.get(self.kind, LockScope.UNKNOWN))
 
 
 _UNKNOWN = Filesystem("", "/", frozenset())
-_LOCAL = {
+_LOCAL = (
     *("bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs", "ntfs3", "overlay"),
     *("ramfs", "reiserfs", "tmpfs", "vfat", "xfs", "zfs"),
+)
+_BY_KIND = {
+    **dict.fromkeys(_LOCAL, LockScope.DISK),
+    # nfs: since Linux 2.6.12 the client asks the server for a lock of the whole file, flock(2)
+    **dict.fromkeys(("ceph", "gfs2", "nfs", "nfs4", "ocfs2"), LockScope.HOSTS),
+    # beegfs: by default; tuneUseGlobalFileLocks changes it, in a file that users may not be able to read
+    **dict.fromkeys(("beegfs", "fuse.sshfs"), LockScope.HOST),
+    "lustre": LockScope.NOWHERE,
 }
-_NFS = {"nolock": LockScope.HOST, "local_lock=all": LockScope.HOST, "local_lock=flock": LockScope.HOST}
-_DLM = {"localflocks": LockScope.HOST}
-# kind of a shared file system -> the scope of its locks, and the mount options that change it
-_SHARED: dict[str, tuple[LockScope, dict[str, LockScope]]] = {
-    # since Linux 2.6.12 the client asks the server for a lock of the whole file: flock(2), nfs(5)
-    "nfs": (LockScope.HOSTS, _NFS),
-    "nfs4": (LockScope.HOSTS, _NFS),
-    # the administrator chooses by a mount option: mount.lustre(8) lists all three
-    "lustre": (LockScope.NOWHERE, {"flock": LockScope.HOSTS, "localflock": LockScope.HOST}),
-    "ceph": (LockScope.HOSTS, {}),
-    "gfs2": (LockScope.HOSTS, _DLM),
-    "ocfs2": (LockScope.HOSTS, _DLM),
-    # by default; tuneUseGlobalFileLocks changes it, in a file that users may not be able to read
-    "beegfs": (LockScope.HOST, {}),
-    # since Linux 5.5 the client asks the server, if the server supports locks: flock(2)
-    "cifs": (LockScope.UNKNOWN, {"nobrl": LockScope.HOST}),
-    "smb3": (LockScope.UNKNOWN, {"nobrl": LockScope.HOST}),
-    "fuse.sshfs": (LockScope.HOST, {}),
+_BY_OPTION = {
+    # of nfs(5), mount.lustre(8), gfs2 and ocfs2, mount.cifs(8)
+    **dict.fromkeys(("nolock", "local_lock=all", "local_lock=flock"), LockScope.HOST),
+    **dict.fromkeys(("localflock", "localflocks", "nobrl"), LockScope.HOST),
+    "flock": LockScope.HOSTS,  # mount.lustre(8)
 }
 
 
@@ -83,11 +76,8 @@ def filesystem_at(mountinfo: str, path: str) -> Filesystem:
             continue
         mounted_at = _OCTAL.sub(lambda octal: chr(int(octal[1], 8)), mount[4])
         # of two mounts at the same place the later one covers the earlier
-        if len(mounted_at) >= len(best.mounted_at) and _is_below(path, mounted_at):
+        is_above = path == mounted_at or path.startswith(f"{mounted_at.rstrip('/')}/")
+        if is_above and len(mounted_at) >= len(best.mounted_at):
             options = frozenset(f"{mount[5]},{filesystem[2]}".split(","))
             best = Filesystem(filesystem[0], mounted_at, options)
     return best
-
-
-def _is_below(path: str, folder: str) -> bool:
-    return folder in ("/", path) or path.startswith(f"{folder}/")

@@ -1,9 +1,7 @@
 """Frozen dataclasses to JSON and back, checked by their own type hints.
 
-Written by hand because every monitor holds it in memory for days: each library for this costs 1.7 MB or
-more, a seventh of the memory that an idle monitor may use. Unknown keys are ignored and missing ones take
-the field's default, so a newer jobmon can read the files of an older one. A renamed field keeps its key:
-the record's class lists it in ``JSON_KEYS`` (field name -> key).
+Written by hand because each library for this would enlarge every monitor by a seventh. Unknown keys are
+ignored and missing ones take the field's default; ``JSON_KEYS`` of a class maps renamed fields to their keys.
 """
 
 from __future__ import annotations
@@ -52,31 +50,30 @@ def from_json(kind: type[T], data: Any) -> T:
 
 
 def _build(kind: Any, data: Any, path: str) -> Any:
+    try:
+        return _build_any(kind, data, path)
+    except DecodeError:  # it names the place already
+        raise
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DecodeError(f"{path}: {error}") from error
+
+
+def _build_any(kind: Any, data: Any, path: str) -> Any:
     origin = typing.get_origin(kind)
     if origin in (typing.Union, types.UnionType):
-        return _build_optional(kind, data, path)
+        (inner,) = (option for option in typing.get_args(kind) if option is not type(None))
+        return None if data is None else _build(inner, data, path)
     if origin is tuple:
-        item = typing.get_args(kind)[0]
-        return tuple(
-            _build(item, value, f"{path}[{i}]") for i, value in enumerate(_checked(list, data, path))
-        )
+        item, values = typing.get_args(kind)[0], _checked(list, data, path)
+        return tuple(_build(item, value, f"{path}[{i}]") for i, value in enumerate(values))
     if origin is dict:
-        item = typing.get_args(kind)[1]
-        return {
-            key: _build(item, value, f"{path}.{key}") for key, value in _checked(dict, data, path).items()
-        }
+        item, members = typing.get_args(kind)[1], _checked(dict, data, path)
+        return {key: _build(item, value, f"{path}.{key}") for key, value in members.items()}
     if dataclasses.is_dataclass(kind):
         return _build_record(kind, _checked(dict, data, path), path)
     if kind is range:
-        return _build_range(data, path)
+        return range(*_build(tuple[int, ...], data, path))
     return _build_scalar(kind, data, path)
-
-
-def _build_optional(kind: Any, data: Any, path: str) -> Any:
-    if data is None:
-        return None
-    (inner,) = (option for option in typing.get_args(kind) if option is not type(None))
-    return _build(inner, data, path)
 
 
 def _build_record(kind: Any, data: dict[str, Any], path: str) -> Any:
@@ -86,30 +83,14 @@ def _build_record(kind: Any, data: dict[str, Any], path: str) -> Any:
         for name, hint in _hints(kind).items()
         if (key := keys.get(name, name)) in data
     }
-    try:
-        return kind(**values)
-    except TypeError as error:
-        raise DecodeError(f"{path}: {error}") from error
-
-
-def _build_range(data: Any, path: str) -> range:
-    try:
-        return range(*_build(tuple[int, ...], data, path))
-    except (TypeError, ValueError) as error:
-        raise DecodeError(f"{path}: {error}") from error
+    return kind(**values)
 
 
 def _build_scalar(kind: Any, data: Any, path: str) -> Any:
     if issubclass(kind, Enum):
-        try:
-            return kind(data)
-        except ValueError as error:
-            raise DecodeError(f"{path}: {error}") from error
+        return kind(data)
     if kind is float and type(data) is int:
-        try:
-            return float(data)
-        except OverflowError as error:
-            raise DecodeError(f"{path}: {error}") from error
+        return float(data)
     if kind is int and type(data) is int and not -_MAX_INT <= data <= _MAX_INT:
         raise DecodeError(f"{path}: integer of {data.bit_length()} bits is too large")
     return _checked(kind, data, path)

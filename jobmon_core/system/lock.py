@@ -5,14 +5,15 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import CommandBusy, StorageFailed
-from jobmon_core.system.files import PRIVATE_FILE, open_private, remove_link
+from jobmon_core.system.files import PRIVATE_FILE, open_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 _LOCKS_UNSUPPORTED = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # e.g. Lustre mounted without flock
@@ -21,70 +22,53 @@ _LOCKS_UNSUPPORTED = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # e.g. Lust
 def acquire(path: Path) -> int | None:
     """Take a lock for life without waiting; return its descriptor, None if another process holds it.
 
-    This is flock(2), which filelock uses too, so the two exclude each other; importing filelock would enlarge
-    every monitor. The descriptor survives an exec.
+    This is flock(2) without filelock, which would enlarge every monitor. The descriptor survives an exec.
 
     Raises:
         StorageFailed: the lock file cannot be opened or locked.
     """
-    descriptor = opened(path)
-    with ExitStack() as undo:
-        undo.callback(os.close, descriptor)
-        if not _flock(descriptor, path, fcntl.LOCK_EX | fcntl.LOCK_NB):
-            return None
+    descriptor = _locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    if descriptor is not None:
         os.set_inheritable(descriptor, True)
-        undo.pop_all()
     return descriptor
 
 
-def has_locks(descriptor: int) -> bool:
-    """Return whether the file system of an open file supports locks."""
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)  # changes nothing, but fails like any other request
-    except OSError as error:
-        return error.errno not in _LOCKS_UNSUPPORTED
-    return True
-
-
-@contextmanager
-def try_lock(path: Path) -> Iterator[bool]:
+def try_lock(path: Path) -> AbstractContextManager[bool]:
     """Hold a short lock among the monitors of a user; yield False if another process holds it.
 
-    This is flock(2) without filelock: a process that must stay small takes it every few seconds. Between
-    hosts it works if the file system supports it; no action that must not be repeated depends on it.
-    Without locks, every monitor acquires it: they then query Slurm more often than needed.
+    Without locks, or between hosts if they do not reach that far, every monitor acquires it: no action that
+    must not be repeated depends on it.
 
     Raises:
         StorageFailed: the lock file cannot be opened or locked.
     """
-    descriptor = opened(path)
-    try:
-        yield _flock(descriptor, path, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    finally:
-        os.close(descriptor)
+    return _hold(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-@contextmanager
-def lock(path: Path) -> Iterator[None]:
+def lock(path: Path) -> AbstractContextManager[bool]:
     """Wait for a short lock among monitors and hold it.
 
     Raises:
         StorageFailed: the lock file cannot be opened or locked.
     """
-    descriptor = opened(path)
+    return _hold(path, fcntl.LOCK_EX)
+
+
+@contextmanager
+def _hold(path: Path, operation: int) -> Iterator[bool]:
+    descriptor = _locked(path, operation)
     try:
-        _flock(descriptor, path, fcntl.LOCK_EX)
-        yield
+        yield descriptor is not None
     finally:
-        os.close(descriptor)
+        if descriptor is not None:
+            os.close(descriptor)
 
 
 @contextmanager
 def command_lock(path: Path, command: str, timeout_s: float) -> Iterator[None]:
     """Hold a lock among the commands of a user, e.g. ``jobmon init``, having waited ``timeout_s`` at most.
 
-    Unlike `lock` it does not wait for ever for a command that hangs. On a file system without locks all
-    commands proceed.
+    On a file system without locks all commands proceed.
 
     Raises:
         CommandBusy: the same command still runs after that time.
@@ -92,12 +76,7 @@ def command_lock(path: Path, command: str, timeout_s: float) -> Iterator[None]:
     """
     from filelock import FileLock, Timeout
 
-    descriptor = opened(path)  # checks what is in the way; filelock would wait for some of it
-    try:
-        supported = has_locks(descriptor)
-    finally:
-        os.close(descriptor)
-    if not supported:  # filelock would use a file that outlives a killed command
+    if not _has_locks(path):  # filelock would use a file that outlives a killed command
         yield
         return
     file_lock = FileLock(path, timeout_s, PRIVATE_FILE)
@@ -115,30 +94,33 @@ def command_lock(path: Path, command: str, timeout_s: float) -> Iterator[None]:
         file_lock.release()
 
 
-def opened(path: Path, what: str = "used") -> int:
-    """Open a lock file, created if missing; return its descriptor.
-
-    Args:
-        path: the lock file; a symbolic link in its place is removed.
-        what: what the file is opened for, for the error: "used" or "locked".
-
-    Raises:
-        StorageFailed: it cannot be opened, or something else is in its place.
-    """
-    remove_link(path)
+def _open(path: Path) -> int:
     try:
         return open_private(path, os.O_RDWR)
     except OSError as error:
-        raise StorageFailed(f"{path} cannot be {what}: {error.strerror}") from error
+        raise StorageFailed(f"{path} cannot be used: {error.strerror}") from error
 
 
-def _flock(descriptor: int, path: Path, operation: int) -> bool:
-    """Return whether the lock was acquired, also True where the file system has no locks."""
+def _has_locks(path: Path) -> bool:
+    """Return whether a file system supports locks; fail if something blocks the lock file."""
+    with open(_open(path), "rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_UN)  # changes nothing, but fails like any other request
+        except OSError as error:
+            return error.errno not in _LOCKS_UNSUPPORTED
+    return True
+
+
+def _locked(path: Path, operation: int) -> int | None:
+    """Return the descriptor of a locked file, also where the file system has no locks; None if it is held."""
+    descriptor = _open(path)
     try:
         fcntl.flock(descriptor, operation)
     except BlockingIOError:
-        return False
+        os.close(descriptor)
+        return None
     except OSError as error:
         if error.errno not in _LOCKS_UNSUPPORTED:
+            os.close(descriptor)
             raise StorageFailed(f"{path} cannot be locked: {error.strerror}") from error
-    return True
+    return descriptor

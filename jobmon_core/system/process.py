@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Self
 
 _PROC = Path("/proc")
 _SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36  # of prctl(2)
@@ -22,9 +23,8 @@ def die_with_parent(parent: int) -> None:
     """
     if os.getpid() == parent:
         return
-    import ctypes  # only in the child: the monitor's memory stays small
-
-    ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+    with suppress(OSError):
+        _prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
     if os.getppid() != parent:
         os.kill(os.getpid(), signal.SIGKILL)
 
@@ -35,11 +35,15 @@ def adopt_orphans() -> None:
     Raises:
         OSError: the kernel refuses.
     """
+    _prctl(_SET_CHILD_SUBREAPER, 1)
+
+
+def _prctl(option: int, value: int) -> None:
     import ctypes  # only where it is needed: the monitor's memory stays small
 
     libc = ctypes.CDLL(None, use_errno=True)
-    if libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
-        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER)")
+    if libc.prctl(option, value, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), f"prctl({option}, {value})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +73,7 @@ def read_stat(pid: int) -> ProcStat | None:
 
 def start_ticks(pid: int) -> int | None:
     """Return when a process started (clock ticks since boot); None if it does not run."""
-    try:
-        stat = read_stat(pid)
-    except OSError:
-        return None
+    stat = read_stat(pid)
     return stat.start_ticks if stat and stat.is_running else None
 
 
@@ -107,27 +108,17 @@ class ProcessId:
 
     host: str
     boot_id: str
-    pid_namespace: str  # a container has its own
     pid: int
     start_ticks: int  # since boot, in clock ticks
+    pid_namespace: str = ""  # a container has its own; empty if it was not recorded
 
     @classmethod
-    def of(cls, pid: int) -> ProcessId:
-        """Return the identity of a process of this host.
-
-        Raises:
-            ProcessLookupError: it does not run.
-        """
-        started = start_ticks(pid)
-        if started is None:
-            raise ProcessLookupError(pid)
+    def current(cls) -> Self:
+        """Return the identity of this process; an exec does not change it."""
+        pid = os.getpid()
+        boot_id = (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
         namespace = str((_PROC / "self/ns/pid").readlink())
-        return cls(os.uname().nodename, boot_id(), namespace, pid, started)
-
-    @classmethod
-    def current(cls) -> ProcessId:
-        """Return the identity of this process."""
-        return cls.of(os.getpid())
+        return cls(os.uname().nodename, boot_id, pid, start_ticks(pid) or 0, namespace)
 
     def status(self, observer: ProcessId) -> ProcessStatus:
         """Return whether the process runs, as far as ``observer``, a process of this host, can tell."""
@@ -135,14 +126,8 @@ class ProcessId:
             return ProcessStatus.REBOOTED if self.host == observer.host else ProcessStatus.REMOTE
         if self.pid_namespace != observer.pid_namespace:
             return ProcessStatus.REMOTE
-        stat = read_stat(self.pid)
-        runs = stat is not None and stat.is_running and stat.start_ticks == self.start_ticks
+        runs = start_ticks(self.pid) == self.start_ticks
         return ProcessStatus.RUNNING if runs else ProcessStatus.EXITED
-
-
-def boot_id() -> str:
-    """Return the id that the kernel gave to this boot of the host."""
-    return (_PROC / "sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
 
 
 def user_name(uid: int | None = None) -> str:

@@ -30,14 +30,9 @@ class Relay:
                 self._selector.register(pipe, selectors.EVENT_READ, stream)
 
     @property
-    def stdout(self) -> str:
-        """The end of the program's stdout."""
-        return self._out.tail.decode(errors="replace")
-
-    @property
-    def stderr(self) -> str:
-        """The end of the program's stderr."""
-        return self._err.tail.decode(errors="replace")
+    def output(self) -> tuple[str, str]:
+        """The end of the program's stdout and of its stderr."""
+        return self._out.tail.decode(errors="replace"), self._err.tail.decode(errors="replace")
 
     def copy(self, on_line: Callable[[str], None]) -> None:
         """Copy until the program has ended, calling ``on_line`` with each line of its stdout.
@@ -55,8 +50,7 @@ class Relay:
                     self._selector.unregister(key.fileobj)
                 elif stream is self._out:
                     stream.emit_lines(on_line)
-        self._out.end_line()
-        self._out.emit_lines(on_line)
+        self._out.emit_lines(on_line, at_end=True)
         self._selector.close()
 
 
@@ -77,13 +71,10 @@ class _Stream:
             del buffer[:-_KEPT_BYTES]
         return bool(chunk)
 
-    def end_line(self) -> None:
-        """Make a line of the text after the last newline."""
-        if self._unread:
+    def emit_lines(self, on_line: Callable[[str], None], *, at_end: bool = False) -> None:
+        """Call ``on_line`` once with each complete line; ``at_end`` the rest is a line too."""
+        if at_end and self._unread:
             self._unread += b"\n"
-
-    def emit_lines(self, on_line: Callable[[str], None]) -> None:
-        """Call ``on_line`` once with each complete line."""
         while (end := self._unread.find(b"\n")) >= 0:
             line = self._unread[:end].decode(errors="replace")
             del self._unread[: end + 1]

@@ -1,6 +1,5 @@
-"""Starts programs. No other file of jobmon does.
+"""Starts programs; no other file of jobmon does.
 
-Arguments are a list, never a shell command; the result is a value that includes the program's output.
 A query has a time limit; a command run for the user (sbatch, which may ``--wait`` for days) has none.
 """
 
@@ -10,12 +9,10 @@ import contextlib
 import os
 import signal
 import subprocess
-import time
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
-from jobmon_core.system import child_env
+from jobmon_core.system.environment import query_environment, user_environment
 from jobmon_core.system.relay import Relay
 
 if TYPE_CHECKING:
@@ -38,7 +35,6 @@ class Ran:
     exit_code: int  # negative: the number of the signal that ended it
     stdout: str
     stderr: str
-    duration_s: float = 0.0
 
     @property
     def error_text(self) -> str:
@@ -54,20 +50,18 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class TimedOut:
-    """A program that did not end in time and was killed, with its output until then."""
+    """A program that did not end in time and was killed, with its error output until then."""
 
     argv: tuple[str, ...]
     timeout_s: float
-    stdout: str = ""
     stderr: str = ""
 
     @property
     def error_text(self) -> str:
         """The failure as one line that starts with the program's name."""
         output = " ".join(self.stderr.split())
-        return f"{self.argv[0]}: no answer within {self.timeout_s:g} s{output and f'; {output}'}"[
-            :_ERROR_CHARS
-        ]
+        text = f"{self.argv[0]}: no answer within {self.timeout_s:g} s{output and f'; {output}'}"
+        return text[:_ERROR_CHARS]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,47 +85,26 @@ def succeeded(result: Result) -> TypeGuard[Ran]:
     return isinstance(result, Ran) and result.exit_code == 0
 
 
-class Runner(Protocol):
-    """Starts programs: `ProgramRunner`, or scripted results in tests."""
+class Runner:
+    """Starts programs on this machine; tests replace it by scripted results."""
 
-    def capture(self, argv: Sequence[str], timeout_s: float) -> Result:
-        """Run a query and return its whole output; it is killed after ``timeout_s`` seconds."""
-        ...
-
-    def run_attached(
-        self, argv: Sequence[str], on_line: Callable[[str], None], on_start: Callable[[], None] | None = None
-    ) -> Ran | NotStarted:
-        """Run a program for the user, on the user's terminal, as if jobmon were not there.
-
-        ``on_start`` is called when the program has started. Its output is copied byte for byte as it
-        arrives; ``on_line`` gets each line of its stdout, without the newline. An exception of a callback is
-        raised again when the program has ended. The result holds only the end of each stream.
-        """
-        ...
-
-
-class ProgramRunner:
-    """Starts programs on this machine."""
-
-    def __init__(self, *, stdout_fd: int = 1, stderr_fd: int = 2, umask: int | None = None) -> None:
-        """Set where the output of programs run for the user goes, and their umask.
-
-        A daemon has another umask than its user, and sbatch passes its umask on to the job.
-        """
+    def __init__(self, *, stdout_fd: int = 1, stderr_fd: int = 2) -> None:
+        """Set where the output of programs run for the user goes."""
         self._stdout_fd = stdout_fd
         self._stderr_fd = stderr_fd
-        self._umask = -1 if umask is None else umask
 
     def capture(self, argv: Sequence[str], timeout_s: float) -> Result:
-        """Run a query; see `Runner`. It gets no input, and no variable that changes its output."""
-        began = time.monotonic()
+        """Run a query and return its whole output; it is killed after ``timeout_s`` seconds.
+
+        It gets no input, and no variable that changes its output.
+        """
         try:
             process = subprocess.Popen(
                 argv,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                env=child_env.for_queries(os.environ),
+                env=query_environment(os.environ),
                 process_group=0,  # so that a wrapper script can be killed with all its children
             )
         except OSError as error:
@@ -140,25 +113,29 @@ class ProgramRunner:
             out, err = process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired as expired:
             _kill(process)
-            return TimedOut(tuple(argv), timeout_s, _text(expired.stdout), _text(expired.stderr))
+            return TimedOut(tuple(argv), timeout_s, _text(expired.stderr))
         except BaseException:  # Ctrl-C reaches this process group, not the program's
             _kill(process)
             raise
-        return Ran(tuple(argv), process.returncode, _text(out), _text(err), time.monotonic() - began)
+        return Ran(tuple(argv), process.returncode, _text(out), _text(err))
 
     def run_attached(
         self, argv: Sequence[str], on_line: Callable[[str], None], on_start: Callable[[], None] | None = None
     ) -> Ran | NotStarted:
-        """Run a program for the user; see `Runner`. Only from the main thread, since it handles signals."""
-        began = time.monotonic()
+        """Run a program for the user, on the user's terminal, as if jobmon were not there.
+
+        ``on_start`` is called when the program has started. Its output is copied byte for byte as it
+        arrives; ``on_line`` gets each line of its stdout, without the newline. An exception of a callback is
+        raised again when the program has ended. The result holds only the end of each stream. Only for the
+        main thread, since it handles signals.
+        """
         with _forward_signals() as forward_to:
             try:
                 process = subprocess.Popen(
                     argv,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
-                    env=child_env.for_user(os.environ, _set_by_python()),
-                    umask=self._umask,
+                    env=user_environment(os.environ),
                     close_fds=False,  # `sbatch <(generate)` names an inherited descriptor
                 )
             except OSError as error:
@@ -172,7 +149,7 @@ class ProgramRunner:
                     relay.copy(on_line)
                 finally:  # if a callback raised, the program continues and the user sees its output
                     relay.copy(lambda _line: None)
-        return Ran(tuple(argv), process.returncode, relay.stdout, relay.stderr, time.monotonic() - began)
+        return Ran(tuple(argv), process.returncode, *relay.output)
 
 
 def start_detached(
@@ -184,11 +161,8 @@ def start_detached(
 ) -> subprocess.Popen[bytes]:
     """Start a program in a session of its own, with the caller's umask; the caller reaps it.
 
-    Args:
-        argv: the program and its arguments.
-        environ: its whole environment.
-        streams: descriptors for its stdin, stdout and stderr.
-        folder: its working directory, by default the caller's.
+    ``streams`` are descriptors for its stdin, stdout and stderr; ``folder`` is its working directory, by
+    default the caller's.
 
     Only for callers with one thread: the child unblocks the signals that the caller blocks.
 
@@ -203,7 +177,7 @@ def start_detached(
         cwd=folder,
         env=environ,
         start_new_session=True,
-        preexec_fn=_unblock_signals,  # noqa: PLW1509 - no other thread can hold a lock at the fork
+        preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_SETMASK, ()),  # noqa: PLW1509 - no other thread can hold a lock at the fork
     )
 
 
@@ -214,10 +188,6 @@ def exit_code_within(process: subprocess.Popen[bytes], timeout_s: float) -> int 
     except subprocess.TimeoutExpired:
         _kill(process)
         return None
-
-
-def _unblock_signals() -> None:
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 @contextlib.contextmanager
@@ -250,18 +220,6 @@ def _forward_signals() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]:
     finally:
         for number, handler in previous.items():
             signal.signal(number, handler)
-
-
-def _set_by_python() -> frozenset[str]:
-    """Return the variables that Python added to the environment: in the C locale ``LC_CTYPE`` (PEP 538).
-
-    A compute node without that locale would print a warning into the user's log.
-    """
-    try:
-        initial_environ = Path("/proc/self/environ").read_bytes()
-    except OSError:
-        return frozenset()  # unknown: a variable that the user set must not be dropped
-    return frozenset() if b"LC_CTYPE=" in initial_environ else frozenset({"LC_CTYPE"})
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

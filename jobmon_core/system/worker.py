@@ -1,7 +1,6 @@
 """Runs work in a short-lived child process, forked from this one.
 
-Work that needs large libraries (HTTP, the pattern matcher) or reads foreign data (logs) must neither
-enlarge a monitor, which runs for days, nor crash it.
+Large libraries (HTTP, the pattern matcher) must not enlarge a monitor, and foreign data (logs) not crash it.
 """
 
 from __future__ import annotations
@@ -88,16 +87,14 @@ class Worker:
 
 def _read(reading: int, timeout_s: float) -> bytes:
     deadline_s = time.monotonic() + timeout_s
-    chunks: list[bytes] = []
+    data = bytearray()
     poll = select.poll()  # unlike select(2) it takes descriptors above 1023, which a monitor of many jobs has
     poll.register(reading, select.POLLIN)
-    while (remaining_s := deadline_s - time.monotonic()) > 0:
-        if not poll.poll(remaining_s * 1000):
-            break
+    while (remaining_s := deadline_s - time.monotonic()) > 0 and poll.poll(remaining_s * 1000):
         chunk = os.read(reading, 65536)
         if not chunk:
-            return b"".join(chunks)
-        chunks.append(chunk)
+            return bytes(data)
+        data += chunk
     raise WorkerFailed(f"no result within {timeout_s:g} s")
 
 
@@ -117,11 +114,10 @@ def _end(pid: int) -> None:
 def _result(kind: type[T], data: bytes) -> T:
     try:
         result = json.loads(data)
-    except ValueError as error:
-        raise WorkerFailed("the worker process ended without a result") from error
-    if "failure" in result:
-        raise WorkerRaised(result["failure"])
-    try:
-        return from_json(kind, result["result"])
+        if "failure" not in result:
+            return from_json(kind, result["result"])
     except DecodeError as error:
         raise WorkerFailed(str(error)) from error
+    except ValueError as error:
+        raise WorkerFailed("the worker process ended without a result") from error
+    raise WorkerRaised(result["failure"])

@@ -163,32 +163,6 @@ def test_escape_sequences_in_names_do_not_reach_the_terminal(shell: Shell) -> No
         assert "\nc" not in done.stdout
 
 
-@pytest.mark.parametrize("name", ["slurm-12-x.owner", "slurm-12-x.lock", "recover.lock"])
-def test_a_link_in_the_place_of_a_lock_is_not_followed_and_recover_removes_it(
-    shell: Shell, name: str
-) -> None:
-    victim = _victim(shell)
-    before = victim.stat()
-    JobStore(shell.state).save(_DONE)
-    monitors = shell.state / "monitors"
-    monitors.mkdir(mode=0o700)
-    (monitors / name).symlink_to(victim)
-    for verb in (("status",), ("show", "12"), ("recover",)):
-        assert shell.jobmon(*verb).returncode == 0, verb
-    assert not (monitors / name).is_symlink()
-    assert victim.stat() == before
-
-
-def test_a_link_in_the_place_of_an_answer_is_removed_and_reported(shell: Shell) -> None:
-    victim = _victim(shell)
-    (shell.state / "replies").mkdir(mode=0o700)
-    link = shell.state / "replies" / "queue,slurm,,me,here.reply"
-    link.symlink_to(victim)
-    done = shell.jobmon("recover")
-    assert done.stdout == f"{link.name}: removed: a symbolic link, which jobmon does not follow\n"
-    assert victim.read_text() == "precious"
-
-
 @pytest.mark.parametrize("name", ["state", "state/monitors", "state/replies"])
 def test_a_link_in_the_place_of_a_folder_is_refused_and_its_target_unchanged(shell: Shell, name: str) -> None:
     target = shell.work / "target"
@@ -208,13 +182,7 @@ def test_a_link_in_the_place_of_a_folder_is_refused_and_its_target_unchanged(she
 
 def test_recover_removes_the_temporary_files_of_killed_processes(shell: Shell) -> None:
     left = shell.state / temporary(shell.state / "slurm-12-x.json").name
-    left = left.with_name(left.name.replace(f"-{os.getpid()}-", "-4194305-"))  # no process has this PID
     left.write_text("half")
+    os.utime(left, (0, 0))
     assert shell.jobmon("recover").stdout.startswith(f"{left.name}: removed: ")
     assert not left.exists()
-
-
-def _victim(shell: Shell) -> Path:
-    victim = shell.work / "victim"
-    victim.write_text("precious")
-    return victim

@@ -21,6 +21,7 @@ from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.diagnosis.log_lines import LogExcerpt, LogLines
 from jobmon_core.domain.errors import ConfigInvalid, PatternsInvalid, StateUnreadable
 from jobmon_core.domain.messages.job_ended import job_ended_messages
+from jobmon_core.domain.messages.scheduler_outage import OutageNotice
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.host.crontab import Crontab
 from jobmon_core.lifecycle.health import Health, JobStatus
@@ -30,11 +31,12 @@ from jobmon_core.notify.discord.settings import Mentions
 from jobmon_core.notify.test_message import worst_case_message
 from jobmon_core.observe.patterns.load import overlay, read_patterns
 from jobmon_core.observe.patterns.match import Matcher
+from jobmon_core.store.channels import SendQueues
 from jobmon_core.store.config_file import read_config
 from jobmon_core.store.jobs import JobStore, Unreadable
+from jobmon_core.store.json_file import JsonFile
 from jobmon_core.store.owner import OwnerRecord
-from jobmon_core.store.send_queues import SendQueues
-from jobmon_core.store.shared_answers import OutageNoticeFile, SharedAnswer
+from jobmon_core.store.shared_answers import SharedAnswer
 from jobmon_core.system.json_codec import to_json
 from jobmon_core.system.runner import Result
 from tests.fuzz.choices import TOKEN, Choices, only_whole_secrets
@@ -84,9 +86,9 @@ def _show(job: WatchedJob) -> None:
 def records(data: bytes) -> None:
     """Any file that monitors write for each other is read, or counts as missing."""
     assert isinstance(SharedAnswer(written("a.reply", data)).read().text, str)
-    assert isinstance(OutageNoticeFile(written("a.notice", data)).read(), object)
+    assert isinstance(JsonFile(written("a.notice", data), OutageNotice).read(), object)
     owner = OwnerRecord(written("a.owner", data)).read()
-    assert owner is None or owner[0].liveness(_NOW_S, 900.0)
+    assert owner is None or owner[0].liveness(_NOW_S)
 
 
 def config(data: bytes) -> None:

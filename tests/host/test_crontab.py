@@ -9,7 +9,7 @@ import pytest
 
 from jobmon_core.domain.autostart.command import AutostartUnavailable
 from jobmon_core.host.crontab import Crontab, cron_runs
-from jobmon_core.system.runner import ProgramRunner, Runner, succeeded
+from jobmon_core.system.runner import Runner, succeeded
 from tests.support import fake_crontab
 from tests.support.fake_runner import FakeRunner, said
 
@@ -30,7 +30,7 @@ def runner(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     (programs / "crontab").write_text(f"#!/bin/bash\n{line}\n", encoding="utf-8")
     (programs / "crontab").chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
-    return ProgramRunner()
+    return Runner()
 
 
 def _isolated(spool: Path) -> str:

@@ -13,7 +13,7 @@ import pytest
 from jobmon_core.lifecycle.adopt import Handoffs
 from jobmon_core.lifecycle.health import Health
 from jobmon_core.store.monitor_slots import MonitorSlots
-from jobmon_core.system.env_fingerprint import env_fingerprint
+from jobmon_core.system.environment import env_fingerprint
 from jobmon_core.system.lock import acquire
 from tests.support.login import PATIENTLY, Login
 from tests.support.processes import kill

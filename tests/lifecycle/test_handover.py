@@ -24,12 +24,12 @@ OLD = """
 import os, signal, sys
 from pathlib import Path
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.system.clock import SystemClock
+from jobmon_core.system.clock import Clock
 from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.lifecycle.handover import HandoverFailed, hand_over
 from jobmon_core.store.home import Home
 from jobmon_core.store.monitor_slots import MonitorSlots
-from jobmon_core.store.job_lock import acquire_jobs
+from jobmon_core.store.owner import acquire_jobs
 _, root, scenario, cpu_budget_s = sys.argv
 old = os.getpid()
 class Scripted(ProcessState):
@@ -54,7 +54,7 @@ class Scripted(ProcessState):
             os.kill(os.getpid(), signal.SIGKILL)
         if scenario == "gets a request":
             os.kill(old, signal.SIGUSR1)
-signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
+signal.pthread_sigmask(signal.SIG_BLOCK, Clock.WAKING)
 home = Home(Path(root))
 locks = acquire_jobs(home.monitors, ("a", "b"))
 state = Scripted(home, locks, MonitorSlots(home.slots).acquire(1), 1, float(cpu_budget_s))
@@ -67,7 +67,7 @@ try:
         print("handed over", flush=True)
     else:
         if scenario == "gets a request":
-            assert signal.sigtimedwait(SystemClock.WAKING, 60)
+            assert signal.sigtimedwait(Clock.WAKING, 60)
         state.exec_monitor()
 except HandoverFailed as error:
     print("failed:", error, flush=True)

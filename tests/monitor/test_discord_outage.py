@@ -16,7 +16,7 @@ from jobmon_core.domain.webhook import Webhook
 from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.monitor.outbox import Outbox
 from jobmon_core.notify.channels import CHANNEL_TYPES
-from jobmon_core.store.dead_channels import DeadChannels
+from jobmon_core.store.channels import DeadChannels
 from jobmon_core.store.jobs import JobStore
 from tests.support.clock import FakeClock
 from tests.support.monitor_deps import monitor_deps

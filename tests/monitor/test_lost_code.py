@@ -29,19 +29,19 @@ MONITOR = f"""
 import os, signal, sys, time
 from pathlib import Path
 from jobmon_core.monitor import main as monitor
-from jobmon_core.system.clock import SystemClock
+from jobmon_core.system.clock import Clock
 from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.context import Context
 from jobmon_core.store.home import Home
-from jobmon_core.store.job_lock import acquire_job
-class Clock(SystemClock):
+from jobmon_core.store.owner import acquire_job
+class Later(Clock):
     def now(self):
         return time.time() + (301 if os.path.exists(sys.argv[2]) else 0)
-signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
+signal.pthread_sigmask(signal.SIG_BLOCK, Clock.WAKING)
 home = Home(Path(sys.argv[1]))
 locks = {{"a": acquire_job(home.monitors / "a.lock")}}
 state = ProcessState(home, locks, max_monitors=1, env_fingerprint={MARK!r})
-ctx = Context(home, os.environ, state, Clock())
+ctx = Context(home, os.environ, state, Later())
 monitor.run(ctx, state, lambda job_id, event: ctx.monitor_log(job_id).write(event))
 """
 FAILED_JOB = WatchedJob(

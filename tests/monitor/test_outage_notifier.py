@@ -21,7 +21,7 @@ from jobmon_core.monitor.outage_notifier import OutageNotifier
 from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.shared_answers import OutageNoticeFile, SharedAnswer
+from jobmon_core.store.shared_answers import SharedAnswer, outage_notice_file
 from jobmon_core.system.lock import try_lock
 from tests.support.clock import FakeClock
 from tests.support.monitor_deps import monitor_deps
@@ -40,7 +40,7 @@ class Cluster:
         self.slurm: dict[str, FakeScheduler] = {}
         self.store = JobStore(folder)
         self.watches: dict[str, JobMonitor] = {}
-        self.notice = OutageNoticeFile.named(folder, "slurm", "big")
+        self.notice = outage_notice_file(folder, "slurm", "big")
 
     def watch(self, number: int, host: str = "login1", store: JobStore | None = None) -> JobMonitor:
         """Start a monitor, or start it again."""
@@ -279,7 +279,7 @@ def test_if_the_notice_cannot_be_written_the_outage_message_stays_pending(cluste
 
 def test_clusters_do_not_share_a_notice(tmp_path: Path) -> None:
     files = {
-        OutageNoticeFile.named(tmp_path, *names).path
+        outage_notice_file(tmp_path, *names).path
         for names in (("slurm", "a"), ("slurm", "b"), ("local", "a"))
     }
     assert len(files) == 3

@@ -13,7 +13,7 @@ from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Message, OutboxE
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
 from jobmon_core.domain.webhook import Webhook
 from jobmon_core.monitor.outbox import Outbox, reopen
-from jobmon_core.store.dead_channels import DeadChannels
+from jobmon_core.store.channels import DeadChannels
 from jobmon_core.system.worker import Worker
 from tests.support.clock import FakeClock
 from tests.support.processes import kill

@@ -33,11 +33,11 @@ def test_three_monitors_watch_twenty_jobs_and_report_each(user: User) -> None:
 # a monitor without a CPU budget: it and its successors hand over after each poll
 _WITHOUT_CPU_BUDGET = """
 import os, signal, sys
-from jobmon_core.system.clock import SystemClock
+from jobmon_core.system.clock import Clock
 from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.context import Context
-from jobmon_core.store.job_lock import acquire_job
-signal.pthread_sigmask(signal.SIG_BLOCK, SystemClock.WAKING)
+from jobmon_core.store.owner import acquire_job
+signal.pthread_sigmask(signal.SIG_BLOCK, Clock.WAKING)
 home = Context.open(os.environ).home
 lock = acquire_job(home.monitors / f"{sys.argv[1]}.lock")
 ProcessState(home, {sys.argv[1]: lock}, cpu_budget_s=0.0).exec_monitor()

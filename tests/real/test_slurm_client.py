@@ -28,7 +28,7 @@ from jobmon_core.scheduler.slurm.client import SlurmScheduler
 from jobmon_core.scheduler.slurm.find_submitted import SubmissionFinder
 from jobmon_core.scheduler.slurm.session_search import SearchDeps
 from jobmon_core.scheduler.slurm.submit import SlurmSubmitter
-from jobmon_core.system.runner import ProgramRunner
+from jobmon_core.system.runner import Runner
 from tests.recordings.record import AWKWARD_NAME
 from tests.support.waiting import eventually
 
@@ -76,7 +76,7 @@ class Session:
 def open_session(tmp_path: Path, search: SearchDeps | None = None) -> Iterator[Session]:
     out = tmp_path / "out"
     with out.open("wb") as file:
-        programs = ProgramRunner(stdout_fd=file.fileno(), stderr_fd=file.fileno())
+        programs = Runner(stdout_fd=file.fileno(), stderr_fd=file.fileno())
         slurm = SlurmScheduler(programs)
         finder = SubmissionFinder(lambda _cluster: slurm.sessions(), search or SearchDeps())
         submitter = SlurmSubmitter(programs, lambda: finder)
@@ -239,7 +239,7 @@ def test_the_script_of_a_job_and_the_cluster_name_are_returned(session: Session,
 
 
 def test_another_cluster_is_queried_by_its_name(session: Session, slurm: Cluster) -> None:
-    named = SlurmScheduler(ProgramRunner(), slurm.name)
+    named = SlurmScheduler(Runner(), slurm.name)
     submission = session.submit("-M", slurm.name, "-H", "--wrap", "true")
     assert submission.job is not None
     assert submission.job.cluster == slurm.name
@@ -249,7 +249,7 @@ def test_another_cluster_is_queried_by_its_name(session: Session, slurm: Cluster
     assert isinstance(accounting, RawAnswer)
     assert named.read_queue(reply.text, [job_id]) == session.rows(job_id)
     assert named.ask_record(job_id) == session.slurm.ask_record(job_id)
-    unknown = SlurmScheduler(ProgramRunner(), "nowhere").ask_queue(str(os.getuid()))
+    unknown = SlurmScheduler(Runner(), "nowhere").ask_queue(str(os.getuid()))
     assert isinstance(unknown, Unreachable)
 
 

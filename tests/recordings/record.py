@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from jobmon_core.scheduler.slurm import commands
-from jobmon_core.system.runner import ProgramRunner, Ran
+from jobmon_core.system.runner import Ran, Runner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,7 +30,7 @@ AWKWARD_NAME = "we|ird \"q\" 's' %j =x=y \\ ü\nJobState=FAKE JobId=3 UserId=me(
 STEPS = "srun -n2 sleep 3; srun -n1 sh -c 'exit 5'; exit 0"
 PATIENCE_S = 60.0
 
-programs = ProgramRunner()
+programs = Runner()
 
 
 def run(*argv: str) -> Ran:

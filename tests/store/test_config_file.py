@@ -115,7 +115,7 @@ def test_a_configuration_of_another_user_is_refused_with_another_remedy(path: Pa
     write_config(path, {})
     path.chmod(0o644)
     os.chown(path, 12345, 12345)
-    with pytest.raises(ConfigInvalid, match="it belongs to uid 12345 and its mode is 0644: use a copy"):
+    with pytest.raises(ConfigInvalid, match="it belongs to 12345 and its mode is 0644: use a copy"):
         read_config(path, {}, parsers(), BACKENDS)
 
 

@@ -9,15 +9,14 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
-from jobmon_core.store.job_lock import CancelRequest, acquire_job, acquire_jobs
-from jobmon_core.store.owner import Owner, OwnerRecord
+from jobmon_core.store.owner import CancelRequest, Owner, OwnerRecord, acquire_job, acquire_jobs
 from jobmon_core.system.lock import acquire, try_lock
 from tests.support.processes import kill, python, said
 
 OWNER = """
 import os, sys
 from pathlib import Path
-from jobmon_core.store.job_lock import acquire_job
+from jobmon_core.store.owner import acquire_job
 acquire_job(Path(sys.argv[1]))
 os.execv("/bin/sh", ["sh", "-c", "echo held; read _"])
 """
@@ -27,7 +26,7 @@ def outcome(path: Path, preamble: str) -> str:
     """Return "free" if another process, after running ``preamble``, can lock a job, else the error."""
     with python(
         f"{preamble}import sys; from pathlib import Path\n"
-        "from jobmon_core.store.job_lock import acquire_job\n"
+        "from jobmon_core.store.owner import acquire_job\n"
         "try:\n    acquire_job(Path(sys.argv[1])); print('free')\n"
         "except Exception as error: print(error)",
         str(path),

@@ -44,7 +44,7 @@ sys.stdin.readline()
 
 
 def life(owner: Owner, heartbeat_s: float | None = None) -> Liveness:
-    return owner.liveness(time.time() if heartbeat_s is None else heartbeat_s, STALE_AFTER_S)
+    return owner.liveness(time.time() if heartbeat_s is None else heartbeat_s)
 
 
 def test_this_process_is_alive_with_any_heartbeat() -> None:
@@ -249,16 +249,16 @@ def test_a_heartbeat_is_compared_by_the_clock_of_the_file_system(record: OwnerRe
     dated = record.read()
     assert dated is not None
     hours_off_s = dated[1] + 4 * 3600  # this host's clock
-    assert ELSEWHERE.liveness(dated[1], STALE_AFTER_S, lambda: hours_off_s) is Liveness.STALE
+    assert ELSEWHERE.liveness(dated[1], lambda: hours_off_s) is Liveness.STALE
     assert abs(record.now() - dated[1]) < 60
-    assert ELSEWHERE.liveness(dated[1], STALE_AFTER_S, record.now) is Liveness.REMOTE
+    assert ELSEWHERE.liveness(dated[1], record.now) is Liveness.REMOTE
 
 
 def test_a_heartbeat_far_in_the_future_does_not_count(record: OwnerRecord) -> None:
     silent(record, ELSEWHERE, -10 * STALE_AFTER_S)
     dated = record.read()
     assert dated is not None
-    assert ELSEWHERE.liveness(dated[1], STALE_AFTER_S, record.now) is Liveness.STALE
+    assert ELSEWHERE.liveness(dated[1], record.now) is Liveness.STALE
 
 
 def test_a_folder_in_the_place_of_a_record_is_reported_with_a_remedy(record: OwnerRecord) -> None:

@@ -1,4 +1,4 @@
-"""Folders, pipes, devices and foreign files that take the place of a file of jobmon."""
+"""Folders, links, pipes, devices and foreign files that take the place of a file of jobmon."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 STRANGER = 12345  # a user id that does not exist
-KINDS = ("folder", "full folder", "pipe", "device", "foreign file")
+KINDS = ("folder", "full folder", "link", "pipe", "device", "foreign file")
 
 
 def lay(path: Path, kind: str) -> None:
@@ -21,6 +21,8 @@ def lay(path: Path, kind: str) -> None:
     elif kind == "full folder":
         path.mkdir()
         (path / "precious").touch()
+    elif kind == "link":
+        path.symlink_to("/etc/passwd")
     elif kind == "pipe":
         os.mkfifo(path, 0o600)
     elif kind == "device":

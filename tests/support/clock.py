@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from jobmon_core.system.clock import Wake
+from jobmon_core.system.clock import Clock, Wake
 
 
-class FakeClock:
+class FakeClock(Clock):
     """A settable time; a wait returns at once, with the next of ``wakes`` or else as due."""
 
     def __init__(self, now_s: float = 1_000_000.0) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from jobmon_core.system.runner import NotStarted, Ran, TimedOut
+from jobmon_core.system.runner import NotStarted, Ran, Runner, TimedOut
 
 Answer = Ran | TimedOut | NotStarted
 
@@ -24,10 +24,11 @@ def said(stdout: str = "", stderr: str = "", exit_code: int = 0) -> Ran:
     return Ran((), exit_code, stdout, stderr)
 
 
-class FakeRunner:
+class FakeRunner(Runner):
     """Answers by the longest known prefix of the command line; the last answer repeats."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.asked: list[tuple[str, ...]] = []
         self._replies: list[_Reply] = []
 

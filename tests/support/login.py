@@ -23,15 +23,15 @@ LAUNCH = """
 import os, signal, sys, time
 from pathlib import Path
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.system.clock import SystemClock
+from jobmon_core.system.clock import Clock
 from jobmon_core.lifecycle.start import MonitorStarter
 from jobmon_core.context import Context
 from jobmon_core.store.home import Home
-class Patient(SystemClock):
+class Patient(Clock):
     def now(self):
         return time.time() / 20
 os.umask(0o027)
-clock = Patient() if "patiently" in sys.argv else SystemClock()
+clock = Patient() if "patiently" in sys.argv else Clock()
 if "ignoring-children" in sys.argv:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 try:

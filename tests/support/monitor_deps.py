@@ -13,13 +13,13 @@ from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.store.jobs import JobStore
-from jobmon_core.store.shared_answers import OutageNoticeFile, SharedAnswer
+from jobmon_core.store.shared_answers import SharedAnswer, outage_notice_file
 from jobmon_core.system.clock import Clock
 
 
 def monitor_deps(folder: Path, scheduler: Scheduler, clock: Clock) -> MonitorDeps:
     """Return dependencies with files in ``folder``; diagnoses are empty, and every message is delivered."""
-    notice = OutageNoticeFile(folder / "any.notice")
+    notice = outage_notice_file(folder, "any")
     return MonitorDeps(
         scheduler=scheduler,
         queue=SharedQueue(scheduler, SharedAnswer(folder / "queue.reply"), clock),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from jobmon_core.system.runner import ProgramRunner, Ran
+from jobmon_core.system.runner import Ran, Runner
 
 
 def sh(script: str) -> list[str]:
@@ -20,7 +20,7 @@ class Terminal:
 
     out: Path
     err: Path
-    programs: ProgramRunner
+    programs: Runner
 
     def run(self, script: str, on_line: Callable[[str], None] = lambda _line: None) -> Ran:
         """Run a shell script attached; return its result."""

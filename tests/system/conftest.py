@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.system.runner import ProgramRunner
+from jobmon_core.system.runner import Runner
 from tests.support.terminal import Terminal
 
 
@@ -13,4 +13,4 @@ from tests.support.terminal import Terminal
 def terminal(tmp_path: Path) -> Iterator[Terminal]:
     out, err = tmp_path / "out", tmp_path / "err"
     with out.open("wb") as out_file, err.open("wb") as err_file:
-        yield Terminal(out, err, ProgramRunner(stdout_fd=out_file.fileno(), stderr_fd=err_file.fileno()))
+        yield Terminal(out, err, Runner(stdout_fd=out_file.fileno(), stderr_fd=err_file.fileno()))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.system.runner import ProgramRunner, Ran
+from jobmon_core.system.runner import Ran, Runner
 from tests.support.terminal import Terminal, sh
 
 PATIENCE_S = 60.0
@@ -79,7 +79,7 @@ def test_a_closed_output_does_not_affect_the_program(tmp_path: Path) -> None:
     os.close(reading)
     lines: list[str] = []
     script = f"echo 5; echo again; touch {tmp_path}/done"
-    ran = ProgramRunner(stdout_fd=writing, stderr_fd=2).run_attached(sh(script), lines.append)
+    ran = Runner(stdout_fd=writing, stderr_fd=2).run_attached(sh(script), lines.append)
     os.close(writing)
     assert isinstance(ran, Ran)
     assert (ran.exit_code, lines, (tmp_path / "done").exists()) == (0, ["5", "again"], True)
@@ -92,7 +92,7 @@ def test_a_nonblocking_terminal_gets_all_output() -> None:
     with subprocess.Popen(sh("wc -c"), stdin=reading, stdout=subprocess.PIPE) as reader:
         os.close(reading)
         script = sh("head -c 1000000 /dev/zero")
-        ProgramRunner(stdout_fd=writing, stderr_fd=2).run_attached(script, lambda _line: None)
+        Runner(stdout_fd=writing, stderr_fd=2).run_attached(script, lambda _line: None)
         os.close(writing)
         assert reader.stdout is not None
         assert int(reader.stdout.read()) == 1_000_000

@@ -16,7 +16,7 @@ from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.local.job_dir import TaskRecord
 from jobmon_core.scheduler.local.process_tree import ProcessTree
 from jobmon_core.scheduler.local.streams import Streams
-from jobmon_core.system import child_env
+from jobmon_core.system.environment import user_environment
 from jobmon_core.system.process import start_ticks
 from jobmon_core.system.runner import start_detached
 
@@ -55,7 +55,7 @@ def run_task(
     with closing(streams):
         _change_dir(spec.workdir, streams)
         argv = [str(script), *spec.arguments]
-        environment = task_env.environment(child_env.for_user(os.environ))
+        environment = task_env.environment(user_environment(os.environ))
         try:
             process = start_detached(argv, environment, streams.descriptors)
         except OSError as error:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def _submitter(resources: BackendResources) -> Submitter:
     from jobmon_core.scheduler.slurm.submit import SlurmSubmitter
-    from jobmon_core.system.runner import ProgramRunner
+    from jobmon_core.system.runner import Runner
 
     def finder() -> SubmissionFinder:
         from jobmon_core.scheduler.slurm.client import SlurmScheduler
@@ -24,16 +24,16 @@ def _submitter(resources: BackendResources) -> Submitter:
         from jobmon_core.scheduler.slurm.session_search import SearchDeps
 
         deps = SearchDeps(is_known=resources.is_known, lock=resources.search_lock)
-        return SubmissionFinder(lambda cluster: SlurmScheduler(ProgramRunner(), cluster).sessions(), deps)
+        return SubmissionFinder(lambda cluster: SlurmScheduler(Runner(), cluster).sessions(), deps)
 
-    return SlurmSubmitter(ProgramRunner(), finder)
+    return SlurmSubmitter(Runner(), finder)
 
 
 def _scheduler(_resources: BackendResources, cluster: str) -> Scheduler:
     from jobmon_core.scheduler.slurm.client import SlurmScheduler
-    from jobmon_core.system.runner import ProgramRunner
+    from jobmon_core.system.runner import Runner
 
-    return SlurmScheduler(ProgramRunner(), cluster)
+    return SlurmScheduler(Runner(), cluster)
 
 
 def _submit_sentinel(runner: Runner, sentinel: Sentinel) -> Submitted:
@@ -43,7 +43,7 @@ def _submit_sentinel(runner: Runner, sentinel: Sentinel) -> Submitted:
 
 
 def _controller_id(environment: Mapping[str, str]) -> str:
-    from jobmon_core.system.env_fingerprint import controller_fingerprint
+    from jobmon_core.system.environment import controller_fingerprint
 
     return controller_fingerprint(environment)
 

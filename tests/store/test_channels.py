@@ -6,7 +6,7 @@ import pytest
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Message, OutboxEntry, Receipt, Tone
-from jobmon_core.store.send_queues import SendQueues
+from jobmon_core.store.channels import DeadChannels, SendQueues
 
 NOW = 1_000_000.0
 HERE, THERE = "discord.com …1 (aa)", "discord.com …2 (bb)"
@@ -40,3 +40,23 @@ def test_a_folder_that_takes_no_lane_holds_nobody_up(tmp_path: Path) -> None:
     assert queues.request_turn(HERE, OLD, NOW) is None
     assert queues.request_turn(HERE, YOUNG, NOW) is None
     queues.record_result(HERE, OutboxEntry(OLD), Receipt(DeliveryOutcome.DELIVERED), NOW)
+
+
+def test_a_mark_keeps_its_reason_until_it_is_cleared(tmp_path: Path) -> None:
+    channels = DeadChannels(tmp_path)
+    assert channels.why("a") == ""
+    channels.mark_dead("a", "404 \udcff")
+    assert channels.why("a") == "404 ?"
+    assert channels.why("b") == ""
+    channels.clear("a")
+    channels.clear("a")
+    assert channels.why("a") == ""
+
+
+def test_an_unreadable_mark_counts_as_none(tmp_path: Path) -> None:
+    channels = DeadChannels(tmp_path)
+    channels.mark_dead("a", "404")
+    (path,) = tmp_path.iterdir()
+    path.unlink()
+    path.mkdir()
+    assert channels.why("a") == ""

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +15,13 @@ from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.monitor.wiring import MonitorFactory
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.store.home import Home
-from jobmon_core.system.env_fingerprint import controller_fingerprint, dir_of_program, env_fingerprint
+from jobmon_core.system.environment import (
+    controller_fingerprint,
+    dir_of_program,
+    env_fingerprint,
+    query_environment,
+    user_environment,
+)
 from tests.support.clock import FakeClock
 from tests.support.processes import in_a_copy
 from tests.support.scheduler import FakeScheduler
@@ -142,3 +150,64 @@ def test_the_answer_of_one_queue_is_not_used_for_another(
 def test_the_local_scheduler_is_the_same_whatever_cluster_is_meant(shops: list[TwoClusters]) -> None:
     assert {ctx.scheduler_fingerprint("local") for ctx in shops} == {("local", "")}
     assert len({ctx.scheduler_fingerprint("slurm") for ctx in shops}) == 2
+
+
+def test_user_defaults_for_slurm_commands_are_removed() -> None:
+    variables = {"SQUEUE_USERS": "x", "SACCT_FORMAT": "jobid", "SINFO_ALL": "1", "SLURM_CLUSTERS": "other"}
+    assert not variables.keys() & query_environment(variables).keys()
+
+
+def test_variables_of_the_surrounding_job_are_removed() -> None:
+    variables = {"SLURM_JOB_ID": "7", "SLURMD_NODENAME": "n1", "SLURM_NTASKS": "4"}
+    assert not variables.keys() & query_environment(variables).keys()
+
+
+def test_the_cluster_and_credentials_are_kept() -> None:
+    variables = {
+        "SLURM_CONF": "/etc/own.conf",
+        "SLURM_JWT": "token",
+        "PATH": "/opt/slurm/bin",
+        "HOME": "/home/me",
+    }
+    assert variables.items() <= query_environment(variables).items()
+
+
+def test_machine_readable_formats_are_requested() -> None:
+    variables = {"SLURM_TIME_FORMAT": "relative", "LC_ALL": "de_DE", "SLURM_BITSTR_LEN": "9"}
+    machine_readable = {"SLURM_TIME_FORMAT": "%s", "LC_ALL": "C", "SLURM_BITSTR_LEN": "0"}
+    assert query_environment(variables) == machine_readable
+
+
+def test_no_program_gets_a_webhook() -> None:
+    variables = {
+        "JOBMON_SUCCESS_WEBHOOK": "https://a",
+        "JOBMON_ERROR_WEBHOOK": "https://b",
+        "JOBMON_WEBHOOK": "c",
+    }
+    assert user_environment(variables) == {}
+    assert not variables.keys() & query_environment(variables).keys()
+
+
+def test_user_programs_get_all_other_variables() -> None:
+    variables = {
+        "SLURM_JOB_ID": "7",
+        "SBATCH_PARTITION": "gpu",
+        "JOBMON_HOME": "/j",
+        "JOBMON_ERROR_WEBHOOK_FILE": "/secret",
+    }
+    assert user_environment(variables) == variables
+
+
+SHOW_LOCALE = """
+import os
+from jobmon_core.system.environment import user_environment
+print(user_environment(os.environ).get("LC_CTYPE"))
+"""
+
+
+@pytest.mark.parametrize(("own", "shown"), [({}, "None"), ({"LC_CTYPE": "C.UTF-8"}, "C.UTF-8")])
+def test_a_locale_set_by_python_does_not_reach_the_job(own: dict[str, str], shown: str) -> None:
+    environ = {"LANG": "C", "PYTHONPATH": os.pathsep.join(sys.path), **own}
+    command = [sys.executable, "-c", SHOW_LOCALE]
+    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == shown

@@ -1,0 +1,96 @@
+"""The environment: what child programs get of it, and fingerprints of the cluster and webhooks it selects."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SLURM_PROGRAMS = ("squeue", "sacct", "scontrol")
+# the variables that change the output of these programs, or describe the job that this process is in; see
+# ENVIRONMENT VARIABLES in squeue(1), sacct(1), sinfo(1) and scontrol(1), Slurm 20.11 to 25.11
+_SLURM_PREFIXES = ("SLURM", "SQUEUE_", "SACCT_", "SINFO_", "SCONTROL_", "SBATCH_")
+# which cluster answers, and with which credentials
+_CONNECTION = ("SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT", "SLURM_SACK_KEY", "SLURM_SACK_SOCKET")
+_MACHINE_FORMAT = {
+    "LC_ALL": "C",
+    "SLURM_TIME_FORMAT": "%s",  # Unix seconds: independent of the time zone
+    "SLURM_BITSTR_LEN": "0",  # otherwise squeue truncates the indices of an array at 64 characters
+}
+_HOME = "JOBMON_HOME"  # not compared: each home has its own monitors
+_COMPARED = (
+    *_CONNECTION,
+    # how messages reach Discord
+    *("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY"),
+    *("https_proxy", "http_proxy", "all_proxy", "no_proxy"),
+    *("REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"),
+    "HOME",  # configured paths may be relative to it
+)
+
+
+def query_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment in which Slurm's commands print the same for every user and job."""
+    variables = {
+        name: value
+        for name, value in environ.items()
+        if not _is_secret(name) and (name in _CONNECTION or not name.startswith(_SLURM_PREFIXES))
+    }
+    return {**variables, **_MACHINE_FORMAT}
+
+
+def user_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the user's own environment, which sbatch copies into the job, without jobmon's secrets.
+
+    It has no ``LC_CTYPE`` of Python's own: a node without that locale would print a warning into the log.
+    """
+    added = "LC_CTYPE" if _lc_ctype_is_pythons() else ""
+    return {name: value for name, value in environ.items() if not _is_secret(name) and name != added}
+
+
+def _lc_ctype_is_pythons() -> bool:
+    """Return whether Python itself set ``LC_CTYPE``, as it does in the C locale (PEP 538)."""
+    try:
+        return b"LC_CTYPE=" not in Path("/proc/self/environ").read_bytes()
+    except OSError:
+        return False  # unknown: a variable that the user set must not be dropped
+
+
+def _is_secret(name: str) -> bool:
+    """Return whether the variable holds a webhook URL; the path of a file that holds one is not secret."""
+    return name.startswith("JOBMON_") and "WEBHOOK" in name and not name.endswith("_FILE")
+
+
+def env_fingerprint(environment: Mapping[str, str]) -> str:
+    """Return a fingerprint that is equal for the same cluster and webhooks on the same host.
+
+    A monitor adopts only jobs with its own fingerprint. It is a checksum and reveals no value. Of PATH it
+    includes only where Slurm's commands are: the rest differs between activated Python environments.
+    """
+    values = [os.uname().nodename, *(environment.get(name, "") for name in _COMPARED)]
+    values += sorted(f"{k}={v}" for k, v in environment.items() if k.startswith("JOBMON_") and k != _HOME)
+    return _checksum([*values, *(dir_of_program(program, environment) for program in SLURM_PROGRAMS)])
+
+
+def controller_fingerprint(environment: Mapping[str, str]) -> str:
+    """Return a fingerprint that is equal where the same slurmctld answers."""
+    values = [environment.get(name, "") for name in ("SLURM_CONF", "SLURM_CONF_SERVER")]
+    return _checksum([*values, dir_of_program(SLURM_PROGRAMS[0], environment)])
+
+
+def dir_of_program(program: str, environment: Mapping[str, str]) -> str:
+    """Return the absolute path of the first folder on PATH that has the program, empty if none has."""
+    for folder in environment.get("PATH", os.defpath).split(os.pathsep):
+        with suppress(FileNotFoundError):  # the folder is relative and the working directory was removed
+            path = Path(folder, program).absolute()
+            if os.access(path, os.X_OK) and path.is_file():
+                return str(path.parent)
+    return ""
+
+
+def _checksum(values: list[str]) -> str:
+    return f"{zlib.crc32(os.fsencode(chr(0).join(values))):08x}"
