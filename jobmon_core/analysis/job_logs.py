@@ -51,9 +51,9 @@ def with_script_logs(job: WatchedJob, scheduler: Scheduler) -> WatchedJob:
         return job
     directives = script_directives(scheduler.script_of(job.job_id) or _read_script(job.command))
     templates = templates_from_record(
-        directives.output or "",
-        directives.error or "",
-        directives.chdir or job.workdir,
+        directives.get("output", ""),
+        directives.get("error", ""),
+        directives.get("chdir") or job.workdir,
         is_array=_has_tasks(job),
         job_id=job.job_id,
     )

@@ -161,8 +161,7 @@ def script(data: bytes) -> None:
     """Any text is read as a script, a path template and a file of logind."""
     text = data.decode("utf-8", "replace")
     directives = script_directives(text)
-    for value in (directives.output, directives.error, directives.chdir, directives.job_name):
-        assert value is None or all(letter in text for letter in value)
+    assert all(letter in text for value in directives.values() for letter in value)
     assert sum(len(word) for words in directive_words(text) for word in words) <= len(text)
     context = PathContext(7, 7, 1, "me", "name", "n1", 0)
     path = expand(text, context)

@@ -1,48 +1,32 @@
 """The ``#SBATCH`` lines of a batch script, parsed by Slurm's rules.
 
 Used only if Slurm does not tell: environment, command line and plugins override the script.
-Source: ``_opt_batch_script()`` and ``get_argument()`` of Slurm's ``sbatch/opt.c``; ``getopt_long(3)``.
+Source: ``_opt_batch_script()`` and ``get_argument()`` of Slurm's ``sbatch/opt.c``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from contextlib import suppress
 
-from jobmon_core.domain.slurm.sbatch_options import LETTERS, OPTIONS, Argument
+from jobmon_core.domain.errors import SchedulerRejected
+from jobmon_core.domain.slurm.sbatch_options import read_arguments
 
 _PREFIXES = ("#SBATCH", "#SLURM")
 _NEXT_COMPONENT = ("hetjob", "packjob")  # the lines behind it describe the next component of a het job
 
 
-@dataclass(frozen=True, slots=True)
-class Directives:
-    """The options of a script; None if not given. Values are unexpanded."""
+def script_directives(script_text: str) -> dict[str, str]:
+    """Return the options of a script by their long names, of a het job those of its first component.
 
-    output: str | None = None
-    error: str | None = None
-    chdir: str | None = None
-    job_name: str | None = None
-    array: str | None = None
-    time: str | None = None
-    comment: str | None = None
-    open_mode: str | None = None
-
-
-_FIELDS = {field.name.replace("_", "-"): field.name for field in fields(Directives)}  # by option name
-
-
-def script_directives(script_text: str) -> Directives:
-    """Parse the directives of a script, of a het job those of its first component; the last one wins.
-
-    Never raises: the rest of a line that sbatch would reject, e.g. for an unmatched quote, is ignored.
+    The last one wins; values are unexpanded. Never raises: a line that sbatch would reject is ignored.
     """
-    directives = Directives()
+    directives: dict[str, str] = {}
     for words in directive_words(script_text):
         if words and words[0] in _NEXT_COMPONENT:
             break
-        for name, value in _options(words):
-            directives = replace(directives, **{name: value})
+        with suppress(SchedulerRejected):
+            directives.update(read_arguments(words)[0])
     return directives
 
 
@@ -98,40 +82,3 @@ def _word(line: str, start: int) -> tuple[str | None, int]:
         else:
             chars.append(char)
     return (None if quote else "".join(chars)), len(line)
-
-
-def _options(words: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield (field, value) of the options in `Directives`, parsed as getopt_long does."""
-    position = 0
-    while position < len(words):
-        word = words[position]
-        following = words[position + 1] if position + 1 < len(words) else None
-        name, value, wants_next = _long(word[2:]) if word.startswith("--") else _short(word)
-        if wants_next and following is not None:
-            value = following
-            position += 1
-        if name is not None and value is not None:
-            yield name, value
-        position += 1
-
-
-def _long(body: str) -> tuple[str | None, str | None, bool]:
-    """Return (field, value, whether the value is the next word) of ``--name=value``, or an abbreviation."""
-    written, equals, value = body.partition("=")
-    candidates = [name for name in OPTIONS if written and name.startswith(written)]
-    option = written if written in OPTIONS else candidates[0] if len(candidates) == 1 else ""
-    field = _FIELDS.get(option)
-    return field, (value if equals else None), field is not None and not equals
-
-
-def _short(word: str) -> tuple[str | None, str | None, bool]:
-    """Return likewise for short options such as ``-Hoout.log``: flags, then at most one with a value."""
-    if not word.startswith("-"):
-        return None, None, False
-    for position, letter in enumerate(word[1:], start=2):
-        option = LETTERS.get(letter)
-        if option and option.argument is not Argument.NONE:
-            value = word[position:]
-            takes_next = not value and option.argument is Argument.REQUIRED
-            return _FIELDS.get(option.name), value or None, takes_next
-    return None, None, False

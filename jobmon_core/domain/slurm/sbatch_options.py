@@ -1,13 +1,14 @@
-"""The options of sbatch 20.11 to 25.05, and how the local scheduler treats them."""
+"""The options of sbatch 20.11 to 25.05: how they are parsed, and how the local scheduler treats them."""
 
 from __future__ import annotations
 
+import getopt
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from jobmon_core.domain.errors import SchedulerRejected
 
 
 class Argument(StrEnum):
@@ -78,3 +79,47 @@ OPTIONS: dict[str, Option] = {
     )
 }
 LETTERS: dict[str, Option] = {option.letter: option for option in OPTIONS.values() if option.letter}
+
+
+class GivenOption(NamedTuple):
+    """An option as it was given; ``value`` is empty if it takes no argument."""
+
+    name: str
+    value: str
+
+
+# getopt has no optional arguments. "--name=value" is therefore passed on as "--\0name=value", and every
+# option that may have an argument is also known to getopt by that name; no argument contains a NUL.
+_ATTACHED = "--\0"
+_SHORT = "".join(
+    letter + (":" if option.argument is Argument.REQUIRED else "") for letter, option in LETTERS.items()
+)
+_LONG = [
+    *(name + ("=" if option.argument is Argument.REQUIRED else "") for name, option in OPTIONS.items()),
+    *(f"\0{name}{'' if option.argument is Argument.NONE else '='}" for name, option in OPTIONS.items()),
+]
+
+
+def read_arguments(words: Sequence[str]) -> tuple[list[GivenOption], list[str]]:
+    """Return the options in the order given, and the words from the first that is not an option on.
+
+    Raises:
+        SchedulerRejected: an option is unknown or ambiguous, or its argument is missing or superfluous.
+    """
+    marked = [_ATTACHED + word[2:] if word.startswith("--") and "=" in word else word for word in words]
+    try:
+        given, operands = getopt.getopt(marked, _SHORT, _LONG)
+    except getopt.GetoptError as error:
+        raise SchedulerRejected(error.msg.replace("\0", "")) from None
+    return [GivenOption(_name_of(option), _unmarked(value)) for option, value in given], [
+        _unmarked(word) for word in operands
+    ]
+
+
+def _name_of(option: str) -> str:
+    name = option.lstrip("-").removeprefix("\0")
+    return name if option.startswith("--") else LETTERS[name].name
+
+
+def _unmarked(word: str) -> str:
+    return "--" + word.removeprefix(_ATTACHED) if word.startswith(_ATTACHED) else word
