@@ -19,7 +19,7 @@ _PATH = re.compile(r"/api(?:/v[0-9]+)?/webhooks/([0-9]{1,20})/([A-Za-z0-9._~-]+)
 _SECRET = re.compile(r"(webhooks(?:\\?/|%2f)+)([0-9]{1,20})((?:\\?/|%2f)+)[\w.~%+=-]+", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True)
 class Webhook:
     """A webhook that messages are posted to. ``str`` and ``repr`` never show the token.
 
@@ -42,7 +42,7 @@ class Webhook:
         match = _PATH.fullmatch(parts.path)
         if match is None:
             raise ValueError("not a webhook URL: its path must be /api/webhooks/<id>/<token> and no more")
-        return cls(_origin(parts), match[1], match[2], _thread_id(parts.query))
+        return cls(f"{parts.scheme}://{parts.netloc.lower()}", match[1], match[2], _thread_id(parts.query))
 
     @property
     def url(self) -> str:
@@ -61,10 +61,6 @@ class Webhook:
     def __str__(self) -> str:
         """Return the host and the last four digits of the id, enough to tell two webhooks apart."""
         return f"{self.host} …{self.id[-4:]}"
-
-    def __repr__(self) -> str:
-        """Return ``str`` in the form of a constructor."""
-        return f"Webhook({self})"
 
 
 def mask_webhooks(text: str) -> str:
@@ -96,13 +92,6 @@ def _split(text: str) -> SplitResult:
     return parts
 
 
-def _origin(parts: SplitResult) -> str:
-    """Join scheme, host and port again, in lower case."""
-    host = parts.hostname or ""
-    port = "" if parts.port is None else f":{parts.port}"
-    return f"{parts.scheme}://[{host}]{port}" if ":" in host else f"{parts.scheme}://{host}{port}"
-
-
 def _thread_id(query: str) -> str:
     """Return the thread id of a query; jobmon sets all other parameters itself."""
     thread_id = parse_qs(query).get("thread_id", [""])[-1]
@@ -117,12 +106,8 @@ _HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
 def split_address(text: str, fault: str) -> SplitResult:
     """Split an http(s) URL.
 
-    Args:
-        text: the URL.
-        fault: how error messages begin, such as "not a webhook URL".
-
     Raises:
-        ValueError: not a valid URL; the message says why and does not quote it.
+        ValueError: not a valid URL; the message begins with ``fault`` and does not quote it.
     """
     # urlsplit would silently drop a line break
     if not text.isascii() or not text.isprintable() or " " in text:

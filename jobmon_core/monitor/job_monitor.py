@@ -10,11 +10,7 @@ from jobmon_core.domain.decide import (
     Action,
     Deliver,
     Diagnose,
-    Finish,
-    NotifyOutage,
-    NotifyRecovered,
-    QueryAccounting,
-    QueryController,
+    Step,
     accounting_timeout_s,
     decide,
     interval_s,
@@ -101,7 +97,7 @@ class JobMonitor:
             now_s = self._deps.clock.now()
             job, actions = decide(self.job, self._deps.policy, now_s)
             self._save(job)
-            if Finish() in actions:
+            if Step.FINISH in actions:
                 return None
             due = [action for action in actions if action not in performed]
             if not due:
@@ -159,19 +155,19 @@ class JobMonitor:
 
     def _perform(self, action: Action) -> None:
         match action:
-            case QueryController():
+            case Step.QUERY_CONTROLLER:
                 self._query_controller()
-            case QueryAccounting():
+            case Step.QUERY_ACCOUNTING:
                 self._query_accounting()
             case Diagnose(keys):
                 self._diagnose(keys)
             case Deliver(message_id, channel):
                 self._deliver((message_id, channel))
-            case NotifyOutage():
+            case Step.NOTIFY_OUTAGE:
                 self._deps.outages.notify_outage(self.job, self._save)
-            case NotifyRecovered():
+            case Step.NOTIFY_RECOVERED:
                 self._deps.outages.notify_recovered(self.job, self._save)
-            case Finish():
+            case Step.FINISH:
                 return
             case _:
                 assert_never(action)

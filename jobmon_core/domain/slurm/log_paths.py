@@ -34,8 +34,8 @@ class PathContext:
     restart: int = 0
     version: tuple[int, int] | None = None  # Slurm's, e.g. (24, 11); None for the newest
 
-    def number(self, letter: str) -> int | None:
-        """Return the value of a letter that stands for a number; None for other letters."""
+    def values(self) -> dict[str, int | str]:
+        """Return the value of each letter."""
         task = NO_TASK if self.array_task is None else self.array_task
         master = self.job_id if self.array_job_id is None else self.array_job_id
         return {
@@ -47,11 +47,11 @@ class PathContext:
             "r": self.restart,
             "n": 0,  # the batch script runs on the job's first node, as its only task
             "t": 0,
-        }.get(letter)
-
-    def text(self, letter: str) -> str | None:
-        """Return the value of a letter that stands for a text; None for other letters."""
-        return {"u": self.user, "x": self.job_name, "N": self.node, "s": "batch"}.get(letter)
+            "u": self.user,
+            "x": self.job_name,
+            "N": self.node,
+            "s": "batch",
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,24 +73,18 @@ def expand(template: str, context: PathContext) -> str:
 
 
 def _expanded(field: re.Match[str], context: PathContext) -> str:
-    padding, letter = field.group(1), field.group(2)
+    padding, letter = field.groups()
     if letter is None:
         return "%"
     is_supported = context.version is None or context.version >= _SINCE.get(letter, (0, 0))
-    number = context.number(letter) if is_supported else None
-    if number is not None:
-        return str(number).zfill(_width(padding))
-    text = context.text(letter)
-    if text is not None:
-        return text
+    value = context.values().get(letter) if is_supported else None
+    if isinstance(value, int):
+        width = int(padding.lstrip("0")[:3] or "0")  # three digits exceed the maximum
+        return str(value).zfill(min(width, _MAX_PADDING))
+    if value is not None:
+        return value
     # before an unknown letter slurmd drops the % and all digits but the last
     return f"{padding[-1]}{letter}" if padding else f"%{letter}"
-
-
-def _width(padding: str) -> int:
-    """Return the minimum width of a number."""
-    digits = padding.lstrip("0")
-    return min(int(digits[:3] or "0"), _MAX_PADDING)  # three digits exceed the maximum
 
 
 def templates_from_record(

@@ -145,11 +145,6 @@ class Task:
     diagnosis: Diagnosis | None = None
 
     @property
-    def was_seen(self) -> bool:
-        """Whether squeue ever listed this task."""
-        return bool(self.history)
-
-    @property
     def has_started(self) -> bool:
         """Whether squeue ever showed this task in a state other than waiting."""
         phases = (JobState.from_slurm(change.state).phase for change in self.history)
