@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.slurm.log_paths import PathContext, expand, templates_from_record
 from jobmon_core.domain.slurm.sbatch_directives import script_directives
-from jobmon_core.domain.tracking.model import LogPaths, Task, WatchedJob
 
 if TYPE_CHECKING:
     from jobmon_core.domain.slurm.rows import Record
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.scheduler.base import Scheduler
 
 BY_USER = "the user"
@@ -42,7 +42,7 @@ def learn_logs(job: WatchedJob, records: tuple[Record, ...], scheduler: Schedule
         templates = templates_from_record(
             stdout, stderr, workdir, is_array=_has_tasks(job), job_id=job.job_id
         )
-    return replace(job, logs=LogPaths(templates.stdout, templates.stderr, BY_SLURM))
+    return replace(job, logs=replace(templates, source=BY_SLURM))
 
 
 def with_script_logs(job: WatchedJob, scheduler: Scheduler) -> WatchedJob:
@@ -57,7 +57,7 @@ def with_script_logs(job: WatchedJob, scheduler: Scheduler) -> WatchedJob:
         is_array=_has_tasks(job),
         job_id=job.job_id,
     )
-    return replace(job, logs=LogPaths(templates.stdout, templates.stderr, BY_SCRIPT))
+    return replace(job, logs=replace(templates, source=BY_SCRIPT))
 
 
 def log_files(job: WatchedJob, task: Task) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from jobmon_core.domain.delivery.outbox import OutboxEntry, in_order
+from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.messages.job_stuck import stuck_alerts
 from jobmon_core.domain.messages.scheduler_outage import outage_is_due, recovery_is_due
@@ -179,6 +179,7 @@ def _queue_alerts(job: WatchedJob, now_s: float) -> WatchedJob:
 def _next_per_channel(job: WatchedJob) -> tuple[OutboxEntry, ...]:
     """Return the oldest unsent message of each channel, and the oldest without one: none may overtake."""
     oldest: dict[str, OutboxEntry] = {}
-    for entry in in_order(job.outbox):
-        oldest.setdefault(entry.channel, entry)
+    for entry in job.outbox:
+        if entry.is_open:
+            oldest.setdefault(entry.channel, entry)
     return tuple(oldest.values())

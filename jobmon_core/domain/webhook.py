@@ -38,7 +38,13 @@ class Webhook:
         Raises:
             ValueError: not a webhook URL; the message says why and does not quote it.
         """
-        parts = _split(text.strip())
+        if not text.strip():
+            raise ValueError("no webhook URL given")
+        parts = split_address(text.strip(), "not a webhook URL")
+        if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+            raise ValueError(
+                "plain http shows the token to the network: use https (http works for localhost only)"
+            )
         match = _PATH.fullmatch(parts.path)
         if match is None:
             raise ValueError("not a webhook URL: its path must be /api/webhooks/<id>/<token> and no more")
@@ -78,18 +84,6 @@ def is_loopback(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return False
-
-
-def _split(text: str) -> SplitResult:
-    """Split a URL and check the part before its path."""
-    if not text:
-        raise ValueError("no webhook URL given")
-    parts = split_address(text, "not a webhook URL")
-    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
-        raise ValueError(
-            "plain http shows the token to the network: use https (http works for localhost only)"
-        )
-    return parts
 
 
 def _thread_id(query: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import ClassVar
 
 NO_TASK = 4294967294  # NO_VAL: Slurm's value of %a if the job is not an array
 DEFAULT_OUTPUT = "slurm-%j.out"
@@ -55,11 +56,17 @@ class PathContext:
 
 
 @dataclass(frozen=True, slots=True)
-class Templates:
-    """The patterns of a job's two output files; absolute if the working directory is known."""
+class LogPaths:
+    """The job's output files, as templates with Slurm's ``%`` patterns; empty while not known.
 
-    stdout: str
-    stderr: str
+    They are absolute if the working directory is known.
+    """
+
+    JSON_KEYS: ClassVar[dict[str, str]] = {"source": "told_by"}
+
+    stdout: str = ""
+    stderr: str = ""
+    source: str = ""  # "the user", "Slurm", or "the script"
 
 
 def expand(template: str, context: PathContext) -> str:
@@ -89,7 +96,7 @@ def _expanded(field: re.Match[str], context: PathContext) -> str:
 
 def templates_from_record(
     stdout: str, stderr: str, workdir: str, *, is_array: bool, job_id: int | None = None
-) -> Templates:
+) -> LogPaths:
     """Convert the StdOut and StdErr that Slurm's commands print to patterns that can be expanded per task.
 
     Args:
@@ -101,7 +108,7 @@ def templates_from_record(
     """
     output = _template(stdout, workdir, is_array=is_array, job_id=job_id)
     is_same = stderr.strip() in _NULL
-    return Templates(
+    return LogPaths(
         output, output if is_same else _template(stderr, workdir, is_array=is_array, job_id=job_id)
     )
 

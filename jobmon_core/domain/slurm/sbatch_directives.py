@@ -31,45 +31,31 @@ def script_directives(script_text: str) -> dict[str, str]:
 
 
 def directive_words(script_text: str) -> Iterator[list[str]]:
-    """Yield the words of each ``#SBATCH`` line, split as Slurm does."""
-    for line in _directive_lines(script_text):
-        yield list(_words(line))
-
-
-def _directive_lines(script_text: str) -> Iterator[str]:
-    """Yield the text behind each ``#SBATCH``, up to the first line that is neither comment nor blank."""
+    """Yield the words of each ``#SBATCH`` line up to the first command, split as Slurm does."""
     for line in script_text.split("\n"):
         prefix = next((known for known in _PREFIXES if line.startswith(known)), None)
         if prefix is not None:
-            yield line[len(prefix) :]
+            yield list(_words(line.removeprefix(prefix)))
         elif line.strip() and not line.lstrip().startswith("#"):
             return
 
 
 def _words(line: str) -> Iterator[str]:
-    """Split as Slurm does, with quotes and backslashes; an unquoted ``#`` always ends the line."""
-    position = 0
-    while position < len(line):
-        if line[position].isspace():
-            position += 1
-            continue
-        word, position = _word(line, position)
-        if word is None:
-            return
-        yield word
-
-
-def _word(line: str, start: int) -> tuple[str | None, int]:
-    """Return the word at ``start`` and its end; None at a comment or an unmatched quote."""
-    chars: list[str] = []
+    """Split at white space; an unquoted ``#`` always ends the line, and an unmatched quote drops its word."""
+    word: str | None = None
     quote = ""
     escaped = False
-    for position in range(start, len(line)):
-        char = line[position]
+    for char in f"{line} ":
         if not quote and char.isspace():  # ends the word even after a backslash
-            return "".join(chars), position
+            if word is not None:
+                yield word
+            word, escaped = None, False
+            continue
+        if not quote and not escaped and char == "#":
+            break
+        word = word or ""
         if escaped:
-            chars.append(char)
+            word += char
             escaped = False
         elif char == "\\":
             escaped = True
@@ -77,8 +63,7 @@ def _word(line: str, start: int) -> tuple[str | None, int]:
             quote = ""
         elif not quote and char in "\"'":
             quote = char
-        elif not quote and char == "#":
-            return ("".join(chars) if position > start else None), len(line)
         else:
-            chars.append(char)
-    return (None if quote else "".join(chars)), len(line)
+            word += char
+    if word is not None and not quote:
+        yield word

@@ -171,7 +171,6 @@ def _conclude_without_evidence(task: Task, inquiry: EndInquiry, policy: Policy, 
 
 
 def _missing_evidence(inquiry: EndInquiry) -> str:
-    """Say why no source proves an end."""
     row = inquiry.row
     no_end = f"still shows it as {row.raw_state}" if row else "has no record of its end"
     accounting = {
