@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, urlsplit
-
-if TYPE_CHECKING:
-    from urllib.parse import SplitResult
-
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 API_VERSION = 10  # a URL without a version uses v6, which is deprecated and whose errors name no field
 

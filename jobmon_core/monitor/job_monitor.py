@@ -195,8 +195,8 @@ class JobMonitor:
 
     def _query_due_s(self) -> float:
         """Return when an accounting query is due (Unix seconds); infinity if none is."""
-        inquiries = (task.inquiry for task in self.job.tasks.values() if not task.end)
-        return min((inquiry.next_query_s for inquiry in inquiries if inquiry), default=float("inf"))
+        due = (inquiry.next_query_s for _, inquiry in self.job.open_inquiries())
+        return min(due, default=float("inf"))
 
     def _apply_accounting(self, answer: AccountingAnswer | None) -> None:
         if answer is not None:

@@ -99,18 +99,13 @@ def templates_from_record(
 ) -> LogPaths:
     """Convert the StdOut and StdErr that Slurm's commands print to patterns that can be expanded per task.
 
-    Args:
-        stdout: the value of squeue or scontrol; empty or ``(null)`` if none was given.
-        stderr: likewise; by default stderr goes to the same file as stdout.
-        workdir: the job's working directory, for relative paths.
-        is_array: whether the job is an array, which has another default name.
-        job_id: the id of the row, to recognise the wrong default name that squeue prints for an array.
+    A value that is empty or ``(null)`` was not given. ``job_id`` is that of the row, to recognise the wrong
+    default name that squeue prints for an array.
     """
-    output = _template(stdout, workdir, is_array=is_array, job_id=job_id)
-    is_same = stderr.strip() in _NULL
-    return LogPaths(
-        output, output if is_same else _template(stderr, workdir, is_array=is_array, job_id=job_id)
+    output, error = (
+        _template(value, workdir, is_array=is_array, job_id=job_id) for value in (stdout, stderr)
     )
+    return LogPaths(output, output if stderr.strip() in _NULL else error)
 
 
 def _template(value: str, workdir: str, *, is_array: bool, job_id: int | None) -> str:

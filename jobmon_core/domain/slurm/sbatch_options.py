@@ -111,9 +111,8 @@ def read_arguments(words: Sequence[str]) -> tuple[list[GivenOption], list[str]]:
         given, operands = getopt.getopt(marked, _SHORT, _LONG)
     except getopt.GetoptError as error:
         raise SchedulerRejected(error.msg.replace("\0", "")) from None
-    return [GivenOption(_name_of(option), _unmarked(value)) for option, value in given], [
-        _unmarked(word) for word in operands
-    ]
+    options = [GivenOption(_name_of(option), _unmarked(value)) for option, value in given]
+    return options, [_unmarked(word) for word in operands]
 
 
 def _name_of(option: str) -> str:

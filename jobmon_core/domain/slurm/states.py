@@ -81,9 +81,11 @@ class JobState(StrEnum):
         name = text.split(maxsplit=1)[0].upper() if text.strip() else ""
         if name in cls.__members__:
             return cls[name]
-        if name.endswith("+"):
-            return _completed(name[:-1])
-        return next((state for state in cls if name and state.short == name), cls.UNKNOWN)
+        if name.endswith("+"):  # sacct truncated it to its column width
+            matches = [state for state in cls if state.startswith(name[:-1])]
+        else:
+            matches = [state for state in cls if name and state.short == name]
+        return matches[0] if len(matches) == 1 else cls.UNKNOWN
 
     @property
     def is_alive(self) -> bool:
@@ -94,9 +96,3 @@ class JobState(StrEnum):
     def may_return(self) -> bool:
         """Whether the job may run again under the same job id."""
         return self.phase is Phase.ENDED_UNLESS_REQUEUED
-
-
-def _completed(prefix: str) -> JobState:
-    """Complete a state that sacct truncated to its column width (marked with ``+``)."""
-    matches = [state for state in JobState if prefix and state.startswith(prefix)]
-    return matches[0] if len(matches) == 1 else JobState.UNKNOWN
