@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.slurm.log_paths import PathContext, expand, templates_from_record
-from jobmon_core.domain.slurm.sbatch_directives import script_directives
+from jobmon_core.domain.slurm.sbatch_options import script_directives
 
 if TYPE_CHECKING:
     from jobmon_core.domain.slurm.rows import Record

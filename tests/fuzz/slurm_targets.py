@@ -16,7 +16,7 @@ from jobmon_core.domain.slurm.rows import (
     Record,
     Unreachable,
 )
-from jobmon_core.domain.slurm.sbatch_directives import directive_words, script_directives
+from jobmon_core.domain.slurm.sbatch_options import directive_words, script_directives
 from jobmon_core.domain.slurm.states import Phase
 from jobmon_core.scheduler.local.status_rows import from_answer
 from jobmon_core.scheduler.slurm import sbatch_output, values

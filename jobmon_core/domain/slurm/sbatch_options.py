@@ -1,9 +1,12 @@
-"""The options of sbatch 20.11 to 25.05: how they are parsed, and how the local scheduler treats them."""
+"""The options of sbatch 20.11 to 25.05: how the local scheduler treats them, and how Slurm parses them.
+
+Source for ``#SBATCH`` lines: ``_opt_batch_script()`` and ``get_argument()`` of Slurm's ``sbatch/opt.c``.
+"""
 
 from __future__ import annotations
 
-import getopt
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
@@ -106,6 +109,8 @@ def read_arguments(words: Sequence[str]) -> tuple[list[GivenOption], list[str]]:
     Raises:
         SchedulerRejected: an option is unknown or ambiguous, or its argument is missing or superfluous.
     """
+    import getopt  # only here: it loads gettext, and an idle monitor must stay small
+
     marked = [_ATTACHED + word[2:] if word.startswith("--") and "=" in word else word for word in words]
     try:
         given, operands = getopt.getopt(marked, _SHORT, _LONG)
@@ -122,3 +127,61 @@ def _name_of(option: str) -> str:
 
 def _unmarked(word: str) -> str:
     return "--" + word.removeprefix(_ATTACHED) if word.startswith(_ATTACHED) else word
+
+
+_PREFIXES = ("#SBATCH", "#SLURM")
+_NEXT_COMPONENT = ("hetjob", "packjob")  # the lines behind it describe the next component of a het job
+
+
+def script_directives(script_text: str) -> dict[str, str]:
+    """Return the options of a script by their long names, of a het job those of its first component.
+
+    Environment and command line override them. The last one wins; values are unexpanded. Never raises: a
+    line that sbatch would reject is ignored.
+    """
+    directives: dict[str, str] = {}
+    for words in directive_words(script_text):
+        if words and words[0] in _NEXT_COMPONENT:
+            break
+        with suppress(SchedulerRejected):
+            directives.update(read_arguments(words)[0])
+    return directives
+
+
+def directive_words(script_text: str) -> Iterator[list[str]]:
+    """Yield the words of each ``#SBATCH`` line up to the first command, split as Slurm does."""
+    for line in script_text.split("\n"):
+        prefix = next((known for known in _PREFIXES if line.startswith(known)), None)
+        if prefix is not None:
+            yield list(_words(line.removeprefix(prefix)))
+        elif line.strip() and not line.lstrip().startswith("#"):
+            return
+
+
+def _words(line: str) -> Iterator[str]:
+    """Split at white space; an unquoted ``#`` always ends the line, and an unmatched quote drops its word."""
+    word: str | None = None
+    quote = ""
+    escaped = False
+    for char in f"{line} ":
+        if not quote and char.isspace():  # ends the word even after a backslash
+            if word is not None:
+                yield word
+            word, escaped = None, False
+            continue
+        if not quote and not escaped and char == "#":
+            break
+        word = word or ""
+        if escaped:
+            word += char
+            escaped = False
+        elif char == "\\":
+            escaped = True
+        elif char == quote:
+            quote = ""
+        elif not quote and char in "\"'":
+            quote = char
+        else:
+            word += char
+    if word is not None and not quote:
+        yield word
