@@ -54,14 +54,9 @@ class Webhook:
         thread = f"&thread_id={self.thread_id}" if self.thread_id else ""
         return f"{self.origin}/api/v{API_VERSION}/webhooks/{self.id}/{self.token}?wait=true{thread}"
 
-    @property
-    def host(self) -> str:
-        """The host name or address, without the port."""
-        return urlsplit(self.origin).hostname or ""
-
     def __str__(self) -> str:
         """Return the host and the last four digits of the id, enough to tell two webhooks apart."""
-        return f"{self.host} …{self.id[-4:]}"
+        return f"{urlsplit(self.origin).hostname} …{self.id[-4:]}"
 
 
 def mask_webhooks(text: str) -> str:
