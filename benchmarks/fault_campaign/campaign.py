@@ -24,7 +24,6 @@ from benchmarks.fault_campaign.member import (
 )
 from benchmarks.fault_campaign.scenario import Scenario
 from jobmon_core.app.recover import RecoverJobs
-from jobmon_core.domain.delivery.outbox import in_order
 from jobmon_core.domain.errors import AlreadyWatched
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.new_job import NewJob
@@ -176,7 +175,7 @@ class Campaign:
                 continue
             running_job.seen_ns = changed_ns
             job = self.ctx.store.load(state_id)
-            if job.closed and not in_order(job.outbox):
+            if job.closed and not any(entry.is_open for entry in job.outbox):
                 self._close(state_id, job)
             elif self._was_seen(running_job, job):
                 self._next_stage(running_job)

@@ -11,7 +11,7 @@ from jobmon_core.app.submit import SubmitJob
 from jobmon_core.app.watch import WatchJob
 from jobmon_core.context import backend_names
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.tracking.model import LogPaths
+from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.slurm.log_paths import PathContext, expand, templates_from_record
-from jobmon_core.domain.slurm.sbatch_directives import script_directives
-from jobmon_core.domain.tracking.model import LogPaths, Task, WatchedJob
+from jobmon_core.domain.slurm.sbatch_options import script_directives
 
 if TYPE_CHECKING:
     from jobmon_core.domain.slurm.rows import Record
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.scheduler.base import Scheduler
 
 BY_USER = "the user"
@@ -42,7 +42,7 @@ def learn_logs(job: WatchedJob, records: tuple[Record, ...], scheduler: Schedule
         templates = templates_from_record(
             stdout, stderr, workdir, is_array=_has_tasks(job), job_id=job.job_id
         )
-    return replace(job, logs=LogPaths(templates.stdout, templates.stderr, BY_SLURM))
+    return replace(job, logs=replace(templates, source=BY_SLURM))
 
 
 def with_script_logs(job: WatchedJob, scheduler: Scheduler) -> WatchedJob:
@@ -51,13 +51,13 @@ def with_script_logs(job: WatchedJob, scheduler: Scheduler) -> WatchedJob:
         return job
     directives = script_directives(scheduler.script_of(job.job_id) or _read_script(job.command))
     templates = templates_from_record(
-        directives.output or "",
-        directives.error or "",
-        directives.chdir or job.workdir,
+        directives.get("output", ""),
+        directives.get("error", ""),
+        directives.get("chdir") or job.workdir,
         is_array=_has_tasks(job),
         job_id=job.job_id,
     )
-    return replace(job, logs=LogPaths(templates.stdout, templates.stderr, BY_SCRIPT))
+    return replace(job, logs=replace(templates, source=BY_SCRIPT))
 
 
 def log_files(job: WatchedJob, task: Task) -> tuple[str, str]:

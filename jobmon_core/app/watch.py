@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from jobmon_core.analysis.job_logs import BY_USER
 from jobmon_core.app.submit import SubmitJob, state_id
 from jobmon_core.domain.errors import AlreadyWatched, SchedulerUnavailable, UnknownJob
+from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import RawAnswer, Unreachable
-from jobmon_core.domain.tracking.model import LogPaths, WatchedJob
+from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.system.lock import command_lock
 from jobmon_core.system.process import user_name

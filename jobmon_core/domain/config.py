@@ -57,14 +57,7 @@ def parse_config(
     secrets: SecretSources,
     backends: Sequence[str],
 ) -> Config:
-    """Check a configuration as read from JSON.
-
-    Args:
-        data: the parsed JSON; an empty object if there is no file.
-        source: the file's path, for error messages.
-        channel_types: the known types of channels.
-        secrets: where secrets outside the file come from.
-        backends: the names of the supported schedulers; the first is the default.
+    """Check a configuration as read from the JSON file ``source``; the first of ``backends`` is the default.
 
     Raises:
         ConfigInvalid: lists every fault and shows no secret.

@@ -6,8 +6,9 @@ The monitor performs the actions and calls `decide` again, until it returns noth
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from enum import StrEnum
 
-from jobmon_core.domain.delivery.outbox import OutboxEntry, in_order
+from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.messages.job_stuck import stuck_alerts
 from jobmon_core.domain.messages.scheduler_outage import outage_is_due, recovery_is_due
@@ -17,14 +18,14 @@ from jobmon_core.domain.tracking.model import Task, WatchedJob
 from jobmon_core.domain.tracking.policy import NO_HURRY_S, Policy
 
 
-@dataclass(frozen=True, slots=True)
-class QueryController:
-    """Query slurmctld for the job's record."""
+class Step(StrEnum):
+    """An action without parameters."""
 
-
-@dataclass(frozen=True, slots=True)
-class QueryAccounting:
-    """Query accounting for the job's runs."""
+    QUERY_CONTROLLER = "query slurmctld for the job's record"
+    QUERY_ACCOUNTING = "query accounting for the job's runs"
+    NOTIFY_OUTAGE = "tell the user that the scheduler is not responding, unless another job has done so"
+    NOTIFY_RECOVERED = "tell the user that the scheduler is responding again"
+    FINISH = "stop monitoring the job: there is nothing left to do"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,22 +43,7 @@ class Deliver:
     channel: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NotifyOutage:
-    """Tell the user that the scheduler is not responding, unless another job has done so."""
-
-
-@dataclass(frozen=True, slots=True)
-class NotifyRecovered:
-    """Tell the user that the scheduler is responding again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Finish:
-    """Stop monitoring the job: there is nothing left to do."""
-
-
-Action = QueryController | QueryAccounting | Diagnose | NotifyOutage | NotifyRecovered | Deliver | Finish
+Action = Step | Diagnose | Deliver
 
 _FIRST_TIMEOUT_S = 20.0  # for the first accounting query: a busy database needs it, and the grace allows it
 _RETRY_TIMEOUT_S = 3.0  # for later queries, and for the first if accounting did not respond a moment ago
@@ -67,31 +53,31 @@ MAX_DIAGNOSED = 50  # tasks of one array whose logs jobmon reads; the digest gro
 def decide(job: WatchedJob, policy: Policy, now_s: float) -> tuple[WatchedJob, tuple[Action, ...]]:
     """Return the job with the conclusions drawn at ``now_s`` (Unix seconds), and the actions due now."""
     if job.unwatched_s is not None:
-        return job, (Finish(),)
+        return job, (Step.FINISH,)
     job = _conclude_tasks(job, policy, now_s)
     actions: list[Action] = []
     if outage_is_due(job, policy, now_s):
-        actions.append(NotifyOutage())
+        actions.append(Step.NOTIFY_OUTAGE)
     elif recovery_is_due(job):
-        actions.append(NotifyRecovered())
+        actions.append(Step.NOTIFY_RECOVERED)
     if not job.closed:
         job, queries = _decide_about_open_job(job, policy, now_s)
         actions.extend(queries)
     due = [entry for entry in _next_per_channel(job) if entry.next_try_s <= now_s]
     actions.extend(Deliver(*entry.key) for entry in due)
     if job.finished:
-        actions.append(Finish())
+        actions.append(Step.FINISH)
     return job, tuple(actions)
 
 
 def _decide_about_open_job(job: WatchedJob, policy: Policy, now_s: float) -> tuple[WatchedJob, list[Action]]:
     actions: list[Action] = []
     if _needs_record(job):
-        actions.append(QueryController())
+        actions.append(Step.QUERY_CONTROLLER)
     else:  # alerts show the job's name, which the record provides
         job = _queue_alerts(job, now_s)
     if any(inquiry.next_query_s <= now_s for _, inquiry in job.open_inquiries()):
-        actions.append(QueryAccounting())
+        actions.append(Step.QUERY_ACCOUNTING)
     if job.ended:
         undiagnosed = _undiagnosed_keys(job)
         if undiagnosed:
@@ -192,6 +178,7 @@ def _queue_alerts(job: WatchedJob, now_s: float) -> WatchedJob:
 def _next_per_channel(job: WatchedJob) -> tuple[OutboxEntry, ...]:
     """Return the oldest unsent message of each channel, and the oldest without one: none may overtake."""
     oldest: dict[str, OutboxEntry] = {}
-    for entry in in_order(job.outbox):
-        oldest.setdefault(entry.channel, entry)
+    for entry in job.outbox:
+        if entry.is_open:
+            oldest.setdefault(entry.channel, entry)
     return tuple(oldest.values())

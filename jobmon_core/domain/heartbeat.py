@@ -18,7 +18,7 @@ _MAX_WAIT_S = 600.0
 _ADDRESS = re.compile(r"(https?:(?:\\?/){2}[^/\\?#\s'\"]+)[/\\?#][^\s'\"]+", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True)
 class HeartbeatUrl:
     """An http(s) URL. ``str`` and ``repr`` show only the host: the URL is enough to suppress the alert."""
 
@@ -37,10 +37,6 @@ class HeartbeatUrl:
     def __str__(self) -> str:
         """Return the host."""
         return self.host
-
-    def __repr__(self) -> str:
-        """Return ``str`` in the form of a constructor."""
-        return f"HeartbeatUrl({self})"
 
 
 def mask_addresses(text: str) -> str:

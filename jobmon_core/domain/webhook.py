@@ -4,12 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
-from urllib.parse import parse_qs, urlsplit
-
-if TYPE_CHECKING:
-    from urllib.parse import SplitResult
-
+from urllib.parse import SplitResult, parse_qs, urlsplit
 
 API_VERSION = 10  # a URL without a version uses v6, which is deprecated and whose errors name no field
 
@@ -19,7 +14,7 @@ _PATH = re.compile(r"/api(?:/v[0-9]+)?/webhooks/([0-9]{1,20})/([A-Za-z0-9._~-]+)
 _SECRET = re.compile(r"(webhooks(?:\\?/|%2f)+)([0-9]{1,20})((?:\\?/|%2f)+)[\w.~%+=-]+", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True)
 class Webhook:
     """A webhook that messages are posted to. ``str`` and ``repr`` never show the token.
 
@@ -38,11 +33,17 @@ class Webhook:
         Raises:
             ValueError: not a webhook URL; the message says why and does not quote it.
         """
-        parts = _split(text.strip())
+        if not text.strip():
+            raise ValueError("no webhook URL given")
+        parts = split_address(text.strip(), "not a webhook URL")
+        if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
+            raise ValueError(
+                "plain http shows the token to the network: use https (http works for localhost only)"
+            )
         match = _PATH.fullmatch(parts.path)
         if match is None:
             raise ValueError("not a webhook URL: its path must be /api/webhooks/<id>/<token> and no more")
-        return cls(_origin(parts), match[1], match[2], _thread_id(parts.query))
+        return cls(f"{parts.scheme}://{parts.netloc.lower()}", match[1], match[2], _thread_id(parts.query))
 
     @property
     def url(self) -> str:
@@ -53,18 +54,9 @@ class Webhook:
         thread = f"&thread_id={self.thread_id}" if self.thread_id else ""
         return f"{self.origin}/api/v{API_VERSION}/webhooks/{self.id}/{self.token}?wait=true{thread}"
 
-    @property
-    def host(self) -> str:
-        """The host name or address, without the port."""
-        return urlsplit(self.origin).hostname or ""
-
     def __str__(self) -> str:
         """Return the host and the last four digits of the id, enough to tell two webhooks apart."""
-        return f"{self.host} …{self.id[-4:]}"
-
-    def __repr__(self) -> str:
-        """Return ``str`` in the form of a constructor."""
-        return f"Webhook({self})"
+        return f"{urlsplit(self.origin).hostname} …{self.id[-4:]}"
 
 
 def mask_webhooks(text: str) -> str:
@@ -84,25 +76,6 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def _split(text: str) -> SplitResult:
-    """Split a URL and check the part before its path."""
-    if not text:
-        raise ValueError("no webhook URL given")
-    parts = split_address(text, "not a webhook URL")
-    if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
-        raise ValueError(
-            "plain http shows the token to the network: use https (http works for localhost only)"
-        )
-    return parts
-
-
-def _origin(parts: SplitResult) -> str:
-    """Join scheme, host and port again, in lower case."""
-    host = parts.hostname or ""
-    port = "" if parts.port is None else f":{parts.port}"
-    return f"{parts.scheme}://[{host}]{port}" if ":" in host else f"{parts.scheme}://{host}{port}"
-
-
 def _thread_id(query: str) -> str:
     """Return the thread id of a query; jobmon sets all other parameters itself."""
     thread_id = parse_qs(query).get("thread_id", [""])[-1]
@@ -117,12 +90,8 @@ _HOST = re.compile(r"[a-z0-9._-]+|[0-9a-f:.]+")
 def split_address(text: str, fault: str) -> SplitResult:
     """Split an http(s) URL.
 
-    Args:
-        text: the URL.
-        fault: how error messages begin, such as "not a webhook URL".
-
     Raises:
-        ValueError: not a valid URL; the message says why and does not quote it.
+        ValueError: not a valid URL; the message begins with ``fault`` and does not quote it.
     """
     # urlsplit would silently drop a line break
     if not text.isascii() or not text.isprintable() or " " in text:

@@ -10,11 +10,7 @@ from jobmon_core.domain.decide import (
     Action,
     Deliver,
     Diagnose,
-    Finish,
-    NotifyOutage,
-    NotifyRecovered,
-    QueryAccounting,
-    QueryController,
+    Step,
     accounting_timeout_s,
     decide,
     interval_s,
@@ -99,7 +95,7 @@ class JobMonitor:
             now_s = self._deps.clock.now()
             job, actions = decide(self.job, self._deps.policy, now_s)
             self._save(job)
-            if Finish() in actions:
+            if Step.FINISH in actions:
                 return None
             due = [action for action in actions if action not in performed]
             if not due:
@@ -157,19 +153,19 @@ class JobMonitor:
 
     def _perform(self, action: Action) -> None:
         match action:
-            case QueryController():
+            case Step.QUERY_CONTROLLER:
                 self._query_controller()
-            case QueryAccounting():
+            case Step.QUERY_ACCOUNTING:
                 self._query_accounting()
             case Diagnose(keys):
                 self._diagnose(keys)
             case Deliver(message_id, channel):
                 self._deliver((message_id, channel))
-            case NotifyOutage():
+            case Step.NOTIFY_OUTAGE:
                 self._deps.outages.notify_outage(self.job, self._save)
-            case NotifyRecovered():
+            case Step.NOTIFY_RECOVERED:
                 self._deps.outages.notify_recovered(self.job, self._save)
-            case Finish():
+            case Step.FINISH:
                 return
             case _:
                 assert_never(action)
@@ -195,8 +191,8 @@ class JobMonitor:
 
     def _query_due_s(self) -> float:
         """Return when an accounting query is due (Unix seconds); infinity if none is."""
-        inquiries = (task.inquiry for task in self.job.tasks.values() if not task.end)
-        return min((inquiry.next_query_s for inquiry in inquiries if inquiry), default=float("inf"))
+        due = (inquiry.next_query_s for _, inquiry in self.job.open_inquiries())
+        return min(due, default=float("inf"))
 
     def _apply_accounting(self, answer: AccountingAnswer | None) -> None:
         if answer is not None:

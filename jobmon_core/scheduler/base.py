@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.slurm.log_paths import Templates
+    from jobmon_core.domain.slurm.log_paths import LogPaths
     from jobmon_core.domain.slurm.rows import (
         AccountingRow,
         Disabled,
@@ -89,7 +89,7 @@ class Scheduler(Protocol):
         """Query everything that the controller remembers of one job, including its array tasks."""
         ...
 
-    def ask_log_templates(self, job_id: int) -> Templates | None:
+    def ask_log_templates(self, job_id: int) -> LogPaths | None:
         """Query the file name patterns of a job's logs, to be expanded per task; None if unavailable."""
         ...
 

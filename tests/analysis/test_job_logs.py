@@ -14,8 +14,8 @@ from jobmon_core.analysis.job_logs import (
     log_files,
     with_script_logs,
 )
-from jobmon_core.domain.slurm.log_paths import Templates
-from jobmon_core.domain.tracking.model import LogPaths, Task, WatchedJob
+from jobmon_core.domain.slurm.log_paths import LogPaths
+from jobmon_core.domain.tracking.model import Task, WatchedJob
 from tests.support.play import record
 from tests.support.processes import in_a_copy
 from tests.support.scheduler import FakeScheduler
@@ -42,14 +42,14 @@ def test_the_logs_of_a_job_come_from_its_record_without_another_query(slurm: Fak
 
 
 def test_the_log_templates_of_an_array_are_expanded_for_each_task(slurm: FakeScheduler) -> None:
-    slurm.templates = Templates("/w/%A_%a-%j.out", "/w/%a.err")
+    slurm.templates = LogPaths("/w/%A_%a-%j.out", "/w/%a.err")
     reported = replace(record("12_1", "RUNNING"), stdout="/w/12_1-13.out", stderr="/w/1.err")
     job = learn_logs(ARRAY, (reported,), slurm)
     assert log_files(job, Task("2", raw_job_id=14)) == ("/w/12_2-14.out", "/w/2.err")
 
 
 def test_one_watched_task_of_an_array_has_its_own_logs(slurm: FakeScheduler) -> None:
-    slurm.templates = Templates("/w/%A_%a.out", "/w/%A_%a.out")
+    slurm.templates = LogPaths("/w/%A_%a.out", "/w/%A_%a.out")
     reported = replace(record("12_1", "RUNNING"), stdout="/w/12_1.out")
     job = learn_logs(replace(JOB, watched_part="2"), (reported,), slurm)
     assert log_files(job, Task("2"))[0] == "/w/12_2.out"

@@ -11,10 +11,10 @@ from jobmon_core.app.diagnose import DiagnoseCommand, Report, parse_job
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.log_paths import Templates
+from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import Disabled, NotListed, RecordAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, LogPaths, Source, StateChange, Task, WatchedJob
+from jobmon_core.domain.tracking.model import End, Source, StateChange, Task, WatchedJob
 from jobmon_core.domain.tracking.user_override import UserOverride
 from jobmon_core.store.home import Home
 from tests.support.clock import FakeClock
@@ -216,7 +216,7 @@ def test_the_tasks_of_an_array_that_nobody_watched_are_told_apart(bench: Bench) 
 def test_a_running_job_that_nobody_watched_is_diagnosed_so_far(bench: Bench) -> None:
     bench.slurm.queue = [(row("12_1", "RUNNING"), row("12_[2-3]", "PENDING"))]
     bench.slurm.records = [(record("12_1", "RUNNING"), record("12_[2-3]", "PENDING"))]
-    bench.slurm.templates = Templates(f"{bench.folder}/%a.log", f"{bench.folder}/%a.log")
+    bench.slurm.templates = LogPaths(f"{bench.folder}/%a.log", f"{bench.folder}/%a.log")
     bench.log("1.log", OOM)
     report = bench.ask("12")
     assert report.diagnosis.cause == "cuda_oom"
@@ -231,7 +231,7 @@ def test_a_task_that_nobody_watched_is_found_by_its_own_number(bench: Bench) -> 
     told = replace(record("12_2", "RUNNING"), raw_job_id=14, stdout=log, stderr=log)
     bench.slurm.records = [(told, record("12_3", "RUNNING"))]
     bench.slurm.queue = [(replace(row("12_2", "RUNNING"), raw_job_id=14), row("12_3", "RUNNING"))]
-    bench.slurm.templates = Templates(f"{bench.folder}/%a.log", "")
+    bench.slurm.templates = LogPaths(f"{bench.folder}/%a.log", "")
     report = bench.ask("14")
     assert report.diagnosis.cause == "cuda_oom"
     assert report.subject is not None

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.decide import Deliver, Finish, accounting_timeout_s, wake_s
+from jobmon_core.domain.decide import Deliver, Step, accounting_timeout_s, wake_s
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.policy import NO_HURRY_S, Policy
 from tests.support.play import START_S, Play, record, row, sacct_row
@@ -140,7 +140,7 @@ def test_an_alert_waits_for_the_job_name_from_the_record() -> None:
 
 
 def test_the_monitor_does_not_finish_before_its_messages_are_sent() -> None:
-    assert Finish() not in Play().ends(("12", "COMPLETED", 0)).actions
+    assert Step.FINISH not in Play().ends(("12", "COMPLETED", 0)).actions
 
 
 def test_a_later_submission_in_the_same_state_causes_a_record_query() -> None:

@@ -12,7 +12,7 @@ SECRET = "eb095278-f28d-448d-87fb-7b75c171a6aa"
 def test_any_web_address_will_do_and_shows_only_its_host(scheme: str) -> None:
     address = HeartbeatUrl.parse(f"{scheme}://hc.example.org:8443/ping/{SECRET}?m=1")
     assert address.url.endswith(f"/ping/{SECRET}?m=1")
-    assert (str(address), repr(address)) == ("hc.example.org", "HeartbeatUrl(hc.example.org)")
+    assert (str(address), repr(address)) == ("hc.example.org", "HeartbeatUrl(host='hc.example.org')")
 
 
 @pytest.mark.parametrize(

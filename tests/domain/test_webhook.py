@@ -118,8 +118,7 @@ def test_no_text_makes_parsing_fail_in_another_way(text: str) -> None:
 def test_neither_form_of_text_shows_the_token() -> None:
     webhook = Webhook.parse(BASE)
     assert str(webhook) == "discord.com …8899"
-    assert repr(webhook) == "Webhook(discord.com …8899)"
-    assert f"{[webhook]}" == "[Webhook(discord.com …8899)]"
+    assert TOKEN not in repr(webhook)
 
 
 def test_a_webhook_survives_the_way_to_a_child() -> None:

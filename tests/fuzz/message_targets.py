@@ -137,7 +137,7 @@ def heartbeat(data: bytes) -> None:
         assert len(text) < 12 or text not in str(error)  # noqa: PT017 - the same
         return
     assert url.url == text
-    assert f"{url} {url!r}" == f"{url.host} HeartbeatUrl({url.host})"
+    assert f"{url} {url!r}" == f"{url.host} HeartbeatUrl(host={url.host!r})"
     secret = text.partition("//")[2].partition("/")[2]
     if len(secret) >= 8 and not set(secret) & set("'\"") and text.count(secret) == 1:
         assert secret not in mask_addresses(f"see {text} there")

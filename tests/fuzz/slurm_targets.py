@@ -16,7 +16,7 @@ from jobmon_core.domain.slurm.rows import (
     Record,
     Unreachable,
 )
-from jobmon_core.domain.slurm.sbatch_directives import directive_words, script_directives
+from jobmon_core.domain.slurm.sbatch_options import directive_words, script_directives
 from jobmon_core.domain.slurm.states import Phase
 from jobmon_core.scheduler.local.status_rows import from_answer
 from jobmon_core.scheduler.slurm import sbatch_output, values
@@ -161,8 +161,7 @@ def script(data: bytes) -> None:
     """Any text is read as a script, a path template and a file of logind."""
     text = data.decode("utf-8", "replace")
     directives = script_directives(text)
-    for value in (directives.output, directives.error, directives.chdir, directives.job_name):
-        assert value is None or all(letter in text for letter in value)
+    assert all(letter in text for value in directives.values() for letter in value)
     assert sum(len(word) for words in directive_words(text) for word in words) <= len(text)
     context = PathContext(7, 7, 1, "me", "name", "n1", 0)
     path = expand(text, context)

@@ -12,7 +12,7 @@ import pytest
 from private_slurm import Cluster
 
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.log_paths import Templates
+from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import (
     AccountingRow,
     Disabled,
@@ -172,7 +172,7 @@ def test_an_array_from_pending_to_its_last_task(session: Session) -> None:
 
     eventually(lambda: recorded() == {1: 1, 2: 2, 3: 3})
     log = str(session.work / "slurm-%A_%a.out")
-    assert session.slurm.ask_log_templates(job_id) == Templates(log, log)
+    assert session.slurm.ask_log_templates(job_id) == LogPaths(log, log)
 
 
 def test_a_requeued_job_has_two_runs(session: Session) -> None:

@@ -7,10 +7,7 @@ from dataclasses import replace
 from jobmon_core.domain.decide import (
     Action,
     Diagnose,
-    NotifyOutage,
-    NotifyRecovered,
-    QueryAccounting,
-    QueryController,
+    Step,
     decide,
 )
 from jobmon_core.domain.diagnosis.model import Diagnosis
@@ -141,11 +138,11 @@ class Play:
 
     def asks_accounting(self) -> bool:
         """Whether jobmon wants to query accounting now."""
-        return QueryAccounting() in self.actions
+        return Step.QUERY_ACCOUNTING in self.actions
 
     def asks_record(self) -> bool:
         """Whether jobmon wants to query slurmctld for the record now."""
-        return QueryController() in self.actions
+        return Step.QUERY_CONTROLLER in self.actions
 
     def end(self, key: str = "") -> End:
         """Return how a task ended; fail if it has not."""
@@ -155,7 +152,7 @@ class Play:
 
     def _decide(self) -> Play:
         self.job, self.actions = decide(self.job, self.policy, self.now_s)
-        if NotifyOutage() in self.actions and may_notify(
+        if Step.NOTIFY_OUTAGE in self.actions and may_notify(
             self.notice, self.policy, self.now_s, reporter_is_active=True
         ):
             self.job, self.notice = (
@@ -163,7 +160,7 @@ class Play:
                 OutageNotice(self.job.id),
             )
             return self._decide()
-        if NotifyRecovered() in self.actions:
+        if Step.NOTIFY_RECOVERED in self.actions:
             self.job = with_recovery_message(self.job, self.notice, "login1", self.now_s, "Slurm")
             self.notice = replace(self.notice, over_s=self.now_s)
             return self._decide()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TypeVar
 
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.log_paths import Templates
+from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import (
     AccountingRow,
     Disabled,
@@ -35,7 +35,7 @@ class FakeScheduler:
         self.queue: list[QueueScript] = [()]
         self.accounting: list[AccountingScript] = [()]
         self.records: list[RecordAnswer] = [NotListed()]
-        self.templates: Templates | None = None
+        self.templates: LogPaths | None = None
         self.script = ""
         self.cluster = "fake"  # empty while it is unknown
         self.read_for: list[frozenset[int]] = []  # the jobs that each answer about the queue was parsed for
@@ -94,7 +94,7 @@ class FakeScheduler:
             return tuple(record for record in answer if record.ref.job_id == job_id) or NotListed()
         return answer
 
-    def ask_log_templates(self, job_id: int) -> Templates | None:
+    def ask_log_templates(self, job_id: int) -> LogPaths | None:
         self.asked[f"templates of {job_id}"] += 1
         return self.templates
 

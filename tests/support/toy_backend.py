@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.log_paths import Templates
+from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import (
     AccountingRow,
     Disabled,
@@ -69,7 +69,7 @@ class ToyScheduler:
         state = JobState(file.read_text(encoding="utf-8"))
         return (Record(JobRef(job_id), state, state, exit_code=0),)
 
-    def ask_log_templates(self, job_id: int) -> Templates | None:  # noqa: ARG002 - its jobs write no logs
+    def ask_log_templates(self, job_id: int) -> LogPaths | None:  # noqa: ARG002 - its jobs write no logs
         return None
 
     def script_of(self, job_id: int) -> str:  # noqa: ARG002 - its jobs have no scripts

@@ -23,7 +23,7 @@ class AutostartUnavailable(JobmonError):
 
 
 class AutostartMethod(StrEnum):
-    """What runs `jobmon recover` periodically."""
+    """What runs `jobmon recover` periodically; the first has the fewest requirements."""
 
     CRON = "cron"  # the user's crontab on this host
     SYSTEMD = "systemd"  # a timer of the user's own systemd instance
@@ -73,25 +73,14 @@ def marker_for(home: str) -> str:
 
 
 def exported_env(environment: Mapping[str, str], home: str, path: str) -> dict[str, str]:
-    """Return the variables that ``jobmon recover`` needs without the user's shell.
-
-    Args:
-        environment: the variables of the user's shell.
-        home: jobmon's home.
-        path: the PATH on which Slurm's commands are found.
-    """
+    """Return the variables that ``jobmon recover`` needs from the user's shell, with another PATH."""
     exported = {name: environment[name] for name in _EXPORTED if environment.get(name)}
     proxies = {name: value for name, value in _proxies(environment).items() if not _has_password(value)}
     return {"JOBMON_HOME": home, **exported, **proxies, "PATH": path}
 
 
 def omitted_secrets(environment: Mapping[str, str], webhook_variables: Sequence[str]) -> list[str]:
-    """Return the variables that jobmon uses now but that must not be written into a crontab.
-
-    Args:
-        environment: the variables of the user's shell.
-        webhook_variables: the names of the variables that hold a webhook URL.
-    """
+    """Return the names of the variables in use that must not be written into a crontab."""
     proxies = [name for name, value in _proxies(environment).items() if _has_password(value)]
     return [*(name for name in webhook_variables if environment.get(name, "").strip()), *proxies]
 
@@ -99,16 +88,13 @@ def omitted_secrets(environment: Mapping[str, str], webhook_variables: Sequence[
 def best_method(statuses: Sequence[MethodStatus], *, killed_at_logout: bool) -> AutostartMethod | None:
     """Return the method to propose, None if no method can be used.
 
-    cron has the fewest requirements. But logind may also kill what cron started, if it kills the processes of
-    a session at logout; it never kills what the systemd of a lingering user started.
+    If logind kills the processes of a session at logout, it may also kill what cron started, but never what
+    the systemd of a lingering user started.
     """
-    order = (
-        (AutostartMethod.SYSTEMD, AutostartMethod.CRON)
-        if killed_at_logout
-        else (AutostartMethod.CRON, AutostartMethod.SYSTEMD)
-    )
-    usable = {status.method for status in statuses if not status.unavailable_because}
-    return next((method for method in (*order, AutostartMethod.SCRONTAB) if method in usable), None)
+    usable = [status.method for status in statuses if not status.unavailable_because]
+    if killed_at_logout and AutostartMethod.SYSTEMD in usable:
+        return AutostartMethod.SYSTEMD
+    return next((method for method in AutostartMethod if method in usable), None)
 
 
 def _proxies(environment: Mapping[str, str]) -> dict[str, str]:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from jobmon_core.domain.autostart.command import EVERY_MINUTES, AutostartCommand
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def cron_lines(command: AutostartCommand) -> tuple[str, ...]:

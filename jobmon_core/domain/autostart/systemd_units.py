@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from jobmon_core.domain.autostart.command import EVERY_MINUTES, AutostartCommand, AutostartUnavailable
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-_DESCRIPTION = "restart jobmon monitors that a reboot or a kill ended"
-_NOTE = "# written by `jobmon recover --install`; `jobmon recover --uninstall` removes it"
-
-_SERVICE = """\
-{note}
+_UNIT = """\
+# written by `jobmon recover --install`; `jobmon recover --uninstall` removes it
 [Unit]
-Description={description}
+Description=restart jobmon monitors that a reboot or a kill ended
 
-[Service]
+"""
+_SERVICE = f"""\
+{_UNIT}[Service]
 Type=oneshot
-ExecStart={command}
+ExecStart={{command}}
 # the monitors that it starts must keep running when it ends
 KillMode=process
 """
-
-_TIMER = """\
-{note}
-[Unit]
-Description={description}
-
-[Timer]
+_TIMER = f"""\
+{_UNIT}[Timer]
 OnStartupSec=1min
-OnCalendar=*:0/{minutes}
+OnCalendar=*:0/{EVERY_MINUTES}
 
 [Install]
 WantedBy=timers.target
 """
 
 
-def unit_files(command: AutostartCommand) -> Mapping[str, str]:
+def unit_files(command: AutostartCommand) -> dict[str, str]:
     """Return the name and text of each unit file; the names start with the command's marker.
 
     Raises:
@@ -46,10 +35,7 @@ def unit_files(command: AutostartCommand) -> Mapping[str, str]:
     """
     line = " ".join(_quoted(argument) for argument in command.argv())
     service, timer = unit_names(command.marker)
-    return {
-        service: _SERVICE.format(note=_NOTE, description=_DESCRIPTION, command=line),
-        timer: _TIMER.format(note=_NOTE, description=_DESCRIPTION, minutes=EVERY_MINUTES),
-    }
+    return {service: _SERVICE.format(command=line), timer: _TIMER}
 
 
 def unit_names(marker: str) -> tuple[str, str]:

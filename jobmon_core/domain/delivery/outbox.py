@@ -179,8 +179,3 @@ def _unconfirmed(entry: OutboxEntry, receipt: Receipt, now_s: float) -> OutboxEn
         why = f"sent {attempts} times without a response ({receipt.why}); it has probably arrived"
         return replace(entry, given_up=why)
     return replace(entry, next_try_s=now_s + _UNCONFIRMED_WAITS_S[attempts - 1])
-
-
-def in_order(outbox: tuple[OutboxEntry, ...]) -> tuple[OutboxEntry, ...]:
-    """Return the open entries of an outbox, oldest first."""
-    return tuple(entry for entry in outbox if entry.is_open)

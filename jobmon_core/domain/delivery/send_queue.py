@@ -1,8 +1,7 @@
 """The queue of one channel that many monitors send to: the oldest message goes first.
 
-Every monitor requests a turn before it sends and records the result afterwards. After a refusal that affects
-every message, the channel is closed for a while; then one message tries again, and the others follow at a
-pace that the channel accepts.
+After a refusal that affects every message, the channel is closed for a while; then one message tries again,
+and the others follow at a pace that the channel accepts.
 """
 
 from __future__ import annotations

@@ -66,19 +66,33 @@ def identity_fields(job: WatchedJob, key: str) -> Iterator[Field]:
 
 
 def _task_message(job: WatchedJob, task: Task, end: End, now_s: float) -> Message:
-    diagnosis = task.diagnosis
-    return Message(
+    message = Message(
         id=f"{ref_of(job.job_id, task.key)}/end",
         route=_STYLES[end.outcome].route,
         tone=_STYLES[end.outcome].tone,
-        title=f"{job_title(job, task.key)} {_what_happened(end, diagnosis)}",
+        title=f"{job_title(job, task.key)} {_what_happened(end, task.diagnosis)}",
         summary=_summary(task, end),
         fields=tuple(_task_fields(job, task, end)),
-        cause=_cause(end, diagnosis),
-        evidence=_evidence(diagnosis),
-        advice=_advice(job, task, end),
-        log_path=diagnosis.log_path if diagnosis else "",
         created_s=int(now_s),
+    )
+    return _with_diagnosis(message, job, task, end)
+
+
+def _with_diagnosis(message: Message, job: WatchedJob, task: Task, end: End) -> Message:
+    """Return the message with the cause, evidence and advice of one task, and its job id in the commands."""
+    diagnosis = task.diagnosis
+    if diagnosis is None:
+        return message
+    evidence = tuple(line.text for line in diagnosis.evidence)
+    message = replace(message, evidence=evidence, log_path=diagnosis.log_path)
+    if end.source is Source.ARRAY:  # Slurm has nothing to look up
+        return message
+    note = "" if _never_started(end) else _sentence(diagnosis.note)
+    advice = diagnosis.advice or (_UNKNOWN_ADVICE if end.outcome is Outcome.UNKNOWN else "")
+    return replace(
+        message,
+        cause=f"{diagnosis.explanation} {note}".strip(),
+        advice=advice.replace("JOBID", str(ref_of(job.job_id, task.key))),
     )
 
 
@@ -107,26 +121,6 @@ def _summary(task: Task, end: End) -> str:
 
 def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:].removesuffix('.')}." if text else ""
-
-
-def _cause(end: End, diagnosis: Diagnosis | None) -> str:
-    """Return the explanation of the cause, and why the log did not show more."""
-    if diagnosis is None or end.source is Source.ARRAY:
-        return ""
-    note = "" if _never_started(end) else _sentence(diagnosis.note)
-    return f"{diagnosis.explanation} {note}".strip()
-
-
-def _advice(job: WatchedJob, task: Task, end: End) -> str:
-    """Return what to do, with the job's id in the commands."""
-    if task.diagnosis is None or end.source is Source.ARRAY:  # Slurm has nothing to look up
-        return ""
-    advice = task.diagnosis.advice or (_UNKNOWN_ADVICE if end.outcome is Outcome.UNKNOWN else "")
-    return advice.replace("JOBID", str(ref_of(job.job_id, task.key)))
-
-
-def _evidence(diagnosis: Diagnosis | None) -> tuple[str, ...]:
-    return tuple(line.text for line in diagnosis.evidence) if diagnosis else ()
 
 
 def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
@@ -195,19 +189,12 @@ def _digest(job: WatchedJob, ended: list[_EndedTask], now_s: float) -> Message:
     # show the log of one task: the first of the largest group that decided the outcome of the job
     decisive = (item for _, group in groups for item in group if item[1].outcome is outcome)
     example = next(decisive, None)
-    return message if example is None else _with_example(message, job, *example)
-
-
-def _with_example(message: Message, job: WatchedJob, task: Task, end: End) -> Message:
-    """Return the digest with the cause, evidence and advice of one task."""
-    cause = _cause(end, task.diagnosis) or _sentence(end.why)
-    return replace(
-        message,
-        cause=f"{ref_of(job.job_id, task.key)}: {cause}" if cause else "",
-        evidence=_evidence(task.diagnosis),
-        advice=_advice(job, task, end),
-        log_path=task.diagnosis.log_path if task.diagnosis else "",
-    )
+    if example is None:
+        return message
+    task, end = example
+    message = _with_diagnosis(message, job, task, end)
+    cause = message.cause or _sentence(end.why)
+    return replace(message, cause=f"{ref_of(job.job_id, task.key)}: {cause}" if cause else "")
 
 
 def _groups(ended: list[_EndedTask]) -> _Groups:

@@ -76,11 +76,7 @@ def may_notify(notice: OutageNotice, policy: Policy, now_s: float, *, reporter_i
 def with_outage_message(job: WatchedJob, host: str, now_s: float, scheduler: str) -> WatchedJob:
     """Return the job as the reporter of its current outage, with the message queued.
 
-    Args:
-        job: a job whose scheduler does not respond.
-        host: the host that noticed the outage.
-        now_s: Unix seconds.
-        scheduler: the display name of the scheduler, e.g. ``Slurm``.
+    ``host`` noticed the outage of ``scheduler``, a display name such as ``Slurm``, at ``now_s`` (Unix).
     """
     outage = current_outage(job)
     if outage is None:
@@ -112,7 +108,8 @@ def with_recovery_message(
     """
     since_s = job.outage_s
     recovered = replace(job, outage_s=None)
-    if since_s is None or _accounting_never_responded(job) or _was_replaced(job, notice, since_s):
+    accounting = [task.inquiry.accounting for task in job.tasks.values() if task.inquiry]
+    if since_s is None or AccountingStatus.UNREACHABLE in accounting or _was_replaced(job, notice, since_s):
         return recovered
     if not any(entry.message.id == _outage_id(job, since_s) and not entry.given_up for entry in job.outbox):
         return recovered
@@ -127,11 +124,6 @@ def with_recovery_message(
         created_s=int(now_s),
     )
     return replace(recovered, outbox=(*job.outbox, OutboxEntry(message)))
-
-
-def _accounting_never_responded(job: WatchedJob) -> bool:
-    inquiries = (task.inquiry for task in job.tasks.values() if task.inquiry)
-    return any(inquiry.accounting is AccountingStatus.UNREACHABLE for inquiry in inquiries)
 
 
 def _was_replaced(job: WatchedJob, notice: OutageNotice, since_s: float) -> bool:

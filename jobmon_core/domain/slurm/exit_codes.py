@@ -50,25 +50,16 @@ def effective_signal(code: int | None, signal: int | None) -> int | None:
     return None
 
 
-def signal_name(signal: int) -> str:
-    """Return the name of a signal, e.g. ``SIGKILL``, or ``signal 40`` if it has none."""
-    return SIGNALS[signal][0] if signal in SIGNALS else f"signal {signal}"
-
-
 def describe_exit(code: int | None, signal: int | None) -> str:
-    """Describe an exit, e.g. ``137 (128 + 9: killed by SIGKILL)``.
-
-    Args:
-        code: the exit code as ``scontrol`` shows it, 0 to 255; None if unknown.
-        signal: the number after the colon of Slurm's exit code; None or 0 if there is none.
-    """
+    """Describe an exit, e.g. ``137 (128 + 9: killed by SIGKILL)``; ``signal`` is Slurm's own field."""
     if signal:
         return _describe_signal(signal)
     if code is None:
         return "unknown"
     number = effective_signal(code, None)
     if number is not None:
-        return f"{code} (128 + {number}: killed by {signal_name(number)})"
+        name = SIGNALS[number][0] if number in SIGNALS else f"signal {number}"
+        return f"{code} (128 + {number}: killed by {name})"
     return f"{code} ({_CODES[code]})" if code in _CODES else str(code)
 
 

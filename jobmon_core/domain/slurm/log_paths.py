@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import ClassVar
 
 NO_TASK = 4294967294  # NO_VAL: Slurm's value of %a if the job is not an array
 DEFAULT_OUTPUT = "slurm-%j.out"
@@ -34,8 +35,8 @@ class PathContext:
     restart: int = 0
     version: tuple[int, int] | None = None  # Slurm's, e.g. (24, 11); None for the newest
 
-    def number(self, letter: str) -> int | None:
-        """Return the value of a letter that stands for a number; None for other letters."""
+    def values(self) -> dict[str, int | str]:
+        """Return the value of each letter."""
         task = NO_TASK if self.array_task is None else self.array_task
         master = self.job_id if self.array_job_id is None else self.array_job_id
         return {
@@ -47,19 +48,25 @@ class PathContext:
             "r": self.restart,
             "n": 0,  # the batch script runs on the job's first node, as its only task
             "t": 0,
-        }.get(letter)
-
-    def text(self, letter: str) -> str | None:
-        """Return the value of a letter that stands for a text; None for other letters."""
-        return {"u": self.user, "x": self.job_name, "N": self.node, "s": "batch"}.get(letter)
+            "u": self.user,
+            "x": self.job_name,
+            "N": self.node,
+            "s": "batch",
+        }
 
 
 @dataclass(frozen=True, slots=True)
-class Templates:
-    """The patterns of a job's two output files; absolute if the working directory is known."""
+class LogPaths:
+    """The job's output files, as templates with Slurm's ``%`` patterns; empty while not known.
 
-    stdout: str
-    stderr: str
+    They are absolute if the working directory is known.
+    """
+
+    JSON_KEYS: ClassVar[dict[str, str]] = {"source": "told_by"}
+
+    stdout: str = ""
+    stderr: str = ""
+    source: str = ""  # "the user", "Slurm", or "the script"
 
 
 def expand(template: str, context: PathContext) -> str:
@@ -73,43 +80,32 @@ def expand(template: str, context: PathContext) -> str:
 
 
 def _expanded(field: re.Match[str], context: PathContext) -> str:
-    padding, letter = field.group(1), field.group(2)
+    padding, letter = field.groups()
     if letter is None:
         return "%"
     is_supported = context.version is None or context.version >= _SINCE.get(letter, (0, 0))
-    number = context.number(letter) if is_supported else None
-    if number is not None:
-        return str(number).zfill(_width(padding))
-    text = context.text(letter)
-    if text is not None:
-        return text
+    value = context.values().get(letter) if is_supported else None
+    if isinstance(value, int):
+        width = int(padding.lstrip("0")[:3] or "0")  # three digits exceed the maximum
+        return str(value).zfill(min(width, _MAX_PADDING))
+    if value is not None:
+        return value
     # before an unknown letter slurmd drops the % and all digits but the last
     return f"{padding[-1]}{letter}" if padding else f"%{letter}"
 
 
-def _width(padding: str) -> int:
-    """Return the minimum width of a number."""
-    digits = padding.lstrip("0")
-    return min(int(digits[:3] or "0"), _MAX_PADDING)  # three digits exceed the maximum
-
-
 def templates_from_record(
     stdout: str, stderr: str, workdir: str, *, is_array: bool, job_id: int | None = None
-) -> Templates:
+) -> LogPaths:
     """Convert the StdOut and StdErr that Slurm's commands print to patterns that can be expanded per task.
 
-    Args:
-        stdout: the value of squeue or scontrol; empty or ``(null)`` if none was given.
-        stderr: likewise; by default stderr goes to the same file as stdout.
-        workdir: the job's working directory, for relative paths.
-        is_array: whether the job is an array, which has another default name.
-        job_id: the id of the row, to recognise the wrong default name that squeue prints for an array.
+    A value that is empty or ``(null)`` was not given. ``job_id`` is that of the row, to recognise the wrong
+    default name that squeue prints for an array.
     """
-    output = _template(stdout, workdir, is_array=is_array, job_id=job_id)
-    is_same = stderr.strip() in _NULL
-    return Templates(
-        output, output if is_same else _template(stderr, workdir, is_array=is_array, job_id=job_id)
+    output, error = (
+        _template(value, workdir, is_array=is_array, job_id=job_id) for value in (stdout, stderr)
     )
+    return LogPaths(output, output if stderr.strip() in _NULL else error)
 
 
 def _template(value: str, workdir: str, *, is_array: bool, job_id: int | None) -> str:

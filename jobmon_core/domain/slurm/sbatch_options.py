@@ -1,13 +1,17 @@
-"""The options of sbatch 20.11 to 25.05, and how the local scheduler treats them."""
+"""The options of sbatch 20.11 to 25.05: how the local scheduler treats them, and how Slurm parses them.
+
+Source for ``#SBATCH`` lines: ``_opt_batch_script()`` and ``get_argument()`` of Slurm's ``sbatch/opt.c``.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from jobmon_core.domain.errors import SchedulerRejected
 
 
 class Argument(StrEnum):
@@ -78,3 +82,106 @@ OPTIONS: dict[str, Option] = {
     )
 }
 LETTERS: dict[str, Option] = {option.letter: option for option in OPTIONS.values() if option.letter}
+
+
+class GivenOption(NamedTuple):
+    """An option as it was given; ``value`` is empty if it takes no argument."""
+
+    name: str
+    value: str
+
+
+# getopt has no optional arguments. "--name=value" is therefore passed on as "--\0name=value", and every
+# option that may have an argument is also known to getopt by that name; no argument contains a NUL.
+_ATTACHED = "--\0"
+_SHORT = "".join(
+    letter + (":" if option.argument is Argument.REQUIRED else "") for letter, option in LETTERS.items()
+)
+_LONG = [
+    *(name + ("=" if option.argument is Argument.REQUIRED else "") for name, option in OPTIONS.items()),
+    *(f"\0{name}{'' if option.argument is Argument.NONE else '='}" for name, option in OPTIONS.items()),
+]
+
+
+def read_arguments(words: Sequence[str]) -> tuple[list[GivenOption], list[str]]:
+    """Return the options in the order given, and the words from the first that is not an option on.
+
+    Raises:
+        SchedulerRejected: an option is unknown or ambiguous, or its argument is missing or superfluous.
+    """
+    import getopt  # only here: it loads gettext, and an idle monitor must stay small
+
+    marked = [_ATTACHED + word[2:] if word.startswith("--") and "=" in word else word for word in words]
+    try:
+        given, operands = getopt.getopt(marked, _SHORT, _LONG)
+    except getopt.GetoptError as error:
+        raise SchedulerRejected(error.msg.replace("\0", "")) from None
+    options = [GivenOption(_name_of(option), _unmarked(value)) for option, value in given]
+    return options, [_unmarked(word) for word in operands]
+
+
+def _name_of(option: str) -> str:
+    name = option.lstrip("-").removeprefix("\0")
+    return name if option.startswith("--") else LETTERS[name].name
+
+
+def _unmarked(word: str) -> str:
+    return "--" + word.removeprefix(_ATTACHED) if word.startswith(_ATTACHED) else word
+
+
+_PREFIXES = ("#SBATCH", "#SLURM")
+_NEXT_COMPONENT = ("hetjob", "packjob")  # the lines behind it describe the next component of a het job
+
+
+def script_directives(script_text: str) -> dict[str, str]:
+    """Return the options of a script by their long names, of a het job those of its first component.
+
+    Environment and command line override them. The last one wins; values are unexpanded. Never raises: a
+    line that sbatch would reject is ignored.
+    """
+    directives: dict[str, str] = {}
+    for words in directive_words(script_text):
+        if words and words[0] in _NEXT_COMPONENT:
+            break
+        with suppress(SchedulerRejected):
+            directives.update(read_arguments(words)[0])
+    return directives
+
+
+def directive_words(script_text: str) -> Iterator[list[str]]:
+    """Yield the words of each ``#SBATCH`` line up to the first command, split as Slurm does."""
+    for line in script_text.split("\n"):
+        prefix = next((known for known in _PREFIXES if line.startswith(known)), None)
+        if prefix is not None:
+            yield list(_words(line.removeprefix(prefix)))
+        elif line.strip() and not line.lstrip().startswith("#"):
+            return
+
+
+def _words(line: str) -> Iterator[str]:
+    """Split at white space; an unquoted ``#`` always ends the line, and an unmatched quote drops its word."""
+    word: str | None = None
+    quote = ""
+    escaped = False
+    for char in f"{line} ":
+        if not quote and char.isspace():  # ends the word even after a backslash
+            if word is not None:
+                yield word
+            word, escaped = None, False
+            continue
+        if not quote and not escaped and char == "#":
+            break
+        word = word or ""
+        if escaped:
+            word += char
+            escaped = False
+        elif char == "\\":
+            escaped = True
+        elif char == quote:
+            quote = ""
+        elif not quote and char in "\"'":
+            quote = char
+        else:
+            word += char
+    if word is not None and not quote:
+        yield word

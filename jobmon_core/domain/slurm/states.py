@@ -6,6 +6,7 @@ Source: Slurm's ``job_state_codes`` documentation and ``slurm_protocol_defs.c``,
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Self
 
 
 class Phase(StrEnum):
@@ -29,37 +30,46 @@ class Outcome(StrEnum):
 
 
 class JobState(StrEnum):
-    """Every state of Slurm, and ``UNKNOWN`` for those of future versions."""
+    """Every state of Slurm, and ``UNKNOWN`` for those of future versions, each with its phase."""
 
-    PENDING = "PENDING"
-    REQUEUED = "REQUEUED"
-    REQUEUE_HOLD = "REQUEUE_HOLD"
-    REQUEUE_FED = "REQUEUE_FED"
-    SPECIAL_EXIT = "SPECIAL_EXIT"
-    RESV_DEL_HOLD = "RESV_DEL_HOLD"
-    RUNNING = "RUNNING"
-    CONFIGURING = "CONFIGURING"
-    SUSPENDED = "SUSPENDED"
-    STOPPED = "STOPPED"
-    RESIZING = "RESIZING"
-    SIGNALING = "SIGNALING"
-    POWER_UP_NODE = "POWER_UP_NODE"
-    EXPEDITING = "EXPEDITING"
-    COMPLETING = "COMPLETING"
-    STAGE_OUT = "STAGE_OUT"
-    UPDATE_DB = "UPDATE_DB"
-    COMPLETED = "COMPLETED"
-    FAILED = "FAILED"
-    CANCELLED = "CANCELLED"
-    TIMEOUT = "TIMEOUT"
-    OUT_OF_MEMORY = "OUT_OF_MEMORY"
-    DEADLINE = "DEADLINE"
-    BOOT_FAIL = "BOOT_FAIL"
-    LAUNCH_FAILED = "LAUNCH_FAILED"
-    RECONFIG_FAIL = "RECONFIG_FAIL"
-    NODE_FAIL = "NODE_FAIL"
-    PREEMPTED = "PREEMPTED"
-    REVOKED = "REVOKED"
+    phase: Phase
+    short: str  # the form of squeue's column ST; empty if there is none
+
+    def __new__(cls, name: str, phase: Phase = Phase.UNKNOWN, short: str = "") -> Self:
+        """Create the member ``name``."""
+        state = str.__new__(cls, name)
+        state._value_, state.phase, state.short = name, phase, short
+        return state
+
+    PENDING = "PENDING", Phase.WAITING, "PD"
+    REQUEUED = "REQUEUED", Phase.WAITING, "RQ"
+    REQUEUE_HOLD = "REQUEUE_HOLD", Phase.WAITING, "RH"
+    REQUEUE_FED = "REQUEUE_FED", Phase.WAITING, "RF"
+    SPECIAL_EXIT = "SPECIAL_EXIT", Phase.WAITING, "SE"
+    RESV_DEL_HOLD = "RESV_DEL_HOLD", Phase.WAITING, "RD"
+    RUNNING = "RUNNING", Phase.ACTIVE, "R"
+    CONFIGURING = "CONFIGURING", Phase.ACTIVE, "CF"
+    SUSPENDED = "SUSPENDED", Phase.ACTIVE, "S"
+    STOPPED = "STOPPED", Phase.ACTIVE, "ST"
+    RESIZING = "RESIZING", Phase.ACTIVE, "RS"
+    SIGNALING = "SIGNALING", Phase.ACTIVE, "SI"
+    POWER_UP_NODE = "POWER_UP_NODE", Phase.ACTIVE
+    EXPEDITING = "EXPEDITING", Phase.ACTIVE
+    COMPLETING = "COMPLETING", Phase.FINISHING, "CG"
+    STAGE_OUT = "STAGE_OUT", Phase.FINISHING, "SO"
+    UPDATE_DB = "UPDATE_DB", Phase.FINISHING
+    COMPLETED = "COMPLETED", Phase.ENDED, "CD"
+    FAILED = "FAILED", Phase.ENDED, "F"
+    CANCELLED = "CANCELLED", Phase.ENDED, "CA"
+    TIMEOUT = "TIMEOUT", Phase.ENDED, "TO"
+    OUT_OF_MEMORY = "OUT_OF_MEMORY", Phase.ENDED, "OOM"
+    DEADLINE = "DEADLINE", Phase.ENDED, "DL"
+    BOOT_FAIL = "BOOT_FAIL", Phase.ENDED, "BF"
+    LAUNCH_FAILED = "LAUNCH_FAILED", Phase.ENDED
+    RECONFIG_FAIL = "RECONFIG_FAIL", Phase.ENDED
+    NODE_FAIL = "NODE_FAIL", Phase.ENDED_UNLESS_REQUEUED, "NF"
+    PREEMPTED = "PREEMPTED", Phase.ENDED_UNLESS_REQUEUED, "PR"
+    REVOKED = "REVOKED", Phase.ENDED_UNLESS_REQUEUED, "RV"
     UNKNOWN = "UNKNOWN"
 
     @classmethod
@@ -71,14 +81,11 @@ class JobState(StrEnum):
         name = text.split(maxsplit=1)[0].upper() if text.strip() else ""
         if name in cls.__members__:
             return cls[name]
-        if name.endswith("+"):
-            return _completed(name[:-1])
-        return _ABBREVIATIONS.get(name, cls.UNKNOWN)
-
-    @property
-    def phase(self) -> Phase:
-        """The phase of a job in this state."""
-        return _PHASES[self]
+        if name.endswith("+"):  # sacct truncated it to its column width
+            matches = [state for state in cls if state.startswith(name[:-1])]
+        else:
+            matches = [state for state in cls if name and state.short == name]
+        return matches[0] if len(matches) == 1 else cls.UNKNOWN
 
     @property
     def is_alive(self) -> bool:
@@ -89,81 +96,3 @@ class JobState(StrEnum):
     def may_return(self) -> bool:
         """Whether the job may run again under the same job id."""
         return self.phase is Phase.ENDED_UNLESS_REQUEUED
-
-
-def _completed(prefix: str) -> JobState:
-    """Complete a state that sacct truncated to its column width (marked with ``+``)."""
-    matches = [state for state in JobState if prefix and state.startswith(prefix)]
-    return matches[0] if len(matches) == 1 else JobState.UNKNOWN
-
-
-_PHASES: dict[JobState, Phase] = {
-    **dict.fromkeys(
-        (
-            JobState.PENDING,
-            JobState.REQUEUED,
-            JobState.REQUEUE_HOLD,
-            JobState.REQUEUE_FED,
-            JobState.SPECIAL_EXIT,
-            JobState.RESV_DEL_HOLD,
-        ),
-        Phase.WAITING,
-    ),
-    **dict.fromkeys(
-        (
-            JobState.RUNNING,
-            JobState.CONFIGURING,
-            JobState.SUSPENDED,
-            JobState.STOPPED,
-            JobState.RESIZING,
-            JobState.SIGNALING,
-            JobState.POWER_UP_NODE,
-            JobState.EXPEDITING,
-        ),
-        Phase.ACTIVE,
-    ),
-    **dict.fromkeys((JobState.COMPLETING, JobState.STAGE_OUT, JobState.UPDATE_DB), Phase.FINISHING),
-    **dict.fromkeys(
-        (
-            JobState.COMPLETED,
-            JobState.FAILED,
-            JobState.CANCELLED,
-            JobState.TIMEOUT,
-            JobState.OUT_OF_MEMORY,
-            JobState.DEADLINE,
-            JobState.BOOT_FAIL,
-            JobState.LAUNCH_FAILED,
-            JobState.RECONFIG_FAIL,
-        ),
-        Phase.ENDED,
-    ),
-    **dict.fromkeys((JobState.NODE_FAIL, JobState.PREEMPTED, JobState.REVOKED), Phase.ENDED_UNLESS_REQUEUED),
-    JobState.UNKNOWN: Phase.UNKNOWN,
-}
-
-_ABBREVIATIONS: dict[str, JobState] = {
-    "PD": JobState.PENDING,
-    "RQ": JobState.REQUEUED,
-    "RH": JobState.REQUEUE_HOLD,
-    "RF": JobState.REQUEUE_FED,
-    "SE": JobState.SPECIAL_EXIT,
-    "RD": JobState.RESV_DEL_HOLD,
-    "R": JobState.RUNNING,
-    "CF": JobState.CONFIGURING,
-    "S": JobState.SUSPENDED,
-    "ST": JobState.STOPPED,
-    "RS": JobState.RESIZING,
-    "SI": JobState.SIGNALING,
-    "CG": JobState.COMPLETING,
-    "SO": JobState.STAGE_OUT,
-    "CD": JobState.COMPLETED,
-    "F": JobState.FAILED,
-    "CA": JobState.CANCELLED,
-    "TO": JobState.TIMEOUT,
-    "OOM": JobState.OUT_OF_MEMORY,
-    "DL": JobState.DEADLINE,
-    "BF": JobState.BOOT_FAIL,
-    "NF": JobState.NODE_FAIL,
-    "PR": JobState.PREEMPTED,
-    "RV": JobState.REVOKED,
-}

@@ -98,10 +98,9 @@ def _add_missing_tasks(
     new_keys = sorted(key for key in _listed_keys(rows) - set(job.tasks) if not includes(pending, key))
     if not new_keys:
         return job
-    tasks = {key: task for key, task in job.tasks.items() if key or task.was_seen}
-    placeholder = (
-        job.tasks.get("") if "" not in tasks else None
-    )  # stood for the job while its tasks were unknown
+    tasks = {key: task for key, task in job.tasks.items() if key or task.history}
+    # a task without a key that squeue never listed stood for the job while its tasks were unknown
+    placeholder = job.tasks.get("") if "" not in tasks else None
     inquiry = (placeholder and placeholder.inquiry) or EndInquiry.opened(now_s, policy)
     tasks |= {key: Task(key, inquiry=inquiry) for key in new_keys}
     indices = {*IndexSet.parse(job.array_indices), *(int(key) for key in new_keys if key.isdigit())}

@@ -68,11 +68,8 @@ def latest(*times_s: int | None) -> int | None:
 def _is_watched(job: WatchedJob, row: QueueRow) -> bool:
     if row.ref.job_id != job.job_id:
         return False
-    return (
-        not job.watched_part
-        or row.ref.key == job.watched_part
-        or includes(row.pending_indices, job.watched_part)
-    )
+    part = job.watched_part
+    return not part or row.ref.key == part or includes(row.pending_indices, part)
 
 
 def _is_current_run(job: WatchedJob, row: QueueRow) -> bool:

@@ -77,7 +77,6 @@ def _drop_reused_id(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
 
 
 def _apply_details(job: WatchedJob, records: Sequence[Record]) -> WatchedJob:
-    """Return the job with its name, user, partition, folder, command and batch host."""
     watched = [record for record in records if record.ref.key == job.watched_part]
     described = watched if job.watched_part and watched else records
     if not described:

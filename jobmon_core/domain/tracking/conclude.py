@@ -12,6 +12,7 @@ from jobmon_core.domain.tracking.model import AccountingStatus, End, EndInquiry,
 from jobmon_core.domain.tracking.policy import Policy
 
 _Evidence = tuple[JobState, str, Source]  # final state, the same as Slurm writes it, which source says so
+_MISSING_DETAILS = "accounting (sacct) had no record of this job yet, so details may be missing"
 _MIN_GRACE_SHARE = 1 / 2  # of the grace, even if jobmon notices the end late
 
 
@@ -23,7 +24,7 @@ def conclude(task: Task, policy: Policy, now_s: float) -> End | None:
     evidence = _direct_evidence(inquiry) or _remainder_evidence(inquiry, policy, now_s)
     if evidence is None:
         return _conclude_without_evidence(task, inquiry, policy, now_s)
-    if evidence[0].may_return and _lasted_s(inquiry) < policy.recheck_s:
+    if evidence[0].may_return and not _has_lasted(inquiry, policy):
         return None
     return _end(task, inquiry, evidence) if _is_complete(task, inquiry, policy, now_s) else None
 
@@ -77,9 +78,9 @@ def _remainder_evidence(inquiry: EndInquiry, policy: Policy, now_s: float) -> _E
     return inquiry.remaining_tasks, inquiry.remaining_raw_state, Source.QUEUE
 
 
-def _lasted_s(inquiry: EndInquiry) -> float:
-    """Return for how long squeue has not listed the task as alive."""
-    return inquiry.last_queue_s - inquiry.since_s
+def _has_lasted(inquiry: EndInquiry, policy: Policy) -> bool:
+    """Whether a second queue check found the task ended or gone too: Slurm may requeue it in between."""
+    return inquiry.last_queue_s - inquiry.since_s >= policy.running_s
 
 
 def _is_complete(task: Task, inquiry: EndInquiry, policy: Policy, now_s: float) -> bool:
@@ -119,9 +120,7 @@ def _end(task: Task, inquiry: EndInquiry, evidence: _Evidence) -> End:
         nodes=nodes,
         reason=(record.reason if record else "") or (row.reason if row else "") or task.reason,
         usage=row.usage if row else Usage(),
-        why=""
-        if has_details
-        else "accounting (sacct) had no record of this job yet, so details may be missing",
+        why="" if has_details else _MISSING_DETAILS,
     )
 
 
@@ -139,7 +138,7 @@ def _outcome(state: JobState, exit_code: int | None) -> Outcome:
 def _conclude_without_evidence(task: Task, inquiry: EndInquiry, policy: Policy, now_s: float) -> End | None:
     """Return an inferred cancellation or an unknown outcome once the deadline passed; None before."""
     waited_s = now_s - inquiry.since_s
-    if _lasted_s(inquiry) < policy.recheck_s or not inquiry.record_gone:
+    if not _has_lasted(inquiry, policy) or not inquiry.record_gone:
         return None
     vanished_s = policy.deadline_s
     if inquiry.accounting_is_fresh:
@@ -172,7 +171,6 @@ def _conclude_without_evidence(task: Task, inquiry: EndInquiry, policy: Policy, 
 
 
 def _missing_evidence(inquiry: EndInquiry) -> str:
-    """Say why no source proves an end."""
     row = inquiry.row
     no_end = f"still shows it as {row.raw_state}" if row else "has no record of its end"
     accounting = {

@@ -13,6 +13,7 @@ from typing import ClassVar
 from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, ref_of
+from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import AccountingRow, Record, Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome, Phase
 from jobmon_core.domain.tracking.new_job import DEFAULT_BACKEND
@@ -145,26 +146,10 @@ class Task:
     diagnosis: Diagnosis | None = None
 
     @property
-    def was_seen(self) -> bool:
-        """Whether squeue ever listed this task."""
-        return bool(self.history)
-
-    @property
     def has_started(self) -> bool:
         """Whether squeue ever showed this task in a state other than waiting."""
         phases = (JobState.from_slurm(change.state).phase for change in self.history)
         return bool(self.restarts) or any(phase is not Phase.WAITING for phase in phases)
-
-
-@dataclass(frozen=True, slots=True)
-class LogPaths:
-    """The job's output files, as templates with Slurm's ``%`` patterns; empty while not known."""
-
-    JSON_KEYS: ClassVar[dict[str, str]] = {"source": "told_by"}
-
-    stdout: str = ""
-    stderr: str = ""
-    source: str = ""  # "the user", "Slurm", or "the script"
 
 
 @dataclass(frozen=True, slots=True)

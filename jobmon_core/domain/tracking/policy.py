@@ -21,11 +21,6 @@ class Policy:
     warn_stale_s: float = 1800.0  # outage after which the user is notified; 0 means never
     array_messages: str = "digest"  # or "each": one message per task
 
-    @property
-    def recheck_s(self) -> float:
-        """How long an end must last before it counts, because Slurm may requeue the job."""
-        return self.running_s
-
     def accounting_wait_s(self, attempts: int) -> float:
         """Return the wait after ``attempts`` accounting queries, before the next one."""
         return _ACCOUNTING_WAITS_S[min(attempts, len(_ACCOUNTING_WAITS_S) - 1)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerRejected, StateUnreadable, StorageFailed
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.log_paths import Templates
+from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
 from jobmon_core.domain.tracking.policy import NO_HURRY_S
 from jobmon_core.scheduler.base import Submission, Submitted
@@ -146,14 +146,14 @@ class LocalScheduler:
         folder = job_dir.find(self._folder, job_id)
         return [] if folder is None else job_status_rows(folder, self._observer())
 
-    def ask_log_templates(self, job_id: int) -> Templates | None:
+    def ask_log_templates(self, job_id: int) -> LogPaths | None:
         """Return the file name patterns of the job's logs; see `Scheduler`."""
         try:
             folder = job_dir.find(self._folder, job_id)
             spec = None if folder is None else folder.spec()
         except (OSError, StateUnreadable):
             return None
-        return None if spec is None else Templates(spec.stdout, spec.stderr)
+        return None if spec is None else LogPaths(spec.stdout, spec.stderr)
 
     def script_of(self, job_id: int) -> str:
         """Return the script as it was submitted; see `Scheduler`."""

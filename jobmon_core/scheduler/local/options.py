@@ -6,14 +6,13 @@ slurmctld read them. Source: sbatch(1), 22.05.
 
 from __future__ import annotations
 
-import getopt
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact
-from jobmon_core.domain.slurm.sbatch_options import LETTERS, OPTIONS, Argument, Treatment
+from jobmon_core.domain.slurm.sbatch_options import OPTIONS, GivenOption, Treatment, read_arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,13 +30,6 @@ _VARIABLES = {
     "SBATCH_WAIT": "wait",
 }
 _COMMAND_LINE_ONLY = ("quiet", "wrap")  # sbatch ignores them in a script
-
-
-class GivenOption(NamedTuple):
-    """An option as it was given; ``value`` is empty if it takes no argument."""
-
-    name: str
-    value: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,43 +116,6 @@ def _from_script(directives: Iterable[Sequence[str]]) -> Iterator[GivenOption]:
         if operands:
             raise SchedulerRejected(f"Invalid directive found in batch script: {operands[0]}")
         yield from (option for option in given if option.name not in _COMMAND_LINE_ONLY)
-
-
-# getopt has no optional arguments. "--name=value" is therefore passed on as "--\0name=value", and every
-# option that may have an argument is also known to getopt by that name; no argument contains a NUL.
-_ATTACHED = "--\0"
-_SHORT = "".join(
-    letter + (":" if option.argument is Argument.REQUIRED else "") for letter, option in LETTERS.items()
-)
-_LONG = [
-    *(name + ("=" if option.argument is Argument.REQUIRED else "") for name, option in OPTIONS.items()),
-    *(f"\0{name}{'' if option.argument is Argument.NONE else '='}" for name, option in OPTIONS.items()),
-]
-
-
-def read_arguments(words: Sequence[str]) -> tuple[list[GivenOption], list[str]]:
-    """Return the options in the order given, and the words from the first that is not an option on.
-
-    Raises:
-        SchedulerRejected: an option is unknown or ambiguous, or its argument is missing or superfluous.
-    """
-    marked = [_ATTACHED + word[2:] if word.startswith("--") and "=" in word else word for word in words]
-    try:
-        given, operands = getopt.getopt(marked, _SHORT, _LONG)
-    except getopt.GetoptError as error:
-        raise SchedulerRejected(error.msg.replace("\0", "")) from None
-    return [GivenOption(_name_of(option), _unmarked(value)) for option, value in given], [
-        _unmarked(word) for word in operands
-    ]
-
-
-def _name_of(option: str) -> str:
-    name = option.lstrip("-").removeprefix("\0")
-    return name if option.startswith("--") else LETTERS[name].name
-
-
-def _unmarked(word: str) -> str:
-    return "--" + word.removeprefix(_ATTACHED) if word.startswith(_ATTACHED) else word
 
 
 _DAY_S = 86_400

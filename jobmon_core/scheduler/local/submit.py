@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.log_paths import templates_from_record
-from jobmon_core.domain.slurm.sbatch_directives import directive_words
+from jobmon_core.domain.slurm.sbatch_options import directive_words
 from jobmon_core.scheduler.local.job_dir import JobSpec
 from jobmon_core.scheduler.local.options import SbatchOptions, read_command_line, read_options
 from jobmon_core.system.process import user_name

@@ -7,7 +7,7 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.slurm.log_paths import Templates, templates_from_record
+from jobmon_core.domain.slurm.log_paths import LogPaths, templates_from_record
 from jobmon_core.domain.slurm.rows import Disabled, NotListed, RawAnswer, Unreachable
 from jobmon_core.domain.tracking.policy import NO_HURRY_S
 from jobmon_core.scheduler.slurm import commands, sacct, scontrol, squeue, values
@@ -82,7 +82,7 @@ class SlurmScheduler:
         defect = scontrol.defect_of(ran.stdout, records)
         return Unreachable(f"scontrol: {defect}") if defect else records
 
-    def ask_log_templates(self, job_id: int) -> Templates | None:
+    def ask_log_templates(self, job_id: int) -> LogPaths | None:
         """Query the patterns of a job's log files, as given to sbatch; see `Scheduler`."""
         answer = self._ask(commands.templates(job_id, self._cluster))
         if isinstance(answer, Unreachable):

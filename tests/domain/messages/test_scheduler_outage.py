@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.decide import Finish
+from jobmon_core.domain.decide import Step
 from jobmon_core.domain.delivery.outbox import Message, Tone
 from jobmon_core.domain.messages.scheduler_outage import OutageNotice, current_outage, may_notify
 from jobmon_core.domain.slurm.states import Outcome
@@ -113,10 +113,10 @@ class TestRecoveryMessage:
         outage(play, 31).accounting(sacct_row("12", "FAILED", 3))
         assert play.end().outcome is Outcome.FAILURE
         delivered(play).later(MINUTE_S).queue_down()
-        assert Finish() not in play.actions
+        assert Step.FINISH not in play.actions
         play.later(MINUTE_S).answered()
         assert tones(play) == [Tone.ATTENTION, Tone.FAILURE, Tone.RESOLVED]
-        assert Finish() in delivered(play).later(1).actions
+        assert Step.FINISH in delivered(play).later(1).actions
 
     def test_is_not_sent_if_the_outage_message_could_not_be_delivered(self) -> None:
         play = outage(running(), 30)

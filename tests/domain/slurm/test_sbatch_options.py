@@ -1,6 +1,83 @@
 from __future__ import annotations
 
-from jobmon_core.domain.slurm.sbatch_options import OPTIONS, Argument
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobmon_core.domain.slurm.sbatch_options import OPTIONS, Argument, script_directives
+
+
+def _script(*lines: str) -> str:
+    return "\n".join(("#!/bin/bash", *lines, "echo run", "#SBATCH -o late.out"))
+
+
+@pytest.mark.parametrize(
+    ("line", "output"),
+    [
+        ("#SBATCH -o a.out", "a.out"),
+        ("#SBATCH -oa.out", "a.out"),
+        ("#SBATCH --output=a.out", "a.out"),
+        ("#SBATCH --output a.out", "a.out"),
+        ("#SBATCH --outp=a.out", "a.out"),
+        ("#SBATCH\t--output=a.out", "a.out"),
+        ("#SBATCH -N 1 -o a.out --mem=1G", "a.out"),
+        ("#SBATCH -Ho a.out", "a.out"),
+        ('#SBATCH -o "my logs/a.out"', "my logs/a.out"),
+        ("#SBATCH -o 'my logs/a.out'", "my logs/a.out"),
+        (r"#SBATCH --output=a\ b.out", "a"),
+        ("#SBATCH -o a#b.out", "a"),
+        ('#SBATCH -o "a#b.out"', "a#b.out"),
+        ("#SBATCH -o a.out # where it goes", "a.out"),
+        ("#SBATCH -o $HOME/x.out", "$HOME/x.out"),
+        ("#SLURM -o a.out", "a.out"),
+        ("#SBATCH -p gpu -o a.out", "a.out"),
+        (" #SBATCH -o a.out", None),
+        ("##SBATCH -o a.out", None),
+        ("#sbatch -o a.out", None),
+        ('#SBATCH -o "a.out', None),
+        ("#SBATCH --o=a.out", None),
+        ("#SBATCH -o", None),
+        ("#SBATCH # -o a.out", None),
+    ],
+)
+def test_a_directive_is_read_as_sbatch_reads_it(line: str, output: str | None) -> None:
+    assert script_directives(_script(line)).get("output") == output
+
+
+def test_all_fields_are_read_over_comments_and_blank_lines_and_the_last_one_wins() -> None:
+    script = _script(
+        "#SBATCH -J name -o first.out",
+        "",
+        "# a comment",
+        "   ",
+        "#SBATCH --error=%x.err -D /w --array=1-4%2 -t 1:00 --comment='a b' --open-mode=append",
+        "#SBATCH --output=last.out",
+    )
+    assert script_directives(script) == {
+        "job-name": "name", "output": "last.out", "error": "%x.err", "chdir": "/w", "array": "1-4%2",
+        "time": "1:00", "comment": "a b", "open-mode": "append",
+    }  # fmt: skip
+
+
+def test_parsing_stops_at_the_first_command_even_in_a_python_script() -> None:
+    assert script_directives('#!/usr/bin/env python\n"""doc"""\n#SBATCH -o a.out\n') == {}
+
+
+def test_of_a_het_job_the_first_component_counts() -> None:
+    script = _script("#SBATCH -o a.out", "#SBATCH hetjob", "#SBATCH -o b.out")
+    assert script_directives(script) == {"output": "a.out"}
+
+
+def test_an_exact_option_wins_over_longer_ones_and_an_ambiguous_abbreviation_is_ignored() -> None:
+    assert script_directives(_script("#SBATCH --time=5")) == {"time": "5"}
+    assert script_directives(_script("#SBATCH --time-min=5")) == {"time-min": "5"}
+    assert script_directives(_script("#SBATCH --ti=5")) == {}
+
+
+@given(st.text(alphabet="#SBATCHoe-= \t\"'\\\nxjJ%") | st.text())
+def test_no_script_makes_parsing_raise(text: str) -> None:
+    script_directives(text)
+    script_directives("#SBATCH " + text)
 
 
 def test_no_option_is_entered_twice_and_flags_take_no_value() -> None:

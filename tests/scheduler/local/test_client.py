@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from jobmon_core.domain.slurm.log_paths import PathContext, Templates, expand
+from jobmon_core.domain.slurm.log_paths import LogPaths, PathContext, expand
 from jobmon_core.domain.slurm.rows import RawAnswer
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.scheduler.local.client import LocalScheduler
@@ -50,7 +50,7 @@ def test_the_log_patterns_expand_to_the_files_that_were_written(local: LocalHarn
 
     templates = local.scheduler.ask_log_templates(job_id)
 
-    assert templates == Templates(f"{local.work}/%A/%a-%j.%x", f"{local.work}/%A/%a-%j.%x")
+    assert templates == LogPaths(f"{local.work}/%A/%a-%j.%x", f"{local.work}/%A/%a-%j.%x")
     for record in records:
         assert record.raw_job_id is not None
         context = PathContext(

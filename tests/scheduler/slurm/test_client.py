@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from jobmon_core.domain.slurm.log_paths import Templates
+from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import Disabled, NotListed, RawAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.tracking.policy import NO_HURRY_S
@@ -96,23 +96,23 @@ class TestRecord:
 
 
 class TestLogTemplates:
-    def templates(self, name: str) -> Templates | None:
+    def templates(self, name: str) -> LogPaths | None:
         return answering("squeue", recorded(f"templates-{name}")).ask_log_templates(job_id(name))
 
     def test_patterns_come_as_they_were_given(self) -> None:
         given = f"{WORK}/o %x-%j %%"
-        assert self.templates("requeued") == Templates(given, given)
+        assert self.templates("requeued") == LogPaths(given, given)
 
     def test_an_array_has_one_for_all_tasks(self) -> None:
-        assert self.templates("array") == Templates(f"{WORK}/%A.%3a", f"{WORK}/%A.%3a")
+        assert self.templates("array") == LogPaths(f"{WORK}/%A.%3a", f"{WORK}/%A.%3a")
 
     def test_the_wrong_default_of_an_array_is_mended(self) -> None:
         for name in ("array_default", "leftover"):
-            assert self.templates(name) == Templates(f"{WORK}/slurm-%A_%a.out", f"{WORK}/slurm-%A_%a.out")
+            assert self.templates(name) == LogPaths(f"{WORK}/slurm-%A_%a.out", f"{WORK}/slurm-%A_%a.out")
 
     def test_the_log_of_a_het_job_is_that_of_its_first_component(self) -> None:
         log = f"{WORK}/slurm-{job_id('het')}.out"
-        assert self.templates("het") == Templates(log, log)
+        assert self.templates("het") == LogPaths(log, log)
 
     def test_a_forgotten_job_has_no_log_templates(self) -> None:
         assert answering("squeue", recorded("templates-unknown")).ask_log_templates(1) is None
