@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.diagnosis.log_lines import Line
-    from jobmon_core.domain.diagnosis.model import Diagnosis
+    from jobmon_core.domain.diagnosis.model import Diagnosis, Line
     from jobmon_core.domain.diagnosis.patterns import Pattern
 
 _MAX_BYTES = 16 * 2**20  # of the end of a log, on which patterns are tested

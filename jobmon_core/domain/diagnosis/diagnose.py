@@ -21,8 +21,7 @@ from itertools import islice
 from jobmon_core.domain.diagnosis.error_episodes import MIN_RELIABLE, MIN_ROOT, LogAnalysis
 from jobmon_core.domain.diagnosis.exit_causes import Cause, implied_cause, stated_cause
 from jobmon_core.domain.diagnosis.fingerprint import fingerprint
-from jobmon_core.domain.diagnosis.log_lines import Line
-from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
+from jobmon_core.domain.diagnosis.model import Diagnosis, Line, SlurmEvidence
 from jobmon_core.domain.diagnosis.patterns import CLEAN, Match, Role, Severity, label_of
 from jobmon_core.domain.diagnosis.tracebacks import Frame
 from jobmon_core.domain.slurm.exit_codes import describe_exit
@@ -102,7 +101,7 @@ class _Diagnoser:
         if implied is not None:
             return self._from_cause(implied, _IMPLIED)
         if self._evidence.state is JobState.UNKNOWN and self._analysis.lines and self._analysis.ends_cleanly:
-            confidence = _PROVED if self._analysis.reports_success else _SUSPECTED
+            confidence = _PROVED if self._analysis.successes else _SUSPECTED
             return self._no_failure("No failure found", "The log shows no failure.", confidence)
         return self._unknown_cause()
 

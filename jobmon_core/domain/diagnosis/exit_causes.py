@@ -194,13 +194,17 @@ def implied_cause(evidence: SlurmEvidence) -> Cause | None:
 
 def _with_details(cause: Cause, evidence: SlurmEvidence) -> Cause:
     """Add the figures from Slurm that support the cause."""
-    describe = {
-        "host_oom_kill": _describe_memory,
-        "slurm_timeout": _describe_limit,
-        "slurm_timeout.hang": _describe_cpu_time,
-        "node_fail": _describe_nodes,
-    }.get(cause.id)
-    details = describe(evidence) if describe else ""
+    limit = f"The limit was {_duration(evidence.limit_s)}." if evidence.limit_s else ""
+    details = ""
+    match cause.id:
+        case "host_oom_kill":
+            details = _describe_memory(evidence)
+        case "slurm_timeout":
+            details = limit
+        case "slurm_timeout.hang":
+            details = f"{limit} CPU time used: {evidence.cpu_s or 0:.0f} s.".lstrip()
+        case "node_fail" if evidence.nodes:
+            details = f"Its nodes were {evidence.nodes}."
     return replace(cause, explanation=f"{cause.explanation} {details}".rstrip())
 
 
@@ -211,18 +215,6 @@ def _describe_memory(evidence: SlurmEvidence) -> str:
     if not peak or not _is_near_memory_limit(evidence):
         return f"It had requested {size(requested)}."  # sampling missed the last peak
     return f"Its peak was {size(peak)} of the requested {size(requested)}."
-
-
-def _describe_limit(evidence: SlurmEvidence) -> str:
-    return f"The limit was {_duration(evidence.limit_s)}." if evidence.limit_s else ""
-
-
-def _describe_cpu_time(evidence: SlurmEvidence) -> str:
-    return f"{_describe_limit(evidence)} CPU time used: {evidence.cpu_s or 0:.0f} s.".lstrip()
-
-
-def _describe_nodes(evidence: SlurmEvidence) -> str:
-    return f"Its nodes were {evidence.nodes}." if evidence.nodes else ""
 
 
 def _was_idle(evidence: SlurmEvidence) -> bool:

@@ -39,13 +39,9 @@ def fingerprint(identifier: str, line: str, frame: str = "") -> str:
             number is ignored, because it changes when the code before it is edited.
     """
     file, _, function = frame.strip().partition('", line ')
-    text = "\n".join((identifier, normalised(line), _path(file), function.partition(", ")[2]))
+    failure = _VARIABLE.sub(_replacement, without_label(line).strip()[:_MAX_CHARACTERS])
+    text = "\n".join((identifier, failure, _path(file), function.partition(", ")[2]))
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_LENGTH]
-
-
-def normalised(line: str) -> str:
-    """Return a line without the parts that differ between ranks and between runs."""
-    return _VARIABLE.sub(_replacement, without_label(line).strip()[:_MAX_CHARACTERS])
 
 
 def _replacement(match: re.Match[str]) -> str:

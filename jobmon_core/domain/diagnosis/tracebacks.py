@@ -6,7 +6,6 @@ at the same time.
 
 from __future__ import annotations
 
-from enum import Enum, auto
 from itertools import compress, count, repeat
 from typing import NamedTuple
 
@@ -15,8 +14,8 @@ from jobmon_core.domain.diagnosis.log_lines import LogLines
 _MAX_LINES = 400  # of a traceback; Python prints the frames of a recursion once and counts the others
 _LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python3", "<frozen ", "<string>")
 _HEAD = "Traceback (most recent call last)"
-_WHILE_HANDLING = "During handling of the above exception"
-_DIRECT_CAUSE = "The above exception was the direct cause"
+WHILE_HANDLING = "During handling of the above exception"
+DIRECT_CAUSE = "The above exception was the direct cause"
 # the outermost frame of an uncaught exception: of the main program, a thread or a process
 _PROGRAM = ", in <module>"
 _OUTERMOST = (_PROGRAM, ", in _bootstrap", ", in _run_module_as_main", ", in spawn_main")
@@ -150,21 +149,12 @@ def is_quoted_code(lines: LogLines, position: int) -> bool:
     return False
 
 
-class Chaining(Enum):
-    """How Python chained an exception to an earlier one."""
-
-    WHILE_HANDLING = auto()  # raised in the handler of the earlier one
-    FROM = auto()  # ``raise ... from`` the earlier one
-
-
-def chaining(lines: LogLines, earlier: int, later: Traceback) -> Chaining | None:
-    """Return how the later exception is chained to the one at ``earlier``; None if it is not."""
+def is_chained(lines: LogLines, earlier: int, later: Traceback, connectives: tuple[str, ...]) -> bool:
+    """Return whether Python printed a connective between the exception at ``earlier`` and a later one."""
     if later.head is None or not earlier < later.head:
-        return None
-    between = "\n".join(lines.unprefixed[max(earlier, later.head - _NEAR_LINES) : later.head])
-    if _WHILE_HANDLING in between:
-        return Chaining.WHILE_HANDLING
-    return Chaining.FROM if _DIRECT_CAUSE in between else None
+        return False
+    between = lines.unprefixed[max(earlier, later.head - _NEAR_LINES) : later.head]
+    return any(connective in text for text in between for connective in connectives)
 
 
 def _is_frame(text: str) -> bool:
