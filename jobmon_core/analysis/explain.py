@@ -72,8 +72,7 @@ class _Analyser:
     """The log parts read so far, and their analysis."""
 
     def __init__(self, evidence: SlurmEvidence, user_patterns: Path | None) -> None:
-        modified_ns = user_patterns.stat().st_mtime_ns if user_patterns and user_patterns.exists() else 0
-        self._matcher, self._pattern_faults = _load_matcher(user_patterns, modified_ns)
+        self._matcher, self._pattern_faults = _load_matcher(user_patterns)
         self._evidence = evidence
         self._parts: list[LogPart] = []  # the part read last comes first
         self._analysis = LogAnalysis((), LogLines(()))
@@ -128,11 +127,8 @@ def _head_before(tail: LogExcerpt) -> LogPart:
 
 
 @lru_cache(maxsize=1)
-def _load_matcher(user_patterns: Path | None, _modified_ns: int) -> tuple[Matcher, str]:
-    """Load the patterns, and return the faults of those that cannot be used.
-
-    The result is cached for all parts of a job until the modification time of the user's file changes.
-    """
+def _load_matcher(user_patterns: Path | None) -> tuple[Matcher, str]:
+    """Load the patterns once per process, and return the faults of those that cannot be used."""
     try:
         return Matcher(load_patterns(user_patterns)), ""
     except PatternsInvalid as error:

@@ -22,8 +22,7 @@ from jobmon_core.domain.slurm.states import JobState, Outcome, Phase
 from jobmon_core.domain.tracking.model import FROM_WORST, Task, WatchedJob
 from jobmon_core.domain.tracking.user_override import NOTHING_KNOWN
 from jobmon_core.lifecycle.health import find_watched
-from jobmon_core.observe.logs.open_file import Unreadable, regular_file
-from jobmon_core.observe.logs.rotated import find_rotated
+from jobmon_core.observe.logs.open_file import Unreadable, find_rotated, regular_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.diagnosis.log_lines import LogExcerpt
 from jobmon_core.domain.diagnosis.log_text import clean_lines
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
-from jobmon_core.observe.logs.scan_dirs import FoundFile, ScanBudget, find_files, is_folder, own_file
+from jobmon_core.observe.logs.scan_dirs import FoundFile, ScanBudget, find_files, own_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,8 +29,6 @@ _MAX_ERROR_BYTES = 2**20
 _ERROR_FILE_LINE = re.compile(r"(?:\berror_file|\breply file to): +(\S.*/error\.json)$")
 _LOG_DIR_LINE = re.compile(r"\blog directory set to: +(\S.*)$")
 _ATTEMPT_FILE = re.compile(r"(.*)/attempt_(\d{1,9})/\d{1,9}/[^/]+")
-_ATTEMPT = re.compile(r"attempt_(\d{1,9})")
-_RANK = re.compile(r"(\d{1,9})")
 
 
 def files_named_in(texts: Iterable[str], folders: Sequence[str], budget: ScanBudget) -> list[FoundFile]:
@@ -77,20 +75,9 @@ def _printed_paths(texts: Iterable[str]) -> Iterable[str]:
 
 
 def _files_of_run(run_dir: str, budget: ScanBudget) -> list[FoundFile]:
-    """Return the files in ``run_dir/attempt_N/RANK``, starting with the newest attempt."""
-    return [
-        file
-        for attempt in reversed(_numbered_folders(run_dir, _ATTEMPT, budget))
-        for rank in _numbered_folders(attempt, _RANK, budget)
-        for file in find_files(rank, NAMES.__contains__, budget)
-    ]
-
-
-def _numbered_folders(folder: str, name: re.Pattern[str], budget: ScanBudget) -> list[str]:
-    """Return the subfolders whose names match ``name``, in the order of their numbers."""
-    matches = [(name.fullmatch(entry.name), entry) for entry in budget.entries(folder)]
-    numbered = [(int(match[1]), entry.path) for match, entry in matches if match and is_folder(entry)]
-    return [path for _, path in sorted(numbered)]
+    """Return the files ``run_dir/attempt_N/RANK/NAME``."""
+    files = find_files(run_dir, NAMES.__contains__, budget, levels=3)
+    return [file for file in files if _ATTEMPT_FILE.fullmatch(file.path)]
 
 
 def read_error_file(path: str) -> LogExcerpt | None:
