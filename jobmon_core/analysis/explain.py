@@ -41,10 +41,8 @@ def explain(
         evidence: what Slurm reports about the run.
         stdout_path: the expanded path; empty if it is unknown.
         stderr_path: likewise; empty if stderr goes to the same file as stdout.
-        user_patterns: the user's pattern file; None if there is none. If it has faults, only the shipped
-            patterns are used and ``note`` of the diagnosis lists the faults.
-        job_id: a number that only file names of this job contain, to find the logs of single ranks; None if
-            it is unknown.
+        user_patterns: if this file has faults, only the shipped patterns are used and the note lists them.
+        job_id: a number that only file names of this job contain, to find the logs of single ranks.
     """
     analyser = _Analyser(evidence, user_patterns)
     main_logs = tuple(dict.fromkeys((stderr_path or stdout_path, stdout_path or stderr_path)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from jobmon_core.analysis.job_logs import log_files
@@ -15,13 +14,6 @@ from jobmon_core.system.worker import Worker, WorkerFailed
 _TIMEOUT_S = 300.0  # a file server that does not respond must not delay the message any longer
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnoses:
-    """What the worker returns: diagnoses by task key."""
-
-    by_key: dict[str, Diagnosis]
-
-
 def diagnoses_of(
     job: WatchedJob, keys: tuple[str, ...], user_patterns: Path, worker: Worker, log: Callable[[str], None]
 ) -> Mapping[str, Diagnosis]:
@@ -30,7 +22,7 @@ def diagnoses_of(
     The file ``user_patterns`` may be missing.
     """
 
-    def diagnoses() -> Diagnoses:
+    def diagnoses() -> dict[str, Diagnosis]:
         from jobmon_core.analysis.explain import explain  # not at the top: the idle monitor must stay small
 
         patterns = user_patterns if user_patterns.exists() else None
@@ -40,10 +32,10 @@ def diagnoses_of(
             if task.end is not None:
                 logs, job_id = log_files(job, task), unique_job_id(job, task)
                 by_key[key] = explain(evidence_of(task.end), *logs, patterns, job_id=job_id)
-        return Diagnoses(by_key)
+        return by_key
 
     try:
-        return worker.run(Diagnoses, diagnoses, _TIMEOUT_S).by_key
+        return worker.run(dict[str, Diagnosis], diagnoses, _TIMEOUT_S)
     except WorkerFailed as error:
         log(f"the analysis of the logs failed: {error}")
         note = "jobmon could not analyse the log; run jobmon logs to see why"

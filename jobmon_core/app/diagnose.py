@@ -93,13 +93,12 @@ class DiagnoseCommand:
             if spooled:
                 shutil.copyfileobj(stdin, spooled)
                 spooled.flush()
+            spool = spooled.name if spooled else ""
             errors = {path: why for path in paths if path != STDIN and (why := _read_error(path))}
             unread = tuple(f"{path} {why}" for path, why in errors.items())
-            readable = [path for path in paths if path not in errors]
-            if not readable:
+            files = [spool if path == STDIN else path for path in paths if path not in errors]
+            if not files:
                 raise JobmonError("; ".join(unread))
-            spool = spooled.name if spooled else ""
-            files = [spool if path == STDIN else path for path in readable]
             diagnosis = explain_files(
                 _evidence(override.apply_to(NOTHING_KNOWN)), files, own_patterns(self.ctx)
             )
@@ -228,8 +227,6 @@ def _notes(task: Task, note: str, caveat: str) -> tuple[str, ...]:
 
 def _with_totals(subject: Subject, job: WatchedJob) -> Subject:
     """Add how many tasks of the job have the same outcome."""
-    outcome = subject.task.end.outcome if subject.task.end else None
-    same_outcome = sum(_rank(task)[0] == _FROM_WORST.index(outcome) for task in job.tasks.values())
-    return replace(
-        subject, same_outcome=same_outcome, total=len(job.tasks) + len(IndexSet.parse(job.pending_indices))
-    )
+    same_outcome = sum(_rank(task)[0] == _rank(subject.task)[0] for task in job.tasks.values())
+    total = len(job.tasks) + len(IndexSet.parse(job.pending_indices))
+    return replace(subject, same_outcome=same_outcome, total=total)

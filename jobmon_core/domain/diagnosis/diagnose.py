@@ -44,12 +44,9 @@ _RECOVERY_PENALTY = 0.2  # subtracted if the program seems to have recovered
 
 
 def diagnose(evidence: SlurmEvidence, analysis: LogAnalysis, *, note: str = "") -> Diagnosis:
-    """Return why a job ended as it did.
+    """Return why a job ended as it did. The state in ``evidence`` is UNKNOWN if there is only a log.
 
-    Args:
-        evidence: what Slurm reports; the state is UNKNOWN if there is only a log.
-        analysis: the lines that were read, and the patterns that match them.
-        note: what made the analysis incomplete; copied to the diagnosis.
+    ``note`` states what made the analysis incomplete; it is copied to the diagnosis.
     """
     return _Diagnoser(evidence, analysis, note).diagnosis()
 
@@ -66,16 +63,11 @@ def _best_candidate(roots: tuple[Match, ...], analysis: LogAnalysis) -> Match | 
     Exception: if a generic exception was raised while another one was handled, the later one is the cause,
     because it ended the program.
     """
-    best: Match | None = None
+    if not roots:
+        return None
+    best = max(roots, key=lambda root: root.pattern.precedence)
     for root in roots:
-        if (
-            best is None
-            or root.pattern.precedence > best.pattern.precedence
-            or (
-                root.pattern.precedence == best.pattern.precedence
-                and analysis.was_raised_in_handler(best, root)
-            )
-        ):
+        if root.pattern.precedence == best.pattern.precedence and analysis.was_raised_in_handler(best, root):
             best = root
     return best
 

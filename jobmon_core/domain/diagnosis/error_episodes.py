@@ -1,10 +1,7 @@
 """Which failures of a log may be the root cause, and which ones the program recovered from.
 
-A log holds more failures than the one that ended the job: exceptions that were caught and retried, failures
-of an earlier run in a file that later runs append to, errors of processes that lost their peer. Failures
-with much ordinary output between them are separate episodes, and only the last episode can have ended the
-job. Within it, the first failure that ended a process counts. A failure that is usually a consequence, such
-as a collective operation that timed out, never hides it.
+Failures with much ordinary output between them are separate episodes, and only the last episode can have
+ended the job. Within it, the first failure that ended a process counts.
 """
 
 from __future__ import annotations
@@ -197,11 +194,8 @@ def _without_consequences(analysis: LogAnalysis, roots: list[Match]) -> tuple[Ma
     first_end: Match | None = None
     for root in roots:
         is_authoritative = root.pattern.precedence >= AUTHORITATIVE_PRECEDENCE
-        if (
-            scheduler_end
-            and not is_authoritative
-            and root.position in analysis.lines.excerpt_range(scheduler_end.position)
-        ):
+        after_end = analysis.lines.excerpt_range(scheduler_end.position) if scheduler_end else ()
+        if root.position in after_end and not is_authoritative:
             continue
         if root.pattern.is_final and root.pattern.label in _SCHEDULER_LABELS:
             scheduler_end = scheduler_end or root

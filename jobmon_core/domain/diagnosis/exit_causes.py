@@ -165,19 +165,16 @@ def stated_cause(evidence: SlurmEvidence) -> Cause | None:
         return _with_details(_BY_SIGNAL[evidence.signal], evidence)
     cause = _BY_STATE.get(evidence.state)
     if cause is not None and cause.id == CANCELLED and evidence.canceller:
-        return _cancelled_by(evidence.canceller)
+        user = evidence.canceller
+        return Cause(
+            CANCELLED,
+            f"Cancelled by {user}",
+            f"The job was cancelled by {user} (scancel, by hand or from a script).",
+            f"If you did not expect this, ask {user} why.",
+        )
     if evidence.state is JobState.TIMEOUT and _was_idle(evidence):
         cause = _HUNG
     return None if cause is None else _with_details(cause, evidence)
-
-
-def _cancelled_by(user: str) -> Cause:
-    return Cause(
-        CANCELLED,
-        f"Cancelled by {user}",
-        f"The job was cancelled by {user} (scancel, by hand or from a script).",
-        f"If you did not expect this, ask {user} why.",
-    )
 
 
 def implied_cause(evidence: SlurmEvidence) -> Cause | None:

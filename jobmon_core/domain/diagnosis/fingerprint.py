@@ -30,13 +30,10 @@ _JOB_SPECIFIC = re.compile(r"(?i)(job[_-]?)\d+|(?<=/)\d{4,}(?=/|$)")
 
 
 def fingerprint(identifier: str, line: str, frame: str = "") -> str:
-    """Return 16 hexadecimal digits for a failure.
+    """Return 16 hexadecimal digits for a failure: its pattern or cause, and the line that proves it, if any.
 
-    Args:
-        identifier: the id of the pattern or cause.
-        line: the line that proves the cause; empty without proof, or if it adds nothing to the id.
-        frame: the line ``File "...", line N, in ...`` of the user's code; empty without a traceback. Its line
-            number is ignored, because it changes when the code before it is edited.
+    ``frame`` is the line ``File "...", line N, in ...`` of the user's code. Its line number is ignored,
+    because it changes when the code before it is edited.
     """
     file, _, function = frame.strip().partition('", line ')
     failure = _VARIABLE.sub(_replacement, without_label(line).strip()[:_MAX_CHARACTERS])

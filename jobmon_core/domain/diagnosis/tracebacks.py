@@ -12,6 +12,7 @@ from typing import NamedTuple
 from jobmon_core.domain.diagnosis.log_lines import LogLines
 
 _MAX_LINES = 400  # of a traceback; Python prints the frames of a recursion once and counts the others
+# paths of installed packages and of Python itself
 _LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python3", "<frozen ", "<string>")
 _HEAD = "Traceback (most recent call last)"
 WHILE_HANDLING = "During handling of the above exception"
@@ -44,11 +45,6 @@ class Frame(NamedTuple):
         """The path of the source file, as Python printed it."""
         return self.text.partition('"')[2].partition('"')[0]
 
-    @property
-    def is_user_code(self) -> bool:
-        """Whether the code belongs neither to an installed package nor to Python itself."""
-        return not any(map(self.text.__contains__, _LIBRARIES))
-
 
 class Traceback(NamedTuple):
     """The frames that led to an exception, outermost first."""
@@ -69,8 +65,10 @@ class Traceback(NamedTuple):
 
     def user_frame(self) -> Frame | None:
         """Return the frame of user code nearest to the exception; else the innermost frame."""
-        user_frames = (frame for frame in reversed(self.frames) if frame.is_user_code)
-        return next(user_frames, self.frames[-1] if self.frames else None)
+        for frame in reversed(self.frames):
+            if not any(map(frame.text.__contains__, _LIBRARIES)):
+                return frame
+        return self.frames[-1] if self.frames else None
 
 
 def traceback_above(lines: LogLines, position: int) -> Traceback:

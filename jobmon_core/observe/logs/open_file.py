@@ -95,11 +95,8 @@ def _describe_type(mode: int, path: str) -> str:
         return "stores nothing: the output was discarded"
     if stat.S_ISDIR(mode):
         return "is a folder"
-    if stat.S_ISFIFO(mode):
-        return "is a pipe, which stores nothing"
-    if stat.S_ISSOCK(mode):
-        return "is a socket, which stores nothing"
-    return "is a device, which stores nothing"
+    kind = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}.get(stat.S_IFMT(mode), "device")
+    return f"is a {kind}, which stores nothing"
 
 
 def find_rotated(path: str) -> str:

@@ -34,12 +34,8 @@ def rank_logs(log_paths: Sequence[str], job_id: int | None, texts: Iterable[str]
     These are logs next to the main logs with the job id in their names, logs in folders with the job id in
     their names, and the files of torchrun workers. Files of other users and symbolic links are ignored. They
     are sorted by modification time, because a rank that died stopped writing before those that waited for it.
-
-    Args:
-        log_paths: the main logs, which are not returned.
-        job_id: a number that occurs only in file names of this job, or None. The id of an array does not
-            qualify, because the logs of all its tasks contain it.
-        texts: the lines of the main logs, in which torchrun prints paths.
+    ``log_paths`` are the main logs, ``texts`` their lines, in which torchrun prints paths. ``job_id`` occurs
+    only in file names of this job: the id of an array does not, because the logs of all its tasks contain it.
     """
     folders = sorted({str(Path(path).parent) for path in log_paths if path})
     budget = ScanBudget()

@@ -1,8 +1,7 @@
 """Find and read the files that torchrun writes for its workers.
 
-torchrun prints their paths: ``log directory set to: DIR``, ``Setting worker0 reply file to:
-DIR/attempt_0/0/error.json`` and, for a worker that failed, ``error_file: DIR/attempt_0/0/error.json``. Any
-program may print such a line, so only files with torchrun's own names are read.
+torchrun prints their paths: ``log directory set to: DIR``, ``reply file to: DIR/attempt_0/0/error.json``,
+``error_file: ...``. Any program may print such a line, so only files with torchrun's own names are read.
 """
 
 from __future__ import annotations
@@ -32,13 +31,7 @@ _ATTEMPT_FILE = re.compile(r"(.*)/attempt_(\d{1,9})/\d{1,9}/[^/]+")
 
 
 def files_named_in(texts: Iterable[str], folders: Sequence[str], budget: ScanBudget) -> list[FoundFile]:
-    """Return the files of the workers whose paths a log names.
-
-    Args:
-        texts: the lines of the log.
-        folders: where relative paths may start.
-        budget: limits the number of folder entries read.
-    """
+    """Return the files of the workers whose paths the lines of a log name, relative to ``folders``."""
     files: list[FoundFile] = []
     run_dirs: dict[str, None] = {}
     for path in (str(Path(folder, printed)) for printed in _printed_paths(texts) for folder in folders):

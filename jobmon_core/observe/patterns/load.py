@@ -1,8 +1,7 @@
 """Load pattern files and report all their faults.
 
-A pattern of the user's file replaces the shipped pattern with the same id; the user's other patterns precede
-the shipped ones. The order matters, because a line counts for the first pattern that matches it. The regex of
-a pattern is one RE2 expression or a list of alternatives, each searched for in every line.
+The regex of a pattern is one RE2 expression or a list of alternatives, each searched for in every line. The
+order of the patterns matters, because a line counts for the first pattern that matches it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Find the patterns that match the lines of a log, in time linear in its length.
 
-There are about a thousand expressions, and most lines match none. A single Aho-Corasick search (in Rust)
-finds the literal texts that the expressions require. An expression is compiled and tried only on lines that
-contain one of its literals.
+A single Aho-Corasick search (in Rust) finds the literal texts that the expressions require. An expression is
+compiled and tried only on lines that contain one of its literals.
 """
 
 from __future__ import annotations

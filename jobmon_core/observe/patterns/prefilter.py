@@ -1,9 +1,7 @@
 r"""Find the literal texts that a regular expression requires, so that a fast search can rule out most lines.
 
-Every match of ``(?:CUDA|HIP) error: \d+`` contains ``CUDA error: `` or ``HIP error: ``. An expression with
-syntax that is not supported here requires nothing. The method is that of RE2's own prefilter
-(``re2/prefilter.h``). The Python package has it too, as ``re2.Filter``, but was measured three to four times
-slower than a search for these literals.
+The method is that of RE2's own prefilter (``re2/prefilter.h``), whose Python form, ``re2.Filter``, was
+measured three to four times slower. An expression with syntax that is not parsed here requires nothing.
 """
 
 from __future__ import annotations
@@ -55,10 +53,7 @@ def needed_literals(regex: str) -> Literals:
     """Return ASCII literals of which each match of ``regex`` contains at least one; empty if none is certain.
 
     If ``regex`` ignores case, the literals are in lower case and must be searched in the line in lower case.
-    Of several sets of such literals, the most distinctive one is returned.
-
-    Args:
-        regex: an expression that RE2 accepts.
+    Of several sets of such literals, the most distinctive one is returned. RE2 must accept ``regex``.
     """
     try:
         literals = _Parser(regex).parse().literals()
