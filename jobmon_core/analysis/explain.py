@@ -107,14 +107,11 @@ class _Analyser:
         """Return what made the analysis incomplete: missing logs, damaged logs, faults of the patterns."""
         notes = [f"{part.excerpt.path} {part.note}" for part in self._parts if part.note]
         if not any(part.excerpt.texts for part in self._parts):
-            problems = (_describe_problem(part) for part in reversed(self._parts))
+            unknown = "the path of the log is not known"
+            excerpts = [(part.excerpt.path, part.problem) for part in reversed(self._parts)]
+            problems = (f"{path} {problem}" if path else unknown for path, problem in excerpts)
             notes.insert(0, f"no log to read: {'; '.join(problems)}")
         return "; ".join([*notes, *filter(None, [self._pattern_faults])])
-
-
-def _describe_problem(part: LogPart) -> str:
-    path = part.excerpt.path
-    return f"{path} {part.problem}" if path else "the path of the log is not known"
 
 
 def _head_before(tail: LogExcerpt) -> LogPart:

@@ -207,7 +207,6 @@ def _rank(task: Task) -> tuple[int, int]:
 
 
 def _no_log_yet(job: WatchedJob, ref: JobRef, task: Task | None) -> JobmonError:
-    """Return the error for a job without a log."""
     is_pending = not ref.key or (ref.task is not None and ref.task in IndexSet.parse(job.pending_indices))
     if task is None and not is_pending:
         return UnknownJob(f"unknown job {ref}: job {job.job_id} has no such task")
@@ -217,7 +216,6 @@ def _no_log_yet(job: WatchedJob, ref: JobRef, task: Task | None) -> JobmonError:
 
 
 def _notes(task: Task, note: str, caveat: str) -> tuple[str, ...]:
-    """Return the notes to show with a diagnosis."""
     if task.end is None:
         return caveat or _STILL_RUNNING.format(word=task.raw_state or "state unknown"), note
     if task.end.state is JobState.CANCELLED and task.end.started_s is None:
@@ -226,7 +224,6 @@ def _notes(task: Task, note: str, caveat: str) -> tuple[str, ...]:
 
 
 def _with_totals(subject: Subject, job: WatchedJob) -> Subject:
-    """Add how many tasks of the job have the same outcome."""
     same_outcome = sum(_rank(task)[0] == _rank(subject.task)[0] for task in job.tasks.values())
     total = len(job.tasks) + len(IndexSet.parse(job.pending_indices))
     return replace(subject, same_outcome=same_outcome, total=total)

@@ -151,7 +151,7 @@ def test_of_a_job_that_runs_it_is_said_that_it_does(bench: Bench) -> None:
     bench.log("job.err", "step 1\n")
     report = bench.ask("12")
     assert report.diagnosis.label == "clean"
-    assert report.diagnosis.note == "it still runs (RUNNING): this is what its log shows so far"
+    assert report.diagnosis.note == "the job has not ended (RUNNING); this is what its log shows so far"
     assert report.subject is not None
     assert report.subject.end is None
 
@@ -170,7 +170,7 @@ def test_where_slurm_is_silent_what_was_known_is_used_and_called_old(bench: Benc
     bench.log("job.err", OOM)
     found = bench.ask("12").diagnosis
     assert found.cause == "cuda_oom"
-    assert found.note == "Slurm can't be asked now; when it was seen last it had not ended"
+    assert found.note == "Slurm does not answer; the job had not ended when it was last seen"
 
 
 def test_where_slurm_forgot_the_job_it_is_said_so(bench: Bench) -> None:
@@ -178,7 +178,7 @@ def test_where_slurm_forgot_the_job_it_is_said_so(bench: Bench) -> None:
     bench.log("job.err", OOM)
     found = bench.ask("12").diagnosis
     assert found.cause == "cuda_oom"
-    assert found.note.startswith("Slurm no longer knows it")
+    assert found.note.startswith("Slurm no longer knows the job")
 
 
 def test_a_job_that_nobody_watched_is_found_in_slurmctlds_memory(bench: Bench) -> None:
@@ -220,7 +220,7 @@ def test_a_running_job_that_nobody_watched_is_diagnosed_so_far(bench: Bench) -> 
     bench.log("1.log", OOM)
     report = bench.ask("12")
     assert report.diagnosis.cause == "cuda_oom"
-    assert "it still runs (RUNNING)" in report.diagnosis.note
+    assert "the job has not ended (RUNNING)" in report.diagnosis.note
     assert report.subject is not None
     assert (report.subject.same_outcome, report.subject.total) == (1, 3)
 
@@ -249,7 +249,7 @@ def test_a_job_that_has_only_just_begun_is_not_said_to_have_ended(bench: Bench) 
 
 def test_somebody_elses_running_job_is_one_that_runs(bench: Bench) -> None:
     bench.slurm.records = [(replace(record("12", "RUNNING"), user="somebody"),)]
-    assert "it still runs (RUNNING)" in bench.ask("12").diagnosis.note
+    assert "the job has not ended (RUNNING)" in bench.ask("12").diagnosis.note
 
 
 def test_while_slurmctld_is_down_accounting_is_believed(bench: Bench) -> None:
@@ -270,13 +270,13 @@ def test_where_slurm_is_down_the_way_without_it_is_named(bench: Bench) -> None:
 @pytest.mark.parametrize("accounting", [(), Disabled()])
 def test_a_job_that_slurm_does_not_know_is_unknown(bench: Bench, accounting: Disabled | tuple[()]) -> None:
     bench.slurm.accounting = [accounting]
-    with pytest.raises(UnknownJob, match="job 12 is not known: neither jobmon nor Slurm lists it"):
+    with pytest.raises(UnknownJob, match="unknown job 12: neither jobmon nor Slurm knows it"):
         bench.ask("12")
 
 
 def test_a_task_that_the_array_never_had_is_unknown(bench: Bench) -> None:
     bench.slurm.accounting = [(sacct_row("12_1", "FAILED", 1),)]
-    with pytest.raises(UnknownJob, match="job 12 is known, but it has no 12_99"):
+    with pytest.raises(UnknownJob, match="unknown job 12_99: job 12 has no such task"):
         bench.ask("12_99")
 
 
@@ -300,7 +300,7 @@ def test_what_was_cancelled_before_its_start_is_not_said_to_lack_a_log(bench: Be
     bench.watched(Task("", end=end))
     found = bench.ask("12").diagnosis
     assert found.cause == "slurm_cancelled"
-    assert found.note == "it never started, so there is no log"
+    assert found.note == "the job never started, so there is no log"
 
 
 def test_what_the_user_says_overrides_what_is_known(bench: Bench) -> None:

@@ -23,7 +23,6 @@ from jobmon_core.domain.diagnosis.exit_causes import Cause, implied_cause, state
 from jobmon_core.domain.diagnosis.fingerprint import fingerprint
 from jobmon_core.domain.diagnosis.model import Diagnosis, Line, SlurmEvidence
 from jobmon_core.domain.diagnosis.patterns import CLEAN, Match, Role, Severity, label_of
-from jobmon_core.domain.diagnosis.tracebacks import Frame
 from jobmon_core.domain.slurm.exit_codes import describe_exit
 from jobmon_core.domain.slurm.states import JobState
 
@@ -133,8 +132,10 @@ class _Diagnoser:
         )
 
     def _from_root(self, root: Match) -> Diagnosis:
-        pattern, line = root.pattern, self._analysis.lines[root.position]
+        pattern, lines = root.pattern, self._analysis.lines
+        line = lines[root.position]
         frame = self._analysis.traceback(root).user_frame()
+        quoted = (frame.position, frame.source) if frame else ()
         penalty = _RECOVERY_PENALTY if self._analysis.recovered_from(root) else 0.0
         confidence = _PROVED if pattern.precedence >= MIN_ROOT else _SUSPECTED
         return Diagnosis(
@@ -142,7 +143,7 @@ class _Diagnoser:
             title=pattern.title,
             explanation=f"{pattern.cause} {_AFTER_HANG.get(self._evidence.state, '')}".rstrip(),
             advice=pattern.advice,
-            evidence=(*self._frame_lines(frame), line),
+            evidence=(*(lines[position] for position in quoted if position is not None), line),
             symptoms=self._other_patterns(pattern.id),
             log_path=line.file,
             note=self._note,
@@ -154,10 +155,6 @@ class _Diagnoser:
             ),
             is_proved=True,
         )
-
-    def _frame_lines(self, frame: Frame | None) -> tuple[Line, ...]:
-        positions = () if frame is None else (frame.position, frame.source)
-        return tuple(self._analysis.lines[position] for position in positions if position is not None)
 
     def _from_cause(self, cause: Cause, confidence: float) -> Diagnosis:
         """Report a cause that Slurm states or the exit status implies, with a log line that confirms it."""

@@ -1,7 +1,6 @@
 """Fingerprints that are equal when the same failure happens again on another rank, node or day.
 
-Numbers, addresses and times are removed. File paths and positions in the data stay, because two failures at
-the same record are one failure, and failures at different records may be different ones.
+Numbers, addresses and times are removed. File paths and positions in the data stay.
 """
 
 from __future__ import annotations

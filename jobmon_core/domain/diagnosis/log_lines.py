@@ -1,7 +1,4 @@
-"""The lines of all logs of a job as one sequence.
-
-A log has many lines and few of them matter, so only the texts are stored and a ``Line`` is created on access.
-"""
+"""The lines of all logs of a job as one sequence of texts; a ``Line`` is created on access."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Convert the bytes of a log to readable lines.
 
-Logs contain terminal codes, progress bars, runs of zero bytes and bytes of unknown encodings. Every function
-here accepts any input and takes time linear in its length.
+Every function here accepts any input and takes time linear in its length.
 """
 
 from __future__ import annotations

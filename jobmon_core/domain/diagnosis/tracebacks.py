@@ -106,10 +106,7 @@ def ends_of_tracebacks(lines: LogLines) -> tuple[list[int], bool]:
 
 
 def _end_of_traceback(lines: LogLines, head: int) -> int | None:
-    """Return the first line after the frames below ``head``, or ``head`` if it has no frames.
-
-    None if the log ends before.
-    """
+    """Return the first line below the frames: ``head`` without frames, None if the log ends before."""
     label, in_frames = lines.labels[head], False
     for index in range(head + 1, min(len(lines), head + 1 + _MAX_LINES)):
         text = lines.unprefixed[index]

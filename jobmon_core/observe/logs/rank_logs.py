@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,15 +85,12 @@ def _is_log_in_job_folder(name: str) -> bool:
 
 def _select(files: Iterable[FoundFile]) -> list[FoundFile]:
     """Sort files by modification time; of too many, keep those most likely to show the cause."""
-    ordered = sorted(files, key=_modification_order)
+    modification_order = attrgetter("modified_ns", "path")
+    ordered = sorted(files, key=modification_order)
     if len(ordered) <= _MAX_FILES:
         return ordered
     # error files of torchrun first; then the oldest and the newest logs, because a rank that fails is among
     # the first to stop writing, or is the only one that writes
     by_relevance = sorted(ordered, key=lambda file: not file.path.endswith(ERROR_FILE))
     selected = by_relevance[: _MAX_FILES // 2] + by_relevance[-_MAX_FILES // 2 :]
-    return sorted(selected, key=_modification_order)
-
-
-def _modification_order(file: FoundFile) -> tuple[int, str]:
-    return file.modified_ns, file.path
+    return sorted(selected, key=modification_order)

@@ -42,7 +42,10 @@ def files_named_in(texts: Iterable[str], folders: Sequence[str], budget: ScanBud
             files += filter(None, [own_file(path)])
         else:
             run_dirs[path] = None
-    return files + [file for run_dir in run_dirs for file in _files_of_run(run_dir, budget)]
+    in_runs = [
+        file for run_dir in run_dirs for file in find_files(run_dir, NAMES.__contains__, budget, levels=3)
+    ]
+    return files + [file for file in in_runs if _ATTEMPT_FILE.fullmatch(file.path)]
 
 
 def newest_attempts(files: Iterable[FoundFile]) -> list[FoundFile]:
@@ -65,12 +68,6 @@ def _printed_paths(texts: Iterable[str]) -> Iterable[str]:
         if match and len(match[1]) < _MAX_PATH_LENGTH and match[1] not in paths:
             paths.append(match[1])
     return paths
-
-
-def _files_of_run(run_dir: str, budget: ScanBudget) -> list[FoundFile]:
-    """Return the files ``run_dir/attempt_N/RANK/NAME``."""
-    files = find_files(run_dir, NAMES.__contains__, budget, levels=3)
-    return [file for file in files if _ATTEMPT_FILE.fullmatch(file.path)]
 
 
 def read_error_file(path: str) -> LogExcerpt | None:

@@ -189,7 +189,6 @@ class _Parser:
         return _alternation([self._literal(member) for member in members]) if is_list else _UNKNOWN
 
     def _quantified(self, part: _Part) -> _Part:
-        """Parse the quantifier after a part, if there is one."""
         quantifier = self._skip_match(_QUANTIFIER)
         if quantifier is None:
             return part

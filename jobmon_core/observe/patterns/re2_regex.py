@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable
-
-
-class Regex(Protocol):
-    """A compiled expression that searches UTF-8."""
-
-    def search(self, text: bytes) -> object | None:
-        """Return the first match, or None."""
 
 
 def matcher(regex: str) -> Callable[[bytes], object]:
@@ -30,8 +24,8 @@ def matcher(regex: str) -> Callable[[bytes], object]:
     return method
 
 
-def compile_regex(regex: str) -> Regex:
-    """Compile ``regex``.
+def compile_regex(regex: str) -> re.Pattern[bytes]:
+    """Compile ``regex``. RE2's expressions have the methods of Python's.
 
     Raises:
         ValueError: RE2 rejects it; the text of the error is RE2's reason.
@@ -39,7 +33,7 @@ def compile_regex(regex: str) -> Regex:
     import re2  # not at the top: the idle monitor must stay small
 
     try:
-        compiled: Regex = re2.compile(to_bytes(regex), _options())
+        compiled: re.Pattern[bytes] = re2.compile(to_bytes(regex), _options())
     except re2.error as error:
         reason = error.args[0] if error.args else "syntax error"
         raise ValueError(reason.decode(errors="replace") if isinstance(reason, bytes) else reason) from error

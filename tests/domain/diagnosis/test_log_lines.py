@@ -16,7 +16,8 @@ LINES = LogLines(
 
 
 def test_the_lines_of_several_files_keep_their_numbers() -> None:
-    assert list(LINES) == [Line("a", 1, "a1"), Line("a", 2, "a2"), Line("b", 7, "b7"), Line("c", None, "?")]
+    lines = [LINES[position] for position in range(len(LINES))]
+    assert lines == [Line("a", 1, "a1"), Line("a", 2, "a2"), Line("b", 7, "b7"), Line("c", None, "?")]
 
 
 def test_there_is_no_line_after_the_last() -> None:
