@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
     from jobmon.views.console import Console
     from jobmon_core.app.diagnose import Report, Subject
-    from jobmon_core.domain.diagnosis.log_lines import Line
-    from jobmon_core.domain.diagnosis.model import Diagnosis
+    from jobmon_core.domain.diagnosis.model import Diagnosis, Line
     from jobmon_core.domain.tracking.model import End, Task
 
 _INDENT = "  "

@@ -41,10 +41,8 @@ def explain(
         evidence: what Slurm reports about the run.
         stdout_path: the expanded path; empty if it is unknown.
         stderr_path: likewise; empty if stderr goes to the same file as stdout.
-        user_patterns: the user's pattern file; None if there is none. If it has faults, only the shipped
-            patterns are used and ``note`` of the diagnosis lists the faults.
-        job_id: a number that only file names of this job contain, to find the logs of single ranks; None if
-            it is unknown.
+        user_patterns: if this file has faults, only the shipped patterns are used and the note lists them.
+        job_id: a number that only file names of this job contain, to find the logs of single ranks.
     """
     analyser = _Analyser(evidence, user_patterns)
     main_logs = tuple(dict.fromkeys((stderr_path or stdout_path, stdout_path or stderr_path)))
@@ -72,8 +70,7 @@ class _Analyser:
     """The log parts read so far, and their analysis."""
 
     def __init__(self, evidence: SlurmEvidence, user_patterns: Path | None) -> None:
-        modified_ns = user_patterns.stat().st_mtime_ns if user_patterns and user_patterns.exists() else 0
-        self._matcher, self._pattern_faults = _load_matcher(user_patterns, modified_ns)
+        self._matcher, self._pattern_faults = _load_matcher(user_patterns)
         self._evidence = evidence
         self._parts: list[LogPart] = []  # the part read last comes first
         self._analysis = LogAnalysis((), LogLines(()))
@@ -110,14 +107,11 @@ class _Analyser:
         """Return what made the analysis incomplete: missing logs, damaged logs, faults of the patterns."""
         notes = [f"{part.excerpt.path} {part.note}" for part in self._parts if part.note]
         if not any(part.excerpt.texts for part in self._parts):
-            problems = (_describe_problem(part) for part in reversed(self._parts))
+            unknown = "the path of the log is not known"
+            excerpts = [(part.excerpt.path, part.problem) for part in reversed(self._parts)]
+            problems = (f"{path} {problem}" if path else unknown for path, problem in excerpts)
             notes.insert(0, f"no log to read: {'; '.join(problems)}")
         return "; ".join([*notes, *filter(None, [self._pattern_faults])])
-
-
-def _describe_problem(part: LogPart) -> str:
-    path = part.excerpt.path
-    return f"{path} {part.problem}" if path else "the path of the log is not known"
 
 
 def _head_before(tail: LogExcerpt) -> LogPart:
@@ -128,11 +122,8 @@ def _head_before(tail: LogExcerpt) -> LogPart:
 
 
 @lru_cache(maxsize=1)
-def _load_matcher(user_patterns: Path | None, _modified_ns: int) -> tuple[Matcher, str]:
-    """Load the patterns, and return the faults of those that cannot be used.
-
-    The result is cached for all parts of a job until the modification time of the user's file changes.
-    """
+def _load_matcher(user_patterns: Path | None) -> tuple[Matcher, str]:
+    """Load the patterns once per process, and return the faults of those that cannot be used."""
     try:
         return Matcher(load_patterns(user_patterns)), ""
     except PatternsInvalid as error:

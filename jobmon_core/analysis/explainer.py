@@ -1,9 +1,8 @@
-"""Diagnose the ended tasks of a job in a worker process, so that no log can harm the monitor."""
+"""Diagnose the ended tasks of a job in a worker process, and prepare what the diagnosis needs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from jobmon_core.analysis.job_logs import log_files
@@ -15,42 +14,32 @@ from jobmon_core.system.worker import Worker, WorkerFailed
 _TIMEOUT_S = 300.0  # a file server that does not respond must not delay the message any longer
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnoses:
-    """What the worker returns: diagnoses by task key."""
+def diagnoses_of(
+    job: WatchedJob, keys: tuple[str, ...], user_patterns: Path, worker: Worker, log: Callable[[str], None]
+) -> Mapping[str, Diagnosis]:
+    """Return a diagnosis for each ended task in ``keys``. If the worker fails, its note says so.
 
-    by_key: dict[str, Diagnosis]
+    The file ``user_patterns`` may be missing.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class Explainer:
-    """Matches the logs of ended tasks against the patterns."""
-
-    worker: Worker
-    patterns: Path  # the user's pattern file, which may be missing
-    log: Callable[[str], None]
-
-    def explain(self, job: WatchedJob, keys: tuple[str, ...]) -> Mapping[str, Diagnosis]:
-        """Return a diagnosis for each ended task in ``keys``. If the worker fails, its note says so."""
-        try:
-            return self.worker.run(Diagnoses, lambda: self._diagnoses(job, keys), _TIMEOUT_S).by_key
-        except WorkerFailed as error:
-            self.log(f"the analysis of the logs failed: {error}")
-            note = "jobmon could not analyse the log; run jobmon logs to see why"
-            return dict.fromkeys(keys, Diagnosis(None, "", "", "", note=note))
-
-    def _diagnoses(self, job: WatchedJob, keys: tuple[str, ...]) -> Diagnoses:
+    def diagnoses() -> dict[str, Diagnosis]:
         from jobmon_core.analysis.explain import explain  # not at the top: the idle monitor must stay small
 
-        patterns = self.patterns if self.patterns.exists() else None
-        diagnoses = {}
+        patterns = user_patterns if user_patterns.exists() else None
+        by_key = {}
         for key in keys:
             task = job.tasks[key]
             if task.end is not None:
-                logs = log_files(job, task)
-                job_id = unique_job_id(job, task)
-                diagnoses[key] = explain(evidence_of(task.end), *logs, patterns, job_id=job_id)
-        return Diagnoses(diagnoses)
+                logs, job_id = log_files(job, task), unique_job_id(job, task)
+                by_key[key] = explain(evidence_of(task.end), *logs, patterns, job_id=job_id)
+        return by_key
+
+    try:
+        return worker.run(dict[str, Diagnosis], diagnoses, _TIMEOUT_S)
+    except WorkerFailed as error:
+        log(f"the analysis of the logs failed: {error}")
+        note = "jobmon could not analyse the log; run jobmon logs to see why"
+        return dict.fromkeys(keys, Diagnosis(None, "", "", "", note=note))
 
 
 def unique_job_id(job: WatchedJob, task: Task) -> int | None:

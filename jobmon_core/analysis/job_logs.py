@@ -35,9 +35,9 @@ def learn_logs(job: WatchedJob, records: tuple[Record, ...], scheduler: Schedule
     # scontrol shows the paths of one task for all tasks of an array, and expands a backslash wrongly
     if _has_tasks(job) or any(character in stdout + stderr for character in "%\\"):
         templates = scheduler.ask_log_templates(job.job_id)
-    if templates is None and not stdout:
-        return job
     if templates is None:
+        if not stdout:
+            return job
         workdir = first.workdir or job.workdir
         templates = templates_from_record(
             stdout, stderr, workdir, is_array=_has_tasks(job), job_id=job.job_id

@@ -22,8 +22,7 @@ from jobmon_core.domain.slurm.states import JobState, Outcome, Phase
 from jobmon_core.domain.tracking.model import FROM_WORST, Task, WatchedJob
 from jobmon_core.domain.tracking.user_override import NOTHING_KNOWN
 from jobmon_core.lifecycle.health import find_watched
-from jobmon_core.observe.logs.open_file import Unreadable, regular_file
-from jobmon_core.observe.logs.rotated import find_rotated
+from jobmon_core.observe.logs.open_file import Unreadable, find_rotated, regular_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -94,13 +93,12 @@ class DiagnoseCommand:
             if spooled:
                 shutil.copyfileobj(stdin, spooled)
                 spooled.flush()
+            spool = spooled.name if spooled else ""
             errors = {path: why for path in paths if path != STDIN and (why := _read_error(path))}
             unread = tuple(f"{path} {why}" for path, why in errors.items())
-            readable = [path for path in paths if path not in errors]
-            if not readable:
+            files = [spool if path == STDIN else path for path in paths if path not in errors]
+            if not files:
                 raise JobmonError("; ".join(unread))
-            spool = spooled.name if spooled else ""
-            files = [spool if path == STDIN else path for path in readable]
             diagnosis = explain_files(
                 _evidence(override.apply_to(NOTHING_KNOWN)), files, own_patterns(self.ctx)
             )
@@ -209,7 +207,6 @@ def _rank(task: Task) -> tuple[int, int]:
 
 
 def _no_log_yet(job: WatchedJob, ref: JobRef, task: Task | None) -> JobmonError:
-    """Return the error for a job without a log."""
     is_pending = not ref.key or (ref.task is not None and ref.task in IndexSet.parse(job.pending_indices))
     if task is None and not is_pending:
         return UnknownJob(f"unknown job {ref}: job {job.job_id} has no such task")
@@ -219,7 +216,6 @@ def _no_log_yet(job: WatchedJob, ref: JobRef, task: Task | None) -> JobmonError:
 
 
 def _notes(task: Task, note: str, caveat: str) -> tuple[str, ...]:
-    """Return the notes to show with a diagnosis."""
     if task.end is None:
         return caveat or _STILL_RUNNING.format(word=task.raw_state or "state unknown"), note
     if task.end.state is JobState.CANCELLED and task.end.started_s is None:
@@ -228,9 +224,6 @@ def _notes(task: Task, note: str, caveat: str) -> tuple[str, ...]:
 
 
 def _with_totals(subject: Subject, job: WatchedJob) -> Subject:
-    """Add how many tasks of the job have the same outcome."""
-    outcome = subject.task.end.outcome if subject.task.end else None
-    same_outcome = sum(_rank(task)[0] == _FROM_WORST.index(outcome) for task in job.tasks.values())
-    return replace(
-        subject, same_outcome=same_outcome, total=len(job.tasks) + len(IndexSet.parse(job.pending_indices))
-    )
+    same_outcome = sum(_rank(task)[0] == _rank(subject.task)[0] for task in job.tasks.values())
+    total = len(job.tasks) + len(IndexSet.parse(job.pending_indices))
+    return replace(subject, same_outcome=same_outcome, total=total)

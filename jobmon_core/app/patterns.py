@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.explain import explain_files
@@ -21,8 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.diagnosis.log_lines import Line
-    from jobmon_core.domain.diagnosis.model import Diagnosis
+    from jobmon_core.domain.diagnosis.model import Diagnosis, Line
     from jobmon_core.domain.diagnosis.patterns import Pattern
 
 _MAX_BYTES = 16 * 2**20  # of the end of a log, on which patterns are tested
@@ -75,18 +76,18 @@ def effective_patterns(own: Path | None) -> tuple[EffectivePattern, ...]:
     Raises:
         PatternsInvalid: a file has faults.
     """
-    shipped = {rule.id for rule in load_patterns()}
-    mine = {rule.id for rule in read_patterns(own)} if own else set()
+    shipped = {pattern.id for pattern in load_patterns()}
+    mine = {pattern.id for pattern in read_patterns(own)} if own else set()
     return tuple(
-        EffectivePattern(rule, rule.id in mine, rule.id in mine and rule.id in shipped)
-        for rule in load_patterns(own)
+        EffectivePattern(pattern, pattern.id in mine, pattern.id in mine and pattern.id in shipped)
+        for pattern in load_patterns(own)
     )
 
 
 def titles(own: Path | None) -> dict[str, str]:
     """Return the titles of all patterns by id; empty if a pattern file is invalid."""
     try:
-        return {rule.id: rule.title for rule in load_patterns(own)}
+        return {pattern.id: pattern.title for pattern in load_patterns(own)}
     except PatternsInvalid:
         return {}  # the diagnosis itself reports that
 
@@ -112,22 +113,15 @@ def test_on_log(path: str, own: Path | None) -> PatternTestResult:
         PatternsInvalid: a pattern file has faults.
         JobmonError: the log cannot be read.
     """
-    rules = load_patterns(own)
+    patterns = load_patterns(own)
     part = read_tail(path, _MAX_BYTES)
     if part.problem:
         raise JobmonError(f"{path} {part.problem}")
     lines = LogLines([part.excerpt])
-    found = Matcher(rules).every_match(lines)
-    claimed = {finding.position for finding in LogAnalysis(found, lines).matches}
-    by_line: dict[int, list[Pattern]] = {}
-    for finding in found:
-        by_line.setdefault(finding.position, []).append(finding.pattern)
-    hits = (
-        Hit(_redacted(lines[position]), tuple(by_line[position]), position in claimed)
-        for position in sorted(by_line)
-    )
+    matches = Matcher(patterns).every_match(lines)
+    counted = {match.position for match in LogAnalysis(matches, lines).matches}
+    hits = []
+    for position, group in groupby(matches, key=attrgetter("position")):
+        line = replace(lines[position], text=redacted(lines[position].text))
+        hits.append(Hit(line, tuple(match.pattern for match in group), position in counted))
     return PatternTestResult(tuple(hits), explain_files(SlurmEvidence(), [path], own), part.complete)
-
-
-def _redacted(line: Line) -> Line:
-    return replace(line, text=redacted(line.text))

@@ -91,9 +91,9 @@ class MonitorFactory:
         )
 
     def _diagnose(self, log: Log, job: WatchedJob, keys: tuple[str, ...]) -> Mapping[str, Diagnosis]:
-        from jobmon_core.analysis.explainer import Explainer  # needed only after a job failed
+        from jobmon_core.analysis.explainer import diagnoses_of  # needed only after a job failed
 
-        return Explainer(self._worker, self._ctx.home.patterns, log).explain(job, keys)
+        return diagnoses_of(job, keys, self._ctx.home.patterns, self._worker, log)
 
     def _deliver(
         self, job_id: str, entry: OutboxEntry, save: Callable[[OutboxEntry], None]

@@ -10,8 +10,7 @@ from jobmon.views.console import Console
 from jobmon.views.diagnosis import report_json, report_lines, summary
 from jobmon.views.text_width import cell_width
 from jobmon_core.app.diagnose import Report, Subject
-from jobmon_core.domain.diagnosis.log_lines import Line
-from jobmon_core.domain.diagnosis.model import Diagnosis
+from jobmon_core.domain.diagnosis.model import Diagnosis, Line
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import End, Source, Task

@@ -21,10 +21,8 @@ from itertools import islice
 from jobmon_core.domain.diagnosis.error_episodes import MIN_RELIABLE, MIN_ROOT, LogAnalysis
 from jobmon_core.domain.diagnosis.exit_causes import Cause, implied_cause, stated_cause
 from jobmon_core.domain.diagnosis.fingerprint import fingerprint
-from jobmon_core.domain.diagnosis.log_lines import Line
-from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
+from jobmon_core.domain.diagnosis.model import Diagnosis, Line, SlurmEvidence
 from jobmon_core.domain.diagnosis.patterns import CLEAN, Match, Role, Severity, label_of
-from jobmon_core.domain.diagnosis.tracebacks import Frame
 from jobmon_core.domain.slurm.exit_codes import describe_exit
 from jobmon_core.domain.slurm.states import JobState
 
@@ -45,12 +43,9 @@ _RECOVERY_PENALTY = 0.2  # subtracted if the program seems to have recovered
 
 
 def diagnose(evidence: SlurmEvidence, analysis: LogAnalysis, *, note: str = "") -> Diagnosis:
-    """Return why a job ended as it did.
+    """Return why a job ended as it did. The state in ``evidence`` is UNKNOWN if there is only a log.
 
-    Args:
-        evidence: what Slurm reports; the state is UNKNOWN if there is only a log.
-        analysis: the lines that were read, and the patterns that match them.
-        note: what made the analysis incomplete; copied to the diagnosis.
+    ``note`` states what made the analysis incomplete; it is copied to the diagnosis.
     """
     return _Diagnoser(evidence, analysis, note).diagnosis()
 
@@ -67,16 +62,11 @@ def _best_candidate(roots: tuple[Match, ...], analysis: LogAnalysis) -> Match | 
     Exception: if a generic exception was raised while another one was handled, the later one is the cause,
     because it ended the program.
     """
-    best: Match | None = None
+    if not roots:
+        return None
+    best = max(roots, key=lambda root: root.pattern.precedence)
     for root in roots:
-        if (
-            best is None
-            or root.pattern.precedence > best.pattern.precedence
-            or (
-                root.pattern.precedence == best.pattern.precedence
-                and analysis.was_raised_in_handler(best, root)
-            )
-        ):
+        if root.pattern.precedence == best.pattern.precedence and analysis.was_raised_in_handler(best, root):
             best = root
     return best
 
@@ -102,7 +92,7 @@ class _Diagnoser:
         if implied is not None:
             return self._from_cause(implied, _IMPLIED)
         if self._evidence.state is JobState.UNKNOWN and self._analysis.lines and self._analysis.ends_cleanly:
-            confidence = _PROVED if self._analysis.reports_success else _SUSPECTED
+            confidence = _PROVED if self._analysis.successes else _SUSPECTED
             return self._no_failure("No failure found", "The log shows no failure.", confidence)
         return self._unknown_cause()
 
@@ -142,8 +132,10 @@ class _Diagnoser:
         )
 
     def _from_root(self, root: Match) -> Diagnosis:
-        pattern, line = root.pattern, self._analysis.lines[root.position]
+        pattern, lines = root.pattern, self._analysis.lines
+        line = lines[root.position]
         frame = self._analysis.traceback(root).user_frame()
+        quoted = (frame.position, frame.source) if frame else ()
         penalty = _RECOVERY_PENALTY if self._analysis.recovered_from(root) else 0.0
         confidence = _PROVED if pattern.precedence >= MIN_ROOT else _SUSPECTED
         return Diagnosis(
@@ -151,7 +143,7 @@ class _Diagnoser:
             title=pattern.title,
             explanation=f"{pattern.cause} {_AFTER_HANG.get(self._evidence.state, '')}".rstrip(),
             advice=pattern.advice,
-            evidence=(*self._frame_lines(frame), line),
+            evidence=(*(lines[position] for position in quoted if position is not None), line),
             symptoms=self._other_patterns(pattern.id),
             log_path=line.file,
             note=self._note,
@@ -163,10 +155,6 @@ class _Diagnoser:
             ),
             is_proved=True,
         )
-
-    def _frame_lines(self, frame: Frame | None) -> tuple[Line, ...]:
-        positions = () if frame is None else (frame.position, frame.source)
-        return tuple(self._analysis.lines[position] for position in positions if position is not None)
 
     def _from_cause(self, cause: Cause, confidence: float) -> Diagnosis:
         """Report a cause that Slurm states or the exit status implies, with a log line that confirms it."""

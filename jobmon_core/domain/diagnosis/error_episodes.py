@@ -1,10 +1,7 @@
 """Which failures of a log may be the root cause, and which ones the program recovered from.
 
-A log holds more failures than the one that ended the job: exceptions that were caught and retried, failures
-of an earlier run in a file that later runs append to, errors of processes that lost their peer. Failures
-with much ordinary output between them are separate episodes, and only the last episode can have ended the
-job. Within it, the first failure that ended a process counts. A failure that is usually a consequence, such
-as a collective operation that timed out, never hides it.
+Failures with much ordinary output between them are separate episodes, and only the last episode can have
+ended the job. Within it, the first failure that ended a process counts.
 """
 
 from __future__ import annotations
@@ -18,15 +15,16 @@ from itertools import islice
 from jobmon_core.domain.diagnosis.log_lines import LogLines
 from jobmon_core.domain.diagnosis.patterns import GENERIC, UNNAMED_EXCEPTION, Match, Role, Severity
 from jobmon_core.domain.diagnosis.tracebacks import (
+    DIRECT_CAUSE,
     FATAL,
     IGNORED,
     IN_THREAD,
     NO_EXCEPTION,
-    Chaining,
+    WHILE_HANDLING,
     Traceback,
-    chaining,
     dump_below,
     ends_of_tracebacks,
+    is_chained,
     is_quoted_code,
     traceback_above,
 )
@@ -63,12 +61,8 @@ class LogAnalysis:
         self.matches = tuple(
             [first[position] for position in sorted(first) if not is_quoted_code(lines, position)]
         )
-        self._successes = [match.position for match in self.matches if match.pattern.role is Role.SUCCESS]
-
-    @property
-    def reports_success(self) -> bool:
-        """Whether the program printed that it succeeded."""
-        return bool(self._successes)
+        # where the program printed that it succeeded
+        self.successes = [match.position for match in self.matches if match.pattern.role is Role.SUCCESS]
 
     @cached_property
     def ends_cleanly(self) -> bool:
@@ -114,10 +108,6 @@ class LogAnalysis:
             return True
         return self.traceback(match).is_uncaught and IN_THREAD not in self._line_above_traceback(match)
 
-    def is_scheduler_end(self, match: Match) -> bool:
-        """Return whether a line reports that Slurm ended the job."""
-        return match.pattern.is_final and match.pattern.label in _SCHEDULER_LABELS
-
     def recovered_from(self, root: Match, later: Match | None = None) -> bool:
         """Return whether the program continued after a failure: until a later one, or to the end of its file.
 
@@ -129,7 +119,7 @@ class LogAnalysis:
             return False  # the later failure is in another file: their order in time is unknown
         if self.ended_process(root) and (later is None or not self.ended_process(later)):
             return False
-        if bisect_left(self._successes, end) > bisect_right(self._successes, root.position):
+        if bisect_left(self.successes, end) > bisect_right(self.successes, root.position):
             return True
         return self._count_ordinary_lines(root, end) > self._quiet_lines(root, later)
 
@@ -169,14 +159,13 @@ class LogAnalysis:
     def was_raised_in_handler(self, earlier: Match, later: Match) -> bool:
         """Return whether the second of two generic exceptions was raised while the first was handled."""
         are_generic = earlier.pattern.label == later.pattern.label == GENERIC
-        return are_generic and self._chaining(earlier, later) is Chaining.WHILE_HANDLING
+        later_traceback = self.traceback(later)
+        return are_generic and is_chained(self.lines, earlier.position, later_traceback, (WHILE_HANDLING,))
 
     def are_chained(self, earlier: Match, later: Match) -> bool:
         """Return whether the later exception was raised from the earlier one or in its handler."""
-        return self._chaining(earlier, later) is not None
-
-    def _chaining(self, earlier: Match, later: Match) -> Chaining | None:
-        return chaining(self.lines, earlier.position, self.traceback(later))
+        connectives = (WHILE_HANDLING, DIRECT_CAUSE)
+        return is_chained(self.lines, earlier.position, self.traceback(later), connectives)
 
     def _starts_new_episode(self, earlier: Match, later: Match) -> bool:
         """Return whether the program recovered from the earlier failure before the later one."""
@@ -205,13 +194,10 @@ def _without_consequences(analysis: LogAnalysis, roots: list[Match]) -> tuple[Ma
     first_end: Match | None = None
     for root in roots:
         is_authoritative = root.pattern.precedence >= AUTHORITATIVE_PRECEDENCE
-        if (
-            scheduler_end
-            and not is_authoritative
-            and root.position in analysis.lines.excerpt_range(scheduler_end.position)
-        ):
+        after_end = analysis.lines.excerpt_range(scheduler_end.position) if scheduler_end else ()
+        if root.position in after_end and not is_authoritative:
             continue
-        if analysis.is_scheduler_end(root):
+        if root.pattern.is_final and root.pattern.label in _SCHEDULER_LABELS:
             scheduler_end = scheduler_end or root
         elif analysis.ended_process(root) and not is_authoritative and root.pattern.precedence >= MIN_ROOT:
             if first_end is not None and not analysis.are_chained(first_end, root):

@@ -165,19 +165,16 @@ def stated_cause(evidence: SlurmEvidence) -> Cause | None:
         return _with_details(_BY_SIGNAL[evidence.signal], evidence)
     cause = _BY_STATE.get(evidence.state)
     if cause is not None and cause.id == CANCELLED and evidence.canceller:
-        return _cancelled_by(evidence.canceller)
+        user = evidence.canceller
+        return Cause(
+            CANCELLED,
+            f"Cancelled by {user}",
+            f"The job was cancelled by {user} (scancel, by hand or from a script).",
+            f"If you did not expect this, ask {user} why.",
+        )
     if evidence.state is JobState.TIMEOUT and _was_idle(evidence):
         cause = _HUNG
     return None if cause is None else _with_details(cause, evidence)
-
-
-def _cancelled_by(user: str) -> Cause:
-    return Cause(
-        CANCELLED,
-        f"Cancelled by {user}",
-        f"The job was cancelled by {user} (scancel, by hand or from a script).",
-        f"If you did not expect this, ask {user} why.",
-    )
 
 
 def implied_cause(evidence: SlurmEvidence) -> Cause | None:
@@ -194,13 +191,17 @@ def implied_cause(evidence: SlurmEvidence) -> Cause | None:
 
 def _with_details(cause: Cause, evidence: SlurmEvidence) -> Cause:
     """Add the figures from Slurm that support the cause."""
-    describe = {
-        "host_oom_kill": _describe_memory,
-        "slurm_timeout": _describe_limit,
-        "slurm_timeout.hang": _describe_cpu_time,
-        "node_fail": _describe_nodes,
-    }.get(cause.id)
-    details = describe(evidence) if describe else ""
+    limit = f"The limit was {_duration(evidence.limit_s)}." if evidence.limit_s else ""
+    details = ""
+    match cause.id:
+        case "host_oom_kill":
+            details = _describe_memory(evidence)
+        case "slurm_timeout":
+            details = limit
+        case "slurm_timeout.hang":
+            details = f"{limit} CPU time used: {evidence.cpu_s or 0:.0f} s.".lstrip()
+        case "node_fail" if evidence.nodes:
+            details = f"Its nodes were {evidence.nodes}."
     return replace(cause, explanation=f"{cause.explanation} {details}".rstrip())
 
 
@@ -211,18 +212,6 @@ def _describe_memory(evidence: SlurmEvidence) -> str:
     if not peak or not _is_near_memory_limit(evidence):
         return f"It had requested {size(requested)}."  # sampling missed the last peak
     return f"Its peak was {size(peak)} of the requested {size(requested)}."
-
-
-def _describe_limit(evidence: SlurmEvidence) -> str:
-    return f"The limit was {_duration(evidence.limit_s)}." if evidence.limit_s else ""
-
-
-def _describe_cpu_time(evidence: SlurmEvidence) -> str:
-    return f"{_describe_limit(evidence)} CPU time used: {evidence.cpu_s or 0:.0f} s.".lstrip()
-
-
-def _describe_nodes(evidence: SlurmEvidence) -> str:
-    return f"Its nodes were {evidence.nodes}." if evidence.nodes else ""
 
 
 def _was_idle(evidence: SlurmEvidence) -> bool:

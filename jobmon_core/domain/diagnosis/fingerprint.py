@@ -1,7 +1,6 @@
 """Fingerprints that are equal when the same failure happens again on another rank, node or day.
 
-Numbers, addresses and times are removed. File paths and positions in the data stay, because two failures at
-the same record are one failure, and failures at different records may be different ones.
+Numbers, addresses and times are removed. File paths and positions in the data stay.
 """
 
 from __future__ import annotations
@@ -30,22 +29,15 @@ _JOB_SPECIFIC = re.compile(r"(?i)(job[_-]?)\d+|(?<=/)\d{4,}(?=/|$)")
 
 
 def fingerprint(identifier: str, line: str, frame: str = "") -> str:
-    """Return 16 hexadecimal digits for a failure.
+    """Return 16 hexadecimal digits for a failure: its pattern or cause, and the line that proves it, if any.
 
-    Args:
-        identifier: the id of the pattern or cause.
-        line: the line that proves the cause; empty without proof, or if it adds nothing to the id.
-        frame: the line ``File "...", line N, in ...`` of the user's code; empty without a traceback. Its line
-            number is ignored, because it changes when the code before it is edited.
+    ``frame`` is the line ``File "...", line N, in ...`` of the user's code. Its line number is ignored,
+    because it changes when the code before it is edited.
     """
     file, _, function = frame.strip().partition('", line ')
-    text = "\n".join((identifier, normalised(line), _path(file), function.partition(", ")[2]))
+    failure = _VARIABLE.sub(_replacement, without_label(line).strip()[:_MAX_CHARACTERS])
+    text = "\n".join((identifier, failure, _path(file), function.partition(", ")[2]))
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_LENGTH]
-
-
-def normalised(line: str) -> str:
-    """Return a line without the parts that differ between ranks and between runs."""
-    return _VARIABLE.sub(_replacement, without_label(line).strip()[:_MAX_CHARACTERS])
 
 
 def _replacement(match: re.Match[str]) -> str:

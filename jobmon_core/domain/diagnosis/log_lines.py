@@ -1,21 +1,15 @@
-"""The lines of all logs of a job as one sequence.
-
-A log has many lines and few of them matter, so only the texts are stored and a ``Line`` is created on access.
-"""
+"""The lines of all logs of a job as one sequence of texts; a ``Line`` is created on access."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, chain
-from typing import overload
 
 from jobmon_core.domain.diagnosis.log_text import LABEL_STARTS, without_label
 from jobmon_core.domain.diagnosis.model import Line
-
-__all__ = ["Line", "LogExcerpt", "LogLines"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +21,7 @@ class LogExcerpt:
     first_number: int | None = 1  # of the first line; None if the lines before it were not counted
 
 
-class LogLines(Sequence[Line]):
+class LogLines:
     """The lines of several excerpts, one excerpt after the other."""
 
     def __init__(self, excerpts: Sequence[LogExcerpt]) -> None:
@@ -55,27 +49,16 @@ class LogLines(Sequence[Line]):
     def __len__(self) -> int:
         return len(self.texts)
 
-    @overload
-    def __getitem__(self, index: int) -> Line: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Line, ...]: ...
-    def __getitem__(self, index: int | slice) -> Line | tuple[Line, ...]:
-        if isinstance(index, slice):
-            return tuple(self._line(position) for position in range(*index.indices(len(self))))
-        return self._line(range(len(self))[index])
-
-    def __iter__(self) -> Iterator[Line]:
-        return (self._line(position) for position in range(len(self)))
+    def __getitem__(self, position: int) -> Line:
+        text = self.texts[position]
+        excerpt = self.excerpts[bisect_right(self._ends, position)]
+        number = excerpt.first_number
+        if number is not None:
+            number += position - self.excerpt_range(position).start
+        return Line(excerpt.path, number, text)
 
     def excerpt_range(self, position: int) -> range:
         """Return the positions of all lines in the excerpt that contains ``position``."""
         index = bisect_right(self._ends, position)
         end = self._ends[index]
         return range(end - len(self.excerpts[index].texts), end)
-
-    def _line(self, position: int) -> Line:
-        excerpt = self.excerpts[bisect_right(self._ends, position)]
-        number = excerpt.first_number
-        if number is not None:
-            number += position - self.excerpt_range(position).start
-        return Line(excerpt.path, number, self.texts[position])

@@ -1,7 +1,6 @@
 """Convert the bytes of a log to readable lines.
 
-Logs contain terminal codes, progress bars, runs of zero bytes and bytes of unknown encodings. Every function
-here accepts any input and takes time linear in its length.
+Every function here accepts any input and takes time linear in its length.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ def clean_lines(data: bytes) -> tuple[str, ...]:
         lines.pop()
     # map avoids a Python loop over every line, which would be slow for long logs
     shown = tuple(map(str.rstrip, lines))
-    return tuple(map(_shortened, shown)) if _has_overlong(text) else shown
+    return tuple(map(_shortened, shown)) if max(map(len, shown), default=0) > LINE_LIMIT else shown
 
 
 def _has_control_characters(data: bytes) -> bool:
@@ -59,17 +58,6 @@ def _without_control_characters(text: str) -> str:
     """Apply carriage returns and remove all control characters. On UTF-8, because that is much faster."""
     data = _without_overwritten(_ANSI.sub(b"", text.encode())).translate(None, _CONTROL_BYTES)
     return (data if data.isascii() else _C1_BYTES.sub(b"", data)).decode()
-
-
-def _has_overlong(text: str) -> bool:
-    """Return whether a line is too long. Skips as many lines at once as fit into the limit."""
-    start = 0
-    while len(text) - start > LINE_LIMIT:
-        end = text.rfind("\n", start, start + LINE_LIMIT + 1)
-        if end < 0:
-            return True
-        start = end + 1
-    return False
 
 
 def _without_overwritten(text: bytes) -> bytes:

@@ -6,17 +6,17 @@ at the same time.
 
 from __future__ import annotations
 
-from enum import Enum, auto
 from itertools import compress, count, repeat
 from typing import NamedTuple
 
 from jobmon_core.domain.diagnosis.log_lines import LogLines
 
 _MAX_LINES = 400  # of a traceback; Python prints the frames of a recursion once and counts the others
+# paths of installed packages and of Python itself
 _LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python3", "<frozen ", "<string>")
 _HEAD = "Traceback (most recent call last)"
-_WHILE_HANDLING = "During handling of the above exception"
-_DIRECT_CAUSE = "The above exception was the direct cause"
+WHILE_HANDLING = "During handling of the above exception"
+DIRECT_CAUSE = "The above exception was the direct cause"
 # the outermost frame of an uncaught exception: of the main program, a thread or a process
 _PROGRAM = ", in <module>"
 _OUTERMOST = (_PROGRAM, ", in _bootstrap", ", in _run_module_as_main", ", in spawn_main")
@@ -45,11 +45,6 @@ class Frame(NamedTuple):
         """The path of the source file, as Python printed it."""
         return self.text.partition('"')[2].partition('"')[0]
 
-    @property
-    def is_user_code(self) -> bool:
-        """Whether the code belongs neither to an installed package nor to Python itself."""
-        return not any(map(self.text.__contains__, _LIBRARIES))
-
 
 class Traceback(NamedTuple):
     """The frames that led to an exception, outermost first."""
@@ -70,8 +65,10 @@ class Traceback(NamedTuple):
 
     def user_frame(self) -> Frame | None:
         """Return the frame of user code nearest to the exception; else the innermost frame."""
-        user_frames = (frame for frame in reversed(self.frames) if frame.is_user_code)
-        return next(user_frames, self.frames[-1] if self.frames else None)
+        for frame in reversed(self.frames):
+            if not any(map(frame.text.__contains__, _LIBRARIES)):
+                return frame
+        return self.frames[-1] if self.frames else None
 
 
 def traceback_above(lines: LogLines, position: int) -> Traceback:
@@ -109,10 +106,7 @@ def ends_of_tracebacks(lines: LogLines) -> tuple[list[int], bool]:
 
 
 def _end_of_traceback(lines: LogLines, head: int) -> int | None:
-    """Return the first line after the frames below ``head``, or ``head`` if it has no frames.
-
-    None if the log ends before.
-    """
+    """Return the first line below the frames: ``head`` without frames, None if the log ends before."""
     label, in_frames = lines.labels[head], False
     for index in range(head + 1, min(len(lines), head + 1 + _MAX_LINES)):
         text = lines.unprefixed[index]
@@ -150,21 +144,12 @@ def is_quoted_code(lines: LogLines, position: int) -> bool:
     return False
 
 
-class Chaining(Enum):
-    """How Python chained an exception to an earlier one."""
-
-    WHILE_HANDLING = auto()  # raised in the handler of the earlier one
-    FROM = auto()  # ``raise ... from`` the earlier one
-
-
-def chaining(lines: LogLines, earlier: int, later: Traceback) -> Chaining | None:
-    """Return how the later exception is chained to the one at ``earlier``; None if it is not."""
+def is_chained(lines: LogLines, earlier: int, later: Traceback, connectives: tuple[str, ...]) -> bool:
+    """Return whether Python printed a connective between the exception at ``earlier`` and a later one."""
     if later.head is None or not earlier < later.head:
-        return None
-    between = "\n".join(lines.unprefixed[max(earlier, later.head - _NEAR_LINES) : later.head])
-    if _WHILE_HANDLING in between:
-        return Chaining.WHILE_HANDLING
-    return Chaining.FROM if _DIRECT_CAUSE in between else None
+        return False
+    between = lines.unprefixed[max(earlier, later.head - _NEAR_LINES) : later.head]
+    return any(connective in text for text in between for connective in connectives)
 
 
 def _is_frame(text: str) -> bool:

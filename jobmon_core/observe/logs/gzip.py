@@ -1,4 +1,7 @@
-"""Read gzip-compressed logs as a stream, so that neither their size nor their content fills the memory."""
+"""Read gzip-compressed logs as a stream, so that neither their size nor their content fills the memory.
+
+Every function here raises OSError if the storage or its server fails.
+"""
 
 from __future__ import annotations
 
@@ -28,20 +31,12 @@ _TOO_MUCH = "is compressed and holds too much: only its beginning was read"
 
 
 def is_compressed(file: RegularFile) -> bool:
-    """Return whether a file starts with the gzip header, whatever its name.
-
-    Raises:
-        OSError: the storage or its server failed.
-    """
+    """Return whether a file starts with the gzip header, whatever its name."""
     return file.read_at(0, len(_MAGIC)) == _MAGIC
 
 
 def decompressed_start(file: RegularFile, max_bytes: int) -> ByteRange:
-    """Return the first ``max_bytes`` of the decompressed content.
-
-    Raises:
-        OSError: the storage or its server failed.
-    """
+    """Return the first ``max_bytes`` of the decompressed content."""
     data = bytearray()
     archive = _Archive(file)
     for piece in archive.pieces():
@@ -53,11 +48,7 @@ def decompressed_start(file: RegularFile, max_bytes: int) -> ByteRange:
 
 
 def decompressed_end(file: RegularFile, max_bytes: int) -> ByteRange:
-    """Return the last ``max_bytes`` of the decompressed content, or of what is readable of it.
-
-    Raises:
-        OSError: the storage or its server failed.
-    """
+    """Return the last ``max_bytes`` of the decompressed content, or of what is readable of it."""
     end = _LastBytes(max_bytes)
     archive = _Archive(file)
     for piece in archive.pieces():

@@ -1,4 +1,4 @@
-"""Open a regular file for reading, and describe why a path cannot be read.
+"""Open a log for reading, find its rotated copy, and describe why a path cannot be read.
 
 Only regular files are opened: opening a pipe would wake its writer, and opening a device may have any effect.
 """
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_ROTATED_SUFFIXES = (".1", ".1.gz", ".gz", ".0")  # of logrotate and similar tools
 _REASONS = {
     errno.ENOENT: "does not exist",
     errno.ENOTDIR: "does not exist: a part of its path is not a folder",
@@ -94,8 +95,26 @@ def _describe_type(mode: int, path: str) -> str:
         return "stores nothing: the output was discarded"
     if stat.S_ISDIR(mode):
         return "is a folder"
-    if stat.S_ISFIFO(mode):
-        return "is a pipe, which stores nothing"
-    if stat.S_ISSOCK(mode):
-        return "is a socket, which stores nothing"
-    return "is a device, which stores nothing"
+    kind = {stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}.get(stat.S_IFMT(mode), "device")
+    return f"is a {kind}, which stores nothing"
+
+
+def find_rotated(path: str) -> str:
+    """Return ``path``, or its newest non-empty rotated copy if ``path`` does not exist. Never raises.
+
+    An existing empty log is not replaced, because a copy beside it may belong to an earlier job.
+    """
+    if not path or os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a folder without permission
+        return path
+    candidates = [path + suffix for suffix in _ROTATED_SUFFIXES]
+    copies = [(modified, copy) for copy in candidates if (modified := _modified_ns(copy))]
+    return max(copies)[1] if copies else path
+
+
+def _modified_ns(path: str) -> int:
+    """Return the modification time of a non-empty regular file in ns since the epoch; 0 for anything else."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 - the user's path, unchanged
+    except (OSError, ValueError):
+        return 0
+    return status.st_mtime_ns if stat.S_ISREG(status.st_mode) and status.st_size else 0

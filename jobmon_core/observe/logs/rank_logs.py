@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,12 +35,8 @@ def rank_logs(log_paths: Sequence[str], job_id: int | None, texts: Iterable[str]
     These are logs next to the main logs with the job id in their names, logs in folders with the job id in
     their names, and the files of torchrun workers. Files of other users and symbolic links are ignored. They
     are sorted by modification time, because a rank that died stopped writing before those that waited for it.
-
-    Args:
-        log_paths: the main logs, which are not returned.
-        job_id: a number that occurs only in file names of this job, or None. The id of an array does not
-            qualify, because the logs of all its tasks contain it.
-        texts: the lines of the main logs, in which torchrun prints paths.
+    ``log_paths`` are the main logs, ``texts`` their lines, in which torchrun prints paths. ``job_id`` occurs
+    only in file names of this job: the id of an array does not, because the logs of all its tasks contain it.
     """
     folders = sorted({str(Path(path).parent) for path in log_paths if path})
     budget = ScanBudget()
@@ -88,15 +85,12 @@ def _is_log_in_job_folder(name: str) -> bool:
 
 def _select(files: Iterable[FoundFile]) -> list[FoundFile]:
     """Sort files by modification time; of too many, keep those most likely to show the cause."""
-    ordered = sorted(files, key=_modification_order)
+    modification_order = attrgetter("modified_ns", "path")
+    ordered = sorted(files, key=modification_order)
     if len(ordered) <= _MAX_FILES:
         return ordered
     # error files of torchrun first; then the oldest and the newest logs, because a rank that fails is among
     # the first to stop writing, or is the only one that writes
     by_relevance = sorted(ordered, key=lambda file: not file.path.endswith(ERROR_FILE))
     selected = by_relevance[: _MAX_FILES // 2] + by_relevance[-_MAX_FILES // 2 :]
-    return sorted(selected, key=_modification_order)
-
-
-def _modification_order(file: FoundFile) -> tuple[int, str]:
-    return file.modified_ns, file.path
+    return sorted(selected, key=modification_order)

@@ -13,8 +13,7 @@ from jobmon_core.domain.diagnosis.log_lines import LogExcerpt
 from jobmon_core.domain.diagnosis.log_text import clean_lines, is_binary
 from jobmon_core.observe.logs.byte_ranges import ByteRange, read_end, read_start
 from jobmon_core.observe.logs.gzip import decompressed_end, decompressed_start, is_compressed
-from jobmon_core.observe.logs.open_file import RegularFile, Unreadable, regular_file
-from jobmon_core.observe.logs.rotated import find_rotated
+from jobmon_core.observe.logs.open_file import RegularFile, Unreadable, find_rotated, regular_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -24,12 +24,11 @@ class FoundFile:
     identity: tuple[int, int]  # device and inode: equal for all names of one file
 
 
+@dataclass(slots=True)
 class ScanBudget:
     """The number of folder entries that one search may still read."""
 
-    def __init__(self) -> None:
-        """Start with the limit for one search."""
-        self._remaining = _MAX_TOTAL
+    remaining: int = _MAX_TOTAL
 
     def entries(self, folder: str) -> list[os.DirEntry[str]]:
         """Return the entries of a folder with printable names, sorted by name.
@@ -38,10 +37,10 @@ class ScanBudget:
         """
         try:
             with os.scandir(folder) as scan:
-                entries = list(islice(scan, min(self._remaining, _MAX_PER_FOLDER)))
+                entries = list(islice(scan, min(self.remaining, _MAX_PER_FOLDER)))
         except (OSError, ValueError):
             return []
-        self._remaining -= len(entries)
+        self.remaining -= len(entries)
         printable = (entry for entry in entries if entry.name.isprintable())
         return sorted(printable, key=lambda entry: entry.name)
 
@@ -58,7 +57,7 @@ def own_file(path: str) -> FoundFile | None:
 
 
 def find_files(
-    folder: str, accepts: Callable[[str], bool], budget: ScanBudget, levels: int = 1
+    folder: str, accepts: Callable[[str], bool], budget: ScanBudget, levels: int
 ) -> list[FoundFile]:
     """Return this user's files with an accepted name in a folder and its subfolders, ``levels`` in all."""
     files: list[FoundFile] = []

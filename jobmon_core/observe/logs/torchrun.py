@@ -1,8 +1,7 @@
 """Find and read the files that torchrun writes for its workers.
 
-torchrun prints their paths: ``log directory set to: DIR``, ``Setting worker0 reply file to:
-DIR/attempt_0/0/error.json`` and, for a worker that failed, ``error_file: DIR/attempt_0/0/error.json``. Any
-program may print such a line, so only files with torchrun's own names are read.
+torchrun prints their paths: ``log directory set to: DIR``, ``reply file to: DIR/attempt_0/0/error.json``,
+``error_file: ...``. Any program may print such a line, so only files with torchrun's own names are read.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.diagnosis.log_lines import LogExcerpt
 from jobmon_core.domain.diagnosis.log_text import clean_lines
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
-from jobmon_core.observe.logs.scan_dirs import FoundFile, ScanBudget, find_files, is_folder, own_file
+from jobmon_core.observe.logs.scan_dirs import FoundFile, ScanBudget, find_files, own_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -29,18 +28,10 @@ _MAX_ERROR_BYTES = 2**20
 _ERROR_FILE_LINE = re.compile(r"(?:\berror_file|\breply file to): +(\S.*/error\.json)$")
 _LOG_DIR_LINE = re.compile(r"\blog directory set to: +(\S.*)$")
 _ATTEMPT_FILE = re.compile(r"(.*)/attempt_(\d{1,9})/\d{1,9}/[^/]+")
-_ATTEMPT = re.compile(r"attempt_(\d{1,9})")
-_RANK = re.compile(r"(\d{1,9})")
 
 
 def files_named_in(texts: Iterable[str], folders: Sequence[str], budget: ScanBudget) -> list[FoundFile]:
-    """Return the files of the workers whose paths a log names.
-
-    Args:
-        texts: the lines of the log.
-        folders: where relative paths may start.
-        budget: limits the number of folder entries read.
-    """
+    """Return the files of the workers whose paths the lines of a log name, relative to ``folders``."""
     files: list[FoundFile] = []
     run_dirs: dict[str, None] = {}
     for path in (str(Path(folder, printed)) for printed in _printed_paths(texts) for folder in folders):
@@ -51,7 +42,10 @@ def files_named_in(texts: Iterable[str], folders: Sequence[str], budget: ScanBud
             files += filter(None, [own_file(path)])
         else:
             run_dirs[path] = None
-    return files + [file for run_dir in run_dirs for file in _files_of_run(run_dir, budget)]
+    in_runs = [
+        file for run_dir in run_dirs for file in find_files(run_dir, NAMES.__contains__, budget, levels=3)
+    ]
+    return files + [file for file in in_runs if _ATTEMPT_FILE.fullmatch(file.path)]
 
 
 def newest_attempts(files: Iterable[FoundFile]) -> list[FoundFile]:
@@ -74,23 +68,6 @@ def _printed_paths(texts: Iterable[str]) -> Iterable[str]:
         if match and len(match[1]) < _MAX_PATH_LENGTH and match[1] not in paths:
             paths.append(match[1])
     return paths
-
-
-def _files_of_run(run_dir: str, budget: ScanBudget) -> list[FoundFile]:
-    """Return the files in ``run_dir/attempt_N/RANK``, starting with the newest attempt."""
-    return [
-        file
-        for attempt in reversed(_numbered_folders(run_dir, _ATTEMPT, budget))
-        for rank in _numbered_folders(attempt, _RANK, budget)
-        for file in find_files(rank, NAMES.__contains__, budget)
-    ]
-
-
-def _numbered_folders(folder: str, name: re.Pattern[str], budget: ScanBudget) -> list[str]:
-    """Return the subfolders whose names match ``name``, in the order of their numbers."""
-    matches = [(name.fullmatch(entry.name), entry) for entry in budget.entries(folder)]
-    numbered = [(int(match[1]), entry.path) for match, entry in matches if match and is_folder(entry)]
-    return [path for _, path in sorted(numbered)]
 
 
 def read_error_file(path: str) -> LogExcerpt | None:

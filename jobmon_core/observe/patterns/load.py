@@ -1,8 +1,7 @@
 """Load pattern files and report all their faults.
 
-A pattern of the user's file replaces the shipped pattern with the same id; the user's other patterns precede
-the shipped ones. The order matters, because a line counts for the first pattern that matches it. The regex of
-a pattern is one RE2 expression or a list of alternatives, each searched for in every line.
+The regex of a pattern is one RE2 expression or a list of alternatives, each searched for in every line. The
+order of the patterns matters, because a line counts for the first pattern that matches it.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 from jobmon_core.observe.patterns.re2_regex import compile_regex, to_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 SCHEMA_VERSION = 1
 FILE_NAME = "error_patterns.json"
@@ -111,49 +110,32 @@ def _entry_faults(entry: dict[str, object], *, check_examples: bool) -> list[str
     """Return every fault of one entry, as ``key: what is wrong``."""
     faults = [f"{key}: unknown key" for key in entry if key not in _REQUIRED_KEYS and key != _OPTIONAL_KEY]
     faults += [f"{key}: missing" for key in sorted(_REQUIRED_KEYS - entry.keys())]
-    for key, check in _CHECKS.items():
-        if key in entry:
-            faults += check(key, entry[key])
+    for key, value in entry.items():
+        faults += _value_faults(key, value)
     return faults or (_regex_faults(entry) if check_examples else [])
+
+
+def _value_faults(key: str, value: object) -> list[str]:
+    """Return what is wrong with the value of a known key."""
+    if key in _CHOICES:
+        is_valid, expected = value in _CHOICES[key], f"one of {', '.join(_CHOICES[key])}, is {value!r}"
+    elif key == "precedence":
+        is_valid = isinstance(value, int) and not isinstance(value, bool)
+        expected = f"an integer, is {value!r}"
+    elif key == _OPTIONAL_KEY:
+        is_valid, expected = isinstance(value, bool), f"true or false, is {value!r}"
+    elif key in _EXAMPLE_KEYS or (key == "regex" and isinstance(value, list)):
+        if isinstance(value, list) and value:
+            return [fault for i, text in enumerate(value) for fault in _text_faults(f"{key}[{i}]", text)]
+        is_valid, expected = False, "a non-empty list"
+    else:
+        return _text_faults(key, value) if key in _REQUIRED_KEYS else []
+    return [] if is_valid else [f"{key}: must be {expected}"]
 
 
 def _text_faults(key: str, value: object) -> list[str]:
     is_valid = isinstance(value, str) and bool(value.strip())
     return [] if is_valid else [f"{key}: must be a non-empty text"]
-
-
-def _choice_faults(key: str, value: object) -> list[str]:
-    choices = _CHOICES[key]
-    return [] if value in choices else [f"{key}: must be one of {', '.join(choices)}, is {value!r}"]
-
-
-def _integer_faults(key: str, value: object) -> list[str]:
-    is_integer = isinstance(value, int) and not isinstance(value, bool)
-    return [] if is_integer else [f"{key}: must be an integer, is {value!r}"]
-
-
-def _flag_faults(key: str, value: object) -> list[str]:
-    return [] if isinstance(value, bool) else [f"{key}: must be true or false, is {value!r}"]
-
-
-def _list_faults(key: str, value: object) -> list[str]:
-    if not isinstance(value, list) or not value:
-        return [f"{key}: must be a non-empty list"]
-    return [fault for i, text in enumerate(value) for fault in _text_faults(f"{key}[{i}]", text)]
-
-
-def _text_or_list_faults(key: str, value: object) -> list[str]:
-    return _list_faults(key, value) if isinstance(value, list) else _text_faults(key, value)
-
-
-_CHECKS: dict[str, Callable[[str, object], list[str]]] = {
-    **dict.fromkeys(_TEXT_KEYS, _text_faults),
-    "regex": _text_or_list_faults,
-    **dict.fromkeys(_CHOICES, _choice_faults),
-    "precedence": _integer_faults,
-    _OPTIONAL_KEY: _flag_faults,
-    **dict.fromkeys(_EXAMPLE_KEYS, _list_faults),
-}
 
 
 def _regex_faults(entry: dict[str, object]) -> list[str]:

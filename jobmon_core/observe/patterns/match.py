@@ -1,28 +1,26 @@
 """Find the patterns that match the lines of a log, in time linear in its length.
 
-There are about a thousand expressions, and most lines match none. A single Aho-Corasick search (in Rust)
-finds the literal texts that the expressions require. An expression is compiled and tried only on lines that
-contain one of its literals.
+A single Aho-Corasick search (in Rust) finds the literal texts that the expressions require. An expression is
+compiled and tried only on lines that contain one of its literals.
 """
 
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import compress, count
+from itertools import compress, count, islice
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.diagnosis.patterns import Match, Pattern
 from jobmon_core.observe.patterns.prefilter import ignores_case, needed_literals
-from jobmon_core.observe.patterns.re2_regex import RegexTest, to_bytes
+from jobmon_core.observe.patterns.re2_regex import matcher, to_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from jobmon_core.domain.diagnosis.log_lines import LogLines
 
 _ANY_LINE = frozenset({"\n"})  # for an expression that requires no literal: every line has an end
 _MAX_LITERAL = 24  # characters
-_MAX_CHOICES = 3  # literals that are searched in a line before the expression is tried on it
 
 
 class _Alternative:
@@ -32,28 +30,14 @@ class _Alternative:
         self.pattern = pattern
         self._regex = regex
         self.ignores_case = ignores_case(regex)
-        first, *self._other_literals = needed_literals(regex) or (_ANY_LINE,)
         # the start of a long literal is distinctive enough, and the index is built faster
-        self.literals = {literal[:_MAX_LITERAL].encode() for literal in first}
+        literals = needed_literals(regex) or _ANY_LINE
+        self.literals = {literal[:_MAX_LITERAL].encode() for literal in literals}
 
     @cached_property
-    def matches(self) -> Callable[[str, bytes], object]:
-        """A function that returns whether a line, given as text and in UTF-8, matches."""
-        expression = RegexTest(self._regex).matches
-        required = [tuple(literals) for literals in self._other_literals if len(literals) <= _MAX_CHOICES]
-        ignores_case = self.ignores_case
-
-        def has_literals_and_matches(text: str, line: bytes) -> object:
-            searched = text.lower() if ignores_case else text
-            for literals in required:  # loops, because any() with a generator is slower than the expression
-                for literal in literals:
-                    if literal in searched:
-                        break
-                else:
-                    return False
-            return expression(line)
-
-        return has_literals_and_matches if required else lambda _text, line: expression(line)
+    def matches(self) -> Callable[[bytes], object]:
+        """A function that returns a true value if a line in UTF-8 matches."""
+        return matcher(self._regex)
 
 
 class _Index:
@@ -110,29 +94,21 @@ class Matcher:
 
     def find_matches(self, lines: LogLines) -> tuple[Match, ...]:
         """Return for each line the first pattern that matches it, in the order of the patterns."""
-        texts = tuple(dict.fromkeys(lines.unprefixed))  # many ranks print the same line: try it once
-        first: dict[str, Pattern] = {}
-        for number, line, candidates in self._candidates(texts):
-            text = texts[number]
-            for index in sorted(candidates):
-                alternative = self._alternatives[index]
-                if alternative.matches(text, line):
-                    first[text] = alternative.pattern
-                    break
-        positions = compress(count(), map(first.__contains__, lines.unprefixed))
-        return tuple([Match(first[lines.unprefixed[position]], position) for position in positions])
+        return self._matches(lines, 1)
 
     def every_match(self, lines: LogLines) -> tuple[Match, ...]:
         """Return for each line all patterns that match it, in their order."""
-        texts = tuple(dict.fromkeys(lines.unprefixed))
-        matching: dict[str, tuple[Pattern, ...]] = {}
-        for number, line, candidates in self._candidates(texts):
-            text = texts[number]
-            tried = [self._alternatives[index] for index in sorted(candidates)]
-            patterns = [alternative.pattern for alternative in tried if alternative.matches(text, line)]
-            matching[text] = tuple(dict.fromkeys(patterns))
-        by_position = enumerate(map(matching.get, lines.unprefixed))
-        return tuple([Match(pattern, position) for position, found in by_position for pattern in found or ()])
+        return self._matches(lines, None)
 
-    def _candidates(self, texts: Iterable[str]) -> list[tuple[int, bytes, set[int]]]:
-        return self._index.candidates(to_bytes("\n".join((*texts, ""))))
+    def _matches(self, lines: LogLines, limit: int | None) -> tuple[Match, ...]:
+        texts = tuple(dict.fromkeys(lines.unprefixed))  # many ranks print the same line: try it once
+        matching: dict[str, dict[str, Pattern]] = {}
+        for number, line, candidates in self._index.candidates(to_bytes("\n".join((*texts, "")))):
+            tried = (self._alternatives[index] for index in sorted(candidates))
+            patterns = (alternative.pattern for alternative in tried if alternative.matches(line))
+            # by id, because several alternatives of one pattern may match
+            matching[texts[number]] = {pattern.id: pattern for pattern in islice(patterns, limit)}
+        positions = compress(count(), map(matching.__contains__, lines.unprefixed))
+        return tuple(
+            [Match(pattern, n) for n in positions for pattern in matching[lines.unprefixed[n]].values()]
+        )

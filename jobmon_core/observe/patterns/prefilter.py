@@ -1,9 +1,7 @@
 r"""Find the literal texts that a regular expression requires, so that a fast search can rule out most lines.
 
-Every match of ``(?:CUDA|HIP) error: \d+`` contains ``CUDA error: `` or ``HIP error: ``. An expression with
-syntax that is not supported here requires nothing. The method is that of RE2's own prefilter
-(``re2/prefilter.h``). The Python package has it too, as ``re2.Filter``, but was measured three to four times
-slower than a search for these literals.
+The method is that of RE2's own prefilter (``re2/prefilter.h``), whose Python form, ``re2.Filter``, was
+measured three to four times slower. An expression with syntax that is not parsed here requires nothing.
 """
 
 from __future__ import annotations
@@ -12,7 +10,6 @@ import re
 from typing import NamedTuple
 
 _MAX_CHOICES = 24  # literals in one set; a part of an expression with more counts as unknown text
-_MAX_SETS = 3
 _MIN_LENGTH = 2  # a single character occurs in every line
 # words of healthy logs: any other required literal is more distinctive
 _COMMON = frozenset({
@@ -20,17 +17,12 @@ _COMMON = frozenset({
     "fail", "failed", "failure", "fatal", "file", "inf", "info", "init", "line", "loading", "loss",
     "missing", "note", "rank", "see", "server", "step", "train", "training", "try", "warn", "warning",
 })  # fmt: skip
-_ZERO_WIDTH = "bB"
-_QUANTIFIERS = frozenset("?*+{")
-_CLASSES = "dDwWsSpPCX"
-_CONTROL = {"t": "\t"}
-# the most frequent parts of expressions: literal characters (not the last before a quantifier), repeated
-# wildcards, and zero-width assertions
-_TOKEN = re.compile(
-    r"(?P<literal>[A-Za-z0-9_ ,:;=/'\"<>@#%&~`!-]+(?![?*+{]))"
-    r"|(?P<wildcard>(?:\\[dDwWsS]|\.)(?:[?*+]|\{\d+(?:,\d*)?\})?\??)"
-    r"|(?P<assertion>(?:\\[bB]|[\^$])(?![?*+{]))"
-)
+# literal characters, but not the last one before a quantifier
+_LITERAL_RUN = re.compile(r"[A-Za-z0-9_ ,:;=/'\"<>@#%&~`!-]+(?![?*+{])")
+_CHARACTER_CLASS = re.compile(r"\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\\\]])*\]")
+_QUANTIFIER = re.compile(r"(?:([?*+])|\{([0-9]+)(?:,[0-9]*)?\})\??")
+_ZERO_WIDTH_ESCAPES = "bB"
+_CHARACTER_ESCAPES = "dDwWsStC"  # each stands for one character
 _IGNORES_CASE = re.compile(r"\(\?[A-Za-z]*i")
 
 Literals = frozenset[str]
@@ -40,13 +32,13 @@ class _Part(NamedTuple):
     """What a part of an expression matches."""
 
     exact: Literals | None  # every text that it matches; None if these are not a short list
-    required: tuple[Literals, ...] = ()  # each match contains at least one literal of each set
+    required: Literals = frozenset()  # each match contains at least one of these; empty if none is certain
     # for a repeated part: each match starts with one of these texts and ends with one
     ends: Literals | None = None
 
-    def requirements(self) -> tuple[Literals, ...]:
-        """Return the sets of literals of which each match contains at least one."""
-        return (self.exact,) if self.exact and "" not in self.exact else self.required
+    def literals(self) -> Literals:
+        """Return literals of which each match contains at least one; empty if none is certain."""
+        return self.exact if self.exact and "" not in self.exact else self.required
 
 
 _EMPTY = _Part(frozenset({""}))
@@ -57,22 +49,17 @@ class _UnsupportedSyntax(Exception):
     """The expression uses syntax that this module does not parse."""
 
 
-def needed_literals(regex: str) -> tuple[Literals, ...]:
-    """Return sets of ASCII literals: each match of ``regex`` contains at least one literal of each set.
+def needed_literals(regex: str) -> Literals:
+    """Return ASCII literals of which each match of ``regex`` contains at least one; empty if none is certain.
 
     If ``regex`` ignores case, the literals are in lower case and must be searched in the line in lower case.
-    The most distinctive set comes first; there is none if nothing is certain.
-
-    Args:
-        regex: an expression that RE2 accepts.
+    Of several sets of such literals, the most distinctive one is returned. RE2 must accept ``regex``.
     """
     try:
-        part = _Parser(regex).parse()
+        literals = _Parser(regex).parse().literals()
     except (_UnsupportedSyntax, RecursionError):  # RE2 accepts a thousand nested groups
-        return ()
-    long_enough = [literals for literals in part.requirements() if min(map(len, literals)) >= _MIN_LENGTH]
-    best = sorted(dict.fromkeys(long_enough), key=_distinctiveness, reverse=True)[:_MAX_SETS]
-    return tuple(map(_without_redundant, best))
+        return frozenset()
+    return literals if min(map(len, literals), default=0) >= _MIN_LENGTH else frozenset()
 
 
 def ignores_case(regex: str) -> bool:
@@ -80,20 +67,9 @@ def ignores_case(regex: str) -> bool:
     return _IGNORES_CASE.search(regex) is not None
 
 
-def _without_redundant(literals: Literals) -> Literals:
-    """Drop literals that contain a shorter one of the set."""
-    if len(set(map(len, literals))) == 1:
-        return literals
-    shortest: list[str] = []
-    for literal in sorted(literals, key=len):
-        if not any(shorter in literal for shorter in shortest):
-            shortest.append(literal)
-    return frozenset(shortest)
-
-
 def _distinctiveness(literals: Literals) -> tuple[bool, int, int]:
-    """Rank rare words before common ones, then longer literals, then fewer."""
-    length = min(map(len, literals))
+    """Rank rare words before common ones, then longer literals, then fewer; no literals come last."""
+    length = min(map(len, literals), default=0)
     words = (literal.strip(" :'\"").lower() for literal in literals)
     return length > _MIN_LENGTH and _COMMON.isdisjoint(words), length, -len(literals)
 
@@ -104,13 +80,8 @@ def _alternation(parts: list[_Part]) -> _Part:
         exact = frozenset[str]().union(*exact_sets)
         if len(exact) <= _MAX_CHOICES:
             return _Part(exact)
-    required: Literals = frozenset()
-    for part in parts:
-        best = max(part.requirements(), key=_distinctiveness, default=None)
-        if best is None:
-            return _UNKNOWN
-        required |= best
-    return _Part(None, (required,))
+    required = [part.literals() for part in parts]
+    return _Part(None, frozenset[str]().union(*required)) if all(required) else _UNKNOWN
 
 
 def _concatenation(parts: list[_Part]) -> _Part:
@@ -125,12 +96,13 @@ def _concatenation(parts: list[_Part]) -> _Part:
             run = [before + after for before in run for after in adjacent]
             if part.exact:
                 continue
-        required += _Part(frozenset(run)).requirements()
-        required += part.required if part.exact is None else ()
+        required.append(_Part(frozenset(run)).literals())
+        if part.exact is None:
+            required.append(part.required)
         run = list(adjacent or ("",))
         is_exact = False
     last = _Part(frozenset(run))
-    return last if is_exact else _Part(None, (*required, *last.requirements()))
+    return last if is_exact else _Part(None, max([*required, last.literals()], key=_distinctiveness))
 
 
 class _Parser:
@@ -153,17 +125,15 @@ class _Parser:
         self._position += 1
         return self._regex[self._position - 1]
 
-    def _is_next(self, text: str) -> bool:
-        return self._regex.startswith(text, self._position)
-
     def _skip(self, text: str) -> bool:
-        is_next = self._is_next(text)
+        is_next = self._regex.startswith(text, self._position)
         self._position += len(text) if is_next else 0
         return is_next
 
-    def _skip_past(self, end: str) -> None:
-        while self._take() != end:
-            pass
+    def _skip_match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        match = pattern.match(self._regex, self._position)
+        self._position = match.end() if match else self._position
+        return match
 
     def _alternatives(self) -> _Part:
         branches = [self._branch()]
@@ -174,23 +144,17 @@ class _Parser:
     def _branch(self) -> _Part:
         parts = []
         while self._position < len(self._regex) and self._regex[self._position] not in "|)":
-            token = _TOKEN.match(self._regex, self._position)
-            if token is None:
-                parts.append(self._quantified(self._atom()))
-                continue
-            self._position = token.end()
-            if token.lastgroup == "literal":
-                parts.append(self._literal(token[0]))
-            elif token.lastgroup == "wildcard":
-                parts.append(_UNKNOWN)
+            run = self._skip_match(_LITERAL_RUN)
+            parts.append(self._literal(run[0]) if run else self._quantified(self._atom()))
         return _concatenation(parts)
 
     def _atom(self) -> _Part:
+        character_class = self._skip_match(_CHARACTER_CLASS)
+        if character_class:
+            return self._any_of(character_class[0][1:-1])
         character = self._take()
         if character == "(":
             return self._group()
-        if character == "[":
-            return self._class()
         if character == "\\":
             return self._escape()
         if character in "^$":
@@ -198,9 +162,7 @@ class _Parser:
         return _UNKNOWN if character == "." else self._literal(character)
 
     def _group(self) -> _Part:
-        if self._skip("?P<"):
-            self._skip_past(">")
-        elif self._skip("?"):
+        if self._skip("?"):
             while (flag := self._take()) not in ":)":
                 if flag not in "imsU":
                     raise _UnsupportedSyntax
@@ -213,59 +175,29 @@ class _Parser:
 
     def _escape(self) -> _Part:
         character = self._take()
-        if character in _ZERO_WIDTH:
+        if character in _ZERO_WIDTH_ESCAPES:
             return _EMPTY
-        if character in _CLASSES:
-            if character in "pP" and self._take() == "{":
-                self._skip_past("}")
+        if character in _CHARACTER_ESCAPES:
             return _UNKNOWN
-        if character.isalnum() and character not in _CONTROL:
+        if character.isalnum():
             raise _UnsupportedSyntax  # \x41, \Q and others
-        return self._literal(_CONTROL.get(character, character))
+        return self._literal(character)
 
-    def _class(self) -> _Part:
-        """Parse a character class. A class of two or three characters, such as ``[Ee]``, is a short list."""
-        is_unknown = self._skip("^")
-        members: list[str] = []
-        first = True
-        while first or not self._is_next("]"):
-            first = False
-            character = self._take()
-            if character == "[":
-                if self._is_next(":"):
-                    raise _UnsupportedSyntax
-            elif character == "\\":
-                character = self._take()
-                is_unknown |= character.isalnum()  # a class within the class
-            elif character == "-" and members and not self._is_next("]"):
-                is_unknown = True  # a range
-            members.append(character)
-        self._take()
-        return _UNKNOWN if is_unknown else _alternation([self._literal(member) for member in members])
+    def _any_of(self, members: str) -> _Part:
+        """Return what a character class matches. A class such as ``[Ee]`` is a short list."""
+        is_list = not any(map(members.__contains__, "^-[\\"))  # no complement, range, named class or escape
+        return _alternation([self._literal(member) for member in members]) if is_list else _UNKNOWN
 
     def _quantified(self, part: _Part) -> _Part:
-        """Parse the quantifier after a part, if there is one."""
-        if self._regex[self._position : self._position + 1] not in _QUANTIFIERS:
+        quantifier = self._skip_match(_QUANTIFIER)
+        if quantifier is None:
             return part
-        if self._skip("?"):
-            result = _UNKNOWN if part.exact is None else _Part(part.exact | {""})
-        elif self._skip("*"):
-            result = _UNKNOWN
-        elif self._skip("+"):
-            result = _Part(None, part.requirements(), part.exact)
-        else:
-            result = self._counted(part)
-        self._skip("?")  # a lazy quantifier matches the same texts
-        return result
-
-    def _counted(self, part: _Part) -> _Part:
-        bounds, closed, rest = self._regex[self._position + 1 :].partition("}")
-        least, _, most = bounds.partition(",")
-        if not closed or not least or not f"{least}{most}".isdecimal() or not bounds.isascii():
-            self._position += 1
-            return _concatenation([part, self._literal("{")])  # not a quantifier but a literal brace
-        self._position = len(self._regex) - len(rest)
-        return _UNKNOWN if int(least) == 0 else _Part(None, part.requirements())
+        symbol, least = quantifier.groups()
+        if symbol == "?" and part.exact is not None:
+            return _Part(part.exact | {""})
+        if symbol == "+":
+            return _Part(None, part.literals(), part.exact)
+        return _Part(None, part.literals()) if least and int(least) > 0 else _UNKNOWN
 
     def _literal(self, text: str) -> _Part:
         if not text.isascii():

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from jobmon_core.domain.diagnosis.log_lines import Line
+from jobmon_core.domain.diagnosis.model import Line
 from tests.support.diagnosing import FAILED, TRACEBACK, UNKNOWN, diagnosed
 
 

@@ -19,7 +19,8 @@ MEBI = 2**20
 
 
 def numbered(part: LogPart) -> list[tuple[int | None, str]]:
-    return [(line.number, line.text) for line in LogLines([part.excerpt])]
+    lines = LogLines([part.excerpt])
+    return [(lines[n].number, lines[n].text) for n in range(len(lines))]
 
 
 def compressed(folder: Path, data: bytes, name: str = "job.log") -> str:

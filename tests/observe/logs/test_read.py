@@ -15,7 +15,8 @@ from jobmon_core.observe.logs.read import TAIL_BYTES, LogPart, read_head, read_t
 
 
 def numbered(part: LogPart) -> list[tuple[int | None, str]]:
-    return [(line.number, line.text) for line in LogLines([part.excerpt])]
+    lines = LogLines([part.excerpt])
+    return [(lines[n].number, lines[n].text) for n in range(len(lines))]
 
 
 def log_of(folder: Path, data: bytes | str) -> Path:

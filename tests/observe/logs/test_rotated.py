@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobmon_core.observe.logs.open_file import find_rotated
 from jobmon_core.observe.logs.read import read_tail
-from jobmon_core.observe.logs.rotated import find_rotated
 
 
 def aged(path: Path, text: str, seconds: int) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from jobmon_core.observe.patterns.load import load_patterns
 from jobmon_core.observe.patterns.prefilter import ignores_case, needed_literals
-from jobmon_core.observe.patterns.re2_regex import RegexTest as Expression
+from jobmon_core.observe.patterns.re2_regex import matcher
 
 REGEXES = [regex for rule in load_patterns() for regex in rule.regex]
 
@@ -16,33 +16,33 @@ REGEXES = [regex for rule in load_patterns() for regex in rule.regex]
 @pytest.mark.parametrize(
     ("regex", "needed"),
     [
-        ("Killed", [{"Killed"}]),
-        (r"(?:CUDA|HIP) error: \d+", [{"CUDA error: ", "HIP error: "}]),
-        (r"^\s*[Oo]ut of memory\b.{0,40}device$", [{"Out of memory", "out of memory"}, {"device"}]),
-        ("errors? in files?", [{"error in file", "errors in file"}]),
-        ("(?:ab)+cd{2,3}", [{"ab"}, {"abc"}]),
-        ("UCX +(?:WARN|INFO)", [{"UCX "}, {" WARN", " INFO"}]),
-        ("a{b", [{"a{b"}]),
-        (r"\[Errno 13\]", [{"[Errno 13]"}]),
-        ("(?i)Kill(?:ed|ing)", [{"killed", "killing"}]),
-        ("Cause: (?i:Kill)", [{"cause: kill"}]),
-        ("(?P<word>boom)!", [{"boom!"}]),
-        ("[a-z]+|boom", []),
-        (r"\d+", []),
-        ("x?y*", []),
-        (r"\x41bc", []),
-        (r"\Qa.b\E", []),
-        ("[[:digit:]]abc", []),
-        ("naïve", [{"na"}, {"ve"}]),
+        ("Killed", {"Killed"}),
+        (r"(?:CUDA|HIP) error: \d+", {"CUDA error: ", "HIP error: "}),
+        (r"^\s*[Oo]ut of memory\b.{0,40}device$", {"Out of memory", "out of memory"}),
+        ("errors? in disks", {"error in disks", "errors in disks"}),
+        ("(?:ab)+cd{2,3}", {"abc"}),
+        ("UCX +(?:WARN|INFO)", {"UCX "}),
+        ("a{b", {"a{b"}),
+        (r"\[Errno 13\]", {"[Errno 13]"}),
+        ("(?i)Kill(?:ed|ing)", {"killed", "killing"}),
+        ("Cause: (?i:Kill)", {"cause: kill"}),
+        ("[[:digit:]]abc[^]x]", {"abc"}),
+        ("[]x]y", {"]y", "xy"}),
+        ("na\N{LATIN SMALL LETTER I WITH DIAERESIS}ven", {"ven"}),
+        ("(?P<word>boom)!", set()),
+        ("[a-z]+|boom", set()),
+        (r"\d+", set()),
+        ("x?y*", set()),
+        (r"\x41bc", set()),
+        (r"\Qa.b\E", set()),
     ],
 )
-def test_the_literals_that_each_match_contains_are_found(regex: str, needed: list[set[str]]) -> None:
-    found = [set(texts) for texts in needed_literals(regex)]
-    assert sorted(found, key=sorted) == sorted(needed, key=sorted)
+def test_the_literals_that_each_match_contains_are_found(regex: str, needed: set[str]) -> None:
+    assert needed_literals(regex) == needed
 
 
-def test_the_most_distinctive_literals_come_first() -> None:
-    assert needed_literals(r"error: .*\bxid\b")[0] == {"xid"}
+def test_the_most_distinctive_literals_are_chosen() -> None:
+    assert needed_literals(r"error: .*\bxid\b") == {"xid"}
 
 
 def test_no_shipped_expression_is_tried_on_every_line() -> None:
@@ -58,21 +58,21 @@ def test_no_shipped_expression_is_tried_on_every_line() -> None:
 def test_every_match_of_a_shipped_expression_contains_its_literals(case: tuple[str, str]) -> None:
     regex, text = case
     for line in text.split("\n"):
-        if line.isascii() and Expression(regex).matches(line.encode()):
+        if line.isascii() and matcher(regex)(line.encode()):
             searched = line.lower() if ignores_case(regex) else line
-            assert all(any(each in searched for each in texts) for texts in needed_literals(regex))
+            assert any(literal in searched for literal in needed_literals(regex))
 
 
 def test_very_deep_groups_require_nothing_and_do_not_raise() -> None:
     deep = "(" * 900 + "boom" + ")" * 900
-    Expression(deep)
-    assert needed_literals(deep) == ()
+    matcher(deep)
+    assert needed_literals(deep) == frozenset()
 
 
 def test_non_ascii_digits_are_not_a_quantifier() -> None:
     for text in ("boom{²}", "boom{1,²}", "boom{٣}"):
-        assert Expression(text).matches(text.encode())
-        ((needed,),) = needed_literals(text)
+        assert matcher(text)(text.encode())
+        (needed,) = needed_literals(text)
         assert text.startswith(needed)
 
 
