@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import job_ref, open_context
 from jobmon.errors import say
-from jobmon.views.text_width import one_line
+from jobmon.views.console import one_line
 from jobmon_core.app.cancel import cancel
 from jobmon_core.domain.errors import JobmonError
 

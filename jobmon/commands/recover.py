@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import open_context
 from jobmon.errors import UsageError
-from jobmon.views.text_width import one_line
+from jobmon.views.console import one_line
 from jobmon_core.app.recover import RecoverJobs, wait_for_monitors
 from jobmon_core.domain.autostart.command import AutostartMethod
 from jobmon_core.domain.errors import CommandBusy

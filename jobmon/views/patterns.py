@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from jobmon.views.console import one_line
 from jobmon.views.diagnosis import summary
-from jobmon.views.text_width import one_line
 from jobmon_core.domain.humanize import count
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
+from jobmon.views.console import one_line, truncated
 from jobmon.views.model import cause, clock, elapsed, stamp, state
-from jobmon.views.text_width import one_line
 from jobmon_core.domain.humanize import duration, size
 from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.slurm.exit_codes import describe_exit
@@ -36,7 +36,7 @@ def _row(status: JobStatus, now_s: float) -> tuple[str, ...]:
     job = status.job
     return (
         str(job.ref),
-        _truncate(one_line(job.name)),
+        truncated(one_line(job.name), _NAME_WIDTH),
         _state(job, now_s),
         elapsed(job, now_s),
         _health(status),
@@ -49,7 +49,7 @@ def _row(status: JobStatus, now_s: float) -> tuple[str, ...]:
 def _state(job: WatchedJob, now_s: float) -> str:
     """Return the state, with its age if the scheduler does not answer."""
     if job.answered_s is None and not job.closed:
-        return "submitted" if job.stale_since_s is None else "unknown (Slurm does not answer)"
+        return "submitted" if job.stale_since_s is None else "unknown (Slurm is not responding)"
     outage = current_outage(job)
     if outage is None or job.answered_s is None or job.closed:
         return state(job)
@@ -57,17 +57,11 @@ def _state(job: WatchedJob, now_s: float) -> str:
 
 
 def _health(status: JobStatus) -> str:
-    match status.health:
-        case Health.DEAD:
-            return "DEAD"
-        case Health.STALE | Health.REMOTE if status.owner:
-            return f"{status.health} ({status.owner.host})"
-        case _:
-            return status.health
-
-
-def _truncate(text: str) -> str:
-    return text if len(text) <= _NAME_WIDTH else text[: _NAME_WIDTH - 1] + "…"
+    if status.health is Health.DEAD:
+        return "DEAD"
+    if status.health in (Health.STALE, Health.REMOTE) and status.owner:
+        return f"{status.health} ({status.owner.host})"
+    return status.health
 
 
 def details(status: JobStatus, key: str, now_s: float) -> str:
