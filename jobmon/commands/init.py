@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
         return 1
     configure(ctx, success, error)
     print(f"wrote {ctx.home.config}; `jobmon test-discord` tests every channel")
-    print(describe_home(ctx))
+    print(describe_home(ctx.home.root))
     return 0
 
 

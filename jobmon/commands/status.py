@@ -53,5 +53,5 @@ def run(options: argparse.Namespace) -> int:
     if any(each.health in (Health.REMOTE, Health.STALE) for each in shown):
         from jobmon_core.app.setup import describe_home
 
-        say(f"monitors run on several hosts; {describe_home(ctx)}")
+        say(f"monitors run on several hosts; {describe_home(ctx.home.root)}")
     return 0

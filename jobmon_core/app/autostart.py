@@ -1,4 +1,4 @@
-"""Runs `jobmon recover` automatically by cron, systemd or scrontab: how each is installed, and which is best."""
+"""Runs `jobmon recover` automatically by cron, systemd or scrontab: how each is installed, which is best."""
 
 from __future__ import annotations
 
