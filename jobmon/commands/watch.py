@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import job_ref, open_context
 from jobmon.errors import say
-from jobmon_core.app.submit import SubmitJob
-from jobmon_core.app.watch import WatchJob
+from jobmon_core.app.watch import watch
 from jobmon_core.context import backend_names
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.tracking.model import LogPaths
@@ -43,12 +42,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Watch each job; an error with one job does not affect the others."""
     ctx = open_context()
-    watcher = WatchJob(SubmitJob(ctx, MonitorStarter(ctx), say))
+    starter = MonitorStarter(ctx)
+    backend = options.backend or ctx.configuration().backend
     logs = LogPaths(_absolute(options.output or options.error), _absolute(options.error or options.output))
     exit_code = 0
     for ref in options.job:
         try:
-            watcher.watch(ref, options.backend, logs)
+            watch(ctx, starter, ref, backend, logs)
         except JobmonError as error:
             say(str(error))
             exit_code = max(exit_code, error.exit_code)

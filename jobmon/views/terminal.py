@@ -18,6 +18,8 @@ from jobmon_core.lifecycle.health import Health, JobStatus
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from jobmon_core.domain.diagnosis.model import Diagnosis
+    from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.model import End, Task, WatchedJob
 
 _HEADERS = ("JOB", "NAME", "STATE", "ELAPSED / LIMIT", "MONITOR", "OUTCOME", "CAUSE", "UNDELIVERED")
@@ -101,7 +103,7 @@ def _part(job: WatchedJob, task: Task, now_s: float) -> Iterator[str]:
     if task.end:
         yield from _end(task, task.end, now_s)
     if task.diagnosis:
-        yield from _diagnosis(job, task)
+        yield from _diagnosis(task.diagnosis, ref_of(job.job_id, task.key))
     for moment in task.history[-_HISTORY_SHOWN:]:
         reason = f" ({moment.reason})" if moment.reason not in ("", "None") else ""
         yield _pair("history", f"{stamp(moment.at_s)} {moment.state}{reason}")
@@ -126,14 +128,11 @@ def _end(task: Task, end: End, now_s: float) -> Iterator[str]:
         yield _pair("note", end.why)
 
 
-def _diagnosis(job: WatchedJob, task: Task) -> Iterator[str]:
-    found = task.diagnosis
-    if found is None:
-        return
+def _diagnosis(found: Diagnosis, ref: JobRef) -> Iterator[str]:
     for name, value in (
         ("cause", found.title),
         ("", found.explanation),
-        ("to do", found.advice.replace("JOBID", str(ref_of(job.job_id, task.key)))),
+        ("to do", found.advice.replace("JOBID", str(ref))),
         ("log", found.log_path),
         ("note", found.note),
     ):
