@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``cancel``."""
     parser.description = "Stop watching jobs. The jobs themselves keep running; scancel ends a job."
     parser.epilog = "examples:\n  jobmon cancel 8123"
     parser.add_argument("job", nargs="+", type=job_ref, help="job ids")

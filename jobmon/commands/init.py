@@ -22,7 +22,6 @@ shows it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``init``."""
     parser.description = INSTRUCTIONS
     parser.epilog = "examples:\n  jobmon init\n  jobmon init < two-webhook-urls.txt"
 

@@ -36,7 +36,6 @@ BEST = "best"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``recover``."""
     parser.description = DESCRIPTION
     parser.epilog = EPILOG
     modes = parser.add_mutually_exclusive_group()

@@ -23,7 +23,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``status``."""
     parser.description = (
         "List the watched jobs: those that have not ended, and those that ended in the last 7 days."
     )

@@ -27,7 +27,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``watch``."""
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("job", nargs="+", type=job_ref, help="job ids")
     parser.add_argument(

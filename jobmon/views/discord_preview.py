@@ -7,7 +7,6 @@ import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
-from typing import NamedTuple
 
 from jobmon.views.console import wrap
 from jobmon_core.domain.humanize import duration
@@ -38,39 +37,27 @@ class RenderOptions:
     zone: tzinfo | None = None  # None: the zone of this machine
 
 
-class _Style(NamedTuple):
-    """Escape codes; all empty without colour."""
-
-    bar: str = ""
-    bold: str = ""
-    dim: str = ""
-    end: str = ""
-
-
 def discord_preview(payload: Mapping[str, object], options: RenderOptions) -> str:
     """Return a message, the body of a request to a Discord webhook, as lines without a final newline."""
     lines = [_plain(_text(payload, "username")) or "message"]
     inner = max(options.width, _MIN_WIDTH) - len(_BAR)
-    lines += _markdown(_text(payload, "content"), options, _Style(), inner)
+    lines += _markdown(_text(payload, "content"), options, inner)
     for embed in _mappings(payload, "embeds"):
-        style = _style(embed.get("color"), options)
-        lines += [
-            f"{style.bar}{_BAR}{style.end}{line}".rstrip() for line in _embed(embed, options, style, inner)
-        ]
+        bar = _coloured_bar(embed.get("color")) if options.colour else _BAR
+        lines += [f"{bar}{line}".rstrip() for line in _embed(embed, options, inner)]
     return "\n".join(lines)
 
 
-def _embed(embed: Mapping[str, object], options: RenderOptions, style: _Style, width: int) -> list[str]:
+def _embed(embed: Mapping[str, object], options: RenderOptions, width: int) -> list[str]:
     """Render an embed, with a blank line between its parts."""
-    title = wrap(_inline(_text(embed, "title"), options), width)
     parts = [
-        [f"{style.bold}{line}{style.end}" for line in title if line],
-        _markdown(_text(embed, "description"), options, style, width),
+        wrap(_inline(_text(embed, "title"), options), width),
+        _markdown(_text(embed, "description"), options, width),
         [line for field in _mappings(embed, "fields") for line in _field(field, options, width)],
-        [f"{style.dim}{line}{style.end}" for line in wrap(_footer(embed, options), width) if line],
+        wrap(_footer(embed, options), width),
     ]
     lines: list[str] = []
-    for part in filter(None, parts):
+    for part in filter(any, parts):
         lines += ["", *part] if lines else part
     return lines
 
@@ -87,25 +74,25 @@ def _footer(embed: Mapping[str, object], options: RenderOptions) -> str:
     return " · ".join(filter(None, (text, shown)))
 
 
-def _markdown(text: str, options: RenderOptions, style: _Style, width: int) -> list[str]:
+def _markdown(text: str, options: RenderOptions, width: int) -> list[str]:
     """Render text with code blocks: text is wrapped; code is wrapped too, but keeps its spaces."""
     lines: list[str] = []
     for number, part in enumerate(_BLOCK.split(text)):
         if number % 2:
-            lines += _code(part, style, width)
+            lines += _code(part, width)
         elif part.strip():
             lines += wrap(_inline(part.strip("\n"), options), width)
     return lines
 
 
-def _code(text: str, style: _Style, width: int) -> list[str]:
+def _code(text: str, width: int) -> list[str]:
     """Render a code block behind a vertical line."""
     pieces: list[str] = []
     for line in _plain(text).split("\n"):
         pieces += textwrap.wrap(line, width - len(_CODE), break_on_hyphens=False, drop_whitespace=False) or [
             ""
         ]
-    return [f"{style.dim}{_CODE}{style.end}{piece}" for piece in pieces]
+    return [f"{_CODE}{piece}" for piece in pieces]
 
 
 def _field(field: Mapping[str, object], options: RenderOptions, width: int) -> list[str]:
@@ -143,13 +130,11 @@ def _local(at_s: float, options: RenderOptions) -> str:
     return datetime.fromtimestamp(at_s, tz=UTC).astimezone(options.zone).strftime("%Y-%m-%d %H:%M")
 
 
-def _style(colour: object, options: RenderOptions) -> _Style:
-    """Return the escape codes for an embed's colour."""
-    if not options.colour:
-        return _Style()
+def _coloured_bar(colour: object) -> str:
+    """Return the bar beside an embed in the embed's colour."""
     shade = colour if isinstance(colour, int) and 0 <= colour <= _WHITE else _GREY
     red, green, blue = shade >> 16, shade >> 8 & 0xFF, shade & 0xFF
-    return _Style(f"\x1b[38;2;{red};{green};{blue}m", "\x1b[1m", "\x1b[2m", "\x1b[0m")
+    return f"\x1b[38;2;{red};{green};{blue}m{_BAR}\x1b[0m"
 
 
 def _plain(text: str) -> str:

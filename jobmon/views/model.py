@@ -32,10 +32,10 @@ def is_recent(status: JobStatus, now_s: float) -> bool:
 
 def state(job: WatchedJob) -> str:
     """Return the state in Slurm's word; for an array, the number of tasks in each state."""
-    counted: Counter[str] = Counter()
-    for task in job.tasks.values():
-        counted[task.end.state if task.end else task.raw_state or JobState.UNKNOWN] += 1
-    counted = Counter(dict(sorted(counted.items())))
+    states = (
+        task.end.state if task.end else task.raw_state or JobState.UNKNOWN for task in job.tasks.values()
+    )
+    counted: Counter[str] = Counter(sorted(states))
     if pending := len(IndexSet.parse(job.pending_indices)):
         counted[JobState.PENDING] += pending
     if len(counted) > 1:

@@ -49,11 +49,7 @@ class SentinelSubmitter:
             )
 
     def _refuse_useless(self) -> None:
-        """Refuse a sentinel that could not report: jobmon passes no password on to a job.
-
-        Raises:
-            SentinelUnavailable: the message says why.
-        """
+        """Raise SentinelUnavailable if a job, to which jobmon passes no password, could not report."""
         config = self.ctx.configuration()
         config_in_job = Context(self.ctx.home, {}).configuration()
         missing = [

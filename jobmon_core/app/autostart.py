@@ -144,13 +144,7 @@ class Autostart:
 
     @classmethod
     def of(cls, ctx: Context, program: tuple[str, ...], runner: Runner | None = None) -> Autostart:
-        """Return the methods for the home of ``ctx``.
-
-        Args:
-            ctx: the context of the home.
-            program: how jobmon is called, with an absolute path first.
-            runner: starts crontab, systemctl and scrontab; tests replace it.
-        """
+        """Return the methods for the home of ``ctx``; ``program`` starts jobmon, by an absolute path."""
         home, environment = str(ctx.home.root), ctx.environment
         command = AutostartCommand(
             program, exported_env(environment, home, search_path(environment)), marker_for(home)
