@@ -69,10 +69,10 @@ def _health(status: JobStatus) -> str:
 def details(status: JobStatus, key: str, now_s: float) -> str:
     """Return everything known about a job, or about the task or component that ``key`` names."""
     job = status.job
-    tasks = [task for task in job.tasks.values() if not key or task.key == key]
-    lines = [*_heading(status, now_s)]
-    for task in tasks:
-        lines += ["", *_part(job, task, now_s)]
+    lines = list(_heading(status, now_s))
+    for task in job.tasks.values():
+        if not key or task.key == key:
+            lines += ["", *_part(job, task, now_s)]
     return "\n".join([*lines, *_messages(job, now_s)])
 
 
