@@ -36,8 +36,7 @@ BEST = "best"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = DESCRIPTION
-    parser.epilog = EPILOG
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
     modes = parser.add_mutually_exclusive_group()
     modes.add_argument(
         "--install",

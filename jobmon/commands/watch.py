@@ -41,13 +41,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Watch each job; an error with one job does not affect the others."""
     ctx = open_context()
-    starter = MonitorStarter(ctx)
     backend = options.backend or ctx.configuration().backend
     logs = LogPaths(_absolute(options.output or options.error), _absolute(options.error or options.output))
     exit_code = 0
     for ref in options.job:
         try:
-            watch(ctx, starter, ref, backend, logs)
+            watch(ctx, MonitorStarter(ctx), ref, backend, logs)
         except JobmonError as error:
             say(str(error))
             exit_code = max(exit_code, error.exit_code)

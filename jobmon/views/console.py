@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass
 
-_BOLD, _DIM, _END = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _MIN_WIDTH = 20
 
 
@@ -35,11 +34,8 @@ class Console:
 
     def bold(self, text: str) -> str:
         """Return a line in bold."""
-        return self._styled(_BOLD, text)
-
-    def dim(self, text: str) -> str:
-        """Return a line in dim type."""
-        return self._styled(_DIM, text)
+        text = self.line(text)
+        return f"\x1b[1m{text}\x1b[0m" if self.width else text
 
     def prose(self, text: str, indent: str = "") -> list[str]:
         """Wrap a text to the terminal's width; in a file it is one line."""
@@ -64,7 +60,3 @@ class Console:
     @property
     def _columns(self) -> int:
         return max(self.width, _MIN_WIDTH)
-
-    def _styled(self, code: str, text: str) -> str:
-        text = self.line(text)
-        return f"{code}{text}{_END}" if self.width else text

@@ -90,7 +90,7 @@ def _details(report: Report, titles: Mapping[str, str], console: Console) -> Ite
         yield ""
     yield from lines
     if confidence:
-        yield console.dim(confidence)
+        yield console.line(confidence)
 
 
 def _confidence(diagnosis: Diagnosis) -> str:

@@ -67,9 +67,8 @@ def _footer(embed: Mapping[str, object], options: RenderOptions) -> str:
     footer = embed.get("footer")
     text = _plain(_text(footer, "text")) if isinstance(footer, Mapping) else ""
     try:
-        at = datetime.fromisoformat(_text(embed, "timestamp"))
-        shown = _local(at.timestamp(), options)
-    except (ValueError, OverflowError, OSError):
+        shown = _local(datetime.fromisoformat(_text(embed, "timestamp")).timestamp(), options)
+    except (ValueError, OverflowError):
         shown = ""
     return " · ".join(filter(None, (text, shown)))
 
@@ -119,15 +118,15 @@ def _time(found: re.Match[str], options: RenderOptions) -> str:
     if found["style"] == "R":
         age_s = options.now_s - at_s
         return f"{duration(age_s)} ago" if age_s >= 0 else f"in {duration(-age_s)}"
-    try:
-        return _local(at_s, options)
-    except (ValueError, OverflowError, OSError):  # out of the range of datetime
-        return found[0]
+    return _local(at_s, options) or found[0]
 
 
 def _local(at_s: float, options: RenderOptions) -> str:
-    """Return a Unix time in the reader's time zone."""
-    return datetime.fromtimestamp(at_s, tz=UTC).astimezone(options.zone).strftime("%Y-%m-%d %H:%M")
+    """Return a Unix time in the reader's time zone; empty if it is out of the range of datetime."""
+    try:
+        return datetime.fromtimestamp(at_s, tz=UTC).astimezone(options.zone).strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError, OSError):
+        return ""
 
 
 def _coloured_bar(colour: object) -> str:

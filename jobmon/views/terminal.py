@@ -79,8 +79,7 @@ def details(status: JobStatus, key: str, now_s: float) -> str:
 def _heading(status: JobStatus, now_s: float) -> Iterator[str]:
     job = status.job
     yield f"{job.ref} {one_line(job.name)}".rstrip()
-    where = " / ".join(part for part in (job.cluster or job.backend, job.partition) if part)
-    yield _pair("where", where)
+    yield _pair("where", " / ".join(part for part in (job.cluster or job.backend, job.partition) if part))
     yield _pair("state", _state(job, now_s) + (f", outcome {job.outcome}" if job.outcome else ""))
     monitor = f", process {status.owner.pid} on {status.owner.host}" if status.owner else ""
     yield _pair("monitor", _health(status) + (monitor if status.health is not Health.DONE else ""))

@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jobmon_core.app import logout_warning
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.errors import AlreadyWatched, JobmonError
 from jobmon_core.domain.tracking.new_job import NewJob
 from jobmon_core.system.process import user_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from jobmon_core.context import Context
     from jobmon_core.domain.config import Config
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.host.logind import Logind
+    from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.lifecycle.start import MonitorStarter
     from jobmon_core.scheduler.base import Submitted
-    from jobmon_core.store.home import Home
 
-_LOGOUT_WARNED = "told-of-logout"  # the file that records that the warning was printed
-_LOGOUT_WARNING = (
-    "this machine kills all your processes when you log out, monitors included (logind's KillUserProcesses): "
-    "`jobmon recover --install systemd` and `loginctl enable-linger` restart them within minutes; otherwise "
-    "run `jobmon recover` at your next login"
-)
+Notify = Callable[[str], None]
 _CLOCKS_DIFFER_S = 86_400.0  # at most, ours from that which stamps submissions; ids come back later
 
 
@@ -41,7 +35,7 @@ class SubmitJob:
 
     ctx: Context
     starter: MonitorStarter
-    tell: Callable[[str], None]
+    tell: Notify
     post: Callable[[NewJob], None] | None = None
 
     def submit(self, backend: str | None, arguments: Sequence[str]) -> int:
@@ -60,8 +54,8 @@ class SubmitJob:
             self.tell(result.note)
         if result.job:
             self._warn_of_missing_webhooks(config)
-            if warning := logout_warning(self.ctx.home, user_name()):
-                self.tell(warning)
+            if words := logout_warning.warning(self.ctx.home, user_name()):
+                self.tell(words)
         return result.exit_code
 
     def _warn_of_missing_webhooks(self, config: Config) -> None:
@@ -90,8 +84,7 @@ class SubmitJob:
             self._tell_unwatched(submitted, error, f"jobmon watch {submitted.ref}")
             return
         try:
-            with suppress(AlreadyWatched):  # a `jobmon recover` that ran meanwhile has started a monitor
-                self.starter.start([job.id])
+            self.start(job)
         except (JobmonError, OSError) as error:  # whatever it was, sbatch's exit code stands
             self._tell_unwatched(submitted, error, "jobmon recover")
         else:
@@ -102,24 +95,10 @@ class SubmitJob:
     def _tell_unwatched(self, submitted: Submitted, error: Exception, remedy: str) -> None:
         self.tell(f"job {submitted.ref} is submitted, but not watched: {error}; `{remedy}` tries again")
 
-
-def logout_warning(home: Home, user: str, logind: Logind | None = None) -> str:
-    """Return the warning that logind kills monitors at logout; empty if not so, or printed before."""
-    printed = home.state / _LOGOUT_WARNED
-    if printed.exists():
-        return ""
-    from jobmon_core.domain.autostart.logind_rules import ends_processes, in_session
-    from jobmon_core.host.logind import Logind
-
-    logind = logind or Logind()
-    # a process outside a login session is not affected
-    if not in_session(logind.cgroups()) or not ends_processes(logind.settings(), user):
-        return ""
-    try:
-        printed.touch(mode=0o600)
-    except OSError:
-        return ""  # if the file cannot be written, the warning would repeat with each submission
-    return _LOGOUT_WARNING
+    def start(self, job: WatchedJob | NewJob) -> None:
+        """Start a monitor, unless a `jobmon recover` that ran meanwhile has started one already."""
+        with suppress(AlreadyWatched):
+            self.starter.start([job.id])
 
 
 def state_id(prefix: str, ref: JobRef) -> str:

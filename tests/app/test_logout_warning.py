@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.submit import logout_warning as warning
+from jobmon_core.app.logout_warning import warning
 from jobmon_core.host.logind import Logind
 from jobmon_core.store.home import Home
 
