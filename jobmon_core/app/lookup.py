@@ -32,7 +32,7 @@ def look_up(job: WatchedJob, scheduler: Scheduler, now_s: float) -> WatchedJob:
 
     Raises:
         UnknownJob: the scheduler does not know it.
-        SchedulerUnavailable: the scheduler is not responding.
+        SchedulerUnavailable: the scheduler does not answer.
     """
     record = scheduler.ask_record(job.job_id)
     if isinstance(record, tuple) and record and record[0].ref.job_id != job.job_id:
@@ -66,7 +66,7 @@ def _accounting(scheduler: Scheduler, job_id: int) -> AccountingAnswer:
 def _unknown(job: WatchedJob, errors: list[str]) -> JobmonError:
     if errors:  # all have one cause: the first error text is enough
         return SchedulerUnavailable(f"job {job.job_id} cannot be looked up now: {errors[0]}; {_OFFLINE_HINT}")
-    return UnknownJob(f"unknown job {job.job_id}: neither jobmon nor the scheduler knows it; {_OFFLINE_HINT}")
+    return UnknownJob(f"unknown job {job.job_id}: neither jobmon nor Slurm knows it; {_OFFLINE_HINT}")
 
 
 def _with_end(task: Task, now_s: float) -> Task:

@@ -270,7 +270,7 @@ def test_where_slurm_is_down_the_way_without_it_is_named(bench: Bench) -> None:
 @pytest.mark.parametrize("accounting", [(), Disabled()])
 def test_a_job_that_slurm_does_not_know_is_unknown(bench: Bench, accounting: Disabled | tuple[()]) -> None:
     bench.slurm.accounting = [accounting]
-    with pytest.raises(UnknownJob, match="unknown job 12: neither jobmon nor the scheduler knows it"):
+    with pytest.raises(UnknownJob, match="job 12 is not known: neither jobmon nor Slurm lists it"):
         bench.ask("12")
 
 

@@ -56,7 +56,7 @@ def test_a_job_with_a_blocked_file_is_skipped_and_the_others_are_watched(
     (line,) = (line for line in done.stdout.splitlines() if line.startswith("12 job12"))
     assert line.startswith(barred)
     assert line.endswith(("move it away", "remove it"))
-    assert "13 job13: its monitor was gone; watched again" in done.stdout
+    assert "13 job13: its monitor was dead; restarted" in done.stdout
     assert list(living(shell)) == [13]
 
 
