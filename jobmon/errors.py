@@ -38,7 +38,10 @@ def say(text: str) -> None:
 def run_guarded(command: Callable[[], int]) -> int:
     """Run a command; turn every exception into a message and an exit code."""
     try:
-        code = _exit_code(command)
+        try:
+            code = command()
+        except SystemExit as stop:  # argparse raises it, after ``--help`` for example
+            code = stop.code if isinstance(stop.code, int) else 0
         sys.stdout.flush()
     except JobmonError as error:
         say(_masked(str(error)))
@@ -52,14 +55,6 @@ def run_guarded(command: Callable[[], int]) -> int:
     except Exception as error:  # noqa: BLE001 - the user gets no traceback
         return _report_unexpected(error)
     return code
-
-
-def _exit_code(command: Callable[[], int]) -> int:
-    """Run a command; argparse raises SystemExit, after ``--help`` for example."""
-    try:
-        return command()
-    except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else 0
 
 
 def _report_unexpected(error: Exception) -> int:

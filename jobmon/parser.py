@@ -7,6 +7,7 @@ import importlib
 from typing import TYPE_CHECKING, NoReturn, Protocol, cast
 
 from jobmon.errors import UsageError
+from jobmon_core import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,7 +45,9 @@ def build_parser(name: str, summaries: Mapping[str, str]) -> argparse.ArgumentPa
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action=_Version)
+    parser.add_argument(
+        "--version", action="version", version=f"jobmon {__version__}", help="show the version and exit"
+    )
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for each, summary in summaries.items():
         sub = subparsers.add_parser(
@@ -65,16 +68,3 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; see `{self.prog} --help`")
-
-
-class _Version(argparse.Action):
-    """Print the version and exit; imports it only then."""
-
-    def __init__(self, option_strings: list[str], dest: str) -> None:
-        super().__init__(option_strings, dest, nargs=0, help="show the version and exit")
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from jobmon_core import __version__
-
-        print(f"jobmon {__version__}")
-        parser.exit()

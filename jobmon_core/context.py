@@ -43,7 +43,7 @@ def _channel_types() -> Mapping[str, ChannelType[Any]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
-    """The paths and adapters of one home."""
+    """The paths and adapters of one home; an unsupported backend raises SchedulerMissing."""
 
     home: Home
     environment: Mapping[str, str]
@@ -101,27 +101,15 @@ class Context:
         return DeadChannels(self.home.shared_answers)
 
     def submitter(self, backend: str) -> Submitter:
-        """Return the part of a backend that submits jobs.
-
-        Raises:
-            SchedulerMissing: there is no such backend.
-        """
+        """Return the part of a backend that submits jobs."""
         return find_backend(backend).submitter(self._resources(backend))
 
     def scheduler(self, backend: str, cluster: str = "") -> Scheduler:
-        """Return a backend's scheduler, for its default cluster unless ``cluster`` names another.
-
-        Raises:
-            SchedulerMissing: there is no such backend.
-        """
+        """Return a backend's scheduler, for its default cluster unless ``cluster`` names another."""
         return find_backend(backend).scheduler(self._resources(backend), cluster)
 
     def scheduler_fingerprint(self, backend: str) -> tuple[str, str]:
-        """Return an identifier of the scheduler that this environment selects.
-
-        Raises:
-            SchedulerMissing: there is no such backend.
-        """
+        """Return an identifier of the scheduler that this environment selects."""
         return backend, find_backend(backend).controller_id(self.environment)
 
     def cluster_name(self, backend: str) -> SharedClusterName:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import job_ref, open_context
 from jobmon.errors import say
-from jobmon.views.text_width import one_line
+from jobmon.views.console import one_line
 from jobmon_core.app.cancel import cancel
 from jobmon_core.domain.errors import JobmonError
 
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``cancel``."""
     parser.description = "Stop watching jobs. The jobs themselves keep running; scancel ends a job."
     parser.epilog = "examples:\n  jobmon cancel 8123"
     parser.add_argument("job", nargs="+", type=job_ref, help="job ids")

@@ -15,11 +15,7 @@ from jobmon_core.lifecycle.health import find_watched
 
 
 def job_ref(text: str) -> JobRef:
-    """Parse a job id from the command line.
-
-    Raises:
-        ArgumentTypeError: it is not a job id.
-    """
+    """Parse a job id for argparse, which expects an ArgumentTypeError if it is not one."""
     try:
         return JobRef.parse(text)
     except ValueError as error:

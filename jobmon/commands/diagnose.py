@@ -34,7 +34,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``diagnose``."""
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("what", nargs="+", metavar="JOB|FILE", help="one job id, or log files")
     parser.add_argument("--state", help="final state as printed by sacct, e.g. TIMEOUT")

@@ -20,7 +20,6 @@ this machine and only while this command runs."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``inbox``."""
     parser.description = DESCRIPTION
     parser.epilog = "examples:\n  jobmon inbox\n  jobmon inbox --port 8080"
     parser.add_argument("--port", type=int, default=0, help="port to listen on (default: any free port)")

@@ -22,7 +22,6 @@ shows it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``init``."""
     parser.description = INSTRUCTIONS
     parser.epilog = "examples:\n  jobmon init\n  jobmon init < two-webhook-urls.txt"
 
@@ -37,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
         return 1
     configure(ctx, success, error)
     print(f"wrote {ctx.home.config}; `jobmon test-discord` tests every channel")
-    print(describe_home(ctx))
+    print(describe_home(ctx.home.root))
     return 0
 
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``logs``."""
     parser.description = (
         "Show the log of a job's monitor: what it saw and did. (Not the output of the job itself.)"
     )

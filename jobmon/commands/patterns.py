@@ -26,7 +26,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the subcommands."""
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     listing = _add(actions, "list", "show every pattern in use", _list)

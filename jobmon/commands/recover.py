@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import open_context
 from jobmon.errors import UsageError
-from jobmon.views.text_width import one_line
+from jobmon.views.console import one_line
 from jobmon_core.app.recover import RecoverJobs, wait_for_monitors
 from jobmon_core.domain.autostart.command import AutostartMethod
 from jobmon_core.domain.errors import CommandBusy
@@ -36,9 +36,7 @@ BEST = "best"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``recover``."""
-    parser.description = DESCRIPTION
-    parser.epilog = EPILOG
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
     modes = parser.add_mutually_exclusive_group()
     modes.add_argument(
         "--install",

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``show``."""
     parser.description = "Show everything known about one job: how it ended, the evidence, its state history."
     parser.epilog = "examples:\n  jobmon show 8123\n  jobmon show 8123_7 --json"
     parser.add_argument("job", type=job_ref, help="job id (if it was reused: the newest job)")

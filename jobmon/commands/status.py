@@ -23,7 +23,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``status``."""
     parser.description = (
         "List the watched jobs: those that have not ended, and those that ended in the last 7 days."
     )
@@ -53,5 +52,5 @@ def run(options: argparse.Namespace) -> int:
     if any(each.health in (Health.REMOTE, Health.STALE) for each in shown):
         from jobmon_core.app.setup import describe_home
 
-        say(f"monitors run on several hosts; {describe_home(ctx)}")
+        say(f"monitors run on several hosts; {describe_home(ctx.home.root)}")
     return 0

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``test-discord``."""
     parser.description = "Post the largest possible test message to each channel and print the answer."
     parser.epilog = "examples:\n  jobmon test-discord"
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import job_ref, open_context
 from jobmon.errors import say
-from jobmon_core.app.submit import SubmitJob
-from jobmon_core.app.watch import WatchJob
+from jobmon_core.app.watch import watch
 from jobmon_core.context import backend_names
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.slurm.log_paths import LogPaths
@@ -28,7 +27,6 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the arguments of ``watch``."""
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument("job", nargs="+", type=job_ref, help="job ids")
     parser.add_argument(
@@ -43,12 +41,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Watch each job; an error with one job does not affect the others."""
     ctx = open_context()
-    watcher = WatchJob(SubmitJob(ctx, MonitorStarter(ctx), say))
+    backend = options.backend or ctx.configuration().backend
     logs = LogPaths(_absolute(options.output or options.error), _absolute(options.error or options.output))
     exit_code = 0
     for ref in options.job:
         try:
-            watcher.watch(ref, options.backend, logs)
+            watch(ctx, MonitorStarter(ctx), ref, backend, logs)
         except JobmonError as error:
             say(str(error))
             exit_code = max(exit_code, error.exit_code)

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 
-from jobmon.views.text_width import cell_width, chunks, one_line, wrap
-
-_BOLD, _DIM, _END = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 _MIN_WIDTH = 20
+
+
+def one_line(text: str) -> str:
+    """Return ``text`` with unprintable characters, such as control codes, replaced by spaces."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Break ``text`` at spaces into lines of at most ``width`` characters; longer words are cut."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        lines += textwrap.wrap(line, width, break_on_hyphens=False) or [""]
+    return lines
+
+
+def truncated(text: str, width: int) -> str:
+    """Return at most ``width`` characters of ``text``; an ellipsis replaces the rest."""
+    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,11 +34,8 @@ class Console:
 
     def bold(self, text: str) -> str:
         """Return a line in bold."""
-        return self._styled(_BOLD, text)
-
-    def dim(self, text: str) -> str:
-        """Return a line in dim type."""
-        return self._styled(_DIM, text)
+        text = self.line(text)
+        return f"\x1b[1m{text}\x1b[0m" if self.width else text
 
     def prose(self, text: str, indent: str = "") -> list[str]:
         """Wrap a text to the terminal's width; in a file it is one line."""
@@ -33,24 +46,17 @@ class Console:
     def line(self, text: str) -> str:
         """Return one line, truncated to the terminal's width."""
         text = one_line(text)
-        if not self.width or cell_width(text) <= self._columns:
-            return text
-        return f"{chunks(text, self._columns - 1)[0]}…"
+        return truncated(text, self._columns) if self.width else text
 
     def path(self, path: str) -> str:
         """Return a path in at most a third of a line; on a narrow terminal only its end."""
         path = one_line(path)
         limit = self._columns // 3
-        if not self.width or cell_width(path) <= limit:
+        if not self.width or len(path) <= limit:
             return path
-        name = path.rpartition("/")[2]
-        short = f"…/{name}"
-        return short if cell_width(short) <= limit else f"…{chunks(name[::-1], limit)[0][::-1]}"
+        short = f"…/{path.rpartition('/')[2]}"
+        return short if len(short) <= limit else f"…{short[1 - limit :]}"
 
     @property
     def _columns(self) -> int:
         return max(self.width, _MIN_WIDTH)
-
-    def _styled(self, code: str, text: str) -> str:
-        text = self.line(text)
-        return f"{code}{text}{_END}" if self.width else text

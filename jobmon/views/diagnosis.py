@@ -35,13 +35,18 @@ def report_json(report: Report) -> dict[str, Any]:
         "title": diagnosis.title,
         "confidence": diagnosis.confidence,
         "advice": diagnosis.advice,
-        "evidence": [{"file": x.file, "line": x.number, "text": x.text} for x in diagnosis.evidence],
+        "evidence": evidence_json(diagnosis),
         "symptoms": list(diagnosis.symptoms),
         "fingerprint": diagnosis.fingerprint,
         "explanation": diagnosis.explanation,
         "note": diagnosis.note,
         "job_id": str(report.subject.ref) if report.subject else None,
     }
+
+
+def evidence_json(diagnosis: Diagnosis) -> list[dict[str, Any]]:
+    """Return the log lines of a diagnosis."""
+    return [{"file": line.file, "line": line.number, "text": line.text} for line in diagnosis.evidence]
 
 
 def report_lines(report: Report, titles: Mapping[str, str], console: Console) -> Iterator[str]:
@@ -84,7 +89,7 @@ def _details(report: Report, titles: Mapping[str, str], console: Console) -> Ite
         yield ""
     yield from lines
     if confidence:
-        yield console.dim(confidence)
+        yield console.line(confidence)
 
 
 def _confidence(diagnosis: Diagnosis) -> str:

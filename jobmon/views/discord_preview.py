@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
-from itertools import groupby, zip_longest
-from typing import NamedTuple
 
-from jobmon.views.text_width import chunks, pad, wrap
+from jobmon.views.console import wrap
+from jobmon_core.domain.humanize import duration
 
 _BAR = "▌ "
 _CODE = "│ "
 _MIN_WIDTH = 20
-_COLUMN = 24  # cells; as many columns as fit, at most three as in Discord
-_MAX_COLUMNS = 3
-_GAP = 2
 _GREY = 0x99AAB5  # the bar of a message without a colour
 _WHITE = 0xFFFFFF
 
@@ -28,7 +25,6 @@ _INLINE = re.compile(
     r"|<t:(?P<time>-?\d{1,13})(?::(?P<style>[tTdDfFR]))?>"
     r"|<(?P<mention>@[!&]?\d+)>"
 )
-_SPANS = ((86_400 * 365, "year"), (86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,49 +37,27 @@ class RenderOptions:
     zone: tzinfo | None = None  # None: the zone of this machine
 
 
-class _Style(NamedTuple):
-    """Escape codes; all empty without colour."""
-
-    bar: str = ""
-    bold: str = ""
-    dim: str = ""
-    end: str = ""
-
-
 def discord_preview(payload: Mapping[str, object], options: RenderOptions) -> str:
-    """Return a message as lines of text that end without a newline.
-
-    Args:
-        payload: the body of a request to a Discord webhook.
-        options: how to render it.
-    """
+    """Return a message, the body of a request to a Discord webhook, as lines without a final newline."""
     lines = [_plain(_text(payload, "username")) or "message"]
     inner = max(options.width, _MIN_WIDTH) - len(_BAR)
-    lines += _content(_text(payload, "content"), options, inner)
+    lines += _markdown(_text(payload, "content"), options, inner)
     for embed in _mappings(payload, "embeds"):
-        style = _style(embed.get("color"), options)
-        lines += [
-            f"{style.bar}{_BAR}{style.end}{line}".rstrip() for line in _embed(embed, options, style, inner)
-        ]
+        bar = _coloured_bar(embed.get("color")) if options.colour else _BAR
+        lines += [f"{bar}{line}".rstrip() for line in _embed(embed, options, inner)]
     return "\n".join(lines)
 
 
-def _content(text: str, options: RenderOptions, width: int) -> list[str]:
-    """Render the text above the embeds."""
-    return _markdown(text, options, _Style(), width) if text else []
-
-
-def _embed(embed: Mapping[str, object], options: RenderOptions, style: _Style, width: int) -> list[str]:
+def _embed(embed: Mapping[str, object], options: RenderOptions, width: int) -> list[str]:
     """Render an embed, with a blank line between its parts."""
-    title = wrap(_inline(_text(embed, "title"), options), width)
     parts = [
-        [f"{style.bold}{line}{style.end}" for line in title if line],
-        _markdown(_text(embed, "description"), options, style, width),
-        _fields(_mappings(embed, "fields"), options, style, width),
-        [f"{style.dim}{line}{style.end}" for line in wrap(_footer(embed, options), width) if line],
+        wrap(_inline(_text(embed, "title"), options), width),
+        _markdown(_text(embed, "description"), options, width),
+        [line for field in _mappings(embed, "fields") for line in _field(field, options, width)],
+        wrap(_footer(embed, options), width),
     ]
     lines: list[str] = []
-    for part in filter(None, parts):
+    for part in filter(any, parts):
         lines += ["", *part] if lines else part
     return lines
 
@@ -93,58 +67,36 @@ def _footer(embed: Mapping[str, object], options: RenderOptions) -> str:
     footer = embed.get("footer")
     text = _plain(_text(footer, "text")) if isinstance(footer, Mapping) else ""
     try:
-        at = datetime.fromisoformat(_text(embed, "timestamp"))
-        shown = _local(at.timestamp(), options)
-    except (ValueError, OverflowError, OSError):
+        shown = _local(datetime.fromisoformat(_text(embed, "timestamp")).timestamp(), options)
+    except (ValueError, OverflowError):
         shown = ""
     return " · ".join(filter(None, (text, shown)))
 
 
-def _markdown(text: str, options: RenderOptions, style: _Style, width: int) -> list[str]:
-    """Render text with code blocks: text is wrapped, code is cut at the width and keeps its spaces."""
+def _markdown(text: str, options: RenderOptions, width: int) -> list[str]:
+    """Render text with code blocks: text is wrapped; code is wrapped too, but keeps its spaces."""
     lines: list[str] = []
     for number, part in enumerate(_BLOCK.split(text)):
         if number % 2:
-            lines += _code(part, style, width)
+            lines += _code(part, width)
         elif part.strip():
             lines += wrap(_inline(part.strip("\n"), options), width)
     return lines
 
 
-def _code(text: str, style: _Style, width: int) -> list[str]:
+def _code(text: str, width: int) -> list[str]:
     """Render a code block behind a vertical line."""
-    pieces = [piece for line in _plain(text).split("\n") for piece in chunks(line, width - len(_CODE))]
-    return [f"{style.dim}{_CODE}{style.end}{piece}" for piece in pieces]
+    pieces: list[str] = []
+    for line in _plain(text).split("\n"):
+        pieces += textwrap.wrap(line, width - len(_CODE), break_on_hyphens=False, drop_whitespace=False) or [
+            ""
+        ]
+    return [f"{_CODE}{piece}" for piece in pieces]
 
 
-def _fields(
-    fields: list[Mapping[str, object]], options: RenderOptions, style: _Style, width: int
-) -> list[str]:
-    """Render the fields: inline fields side by side, others over the whole width."""
-    columns = max(1, min(_MAX_COLUMNS, width // _COLUMN))
-    lines: list[str] = []
-    for inline, group in groupby(fields, key=lambda field: field.get("inline") is True):
-        members, per_row = list(group), columns if inline else 1
-        for start in range(0, len(members), per_row):
-            lines += _row(members[start : start + per_row], options, style, width // per_row)
-    return lines
-
-
-def _row(fields: list[Mapping[str, object]], options: RenderOptions, style: _Style, width: int) -> list[str]:
-    """Render fields side by side, each ``width`` cells wide including the gap to the next."""
-    inner = width - _GAP
-    names = [wrap(_inline(_text(field, "name"), options), inner) for field in fields]
-    values = [_markdown(_text(field, "value"), options, _Style(), inner) for field in fields]
-    return [
-        *(f"{style.bold}{line}{style.end}" for line in _side_by_side(names, width)),
-        *_side_by_side(values, width),
-    ]
-
-
-def _side_by_side(cells: list[list[str]], width: int) -> list[str]:
-    """Join blocks of lines into lines, each block padded to ``width``."""
-    rows = zip_longest(*cells, fillvalue="")
-    return ["".join(pad(each, width) for each in row).rstrip() for row in rows]
+def _field(field: Mapping[str, object], options: RenderOptions, width: int) -> list[str]:
+    """Render a field as ``name: value``; fields that Discord shows side by side get a line each."""
+    return wrap(_inline(f"{_text(field, 'name')}: {_text(field, 'value')}", options), width)
 
 
 def _inline(text: str, options: RenderOptions) -> str:
@@ -161,38 +113,27 @@ def _resolved(found: re.Match[str], options: RenderOptions) -> str:
 
 
 def _time(found: re.Match[str], options: RenderOptions) -> str:
-    """Return a timestamp as local time, or as a distance such as ``3 minutes ago``."""
+    """Return a timestamp as local time, or as a distance such as ``3m 00s ago``."""
     at_s = int(found["time"])
     if found["style"] == "R":
-        return _relative(at_s - options.now_s)
-    try:
-        return _local(at_s, options)
-    except (ValueError, OverflowError, OSError):  # out of the range of datetime
-        return found[0]
+        age_s = options.now_s - at_s
+        return f"{duration(age_s)} ago" if age_s >= 0 else f"in {duration(-age_s)}"
+    return _local(at_s, options) or found[0]
 
 
 def _local(at_s: float, options: RenderOptions) -> str:
-    """Return a Unix time in the reader's time zone."""
-    return datetime.fromtimestamp(at_s, tz=UTC).astimezone(options.zone).strftime("%Y-%m-%d %H:%M")
+    """Return a Unix time in the reader's time zone; empty if it is out of the range of datetime."""
+    try:
+        return datetime.fromtimestamp(at_s, tz=UTC).astimezone(options.zone).strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError, OSError):
+        return ""
 
 
-def _relative(seconds: float) -> str:
-    """Return a time difference, e.g. ``3 minutes ago``."""
-    for span_s, name in _SPANS:
-        count = int(abs(seconds) // span_s)
-        if count:
-            words = f"{count} {name}" if count == 1 else f"{count} {name}s"
-            return f"in {words}" if seconds > 0 else f"{words} ago"
-    return "now"
-
-
-def _style(colour: object, options: RenderOptions) -> _Style:
-    """Return the escape codes for an embed's colour."""
-    if not options.colour:
-        return _Style()
+def _coloured_bar(colour: object) -> str:
+    """Return the bar beside an embed in the embed's colour."""
     shade = colour if isinstance(colour, int) and 0 <= colour <= _WHITE else _GREY
     red, green, blue = shade >> 16, shade >> 8 & 0xFF, shade & 0xFF
-    return _Style(f"\x1b[38;2;{red};{green};{blue}m", "\x1b[1m", "\x1b[2m", "\x1b[0m")
+    return f"\x1b[38;2;{red};{green};{blue}m{_BAR}\x1b[0m"
 
 
 def _plain(text: str) -> str:

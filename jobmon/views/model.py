@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from jobmon.views.diagnosis import evidence_json
+from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.slurm.exit_codes import describe_exit
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 RECENT_S = 7 * 86_400
+_NO_DIAGNOSIS = Diagnosis(None, "", "", "")
 
 
 def is_recent(status: JobStatus, now_s: float) -> bool:
@@ -28,20 +32,15 @@ def is_recent(status: JobStatus, now_s: float) -> bool:
 
 def state(job: WatchedJob) -> str:
     """Return the state in Slurm's word; for an array, the number of tasks in each state."""
-    states = [
+    states = (
         task.end.state if task.end else task.raw_state or JobState.UNKNOWN for task in job.tasks.values()
-    ]
-    pending = len(IndexSet.parse(job.pending_indices))
-    if len(states) == 1 and not pending:
-        return states[0]
-    if not states:
-        return JobState.PENDING if pending else JobState.UNKNOWN
-    counted = {each: states.count(each) for each in sorted(set(states))}
-    if pending:
-        counted[JobState.PENDING] = counted.get(JobState.PENDING, 0) + pending
-    return (
-        next(iter(counted)) if len(counted) == 1 else " ".join(f"{each}:{n}" for each, n in counted.items())
     )
+    counted: Counter[str] = Counter(sorted(states))
+    if pending := len(IndexSet.parse(job.pending_indices)):
+        counted[JobState.PENDING] += pending
+    if len(counted) > 1:
+        return " ".join(f"{each}:{number}" for each, number in counted.items())
+    return next(iter(counted), JobState.UNKNOWN)
 
 
 def leading(job: WatchedJob) -> Task | None:
@@ -143,7 +142,7 @@ def details_json(status: JobStatus) -> dict[str, Any]:
 
 
 def _task_json(job: WatchedJob, task: Task) -> dict[str, Any]:
-    end, found = task.end, task.diagnosis
+    end, found = task.end, task.diagnosis or _NO_DIAGNOSIS
     return {
         "job_id": str(ref_of(job.job_id, task.key)),
         "state": task.raw_state,
@@ -157,12 +156,10 @@ def _task_json(job: WatchedJob, task: Task) -> dict[str, Any]:
         "ended_at": end.ended_s if end else None,
         "max_rss_bytes": end.usage.max_rss_bytes if end else None,
         "restarts": task.restarts,
-        "cause": found.cause if found else None,
-        "title": found.title if found else "",
-        "advice": found.advice if found else "",
-        "log": found.log_path if found else "",
-        "evidence": [{"file": x.file, "line": x.number, "text": x.text} for x in found.evidence]
-        if found
-        else [],
+        "cause": found.cause,
+        "title": found.title,
+        "advice": found.advice,
+        "log": found.log_path,
+        "evidence": evidence_json(found),
         "history": [{"state": m.state, "at": m.at_s, "reason": m.reason} for m in task.history],
     }

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from jobmon.views.console import one_line
 from jobmon.views.diagnosis import summary
-from jobmon.views.text_width import one_line
 from jobmon_core.domain.humanize import count
 
 if TYPE_CHECKING:
@@ -70,10 +70,8 @@ def _hit_lines(hit: Hit, console: Console) -> Iterator[str]:
     number = "?" if hit.line.number is None else hit.line.number
     yield console.line(f"{number}: {hit.line.text}")
     first, *others = hit.patterns
-    if hit.is_counted:
-        yield console.line(f"{_INDENT}{_label(first)} counts")
-    else:
-        yield console.line(f"{_INDENT}{_label(first)} matches code quoted in a traceback and does not count")
+    effect = "counts" if hit.is_counted else "matches code quoted in a traceback and does not count"
+    yield console.line(f"{_INDENT}{_label(first)} {effect}")
     for other in others:
         yield console.line(f"{_INDENT}{_label(other)} also matches")
 

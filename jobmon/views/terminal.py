@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from tabulate import tabulate
 
+from jobmon.views.console import one_line, truncated
 from jobmon.views.model import cause, clock, elapsed, stamp, state
-from jobmon.views.text_width import one_line
 from jobmon_core.domain.humanize import duration, size
 from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.slurm.exit_codes import describe_exit
@@ -18,6 +18,8 @@ from jobmon_core.lifecycle.health import Health, JobStatus
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from jobmon_core.domain.diagnosis.model import Diagnosis
+    from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.model import End, Task, WatchedJob
 
 _HEADERS = ("JOB", "NAME", "STATE", "ELAPSED / LIMIT", "MONITOR", "OUTCOME", "CAUSE", "UNDELIVERED")
@@ -36,7 +38,7 @@ def _row(status: JobStatus, now_s: float) -> tuple[str, ...]:
     job = status.job
     return (
         str(job.ref),
-        _truncate(one_line(job.name)),
+        truncated(one_line(job.name), _NAME_WIDTH),
         _state(job, now_s),
         elapsed(job, now_s),
         _health(status),
@@ -49,7 +51,7 @@ def _row(status: JobStatus, now_s: float) -> tuple[str, ...]:
 def _state(job: WatchedJob, now_s: float) -> str:
     """Return the state, with its age if the scheduler does not answer."""
     if job.answered_s is None and not job.closed:
-        return "submitted" if job.stale_since_s is None else "unknown (Slurm does not answer)"
+        return "submitted" if job.stale_since_s is None else "unknown (Slurm is not responding)"
     outage = current_outage(job)
     if outage is None or job.answered_s is None or job.closed:
         return state(job)
@@ -57,34 +59,27 @@ def _state(job: WatchedJob, now_s: float) -> str:
 
 
 def _health(status: JobStatus) -> str:
-    match status.health:
-        case Health.DEAD:
-            return "DEAD"
-        case Health.STALE | Health.REMOTE if status.owner:
-            return f"{status.health} ({status.owner.host})"
-        case _:
-            return status.health
-
-
-def _truncate(text: str) -> str:
-    return text if len(text) <= _NAME_WIDTH else text[: _NAME_WIDTH - 1] + "…"
+    if status.health is Health.DEAD:
+        return "DEAD"
+    if status.health in (Health.STALE, Health.REMOTE) and status.owner:
+        return f"{status.health} ({status.owner.host})"
+    return status.health
 
 
 def details(status: JobStatus, key: str, now_s: float) -> str:
     """Return everything known about a job, or about the task or component that ``key`` names."""
     job = status.job
-    tasks = [task for task in job.tasks.values() if not key or task.key == key]
-    lines = [*_heading(status, now_s)]
-    for task in tasks:
-        lines += ["", *_part(job, task, now_s)]
+    lines = list(_heading(status, now_s))
+    for task in job.tasks.values():
+        if not key or task.key == key:
+            lines += ["", *_part(job, task, now_s)]
     return "\n".join([*lines, *_messages(job, now_s)])
 
 
 def _heading(status: JobStatus, now_s: float) -> Iterator[str]:
     job = status.job
     yield f"{job.ref} {one_line(job.name)}".rstrip()
-    where = " / ".join(part for part in (job.cluster or job.backend, job.partition) if part)
-    yield _pair("where", where)
+    yield _pair("where", " / ".join(part for part in (job.cluster or job.backend, job.partition) if part))
     yield _pair("state", _state(job, now_s) + (f", outcome {job.outcome}" if job.outcome else ""))
     monitor = f", process {status.owner.pid} on {status.owner.host}" if status.owner else ""
     yield _pair("monitor", _health(status) + (monitor if status.health is not Health.DONE else ""))
@@ -107,7 +102,7 @@ def _part(job: WatchedJob, task: Task, now_s: float) -> Iterator[str]:
     if task.end:
         yield from _end(task, task.end, now_s)
     if task.diagnosis:
-        yield from _diagnosis(job, task)
+        yield from _diagnosis(task.diagnosis, ref_of(job.job_id, task.key))
     for moment in task.history[-_HISTORY_SHOWN:]:
         reason = f" ({moment.reason})" if moment.reason not in ("", "None") else ""
         yield _pair("history", f"{stamp(moment.at_s)} {moment.state}{reason}")
@@ -132,14 +127,11 @@ def _end(task: Task, end: End, now_s: float) -> Iterator[str]:
         yield _pair("note", end.why)
 
 
-def _diagnosis(job: WatchedJob, task: Task) -> Iterator[str]:
-    found = task.diagnosis
-    if found is None:
-        return
+def _diagnosis(found: Diagnosis, ref: JobRef) -> Iterator[str]:
     for name, value in (
         ("cause", found.title),
         ("", found.explanation),
-        ("to do", found.advice.replace("JOBID", str(ref_of(job.job_id, task.key)))),
+        ("to do", found.advice.replace("JOBID", str(ref))),
         ("log", found.log_path),
         ("note", found.note),
     ):

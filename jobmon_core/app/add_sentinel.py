@@ -37,8 +37,7 @@ class SentinelSubmitter:
     def submit(self, job: NewJob) -> None:
         """Submit a sentinel for a watched job; print one line about the success or failure."""
         try:
-            submit_sentinel = _sentinel_support(job.backend)
-            self._refuse_useless()
+            submit_sentinel = self._support(job.backend)
             sentinel = submit_sentinel(self.runner, self._sentinel_of(job))
         except JobmonError as error:
             self.tell(f"job {job.job_id} has no sentinel: {' '.join(str(error).split())}")
@@ -48,12 +47,11 @@ class SentinelSubmitter:
                 "if the monitor is gone by then"
             )
 
-    def _refuse_useless(self) -> None:
-        """Refuse a sentinel that could not report: jobmon passes no password on to a job.
-
-        Raises:
-            SentinelUnavailable: the message says why.
-        """
+    def _support(self, backend: str) -> Callable[[Runner, Sentinel], Submitted]:
+        """Return how the backend submits a sentinel; raise SentinelUnavailable if that could not report."""
+        submit_sentinel = find_backend(backend).submit_sentinel
+        if submit_sentinel is None:
+            raise SentinelUnavailable(f"the {backend} backend cannot run one")
         config = self.ctx.configuration()
         config_in_job = Context(self.ctx.home, {}).configuration()
         missing = [
@@ -66,6 +64,7 @@ class SentinelSubmitter:
                 f"it would lack {' and '.join(missing)}, since jobmon passes no password on to a job; "
                 "put the webhook in config.json (`jobmon init`)"
             )
+        return submit_sentinel
 
     def _sentinel_of(self, job: NewJob) -> Sentinel:
         home = self.ctx.home
@@ -75,10 +74,3 @@ class SentinelSubmitter:
             folder=str(home.root),
             log=str(self.ctx.monitor_log(job.id).path),
         )
-
-
-def _sentinel_support(backend: str) -> Callable[[Runner, Sentinel], Submitted]:
-    submit_sentinel = find_backend(backend).submit_sentinel
-    if submit_sentinel is None:
-        raise SentinelUnavailable(f"the {backend} backend cannot run one")
-    return submit_sentinel

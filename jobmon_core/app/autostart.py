@@ -1,12 +1,11 @@
-"""Runs `jobmon recover` automatically by cron, systemd or scrontab: which of them can, and which is best."""
+"""Runs `jobmon recover` automatically by cron, systemd or scrontab: how each is installed, which is best."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.app.autostart_backends import CrontabBackend, SystemdBackend
 from jobmon_core.domain.autostart.command import (
     AutostartCommand,
     AutostartMethod,
@@ -17,8 +16,15 @@ from jobmon_core.domain.autostart.command import (
     marker_for,
     omitted_secrets,
 )
-from jobmon_core.domain.autostart.crontab_text import cron_lines, scrontab_lines
+from jobmon_core.domain.autostart.crontab_text import (
+    cron_lines,
+    our_lines,
+    scrontab_lines,
+    with_lines,
+    without_lines,
+)
 from jobmon_core.domain.autostart.logind_rules import ends_processes
+from jobmon_core.domain.autostart.systemd_units import unit_files, unit_names
 from jobmon_core.host.crontab import Crontab, cron_runs
 from jobmon_core.host.logind import Logind
 from jobmon_core.host.systemd import UserUnits
@@ -28,54 +34,135 @@ from jobmon_core.system.process import user_name
 from jobmon_core.system.runner import Runner
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from jobmon_core.context import Context
 
 _SYSTEM_DIRS = ("/usr/local/bin", "/usr/bin", "/bin")
 
 
-AutostartBackend = CrontabBackend | SystemdBackend
+@dataclass(frozen=True, slots=True)
+class CrontabBackend:
+    """Marked lines in a crontab: cron's, or Slurm's. Changes raise AutostartUnavailable if they fail."""
+
+    method: AutostartMethod
+    command: AutostartCommand
+    crontab: Crontab
+    lines: Callable[[AutostartCommand], tuple[str, ...]]
+
+    def unavailable_because(self) -> str:
+        """Return why it cannot be used, empty if it can."""
+        try:
+            self.lines(self.command)
+            self.crontab.read()
+        except AutostartUnavailable as error:
+            return str(error)
+        return ""
+
+    def installed(self) -> bool:
+        """Return whether the crontab has lines of this home."""
+        try:
+            return bool(our_lines(self.crontab.read(), self.command.marker))
+        except AutostartUnavailable:
+            return False
+
+    def preview(self) -> Iterator[str]:
+        """Yield the lines that installing adds."""
+        yield f"lines at the top of your {self.crontab.program} (all other lines stay unchanged):"
+        yield from (f"  {line}" for line in self.lines(self.command))
+
+    def installed_entries(self) -> Iterator[str]:
+        """Yield the lines that uninstalling removes."""
+        yield f"these lines of your {self.crontab.program}:"
+        yield from (f"  {line}" for line in our_lines(self.crontab.read(), self.command.marker))
+
+    def install(self) -> bool:
+        """Add the lines; return False if they were there already."""
+        lines = self.lines(self.command)
+        return self.crontab.change(lambda text: with_lines(text, lines, self.command.marker))
+
+    def uninstall(self) -> None:
+        """Remove the lines."""
+        self.crontab.change(lambda text: without_lines(text, self.command.marker))
+
+
+@dataclass(frozen=True, slots=True)
+class SystemdBackend:
+    """A timer of the user's own systemd instance. Changes raise AutostartUnavailable if they fail."""
+
+    command: AutostartCommand
+    units: UserUnits
+    method: AutostartMethod = field(default=AutostartMethod.SYSTEMD, init=False)
+
+    @property
+    def _names(self) -> tuple[str, str]:
+        return unit_names(self.command.marker)
+
+    def unavailable_because(self) -> str:
+        """Return why it cannot be used, empty if it can."""
+        try:
+            unit_files(self.command)
+        except AutostartUnavailable as error:
+            return str(error)
+        return self.units.unavailable_because()
+
+    def installed(self) -> bool:
+        """Return whether a unit file of this home exists."""
+        return self.units.has_any(self._names)
+
+    def preview(self) -> Iterator[str]:
+        """Yield the files that installing writes, and the command that it runs."""
+        for name, text in unit_files(self.command).items():
+            yield f"the file {self.units.folder / name}:"
+            yield from (f"  {line}" for line in text.splitlines())
+        yield f"and runs `systemctl --user enable --now {self._names[1]}`"
+
+    def installed_entries(self) -> Iterator[str]:
+        """Yield the files that uninstalling removes."""
+        yield from (f"the file {self.units.folder / name}" for name in self._names)
+
+    def install(self) -> bool:
+        """Write the unit files and enable the timer; return False if that was done already."""
+        files = unit_files(self.command)
+        if self.units.installed(files):
+            return False
+        self.units.install(files)
+        return True
+
+    def uninstall(self) -> None:
+        """Disable the timer and remove the unit files."""
+        self.units.remove(self._names)
 
 
 @dataclass(frozen=True, slots=True)
 class Autostart:
     """All methods for one home on this machine."""
 
-    backends: Mapping[AutostartMethod, AutostartBackend]
-    logind: Logind
-    user: str
-    omitted_secrets: Sequence[str] = ()  # variables that are set, but must not be written anywhere
+    backends: Mapping[AutostartMethod, CrontabBackend | SystemdBackend]
+    omitted_secrets: Sequence[str]  # variables that are set, but must not be written anywhere
 
     @classmethod
     def of(cls, ctx: Context, program: tuple[str, ...], runner: Runner | None = None) -> Autostart:
-        """Return the methods for the home of ``ctx``.
-
-        Args:
-            ctx: the context of the home.
-            program: how jobmon is called, with an absolute path first.
-            runner: starts crontab, systemctl and scrontab; tests replace it.
-        """
+        """Return the methods for the home of ``ctx``; ``program`` starts jobmon, by an absolute path."""
         home, environment = str(ctx.home.root), ctx.environment
         command = AutostartCommand(
             program, exported_env(environment, home, search_path(environment)), marker_for(home)
         )
         runner = runner or Runner()
-        lock_path = ctx.home.monitors / "crontab.lock"
         cron, scrontab = Crontab("crontab", runner), Crontab("scrontab", runner)
         folder = Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "systemd" / "user"
-        backends: tuple[AutostartBackend, ...] = (
-            CrontabBackend(AutostartMethod.CRON, command, cron, cron_lines, lock_path),
+        backends = (
+            CrontabBackend(AutostartMethod.CRON, command, cron, cron_lines),
             SystemdBackend(command, UserUnits(folder, runner)),
-            CrontabBackend(AutostartMethod.SCRONTAB, command, scrontab, scrontab_lines, lock_path),
+            CrontabBackend(AutostartMethod.SCRONTAB, command, scrontab, scrontab_lines),
         )
         secrets = omitted_secrets(environment, tuple(WEBHOOK_VARIABLES.values()))
-        return cls({backend.method: backend for backend in backends}, Logind(), user_name(), secrets)
+        return cls({backend.method: backend for backend in backends}, secrets)
 
     def statuses(self) -> list[MethodStatus]:
         """Return the status of every method."""
         return [
-            MethodStatus(method, backend.unavailable_because(), backend.installed(), self._warning(method))
+            MethodStatus(method, backend.unavailable_because(), backend.installed(), _warning(method))
             for method, backend in self.backends.items()
         ]
 
@@ -85,27 +172,29 @@ class Autostart:
         Raises:
             AutostartUnavailable: none of them can be used.
         """
-        method = best_method(statuses, killed_at_logout=self._killed_at_logout())
+        method = best_method(statuses, killed_at_logout=_killed_at_logout())
         if method is None:
             reasons = "; ".join(f"{status.method}: {status.unavailable_because}" for status in statuses)
             raise AutostartUnavailable(f"this machine cannot run `jobmon recover` automatically ({reasons})")
         return method
 
-    def _killed_at_logout(self) -> bool:
-        return ends_processes(self.logind.settings(), self.user)
 
-    def _warning(self, method: AutostartMethod) -> str:
-        match method:
-            case AutostartMethod.CRON if not cron_runs():
-                return "no cron daemon is running on this machine"
-            case AutostartMethod.CRON if self._killed_at_logout():
-                return "logind may kill at logout what cron starts (KillUserProcesses)"
-            case AutostartMethod.SYSTEMD if not self.logind.lingers(self.user):
-                return "it stops when you log out; `loginctl enable-linger` keeps it running"
-            case AutostartMethod.SCRONTAB:
-                return "it runs as a job: its node needs access to jobmon's home and to Discord"
-            case _:
-                return ""
+def _killed_at_logout() -> bool:
+    return ends_processes(Logind().settings(), user_name())
+
+
+def _warning(method: AutostartMethod) -> str:
+    match method:
+        case AutostartMethod.CRON if not cron_runs():
+            return "no cron daemon is running on this machine"
+        case AutostartMethod.CRON if _killed_at_logout():
+            return "logind may kill at logout what cron starts (KillUserProcesses)"
+        case AutostartMethod.SYSTEMD if not Logind().lingers(user_name()):
+            return "it stops when you log out; `loginctl enable-linger` keeps it running"
+        case AutostartMethod.SCRONTAB:
+            return "it runs as a job: its node needs access to jobmon's home and to Discord"
+        case _:
+            return ""
 
 
 def search_path(environment: Mapping[str, str]) -> str:

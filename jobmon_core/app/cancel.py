@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from jobmon_core.app.recover import RecoveryResult, name_of
 from jobmon_core.domain.errors import UnknownJob
 from jobmon_core.lifecycle.health import Health, find_watched, job_status
 from jobmon_core.scheduler.backends import cancel_command
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.model import WatchedJob
-
-from jobmon_core.app.recover import RecoveryResult, name_of
 
 _STOP_TIMEOUT_S = 5.0  # for a monitor on this host to stop watching
 _CHECK_INTERVAL_S = 0.05
@@ -47,7 +46,8 @@ def _stop_watching(ctx: Context, job: WatchedJob) -> str:
     ctx.cancel_request(job.id).create()
     status = job_status(ctx, job)
     if status.health is Health.ALIVE and status.owner:
-        _wake(status.owner.pid)
+        with suppress(ProcessLookupError):  # it has just ended
+            os.kill(status.owner.pid, signal.SIGUSR1)
         deadline_s = ctx.clock.now() + _STOP_TIMEOUT_S
         while (status := job_status(ctx, job)).health is Health.ALIVE and ctx.clock.now() < deadline_s:
             ctx.clock.wait(_CHECK_INTERVAL_S)
@@ -60,8 +60,3 @@ def _stop_watching(ctx: Context, job: WatchedJob) -> str:
     command = cancel_command(job.backend, str(job.ref))
     hint = f" (to end it: {command})" if command else ""
     return f"no longer watched; the job itself is not touched{hint}"
-
-
-def _wake(pid: int) -> None:
-    with suppress(ProcessLookupError):  # it has just ended
-        os.kill(pid, signal.SIGUSR1)

@@ -37,7 +37,7 @@ class RecoveryResult:
 
 @dataclass(frozen=True, slots=True)
 class RecoverJobs:
-    """Restarts monitors that are provably gone."""
+    """Restarts the monitors of one user."""
 
     ctx: Context
     starter: MonitorStarter
@@ -95,9 +95,10 @@ class RecoverJobs:
         match status.health:
             case Health.DEAD:
                 return "its monitor was dead; restarted"
-            case Health.STALE:
-                host = status.owner.host if status.owner else "another host"
-                return f"its monitor on {host} has been silent for too long; restarted on this host"
+            case Health.STALE if status.owner:
+                return (
+                    f"its monitor on {status.owner.host} has been silent for too long; restarted on this host"
+                )
             case Health.DONE if self._reopen(status.job, config):
                 return "its message had been given up; sending it to the webhook configured now"
             case _:

@@ -18,16 +18,12 @@ from jobmon_core.notify.test_message import worst_case_message
 from jobmon_core.store.config_file import write_config
 from jobmon_core.store.owner import STALE_AFTER_S
 from jobmon_core.system.filesystem import Filesystem, LockScope
-from jobmon_core.system.lock import command_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from jobmon_core.context import Context
-
-
-_LOCK_TIMEOUT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +43,7 @@ def configure(ctx: Context, success_webhook: str, error_webhook: str) -> None:
     Raises:
         ConfigInvalid: a webhook or the existing file has faults; nothing was written.
         StorageFailed: the disk refused.
-        CommandBusy: another `jobmon init` does not end.
     """
-    # two commands that read and write at once would lose the change of one
-    with command_lock(ctx.home.monitors / "config.lock", "jobmon init", _LOCK_TIMEOUT_S):
-        _write_webhooks(ctx, success_webhook, error_webhook)
-
-
-def _write_webhooks(ctx: Context, success_webhook: str, error_webhook: str) -> None:
     data = _existing_config(ctx)
     existing = data.get("discord", {})
     discord = dict(existing) if isinstance(existing, dict) else {}
@@ -115,13 +104,9 @@ def open_inbox(port: int) -> Inbox:
         ) from error
 
 
-def describe_home(ctx: Context) -> str:
-    """Describe the home's file system: its type and how far its locks reach."""
-    return describe(ctx.home.root, Filesystem.of(ctx.home.root))
-
-
-def describe(home: Path, filesystem: Filesystem) -> str:
-    """Describe the home on the given file system: its type and how far its locks reach."""
+def describe_home(home: Path, filesystem: Filesystem | None = None) -> str:
+    """Describe the file system of the home (the default: the one it is on), and how far its locks reach."""
+    filesystem = filesystem or Filesystem.of(home)
     kind = filesystem.kind or "an unknown file system"
     text = f"{home} is on {kind} (mounted at {filesystem.mounted_at}); locks hold {filesystem.lock_scope}"
     if filesystem.lock_scope in (LockScope.HOSTS, LockScope.DISK):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import BY_USER
-from jobmon_core.app.submit import SubmitJob, state_id
+from jobmon_core.app.submit import state_id
 from jobmon_core.domain.errors import AlreadyWatched, SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import RawAnswer, Unreachable
@@ -16,64 +16,58 @@ from jobmon_core.system.lock import command_lock
 from jobmon_core.system.process import user_name
 
 if TYPE_CHECKING:
+    from jobmon_core.context import Context
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.rows import AccountingRow, Record
+    from jobmon_core.lifecycle.start import MonitorStarter
     from jobmon_core.scheduler.base import Scheduler
 
-_LOCK_TIMEOUT_S = 120.0  # each of several commands started at once queries Slurm and starts a monitor
+_LOCK_TIMEOUT_S = 120.0  # each of several commands started at once queries the scheduler, then forks
 
 
-@dataclass(frozen=True, slots=True)
-class WatchJob:
-    """Starts monitors for jobs that the scheduler already knows."""
+def watch(ctx: Context, starter: MonitorStarter, ref: JobRef, backend: str, logs: LogPaths) -> None:
+    """Start a monitor for a job that the scheduler already knows.
 
-    submit_job: SubmitJob
-
-    def watch(self, ref: JobRef, backend: str | None, logs: LogPaths) -> None:
-        """Start a monitor for a job.
-
-        Raises:
-            AlreadyWatched: a monitor watches it already.
-            UnknownJob: the scheduler does not know it.
-            SchedulerUnavailable: the scheduler does not answer.
-            CommandBusy: other `jobmon watch` commands do not end.
-        """
-        name = backend or self.submit_job.ctx.configuration().backend
-        # without the lock two commands for the same job would both find it unwatched
-        with command_lock(self.submit_job.ctx.home.monitors / "watch.lock", "jobmon watch", _LOCK_TIMEOUT_S):
-            self._register(ref, name, logs)
-
-    def _register(self, ref: JobRef, name: str, logs: LogPaths) -> None:
-        self._refuse_if_watched(ref, name)
-        known = _look_up(self.submit_job.ctx.scheduler(name), ref)
+    Raises:
+        AlreadyWatched: a monitor watches it already.
+        UnknownJob: the scheduler does not know it.
+        SchedulerUnavailable: the scheduler is not responding.
+        CommandBusy: other `jobmon watch` commands do not end.
+    """
+    # without the lock two commands for the same job would both find it unwatched
+    with command_lock(ctx.home.monitors / "watch.lock", "jobmon watch", _LOCK_TIMEOUT_S):
+        _refuse_if_watched(ctx, ref, backend)
+        known = _look_up(ctx.scheduler(backend), ref)
         job = WatchedJob(
-            id=state_id(name, ref),
+            id=state_id(backend, ref),
             job_id=ref.job_id,
-            registered_s=self.submit_job.ctx.clock.now(),
+            registered_s=ctx.clock.now(),
             not_before_s=known.submit_s or 0,
-            backend=name,
+            backend=backend,
             watched_part=ref.key,
             user=known.user or user_name(),
             name=known.name,
             partition=known.partition,
             logs=LogPaths(logs.stdout, logs.stderr, BY_USER) if logs.stdout or logs.stderr else LogPaths(),
         )
-        self.submit_job.ctx.store.save(job)
-        self.submit_job.start(job)
+        ctx.store.save(job)
+        with suppress(AlreadyWatched):  # a `jobmon recover` that ran meanwhile has started a monitor
+            starter.start([job.id])
 
-    def _refuse_if_watched(self, ref: JobRef, backend: str) -> None:
-        for job in self.submit_job.ctx.store.find(ref):
-            if job.closed or job.backend != backend or job.remote or job.watched_part not in ("", ref.key):
-                continue
-            status = job_status(self.submit_job.ctx, job)
-            if status.health is Health.DEAD:
-                raise AlreadyWatched(f"the monitor of job {job.ref} is dead; `jobmon recover` restarts it")
-            monitor = f" by monitor {status.owner.pid} on {status.owner.host}" if status.owner else ""
-            raise AlreadyWatched(f"job {job.ref} is already watched{monitor}; see `jobmon show {job.ref}`")
+
+def _refuse_if_watched(ctx: Context, ref: JobRef, backend: str) -> None:
+    for job in ctx.store.find(ref):
+        if job.closed or job.backend != backend or job.remote or job.watched_part not in ("", ref.key):
+            continue
+        status = job_status(ctx, job)
+        if status.health is Health.DEAD:
+            raise AlreadyWatched(f"the monitor of job {job.ref} is dead; `jobmon recover` restarts it")
+        monitor = f" by monitor {status.owner.pid} on {status.owner.host}" if status.owner else ""
+        raise AlreadyWatched(f"job {job.ref} is already watched{monitor}; see `jobmon show {job.ref}`")
 
 
 def _look_up(scheduler: Scheduler, ref: JobRef) -> Record | AccountingRow:
-    """Find a job in the controller's memory, else in accounting."""
+    """Return what the scheduler remembers of a job, else its last run in accounting."""
     record = scheduler.ask_record(ref.job_id)
     if isinstance(record, tuple):
         records = [each for each in record if _is_part(each, ref)]
@@ -87,7 +81,9 @@ def _look_up(scheduler: Scheduler, ref: JobRef) -> Record | AccountingRow:
     errors = [answer.why for answer in (record, accounting) if isinstance(answer, Unreachable)]
     if errors:
         raise SchedulerUnavailable(f"job {ref} cannot be looked up now: {'; '.join(errors)}; try again later")
-    raise UnknownJob(f"unknown job {ref}: neither squeue nor sacct lists it; check the id with `squeue --me`")
+    raise UnknownJob(
+        f"unknown job {ref}: neither the scheduler nor its accounting lists it; check the job id"
+    )
 
 
 def _is_part(row: Record | AccountingRow, ref: JobRef) -> bool:

@@ -9,9 +9,7 @@ import pytest
 from jobmon_core.app.autostart import Autostart
 from jobmon_core.context import Context
 from jobmon_core.domain.autostart.command import AutostartMethod, AutostartUnavailable
-from jobmon_core.domain.errors import CommandBusy
 from jobmon_core.store.home import Home
-from jobmon_core.system.lock import command_lock
 from tests.support.fake_runner import FakeRunner, said
 
 
@@ -32,18 +30,3 @@ def test_the_only_available_method_is_recommended(tmp_path: Path) -> None:
     assert methods.recommended(list(statuses.values())) is AutostartMethod.SCRONTAB
     assert statuses[AutostartMethod.SCRONTAB].warning.startswith("it runs as a job")
     assert not statuses[AutostartMethod.SCRONTAB].installed
-
-
-def test_two_commands_do_not_change_the_crontab_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("jobmon_core.app.autostart_backends._LOCK_TIMEOUT_S", 0.0)
-    runner = FakeRunner().on("crontab", answers=[said()])
-    methods = autostart(tmp_path, runner)
-    lock_path = Home(tmp_path / "home").monitors / "crontab.lock"
-    with (
-        command_lock(lock_path, "jobmon recover --install", 0.0),
-        pytest.raises(CommandBusy, match="another `jobmon recover --install` has held"),
-    ):
-        methods.backends[AutostartMethod.CRON].install()
-    assert runner.asked == []

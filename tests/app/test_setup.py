@@ -5,12 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.setup import configure, describe, describe_home
-from jobmon_core.context import Context
-from jobmon_core.domain.errors import CommandBusy
-from jobmon_core.store.home import Home
+from jobmon_core.app.setup import describe_home
 from jobmon_core.system.filesystem import Filesystem
-from jobmon_core.system.lock import command_lock
 from tests.support.disk import small_disk
 
 
@@ -26,7 +22,7 @@ from tests.support.disk import small_disk
         (
             "lustre",
             "lazystatfs",
-            "locks hold nowhere: this file system has no locks. Between hosts, the owner record of each job",
+            "locks hold nowhere: this file system has no locks. Between hosts, the owner",
         ),
         ("beegfs", "rw", "a monitor without a heartbeat for 15 minutes is replaced"),
         (
@@ -37,29 +33,13 @@ from tests.support.disk import small_disk
     ],
 )
 def test_a_user_reads_what_keeps_monitors_apart(kind: str, option: str, words: str) -> None:
-    told = describe(Path("/home/me/jobmon"), Filesystem(kind, "/home", frozenset({option})))
+    told = describe_home(Path("/home/me/jobmon"), Filesystem(kind, "/home", frozenset({option})))
     assert told.startswith(f"/home/me/jobmon is on {kind} (mounted at /home); ")
     assert words in told
 
 
 def test_the_file_system_of_this_very_home_is_named(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk") as disk:
-        told = describe_home(Context(Home(disk.folder), {}))
+        told = describe_home(disk.folder)
         lies = f"{disk.folder} is on tmpfs (mounted at {os.path.realpath(disk.folder)})"
         assert told == f"{lies}; locks hold on this host, and no other host sees this disk"
-
-
-def test_two_commands_do_not_change_the_configuration_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("jobmon_core.app.setup._LOCK_TIMEOUT_S", 0.0)
-    home = Home(tmp_path)
-    webhook = "https://discord.com/api/webhooks/1/token"
-    with (
-        command_lock(home.monitors / "config.lock", "jobmon init", 0.0),
-        pytest.raises(CommandBusy, match="another `jobmon init` has held"),
-    ):
-        configure(Context(home, {}), webhook, webhook)
-    assert not home.config.exists()
-    configure(Context(home, {}), webhook, webhook)
-    assert home.config.exists()

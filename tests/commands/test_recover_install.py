@@ -118,7 +118,7 @@ def test_the_line_restarts_a_killed_monitor_and_reports_it_once(shell: Shell, ta
     line = table.read_text().splitlines()[1].removeprefix("*/10 * * * * ")
     said = [subprocess.check_output(["/bin/sh", "-c", line], env={}, cwd="/", text=True) for _ in range(2)]
     (shell.work / "go").touch()
-    assert "its monitor was gone; watched again" in said[0]
+    assert "its monitor was dead; restarted" in said[0]
     assert said[1] == ""
     eventually(lambda: "nothing to do" in install(shell).stdout, timeout_s=60)
 
@@ -129,7 +129,7 @@ def test_in_a_slurm_job_recover_ends_when_its_monitors_end(shell: Shell) -> None
         [sys.executable, "-m", "jobmon", "recover", "--quiet", "--stay"], stdout=subprocess.PIPE, text=True
     ) as staying:
         assert staying.stdout is not None
-        assert "watched again" in staying.stdout.readline()
+        assert "its monitor was dead; restarted" in staying.stdout.readline()
         assert staying.poll() is None
         (shell.work / "go").touch()
         assert staying.wait(60) == 0

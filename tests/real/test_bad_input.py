@@ -26,7 +26,7 @@ def test_an_unknown_job_cannot_be_watched(user: User) -> None:
     done = user.jobmon("watch", "1")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
-        "jobmon: job 1 is not known: neither squeue nor sacct lists it; check the id with squeue --me\n"
+        "jobmon: unknown job 1: neither the scheduler nor its accounting lists it; check the job id\n"
     )
     assert list(user.home.rglob("*.json")) == [user.home / "config.json"]
 

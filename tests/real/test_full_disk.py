@@ -70,6 +70,6 @@ def test_a_monitor_is_recovered_when_the_disk_has_room_again(user: User, disk: S
     )
     assert user.status(job_id)["monitor"] == "dead"
     disk.free()
-    assert "watched again" in user.jobmon("recover").stdout
+    assert "its monitor was dead; restarted" in user.jobmon("recover").stdout
     let_go(user)
     assert_failed_and_told_once(user, job_id)

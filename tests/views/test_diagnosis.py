@@ -8,7 +8,6 @@ from hypothesis import given
 
 from jobmon.views.console import Console
 from jobmon.views.diagnosis import report_json, report_lines, summary
-from jobmon.views.text_width import cell_width
 from jobmon_core.app.diagnose import Report, Subject
 from jobmon_core.domain.diagnosis.model import Diagnosis, Line
 from jobmon_core.domain.slurm.job_ids import JobRef
@@ -79,14 +78,14 @@ def test_where_nothing_is_certain_no_confidence_is_claimed_and_nothing_is_called
     ]
 
 
-def test_only_a_terminal_gets_bold_and_dim_type_and_lines_that_fit() -> None:
+def test_only_a_terminal_gets_bold_type_and_lines_that_fit() -> None:
     lines = drawn(Report(FOUND), TERMINAL)
     assert lines[0] == "\x1b[1mOut of GPU memory\x1b[0m"
-    assert lines[-1].startswith("\x1b[2mConfidence: 90 %, fingerprint")
+    assert lines[-1].startswith("Confidence: 90 %, fingerprint")
     proof = lines[lines.index("Proof:") + 1]
     assert proof.startswith("  …/train.err:412: CUDA out of memory. xxx")
     assert proof.endswith("…")
-    assert all(cell_width(line) <= 60 for line in lines[1:-1])
+    assert all(len(line) <= 60 for line in lines[1:])
     assert "\x1b" not in "".join(drawn(Report(FOUND)))
 
 
@@ -146,6 +145,6 @@ def test_nothing_in_a_diagnosis_harms_a_terminal_or_the_json(found: Diagnosis, t
     report = Report(found, Subject(JobRef(1), found.note, task, task.end))
     for sheet in (PIPE, TERMINAL, Console(1)):
         for line in report_lines(report, {}, sheet):
-            plain = line.removeprefix("\x1b[1m").removeprefix("\x1b[2m").removesuffix("\x1b[0m")
+            plain = line.removeprefix("\x1b[1m").removesuffix("\x1b[0m")
             assert plain.isprintable()
     json.loads(json.dumps(report_json(report)))

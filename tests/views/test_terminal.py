@@ -42,7 +42,7 @@ def test_a_silent_scheduler_makes_the_state_one_of_the_past() -> None:
     assert "(as of" not in row(JOB)
     unseen = replace(JOB, answered_s=None, tasks={})
     assert "submitted" in row(unseen)
-    assert "unknown (Slurm does not answer)" in row(replace(unseen, stale_since_s=NOW_S))
+    assert "unknown (Slurm is not responding)" in row(replace(unseen, stale_since_s=NOW_S))
 
 
 def test_accounting_that_is_waited_for_in_vain_makes_the_state_stale_too() -> None:
