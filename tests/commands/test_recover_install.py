@@ -129,9 +129,10 @@ def test_in_a_slurm_job_recover_ends_when_its_monitors_end(shell: Shell) -> None
         [sys.executable, "-m", "jobmon", "recover", "--quiet", "--stay"], stdout=subprocess.PIPE, text=True
     ) as staying:
         assert staying.stdout is not None
-        assert "its monitor was dead; restarted" in staying.stdout.readline()
-        assert staying.poll() is None
+        line, ended = staying.stdout.readline(), staying.poll() is not None
         (shell.work / "go").touch()
+        assert "its monitor was dead; restarted" in line
+        assert not ended
         assert staying.wait(60) == 0
     assert install(shell).stdout == "nothing to do: jobmon watches no job\n"
 
