@@ -17,14 +17,14 @@ ROOT = Path(__file__).resolve().parents[1]
 # names of the first release, by the word that replaced them
 _NAMES = (
     """
-Workshop shop Desk Tools Supervisor pass_over Watch Estate estate become_monitor predecessor _is_heir _is_worn
-Standby standby handshake Launcher launcher claims Slots Offers lifeline end_with Children census Snapshot
+Workshop shop Desk Tools Supervisor pass_over Estate estate become_monitor predecessor _is_heir _is_worn
+Standby standby handshake claims Slots Offers lifeline end_with Children census Snapshot
 Finding request_drop dropped_s Intake intake Posting Attachment Inquest inquest alike Trial Statement Seeker
 told_nothing perhaps_taken Errand errand NoWayBack hindrance caution left_behind fold_queue fold_record
 fold_accounting Inquiry Ledger ledger Witness Moment taken_s own_id must_hear details_until_s not_after
 _without_namesake AllClear teller AskRecord Owed owed RELIEF Fact begun settled doubts Lane lane lanes Lanes
 bury revive Ping Ruling Outgoing Scene claimed Excerpt Passage seize heir Life Logbook logbook ReplyFile
-Mismatch Reach pass_through Shepherd shepherd Flock Bell Wishes wishes complain Sheet Look surroundings
+Mismatch Reach pass_through Shepherd shepherd Flock Bell Wishes wishes complain Sheet surroundings
 rulebook whereabouts comeback errand survey SlurmRefused toolbox nursery peril reckoning burden
 promptness seam
 """.strip()

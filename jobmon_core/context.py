@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from jobmon_core.domain.config import Config
-    from jobmon_core.notify.channels import ChannelType
+    from jobmon_core.notify.base import ChannelType
     from jobmon_core.polling.cluster_name import SharedClusterName
     from jobmon_core.scheduler.base import Scheduler, Submitter
     from jobmon_core.store.channels import DeadChannels

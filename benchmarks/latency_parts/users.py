@@ -41,7 +41,7 @@ class Setting:
 
 
 def measure(setting: Setting, jobs: int, folder: Path, environment: Mapping[str, str]) -> list[Timeline]:
-    """Have so many jobs end, evenly spread over time, and return how each was told.
+    """Have so many jobs end, evenly spread over time, and return the times of each message.
 
     Args:
         setting: under which circumstances.
@@ -118,7 +118,7 @@ def _accepted(discord: FakeDiscord) -> dict[int, float]:
 def _timeline(user: User, job: WatchedJob, accepted_s: float) -> Timeline:
     (task,) = job.tasks.values()
     if task.inquiry is None or task.end is None or not task.end.ended_s or job.concluded_s is None:
-        raise SystemExit(f"job {job.job_id} was told without an end: {job}")
+        raise SystemExit(f"job {job.job_id} was reported without an end: {job}")
     policy = Context.open(user.environment).configuration().policy
     seen_running = any(moment.state == "RUNNING" for moment in task.history)
     return Timeline(

@@ -92,7 +92,7 @@ class SubmitJob:
         )
         try:
             self.ctx.store.save(job)
-        except JobmonError as error:  # there is no state file that `recover` could find
+        except JobmonError as error:  # without a state file, `recover` cannot find it
             self._tell_unwatched(submitted, error, f"jobmon watch {submitted.ref}")
             return
         try:
@@ -117,7 +117,7 @@ def _import_the_rest() -> None:
     import jobmon_core.app.logout_warning
     import jobmon_core.domain.tracking.new_job
     import jobmon_core.store.jobs
-    import jobmon_core.system.process  # noqa: F401
+    import jobmon_core.system.process  # noqa: F401 - loads them
 
 
 def state_id(prefix: str, ref: JobRef) -> str:

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, NoReturn
 
 from jobmon_core.domain.errors import JobmonError, StorageFailed
-from jobmon_core.lifecycle.prefork import ALREADY_OWNED, LIMIT_REACHED, READY
 from jobmon_core.lifecycle.process_state import ProcessState
+from jobmon_core.lifecycle.start_status import ALREADY_OWNED, LIMIT_REACHED, READY
 from jobmon_core.store.home import Home
 from jobmon_core.store.monitor_slots import MonitorSlots
 from jobmon_core.store.owner import acquire_jobs

@@ -20,11 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-# what the daemon reports; any other status is an error message
-READY = "ready "  # followed by the ids of the jobs that it owns
-ALREADY_OWNED = "busy"  # other monitors own all of the jobs
-LIMIT_REACHED = "full"  # all monitor slots are taken
-
 _START_TIMEOUT_S = 30.0
 _STDIN, _STDOUT, _STDERR = range(3)
 

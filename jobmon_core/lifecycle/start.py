@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.config import Config
 from jobmon_core.domain.errors import AlreadyWatched, ConfigInvalid, StorageFailed
-from jobmon_core.lifecycle.prefork import ALREADY_OWNED, LIMIT_REACHED, READY, PreforkedMonitor
+from jobmon_core.lifecycle.prefork import PreforkedMonitor
+from jobmon_core.lifecycle.start_status import ALREADY_OWNED, LIMIT_REACHED, READY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,46 +1,17 @@
-"""What a channel is, and the table of channel types: a new type is a folder beside this file and an entry."""
+"""The table of channel types: a new type is a folder beside this file and an entry."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from jobmon_core.domain.config import ChannelParser
+from jobmon_core.notify.base import ChannelType
 from jobmon_core.notify.discord import settings as discord_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
-    from jobmon_core.domain.delivery.outbox import OutboxEntry, Receipt
-
-S = TypeVar("S")
-
-
-@dataclass(frozen=True, slots=True)
-class ResponseAdvice:
-    """The result of one attempt, and what the user can do about it (empty after a success)."""
-
-    receipt: Receipt
-    advice: str = ""
-
-
-class Channel(Protocol):
-    """One destination of messages."""
-
-    @property
-    def name(self) -> str:
-        """The name shown to users, without the secret."""
-
-    def deliver(self, entry: OutboxEntry) -> ResponseAdvice:
-        """Make one attempt to send a message; the caller has recorded the attempt before."""
-
-
-@dataclass(frozen=True, slots=True)
-class ChannelType(Generic[S]):
-    """One type of channel: how its settings (``S``) are read, and how they become a sender."""
-
-    parser: ChannelParser
-    build: Callable[[S], Channel]
+    from jobmon_core.notify.base import Channel
 
 
 def _discord(settings: discord_settings.DiscordSettings) -> Channel:

@@ -41,9 +41,9 @@ def drawn(report: Report, sheet: Console = PIPE) -> list[str]:
     return list(report_lines(report, {"srun_error": "srun reports an end"}, sheet))
 
 
-def heading(end: End | None, alike: int = 1, parts: int = 1) -> str:
+def heading(end: End | None, count: int = 1, parts: int = 1) -> str:
     task = Task("7", JobState.RUNNING, "RUNNING", end=end)
-    subject = Subject(JobRef(8123, task=7), "train", task, end, alike, parts)
+    subject = Subject(JobRef(8123, task=7), "train", task, end, count, parts)
     return drawn(Report(FOUND, subject))[1]
 
 

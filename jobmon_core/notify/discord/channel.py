@@ -13,7 +13,7 @@ from jobmon_core.notify.http import HttpRequest, post
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry
-    from jobmon_core.notify.channels import ResponseAdvice
+    from jobmon_core.notify.base import ResponseAdvice
     from jobmon_core.notify.discord.settings import DiscordSettings
 
 # as Discord's reference, "User Agent", demands: other agents may be blocked

@@ -10,7 +10,7 @@ import math
 from typing import NamedTuple
 
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt
-from jobmon_core.notify.channels import ResponseAdvice
+from jobmon_core.notify.base import ResponseAdvice
 from jobmon_core.notify.discord.markdown import cut_middle, one_line
 from jobmon_core.notify.http import Answer, HttpResponse, MaybeSent, NotSent
 

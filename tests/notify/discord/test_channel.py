@@ -13,7 +13,7 @@ from jobmon_core.domain.delivery.outbox import (
     mark_attempt,
 )
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.notify.channels import Channel
+from jobmon_core.notify.base import Channel
 from jobmon_core.notify.discord.channel import DiscordChannel
 from jobmon_core.notify.discord.settings import DiscordSettings, Mentions
 from jobmon_core.notify.test_message import worst_case_message

@@ -112,7 +112,7 @@ def test_a_private_key_that_goes_over_several_lines_is_hidden() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["$(touch x)", "%s%n%d", "{0}{owed}", "'; touch x #", "`id`", "\\u0041", "${HOME}"]
+    "name", ["$(touch x)", "%s%n%d", "{0}{name}", "'; touch x #", "`id`", "\\u0041", "${HOME}"]
 )
 def test_a_name_is_shown_as_it_is(name: str) -> None:
     payload = discord_payload.full(OutboxEntry(replace(_BLANK, title=f"{name} (8123) failed")), Mentions())

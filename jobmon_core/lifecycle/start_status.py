@@ -1,0 +1,5 @@
+"""What a starting monitor reports to the command that forked it; any other status is an error message."""
+
+READY = "ready "  # followed by the ids of the jobs that it owns
+ALREADY_OWNED = "busy"  # other monitors own all of the jobs
+LIMIT_REACHED = "full"  # all monitor slots are taken
