@@ -142,6 +142,7 @@ def _new_content(path: Path, content: bytes, *, durable: bool) -> Iterator[Path]
 def _write(path: Path, content: bytes, *, durable: bool) -> None:
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, PRIVATE_FILE)
     with open(descriptor, "wb") as file:
+        os.fchmod(descriptor, PRIVATE_FILE)  # whatever the umask
         file.write(content)
         file.flush()
         if durable:
@@ -195,7 +196,10 @@ def open_private(path: Path, flags: int) -> int:
         raise OSError(errno.EEXIST, blocker)
     # O_NONBLOCK: opening a pipe that was put there just now would otherwise wait for a reader
     flags |= os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-    return os.open(path, flags, PRIVATE_FILE)
+    descriptor = os.open(path, flags, PRIVATE_FILE)
+    if stat.S_IMODE(os.fstat(descriptor).st_mode) != PRIVATE_FILE:  # whatever the umask
+        os.fchmod(descriptor, PRIVATE_FILE)
+    return descriptor
 
 
 def touch_private(path: Path) -> None:

@@ -184,5 +184,5 @@ def test_without_slurm_a_job_that_is_not_known_names_the_way_out(shell: Shell) -
     done = shell.jobmon("diagnose", "4711")
     assert done.returncode == 69
     words = complaint(done)
-    assert words.startswith("job 4711 can't be looked up now: scontrol: not found on PATH")
+    assert words.startswith("job 4711 cannot be looked up now: scontrol: not found on PATH")
     assert words.endswith("`jobmon diagnose FILE` explains its log without Slurm")

@@ -66,7 +66,7 @@ def test_without_webhooks_the_message_waits_for_them(user: User, webhook: str | 
     assert "after `jobmon init` run `jobmon recover`" in user.jobmon("show", str(job_id)).stdout
     urls = f"{user.discord.success_url}\n{user.discord.error_url}\n"
     assert user.jobmon("init", stdin=urls).returncode == 0
-    assert f"{job_id} wrap: its message was given up; sent to the webhook" in user.jobmon("recover").stdout
+    assert f"{job_id} wrap: its message had been given up; sending it to the webhook" in user.jobmon("recover").stdout
     assert_failed_and_told_once(user, job_id)
     assert user.jobmon("recover").stdout == "nothing to do: jobmon watches no job\n"
 
@@ -89,12 +89,12 @@ def test_a_dead_webhook_is_reported_and_the_message_is_sent_after_its_repair(
     user.told(job_id)
     assert user.discord.received() == []
     assert user.status(job_id)["undelivered"] == 1
-    assert "GIVEN UP: " in user.jobmon("show", str(job_id)).stdout
+    assert "GIVEN UP to error: " in user.jobmon("show", str(job_id)).stdout
     assert len(user.discord.attempts) == 1
     user.jobmon("recover")  # the configuration is unchanged, so nothing is sent
     assert len(user.discord.attempts) == 1
     config.write_text(valid)
-    assert "its message was given up; sent to the webhook" in user.jobmon("recover").stdout
+    assert "its message had been given up; sending it to the webhook" in user.jobmon("recover").stdout
     assert_failed_and_told_once(user, job_id)
 
 

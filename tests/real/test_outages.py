@@ -103,7 +103,7 @@ def test_a_long_controller_outage_and_its_end_are_reported_once_for_all_jobs(
         eventually(lambda: bool(user.discord.received(Route.ERROR)))
         eventually(lambda: all(user.job(job_id).stale_since_s for job_id in jobs))
         warning = only(user, Route.ERROR)
-        assert title(warning) == f"⚠ Slurm ({slurm.name}) does not answer"
+        assert title(warning) == f"⚠ Slurm ({slurm.name}) is not responding"
         assert "Unable to contact slurm controller" in read(warning)
         assert [user.status(job_id)["outcome"] for job_id in jobs] == [None, None, None]
         assert "stale since" in user.jobmon("status").stdout
@@ -115,9 +115,9 @@ def test_a_long_controller_outage_and_its_end_are_reported_once_for_all_jobs(
     titles = sorted(title(payload) for payload in user.discord.received(Route.ERROR))
     failures = [f"❌ job{number} ({job_id}) failed" for number, job_id in zip((1, 2, 3), jobs, strict=True)]
     assert titles == [
-        f"⚠ Slurm ({slurm.name}) does not answer",
+        f"⚠ Slurm ({slurm.name}) is not responding",
         *failures,
-        f"🔵 Slurm ({slurm.name}) answers again",
+        f"🔵 Slurm ({slurm.name}) is responding again",
     ]
     assert not user.discord.received(Route.SUCCESS)
 
@@ -137,9 +137,9 @@ def test_a_long_accounting_outage_is_reported_if_an_end_waits_for_it(user: User,
         slurm.start_accounting()
     assert end_of(user.told(job_id)).state is JobState.COMPLETED
     warning, relief = user.discord.received(Route.ERROR)
-    assert title(warning) == f"⚠ Slurm ({slurm.name}) does not answer"
+    assert title(warning) == f"⚠ Slurm ({slurm.name}) is not responding"
     assert "Connection refused" in read(warning) or "database" in read(warning)
-    assert title(relief) == f"🔵 Slurm ({slurm.name}) answers again"
+    assert title(relief) == f"🔵 Slurm ({slurm.name}) is responding again"
     assert [title(payload) for payload in user.discord.received(Route.SUCCESS)] == [
         f"✅ waits ({job_id}) completed"
     ]
@@ -159,7 +159,7 @@ def test_a_job_accepted_although_sbatch_timed_out_is_found_and_watched(user: Use
         with submission:
             assert submission.stderr is not None
             stderr = ""
-            while "looking for it" not in stderr:
+            while "searching for" not in stderr:
                 line = submission.stderr.readline()
                 assert line, stderr
                 stderr += line

@@ -171,7 +171,7 @@ def test_a_job_that_is_not_watched_cannot_be_cancelled(user: User, job_id: int) 
     for again in (str(job_id), "1"):
         done = user.jobmon("cancel", again)
         assert (done.returncode, done.stdout) == (1, "")
-        assert done.stderr == f"jobmon: job {again} is not watched; `jobmon status` lists what is\n"
+        assert done.stderr == f"jobmon: job {again} is not watched; `jobmon status` lists the watched jobs\n"
 
 
 def test_one_bad_id_does_not_prevent_cancelling_other_watches(user: User, job_id: int) -> None:
@@ -189,7 +189,7 @@ def test_a_busy_monitor_is_reported_to_stop_later(user: User) -> None:
     os.kill(pid, signal.SIGSTOP)
     done = user.jobmon("cancel", str(job_id))
     os.kill(pid, signal.SIGCONT)
-    assert f"monitor {pid} on {os.uname().nodename} was asked to stop" in done.stdout
+    assert f"monitor {pid} on {os.uname().nodename} will stop watching" in done.stdout
     user.told(job_id)
     assert user.discord.received() == []
 
@@ -239,7 +239,7 @@ def test_a_second_monitor_is_refused_with_the_pid_of_the_first(user: User, job_i
     kill(user, job_id)
     done = user.jobmon("watch", str(job_id))
     assert done.returncode == 1
-    assert done.stderr == f"jobmon: the monitor of job {job_id} is DEAD; `jobmon recover` restarts it\n"
+    assert done.stderr == f"jobmon: the monitor of job {job_id} is dead; `jobmon recover` restarts it\n"
     eventually(lambda: not monitors_of(user.home))
 
 

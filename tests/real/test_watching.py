@@ -86,14 +86,14 @@ def test_a_second_monitor_for_the_same_job_is_refused(user: User) -> None:
     for ref in (str(job_id), f"{job_id}_1"):
         again = user.jobmon("watch", ref)
         assert again.returncode != 0
-        assert f"job {job_id} is watched already by monitor {owner} on " in again.stderr
+        assert f"job {job_id} is already watched by monitor {owner} on " in again.stderr
     assert len(list((user.home / "state").glob("*.json"))) == 1
 
 
 def test_an_unknown_job_is_refused(user: User) -> None:
     done = user.jobmon("watch", "999")
     assert done.returncode != 0
-    assert "job 999 is not known" in done.stderr
+    assert "unknown job 999" in done.stderr
     assert not list((user.home / "state").glob("*.json"))
 
 
