@@ -201,15 +201,6 @@ def start_detached(
     )
 
 
-def exit_code_within(process: subprocess.Popen[bytes], timeout_s: float) -> int | None:
-    """Wait for a started program; return None if it takes too long, having killed its process group."""
-    try:
-        return process.wait(timeout_s)
-    except subprocess.TimeoutExpired:
-        _kill(process)
-        return None
-
-
 def _unblock_signals() -> None:
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
 

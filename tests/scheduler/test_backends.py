@@ -96,11 +96,11 @@ def test_the_default_backend_is_the_first(ctx: Context) -> None:
 
 
 @pytest.mark.parametrize(
-    ("backend", "hint"), [("slurm", " (scancel 12 would end it)"), ("local", ""), ("toy", ""), ("pbs", "")]
+    ("backend", "hint"), [("slurm", " (to end it: scancel 12)"), ("local", ""), ("toy", ""), ("pbs", "")]
 )
 def test_only_a_backend_with_a_cancel_command_offers_it(ctx: Context, backend: str, hint: str) -> None:
     ctx.store.save(WatchedJob("any-12-x", 12, 100.0, backend=backend))
-    assert cancel(ctx, JobRef(12)).action == f"no longer watched; the job itself is untouched{hint}"
+    assert cancel(ctx, JobRef(12)).action == f"no longer watched; the job itself is not touched{hint}"
 
 
 def test_each_backend_has_a_name_for_messages() -> None:

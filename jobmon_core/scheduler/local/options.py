@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import getopt
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerRejected
-from jobmon_core.domain.slurm.job_ids import IndexSet, compact
+from jobmon_core.domain.slurm.job_ids import IndexSet
 from jobmon_core.domain.slurm.sbatch_options import LETTERS, OPTIONS, Argument, Treatment
 
 if TYPE_CHECKING:
@@ -32,103 +31,40 @@ _VARIABLES = {
 }
 _COMMAND_LINE_ONLY = ("quiet", "wrap")  # sbatch ignores them in a script
 
-
-class GivenOption(NamedTuple):
-    """An option as it was given; ``value`` is empty if it takes no argument."""
-
-    name: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True)
-class SbatchOptions:
-    """The options of a submission; empty if not given. Paths are unexpanded patterns."""
-
-    job_name: str = ""
-    output: str = ""
-    error: str = ""
-    input: str = ""
-    chdir: str = ""
-    export: str = ""
-    append: bool = False
-    limit_s: int | None = None
-    array: str = ""  # the indices in their shortest form; empty if the job is not an array
-    parsable: bool = False
-    quiet: bool = False
-    ignored: tuple[str, ...] = ()  # options without a meaning on a single machine
-
-
-@dataclass(frozen=True, slots=True)
-class CommandLine:
-    """The arguments of a submission."""
-
-    given: Sequence[GivenOption]
-    wrap: str | None
-    script: Sequence[str]  # the script's path and its arguments; empty if it comes from elsewhere
-
-
-def read_command_line(arguments: Sequence[str]) -> CommandLine:
-    """Parse the arguments as sbatch does: options, then the script, then the script's own arguments.
-
-    Raises:
-        SchedulerRejected: sbatch would reject them too.
-    """
-    given, script = read_arguments(arguments)
-    wrap = next((option.value for option in reversed(given) if option.name == "wrap"), None)
-    if wrap is not None and script:
-        raise SchedulerRejected("Script arguments not permitted with --wrap option")
-    return CommandLine(given, wrap, script)
+Given = tuple[str, str]  # an option's name and its value, which is empty if it takes no argument
 
 
 def read_options(
-    directives: Iterable[Sequence[str]], environment: Mapping[str, str], command_line: CommandLine
-) -> SbatchOptions:
-    """Combine directives, environment and command line.
-
-    Args:
-        directives: the words of each directive line of the script.
-        environment: the variables of the submitting process.
-        command_line: what the user typed.
+    directives: Iterable[Sequence[str]], environment: Mapping[str, str], command_line: Iterable[Given]
+) -> dict[str, str]:
+    """Combine the words of each directive line, the environment and the command line, by option.
 
     Raises:
         SchedulerRejected: an option is invalid or not supported on a single machine.
     """
-    given = [
-        *_from_script(directives),
-        *(GivenOption(name, environment[key]) for key, name in _VARIABLES.items() if environment.get(key)),
-        *command_line.given,
-    ]
-    for option in given:
-        if OPTIONS[option.name].treatment is Treatment.REFUSED:
-            raise SchedulerRejected(f"option '--{option.name}' is not supported on a single machine")
-    values = dict(given)
-    return SbatchOptions(
-        job_name=values.get("job-name", ""),
-        output=values.get("output", ""),
-        error=values.get("error", ""),
-        input=values.get("input", ""),
-        chdir=values.get("chdir", ""),
-        export=values.get("export", ""),
-        append=_open_mode(values.get("open-mode", "")),
-        limit_s=limit_s(values["time"]) if "time" in values else None,
-        array=compact(array_indices(values.get("array", ""))),
-        parsable="parsable" in values,
-        quiet="quiet" in values,
-        ignored=tuple(f"--{name}" for name in values if OPTIONS[name].treatment is Treatment.IGNORED),
-    )
+    variables = [(name, environment[key]) for key, name in _VARIABLES.items() if environment.get(key)]
+    options = dict((*_from_script(directives), *variables, *command_line))
+    for name in options:
+        if OPTIONS[name].treatment is Treatment.REFUSED:
+            raise SchedulerRejected(f"option '--{name}' is not supported on a single machine")
+    return options
 
 
-def _from_script(directives: Iterable[Sequence[str]]) -> Iterator[GivenOption]:
+def ignored_options(options: Iterable[str]) -> list[str]:
+    """Return the options that have no meaning on a single machine, as they are written."""
+    return [f"--{name}" for name in options if OPTIONS[name].treatment is Treatment.IGNORED]
+
+
+def _from_script(directives: Iterable[Sequence[str]]) -> Iterator[Given]:
     for words in directives:
         given, operands = read_arguments(words)
         if operands:
             raise SchedulerRejected(f"Invalid directive found in batch script: {operands[0]}")
-        yield from (option for option in given if option.name not in _COMMAND_LINE_ONLY)
+        yield from (option for option in given if option[0] not in _COMMAND_LINE_ONLY)
 
 
 # getopt has no optional arguments. "--name=value" is therefore passed on as "--\0name=value", and every
 # option that may have an argument is also known to getopt by that name; no argument contains a NUL.
-_ATTACHED = "--\0"
 _SHORT = "".join(
     letter + (":" if option.argument is Argument.REQUIRED else "") for letter, option in LETTERS.items()
 )
@@ -138,29 +74,26 @@ _LONG = [
 ]
 
 
-def read_arguments(words: Sequence[str]) -> tuple[list[GivenOption], list[str]]:
+def read_arguments(words: Sequence[str]) -> tuple[list[Given], list[str]]:
     """Return the options in the order given, and the words from the first that is not an option on.
+
+    On the command line these words are the script and its own arguments.
 
     Raises:
         SchedulerRejected: an option is unknown or ambiguous, or its argument is missing or superfluous.
     """
-    marked = [_ATTACHED + word[2:] if word.startswith("--") and "=" in word else word for word in words]
+    marked = [f"--\0{word[2:]}" if word.startswith("--") and "=" in word else word for word in words]
     try:
         given, operands = getopt.getopt(marked, _SHORT, _LONG)
     except getopt.GetoptError as error:
         raise SchedulerRejected(error.msg.replace("\0", "")) from None
-    return [GivenOption(_name_of(option), _unmarked(value)) for option, value in given], [
-        _unmarked(word) for word in operands
-    ]
+    options = [(_name_of(option), value.replace("\0", "")) for option, value in given]
+    return options, [word.replace("\0", "") for word in operands]
 
 
 def _name_of(option: str) -> str:
-    name = option.lstrip("-").removeprefix("\0")
+    name = option.lstrip("-").replace("\0", "")
     return name if option.startswith("--") else LETTERS[name].name
-
-
-def _unmarked(word: str) -> str:
-    return "--" + word.removeprefix(_ATTACHED) if word.startswith(_ATTACHED) else word
 
 
 _DAY_S = 86_400
@@ -193,7 +126,7 @@ def limit_s(text: str) -> int | None:
     return (int(days or 0) * _DAY_S + hours * _HOUR_S + minutes * _MINUTE_S + seconds) or None
 
 
-_SPAN = r"\d{1,7}(?:-\d{1,7}(?::\d{1,7})?)?"
+_SPAN = r"\d{1,7}(?:-\d{1,7}(?::0*[1-9]\d{0,6})?)?"
 _ARRAY = re.compile(rf"\[?({_SPAN}(?:,{_SPAN})*),?\]?(?:%\d*)?", re.ASCII)
 _MAX_TASKS = 100_000  # each task has a file
 _MAX_INDEX = 4_000_000  # slurmctld's own highest MaxArraySize
@@ -210,9 +143,9 @@ def array_indices(text: str) -> list[int]:
     if not text.strip():
         return []
     match = _ARRAY.fullmatch(text.lstrip())
-    if match is None or any(_is_empty_span(span) for span in match[1].split(",")):
+    indices = IndexSet.parse(match[1] if match else "")
+    if match is None or len(indices.spans) <= match[1].count(","):  # a span that runs backwards is dropped
         raise SchedulerRejected("Invalid job array specification")
-    indices = IndexSet.parse(match[1])
     if len(indices) > _MAX_TASKS or any(span[-1] > _MAX_INDEX for span in indices.spans):
         raise SchedulerRejected(
             f"Invalid job array specification: at most {_MAX_TASKS} tasks, the highest index {_MAX_INDEX}"
@@ -220,15 +153,8 @@ def array_indices(text: str) -> list[int]:
     return sorted(set(indices))
 
 
-def _is_empty_span(span: str) -> bool:
-    """Whether a span runs backwards or has a step of 0."""
-    bounds, colon, step = span.partition(":")
-    first, _, last = bounds.partition("-")
-    return int(last or first) < int(first) or (bool(colon) and int(step) == 0)
-
-
-def _open_mode(text: str) -> bool:
-    """Return whether ``--open-mode`` means to append.
+def is_append_mode(text: str) -> bool:
+    """Return whether ``--open-mode`` means to append; by default it does not.
 
     Raises:
         SchedulerRejected: the mode is neither append nor truncate.

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -136,7 +137,7 @@ def test_a_supervisor_whose_folder_was_removed_does_not_stay(local: LocalHarness
     eventually(lambda: local.says("slurm-1.out", "up"))
     supervisor = local.supervisor(job_id)
 
-    local.folder(job_id).remove()
+    shutil.rmtree(local.folder(job_id).path)
     (local.work / "go").touch()
 
     eventually(lambda: _gone(supervisor))
@@ -149,7 +150,7 @@ def test_a_job_that_cannot_be_started_leaves_no_trace(local: LocalHarness) -> No
     assert (
         done.stderr
         == (
-            f"jobmon: local: the job could not be started: {local.root}/1/slurm_script can't be written: "
+            f"jobmon: local: the job could not be started: {local.root}/1/slurm_script cannot be written: "
             "File too large\n"
         ).encode()
     )
