@@ -96,9 +96,6 @@ def _name_of(option: str) -> str:
     return name if option.startswith("--") else LETTERS[name].name
 
 
-_DAY_S = 86_400
-_HOUR_S = 3_600
-_MINUTE_S = 60
 _NO_LIMIT = ("INFINITE", "UNLIMITED", "-1")
 _CLOCK_FIELDS = 3  # hours, minutes, seconds
 _TIME = re.compile(r"(?:(\d{1,9})-)?(\d{1,9}(?::\d{1,9}){0,2})?", re.ASCII)
@@ -123,7 +120,7 @@ def limit_s(text: str) -> int | None:
     if days is None and len(numbers) < _CLOCK_FIELDS:
         numbers.insert(0, 0)  # without days the first number is minutes
     hours, minutes, seconds = (*numbers, 0, 0, 0)[:3]
-    return (int(days or 0) * _DAY_S + hours * _HOUR_S + minutes * _MINUTE_S + seconds) or None
+    return (((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + seconds) or None
 
 
 _SPAN = r"\d{1,7}(?:-\d{1,7}(?::0*[1-9]\d{0,6})?)?"

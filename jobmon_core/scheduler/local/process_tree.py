@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from jobmon_core.system.process import descendants
 
-_KIB = 1024
 _KILL_INTERVAL_S = 0.05  # between two attempts: new processes may be forked while others are killed
 
 
@@ -29,7 +28,7 @@ class ProcessTree:
         with suppress(ChildProcessError):  # there is none
             pid, status, usage = os.wait4(-1, os.WNOHANG)
             while pid:
-                self.max_rss_bytes = max(self.max_rss_bytes, usage.ru_maxrss * _KIB)
+                self.max_rss_bytes = max(self.max_rss_bytes, usage.ru_maxrss * 1024)  # counted in KiB
                 self.cpu_s += usage.ru_utime + usage.ru_stime
                 if pid == self.leader:
                     self.status, self.ended_s = status, time.time()

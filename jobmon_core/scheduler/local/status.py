@@ -1,7 +1,6 @@
 """The current status of a local job: its records, and whether its supervisor still runs.
 
-If the supervisor was killed, the end of its unfinished tasks is unknown: they are not listed. Two facts are
-still certain without it: the host was restarted, or the task's process still runs.
+If the supervisor was killed, its unfinished tasks are not listed, unless their process still runs.
 """
 
 from __future__ import annotations
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 
 Row = TypeVar("Row", bound=JobRow)
 
-_REBOOTED = "the machine was restarted"
 _SUPERVISOR_KILLED = "its supervisor was killed: how the job ends will not be recorded"
 _QUEUED = "JobArrayTaskLimit"  # Slurm's reason for tasks that wait for others of their array
 
@@ -165,7 +163,7 @@ def _as_seen(
     if not row.job_state.is_alive or supervisor is ProcessStatus.RUNNING:
         return row
     if supervisor is ProcessStatus.REBOOTED:
-        return replace(row, state=JobState.NODE_FAIL, reason=_REBOOTED)
+        return replace(row, state=JobState.NODE_FAIL, reason="the machine was restarted")
     if supervisor is ProcessStatus.REMOTE:
         reason = f"it runs on {host}, where alone its status is known"
         return replace(row, state=JobState.UNKNOWN, reason=reason)

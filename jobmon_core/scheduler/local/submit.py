@@ -67,8 +67,9 @@ def _spec(options: Mapping[str, str], script: Script, arguments: Sequence[str]) 
     chdir = options.get("chdir")
     workdir = os.path.join(submit_dir, chdir) if chdir else submit_dir  # noqa: PTH118 - see above
     array = compact(sbatch.array_indices(options.get("array", "")))
-    output, error_output = options.get("output", ""), options.get("error", "")
-    logs = templates_from_record(output, error_output, workdir, is_array=bool(array))
+    logs = templates_from_record(
+        options.get("output", ""), options.get("error", ""), workdir, is_array=bool(array)
+    )
     stdin = options.get("input", "")
     has_stdin = stdin.lower() not in ("", "none")
     return JobSpec(

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon_core.scheduler.base import Backend
+from jobmon_core.system.env_fingerprint import controller_fingerprint
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from jobmon_core.scheduler.base import BackendResources, Scheduler, Sentinel, Submitted, Submitter
-    from jobmon_core.scheduler.slurm.session_search import Sessions
+    from jobmon_core.scheduler.slurm.find_submitted import Sessions
     from jobmon_core.system.runner import Runner
 
 
 def _submitter(resources: BackendResources) -> Submitter:
-    from jobmon_core.scheduler.slurm.session_search import SearchDeps
+    from jobmon_core.scheduler.slurm.find_submitted import SearchDeps
     from jobmon_core.scheduler.slurm.submit import SlurmSubmitter
     from jobmon_core.system.runner import ProgramRunner
 
@@ -41,12 +40,6 @@ def _submit_sentinel(runner: Runner, sentinel: Sentinel) -> Submitted:
     return submit_sentinel(runner, sentinel)
 
 
-def _controller_id(environment: Mapping[str, str]) -> str:
-    from jobmon_core.system.env_fingerprint import controller_fingerprint
-
-    return controller_fingerprint(environment)
-
-
 SLURM = Backend(
     name="slurm",
     display_name="Slurm",
@@ -54,5 +47,5 @@ SLURM = Backend(
     scheduler=_scheduler,
     cancel_command="scancel {job}",
     submit_sentinel=_submit_sentinel,
-    controller_id=_controller_id,
+    controller_id=controller_fingerprint,
 )

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.slurm.log_paths import Templates, templates_from_record
 from jobmon_core.domain.slurm.rows import NO_HURRY_S, Disabled, NotListed, RawAnswer, Unreachable
 from jobmon_core.scheduler.slurm import commands, sacct, scontrol, squeue, values
-from jobmon_core.scheduler.slurm.session_search import Sessions, read_sessions
-from jobmon_core.system.runner import NotStarted, Ran, Runner, TimedOut
+from jobmon_core.scheduler.slurm.find_submitted import Sessions, read_sessions
+from jobmon_core.system.runner import Ran, Result, Runner, succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
-
 
 # a slurmctld with rate limiting makes its clients wait silently and without end
 TIMEOUT_S = 120.0
@@ -34,25 +33,10 @@ class SlurmScheduler:
 
     name = "slurm"
 
-    def __init__(
-        self,
-        runner: Runner,
-        cluster: str = "",
-        *,
-        timeout_s: float = TIMEOUT_S,
-        clock: Callable[[], float] = time.time,
-    ) -> None:
-        """Set up without any query.
-
-        Args:
-            runner: starts programs.
-            cluster: the name of another cluster (for ``-M``); empty for the local one.
-            timeout_s: the time limit of one query, in seconds.
-            clock: returns the time in Unix seconds.
-        """
+    def __init__(self, runner: Runner, cluster: str = "", clock: Callable[[], float] = time.time) -> None:
+        """Set up without any query; ``cluster`` is another one than the local one (for ``-M``)."""
         self._runner = runner
         self._cluster = cluster
-        self._timeout_s = timeout_s
         self._clock = clock
         self._fields: tuple[str, ...] = commands.ACCOUNTING_FIELDS
 
@@ -119,13 +103,12 @@ class SlurmScheduler:
 
     def sessions(self) -> Sessions:
         """Query the jobs of this user, each with the login session that it was submitted from."""
-        argv = commands.sessions(str(os.getuid()), self._cluster)
-        answer = _checked(self._runner.capture(argv, min(self._timeout_s, _SEARCH_TIMEOUT_S)))
+        answer = _checked(self._run(commands.sessions(str(os.getuid()), self._cluster), _SEARCH_TIMEOUT_S))
         return answer if isinstance(answer, Unreachable) else read_sessions(answer.stdout)
 
     def _supported_fields(self) -> tuple[str, ...]:
         """Return the fields that this sacct supports; the present ones if it does not answer."""
-        answer = self._ask(commands.accounting_fields())
+        answer = self._ask(commands.SUPPORTED_FIELDS)
         supported = set() if isinstance(answer, Unreachable) else set(answer.stdout.split())
         return tuple(name for name in commands.ACCOUNTING_FIELDS if name in supported) or self._fields
 
@@ -142,21 +125,19 @@ class SlurmScheduler:
         """Query the cluster's name from slurmctld; see `Scheduler`."""
         if self._cluster:
             return self._cluster
-        answer = self._ask(commands.configuration())
+        answer = self._ask(commands.CONFIGURATION)
         match = None if isinstance(answer, Unreachable) else _CLUSTER_NAME.search(answer.stdout)
         return match[1] if match else ""
 
-    def _run(self, argv: Sequence[str], within_s: float = NO_HURRY_S) -> Ran | TimedOut | NotStarted:
-        return self._runner.capture(argv, min(self._timeout_s, within_s))
+    def _run(self, argv: Sequence[str], within_s: float = NO_HURRY_S) -> Result:
+        return self._runner.capture(argv, min(TIMEOUT_S, within_s))
 
     def _ask(self, argv: Sequence[str]) -> Ran | Unreachable:
         return _checked(self._run(argv))
 
 
-def _checked(answer: Ran | TimedOut | NotStarted) -> Ran | Unreachable:
+def _checked(answer: Result) -> Ran | Unreachable:
     """Return an answer, or why there is none; squeue exits with 0 after ``error: Invalid user``."""
-    if not isinstance(answer, Ran) or answer.exit_code != 0:
-        return Unreachable(answer.error_text)
-    if not answer.stdout and "error:" in answer.stderr:
-        return Unreachable(answer.error_text)
-    return answer
+    if succeeded(answer) and (answer.stdout or "error:" not in answer.stderr):
+        return answer
+    return Unreachable(answer.error_text)

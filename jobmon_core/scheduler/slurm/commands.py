@@ -17,7 +17,7 @@ SEP = "\x1f"  # ASCII "unit separator"
 QUEUE_FORMAT = "%i|%A|%F|%K|%T|%S|%e|%V|%l|%N|%r"
 QUEUE_COLUMNS = QUEUE_FORMAT.count("|") + 1
 
-SESSION_FIELDS = ("ArrayJobID", "HetJobID", "AllocSID", "SubmitTime", "AllocNodes")
+SESSION_FIELDS = ("ArrayJobID", "HetJobID", "AllocSID", "SubmitTime")
 TEMPLATE_FIELDS = ("JobID", "JobArrayID", "WorkDir", "StdErr", "StdOut")
 
 # all exist since 20.11; JobName comes last because it may contain newlines
@@ -47,43 +47,36 @@ ACCOUNTING_FIELDS = (
     "JobName",
 )
 
-
-def submit(arguments: Sequence[str]) -> list[str]:
-    """Submit with the user's arguments, unchanged."""
-    return ["sbatch", *arguments]
+CONFIGURATION = ("scontrol", "--local", "show", "config")  # slurmctld's; contains the cluster's name
+SUPPORTED_FIELDS = ("sacct", "--helpformat")
 
 
 def queue(user: str, cluster: str) -> list[str]:
     """List all jobs of a user, including ended ones; ``-a`` because a partition may be hidden."""
-    listing = ["squeue", *_cluster_args(cluster), "-u", user, "-a", "-h", "-t", "all"]
+    listing = ["squeue", *cluster_args(cluster), "-u", user, "-a", "-h", "-t", "all"]
     return [*listing, "-S", "i", "-o", QUEUE_FORMAT]
 
 
 def sessions(user: str, cluster: str) -> list[str]:
     """List all jobs of a user, each with the login session that it was submitted from."""
-    listing = ["squeue", *_cluster_args(cluster), "-u", user, "-a", "-h", "-t", "all"]
+    listing = ["squeue", *cluster_args(cluster), "-u", user, "-a", "-h", "-t", "all"]
     return [*listing, "-O", _columns(SESSION_FIELDS)]
 
 
 def templates(job_id: int, cluster: str) -> list[str]:
     """Show the unexpanded patterns of a job's output files."""
-    listing = ["squeue", *_cluster_args(cluster), "-j", str(job_id), "-h", "-t", "all"]
+    listing = ["squeue", *cluster_args(cluster), "-j", str(job_id), "-h", "-t", "all"]
     return [*listing, "-O", _columns(TEMPLATE_FIELDS)]
 
 
 def record(job_id: int, cluster: str) -> list[str]:
     """Show everything that slurmctld remembers of a job, including its array tasks."""
-    return ["scontrol", *_cluster_args(cluster), "-o", "show", "job", str(job_id)]
+    return ["scontrol", *cluster_args(cluster), "-o", "show", "job", str(job_id)]
 
 
 def script(job_id: int, cluster: str) -> list[str]:
     """Print the job's batch script."""
-    return ["scontrol", *_cluster_args(cluster), "write", "batch_script", str(job_id), "-"]
-
-
-def configuration() -> list[str]:
-    """Show the configuration of slurmctld, which contains the cluster's name."""
-    return ["scontrol", "--local", "show", "config"]
+    return ["scontrol", *cluster_args(cluster), "write", "batch_script", str(job_id), "-"]
 
 
 def accounting(job_ids: Sequence[int], fields: Sequence[str], cluster: str) -> list[str]:
@@ -95,15 +88,10 @@ def accounting(job_ids: Sequence[int], fields: Sequence[str], cluster: str) -> l
     """
     ids = ",".join(str(job_id) for job_id in job_ids)
     output = ["-D", "-P", f"--delimiter={SEP}"]
-    return ["sacct", *_cluster_args(cluster), *output, "-j", ids, "-o", ",".join(fields)]
+    return ["sacct", *cluster_args(cluster), *output, "-j", ids, "-o", ",".join(fields)]
 
 
-def accounting_fields() -> list[str]:
-    """List the fields that this sacct supports."""
-    return ["sacct", "--helpformat"]
-
-
-def _cluster_args(cluster: str) -> list[str]:
+def cluster_args(cluster: str) -> list[str]:
     """Select another cluster by name, or only the local one (``--local`` saves a query about federations)."""
     return ["-M", cluster] if cluster else ["--local"]
 

@@ -19,7 +19,7 @@ from jobmon_core.scheduler.slurm import values
 from jobmon_core.scheduler.slurm.commands import SEP
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
 _UID = re.compile(r"by (\d{1,10})", re.ASCII)
 _RAW_JOB_ID = "JobIDRaw"
@@ -67,25 +67,23 @@ def _records(body: str) -> Iterator[str]:
     yield "\n".join(record)
 
 
-def _runs(rows: Iterator[Fields]) -> Iterator[_Run]:
-    run: _Run | None = None
+def _runs(rows: Iterator[Fields]) -> list[_Run]:
+    runs: list[_Run] = []
     for row in rows:
         raw_job_id, dot, _ = row.get(_RAW_JOB_ID, "").partition(".")
         if not dot:
-            if run is not None:
-                yield run
-            run = _Run(row)
-        elif run is not None and run.main.get(_RAW_JOB_ID) == raw_job_id:
-            run.steps.append(row)
-    if run is not None:
-        yield run
+            runs.append(_Run(row))
+        elif runs and runs[-1].main.get(_RAW_JOB_ID) == raw_job_id:
+            runs[-1].steps.append(row)
+    return runs
 
 
 def _row(run: _Run) -> AccountingRow | None:
     main = run.main
     job = values.listed_id(main.get("JobID", ""))
     raw_state = main.get("State", "")
-    if job is None or not raw_state.strip() or _is_stub(main):
+    is_stub = main.get("Partition") == ""  # every submitted job has a partition
+    if job is None or not raw_state.strip() or is_stub:
         return None
     ref, pending = job
     by = _UID.search(raw_state)
@@ -116,11 +114,6 @@ def _row(run: _Run) -> AccountingRow | None:
     )
 
 
-def _is_stub(main: Fields) -> bool:
-    """Whether accounting has recorded only the job's end: every submitted job has a partition."""
-    return main.get("Partition") == ""
-
-
 def _text(row: Fields, name: str) -> str:
     value = row.get(name, "")
     return "" if value in _NONE else value
@@ -146,16 +139,11 @@ def _usage(run: _Run) -> Usage:
 def _memory(step: Fields) -> Iterator[int]:
     """Yield the peak memory of a step: of all its tasks, and of the largest; none if it was never sampled."""
     total = values.tres(step.get("TRESUsageInTot", "")).get("mem", "")
-    for text in (total, step.get("MaxRSS", "")):
-        size = values.size_bytes(text)
-        if size:
-            yield size
+    sizes = (values.size_bytes(text) for text in (total, step.get("MaxRSS", "")))
+    yield from (size for size in sizes if size)
 
 
 def _cpu_s(step: Fields) -> float | None:
     """Return the CPU time of a step; of its two figures, 25.05 sometimes leaves one at zero."""
-    texts: Sequence[str] = (
-        step.get("TotalCPU", ""),
-        values.tres(step.get("TRESUsageInTot", "")).get("cpu", ""),
-    )
+    texts = (step.get("TotalCPU", ""), values.tres(step.get("TRESUsageInTot", "")).get("cpu", ""))
     return max((seconds for text in texts if (seconds := values.duration_s(text)) is not None), default=None)

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.scheduler.slurm import sbatch_output
-from jobmon_core.system.runner import Ran
+from jobmon_core.scheduler.slurm.commands import cluster_args
+from jobmon_core.system.runner import succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +39,7 @@ def submit_sentinel(runner: Runner, sentinel: Sentinel) -> Submitted:
     """
     same = _options_of(runner, sentinel.after)
     answer = runner.capture(sentinel_argv(sentinel, same), _TIMEOUT_S)
-    if isinstance(answer, Ran) and answer.exit_code == 0:
+    if succeeded(answer):
         for line in answer.stdout.splitlines():
             if job := sbatch_output.announced_job(line):
                 return job
@@ -51,11 +52,11 @@ def sentinel_argv(sentinel: Sentinel, same: Sequence[str]) -> list[str]:
     ``--export=ALL`` leaks nothing: jobmon runs this command without webhooks and ``SBATCH_*``. The shell,
     not ``--output``, opens the log, because Slurm would expand patterns in its path.
     """
-    job_id = sentinel.after.ref.job_id
+    job_id, cluster = sentinel.after.ref.job_id, sentinel.after.cluster
     script = f"umask 077; exec {shlex.join(sentinel.command)} >>{shlex.quote(sentinel.log)} 2>&1"
     return [
         *_NEW_SESSION,
-        *("sbatch", "--parsable", *_cluster_args(sentinel.after)),
+        *("sbatch", "--parsable", *(("-M", cluster) if cluster else ())),
         f"--dependency=afterany:{job_id}",
         f"--job-name=jobmon-sentinel-{job_id}",
         *(*_RESOURCES, *_TIME, "--requeue", "--export=ALL", "--output=/dev/null"),
@@ -67,26 +68,11 @@ def sentinel_argv(sentinel: Sentinel, same: Sequence[str]) -> list[str]:
 
 def _options_of(runner: Runner, job: Submitted) -> list[str]:
     """Return the partition, account and QOS of a job as sbatch options; empty if Slurm does not answer."""
-    listing = [
-        "squeue",
-        *(_cluster_args(job) or ["--local"]),
-        "-h",
-        "-t",
-        "all",
-        "-j",
-        str(job.ref.job_id),
-        "-o",
-        "%P|%a|%q",
-    ]
-    answer = runner.capture(listing, _TIMEOUT_S)
-    rows = answer.stdout.splitlines() if isinstance(answer, Ran) and answer.exit_code == 0 else []
-    for row in rows:
-        columns = row.split("|")
-        if len(columns) == len(_SHARED):
-            pairs = zip(_SHARED, columns, strict=True)
-            return [f"{option}={value}" for option, value in pairs if value not in _NONE]
-    return []
-
-
-def _cluster_args(job: Submitted) -> list[str]:
-    return ["-M", job.cluster] if job.cluster else []
+    listing = ["squeue", *cluster_args(job.cluster), "-h", "-t", "all", "-j", str(job.ref.job_id)]
+    answer = runner.capture([*listing, "-o", "%P|%a|%q"], _TIMEOUT_S)
+    rows = answer.stdout.splitlines() if succeeded(answer) else []
+    columns = rows[0].split("|") if rows else []
+    if len(columns) != len(_SHARED):
+        return []
+    pairs = zip(_SHARED, columns, strict=True)
+    return [f"{option}={value}" for option, value in pairs if value not in _NONE]

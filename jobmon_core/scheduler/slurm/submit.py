@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerMissing
 from jobmon_core.scheduler.base import Submission, Submitted
-from jobmon_core.scheduler.slurm import commands, sbatch_output
+from jobmon_core.scheduler.slurm import sbatch_output
 from jobmon_core.system.runner import NotStarted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from jobmon_core.scheduler.slurm.session_search import SearchDeps, Sessions
+    from jobmon_core.scheduler.slurm.find_submitted import SearchDeps, Sessions
     from jobmon_core.system.runner import Runner
 
 
+@dataclass(frozen=True, slots=True)
 class SlurmSubmitter:
     """Runs sbatch, and searches for the job if sbatch does not print its id."""
 
-    def __init__(self, runner: Runner, list_sessions: Callable[[str], Sessions], deps: SearchDeps) -> None:
-        """Set up without any I/O; ``list_sessions`` queries the login sessions of a cluster's jobs."""
-        self._runner = runner
-        self._list_sessions = list_sessions
-        self._deps = deps
+    runner: Runner
+    list_sessions: Callable[[str], Sessions]  # queries the login sessions of a cluster's jobs
+    deps: SearchDeps
 
     def submit(self, arguments: Sequence[str], on_job: Callable[[Submitted], None]) -> Submission:
         """Run sbatch with the user's arguments; see `Submitter`.
@@ -39,8 +39,8 @@ class SlurmSubmitter:
                 jobs.append(job)
                 on_job(job)
 
-        started_s = int(self._deps.clock())
-        ran = self._runner.run_attached(commands.submit(arguments), on_line)
+        started_s = int(self.deps.clock())
+        ran = self.runner.run_attached(["sbatch", *arguments], on_line)
         if isinstance(ran, NotStarted):
             raise SchedulerMissing(
                 f"{ran.error_text}. Without Slurm, `--backend local` runs the script on this machine."
@@ -49,5 +49,6 @@ class SlurmSubmitter:
             return Submission(ran.exit_code, jobs[0])
         from jobmon_core.scheduler.slurm import find_submitted  # rarely needed, and the user waits
 
-        finder = find_submitted.SubmissionFinder(self._list_sessions, self._deps, on_job)
-        return find_submitted.resolve(ran, arguments, started_s, finder)
+        return find_submitted.resolve(
+            ran, arguments, started_s, list_sessions=self.list_sessions, deps=self.deps, on_job=on_job
+        )

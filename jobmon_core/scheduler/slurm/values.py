@@ -51,17 +51,13 @@ def duration_s(text: str) -> float | None:
 def limit_s(text: str) -> int | None:
     """Parse a time limit as squeue and scontrol print it, in seconds; None if there is none."""
     length = duration_s(text)
-    return _limited(None if length is None else int(length))
+    return None if length is None or length == _UNLIMITED_S else int(length)
 
 
 def limit_of_minutes_s(text: str) -> int | None:
     """Parse a time limit as sacct's TimelimitRaw prints it (minutes), in seconds."""
     minutes = number(text)
-    return _limited(None if minutes is None else minutes * _MINUTE_S)
-
-
-def _limited(length_s: int | None) -> int | None:
-    return None if length_s == _UNLIMITED_S else length_s
+    return None if minutes is None or minutes * _MINUTE_S == _UNLIMITED_S else minutes * _MINUTE_S
 
 
 def size_bytes(text: str) -> int | None:
@@ -96,12 +92,11 @@ def listed_id(text: str) -> tuple[JobRef, IndexSet | None] | None:
         ref, pending = parse_listed(text)
     except ValueError:
         return None
-    is_too_large = pending is not None and max(len(pending), _last(pending) + 1) > _MAX_ARRAY_SIZE
-    return None if is_too_large else (ref, pending)
-
-
-def _last(indices: IndexSet) -> int:
-    return max((span[-1] for span in indices.spans), default=0)
+    if pending is not None:
+        last = max((span[-1] for span in pending.spans), default=0)
+        if max(len(pending), last + 1) > _MAX_ARRAY_SIZE:
+            return None
+    return ref, pending
 
 
 def array_part(job_id: int, task: str) -> tuple[JobRef, IndexSet | None]:

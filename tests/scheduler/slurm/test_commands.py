@@ -41,7 +41,3 @@ def test_one_call_asks_accounting_for_all_jobs_and_all_their_runs() -> None:
 
 def test_the_free_text_of_accounting_comes_last() -> None:
     assert commands.ACCOUNTING_FIELDS[-1] == "JobName"
-
-
-def test_the_users_arguments_reach_sbatch_untouched() -> None:
-    assert commands.submit(["-J", "a b", "", "run.sh", "--x"]) == ["sbatch", "-J", "a b", "", "run.sh", "--x"]
