@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.slurm.log_paths import Templates, templates_from_record
 from jobmon_core.domain.slurm.rows import NO_HURRY_S, Disabled, NotListed, RawAnswer, Unreachable
 from jobmon_core.scheduler.slurm import commands, sacct, scontrol, squeue, values
-from jobmon_core.scheduler.slurm.find_submitted import Sessions, read_sessions
 from jobmon_core.system.runner import Ran, Result, Runner, succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
+    from jobmon_core.scheduler.slurm.find_submitted import Sessions
 
 # a slurmctld with rate limiting makes its clients wait silently and without end
 TIMEOUT_S = 120.0
@@ -103,6 +103,8 @@ class SlurmScheduler:
 
     def sessions(self) -> Sessions:
         """Query the jobs of this user, each with the login session that it was submitted from."""
+        from jobmon_core.scheduler.slurm.find_submitted import read_sessions  # a monitor never submits
+
         answer = _checked(self._run(commands.sessions(str(os.getuid()), self._cluster), _SEARCH_TIMEOUT_S))
         return answer if isinstance(answer, Unreachable) else read_sessions(answer.stdout)
 

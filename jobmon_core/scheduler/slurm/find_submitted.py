@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import time
-from argparse import ArgumentError, ArgumentParser
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -24,8 +23,7 @@ if TYPE_CHECKING:
 _CLUSTER_VARIABLES = ("SBATCH_CLUSTERS", "SLURM_CLUSTERS")  # sbatch(1), INPUT ENVIRONMENT VARIABLES
 # seconds before each attempt; a slurmctld that hung answers when it comes back
 _WAITS_S = (0, 2, 5, 10, 15, 25)
-# after this many answers without the job, slurmctld has handled every earlier request
-_MAX_ANSWERS = 3
+_MAX_ANSWERS = 3  # without the job; by then slurmctld has handled every earlier request
 _BUDGET_S = 60.0
 _CLOCK_SKEW_S = 2  # between slurmctld, which dates the submission, and this host
 
@@ -190,6 +188,8 @@ def named_cluster(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
 
     It may mistake an option of the script for one of sbatch: good enough to know where to search.
     """
+    from argparse import ArgumentError, ArgumentParser  # rarely needed, and the user waits
+
     parser = ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     parser.add_argument("-M", "--clusters", "--cluster", default="")
     named = [environ[name] for name in _CLUSTER_VARIABLES if environ.get(name)]
