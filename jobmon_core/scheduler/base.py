@@ -127,10 +127,6 @@ class Sentinel:
     log: str  # output is appended to this file
 
 
-def _no_controller(_environment: Mapping[str, str]) -> str:
-    return ""
-
-
 @dataclass(frozen=True, slots=True)
 class Backend:
     """A supported scheduler: how to create its adapters, and what it can do.
@@ -151,4 +147,4 @@ class Backend:
     scheduler: Callable[[BackendResources, str], Scheduler]
     cancel_command: str = ""
     submit_sentinel: Callable[[Runner, Sentinel], Submitted] | None = None
-    controller_id: Callable[[Mapping[str, str]], str] = _no_controller
+    controller_id: Callable[[Mapping[str, str]], str] = lambda _environment: ""

@@ -181,15 +181,6 @@ def start_detached(
     )
 
 
-def exit_code_within(process: subprocess.Popen[bytes], timeout_s: float) -> int | None:
-    """Wait for a started program; return None if it takes too long, having killed its process group."""
-    try:
-        return process.wait(timeout_s)
-    except subprocess.TimeoutExpired:
-        _kill(process)
-        return None
-
-
 @contextlib.contextmanager
 def _forward_signals() -> Iterator[Callable[[subprocess.Popen[bytes]], None]]:
     """Forward signals to a program and survive them; yield the function to call with the started program.

@@ -12,19 +12,16 @@ from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
 from jobmon_core.domain.tracking.policy import NO_HURRY_S
 from jobmon_core.scheduler.base import Submission, Submitted
-from jobmon_core.scheduler.local import job_dir
-from jobmon_core.scheduler.local.status import job_status_rows
-from jobmon_core.scheduler.local.status_rows import StatusRow, from_answer, to_answer
+from jobmon_core.scheduler.local.job_dir import JobDir, all_job_dirs
+from jobmon_core.scheduler.local.status import StatusRow, from_answer, job_status_rows, to_answer
 from jobmon_core.scheduler.local.task_env import CLUSTER
 from jobmon_core.system.process import ProcessId
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
-    from jobmon_core.scheduler.local.job_dir import JobDir
-    from jobmon_core.scheduler.local.submit import Request
 
 _MIN_JOB_AGE_S = 300.0  # how long the queue lists ended jobs: the default of slurmctld's MinJobAge
 
@@ -34,26 +31,9 @@ class LocalScheduler:
 
     name = "local"
 
-    def __init__(
-        self,
-        folder: Path,
-        *,
-        observer: Callable[[], ProcessId] = ProcessId.current,
-        clock: Callable[[], float] = time.time,
-        kill_wait_s: float = job_dir.KILL_WAIT_S,
-    ) -> None:
-        """Set up without any I/O.
-
-        Args:
-            folder: the existing directory of all jobs.
-            observer: identifies this process, and with it the machine that it runs on.
-            clock: returns the time in Unix seconds.
-            kill_wait_s: seconds between SIGTERM and SIGKILL when a job is terminated.
-        """
+    def __init__(self, folder: Path) -> None:
+        """Set up without any I/O; ``folder`` is the existing directory of all jobs."""
         self._folder = folder
-        self._observer = observer
-        self._clock = clock
-        self._kill_wait_s = kill_wait_s
 
     def submit(
         self,
@@ -62,18 +42,19 @@ class LocalScheduler:
         on_start: Callable[[], None] | None = None,
     ) -> Submission:
         """Start a job and print what sbatch would print; see `Submitter`."""
-        from jobmon_core.scheduler.local.submit import read_request  # a monitor never submits
+        from jobmon_core.scheduler.local import options, submit  # a monitor never submits
 
         try:
-            request = read_request(arguments, self._clock(), self._kill_wait_s)
+            request = submit.read_request(arguments)
+            is_quiet = "quiet" in request.options
+            ignored = options.ignored_options(request.options)
+            if ignored and not is_quiet:
+                _print_error(f"ignored on a single machine: {' '.join(ignored)}")
+            folder = submit.start_job(self._folder, request)
         except SchedulerRejected as error:
             _print_error(str(error))
             return Submission(1, None)
-        if request.options.ignored and not request.options.quiet:
-            _print_error(f"ignored on a single machine: {' '.join(request.options.ignored)}")
-        try:
-            folder = self._start(request)
-        except (OSError, SchedulerRejected, StorageFailed) as error:
+        except (OSError, StorageFailed) as error:
             _print_error(f"the job could not be started: {error}")
             return Submission(1, None)
         if on_start:
@@ -82,36 +63,21 @@ class LocalScheduler:
         try:
             on_job(job)
         finally:  # the job runs even if it cannot be watched
-            _print_job_id(request, folder.id)
+            if not is_quiet:
+                is_parsable = "parsable" in request.options
+                print(folder.id if is_parsable else f"Submitted batch job {folder.id}", flush=True)
         return Submission(0, job)
-
-    def _start(self, request: Request) -> JobDir:
-        from jobmon_core.scheduler.local.submit import launch  # a monitor never submits
-
-        folder = job_dir.new_job_dir(self._folder)
-        try:
-            folder.create(request.spec, request.script.content)
-            launch(folder)
-        except BaseException:
-            folder.remove()
-            raise
-        return folder
 
     def ask_queue(self, user: str) -> RawAnswer | Unreachable:  # noqa: ARG002 - all jobs of a home are one user's
         """Read the status of all jobs that have not ended, or ended recently; see `Scheduler`."""
-        asked_s = self._clock()
-        try:
-            return RawAnswer(to_answer(self._queued(asked_s)), asked_s)
-        except OSError as error:
-            return _unreadable(error)
+        return _answer(self._queued())
 
-    def _queued(self, now_s: float) -> Iterator[StatusRow]:
-        observer = self._observer()
-        for folder in job_dir.all_job_dirs(self._folder):
+    def _queued(self) -> Iterator[StatusRow]:
+        observer = ProcessId.current()
+        for folder in all_job_dirs(self._folder):
             ended_s = folder.ended_s()
-            if ended_s is None or now_s - ended_s < _MIN_JOB_AGE_S:
-                rows = job_status_rows(folder, observer)
-                yield from (row for row in rows if now_s - (row.end_s or now_s) < _MIN_JOB_AGE_S)
+            if ended_s is None or time.time() - ended_s < _MIN_JOB_AGE_S:
+                yield from job_status_rows(folder, observer)
 
     def read_queue(self, text: str, job_ids: Collection[int]) -> tuple[QueueRow, ...]:
         """Parse the rows of these jobs; see `Scheduler`."""
@@ -123,34 +89,27 @@ class LocalScheduler:
         within_s: float = NO_HURRY_S,  # noqa: ARG002 - files are read at once
     ) -> RawAnswer | Unreachable:
         """Read all records of these jobs; see `Scheduler`."""
-        asked_s = self._clock()
-        try:
-            rows = [row for job_id in job_ids for row in self._rows_of(job_id)]
-        except OSError as error:
-            return _unreadable(error)
-        return RawAnswer(to_answer(rows), asked_s)
+        return _answer(row for job_id in job_ids for row in self._rows_of(job_id))
 
     def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:
         """Parse the rows of one job; see `Scheduler`."""
-        return tuple(row.as_accounting_row(CLUSTER) for row in from_answer(text, (job_id,)))
+        return tuple(row.as_accounting_row() for row in from_answer(text, (job_id,)))
 
     def ask_record(self, job_id: int) -> RecordAnswer:
         """Read all records of one job; see `Scheduler`."""
-        try:
-            rows = self._rows_of(job_id)
-        except OSError as error:
-            return _unreadable(error)
-        return tuple(row.as_record() for row in rows) or NotListed()
+        answer = self.ask_accounting([job_id])
+        if isinstance(answer, Unreachable):
+            return answer
+        return tuple(row.as_record() for row in from_answer(answer.text, [job_id])) or NotListed()
 
     def _rows_of(self, job_id: int) -> list[StatusRow]:
-        folder = job_dir.find(self._folder, job_id)
-        return [] if folder is None else job_status_rows(folder, self._observer())
+        folder = JobDir(self._folder / str(job_id))
+        return [] if folder.path.is_symlink() else job_status_rows(folder, ProcessId.current())
 
     def ask_log_templates(self, job_id: int) -> LogPaths | None:
         """Return the file name patterns of the job's logs; see `Scheduler`."""
         try:
-            folder = job_dir.find(self._folder, job_id)
-            spec = None if folder is None else folder.spec()
+            spec = JobDir(self._folder / str(job_id)).spec()
         except (OSError, StateUnreadable):
             return None
         return None if spec is None else LogPaths(spec.stdout, spec.stderr)
@@ -158,8 +117,7 @@ class LocalScheduler:
     def script_of(self, job_id: int) -> str:
         """Return the script as it was submitted; see `Scheduler`."""
         try:
-            folder = job_dir.find(self._folder, job_id)
-            return "" if folder is None else folder.script.read_text(encoding="utf-8", errors="replace")
+            return JobDir(self._folder / str(job_id)).script.read_text(encoding="utf-8", errors="replace")
         except OSError:
             return ""
 
@@ -168,16 +126,15 @@ class LocalScheduler:
         return CLUSTER
 
 
-def _unreadable(error: OSError) -> Unreachable:
-    return Unreachable(f"the records of the local jobs cannot be read: {error}")
+def _answer(rows: Iterable[StatusRow]) -> RawAnswer | Unreachable:
+    """Return rows that are read only now as an answer."""
+    asked_s = time.time()
+    try:
+        return RawAnswer(to_answer(rows), asked_s)
+    except OSError as error:
+        return Unreachable(f"the records of the local jobs cannot be read: {error}")
 
 
 def _print_error(message: str) -> None:
     for line in message.splitlines():
         print(f"jobmon: local: {line}", file=sys.stderr, flush=True)
-
-
-def _print_job_id(request: Request, job_id: int) -> None:
-    if request.options.quiet:
-        return
-    print(job_id if request.options.parsable else f"Submitted batch job {job_id}", flush=True)

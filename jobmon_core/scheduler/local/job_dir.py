@@ -7,19 +7,16 @@ STATE/8   a symbolic link to 7: the job id of one of its array tasks
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from jobmon_core.domain.errors import StateUnreadable
-from jobmon_core.domain.slurm.job_ids import IndexSet
 from jobmon_core.system.files import PRIVATE_FOLDER, write_atomically
 from jobmon_core.system.json_codec import from_json, to_json
 from jobmon_core.system.process import ProcessId
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
 KILL_WAIT_S = 30.0  # Slurm's default between SIGTERM and SIGKILL
@@ -47,11 +44,6 @@ class JobSpec:
     user: str
     uid: int
     kill_wait_s: float = KILL_WAIT_S
-
-    @property
-    def indices(self) -> list[int | None]:
-        """The array indices in the order in which they run; ``[None]`` if the job is not an array."""
-        return list(IndexSet.parse(self.array)) if self.array else [None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +94,6 @@ class JobDir:
         """The supervisor's own error log."""
         return self.path / "shepherd.log"  # vocabulary: allowed
 
-    @property
-    def _ended(self) -> Path:
-        return self.path / "ended"
-
     def create(self, spec: JobSpec, script: bytes) -> None:
         """Write the executable script, an empty log and the specification."""
         write_atomically(self.script, script)
@@ -141,18 +129,14 @@ class JobDir:
 
     def mark_ended(self) -> None:
         """Note that nothing more will be written."""
-        write_atomically(self._ended, b"")
+        write_atomically(self.path / "ended", b"")
 
     def ended_s(self) -> float | None:
         """Return when the last record was written (Unix seconds); None while more will follow."""
         try:
-            return self._ended.stat().st_mtime
+            return (self.path / "ended").stat().st_mtime
         except FileNotFoundError:
             return None
-
-    def remove(self) -> None:
-        """Remove all files of a job that could not be started."""
-        shutil.rmtree(self.path, ignore_errors=True)
 
     def _write(self, name: str, record: JobSpec | ProcessId | TaskRecord) -> None:
         write_atomically(self.path / f"{name}.json", json.dumps(to_json(record)).encode())
@@ -169,23 +153,19 @@ def _read(kind: type[T], path: Path) -> T | None:
 
 def new_job_dir(root: Path) -> JobDir:
     """Create the directory of a new job, with the next free id."""
-    path = _reserve_id(root, lambda path: path.mkdir(PRIVATE_FOLDER))
-    path.chmod(PRIVATE_FOLDER)  # the umask may have removed bits
-    return JobDir(path)
+    return JobDir(_reserve_id(root, lambda path: path.mkdir(PRIVATE_FOLDER)))
 
 
 def new_task_id(folder: JobDir) -> int:
-    """Reserve the next free job id for an array task of this job.
-
-    Raises:
-        OSError: the link cannot be created.
-    """
-    path = _reserve_id(folder.path.parent, lambda path: path.symlink_to(folder.path.name))
-    return int(path.name)
+    """Reserve the next free job id for an array task of this job."""
+    try:
+        return int(_reserve_id(folder.path.parent, lambda path: path.symlink_to(folder.path.name)).name)
+    except OSError:  # a full disk: two tasks with the same id are better than a task that never runs
+        return folder.id
 
 
 def _reserve_id(root: Path, create: Callable[[Path], None]) -> Path:
-    """Create the path of the next free id; of concurrent submissions each gets another one."""
+    """Create the path of the next free id; concurrent submissions get different ones."""
     job_id = max((int(entry.name) for entry in root.iterdir() if entry.name.isdecimal()), default=0) + 1
     while True:
         path = root / str(job_id)
@@ -197,16 +177,7 @@ def _reserve_id(root: Path, create: Callable[[Path], None]) -> Path:
             return path
 
 
-def find(root: Path, job_id: int) -> JobDir | None:
-    """Return the directory of a job; None if there is no such job."""
-    path = root / str(job_id)
-    return JobDir(path) if path.is_dir() and not path.is_symlink() else None
-
-
-def all_job_dirs(root: Path) -> Iterator[JobDir]:
-    """Yield the directories of all jobs, oldest first."""
-    with os.scandir(root) as entries:
-        names = [
-            entry.name for entry in entries if entry.name.isdecimal() and entry.is_dir(follow_symlinks=False)
-        ]
-    yield from (JobDir(root / name) for name in sorted(names, key=int))
+def all_job_dirs(root: Path) -> list[JobDir]:
+    """Return the directories of all jobs."""
+    paths = (path for path in root.iterdir() if path.name.isdecimal())
+    return [JobDir(path) for path in paths if path.is_dir() and not path.is_symlink()]

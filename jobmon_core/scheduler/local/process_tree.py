@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
 from jobmon_core.system.process import descendants
 
-_KIB = 1024
 _KILL_INTERVAL_S = 0.05  # between two attempts: new processes may be forked while others are killed
 
 
@@ -18,7 +18,6 @@ class ProcessTree:
     """All processes of one task; ``leader`` runs its script in a session of its own."""
 
     leader: int
-    signals: SignalWaiter
     max_rss_bytes: int = 0
     cpu_s: float = 0.0
     status: int | None = None  # the leader's wait status; None while it runs
@@ -26,17 +25,15 @@ class ProcessTree:
 
     def reap(self) -> bool:
         """Collect all processes that ended and their usage; return whether the leader has ended."""
-        while True:
-            try:
+        with suppress(ChildProcessError):  # there is none
+            pid, status, usage = os.wait4(-1, os.WNOHANG)
+            while pid:
+                self.max_rss_bytes = max(self.max_rss_bytes, usage.ru_maxrss * 1024)  # counted in KiB
+                self.cpu_s += usage.ru_utime + usage.ru_stime
+                if pid == self.leader:
+                    self.status, self.ended_s = status, time.time()
                 pid, status, usage = os.wait4(-1, os.WNOHANG)
-            except ChildProcessError:
-                return self.status is not None
-            if pid == 0:
-                return self.status is not None
-            self.max_rss_bytes = max(self.max_rss_bytes, usage.ru_maxrss * _KIB)
-            self.cpu_s += usage.ru_utime + usage.ru_stime
-            if pid == self.leader:
-                self.status, self.ended_s = status, time.time()
+        return self.status is not None
 
     def send(self, number: signal.Signals) -> bool:
         """Send a signal to every process; return whether there is any.
@@ -45,22 +42,15 @@ class ProcessTree:
         """
         pids = descendants(os.getpid(), self.leader)
         for pid in pids:
-            try:
+            with suppress(ProcessLookupError, PermissionError):  # just ended, or of another user (sudo)
                 os.kill(pid, number)
-            except (ProcessLookupError, PermissionError):
-                continue  # it has just ended, or runs as another user (sudo)
         return bool(pids)
-
-    def terminate(self) -> None:
-        """Send SIGTERM to every process, and wake the stopped ones."""
-        self.send(signal.SIGTERM)
-        self.send(signal.SIGCONT)
 
     def clear(self, timeout_s: float) -> None:
         """Kill what the script left running, as Slurm does; give up on processes stuck in the kernel."""
         deadline = time.monotonic() + timeout_s
         while self.send(signal.SIGKILL) and time.monotonic() < deadline:
-            self.signals.wait(_KILL_INTERVAL_S)
+            time.sleep(_KILL_INTERVAL_S)
             self.reap()
         self.reap()
 

@@ -57,10 +57,8 @@ class TaskEnv:
             for name, value in inherited.items()
             if not name.startswith("SLURM_") or name in _OF_THE_MACHINE
         }
-        return {**exported(users, self.spec.export), **self._job_variables(), **self._array_variables()}
-
-    def _job_variables(self) -> dict[str, str]:
         return {
+            **exported(users, self.spec.export),
             "ENVIRONMENT": "BATCH",
             "SLURMD_NODENAME": self.node,
             "SLURM_CLUSTER_NAME": CLUSTER,
@@ -77,6 +75,7 @@ class TaskEnv:
             "SLURM_PROCID": "0",
             "SLURM_SUBMIT_DIR": self.spec.submit_dir,
             "SLURM_SUBMIT_HOST": self.node,
+            **self._array_variables(),
         }
 
     def _array_variables(self) -> dict[str, str]:

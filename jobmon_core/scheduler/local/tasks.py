@@ -7,27 +7,28 @@ import math
 import os
 import signal
 import time
-from contextlib import closing
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.slurm.exit_codes import LAUNCH_IO_FAILED
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.local.job_dir import TaskRecord
 from jobmon_core.scheduler.local.process_tree import ProcessTree
-from jobmon_core.scheduler.local.streams import Streams
 from jobmon_core.system.environment import user_environment
 from jobmon_core.system.process import start_ticks
 from jobmon_core.system.runner import start_detached
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
+    from io import FileIO
 
     from jobmon_core.scheduler.local.process_tree import SignalWaiter
     from jobmon_core.scheduler.local.task_env import TaskEnv
 
-_FALLBACK_DIR = "/tmp"  # noqa: S108 - as slurmstepd does
+_MODE = 0o666  # of output files, less the user's umask, as in Slurm
 
 
 def run_task(
@@ -47,53 +48,58 @@ def run_task(
         stdout=stdout,
         stderr=stderr,
     )
-    try:
-        streams = Streams.open(task_env.path(spec.stdin), stdout, stderr, append=spec.append)
-    except OSError as error:
-        reason = f"JobLaunchFailure: could not open {error.filename}: {error.strerror}"
-        return _launch_failed(record, exit_code=0, signal=LAUNCH_IO_FAILED, reason=reason)
-    with closing(streams):
-        _change_dir(spec.workdir, streams)
+    with ExitStack() as files:
+        try:
+            stdin = files.enter_context(Path(task_env.path(spec.stdin)).open("rb"))
+            out = files.enter_context(_open_for_writing(stdout, append=spec.append))
+            is_same = stderr == stdout
+            err = out if is_same else files.enter_context(_open_for_writing(stderr, append=spec.append))
+            os.chdir(spec.workdir)
+        except OSError as error:
+            reason = f"JobLaunchFailure: could not open {error.filename}: {error.strerror}"
+            return _launch_failed(record, reason, exit_code=0, signal=LAUNCH_IO_FAILED)
         argv = [str(script), *spec.arguments]
         environment = task_env.environment(user_environment(os.environ))
         try:
-            process = start_detached(argv, environment, streams.descriptors)
+            process = start_detached(argv, environment, (stdin.fileno(), out.fileno(), err.fileno()))
         except OSError as error:
             message = _exec_error(script, error)
-            streams.write_error(message)
-            reason = f"NonZeroExitCode: {message}"
-            return _launch_failed(record, exit_code=error.errno, signal=None, reason=reason)
+            _write_error(err, message)
+            return _launch_failed(record, f"NonZeroExitCode: {message}", exit_code=error.errno)
         record = replace(record, pid=process.pid, start_ticks=start_ticks(process.pid))
-        on_start(record)
-        task = _RunningTask(task_env, ProcessTree(process.pid, signals), streams, signals)
+        with suppress(StorageFailed):  # the task goes on
+            on_start(record)
+        task = _RunningTask(task_env, ProcessTree(process.pid), err, signals)
         task.wait()
         process.returncode = 0  # ProcessTree has reaped it: subprocess must not wait for it
         return task.final_record(record)
 
 
+def _open_for_writing(path: str, *, append: bool) -> FileIO:
+    """Open a file; missing directories are created as by Slurm >= 23.02."""
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    # O_APPEND even after truncation: the supervisor's lines and the job's never overwrite each other
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (0 if append else os.O_TRUNC)
+    return open(os.open(path, flags, _MODE), "wb", buffering=0)
+
+
+def _write_error(stderr: FileIO, message: str) -> None:
+    """Append a line to the task's stderr as slurmstepd would."""
+    with suppress(OSError):  # a full disk
+        stderr.write(os.fsencode(f"slurmstepd: error: {message}\n"))
+
+
 def _launch_failed(
-    record: TaskRecord, *, exit_code: int | None, signal: int | None, reason: str
+    record: TaskRecord, reason: str, *, exit_code: int | None, signal: int | None = None
 ) -> TaskRecord:
-    now_s = int(time.time())
-    return replace(
-        record, state=JobState.FAILED, end_s=now_s, exit_code=exit_code, signal=signal, reason=reason
-    )
-
-
-def _change_dir(workdir: str, streams: Streams) -> None:
-    try:
-        os.chdir(workdir)
-    except OSError as error:
-        streams.write_error(
-            f"couldn't chdir to `{workdir}': {error.strerror}: going to {_FALLBACK_DIR} instead"
-        )
-        os.chdir(_FALLBACK_DIR)
+    ended = replace(record, state=JobState.FAILED, reason=reason, end_s=int(time.time()))
+    return replace(ended, exit_code=exit_code, signal=signal)
 
 
 def _exec_error(script: Path, error: OSError) -> str:
     """Return slurmstepd's message for a script that cannot be executed."""
-    shebang = script.read_bytes().partition(b"\n")[0].decode("utf-8", "replace")
     if error.errno == errno.ENOENT:
+        shebang = script.read_bytes().partition(b"\n")[0].decode("utf-8", "replace")
         return f"execve(): bad interpreter({shebang.removeprefix('#!')}): {error.strerror}"
     return f"execve(): {script}: {error.strerror}"
 
@@ -102,7 +108,7 @@ def _exec_error(script: Path, error: OSError) -> str:
 class _RunningTask:
     task_env: TaskEnv
     tree: ProcessTree
-    streams: Streams
+    stderr: FileIO
     signals: SignalWaiter
     terminated_for: JobState | None = None  # TIMEOUT or CANCELLED, once SIGTERM was sent
 
@@ -127,10 +133,10 @@ class _RunningTask:
         self.terminated_for = state
         at = time.strftime("%Y-%m-%dT%H:%M:%S")
         cause = " DUE TO TIME LIMIT" if state is JobState.TIMEOUT else ""
-        self.streams.write_error(
-            f"*** JOB {self.task_env.raw_job_id} ON {self.task_env.node} CANCELLED AT {at}{cause} ***"
-        )
-        self.tree.terminate()
+        where = f"JOB {self.task_env.raw_job_id} ON {self.task_env.node}"
+        _write_error(self.stderr, f"*** {where} CANCELLED AT {at}{cause} ***")
+        self.tree.send(signal.SIGTERM)
+        self.tree.send(signal.SIGCONT)  # stopped processes too must handle it
 
     def final_record(self, record: TaskRecord) -> TaskRecord:
         """Return the record of the ended task."""

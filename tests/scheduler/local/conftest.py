@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.errors import StateUnreadable
+from jobmon_core.scheduler.local import submit
 from jobmon_core.scheduler.local.client import LocalScheduler
 from jobmon_core.scheduler.local.job_dir import all_job_dirs
 from jobmon_core.system.process import ProcessId, ProcessStatus
@@ -21,9 +22,10 @@ def local(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalHarn
     root.mkdir()
     work.mkdir()
     monkeypatch.chdir(work)
+    monkeypatch.setattr(submit, "KILL_WAIT_S", KILL_WAIT_S)
     for name in [name for name in os.environ if name.startswith(("SBATCH_", "SLURM_"))]:
         monkeypatch.delenv(name)
-    yield LocalHarness(root, work, LocalScheduler(root, kill_wait_s=KILL_WAIT_S))
+    yield LocalHarness(root, work, LocalScheduler(root))
     _end_all(root)
 
 

@@ -16,9 +16,10 @@ KILL_WAIT_S = 0.3
 _DRIVER = f"""
 import sys
 from pathlib import Path
+from jobmon_core.scheduler.local import submit
 from jobmon_core.scheduler.local.client import LocalScheduler
-scheduler = LocalScheduler(Path(sys.argv[1]), kill_wait_s={KILL_WAIT_S})
-sys.exit(scheduler.submit(sys.argv[2:], lambda job: None).exit_code)
+submit.KILL_WAIT_S = {KILL_WAIT_S}
+sys.exit(LocalScheduler(Path(sys.argv[1])).submit(sys.argv[2:], lambda job: None).exit_code)
 """
 REPOSITORY = Path(__file__).resolve().parents[3]
 

@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import time
+from types import SimpleNamespace
 
 import pytest
 
 from jobmon_core.domain.slurm.log_paths import LogPaths, PathContext, expand
 from jobmon_core.domain.slurm.rows import RawAnswer
 from jobmon_core.scheduler.base import Scheduler
-from jobmon_core.scheduler.local.client import LocalScheduler
+from jobmon_core.scheduler.local import client
 from tests.scheduler.local.harness import LocalHarness
 
 
@@ -17,15 +18,15 @@ def test_it_implements_the_scheduler_protocol(local: LocalHarness) -> None:
     assert (scheduler.name, scheduler.cluster_name()) == ("local", "local")
 
 
-def test_the_queue_drops_old_jobs_but_accounting_keeps_them(local: LocalHarness) -> None:
+def test_the_queue_drops_old_jobs_but_accounting_keeps_them(
+    local: LocalHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     job_id = local.start("-a", "1-2", "--wrap", "exit 3")
     local.ends(job_id)
 
     def later(seconds: float) -> list[str]:
-        scheduler = LocalScheduler(local.root, clock=lambda: time.time() + seconds)
-        reply = scheduler.ask_queue("me")
-        assert isinstance(reply, RawAnswer)
-        return [row.raw_state for row in scheduler.read_queue(reply.text, [job_id])]
+        monkeypatch.setattr(client, "time", SimpleNamespace(time=lambda: time.time() + seconds))
+        return [row.raw_state for row in local.queue(job_id)]
 
     assert later(200) == ["FAILED", "FAILED"]
     assert later(400) == []

@@ -1,28 +1,20 @@
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.local.client import LocalScheduler
+from jobmon_core.scheduler.local.status import StatusRow, from_answer, job_status_rows, to_answer
 from jobmon_core.system.process import ProcessId, ProcessStatus
 from tests.scheduler.local.harness import LocalHarness
 from tests.support.waiting import eventually
 
 _STAYS = "echo up; while [ ! -e go ]; do sleep 0.05; done; exit 4"
-
-
-def _elsewhere(local: LocalHarness, change: Callable[[ProcessId], ProcessId]) -> LocalHarness:
-    """Return the same jobs, as another process sees them."""
-    scheduler = LocalScheduler(local.root, observer=lambda: change(ProcessId.current()))
-    return replace(local, scheduler=scheduler)
-
-
-def _after_reboot(local: LocalHarness) -> LocalHarness:
-    return _elsewhere(local, lambda process: replace(process, boot_id="another"))
 
 
 def test_after_a_reboot_unfinished_tasks_are_node_fail(local: LocalHarness) -> None:
@@ -32,25 +24,25 @@ def test_after_a_reboot_unfinished_tasks_are_node_fail(local: LocalHarness) -> N
     eventually(lambda: local.says(f"slurm-{job_id}_1.out", "up"))
     eventually(lambda: len(local.queue(job_id)) == 2)
 
-    later = _after_reboot(local)
+    later = replace(ProcessId.current(), boot_id="another")
 
-    assert {row.state for row in later.queue(job_id)} == {JobState.NODE_FAIL}
-    rows = later.accounting(job_id)
-    assert {row.reason for row in rows} == {"the machine was restarted"}
-    assert [str(row.pending_indices) for row in rows if row.pending_indices is not None] == ["2-3"]
-    assert later.records(done)[0].exit_code == 5
+    rows = job_status_rows(local.folder(job_id), later)
+    assert [(row.state, row.reason) for row in rows] == [("NODE_FAIL", "the machine was restarted")] * 2
+    assert [row.pending_indices for row in rows] == ["2-3", ""]
+    assert job_status_rows(local.folder(done), later)[0].exit_code == 5
 
 
 def test_on_another_machine_the_state_of_a_job_is_unknown(local: LocalHarness) -> None:
     job_id = local.start("--wrap", _STAYS)
     eventually(lambda: local.records(job_id)[0].state is JobState.RUNNING)
 
-    for change in (
-        lambda process: replace(process, boot_id="another", host="far"),
-        lambda process: replace(process, pid_namespace="a container's"),
+    here = ProcessId.current()
+    for observer in (
+        replace(here, boot_id="another", host="far"),
+        replace(here, pid_namespace="a container's"),
     ):
-        (row,) = _elsewhere(local, change).queue(job_id)
-        assert row.state is JobState.UNKNOWN
+        (row,) = job_status_rows(local.folder(job_id), observer)
+        assert row.job_state is JobState.UNKNOWN
         assert row.reason == f"it runs on {os.uname().nodename}, where alone its status is known"
 
 
@@ -95,3 +87,46 @@ def test_an_interrupted_submission_is_not_a_job(local: LocalHarness) -> None:
     assert local.is_unknown(1)
     assert local.is_unknown(done)
     assert (local.queue(1), local.queue(done)) == ((), ())
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(st.text())
+def test_no_text_makes_a_parser_raise(text: str) -> None:
+    assert list(from_answer(text, [1])) == []
+
+
+@given(
+    st.lists(_JSON, max_size=4),
+    st.dictionaries(st.sampled_from(list(StatusRow.__slots__)), _JSON, max_size=6),
+)
+def test_a_damaged_line_is_skipped(noise: list[object], odd: dict[str, object]) -> None:
+    good = StatusRow(job_id=7, state="RUNNING", raw_job_id=7)
+    rows = [json.dumps(each) for each in (*noise, {"job_id": 7, **odd, "state": 3})]
+
+    lines = list(from_answer("\n".join([*rows, to_answer([good]), *rows]), [7]))
+
+    assert lines == [good]
+
+
+@given(
+    st.builds(
+        StatusRow,
+        job_id=st.just(1),
+        state=st.sampled_from(list(JobState)).map(str),
+        raw_job_id=st.integers(1, 9),
+        task=st.none() | st.integers(0, 9),
+        name=st.text(),
+        reason=st.text(),
+        stdout=st.text(),
+        cpu_s=st.none() | st.floats(0, 1e6),
+    )
+)
+def test_a_row_survives_writing_and_parsing(line: StatusRow) -> None:
+    assert list(from_answer(to_answer([line, line]), [1])) == [line, line]
+    assert line.as_queue_row().state == line.as_accounting_row().state == line.as_record().state == line.state

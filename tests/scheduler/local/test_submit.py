@@ -22,21 +22,16 @@ _DOS = (
     "jobmon: local: Batch script contains DOS line breaks (\\r\\n)\n"
     "jobmon: local: instead of expected UNIX line breaks (\\n).\n"
 )
-_NULL = (
-    "jobmon: local: The Slurm controller does not allow scripts that\n"
-    "jobmon: local: contain a NULL character '\\0'.\n"
-)
 
 
 @pytest.mark.parametrize(
     ("content", "words"),
     [
         (b"", "jobmon: local: Batch script is empty!\n"),
-        (b" \n", "jobmon: local: Batch script contains only whitespace!\n"),
+        (b" \n", _NO_SCRIPT),
         (b"echo\r\n", _NO_SCRIPT),
         (b"\n#!/bin/sh\n", _NO_SCRIPT),
         (b"#!/bin/sh\r\necho\r\n", _DOS),
-        (b"#!/bin/sh\n\0\n", _NULL),
     ],
 )
 def test_an_invalid_script_is_rejected_with_sbatchs_error_and_leaves_no_files(
@@ -63,20 +58,23 @@ def test_a_missing_script_a_dash_and_a_directory_give_sbatchs_errors(
         "jobmon: local: Unable to open file nope.sh",
         "jobmon: local: Unable to open file -",
         f"jobmon: local: Unable to open file {directory}/missing",
-        "jobmon: local: Batch script is empty!",
+        f"jobmon: local: Unable to open file {directory}",
     ]
 
 
-def test_an_unreadable_script_gives_sbatchs_error(local: LocalHarness) -> None:
+def test_an_unreadable_script_gives_sbatchs_error(
+    local: LocalHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hidden = local.work / "hidden"
     hidden.mkdir(0)
     script = Path(local.script("#!/bin/sh\n"))
     script.chmod(0)
+    monkeypatch.setenv("PATH", f"{hidden}:/bin")
 
     def refuses() -> None:
         for name in (str(script), str(hidden / "job.sh"), "x" * 5000):
             with pytest.raises(SchedulerRejected, match=f"Unable to open file {name}"):
-                read_script([name], None, f"{hidden}:/bin")
+                read_script([name], None)
 
     in_a_copy(refuses, as_nobody=True)
 
@@ -87,6 +85,24 @@ def test_an_option_that_is_unknown_is_refused_by_name_and_leaves_nothing(
     assert local.submit("--frobnicate", "--wrap", "true").exit_code == 1
 
     assert capfd.readouterr() == ("", "jobmon: local: option --frobnicate not recognized\n")
+    assert list(local.root.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["-t", "abc"], "Invalid --time specification"),
+        (["-a", "5-1"], "Invalid job array specification"),
+        (["--open-mode", "x"], "Invalid --open-mode specification"),
+        (["a.sh"], "Script arguments not permitted with --wrap option"),
+    ],
+)
+def test_an_invalid_value_is_rejected_and_leaves_nothing(
+    local: LocalHarness, capfd: pytest.CaptureFixture[str], arguments: list[str], error: str
+) -> None:
+    assert local.submit("--wrap", "true", *arguments).exit_code == 1
+
+    assert capfd.readouterr() == ("", f"jobmon: local: {error}\n")
     assert list(local.root.iterdir()) == []
 
 

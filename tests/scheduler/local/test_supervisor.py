@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -136,7 +137,7 @@ def test_a_supervisor_whose_folder_was_removed_does_not_stay(local: LocalHarness
     eventually(lambda: local.says("slurm-1.out", "up"))
     supervisor = local.supervisor(job_id)
 
-    local.folder(job_id).remove()
+    shutil.rmtree(local.folder(job_id).path)
     (local.work / "go").touch()
 
     eventually(lambda: _gone(supervisor))
