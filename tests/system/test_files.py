@@ -85,7 +85,7 @@ def test_a_file_in_the_place_of_a_folder_is_reported(tmp_path: Path) -> None:
         write_atomically(tmp_path / "file" / "below", b"x")
 
 
-@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o177])
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077, 0o177, 0o777])
 def test_new_files_and_folders_are_private_with_any_umask(tmp_path: Path, umask: int) -> None:
     before = os.umask(umask)
     try:
