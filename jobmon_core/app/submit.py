@@ -7,7 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.channels import Route
 from jobmon_core.domain.errors import AlreadyWatched, JobmonError
+from jobmon_core.system.process import user_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -59,8 +61,6 @@ class SubmitJob:
         return result.exit_code
 
     def _warn_of_missing_webhooks(self, config: Config) -> None:
-        from jobmon_core.domain.channels import Route
-
         missing = [route.value for route in Route if not config.channels_for(route)]
         if missing:
             self.tell(
@@ -70,7 +70,6 @@ class SubmitJob:
 
     def _warn_of_logout(self) -> None:
         from jobmon_core.app import logout_warning
-        from jobmon_core.system.process import user_name
 
         if warning := logout_warning.warning(self.ctx.home, user_name()):
             self.tell(warning)
@@ -78,7 +77,6 @@ class SubmitJob:
     def _watch(self, backend: str, submitted: Submitted) -> None:
         """Watch a job that was submitted just now; the job stands even if this fails."""
         from jobmon_core.domain.tracking.new_job import NewJob
-        from jobmon_core.system.process import user_name
 
         job = NewJob(
             id=state_id(submitted.cluster or backend, submitted.ref),
@@ -116,8 +114,7 @@ class SubmitJob:
 def _import_the_rest() -> None:
     import jobmon_core.app.logout_warning
     import jobmon_core.domain.tracking.new_job
-    import jobmon_core.store.jobs
-    import jobmon_core.system.process  # noqa: F401 - loads them
+    import jobmon_core.store.jobs  # noqa: F401 - loads them
 
 
 def state_id(prefix: str, ref: JobRef) -> str:
