@@ -5,7 +5,6 @@ Adapters are imported when they are needed: a submission needs few of them, and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from jobmon_core.scheduler.backends import BACKENDS, find_backend
@@ -41,15 +40,31 @@ def _channel_types() -> Mapping[str, ChannelType[Any]]:
     return CHANNEL_TYPES
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Context:
     """The paths and adapters of one home; an unsupported backend raises SchedulerMissing."""
 
-    home: Home
-    environment: Mapping[str, str]
-    locks: Iterable[int] = ()  # descriptors that child processes must close
-    clock: Clock = field(default_factory=Clock)
-    channel_types: Callable[[], Mapping[str, ChannelType[Any]]] = _channel_types
+    def __init__(
+        self,
+        home: Home,
+        environment: Mapping[str, str],
+        locks: Iterable[int] = (),
+        clock: Clock | None = None,
+        channel_types: Callable[[], Mapping[str, ChannelType[Any]]] = _channel_types,
+    ) -> None:
+        """Set up without any I/O.
+
+        Args:
+            home: the folder of the user's jobmon.
+            environment: the variables that select the cluster and may hold secrets.
+            locks: descriptors that child processes must close.
+            clock: the time; tests replace it.
+            channel_types: returns the table of channel types; tests add to it.
+        """
+        self.home = home
+        self.environment = environment
+        self.locks = locks
+        self.clock = clock or Clock()
+        self.channel_types = channel_types
 
     @classmethod
     def open(cls, environment: Mapping[str, str]) -> Context:

@@ -56,7 +56,6 @@ class MonitorSpec:
     passes: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class CampaignContext(Context):
     """jobmon's context with the replayed cluster and, in a monitor, its kill point."""
 
@@ -90,5 +89,6 @@ def run_monitor(spec: MonitorSpec, acquired: Connection) -> None:
     random = Random(f"{spec.seed} {os.getpid()}")  # noqa: S311 - chooses failures, not secrets
     kill_point = KillPoint(random, spec.kill_step, spec.passes, home.root / KILL_LOG)
     process_state = ProcessState(home, dict(locks))
-    ctx = CampaignContext(home, NO_ENVIRONMENT, process_state, spec.clock, kill_point=kill_point)
+    ctx = CampaignContext(home, NO_ENVIRONMENT, process_state, spec.clock)
+    ctx.kill_point = kill_point
     main.run(ctx, process_state, lambda job_id, event: ctx.monitor_log(job_id).write(event))

@@ -19,7 +19,7 @@ from jobmon_core.domain.config import MIN_POLL_S
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.tracking.new_job import NewJob
-from jobmon_core.system.process import user_name
+from jobmon_core.system.users import user_name
 
 POLL_S = 30.0  # the default interval for running jobs, the shorter one
 MB = 1024.0  # kB, as the kernel counts

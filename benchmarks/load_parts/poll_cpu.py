@@ -58,11 +58,10 @@ class RunningJobs(Runner):
         return NotStarted(tuple(argv), "not replayed")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Context(Context):
     """A context whose Slurm is the `RunningJobs`."""
 
-    runner: RunningJobs = field(default_factory=lambda: RunningJobs(0))
+    runner: RunningJobs
 
     def scheduler(self, backend: str, cluster: str = "") -> Scheduler:  # noqa: ARG002 - as in Context
         """Return Slurm with answers of `RunningJobs`."""
@@ -76,7 +75,8 @@ def poll_cpu_s(jobs: int, polls: int = 10) -> float:
     """
     with tempfile.TemporaryDirectory(prefix="jobmon-load-") as folder:
         clock = FakeClock(_STARTED_S + 600.0)
-        ctx = _Context(Home(Path(folder)), {}, clock=clock, runner=RunningJobs(jobs))
+        ctx = _Context(Home(Path(folder)), {}, clock=clock)
+        ctx.runner = RunningJobs(jobs)
         names = [_save(ctx, _FIRST_JOB + number) for number in range(jobs)]
         factory = MonitorFactory(ctx)
         monitors = [factory.job_monitor(name, lambda _: None) for name in names]

@@ -71,7 +71,7 @@ def _preforked() -> PreforkedMonitor | None:
 
 def _help(submit_job: SubmitJob, backend: str | None, rest: list[str]) -> int:
     """Print jobmon's help on stderr, then sbatch's if this machine has sbatch."""
-    from jobmon_core.domain.tracking.new_job import DEFAULT_BACKEND
+    from jobmon_core.domain.backends import DEFAULT_BACKEND
 
     print(HELP, file=sys.stderr, flush=True)
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 from jobmon_core.analysis.job_logs import log_files
 from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
 from jobmon_core.domain.tracking.model import End, Task, WatchedJob
-from jobmon_core.system.process import user_name
+from jobmon_core.system.users import user_name
 from jobmon_core.system.worker import Worker, WorkerFailed
 
 _TIMEOUT_S = 300.0  # a file server that does not respond must not delay the message any longer

@@ -30,8 +30,8 @@ from jobmon_core.host.logind import Logind
 from jobmon_core.host.systemd import UserUnits
 from jobmon_core.notify.discord.settings import WEBHOOK_VARIABLES
 from jobmon_core.system.environment import SLURM_PROGRAMS, dir_of_program
-from jobmon_core.system.process import user_name
 from jobmon_core.system.runner import Runner
+from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -14,7 +14,7 @@ from jobmon_core.domain.tracking.apply_queue import apply_queue
 from jobmon_core.domain.tracking.apply_record import apply_record
 from jobmon_core.domain.tracking.conclude import conclude
 from jobmon_core.domain.tracking.policy import Policy
-from jobmon_core.system.process import user_name
+from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
     from jobmon_core.domain.slurm.rows import AccountingAnswer, QueueAnswer

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.errors import AlreadyWatched, JobmonError
-from jobmon_core.system.process import user_name
+from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.config import Config
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.domain.tracking.new_job import NewJob
     from jobmon_core.lifecycle.start import MonitorStarter
     from jobmon_core.scheduler.base import Submitted
@@ -25,21 +23,28 @@ if TYPE_CHECKING:
 _CLOCK_SKEW_S = 86_400.0  # at most, between this host and the one that dates submissions
 
 
-@dataclass(frozen=True, slots=True)
 class SubmitJob:
-    """Submits and watches jobs of one user.
+    """Submits and watches jobs of one user."""
 
-    Attributes:
-        ctx: the user's jobmon.
-        starter: starts the monitors.
-        tell: prints a message to the user.
-        add_sentinel: called with each submitted job that has a state file, after its monitor was started.
-    """
+    def __init__(
+        self,
+        ctx: Context,
+        starter: MonitorStarter,
+        tell: Callable[[str], None],
+        add_sentinel: Callable[[NewJob], None] | None = None,
+    ) -> None:
+        """Set up without any I/O.
 
-    ctx: Context
-    starter: MonitorStarter
-    tell: Callable[[str], None]
-    add_sentinel: Callable[[NewJob], None] | None = None
+        Args:
+            ctx: the user's jobmon.
+            starter: starts the monitors.
+            tell: prints a message to the user.
+            add_sentinel: called with each submitted job that has a state file, after its monitor was started.
+        """
+        self._ctx = ctx
+        self._starter = starter
+        self._tell = tell
+        self._add_sentinel = add_sentinel
 
     def submit(self, backend: str | None, arguments: Sequence[str]) -> int:
         """Submit as the scheduler's own command would, and watch the job; return that command's exit code.
@@ -48,13 +53,13 @@ class SubmitJob:
             ConfigInvalid: nothing was submitted.
             SchedulerMissing: this host has no such scheduler.
         """
-        config = self.ctx.configuration()
+        config = self._ctx.configuration()
         name = backend or config.backend
-        result = self.ctx.submitter(name).submit(
+        result = self._ctx.submitter(name).submit(
             arguments, lambda submitted: self._watch(name, submitted), _import_the_rest
         )
         if result.note:
-            self.tell(result.note)
+            self._tell(result.note)
         if result.job:
             self._warn_of_missing_webhooks(config)
             self._warn_of_logout()
@@ -63,7 +68,7 @@ class SubmitJob:
     def _warn_of_missing_webhooks(self, config: Config) -> None:
         missing = [route.value for route in Route if not config.channels_for(route)]
         if missing:
-            self.tell(
+            self._tell(
                 f"no Discord webhook is configured for {' and '.join(missing)} messages: run `jobmon init`; "
                 "until then `jobmon status` tells how the job ended"
             )
@@ -71,8 +76,8 @@ class SubmitJob:
     def _warn_of_logout(self) -> None:
         from jobmon_core.app import logout_warning
 
-        if warning := logout_warning.warning(self.ctx.home, user_name()):
-            self.tell(warning)
+        if warning := logout_warning.warning(self._ctx.home, user_name()):
+            self._tell(warning)
 
     def _watch(self, backend: str, submitted: Submitted) -> None:
         """Watch a job that was submitted just now; the job stands even if this fails."""
@@ -81,34 +86,30 @@ class SubmitJob:
         job = NewJob(
             id=state_id(submitted.cluster or backend, submitted.ref),
             job_id=submitted.ref.job_id,
-            registered_s=self.ctx.clock.now(),
-            not_before_s=self.ctx.clock.now() - _CLOCK_SKEW_S,
+            registered_s=self._ctx.clock.now(),
+            not_before_s=self._ctx.clock.now() - _CLOCK_SKEW_S,
             backend=backend,
             cluster=submitted.cluster,
             remote=bool(submitted.cluster),
             user=user_name(),
         )
         try:
-            self.ctx.store.save(job)
+            self._ctx.store.save(job)
         except JobmonError as error:  # without a state file, `recover` cannot find it
             self._tell_unwatched(submitted, error, f"jobmon watch {submitted.ref}")
             return
         try:
-            self.start(job)
+            with suppress(AlreadyWatched):  # a `jobmon recover` has just started one
+                self._starter.start([job.id])
         except (JobmonError, OSError) as error:  # sbatch's exit code stands
             self._tell_unwatched(submitted, error, "jobmon recover")
         else:
-            self.tell(f"watching job {submitted.ref}; `jobmon status` shows it")
-        if self.add_sentinel:
-            self.add_sentinel(job)
+            self._tell(f"watching job {submitted.ref}; `jobmon status` shows it")
+        if self._add_sentinel:
+            self._add_sentinel(job)
 
     def _tell_unwatched(self, submitted: Submitted, error: Exception, remedy: str) -> None:
-        self.tell(f"job {submitted.ref} is submitted, but not watched: {error}; `{remedy}` tries again")
-
-    def start(self, job: WatchedJob | NewJob) -> None:
-        """Start a monitor, unless a `jobmon recover` has just started one."""
-        with suppress(AlreadyWatched):
-            self.starter.start([job.id])
+        self._tell(f"job {submitted.ref} is submitted, but not watched: {error}; `{remedy}` tries again")
 
 
 def _import_the_rest() -> None:

@@ -13,7 +13,7 @@ from jobmon_core.domain.slurm.rows import RawAnswer, Unreachable
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.system.lock import command_lock
-from jobmon_core.system.process import user_name
+from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 class Route(StrEnum):
@@ -22,8 +21,7 @@ class ChannelSettings(Protocol):
         """A text that changes with the destination and reveals no secret; safe for state files."""
 
 
-@dataclass(frozen=True, slots=True)
-class ConfiguredChannel:
+class ConfiguredChannel(NamedTuple):
     """One channel of the configuration."""
 
     name: str

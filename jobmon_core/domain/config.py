@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
+from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.channels import ChannelSettings, ConfiguredChannel, Route
 from jobmon_core.domain.config_section import SecretSources, Section
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import HeartbeatUrl
-from jobmon_core.domain.tracking.new_job import DEFAULT_BACKEND
 from jobmon_core.domain.tracking.policy import Policy
 
 MIN_POLL_S = 5
@@ -18,8 +18,7 @@ ARRAY_MESSAGES = ("digest", "each")
 _CHANNEL_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(NamedTuple):
     """What the user configured."""
 
     channels: tuple[ConfiguredChannel, ...] = ()
@@ -41,8 +40,7 @@ class Config:
         return tuple(by_destination.values())
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelParser:
+class ChannelParser(NamedTuple):
     """How one type of channel is read from the configuration. Both functions report faults to the section."""
 
     settings: Callable[[Section], ChannelSettings | None]  # of one object under "channels"

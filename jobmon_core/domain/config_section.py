@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from jobmon_core.domain.heartbeat import mask_addresses
 from jobmon_core.domain.webhook import mask_webhooks
@@ -14,8 +13,7 @@ T = TypeVar("T")
 _MAX_NUMBER = 1e9
 
 
-@dataclass(frozen=True, slots=True)
-class SecretSources:
+class SecretSources(NamedTuple):
     """Where secrets outside the configuration file come from."""
 
     environment: Mapping[str, str]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.webhook import split_address
 
@@ -18,11 +17,10 @@ _MAX_WAIT_S = 600.0
 _ADDRESS = re.compile(r"(https?:(?:\\?/){2}[^/\\?#\s'\"]+)[/\\?#][^\s'\"]+", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class HeartbeatUrl:
+class HeartbeatUrl(NamedTuple):
     """An http(s) URL. ``str`` and ``repr`` show only the host: the URL is enough to suppress the alert."""
 
-    url: str = field(repr=False)
+    url: str
     host: str
 
     @classmethod
@@ -37,6 +35,9 @@ class HeartbeatUrl:
     def __str__(self) -> str:
         """Return the host."""
         return self.host
+
+    def __repr__(self) -> str:
+        return f"HeartbeatUrl({self})"
 
 
 def mask_addresses(text: str) -> str:

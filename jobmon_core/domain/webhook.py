@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from typing import NamedTuple
 from urllib.parse import SplitResult, parse_qs, urlsplit
 
 API_VERSION = 10  # a URL without a version uses v6, which is deprecated and whose errors name no field
@@ -14,8 +14,7 @@ _PATH = re.compile(r"/api(?:/v[0-9]+)?/webhooks/([0-9]{1,20})/([A-Za-z0-9._~-]+)
 _SECRET = re.compile(r"(webhooks(?:\\?/|%2f)+)([0-9]{1,20})((?:\\?/|%2f)+)[\w.~%+=-]+", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Webhook:
+class Webhook(NamedTuple):
     """A webhook that messages are posted to. ``str`` and ``repr`` never show the token.
 
     Anyone who has the URL can post, edit and delete messages as this webhook; only ``url`` reveals it.
@@ -23,7 +22,7 @@ class Webhook:
 
     origin: str  # scheme, host and port
     id: str
-    token: str = field(repr=False)
+    token: str
     thread_id: str = ""  # empty: the channel itself
 
     @classmethod
@@ -57,6 +56,9 @@ class Webhook:
     def __str__(self) -> str:
         """Return the host and the last four digits of the id, enough to tell two webhooks apart."""
         return f"{urlsplit(self.origin).hostname} …{self.id[-4:]}"
+
+    def __repr__(self) -> str:
+        return f"Webhook({self})"
 
 
 def mask_webhooks(text: str) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,8 +13,7 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseAdvice:
+class ResponseAdvice(NamedTuple):
     """The result of one attempt, and what the user can do about it (empty after a success)."""
 
     receipt: Receipt
@@ -33,8 +31,7 @@ class Channel(Protocol):
         """Make one attempt to send a message; the caller has recorded the attempt before."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelType(Generic[S]):
+class ChannelType(NamedTuple, Generic[S]):
     """One type of channel: how its settings (``S``) are read, and how they become a sender."""
 
     parser: ChannelParser

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from jobmon_core.domain.tracking.policy import NO_HURRY_S
 
@@ -25,16 +24,14 @@ if TYPE_CHECKING:
     from jobmon_core.system.runner import Runner
 
 
-@dataclass(frozen=True, slots=True)
-class Submitted:
+class Submitted(NamedTuple):
     """A job that the scheduler accepted."""
 
     ref: JobRef
     cluster: str = ""  # only if the scheduler's reply names it
 
 
-@dataclass(frozen=True, slots=True)
-class Submission:
+class Submission(NamedTuple):
     """The result of a submission: the scheduler's exit code, and the job if it accepted one."""
 
     exit_code: int
@@ -102,8 +99,7 @@ class Scheduler(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class BackendResources:
+class BackendResources(NamedTuple):
     """What a backend may use of the user's jobmon home.
 
     Attributes:
@@ -117,8 +113,7 @@ class BackendResources:
     search_lock: Callable[[], AbstractContextManager[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Sentinel:
+class Sentinel(NamedTuple):
     """A command to run as a small job of its own when the job ``after`` ends."""
 
     after: Submitted
@@ -127,8 +122,7 @@ class Sentinel:
     log: str  # output is appended to this file
 
 
-@dataclass(frozen=True, slots=True)
-class Backend:
+class Backend(NamedTuple):
     """A supported scheduler: how to create its adapters, and what it can do.
 
     Attributes:

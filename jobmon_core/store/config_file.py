@@ -12,7 +12,7 @@ from jobmon_core.domain.config import ChannelParser, Config, parse_config
 from jobmon_core.domain.config_section import SecretSources
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.system.files import make_folder, write_atomically
-from jobmon_core.system.process import user_name
+from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

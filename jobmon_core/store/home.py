@@ -6,9 +6,8 @@ import os
 import re
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import quote
 
 from jobmon_core.domain.errors import StorageFailed
@@ -22,8 +21,7 @@ _TEMPORARY = re.compile(r"\..+\.[0-9a-f]{8}[0-9a-f-]{4,}\.tmp", re.DOTALL)  # al
 _UNFINISHED_AFTER_S = 86_400.0  # no process takes so long to write a file
 
 
-@dataclass(frozen=True, slots=True)
-class Home:
+class Home(NamedTuple):
     """The folder of one user's jobmon; several login nodes may share it."""
 
     root: Path

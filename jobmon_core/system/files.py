@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import StorageFailed
-from jobmon_core.system.process import user_name
+from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Frozen dataclasses to JSON and back, checked by their own type hints.
+"""Records (frozen dataclasses and named tuples) to JSON and back, checked by their own type hints.
 
 Written by hand because each library for this would enlarge every monitor by a seventh. Unknown keys are
 ignored and missing ones take the field's default; ``JSON_KEYS`` of a class maps renamed fields to their keys.
@@ -24,12 +24,13 @@ class DecodeError(ValueError):
 
 def to_json(value: object) -> Any:
     """Return ``value`` as `json.dumps` accepts it; fields with their default value are left out."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        keys = _json_keys(type(value))
+    kind: Any = type(value)
+    if (defaults := _defaults(kind)) is not None:
+        keys = _json_keys(kind)
         return {
-            keys.get(field.name, field.name): to_json(getattr(value, field.name))
-            for field in dataclasses.fields(value)
-            if getattr(value, field.name) != field.default
+            keys.get(name, name): to_json(getattr(value, name))
+            for name, default in defaults.items()
+            if getattr(value, name) != default
         }
     if isinstance(value, tuple | list):
         return [to_json(item) for item in value]
@@ -69,7 +70,7 @@ def _build_any(kind: Any, data: Any, path: str) -> Any:
     if origin is dict:
         item, members = typing.get_args(kind)[1], _checked(dict, data, path)
         return {key: _build(item, value, f"{path}.{key}") for key, value in members.items()}
-    if dataclasses.is_dataclass(kind):
+    if _defaults(kind) is not None:
         return _build_record(kind, _checked(dict, data, path), path)
     if kind is range:
         return range(*_build(tuple[int, ...], data, path))
@@ -103,9 +104,19 @@ def _checked(kind: type[T], data: Any, path: str) -> T:
 
 
 @cache
+def _defaults(kind: Any) -> dict[str, Any] | None:
+    """Return the fields of a record type with their defaults; None for any other type."""
+    if dataclasses.is_dataclass(kind):
+        return {field.name: field.default for field in dataclasses.fields(kind)}
+    if hasattr(kind, "_field_defaults"):
+        return {name: kind._field_defaults.get(name, dataclasses.MISSING) for name in kind._fields}
+    return None
+
+
+@cache
 def _hints(kind: Any) -> dict[str, Any]:
     hints = typing.get_type_hints(kind)
-    return {field.name: hints[field.name] for field in dataclasses.fields(kind)}
+    return {name: hints[name] for name in _defaults(kind) or ()}
 
 
 def _json_keys(kind: type) -> dict[str, str]:

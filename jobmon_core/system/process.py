@@ -1,4 +1,4 @@
-"""Processes of this host: their identity, whether they still run, and the user they run as."""
+"""Processes of this host: their identity, and whether they still run."""
 
 from __future__ import annotations
 
@@ -128,14 +128,3 @@ class ProcessId:
             return ProcessStatus.REMOTE
         runs = start_ticks(self.pid) == self.start_ticks
         return ProcessStatus.RUNNING if runs else ProcessStatus.EXITED
-
-
-def user_name(uid: int | None = None) -> str:
-    """Return the name of a user, by default of the one who runs this process; the uid if it has no name."""
-    import pwd
-
-    uid = os.getuid() if uid is None else uid
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return str(uid)

@@ -9,8 +9,7 @@ import contextlib
 import os
 import signal
 import subprocess
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 from jobmon_core.system.environment import query_environment, user_environment
 from jobmon_core.system.relay import Relay
@@ -27,8 +26,7 @@ _SENT_BY_TERMINAL = (signal.SIGINT, signal.SIGQUIT)
 _FORWARDED = (signal.SIGTERM, signal.SIGHUP)
 
 
-@dataclass(frozen=True, slots=True)
-class Ran:
+class Ran(NamedTuple):
     """A program that ran to its end."""
 
     argv: tuple[str, ...]
@@ -48,8 +46,7 @@ class Ran:
         return f"{prefix}{'; '.join(lines)}"[:_ERROR_CHARS]
 
 
-@dataclass(frozen=True, slots=True)
-class TimedOut:
+class TimedOut(NamedTuple):
     """A program that did not end in time and was killed, with its error output until then."""
 
     argv: tuple[str, ...]
@@ -64,8 +61,7 @@ class TimedOut:
         return text[:_ERROR_CHARS]
 
 
-@dataclass(frozen=True, slots=True)
-class NotStarted:
+class NotStarted(NamedTuple):
     """A program that could not be started; usually it is not installed on this machine."""
 
     argv: tuple[str, ...]

@@ -52,16 +52,14 @@ class DyingStore(JobStore):
             raise Killed
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class DyingContext(Context):
     """The context of a process that is killed at one of its writes."""
 
-    doomed: DyingStore | None = None
+    doomed: DyingStore
 
     @property
     def store(self) -> JobStore:
         """The store that kills."""
-        assert self.doomed
         return self.doomed
 
 
@@ -185,9 +183,9 @@ def test_a_kill_at_any_write_loses_no_message_and_repeats_none_without_a_mark(
     site.configure(a={"type": "mailbox", "folder": str(first)}, b={"type": "mailbox", "folder": str(second)})
     site.owe(message("m1"))
     store = DyingStore(site.ctx.home.state, [write], when == "after")
-    monitor = site.monitor(
-        DyingContext(site.ctx.home, {}, clock=site.clock, channel_types=lambda: TYPES, doomed=store)
-    )
+    ctx = DyingContext(site.ctx.home, {}, clock=site.clock, channel_types=lambda: TYPES)
+    ctx.doomed = store
+    monitor = site.monitor(ctx)
     try:
         while monitor.poll_once() is not None:
             pass

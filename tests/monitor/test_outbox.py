@@ -174,7 +174,7 @@ def given_up() -> OutboxEntry:
     return Bench(refused).deliver(replace(ENTRY, attempts=3, plain=True, next_try_s=99.0))
 
 
-@pytest.mark.parametrize("webhook", [OTHER, replace(HOOK, token="mended"), replace(HOOK, thread_id="7")])
+@pytest.mark.parametrize("webhook", [OTHER, HOOK._replace(token="mended"), HOOK._replace(thread_id="7")])
 def test_a_message_is_reopened_when_the_settings_of_its_channel_changed(
     given_up: OutboxEntry, webhook: Webhook
 ) -> None:

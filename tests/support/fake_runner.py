@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from jobmon_core.system.runner import NotStarted, Ran, Runner, TimedOut
 
@@ -62,4 +62,4 @@ class FakeRunner(Runner):
         known = [reply for reply in self._replies if argv[: len(reply.prefix)] == reply.prefix]
         if not known:
             return NotStarted(argv, "not found on PATH")
-        return replace(max(known, key=lambda reply: len(reply.prefix)).next(), argv=argv)
+        return max(known, key=lambda reply: len(reply.prefix)).next()._replace(argv=argv)

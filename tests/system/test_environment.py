@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -107,11 +106,10 @@ def test_files_on_the_path_that_are_not_programs_are_skipped(tmp_path: Path) -> 
     assert controller_fingerprint({"PATH": path}) == controller_fingerprint({"PATH": slurm})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class TwoClusters(Context):
     """The context of a login node; SLURM_CONF decides which cluster it talks to."""
 
-    slurm: Mapping[str, FakeScheduler] = field(default_factory=dict)
+    slurm: Mapping[str, FakeScheduler]
 
     def scheduler(self, backend: str, cluster: str = "") -> Scheduler:  # noqa: ARG002 - the signature of Context
         return self.slurm[self.environment["SLURM_CONF"]]
@@ -128,7 +126,10 @@ def slurm() -> dict[str, FakeScheduler]:
 def shops(tmp_path: Path, slurm: dict[str, FakeScheduler]) -> list[TwoClusters]:
     """Three processes with one home; the second one was started for another cluster."""
     home, clock = Home(tmp_path / "home"), FakeClock()
-    return [TwoClusters(home, {"SLURM_CONF": conf}, clock=clock, slurm=slurm) for conf in (HERE, THERE, HERE)]
+    contexts = [TwoClusters(home, {"SLURM_CONF": conf}, clock=clock) for conf in (HERE, THERE, HERE)]
+    for ctx in contexts:
+        ctx.slurm = slurm
+    return contexts
 
 
 def test_the_name_of_one_cluster_is_not_used_for_another(

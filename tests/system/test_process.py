@@ -5,9 +5,7 @@ import signal
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
-from jobmon_core.system.process import ProcessId, ProcessStatus, descendants, start_ticks, user_name
+from jobmon_core.system.process import ProcessId, ProcessStatus, descendants, start_ticks
 from tests.support.processes import python, said, stat_of
 from tests.support.waiting import eventually
 
@@ -80,8 +78,3 @@ def test_descendants_are_listed_parents_first() -> None:
         family = descendants(os.getpid(), -1)
         assert family.index(parent.pid) < family.index(child)
         os.kill(parent.pid, signal.SIGKILL)
-
-
-def test_a_user_has_a_name_or_its_id(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "getuid", lambda: 4_000_000_000)
-    assert user_name() == "4000000000"

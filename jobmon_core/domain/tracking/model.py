@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import ClassVar
 
+from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, ref_of
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import AccountingRow, Record, Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome, Phase
-from jobmon_core.domain.tracking.new_job import DEFAULT_BACKEND
 from jobmon_core.domain.tracking.policy import Policy
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-DEFAULT_BACKEND = "slurm"
-
 
 @dataclass(frozen=True, slots=True)
 class NewJob:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 NO_HURRY_S = float("inf")  # the time limit of a query that nothing waits for
 _ACCOUNTING_WAITS_S = (2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(NamedTuple):
     """The delays, in seconds. The defaults suit a production cluster; tests shorten them."""
 
     running_s: float = 30.0  # between queue checks of a running job

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.channels import ConfiguredChannel, Route
 from jobmon_core.domain.webhook import Webhook
@@ -17,16 +16,14 @@ WEBHOOK_VARIABLES = {Route.SUCCESS: "JOBMON_SUCCESS_WEBHOOK", Route.ERROR: "JOBM
 _MENTION = re.compile(r"<@(&?)(\d{1,20})>")
 
 
-@dataclass(frozen=True, slots=True)
-class Mentions:
+class Mentions(NamedTuple):
     """The users and roles that a failure mentions, by their numeric ids."""
 
     users: tuple[str, ...] = ()
     roles: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class DiscordSettings:
+class DiscordSettings(NamedTuple):
     """The settings of one Discord channel."""
 
     webhook: Webhook

@@ -16,8 +16,8 @@ from jobmon_core.domain.slurm.log_paths import templates_from_record
 from jobmon_core.domain.slurm.sbatch_options import directive_words, read_arguments
 from jobmon_core.scheduler.local import options as sbatch
 from jobmon_core.scheduler.local.job_dir import KILL_WAIT_S, JobDir, JobSpec, new_job_dir
-from jobmon_core.system.process import user_name
 from jobmon_core.system.runner import start_detached
+from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

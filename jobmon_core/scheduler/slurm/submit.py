@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerMissing
 from jobmon_core.scheduler.base import Submission, Submitted
-from jobmon_core.scheduler.slurm import commands, sbatch_output
+from jobmon_core.scheduler.slurm import commands
 from jobmon_core.system.runner import NotStarted
 
 if TYPE_CHECKING:
@@ -42,13 +42,21 @@ class SlurmSubmitter:
         jobs: list[Submitted] = []
 
         def on_line(line: str) -> None:
-            job = sbatch_output.announced_job(line)
+            from jobmon_core.scheduler.slurm.sbatch_output import announced_job
+
+            job = announced_job(line)
             if job and not jobs:
                 jobs.append(job)
                 on_job(job)
 
+        def load() -> None:
+            import jobmon_core.scheduler.slurm.sbatch_output  # noqa: F401 - while sbatch is running
+
+            if on_start:
+                on_start()
+
         started_s = int(self._clock())
-        ran = self._runner.run_attached(commands.submit(arguments), on_line, on_start)
+        ran = self._runner.run_attached(commands.submit(arguments), on_line, load)
         if isinstance(ran, NotStarted):
             raise SchedulerMissing(
                 f"{ran.error_text}. Without Slurm, `--backend local` runs the script on this machine."

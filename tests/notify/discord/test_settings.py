@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from jobmon_core.domain.channels import Route
@@ -19,7 +17,7 @@ def section(value: dict[str, object], faults: list[str], **environment: str) -> 
 
 @pytest.mark.parametrize("change", [{"token": "renewed"}, {"thread_id": "7"}, {"id": "123450002"}])
 def test_the_fingerprint_changes_with_the_webhook_and_hides_its_token(change: dict[str, str]) -> None:
-    before, after = DiscordSettings(HOOK), DiscordSettings(replace(HOOK, **change))
+    before, after = DiscordSettings(HOOK), DiscordSettings(HOOK._replace(**change))
     assert before.fingerprint != after.fingerprint
     assert before.fingerprint.startswith("discord.com …0001 (")
     assert "token" not in before.fingerprint

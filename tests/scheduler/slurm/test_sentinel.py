@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,7 +46,7 @@ def test_options_that_slurm_does_not_report_are_left_to_their_defaults(told: Tim
 
 def test_a_sentinel_follows_its_job_to_another_cluster() -> None:
     runner = FakeRunner().on(*SBATCH, answers=[said("13;far\n")])
-    submit_sentinel(runner, replace(SENTINEL, after=Submitted(JobRef(12), "far")))
+    submit_sentinel(runner, SENTINEL._replace(after=Submitted(JobRef(12), "far")))
     for argv in runner.asked:
         assert argv[argv.index("-M") + 1] == "far"
 
@@ -71,7 +70,7 @@ def test_its_script_runs_the_command_whatever_letters_the_paths_hold(tmp_path: P
     folder.mkdir()
     log = folder / "the log"
     command = ("printf", "<%s>", "a b", "$HOME", "'")
-    *_, wrap = sentinel_argv(replace(SENTINEL, command=command, log=str(log)), ())
+    *_, wrap = sentinel_argv(SENTINEL._replace(command=command, log=str(log)), ())
     subprocess.run(["/bin/sh", "-c", wrap.removeprefix("--wrap=")], check=True)
     assert log.read_text() == "<a b><$HOME><'>"
     assert log.stat().st_mode & 0o777 == 0o600

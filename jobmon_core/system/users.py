@@ -1,0 +1,16 @@
+"""The names of users."""
+
+from __future__ import annotations
+
+import os
+
+
+def user_name(uid: int | None = None) -> str:
+    """Return the name of a user, by default of the one who runs this process; the uid if it has no name."""
+    import pwd
+
+    uid = os.getuid() if uid is None else uid
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
