@@ -45,11 +45,8 @@ def files_named_in(texts: Iterable[str], folders: Sequence[str], budget: ScanBud
             files += filter(None, [stat_own_file(path)])
         else:
             run_dirs[path] = None
-    in_runs = [
-        file
-        for run_dir in run_dirs
-        for file in find_files(run_dir, WORKER_FILE_NAMES.__contains__, budget, levels=3)
-    ]
+    is_worker_file = WORKER_FILE_NAMES.__contains__
+    in_runs = [file for run_dir in run_dirs for file in find_files(run_dir, is_worker_file, budget, levels=3)]
     return files + [file for file in in_runs if _ATTEMPT_FILE.fullmatch(file.path)]
 
 
@@ -97,7 +94,7 @@ def _error_text(record: object) -> str:
     """Return the traceback of a record, followed by its message if the traceback does not contain it.
 
     torchrun writes ``{"message": {"message": TEXT, "extraInfo": {"py_callstack": TRACEBACK}}}``, and for some
-    errors ``{"message": TEXT}``. Empty for anything else.
+    errors ``{"message": TEXT}``. A record that is only a text counts as a message.
     """
     error = _member(record, "message") if isinstance(record, dict) else record
     message = _text(_member(error, "message") if isinstance(error, dict) else error)
