@@ -26,10 +26,7 @@ _ANY_NODE = "\0"  # no path can contain it
 
 
 def learn_logs(job: WatchedJob, records: tuple[Record, ...], scheduler: Scheduler) -> WatchedJob:
-    """Return the job with the log templates that the scheduler reports, which may need another query.
-
-    The job is unchanged if the user gave the paths or the scheduler reports none.
-    """
+    """Return the job with the log templates that the scheduler reports, if any; paths from the user stay."""
     if job.logs.source == BY_USER or not records:
         return job
     first = records[0]

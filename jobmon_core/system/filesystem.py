@@ -54,8 +54,7 @@ _BY_KIND = {
     **dict.fromkeys(_LOCAL, LockScope.DISK),
     # nfs: since Linux 2.6.12 the client turns a flock(2) into a lock of the whole file on the server
     **dict.fromkeys(("ceph", "gfs2", "nfs", "nfs4", "ocfs2"), LockScope.HOSTS),
-    # beegfs: its default; tuneUseGlobalFileLocks extends locks to all hosts, but users may be unable to read
-    # the file with that setting
+    # beegfs: by default; tuneUseGlobalFileLocks extends locks to all hosts, but users may not see its value
     **dict.fromkeys(("beegfs", "fuse.sshfs"), LockScope.ONE_HOST),
     "lustre": LockScope.NOWHERE,
 }

@@ -85,9 +85,8 @@ class OutboxEntry:
     A new entry has no channel yet: `route_to` replaces it by one entry for each channel. State files of
     version 0.1 hold entries without a channel too; one that was attempted went to the route's own webhook.
 
-    Times are Unix seconds. ``attempt_since_s`` is saved before an attempt and removed after it. If a restarted
-    monitor finds it, the attempt was interrupted and may have succeeded, so the next attempt is marked as a
-    possible repeat.
+    Times are Unix seconds. ``attempt_since_s`` is saved before an attempt and removed after it. If a monitor
+    finds it on restart, the attempt was interrupted and may have succeeded: the next is a possible repeat.
     """
 
     JSON_KEYS: ClassVar[dict[str, str]] = {
@@ -128,7 +127,7 @@ def route_to(entry: OutboxEntry, channels: Iterable[str]) -> tuple[OutboxEntry, 
 
 
 def mark_attempt(entry: OutboxEntry, now_s: float) -> OutboxEntry:
-    """Return the entry with the record that an attempt starts, so that an interruption is noticed later."""
+    """Return the entry with the start of an attempt; after an interrupted one, also as a possible repeat."""
     interrupted = entry.attempt_since_s is not None
     return replace(
         entry,

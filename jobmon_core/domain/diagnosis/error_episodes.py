@@ -32,9 +32,7 @@ from jobmon_core.domain.diagnosis.tracebacks import (
 # Below this precedence a pattern only repeats what the scheduler did, or programs often survive the failure.
 MIN_RELIABLE = 20
 MIN_ROOT = 30  # below, the failure is usually a consequence, such as waiting for a rank that died
-AUTHORITATIVE_PRECEDENCE = (
-    90  # from here on, e.g. the kernel's OOM kill: a cause that no other failure explains
-)
+AUTHORITATIVE_PRECEDENCE = 90  # from here on, no other failure explains it, e.g. the kernel's OOM kill
 
 # The program recovered from a failure if more ordinary lines than this follow it.
 QUIET_LINES = 40
@@ -113,7 +111,8 @@ class LogAnalysis:
     def recovered_from(self, root: Match, later: Match | None = None) -> bool:
         """Return whether the program continued after a failure, until ``later`` or the end of that log.
 
-        It did if it reports success before then, or prints enough ordinary lines.
+        It did if it reports success before then or prints enough ordinary lines, but not if, of the two, only
+        the earlier failure ended a process.
         """
         excerpt = self.lines.excerpt_range(root.position)
         end = excerpt.stop if later is None else later.position

@@ -32,9 +32,9 @@ _JOB_SPECIFIC = re.compile(r"(?i)(job[_-]?)\d+|(?<=/)\d{4,}(?=/|$)")
 def fingerprint(identifier: str, line: str, frame: str = "") -> str:
     """Return 16 hexadecimal digits that identify a failure.
 
-    ``identifier`` is the id of the pattern or cause, ``line`` the log line that proves it, if any. ``frame`` is
-    the line ``File "...", line N, in ...`` of the user's code, if any. Its line number is ignored, because it
-    changes when the code before it is edited.
+    ``identifier`` is the id of the pattern or cause, ``line`` the log line that proves it, if any, ``frame``
+    the line ``File "...", line N, in ...`` of the user's code, if any. The N is ignored, because it changes
+    when the code before it is edited.
     """
     file, _, function = frame.strip().partition('", line ')
     failure = _VARIABLE.sub(_replacement, without_label(line).strip()[:_MAX_CHARACTERS])

@@ -20,8 +20,8 @@ _CONTROL_BYTES = bytes({*range(0x20), 0x7F} - {*b"\t\n"})
 _C1_BYTES = re.compile(rb"\xc2[\x80-\x9f]")
 _UNPRINTABLE_BYTES = bytes({*range(1, 0x20), 0x7F} - {*b"\a\b\t\n\v\f\r\x1b"})
 
-# what precedes the text of a line: the rank labels of srun --label, torchrun, mpirun --tag-output and Ray, and
-# the prefix of a logged error (vLLM, glog), but not of other log levels, which report no failure
+# what precedes a line's own text: the rank labels of srun --label, torchrun, mpirun --tag-output and Ray,
+# and the prefix of a logged error (vLLM, glog), but not of other log levels, which report no failure
 _RANK_LABELS = re.compile(
     r"(?:\d{1,6}: |\[(?:rank|default|RANK )?\d{1,6}\]:? ?|\[\d{1,6},\d{1,6}\]<std(?:err|out)>: ?|"
     r"\([^()]{1,60}\bpid=\d+[^()]{0,60}\) ?|"

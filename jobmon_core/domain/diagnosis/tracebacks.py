@@ -93,10 +93,7 @@ def traceback_above(lines: LogLines, position: int) -> Traceback:
 
 
 def ends_of_tracebacks(lines: LogLines) -> tuple[list[int], bool]:
-    """Return where each complete traceback ends, and whether the log ends within one.
-
-    A traceback ends with its exception; one without frames or exception counts as its first line.
-    """
+    """Return where the exception of each traceback is (its head if none), and whether the last is cut off."""
     ends: list[int] = []
     is_open = False
     # map and compress visit every line without a Python loop, which would be slow for long logs

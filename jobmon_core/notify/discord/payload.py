@@ -36,12 +36,7 @@ _SYMBOL_AND_COLOUR = {
 }
 _BLANK_LINE = "\n\n"
 _MAX_FIELDS_SIZE = 2400  # code points of all fields, so that room is left for the evidence
-_FIELD_LIMITS = (
-    _MAX_FIELD_VALUE,
-    400,
-    150,
-    45,
-)  # with the last one, 25 fields fit; no time is longer than it
+_FIELD_LIMITS = (_MAX_FIELD_VALUE, 400, 150, 45)  # 25 fields fit with the last one, and so does any time
 _PLAIN_FIELD_LIMIT = 100
 _MAX_INLINE = 40  # a longer value gets the full width
 _DELAYED_S = 3600  # an older message states its age, because readers assume that a message is current

@@ -15,7 +15,7 @@ from jobmon_core.notify.discord.markdown import cut_middle, one_line
 from jobmon_core.notify.http import HttpResponse, MaybeSent, NotSent, PostResult
 
 _BLOCKED_WAIT_S = 600.0  # a block of this IP address states no wait, and requests before its end prolong it
-_MAX_WAIT_S = 86_400.0  # no longer block was ever reported
+_MAX_WAIT_S = 86_400.0  # the longest block that users have reported
 _MAX_WHY = 500  # characters of a reason, including what it quotes from the response
 _MAX_QUOTE = 350  # leaves room for the text before the quote
 _MAX_DEPTH = 20  # of nested errors; Discord's are six deep
@@ -37,8 +37,8 @@ _PROXY = "Check whether a proxy changes the requests, then run `jobmon test-disc
 _OUTAGE = "Nothing to do at first: jobmon retries automatically. If it lasts, see https://discordstatus.com."
 
 
-class _ErrorMeaning(NamedTuple):
-    """What an error response means, and what the user can do."""
+class _ErrorKind(NamedTuple):
+    """One kind of error response: what follows for the message, and what the user can do."""
 
     outcome: DeliveryOutcome
     why: str
@@ -51,23 +51,21 @@ _REFUSED = DeliveryOutcome.REFUSED_BODY
 
 # Discord's own error code is more precise than the HTTP status, so it is looked up first.
 _BY_CODE = {
-    10003: _ErrorMeaning(_DEAD, "the channel or thread of this webhook no longer exists", _NEW_WEBHOOK),
-    10015: _ErrorMeaning(
+    10003: _ErrorKind(_DEAD, "the channel or thread of this webhook no longer exists", _NEW_WEBHOOK),
+    10015: _ErrorKind(
         _DEAD, "Discord does not know this webhook: it was deleted, or its URL is incomplete", _NEW_WEBHOOK
     ),
-    40333: _ErrorMeaning(_DEAD, "Cloudflare, which protects Discord, blocks jobmon's requests", _PROXY),
-    50013: _ErrorMeaning(_DEAD, "the webhook has no permission to post in its channel", _PERMISSION),
-    50027: _ErrorMeaning(_DEAD, "Discord rejects the token in the webhook's URL", _NEW_WEBHOOK),
-    50083: _ErrorMeaning(
+    40333: _ErrorKind(_DEAD, "Cloudflare, which protects Discord, blocks jobmon's requests", _PROXY),
+    50013: _ErrorKind(_DEAD, "the webhook has no permission to post in its channel", _PERMISSION),
+    50027: _ErrorKind(_DEAD, "Discord rejects the token in the webhook's URL", _NEW_WEBHOOK),
+    50083: _ErrorKind(
         _DEAD, "the thread is archived", "Reopen it, or remove thread_id from the webhook's URL."
     ),
-    160005: _ErrorMeaning(
+    160005: _ErrorKind(
         _DEAD, "the thread is locked", "Unlock it, or remove thread_id from the webhook's URL."
     ),
-    200000: _ErrorMeaning(
-        _REFUSED, "the server's AutoMod blocked the text", "Allow this webhook in AutoMod."
-    ),
-    220001: _ErrorMeaning(
+    200000: _ErrorKind(_REFUSED, "the server's AutoMod blocked the text", "Allow this webhook in AutoMod."),
+    220001: _ErrorKind(
         _DEAD,
         "the webhook belongs to a forum channel, where every message needs a thread",
         "Use a webhook of a text channel, or add ?thread_id=<id> of a post to the URL.",
@@ -75,21 +73,19 @@ _BY_CODE = {
 }
 _BY_STATUS = {
     401: _BY_CODE[50027],
-    403: _ErrorMeaning(
-        _DEAD, "Discord, or a proxy on the way to it, forbids this webhook to post", _PERMISSION
-    ),
+    403: _ErrorKind(_DEAD, "Discord or an intermediate proxy forbids this webhook to post", _PERMISSION),
     404: _BY_CODE[10015],
-    408: _ErrorMeaning(_LATER, "the request took too long to arrive", _NETWORK),
+    408: _ErrorKind(_LATER, "the request took too long to arrive", _NETWORK),
     410: _BY_CODE[10015],
-    413: _ErrorMeaning(_REFUSED, "the message is too large", _REPORT),
+    413: _ErrorKind(_REFUSED, "the message is too large", _REPORT),
 }
-_REDIRECT = _ErrorMeaning(
+_REDIRECT = _ErrorKind(
     _LATER,
     "the response was a redirect, which jobmon never follows because the URL is a secret",
     "Check the host in the webhook's URL, and whether the network requires a login.",
 )
-_SERVER_ERROR = _ErrorMeaning(_LATER, "the server failed", _OUTAGE)
-_OTHER = _ErrorMeaning(_REFUSED, "the message was rejected", _REPORT)
+_SERVER_ERROR = _ErrorKind(_LATER, "the server failed", _OUTAGE)
+_OTHER = _ErrorKind(_REFUSED, "the message was rejected", _REPORT)
 
 
 class _ErrorBody(NamedTuple):
@@ -114,14 +110,14 @@ def interpret_response(result: PostResult) -> ResponseAdvice:
     wait_s = max((wait_s for wait_s in waits_s if wait_s is not None), default=None)
     if result.status == 429:  # noqa: PLR2004 - HTTP status classes
         return _rate_limited(wait_s)
-    meaning = _meaning(result, error)
+    kind = _error_kind(result, error)
     detail = f"{result.status}, {error.text}" if error.text else str(result.status)
-    why = cut_middle(f"{meaning.why} ({detail})", _MAX_WHY)
-    wait_s = wait_s if meaning.outcome is _LATER else None
-    return ResponseAdvice(Receipt(meaning.outcome, why, wait_s), meaning.advice)
+    why = cut_middle(f"{kind.why} ({detail})", _MAX_WHY)
+    wait_s = wait_s if kind.outcome is _LATER else None
+    return ResponseAdvice(Receipt(kind.outcome, why, wait_s), kind.advice)
 
 
-def _meaning(response: HttpResponse, error: _ErrorBody) -> _ErrorMeaning:
+def _error_kind(response: HttpResponse, error: _ErrorBody) -> _ErrorKind:
     if error.code in _BY_CODE:
         return _BY_CODE[error.code]
     if b"error code: 1010" in response.body:  # Cloudflare's own page, which is not JSON: it blocks the client

@@ -79,5 +79,4 @@ def end_of_text(file: RegularFile) -> int:
 
 
 def _count_lines(file: RegularFile, end: int) -> int:
-    """Return the number of line ends before the position ``end``."""
     return sum(file.read_at(start, min(_BLOCK, end - start)).count(b"\n") for start in range(0, end, _BLOCK))

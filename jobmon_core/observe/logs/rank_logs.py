@@ -64,10 +64,7 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 
 def _logs_with_id(job_id: int, folder: str, budget: ScanBudget) -> list[FoundFile]:
-    """Return the logs in ``folder`` whose names have the job id, and all logs in its subfolders with the id.
-
-    If the name of ``folder`` has the id, return all logs in it.
-    """
+    """Return the logs in ``folder`` that have the job id in their own names or in that of a folder."""
     has_id = re.compile(rf"(?<!\d){job_id}(?!\d)").search
     if has_id(Path(folder).name):
         return find_files(folder, _is_log_in_job_folder, budget, _LEVELS)

@@ -59,10 +59,7 @@ def stat_own_file(path: str) -> FoundFile | None:
 def find_files(
     folder: str, accepts: Callable[[str], bool], budget: ScanBudget, levels: int
 ) -> list[FoundFile]:
-    """Return this user's files with an accepted name in ``folder`` and its subfolders.
-
-    ``levels`` is the depth of the search: 1 searches only ``folder`` itself.
-    """
+    """Return this user's files with an accepted name in ``folder`` and below; 1 level is ``folder`` alone."""
     files: list[FoundFile] = []
     folders = [folder]
     for _ in range(levels):

@@ -51,10 +51,7 @@ def files_named_in(texts: Iterable[str], folders: Sequence[str], budget: ScanBud
 
 
 def newest_attempts(files: Iterable[FoundFile]) -> list[FoundFile]:
-    """Return the files of each run's last attempt, and those that belong to no attempt.
-
-    A run that made another attempt survived the failures of the attempts before it.
-    """
+    """Drop the files of attempts that another attempt of their run followed: the run survived them."""
     matches = [(file, _ATTEMPT_FILE.fullmatch(file.path)) for file in files]
     newest: dict[str, int] = {}
     for _, match in matches:
