@@ -47,9 +47,7 @@ def try_lock(path: Path) -> AbstractContextManager[bool]:
 
 
 def lock(path: Path) -> AbstractContextManager[bool]:
-    """Hold a lock between a user's monitors for the ``with`` block; wait for it without a time limit.
-
-    It yields True, also on a file system without locks, where every process gets the lock.
+    """Hold a lock between a user's monitors for the ``with`` block, having waited without limit; yield True.
 
     Raises:
         StorageFailed: the lock file cannot be opened or locked.

@@ -1,7 +1,6 @@
 """Fingerprints that are equal when the same failure happens again on another rank, node or day.
 
-Numbers, addresses and times are left out. Positions in the data stay, and so do file paths, except for the
-parts that belong to one run.
+Numbers, addresses, times and the parts of paths that belong to one run are left out. Positions in data stay.
 """
 
 from __future__ import annotations

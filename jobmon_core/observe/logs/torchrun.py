@@ -90,8 +90,8 @@ def read_error_file(path: str) -> LogExcerpt | None:
 def _error_text(record: object) -> str:
     """Return the traceback of a record, followed by its message if the traceback does not contain it.
 
-    torchrun writes ``{"message": {"message": TEXT, "extraInfo": {"py_callstack": TRACEBACK}}}``, and for some
-    errors ``{"message": TEXT}``. A record that is only a text counts as a message.
+    torchrun writes ``{"message": {"message": TEXT, "extraInfo": {"py_callstack": TRACEBACK}}}`` or
+    ``{"message": TEXT}``. A record that is only a text counts as a message.
     """
     error = _member(record, "message") if isinstance(record, dict) else record
     message = _text(_member(error, "message") if isinstance(error, dict) else error)
