@@ -1,4 +1,4 @@
-"""Diagnose a job from its logs: read them step by step and match the patterns. Never raises."""
+"""Diagnose a job: read its logs step by step, and match patterns against their lines. Never raises."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def explain(
         stdout_path: the expanded path; empty if it is unknown.
         stderr_path: likewise; empty if stderr goes to the same file as stdout.
         user_patterns: if this file has faults, only the shipped patterns are used and the note lists them.
-        job_id: a number that only file names of this job contain, to find the logs of single ranks.
+        job_id: to find the logs of single ranks by their names; see ``rank_logs``.
     """
     analyser = _Analyser(evidence, user_patterns)
     main_logs = tuple(dict.fromkeys((stderr_path or stdout_path, stdout_path or stderr_path)))
@@ -56,7 +56,7 @@ def explain(
 def explain_files(
     evidence: SlurmEvidence, paths: Sequence[str], user_patterns: Path | None = None
 ) -> Diagnosis:
-    """Return a diagnosis from all logs at ``paths``, as ``explain`` does."""
+    """Return a diagnosis from the logs at ``paths``: from all their ends, then also from their beginnings."""
     analyser = _Analyser(evidence, user_patterns)
 
     def read_ends() -> None:
@@ -91,7 +91,7 @@ class _Analyser:
         return replace(diagnosis, evidence=tuple(evidence))
 
     def read_end(self, path: str) -> None:
-        # before the other parts: Slurm's last messages are at the end of stderr, which was read first
+        # before the other parts, so that stderr stays last: it is read first and ends with Slurm's messages
         self._parts.insert(0, read_tail(path))
 
     def read_rank_logs(self, main_logs: Sequence[str], job_id: int | None) -> None:
@@ -123,7 +123,7 @@ def _head_before(tail: LogExcerpt) -> LogPart:
 
 @lru_cache(maxsize=1)
 def _load_matcher(user_patterns: Path | None) -> tuple[Matcher, str]:
-    """Load the patterns once per process, and return the faults of those that cannot be used."""
+    """Return a matcher, loaded once per process, and why patterns are missing from it (empty if none are)."""
     try:
         return Matcher(load_patterns(user_patterns)), ""
     except PatternsInvalid as error:

@@ -17,12 +17,12 @@ _TIMEOUT_S = 300.0  # a file server that does not respond must not delay the mes
 def diagnoses_of(
     job: WatchedJob, keys: tuple[str, ...], user_patterns: Path, worker: Worker, log: Callable[[str], None]
 ) -> Mapping[str, Diagnosis]:
-    """Return a diagnosis for each ended task in ``keys``. If the worker fails, its note says so.
+    """Return a diagnosis for each ended task in ``keys``. The file ``user_patterns`` may be missing.
 
-    The file ``user_patterns`` may be missing.
+    If the worker fails, that is logged, and every key has an empty diagnosis with a note that says so.
     """
 
-    def diagnoses() -> dict[str, Diagnosis]:
+    def diagnose_all() -> dict[str, Diagnosis]:
         from jobmon_core.analysis.explain import explain  # not at the top: the idle monitor must stay small
 
         patterns = user_patterns if user_patterns.exists() else None
@@ -35,7 +35,7 @@ def diagnoses_of(
         return by_key
 
     try:
-        return worker.run(dict[str, Diagnosis], diagnoses, _TIMEOUT_S)
+        return worker.run(dict[str, Diagnosis], diagnose_all, _TIMEOUT_S)
     except WorkerFailed as error:
         log(f"the analysis of the logs failed: {error}")
         note = "jobmon could not analyse the log; run jobmon logs to see why"

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 BY_USER = "the user"
 BY_SLURM = "Slurm"
 BY_SCRIPT = "the script"
-_MAX_SCRIPT_BYTES = 4 * 2**20  # sbatch accepts no larger script
+_MAX_SCRIPT_BYTES = 4 * 2**20  # by default sbatch accepts no larger script
 _OLDEST_SLURM = (20, 11)  # expands the fewest placeholders in file names
 _ANY_NODE = "\0"  # no path can contain it
 
 
 def learn_logs(job: WatchedJob, records: tuple[Record, ...], scheduler: Scheduler) -> WatchedJob:
-    """Return the job with the log templates that the scheduler reports, unless the user gave the paths."""
+    """Return the job with the log templates that the scheduler reports, if any; paths from the user stay."""
     if job.logs.source == BY_USER or not records:
         return job
     first = records[0]
@@ -46,7 +46,7 @@ def learn_logs(job: WatchedJob, records: tuple[Record, ...], scheduler: Schedule
 
 
 def with_script_logs(job: WatchedJob, scheduler: Scheduler) -> WatchedJob:
-    """Return the job with the log templates of its script, if Slurm no longer knows the job."""
+    """Return the job with the log templates of its script, if no templates are known yet."""
     if job.logs.source:
         return job
     directives = script_directives(scheduler.script_of(job.job_id) or _read_script(job.command))

@@ -1,4 +1,4 @@
-"""What a channel is, and what describes a type of channel to the rest of jobmon."""
+"""The interface of a channel, and the description of a type of channels."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ S = TypeVar("S")
 
 
 class ResponseAdvice(NamedTuple):
-    """The result of one attempt, and what the user can do about it (empty after a success)."""
+    """The result of one attempt to deliver a message, and what the user can do about it."""
 
     receipt: Receipt
-    advice: str = ""
+    advice: str = ""  # empty after a success
 
 
 class Channel(Protocol):
@@ -28,11 +28,11 @@ class Channel(Protocol):
         """The name shown to users, without the secret."""
 
     def deliver(self, entry: OutboxEntry) -> ResponseAdvice:
-        """Make one attempt to send a message; the caller has recorded the attempt before."""
+        """Make one attempt to send a message; the caller must have recorded that it starts."""
 
 
 class ChannelType(NamedTuple, Generic[S]):
-    """One type of channel: how its settings (``S``) are read, and how they become a sender."""
+    """One type of channel: how its settings (``S``) are read, and how a channel is built from them."""
 
     parser: ChannelParser
     build: Callable[[S], Channel]

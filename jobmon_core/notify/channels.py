@@ -1,4 +1,4 @@
-"""The table of channel types: a new type is a folder beside this file and an entry."""
+"""The table of channel types. To add a type, put its code in a folder next to this file and an entry here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from jobmon_core.notify.base import Channel
 
 
-def _discord(settings: discord_settings.DiscordSettings) -> Channel:
+def _build_discord(settings: discord_settings.DiscordSettings) -> Channel:
     from jobmon_core.notify.discord.channel import DiscordChannel  # only needed to send
 
     return DiscordChannel(settings)
@@ -22,11 +22,11 @@ def _discord(settings: discord_settings.DiscordSettings) -> Channel:
 
 CHANNEL_TYPES: Mapping[str, ChannelType[Any]] = {
     "discord": ChannelType(
-        ChannelParser(discord_settings.parse_channel, discord_settings.parse_own_section), _discord
+        ChannelParser(discord_settings.parse_channel, discord_settings.parse_own_section), _build_discord
     ),
 }
 
 
 def parsers(types: Mapping[str, ChannelType[Any]] = CHANNEL_TYPES) -> dict[str, ChannelParser]:
-    """Return how each type is read from the configuration."""
+    """Return, by the name of each type, what reads its configuration."""
     return {kind: channel_type.parser for kind, channel_type in types.items()}

@@ -46,26 +46,26 @@ class HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class NotSent:
-    """No part of the body was sent, so a repeat is safe. ``why`` contains no URL."""
+    """No part of the body was sent, so sending it again is safe. ``why`` contains no URL."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class MaybeSent:
-    """The body was sent but no response arrived, so a repeat may be a duplicate. ``why`` contains no URL."""
+    """The body may have been sent, but no response came: a repeat may be a duplicate. ``why`` has no URL."""
 
     why: str
 
 
-Answer = HttpResponse | NotSent | MaybeSent
+PostResult = HttpResponse | NotSent | MaybeSent
 
 
-def post(request: HttpRequest, timeout_s: float) -> Answer:
-    """Send a request and return its result; a failure is a value, never an exception.
+def post(request: HttpRequest, timeout_s: float) -> PostResult:
+    """Send a request and return its result, also if it failed; raises no network error.
 
-    Redirects are not followed, because the URL is a secret. ``timeout_s`` applies to connecting, to each wait
-    for data, and to the whole response body.
+    Redirects are not followed, because the URL is a secret. ``timeout_s`` (seconds) applies to connecting, to
+    each wait for data, and to the whole response body.
     """
     # imported here so that an idle monitor does not hold these libraries in memory
     import requests
@@ -77,7 +77,7 @@ def post(request: HttpRequest, timeout_s: float) -> Answer:
         with requests.Session() as session:
             return _exchange(session, request, body, timeout_s)
     except (OSError, ValueError, urllib3.exceptions.HTTPError) as error:
-        # OSError includes every error of requests; their texts contain the URL, so they stay in here
+        # OSError includes every error of requests; only _reason reads their texts, which contain the URL
         why = f"{request.receiver}: {_reason(error, timeout_s)}"
     return MaybeSent(f"sent to {why}") if body.was_read else NotSent(f"could not reach {why}")
 
@@ -122,7 +122,7 @@ def _exchange(session: requests.Session, request: HttpRequest, body: _Body, time
 
 
 def _read(response: requests.Response, timeout_s: float) -> bytes:
-    """Return the start of a response body; a broken one is truncated, since the status is what matters."""
+    """Return the start of a response body, or what arrived of it before an error: the status matters more."""
     import urllib3
 
     body = bytearray()
@@ -157,7 +157,7 @@ def _reason(error: Exception, timeout_s: float) -> str:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and its causes, each once, the innermost last."""
+    """Yield an error, then its causes, each once, the outermost first."""
     pending, seen = [error], set[int]()
     while pending:
         cause = pending.pop(0)

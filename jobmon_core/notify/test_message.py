@@ -1,4 +1,4 @@
-"""The message that tests a channel: every part is longer than Discord accepts and full of markup."""
+"""The message that tests a channel: its texts are longer than Discord accepts, and many contain markup."""
 
 from __future__ import annotations
 

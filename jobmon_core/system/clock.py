@@ -1,4 +1,4 @@
-"""Reading the time and waiting; tests replace the class."""
+"""A class that reads the time and waits, so that tests can replace it."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from enum import StrEnum
 class Wake(StrEnum):
     """Why a wait ended."""
 
-    DUE = "due"  # the time is over
+    DUE = "due"  # the time has passed
     NOTIFIED = "notified"  # another process asks for attention (SIGUSR1)
-    TERMINATE = "terminate"  # the process shall end (SIGTERM)
+    TERMINATE = "terminate"  # the process is asked to end (SIGTERM)
 
 
 class Clock:
@@ -25,9 +25,9 @@ class Clock:
         return time.time()
 
     def wait(self, seconds: float) -> Wake:
-        """Wait; return early on a notification or a request to terminate.
+        """Wait for ``seconds``; return early on a notification or a request to terminate.
 
-        A monitor blocks these signals, so one that came before the wait ends it.
+        A monitor blocks these signals, so one that arrived before the call ends the wait at once.
         """
         signal_info = signal.sigtimedwait(self.WAKING, max(0.0, seconds))
         if signal_info is None:

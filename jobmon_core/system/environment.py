@@ -1,4 +1,4 @@
-"""The environment: what child programs get of it, and fingerprints of the cluster and webhooks it selects."""
+"""Environment variables: those passed to child programs, and fingerprints of those that select a cluster."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _COMPARED = (
 
 
 def query_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment in which Slurm's commands print the same for every user and job."""
+    """Return the variables with which Slurm's commands print the same for every user and job; no secrets."""
     variables = {
         name: value
         for name, value in environ.items()
@@ -66,10 +66,10 @@ def _is_secret(name: str) -> bool:
 
 
 def env_fingerprint(environment: Mapping[str, str]) -> str:
-    """Return a fingerprint that is equal for the same cluster and webhooks on the same host.
+    """Return a fingerprint that is equal for the same cluster, webhooks and network settings on one host.
 
-    A monitor adopts only jobs with its own fingerprint. It is a checksum and reveals no value. Of PATH it
-    includes only where Slurm's commands are: the rest differs between activated Python environments.
+    A monitor adopts only jobs with its own fingerprint. The fingerprint is a checksum and reveals no value.
+    Of PATH only the folders of Slurm's commands count, because activated Python environments change the rest.
     """
     values = [os.uname().nodename, *(environment.get(name, "") for name in _COMPARED)]
     values += sorted(f"{k}={v}" for k, v in environment.items() if k.startswith("JOBMON_") and k != _HOME)
@@ -77,7 +77,7 @@ def env_fingerprint(environment: Mapping[str, str]) -> str:
 
 
 def controller_fingerprint(environment: Mapping[str, str]) -> str:
-    """Return a fingerprint that is equal where the same slurmctld answers."""
+    """Return a fingerprint that is equal for environments that select the same slurmctld."""
     values = [environment.get(name, "") for name in ("SLURM_CONF", "SLURM_CONF_SERVER")]
     return _checksum([*values, dir_of_program(SLURM_PROGRAMS[0], environment)])
 

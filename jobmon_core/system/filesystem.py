@@ -1,4 +1,4 @@
-"""The file system of a folder, and how far its locks reach."""
+"""The file system of a folder, and which processes its file locks exclude."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from enum import StrEnum
 from pathlib import Path
 
 _MOUNTS = Path("/proc/self/mountinfo")
-_OCTAL = re.compile(r"\\([0-7]{3})")  # how mountinfo writes blanks and other special characters, proc(5)
+_OCTAL = re.compile(r"\\([0-7]{3})")  # how mountinfo escapes blanks and some other characters, proc(5)
 
 
 class LockScope(StrEnum):
-    """How far locks reach; the value completes the sentence "locks hold ..." of `jobmon init`."""
+    """Where a lock excludes other processes. `jobmon init` prints "locks hold", followed by the value."""
 
     HOSTS = "between hosts"
-    DISK = "on this host, and no other host sees this disk"
-    HOST = "on this host only"
+    DISK = "on this host, and no other host sees this disk"  # a local disk
+    ONE_HOST = "on this host only"  # although other hosts share the file system
     NOWHERE = "nowhere: this file system has no locks"
     UNKNOWN = "on this host; whether they hold between hosts is unknown"
 
@@ -26,13 +26,13 @@ class LockScope(StrEnum):
 class Filesystem:
     """The file system that a folder is on."""
 
-    kind: str  # as the kernel calls it: "ext4", "nfs4"; empty if unknown
-    mounted_at: str
+    kind: str  # its type in the kernel's spelling, e.g. "ext4" or "nfs4"; empty if unknown
+    mounted_at: str  # the mount point
     options: frozenset[str]  # of the mount and of the file system
 
     @classmethod
     def of(cls, folder: Path) -> Filesystem:
-        """Return the file system of ``folder``, which need not exist."""
+        """Return the file system of ``folder``, which need not exist; of unknown kind if /proc shows none."""
         try:
             return filesystem_at(_MOUNTS.read_text(errors="surrogateescape"), os.path.realpath(folder))
         except OSError:
@@ -40,7 +40,7 @@ class Filesystem:
 
     @property
     def lock_scope(self) -> LockScope:
-        """How far flock(2) reaches."""
+        """Where locks of flock(2) exclude other processes; mount options count before the type."""
         by_option = (scope for option, scope in _BY_OPTION.items() if option in self.options)
         return next(by_option, _BY_KIND.get(self.kind, LockScope.UNKNOWN))
 
@@ -52,22 +52,25 @@ _LOCAL = (
 )
 _BY_KIND = {
     **dict.fromkeys(_LOCAL, LockScope.DISK),
-    # nfs: since Linux 2.6.12 the client asks the server for a lock of the whole file, flock(2)
+    # nfs: since Linux 2.6.12 the client turns a flock(2) into a lock of the whole file on the server
     **dict.fromkeys(("ceph", "gfs2", "nfs", "nfs4", "ocfs2"), LockScope.HOSTS),
-    # beegfs: by default; tuneUseGlobalFileLocks changes it, in a file that users may not be able to read
-    **dict.fromkeys(("beegfs", "fuse.sshfs"), LockScope.HOST),
+    # beegfs: by default; tuneUseGlobalFileLocks extends locks to all hosts, but users may not see its value
+    **dict.fromkeys(("beegfs", "fuse.sshfs"), LockScope.ONE_HOST),
     "lustre": LockScope.NOWHERE,
 }
 _BY_OPTION = {
-    # of nfs(5), mount.lustre(8), gfs2 and ocfs2, mount.cifs(8)
-    **dict.fromkeys(("nolock", "local_lock=all", "local_lock=flock"), LockScope.HOST),
-    **dict.fromkeys(("localflock", "localflocks", "nobrl"), LockScope.HOST),
+    # nolock, local_lock: nfs(5); localflock: mount.lustre(8); localflocks: gfs2, ocfs2; nobrl: mount.cifs(8)
+    **dict.fromkeys(("nolock", "local_lock=all", "local_lock=flock"), LockScope.ONE_HOST),
+    **dict.fromkeys(("localflock", "localflocks", "nobrl"), LockScope.ONE_HOST),
     "flock": LockScope.HOSTS,  # mount.lustre(8)
 }
 
 
 def filesystem_at(mountinfo: str, path: str) -> Filesystem:
-    """Return the file system of an absolute path without links, from the text of ``/proc/self/mountinfo``."""
+    """Return the file system of ``path`` from the text of ``/proc/self/mountinfo``.
+
+    ``path`` must be absolute, without symbolic links. The kind is unknown if the text does not contain it.
+    """
     best = _UNKNOWN
     for line in mountinfo.splitlines():
         mount_part, _, filesystem_part = line.partition(" - ")
@@ -75,9 +78,8 @@ def filesystem_at(mountinfo: str, path: str) -> Filesystem:
         if len(mount) < 6 or len(filesystem) < 3:  # noqa: PLR2004 - proc(5): fields that every line has
             continue
         mounted_at = _OCTAL.sub(lambda octal: chr(int(octal[1], 8)), mount[4])
-        # of two mounts at the same place the later one covers the earlier
         is_above = path == mounted_at or path.startswith(f"{mounted_at.rstrip('/')}/")
-        if is_above and len(mounted_at) >= len(best.mounted_at):
+        if is_above and len(mounted_at) >= len(best.mounted_at):  # equal: the later mount covers the earlier
             options = frozenset(f"{mount[5]},{filesystem[2]}".split(","))
             best = Filesystem(filesystem[0], mounted_at, options)
     return best

@@ -1,7 +1,8 @@
-"""Records (frozen dataclasses and named tuples) to JSON and back, checked by their own type hints.
+"""Convert records (frozen dataclasses, named tuples) to JSON and back; check values against the type hints.
 
-Written by hand because each library for this would enlarge every monitor by a seventh. Unknown keys are
-ignored and missing ones take the field's default; ``JSON_KEYS`` of a class maps renamed fields to their keys.
+Written by hand because any library for this would increase a monitor's memory by a seventh. Unknown keys are
+ignored; a field without a key takes its default. ``JSON_KEYS`` of a class maps renamed fields to their keys.
+Hints may be scalars, enums, ranges, records, ``T | None``, ``tuple[T, ...]`` and ``dict[str, T]``.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-_MAX_INT = 2**63  # larger numbers are damage, and far larger ones overflow in arithmetic with floats
+_MAX_INT = 2**63  # a larger number means a damaged file, and could overflow in arithmetic with floats
 
 
 class DecodeError(ValueError):
@@ -23,7 +24,7 @@ class DecodeError(ValueError):
 
 
 def to_json(value: object) -> Any:
-    """Return ``value`` as `json.dumps` accepts it; fields with their default value are left out."""
+    """Return ``value`` in types for `json.dumps`; fields that equal their plain default are left out."""
     kind: Any = type(value)
     if (defaults := _defaults(kind)) is not None:
         keys = _json_keys(kind)
@@ -45,7 +46,7 @@ def from_json(kind: type[T], data: Any) -> T:
     """Build a record of ``kind`` from parsed JSON.
 
     Raises:
-        DecodeError: the JSON does not match; the message names the place.
+        DecodeError: the JSON does not match, or a key without a default is missing; the message says where.
     """
     return typing.cast("T", _build(kind, data, "$"))
 
@@ -53,7 +54,7 @@ def from_json(kind: type[T], data: Any) -> T:
 def _build(kind: Any, data: Any, path: str) -> Any:
     try:
         return _build_any(kind, data, path)
-    except DecodeError:  # it names the place already
+    except DecodeError:  # its message names the place already
         raise
     except (TypeError, ValueError, OverflowError) as error:
         raise DecodeError(f"{path}: {error}") from error

@@ -1,4 +1,4 @@
-"""File locks: a monitor's for life, short ones among monitors, and those that commands wait for."""
+"""File locks: long ones of monitors, short ones between monitors, and those between commands."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ _LOCKS_UNSUPPORTED = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)  # e.g. Lust
 
 
 def acquire(path: Path) -> int | None:
-    """Take a lock for life without waiting; return its descriptor, None if another process holds it.
+    """Take a lock without waiting; return its descriptor, or None if another process holds the lock.
 
-    This is flock(2) without filelock, which would enlarge every monitor. The descriptor survives an exec.
+    The lock lasts until every copy of the descriptor is closed; an exec does not close it. On a file system
+    without locks every caller gets a descriptor. This calls flock(2) because filelock would need more memory.
 
     Raises:
         StorageFailed: the lock file cannot be opened or locked.
     """
-    descriptor = _locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    descriptor = _open_locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
     if descriptor is not None:
         os.set_inheritable(descriptor, True)
     return descriptor
 
 
 def try_lock(path: Path) -> AbstractContextManager[bool]:
-    """Hold a short lock among the monitors of a user; yield False if another process holds it.
+    """Try to hold a lock between a user's monitors for the ``with`` block; yield whether it was free.
 
-    Without locks, or between hosts if they do not reach that far, every monitor acquires it: no action that
-    must not be repeated depends on it.
+    Where the file system has no locks, or none between hosts, several monitors may hold it at once. Use it
+    only for actions that are harmless if repeated.
 
     Raises:
         StorageFailed: the lock file cannot be opened or locked.
@@ -46,7 +47,7 @@ def try_lock(path: Path) -> AbstractContextManager[bool]:
 
 
 def lock(path: Path) -> AbstractContextManager[bool]:
-    """Wait for a short lock among monitors and hold it.
+    """Hold a lock between a user's monitors for the ``with`` block, having waited without limit; yield True.
 
     Raises:
         StorageFailed: the lock file cannot be opened or locked.
@@ -56,7 +57,7 @@ def lock(path: Path) -> AbstractContextManager[bool]:
 
 @contextmanager
 def _hold(path: Path, operation: int) -> Iterator[bool]:
-    descriptor = _locked(path, operation)
+    descriptor = _open_locked(path, operation)
     try:
         yield descriptor is not None
     finally:
@@ -66,17 +67,17 @@ def _hold(path: Path, operation: int) -> Iterator[bool]:
 
 @contextmanager
 def command_lock(path: Path, command: str, timeout_s: float) -> Iterator[None]:
-    """Hold a lock among the commands of a user, e.g. ``jobmon init``, having waited ``timeout_s`` at most.
+    """Hold a lock between a user's commands for the ``with`` block; wait for it up to ``timeout_s`` seconds.
 
-    On a file system without locks all commands proceed.
+    ``command`` is the name of the holder in the error. On a file system without locks all commands proceed.
 
     Raises:
-        CommandBusy: the same command still runs after that time.
+        CommandBusy: another command still holds the lock after that time.
         StorageFailed: the lock file cannot be opened or locked.
     """
     from filelock import FileLock, Timeout
 
-    if not _has_locks(path):  # filelock would use a file that outlives a killed command
+    if not _has_locks(path):  # filelock would create a file as the lock, which outlives a killed command
         yield
         return
     file_lock = FileLock(path, timeout_s, PRIVATE_FILE)
@@ -102,7 +103,7 @@ def _open(path: Path) -> int:
 
 
 def _has_locks(path: Path) -> bool:
-    """Return whether a file system supports locks; fail if something blocks the lock file."""
+    """Return whether the file system supports locks; raise StorageFailed if ``path`` cannot be opened."""
     with open(_open(path), "rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_UN)  # changes nothing, but fails like any other request
@@ -111,8 +112,8 @@ def _has_locks(path: Path) -> bool:
     return True
 
 
-def _locked(path: Path, operation: int) -> int | None:
-    """Return the descriptor of a locked file, also where the file system has no locks; None if it is held."""
+def _open_locked(path: Path, operation: int) -> int | None:
+    """Return a descriptor of the locked file, not locked if that is unsupported; None if it is busy."""
     descriptor = _open(path)
     try:
         fcntl.flock(descriptor, operation)

@@ -12,14 +12,14 @@ from typing import ClassVar, Self
 
 _PROC = Path("/proc")
 _SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36  # of prctl(2)
-# fields of /proc/PID/stat behind the command name, see proc(5)
+# positions of the fields of /proc/PID/stat after the command name, see proc(5)
 _STATE, _PARENT, _SESSION, _START_TIME = 0, 1, 3, 19
 
 
 def die_with_parent(parent: int) -> None:
-    """Have the kernel kill this process when its parent ends, or at once if it has ended already.
+    """Have the kernel kill this process when ``parent`` (a PID) ends, or kill it now if ``parent`` has ended.
 
-    Does nothing in the parent itself, and nothing if the kernel refuses.
+    Does nothing in ``parent`` itself. If the kernel refuses, a later end of ``parent`` has no effect.
     """
     if os.getpid() == parent:
         return
@@ -39,7 +39,7 @@ def adopt_orphans() -> None:
 
 
 def _prctl(option: int, value: int) -> None:
-    import ctypes  # only where it is needed: the monitor's memory stays small
+    import ctypes  # not at the top: the idle monitor must stay small
 
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(option, value, 0, 0, 0) != 0:
@@ -48,12 +48,12 @@ def _prctl(option: int, value: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ProcStat:
-    """One process in /proc; ``start_ticks`` counts clock ticks since boot."""
+    """What /proc shows about one process."""
 
     is_running: bool  # false for a zombie
-    parent: int
-    session: int
-    start_ticks: int
+    parent: int  # PID
+    session: int  # session id
+    start_ticks: int  # when it started, in clock ticks since boot
 
 
 def read_stat(pid: int) -> ProcStat | None:
@@ -72,13 +72,13 @@ def read_stat(pid: int) -> ProcStat | None:
 
 
 def start_ticks(pid: int) -> int | None:
-    """Return when a process started (clock ticks since boot); None if it does not run."""
+    """Return when a process started (clock ticks since boot); None if it does not run or is hidden."""
     stat = read_stat(pid)
     return stat.start_ticks if stat and stat.is_running else None
 
 
 def descendants(ancestor: int, session: int) -> list[int]:
-    """Return the running descendants of a process, parents before children, then others of ``session``."""
+    """Return the PIDs of a process's running descendants, parents first, then of others in ``session``."""
     stats = {
         int(entry.name): stat
         for entry in _PROC.iterdir()
@@ -96,8 +96,8 @@ class ProcessStatus(Enum):
 
     RUNNING = "running"
     EXITED = "exited"
-    REBOOTED = "rebooted"  # its host was restarted since
-    REMOTE = "remote"  # it belongs to another host or PID namespace, where alone its status is known
+    REBOOTED = "rebooted"  # ended, because its host was restarted
+    REMOTE = "remote"  # it belongs to another host or PID namespace; only there can its status be seen
 
 
 @dataclass(frozen=True, slots=True)

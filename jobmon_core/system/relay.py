@@ -1,4 +1,4 @@
-"""Copies a program's output to the user as it arrives, and keeps the end of it for reading."""
+"""Copies a program's output to the user as it arrives, and keeps the end of that output."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 _CHUNK_BYTES = 65536  # the capacity of a pipe
 _KEPT_BYTES = 65536  # of each stream
-_POLL_S = 0.5  # how often to check whether the program ended although another process holds its pipes open
+_POLL_S = 0.5  # how often to check whether the program ended while another process keeps its pipes open
 
 
 class Relay:
     """The stdout and stderr of one running program, copied to two descriptors of the user."""
 
     def __init__(self, process: subprocess.Popen[bytes], stdout_fd: int, stderr_fd: int) -> None:
-        """Take over the pipes of ``process``; its output will go to the two descriptors."""
+        """Take over those streams of ``process`` that are pipes, to copy them to the two descriptors."""
         self._process = process
         self._selector = selectors.DefaultSelector()
         self._out = _Stream(stdout_fd)
@@ -31,17 +31,18 @@ class Relay:
 
     @property
     def output(self) -> tuple[str, str]:
-        """The end of the program's stdout and of its stderr."""
+        """The last 64 KiB of the program's stdout and of its stderr; empty for one that is not a pipe."""
         return self._out.tail.decode(errors="replace"), self._err.tail.decode(errors="replace")
 
     def copy(self, on_line: Callable[[str], None]) -> None:
-        """Copy until the program has ended, calling ``on_line`` with each line of its stdout.
+        """Copy until both pipes are closed, calling ``on_line`` with each line of the program's stdout.
 
-        If ``on_line`` raises, the next call continues at the same place.
+        If the program has ended, 0.5 s without output are enough. If ``on_line`` raises, the next call
+        continues after that line.
         """
         while self._selector.get_map():
             events = self._selector.select(_POLL_S)
-            # a background child may hold the pipes open for ever; the user's shell would not wait for it
+            # a background child may keep the pipes open for ever; the user's shell would not wait for that
             if not events and self._process.poll() is not None:
                 break
             for key, _ in events:
@@ -55,7 +56,7 @@ class Relay:
 
 
 class _Stream:
-    """One stream: its target, its tail, and the text that was not passed to ``on_line`` yet."""
+    """One stream: where it is copied to, its last bytes, and those not yet passed to ``on_line``."""
 
     def __init__(self, target: int) -> None:
         self._target: int | None = target
@@ -63,7 +64,7 @@ class _Stream:
         self.tail = bytearray()
 
     def transfer(self, source: int) -> bool:
-        """Copy what ``source`` has; return False at its end."""
+        """Copy what ``source`` has, waiting for it if necessary; return False at the end of ``source``."""
         chunk = os.read(source, _CHUNK_BYTES)
         self._write(chunk)
         for buffer in (self.tail, self._unread):
@@ -72,7 +73,7 @@ class _Stream:
         return bool(chunk)
 
     def emit_lines(self, on_line: Callable[[str], None], *, at_end: bool = False) -> None:
-        """Call ``on_line`` once with each complete line; ``at_end`` the rest is a line too."""
+        """Pass each new complete line to ``on_line``; ``at_end``, also an incomplete one."""
         if at_end and self._unread:
             self._unread += b"\n"
         while (end := self._unread.find(b"\n")) >= 0:
@@ -87,5 +88,5 @@ class _Stream:
                 unwritten = unwritten[os.write(self._target, unwritten) :]
             except BlockingIOError:  # another process made the terminal non-blocking
                 select.select([], [self._target], [])
-            except OSError:  # the reader is gone; the program must not fail for it
+            except OSError:  # nobody reads any more; the program must not fail because of that
                 self._target = None

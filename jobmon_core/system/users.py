@@ -6,7 +6,7 @@ import os
 
 
 def user_name(uid: int | None = None) -> str:
-    """Return the name of a user, by default of the one who runs this process; the uid if it has no name."""
+    """Return the name of the user ``uid``, by default of this process's user; the uid if it has no name."""
     import pwd
 
     uid = os.getuid() if uid is None else uid

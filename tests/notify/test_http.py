@@ -12,7 +12,7 @@ import pytest
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.webhook import Webhook
-from jobmon_core.notify.http import Answer, HttpRequest, HttpResponse, MaybeSent, NotSent, post
+from jobmon_core.notify.http import HttpRequest, HttpResponse, MaybeSent, NotSent, PostResult, post
 from tests.support import discord_answers as answers
 from tests.support.fake_discord import FakeDiscord
 
@@ -219,7 +219,7 @@ def test_a_broken_environment_is_a_reason_not_a_crash(
     assert isinstance(post(outgoing(FAR), 5), NotSent)
 
 
-def failures(listener: socket.socket, discord: FakeDiscord) -> Iterator[Answer]:
+def failures(listener: socket.socket, discord: FakeDiscord) -> Iterator[PostResult]:
     discord.script(answers.hang(), answers.close_read(), answers.close_unread(), answers.server_error())
     for _ in range(4):
         yield post(outgoing(discord.error_url), 0.2)

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import TypeVar
 
-from jobmon_core.notify.http import Answer, HttpRequest, HttpResponse, NotSent
+from jobmon_core.notify.http import HttpRequest, HttpResponse, NotSent, PostResult
 from jobmon_core.system.clock import Clock
 from jobmon_core.system.worker import Worker
 from tests.support.fake_discord import Payload
@@ -29,7 +29,7 @@ class StrictDiscord:
         self.impatient = 0  # requests that came before the end of the wait of a 429
         self._wait_until_s: dict[str, float] = defaultdict(float)
 
-    def __call__(self, outgoing: HttpRequest, timeout_s: float) -> Answer:
+    def __call__(self, outgoing: HttpRequest, timeout_s: float) -> PostResult:
         assert timeout_s > 0
         now_s, url = self.clock.now(), outgoing.url
         self.asked[url] += 1

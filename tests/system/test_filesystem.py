@@ -36,13 +36,13 @@ MOUNTINFO = r"""
         ("/home", "nfs4", LockScope.HOSTS),
         ("/homeless", "ext4", LockScope.DISK),
         ("/home/tmp/x", "tmpfs", LockScope.DISK),
-        ("/old/me", "nfs", LockScope.HOST),
+        ("/old/me", "nfs", LockScope.ONE_HOST),
         ("/scratch/me", "lustre", LockScope.HOSTS),
-        ("/fast/me", "lustre", LockScope.HOST),
+        ("/fast/me", "lustre", LockScope.ONE_HOST),
         ("/bare/me", "lustre", LockScope.NOWHERE),
-        ("/with blank/me", "beegfs", LockScope.HOST),
-        ("/mine/x", "fuse.sshfs", LockScope.HOST),
-        ("/share/x", "cifs", LockScope.HOST),
+        ("/with blank/me", "beegfs", LockScope.ONE_HOST),
+        ("/mine/x", "fuse.sshfs", LockScope.ONE_HOST),
+        ("/share/x", "cifs", LockScope.ONE_HOST),
     ],
 )
 def test_the_lock_scope_follows_from_file_system_and_mount_options(

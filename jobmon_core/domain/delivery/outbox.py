@@ -11,7 +11,7 @@ from jobmon_core.domain.channels import Route
 
 _MIN_WAIT_S = 2.0
 _MAX_WAIT_S = 300.0
-# Each repeat may be a duplicate; without any the message may be lost: so a few, ever further apart.
+# Each repeat may be a duplicate, but without any the message may be lost: so a few, at growing intervals.
 _UNCONFIRMED_WAITS_S = (10.0, 60.0, 600.0, 3600.0, 21_600.0)
 _ARRIVAL_S = 10.0  # a request may still arrive for this long after its sender was killed
 
@@ -64,17 +64,17 @@ class DeliveryOutcome(StrEnum):
     DELIVERED = "delivered"
     TRY_AGAIN = "try again"
     MAYBE_DELIVERED = "maybe delivered"  # sent without a response: a repeat may be a duplicate
-    REFUSED_BODY = "refused body"  # the channel will never accept this payload; a plainer one may pass
+    REFUSED_BODY = "refused body"  # the channel will never accept this payload; a plainer one may be accepted
     CHANNEL_DEAD = "channel dead"  # the channel will accept no message at all
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """The result of one attempt, its reason, and the wait that the channel asks for (seconds)."""
+    """The result of one attempt, its reason, and the wait that the channel asks for."""
 
     outcome: DeliveryOutcome
-    why: str = ""
-    retry_after_s: float | None = None
+    why: str = ""  # empty after a success
+    retry_after_s: float | None = None  # None if the channel asks for none
     for_all: bool = False  # the cause affects every message to this channel, not just this one
 
 
@@ -85,8 +85,8 @@ class OutboxEntry:
     A new entry has no channel yet: `route_to` replaces it by one entry for each channel. State files of
     version 0.1 hold entries without a channel too; one that was attempted went to the route's own webhook.
 
-    ``attempt_since_s`` is saved before an attempt and removed after it. If a restarted monitor finds it, the
-    attempt was interrupted and may have succeeded, so the next one is marked as a possible repeat.
+    Times are Unix seconds. ``attempt_since_s`` is saved before an attempt and removed after it. If a monitor
+    finds it on restart, the attempt was interrupted and may have succeeded: the next is a possible repeat.
     """
 
     JSON_KEYS: ClassVar[dict[str, str]] = {
@@ -99,11 +99,11 @@ class OutboxEntry:
     attempts: int = 0
     next_try_s: float = 0.0
     attempt_since_s: float | None = None
-    maybe_delivered: bool = False
+    maybe_delivered: bool = False  # by an earlier attempt
     unconfirmed_attempts: int = 0  # attempts that were sent and got no response
     plain: bool = False  # send the minimal form, because the channel refused the full one
     delivered_s: float | None = None
-    given_up: str = ""  # the reason; empty while the message may still be delivered
+    given_up: str = ""  # why no further attempt is made; empty unless jobmon gave up
     channel_was_dead: bool = False  # given up because the channel accepts no message
     channel: str = ""  # the configured name
     fingerprint: str = ""  # of the channel's settings at the latest attempt
@@ -121,13 +121,13 @@ class OutboxEntry:
 
 def route_to(entry: OutboxEntry, channels: Iterable[str]) -> tuple[OutboxEntry, ...]:
     """Return one entry for each of the named channels."""
-    if entry.attempts:
+    if entry.attempts:  # of version 0.1, see OutboxEntry
         return (replace(entry, channel=entry.message.route.value),)
     return tuple(replace(entry, channel=channel) for channel in channels)
 
 
 def mark_attempt(entry: OutboxEntry, now_s: float) -> OutboxEntry:
-    """Record that an attempt starts, so that an interrupted one is noticed later."""
+    """Return the entry with the start of an attempt; after an interrupted one, also as a possible repeat."""
     interrupted = entry.attempt_since_s is not None
     return replace(
         entry,
@@ -140,8 +140,8 @@ def mark_attempt(entry: OutboxEntry, now_s: float) -> OutboxEntry:
 def unconfirmed_until_s(entry: OutboxEntry, now_s: float) -> float | None:
     """Return until when an interrupted attempt may still arrive (Unix seconds); None if it cannot.
 
-    An earlier repeat could arrive first: the unmarked message would then be the duplicate, and would arrive
-    after later messages.
+    A repeat before that time could arrive first. The interrupted one, which is not marked as a repeat, would
+    then be the duplicate and would arrive after later messages.
     """
     if entry.attempt_since_s is None:
         return None
@@ -158,7 +158,7 @@ def apply_receipt(entry: OutboxEntry, receipt: Receipt, now_s: float) -> OutboxE
         case DeliveryOutcome.TRY_AGAIN:
             return replace(ended, next_try_s=now_s + (receipt.retry_after_s or retry_wait_s(entry.attempts)))
         case DeliveryOutcome.MAYBE_DELIVERED:
-            return _unconfirmed(ended, receipt, now_s)
+            return _repeat_or_give_up(ended, receipt, now_s)
         case DeliveryOutcome.REFUSED_BODY if not entry.plain:
             return replace(ended, next_try_s=now_s, plain=True)
         case DeliveryOutcome.REFUSED_BODY | DeliveryOutcome.CHANNEL_DEAD:
@@ -167,12 +167,12 @@ def apply_receipt(entry: OutboxEntry, receipt: Receipt, now_s: float) -> OutboxE
 
 
 def retry_wait_s(attempts: int) -> float:
-    """Return the wait after ``attempts`` failed attempts (at least 1): it doubles, up to five minutes."""
+    """Return the seconds to wait after ``attempts`` failures (at least 1): 2, then doubled, up to 300."""
     return min(_MAX_WAIT_S, _MIN_WAIT_S * 2.0 ** min(attempts - 1, 16))
 
 
-def _unconfirmed(entry: OutboxEntry, receipt: Receipt, now_s: float) -> OutboxEntry:
-    """Schedule a repeat after an attempt without a response; give up after six of them."""
+def _repeat_or_give_up(entry: OutboxEntry, receipt: Receipt, now_s: float) -> OutboxEntry:
+    """Schedule a repeat after an attempt without a response; give up after the sixth such attempt."""
     attempts = entry.unconfirmed_attempts + 1
     entry = replace(entry, maybe_delivered=True, unconfirmed_attempts=attempts)
     if attempts > len(_UNCONFIRMED_WAITS_S):

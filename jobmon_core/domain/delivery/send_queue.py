@@ -11,21 +11,21 @@ from typing import ClassVar
 
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Message, OutboxEntry, Receipt
 
-PACE_S = 2.0  # between queued messages: Discord accepts 30 a minute in a channel
-_RETURN_WITHIN_S = 90.0  # of its turn; a message that is late, for its monitor died, blocks no other
+PACE_S = 2.0  # between two messages: Discord accepts 30 a minute in a channel
+_RETURN_WITHIN_S = 90.0  # after its turn; later an entry blocks no other, because its monitor may have died
 _MAX_WAIT_S = 2 * 86_400.0  # no real wait exceeds a day: a later time was written under a wrong clock
 _MAX_BLOCKING_S = 3600.0  # how long failures that may concern one message alone delay the others
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One message in the queue."""
+    """One message in the queue; times are Unix seconds."""
 
     JSON_KEYS: ClassVar[dict[str, str]] = {"created_s": "made_s"}
 
-    created_s: int
+    created_s: int  # when the message was created
     until_s: float  # when the entry expires unless its monitor returns
-    trouble_since_s: float | None = None  # since when it fails for a reason that may concern it alone
+    trouble_since_s: float | None = None  # since when the message fails for a reason that may be its own
 
     def blocks(self, now_s: float) -> bool:
         """Return whether younger messages must wait for this one."""
@@ -35,7 +35,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class SendQueue:
-    """The messages that wait for one channel, by id, and until when it is closed (Unix seconds)."""
+    """The messages that wait for one channel, by id, and until when (Unix seconds) the channel is closed."""
 
     JSON_KEYS: ClassVar[dict[str, str]] = {"entries": "places"}
 
@@ -44,7 +44,7 @@ class SendQueue:
 
 
 def request_turn(queue: SendQueue, message: Message, now_s: float) -> tuple[SendQueue, float | None]:
-    """Return the queue with the message in it, and when to ask again; None if it may be sent now."""
+    """Return the queue with the message in it, and when (Unix seconds) to ask again; None to send it now."""
     entries = {
         name: entry for name, entry in queue.entries.items() if now_s < entry.until_s < now_s + _MAX_WAIT_S
     }
@@ -60,11 +60,11 @@ def request_turn(queue: SendQueue, message: Message, now_s: float) -> tuple[Send
 
 
 def record_result(queue: SendQueue, sent: OutboxEntry, receipt: Receipt, now_s: float) -> SendQueue:
-    """Return the queue after an attempt; ``sent`` is the outbox entry after it."""
+    """Return the queue after an attempt; ``sent`` is the outbox entry to which ``receipt`` was applied."""
     entries = dict(queue.entries)
     own = entries.pop(sent.message.id, Entry(sent.message.created_s, 0.0))
     if receipt.outcome is not DeliveryOutcome.TRY_AGAIN:
-        return replace(queue, entries=entries)  # done, or with a wait that concerns no other message
+        return replace(queue, entries=entries)  # no other message must wait for this one
     trouble_since_s = None if receipt.for_all else own.trouble_since_s or now_s
     own = replace(own, until_s=sent.next_try_s + _RETURN_WITHIN_S, trouble_since_s=trouble_since_s)
     shut_until_s = sent.next_try_s if own.blocks(now_s) else queue.shut_until_s

@@ -3,11 +3,11 @@
 The rules, in this order:
 
 1. A completed job has no cause; only its warnings are listed.
-2. A line counts for the first pattern that matches it. Patterns of launchers and of advice come first, so
-   such lines never become a cause. Code that a traceback quotes counts for no pattern.
-3. Only the last episode of failures counts (see ``error_episodes``): the program recovered from the others.
+2. Only the first pattern that matches a line counts. Patterns of launchers and of advice come first, so such
+   lines never become a cause. Code that a traceback quotes matches no pattern.
+3. Only the last episode of failures counts (see ``error_episodes``): the others did not end the job.
 4. A definite state from Slurm (out of memory, time limit, node failure, ...) is the cause. The exceptions
-   are a time limit, a deadline and a cancellation after a failure in the log: the job hung after it.
+   are a time limit, a deadline and a cancellation after a failure in the log: that failure made the job hang.
 5. Otherwise the failure with the highest precedence is the cause, and the earliest among equals. Failures
    that are usually consequences, such as a collective operation that timed out, have a low precedence.
 6. If there is none, or if the program probably recovered from it, the exit status implies the cause. If that
@@ -27,7 +27,7 @@ from jobmon_core.domain.slurm.exit_codes import describe_exit
 from jobmon_core.domain.slurm.states import JobState
 
 _LAST_LINES = 8  # shown if the cause is unknown
-# Slurm ends a job with one of these states when a failure made it hang. The text says what followed it.
+# The states of a job that hung after a failure, and the sentence that follows the description of the failure.
 _AFTER_HANG = {
     JobState.TIMEOUT: "The job then hung until its time limit.",
     JobState.CANCELLED: "The job was cancelled afterwards.",
@@ -39,7 +39,7 @@ _STATED = 0.98  # Slurm reports it
 _PROVED = 0.9  # the log shows a failure that is not a consequence
 _SUSPECTED = 0.7  # the log shows only what is often a consequence of something else
 _IMPLIED = 0.5  # only the exit status suggests it
-_RECOVERY_PENALTY = 0.2  # subtracted if the program seems to have recovered
+_RECOVERY_PENALTY = 0.2  # subtracted if the program seems to have recovered from the failure
 
 
 def diagnose(evidence: SlurmEvidence, analysis: LogAnalysis, *, note: str = "") -> Diagnosis:
@@ -51,16 +51,16 @@ def diagnose(evidence: SlurmEvidence, analysis: LogAnalysis, *, note: str = "") 
 
 
 def names_root_cause(analysis: LogAnalysis) -> bool:
-    """Return whether the log shows a failure that is neither a consequence nor a message from Slurm."""
+    """Return whether the log shows a failure that is probably not a consequence of another one."""
     root = _best_candidate(analysis.root_candidates, analysis)
     return root is not None and root.pattern.precedence >= MIN_ROOT
 
 
 def _best_candidate(roots: tuple[Match, ...], analysis: LogAnalysis) -> Match | None:
-    """Return the match with the highest precedence, and the earliest among equals.
+    """Return the match with the highest precedence, and the earliest among equals; None without matches.
 
-    Exception: if a generic exception was raised while another one was handled, the later one is the cause,
-    because it ended the program.
+    If a generic exception was raised while another one was handled, the later one counts instead, because it
+    ended the program.
     """
     if not roots:
         return None
@@ -97,6 +97,7 @@ class _Diagnoser:
         return self._unknown_cause()
 
     def _root(self) -> Match | None:
+        """Return the failure that the log shows as the root cause; None if it shows none."""
         analysis = self._analysis
         roots = analysis.root_candidates
         # without a state from Slurm, failures that the program recovered from do not mean that the job failed
@@ -113,7 +114,7 @@ class _Diagnoser:
         return root.pattern.precedence < MIN_RELIABLE or self._analysis.recovered_from(root)
 
     def _made_job_hang(self, root: Match | None) -> bool:
-        """Return whether the job did nothing more after this failure until Slurm ended it."""
+        """Return whether this failure, not the state from Slurm, is the cause: the job hung after it."""
         return root is not None and self._evidence.state in _AFTER_HANG and not self._is_doubtful(root)
 
     def _no_failure(self, title: str, explanation: str, confidence: float) -> Diagnosis:
@@ -149,7 +150,7 @@ class _Diagnoser:
             note=self._note,
             label=pattern.label,
             confidence=round(confidence - penalty, 2),
-            # a line that reports an end names the process and the node, which differ next time
+            # a line that reports an end names the process and the node, which differ between jobs
             fingerprint=fingerprint(
                 pattern.id, "" if pattern.is_final else line.text, frame.text if frame else ""
             ),
@@ -200,7 +201,7 @@ class _Diagnoser:
         return tuple(self._analysis.lines[position] for position in sorted(islice(non_blank, _LAST_LINES)))
 
     def _other_patterns(self, cause_id: str | None) -> tuple[str, ...]:
-        """Return the ids of all matching patterns with another label than the cause, except mere context."""
+        """Return the ids of the matching patterns, except mere context and the label of the cause."""
         label = None if cause_id is None else label_of(cause_id)
         patterns = [
             match.pattern for match in self._analysis.matches if match.pattern.role is not Role.CONTEXT

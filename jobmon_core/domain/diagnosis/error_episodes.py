@@ -29,10 +29,10 @@ from jobmon_core.domain.diagnosis.tracebacks import (
     traceback_above,
 )
 
-# Below this precedence a pattern repeats what the scheduler did, or the program often survives it.
+# Below this precedence a pattern only repeats what the scheduler did, or programs often survive the failure.
 MIN_RELIABLE = 20
 MIN_ROOT = 30  # below, the failure is usually a consequence, such as waiting for a rank that died
-AUTHORITATIVE_PRECEDENCE = 90  # from here on, a line of the kernel or of Slurm: nothing else explains it
+AUTHORITATIVE_PRECEDENCE = 90  # from here on, no other failure explains it, e.g. the kernel's OOM kill
 
 # The program recovered from a failure if more ordinary lines than this follow it.
 QUIET_LINES = 40
@@ -66,7 +66,7 @@ class LogAnalysis:
 
     @cached_property
     def ends_cleanly(self) -> bool:
-        """Whether the log ends neither within a traceback nor soon after a report that a process failed."""
+        """Whether the log ends neither within a traceback nor soon after the report of a failed process."""
         reports = [match for match in self.matches if match.pattern.role is Role.SYMPTOM]
         return not self.ends_in_traceback and all(map(self.recovered_from, reports))
 
@@ -90,7 +90,7 @@ class LogAnalysis:
         ]
 
     def _line_above_traceback(self, match: Match) -> str:
-        """Return the line above the traceback of a match; empty without one."""
+        """Return the line above the traceback of a match; empty if either is missing."""
         head = self.traceback(match).head
         return self.lines.unprefixed[head - 1] if head else ""
 
@@ -109,9 +109,10 @@ class LogAnalysis:
         return self.traceback(match).is_uncaught and IN_THREAD not in self._line_above_traceback(match)
 
     def recovered_from(self, root: Match, later: Match | None = None) -> bool:
-        """Return whether the program continued after a failure: until a later one, or to the end of its file.
+        """Return whether the program continued after a failure, until ``later`` or the end of that log.
 
-        It did if it reports success in between, or if enough ordinary output follows.
+        It did if it reports success before then or prints enough ordinary lines, but not if, of the two, only
+        the earlier failure ended a process.
         """
         excerpt = self.lines.excerpt_range(root.position)
         end = excerpt.stop if later is None else later.position
@@ -188,7 +189,7 @@ class LogAnalysis:
 
 
 def _without_consequences(analysis: LogAnalysis, roots: list[Match]) -> tuple[Match, ...]:
-    """Drop the failures that follow Slurm's end of the job, or the end of the first process that failed."""
+    """Drop failures after Slurm ended the job, and those that ended a process after another had failed."""
     candidates: list[Match] = []
     scheduler_end: Match | None = None
     first_end: Match | None = None

@@ -21,7 +21,7 @@ _SIGKILL = 9
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A cause as it is shown to the user."""
+    """A cause, with the texts that users see."""
 
     id: str
     title: str
@@ -160,7 +160,7 @@ _BY_EXIT_CODE: dict[int, Cause] = {
 
 
 def stated_cause(evidence: SlurmEvidence) -> Cause | None:
-    """Return the cause that Slurm states; None if Slurm only reports that the job failed."""
+    """Return the cause that Slurm's state or signal names; None if they name none, e.g. only FAILED."""
     if evidence.signal in (LAUNCH_IO_FAILED, SLURM_OOM):
         return _with_details(_BY_SIGNAL[evidence.signal], evidence)
     cause = _BY_STATE.get(evidence.state)
@@ -190,7 +190,7 @@ def implied_cause(evidence: SlurmEvidence) -> Cause | None:
 
 
 def _with_details(cause: Cause, evidence: SlurmEvidence) -> Cause:
-    """Add the figures from Slurm that support the cause."""
+    """Return the cause with those figures from Slurm in its explanation that support it."""
     limit = f"The limit was {_duration(evidence.limit_s)}." if evidence.limit_s else ""
     details = ""
     match cause.id:

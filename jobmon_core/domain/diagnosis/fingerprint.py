@@ -1,6 +1,6 @@
 """Fingerprints that are equal when the same failure happens again on another rank, node or day.
 
-Numbers, addresses and times are removed. File paths and positions in the data stay.
+Numbers, addresses, times and the parts of paths that belong to one run are left out. Positions in data stay.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ _JOB_SPECIFIC = re.compile(r"(?i)(job[_-]?)\d+|(?<=/)\d{4,}(?=/|$)")
 
 
 def fingerprint(identifier: str, line: str, frame: str = "") -> str:
-    """Return 16 hexadecimal digits for a failure: its pattern or cause, and the line that proves it, if any.
+    """Return 16 hexadecimal digits that identify a failure.
 
-    ``frame`` is the line ``File "...", line N, in ...`` of the user's code. Its line number is ignored,
-    because it changes when the code before it is edited.
+    ``identifier`` is the id of the pattern or cause, ``line`` the log line that proves it, if any, ``frame``
+    the line ``File "...", line N, in ...`` of the user's code, if any. The N is ignored, because it changes
+    when the code before it is edited.
     """
     file, _, function = frame.strip().partition('", line ')
     failure = _VARIABLE.sub(_replacement, without_label(line).strip()[:_MAX_CHARACTERS])

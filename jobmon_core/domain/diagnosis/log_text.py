@@ -20,15 +20,15 @@ _CONTROL_BYTES = bytes({*range(0x20), 0x7F} - {*b"\t\n"})
 _C1_BYTES = re.compile(rb"\xc2[\x80-\x9f]")
 _UNPRINTABLE_BYTES = bytes({*range(1, 0x20), 0x7F} - {*b"\a\b\t\n\v\f\r\x1b"})
 
-# what precedes a line: the rank labels of srun --label, torchrun, mpirun --tag-output and Ray, and the
-# prefix of a logged error (vLLM, glog), but not of other log levels, which report no failure
+# what precedes a line's own text: the rank labels of srun --label, torchrun, mpirun --tag-output and Ray,
+# and the prefix of a logged error (vLLM, glog), but not of other log levels, which report no failure
 _RANK_LABELS = re.compile(
     r"(?:\d{1,6}: |\[(?:rank|default|RANK )?\d{1,6}\]:? ?|\[\d{1,6},\d{1,6}\]<std(?:err|out)>: ?|"
     r"\([^()]{1,60}\bpid=\d+[^()]{0,60}\) ?|"
     r"(?:ERROR|CRITICAL|FATAL) [\d :.,-]{5,30}\[[\w./-]{1,60}:\d+\] ?|"
     r"[EF]\d{4} [\d:.]{8,15} +\d+ [\w./-]{1,120}:\d+\] ?){0,4}"
 )
-LABEL_STARTS = frozenset("0123456789[(ECF")
+LABEL_STARTS = frozenset("0123456789[(ECF")  # the first characters of all of these
 
 
 def clean_lines(data: bytes) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ def _has_control_characters(data: bytes) -> bool:
 
 
 def _without_control_characters(text: str) -> str:
-    """Apply carriage returns and remove all control characters. On UTF-8, because that is much faster."""
+    """Apply carriage returns and remove all control characters; work on bytes, which is much faster."""
     data = _without_overwritten(_ANSI.sub(b"", text.encode())).translate(None, _CONTROL_BYTES)
     return (data if data.isascii() else _C1_BYTES.sub(b"", data)).decode()
 
@@ -87,7 +87,7 @@ def _shortened(line: str) -> str:
 
 
 def is_binary(data: bytes) -> bool:
-    """Return whether ``data`` is binary. Zero bytes do not count: a node that crashes leaves them in logs."""
+    """Return whether ``data`` is not text. Zero bytes do not count: a crashing node leaves them in logs."""
     text = data.decode("utf-8", errors="replace")
     unprintable = len(data) - len(data.translate(None, _UNPRINTABLE_BYTES))
     if not data.isascii():
@@ -96,6 +96,6 @@ def is_binary(data: bytes) -> bool:
 
 
 def without_label(line: str) -> str:
-    """Remove the labels of ranks from the start of a line, e.g. ``[rank3]: `` or ``12: ``."""
+    """Return the line without the rank labels and log prefix at its start, e.g. ``[rank3]: `` or ``12: ``."""
     labels = _RANK_LABELS.match(line)
     return line[labels.end() :] if labels else line

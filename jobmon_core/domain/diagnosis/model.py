@@ -39,7 +39,7 @@ class SlurmEvidence:
     """What Slurm reports about one run. None and empty texts mean "not known"."""
 
     state: JobState = JobState.UNKNOWN
-    exit_code: int | None = None  # 0 to 255, as the program returned it
+    exit_code: int | None = None  # of the program, 0 to 255
     signal: int | None = None  # the number after the colon of Slurm's exit code
     derived_exit_code: int | None = None  # the highest exit code of the job's steps
     reason: str = ""  # Slurm's reason, e.g. NonZeroExitCode

@@ -31,7 +31,7 @@ class Role(StrEnum):
     ROOT = "root"  # a possible root cause
     SYMPTOM = "symptom"  # a consequence, such as torchrun reporting that a worker failed
     CONTEXT = "context"  # neither: advice, a harmless message
-    SUCCESS = "success"  # the program recovered from earlier failures
+    SUCCESS = "success"  # the program reports success: it recovered from earlier failures
 
 
 class Severity(StrEnum):
@@ -63,7 +63,7 @@ class Pattern:
         return label_of(self.id)
 
 
-# the last line of a traceback that no pattern matches is an exception, whatever its name
+# stands in for a pattern if none matches the exception below a traceback
 UNNAMED_EXCEPTION = Pattern(
     id=f"{GENERIC}.unnamed",
     title="Custom exception",

@@ -54,7 +54,7 @@ class Traceback(NamedTuple):
 
     @property
     def is_uncaught(self) -> bool:
-        """Whether it starts where a program, a thread or a process starts, so that the exception ended it."""
+        """Whether the first frame is where a program, thread or process starts, so the exception ended it."""
         return bool(self.frames) and any(map(self.frames[0].text.__contains__, _OUTERMOST))
 
     @property
@@ -64,7 +64,7 @@ class Traceback(NamedTuple):
         return next((frame.file for frame in frames), "")
 
     def user_frame(self) -> Frame | None:
-        """Return the frame of user code nearest to the exception; else the innermost frame."""
+        """Return the innermost frame of user code, else the innermost frame of all; None without frames."""
         for frame in reversed(self.frames):
             if not any(map(frame.text.__contains__, _LIBRARIES)):
                 return frame
@@ -93,7 +93,7 @@ def traceback_above(lines: LogLines, position: int) -> Traceback:
 
 
 def ends_of_tracebacks(lines: LogLines) -> tuple[list[int], bool]:
-    """Return the positions of the exceptions below tracebacks, and whether the log ends within one."""
+    """Return where the exception of each traceback is (its head if none), and whether the last is cut off."""
     ends: list[int] = []
     is_open = False
     # map and compress visit every line without a Python loop, which would be slow for long logs
@@ -106,7 +106,7 @@ def ends_of_tracebacks(lines: LogLines) -> tuple[list[int], bool]:
 
 
 def _end_of_traceback(lines: LogLines, head: int) -> int | None:
-    """Return the first line below the frames: ``head`` without frames, None if the log ends before."""
+    """Return where the exception below the frames is; ``head`` if either is missing, None if cut off."""
     label, in_frames = lines.labels[head], False
     for index in range(head + 1, min(len(lines), head + 1 + _MAX_LINES)):
         text = lines.unprefixed[index]

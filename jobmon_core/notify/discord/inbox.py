@@ -15,7 +15,7 @@ from jobmon_core.domain.webhook import Webhook
 
 _HOST = "127.0.0.1"
 _MAX_BYTES = 1_048_576
-_IDLE_S = 10.0  # before a silent client is disconnected
+_IDLE_S = 10.0  # a client that sends nothing for this long is disconnected
 _CONTENT_KEYS = ("content", "embeds", "components", "poll")  # a message needs at least one
 _UNKNOWN = {"message": "Unknown Webhook", "code": 10015}
 
@@ -39,7 +39,7 @@ class Inbox:
         """Bind to ``port`` on the loopback interface; 0 takes a free port.
 
         Raises:
-            OSError: the port is taken.
+            OSError: the port cannot be used, e.g. because another program uses it.
         """
         self._arrived = threading.Condition()
         self._received: list[Received] = []
@@ -69,7 +69,7 @@ class Inbox:
         return self._hooks[Route.ERROR].url
 
     def wait_for(self, count: int, timeout_s: float) -> tuple[Received, ...]:
-        """Wait up to ``timeout_s`` for a total of ``count`` messages; return all received so far."""
+        """Wait up to ``timeout_s`` seconds for a total of ``count`` messages; return all received so far."""
         with self._arrived:
             self._arrived.wait_for(lambda: len(self._received) >= count, timeout_s)
             return tuple(self._received)

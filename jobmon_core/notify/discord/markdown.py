@@ -1,4 +1,4 @@
-"""Makes any text safe for Discord: cleans, shortens, and escapes or fences it. Pure; linear in the text."""
+"""Makes any text safe for Discord: cleans, shortens, and escapes or fences it, in time linear in the text."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def clean(text: str) -> str:
 
 
 def cut_middle(text: str, limit: int) -> str:
-    """Return at most ``limit`` code points of ``text`` without its middle: causes are at either end."""
+    """Shorten ``text`` to ``limit`` code points by dropping its middle: causes are at either end."""
     if len(text) <= limit:
         return text
     gap = _LINE_GAP if "\n" in text else _GAP

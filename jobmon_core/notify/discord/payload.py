@@ -36,16 +36,16 @@ _SYMBOL_AND_COLOUR = {
 }
 _BLANK_LINE = "\n\n"
 _MAX_FIELDS_SIZE = 2400  # code points of all fields, so that room is left for the evidence
-_FIELD_LIMITS = (_MAX_FIELD_VALUE, 400, 150, 45)  # 25 fields of the last fit; so does a time
+_FIELD_LIMITS = (_MAX_FIELD_VALUE, 400, 150, 45)  # 25 fields fit with the last one, and so does any time
 _PLAIN_FIELD_LIMIT = 100
 _MAX_INLINE = 40  # a longer value gets the full width
-_DELAYED_S = 3600  # an older message says how old it is, since readers take a message for current
+_DELAYED_S = 3600  # an older message states its age, because readers assume that a message is current
 _MAX_TIMESTAMP_S = 8_640_000_000_000  # the largest that <t:...> accepts
 _YEAR_10000_S = 253_402_300_800  # ISO 8601 has four digits for the year
 
 
 class _TextLimits(NamedTuple):
-    """The maximum code points of each text."""
+    """The maximum number of code points of each text."""
 
     summary: int
     cause: int

@@ -1,4 +1,4 @@
-"""What Discord's response means for the message and the channel, and what the user can do. Pure.
+"""What the result of a request to Discord means for the message and the channel, and what the user can do.
 
 Source: Discord's API reference ("Rate Limits", "JSON error codes") and reports of other clients.
 """
@@ -12,11 +12,12 @@ from typing import NamedTuple
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt
 from jobmon_core.notify.base import ResponseAdvice
 from jobmon_core.notify.discord.markdown import cut_middle, one_line
-from jobmon_core.notify.http import Answer, HttpResponse, MaybeSent, NotSent
+from jobmon_core.notify.http import HttpResponse, MaybeSent, NotSent, PostResult
 
-_BLOCKED_WAIT_S = 600.0  # a block names no wait, and earlier requests prolong it
-_MAX_WAIT_S = 86_400.0  # the longest block that was ever reported
-_MAX_WHY = 500  # characters
+_BLOCKED_WAIT_S = 600.0  # a block of this IP address states no wait, and requests before its end prolong it
+_MAX_WAIT_S = 86_400.0  # the longest block that users have reported
+_MAX_WHY = 500  # characters of a reason, including what it quotes from the response
+_MAX_QUOTE = 350  # leaves room for the text before the quote
 _MAX_DEPTH = 20  # of nested errors; Discord's are six deep
 
 _NEW_WEBHOOK = (
@@ -36,8 +37,8 @@ _PROXY = "Check whether a proxy changes the requests, then run `jobmon test-disc
 _OUTAGE = "Nothing to do at first: jobmon retries automatically. If it lasts, see https://discordstatus.com."
 
 
-class _Meaning(NamedTuple):
-    """What an error means."""
+class _ErrorKind(NamedTuple):
+    """One kind of error response: what follows for the message, and what the user can do."""
 
     outcome: DeliveryOutcome
     why: str
@@ -50,19 +51,21 @@ _REFUSED = DeliveryOutcome.REFUSED_BODY
 
 # Discord's own error code is more precise than the HTTP status, so it is looked up first.
 _BY_CODE = {
-    10003: _Meaning(_DEAD, "the channel or thread of this webhook no longer exists", _NEW_WEBHOOK),
-    10015: _Meaning(
+    10003: _ErrorKind(_DEAD, "the channel or thread of this webhook no longer exists", _NEW_WEBHOOK),
+    10015: _ErrorKind(
         _DEAD, "Discord does not know this webhook: it was deleted, or its URL is incomplete", _NEW_WEBHOOK
     ),
-    40333: _Meaning(_DEAD, "Cloudflare, which protects Discord, blocks jobmon's requests", _PROXY),
-    50013: _Meaning(_DEAD, "the webhook has no permission to post in its channel", _PERMISSION),
-    50027: _Meaning(_DEAD, "Discord rejects the token in the webhook's URL", _NEW_WEBHOOK),
-    50083: _Meaning(
+    40333: _ErrorKind(_DEAD, "Cloudflare, which protects Discord, blocks jobmon's requests", _PROXY),
+    50013: _ErrorKind(_DEAD, "the webhook has no permission to post in its channel", _PERMISSION),
+    50027: _ErrorKind(_DEAD, "Discord rejects the token in the webhook's URL", _NEW_WEBHOOK),
+    50083: _ErrorKind(
         _DEAD, "the thread is archived", "Reopen it, or remove thread_id from the webhook's URL."
     ),
-    160005: _Meaning(_DEAD, "the thread is locked", "Unlock it, or remove thread_id from the webhook's URL."),
-    200000: _Meaning(_REFUSED, "the server's AutoMod blocked the text", "Allow this webhook in AutoMod."),
-    220001: _Meaning(
+    160005: _ErrorKind(
+        _DEAD, "the thread is locked", "Unlock it, or remove thread_id from the webhook's URL."
+    ),
+    200000: _ErrorKind(_REFUSED, "the server's AutoMod blocked the text", "Allow this webhook in AutoMod."),
+    220001: _ErrorKind(
         _DEAD,
         "the webhook belongs to a forum channel, where every message needs a thread",
         "Use a webhook of a text channel, or add ?thread_id=<id> of a post to the URL.",
@@ -70,54 +73,54 @@ _BY_CODE = {
 }
 _BY_STATUS = {
     401: _BY_CODE[50027],
-    403: _Meaning(_DEAD, "Discord, or a proxy before it, forbids this webhook to post", _PERMISSION),
+    403: _ErrorKind(_DEAD, "Discord or an intermediate proxy forbids this webhook to post", _PERMISSION),
     404: _BY_CODE[10015],
-    408: _Meaning(_LATER, "the request took too long to arrive", _NETWORK),
+    408: _ErrorKind(_LATER, "the request took too long to arrive", _NETWORK),
     410: _BY_CODE[10015],
-    413: _Meaning(_REFUSED, "the message is too large", _REPORT),
+    413: _ErrorKind(_REFUSED, "the message is too large", _REPORT),
 }
-_REDIRECT = _Meaning(
+_REDIRECT = _ErrorKind(
     _LATER,
     "the response was a redirect, which jobmon never follows because the URL is a secret",
     "Check the host in the webhook's URL, and whether the network requires a login.",
 )
-_SERVER_ERROR = _Meaning(_LATER, "the server failed", _OUTAGE)
-_OTHER = _Meaning(_REFUSED, "the message was rejected", _REPORT)
+_SERVER_ERROR = _ErrorKind(_LATER, "the server failed", _OUTAGE)
+_OTHER = _ErrorKind(_REFUSED, "the message was rejected", _REPORT)
 
 
 class _ErrorBody(NamedTuple):
-    """The body of an error response. All of it may be missing, since a proxy may have written it."""
+    """The content of an error response; any of it may be missing, because a proxy may have sent it."""
 
-    code: int = 0
+    code: int = 0  # Discord's own error code
     text: str = ""
-    retry_after: object = None
+    retry_after: object = None  # seconds, unchecked
 
 
-def interpret_response(response: Answer) -> ResponseAdvice:
-    """Return what the result of a request means, and what the user can do about it."""
-    if isinstance(response, NotSent):
-        return ResponseAdvice(Receipt(DeliveryOutcome.TRY_AGAIN, response.why, for_all=True), _NETWORK)
-    if isinstance(response, MaybeSent):
+def interpret_response(result: PostResult) -> ResponseAdvice:
+    """Return what the result of a request, also one without a response, means for the message."""
+    if isinstance(result, NotSent):
+        return ResponseAdvice(Receipt(DeliveryOutcome.TRY_AGAIN, result.why, for_all=True), _NETWORK)
+    if isinstance(result, MaybeSent):
         advice = f"Check whether the message arrived. {_NETWORK}"
-        return ResponseAdvice(Receipt(DeliveryOutcome.MAYBE_DELIVERED, response.why), advice)
-    if 200 <= response.status < 300:  # noqa: PLR2004 - HTTP status classes
+        return ResponseAdvice(Receipt(DeliveryOutcome.MAYBE_DELIVERED, result.why), advice)
+    if 200 <= result.status < 300:  # noqa: PLR2004 - HTTP status classes
         return ResponseAdvice(Receipt(DeliveryOutcome.DELIVERED))
-    error = _error_body(response.body)
-    waits_s = (_seconds(response.headers.get("retry-after")), _seconds(error.retry_after))
+    error = _error_body(result.body)
+    waits_s = (_seconds(result.headers.get("retry-after")), _seconds(error.retry_after))
     wait_s = max((wait_s for wait_s in waits_s if wait_s is not None), default=None)
-    if response.status == 429:  # noqa: PLR2004 - HTTP status classes
+    if result.status == 429:  # noqa: PLR2004 - HTTP status classes
         return _rate_limited(wait_s)
-    meaning = _meaning(response, error)
-    detail = f"{response.status}, {error.text}" if error.text else str(response.status)
-    why = cut_middle(f"{meaning.why} ({detail})", _MAX_WHY)
-    wait_s = wait_s if meaning.outcome is _LATER else None
-    return ResponseAdvice(Receipt(meaning.outcome, why, wait_s), meaning.advice)
+    kind = _error_kind(result, error)
+    detail = f"{result.status}, {error.text}" if error.text else str(result.status)
+    why = cut_middle(f"{kind.why} ({detail})", _MAX_WHY)
+    wait_s = wait_s if kind.outcome is _LATER else None
+    return ResponseAdvice(Receipt(kind.outcome, why, wait_s), kind.advice)
 
 
-def _meaning(response: HttpResponse, error: _ErrorBody) -> _Meaning:
+def _error_kind(response: HttpResponse, error: _ErrorBody) -> _ErrorKind:
     if error.code in _BY_CODE:
         return _BY_CODE[error.code]
-    if b"error code: 1010" in response.body:
+    if b"error code: 1010" in response.body:  # Cloudflare's own page, which is not JSON: it blocks the client
         return _BY_CODE[40333]
     if response.status in _BY_STATUS:
         return _BY_STATUS[response.status]
@@ -127,7 +130,7 @@ def _meaning(response: HttpResponse, error: _ErrorBody) -> _Meaning:
 
 
 def _rate_limited(wait_s: float | None) -> ResponseAdvice:
-    """Interpret a 429. Without a wait it comes from Cloudflare, which blocks this IP address."""
+    """Interpret a 429. One without a wait is from Cloudflare, which then blocks this IP address."""
     if wait_s is None:
         why = f"this IP address is blocked for too many requests; next attempt in {_BLOCKED_WAIT_S:g} s"
         receipt = Receipt(DeliveryOutcome.TRY_AGAIN, why, _BLOCKED_WAIT_S, for_all=True)
@@ -137,7 +140,7 @@ def _rate_limited(wait_s: float | None) -> ResponseAdvice:
 
 
 def _seconds(wait: object) -> float | None:
-    """Read a wait from a header or from JSON; at most a day."""
+    """Return a wait from a header or from JSON in seconds, at most a day; None if missing or invalid."""
     if isinstance(wait, bool) or not isinstance(wait, int | float | str):
         return None
     try:
@@ -148,17 +151,17 @@ def _seconds(wait: object) -> float | None:
 
 
 def _error_body(body: bytes) -> _ErrorBody:
-    """Read the body of an error response; quote a part of it if it is not Discord's JSON."""
+    """Read the body of an error response; if it is not Discord's JSON, its text is the body, shortened."""
     try:
         data = json.loads(body)
     except (ValueError, RecursionError):
-        return _ErrorBody(text=_quoted(body.decode(errors="replace")))
+        return _ErrorBody(text=_shorten(body.decode(errors="replace")))
     if not isinstance(data, dict):
-        return _ErrorBody(text=_quoted(str(data)))
+        return _ErrorBody(text=_shorten(str(data)))
     code, message = data.get("code"), data.get("message")
     texts = [message if isinstance(message, str) else "", *flatten(data.get("errors"))]
     code = code if isinstance(code, int) else 0
-    return _ErrorBody(code, _quoted("; ".join(filter(None, texts))), data.get("retry_after"))
+    return _ErrorBody(code, _shorten("; ".join(filter(None, texts))), data.get("retry_after"))
 
 
 def flatten(errors: object, path: str = "", depth: int = 0) -> list[str]:
@@ -174,6 +177,6 @@ def flatten(errors: object, path: str = "", depth: int = 0) -> list[str]:
     return lines
 
 
-def _quoted(text: str) -> str:
+def _shorten(text: str) -> str:
     """Return ``text`` on one line, shortened, with tokens hidden."""
-    return cut_middle(one_line(text), _MAX_WHY - 150)
+    return cut_middle(one_line(text), _MAX_QUOTE)

@@ -31,19 +31,19 @@ class DiscordSettings(NamedTuple):
 
     @property
     def fingerprint(self) -> str:
-        """The redacted webhook with a checksum of its URL, for a renewed token does not change the former."""
+        """The redacted webhook and a checksum of its URL, because a new token changes only the checksum."""
         return f"{self.webhook} ({zlib.crc32(self.webhook.url.encode()):08x})"
 
 
 def parse_channel(section: Section) -> DiscordSettings | None:
-    """Read one named channel; report faults to ``section``."""
+    """Read one named channel; report faults to ``section``, and return None if the webhook has one."""
     webhook = section.secret("webhook", Webhook.parse, required=True)
     mentions = _mentions(section)
     return DiscordSettings(webhook, mentions) if webhook else None
 
 
 def parse_own_section(section: Section) -> tuple[ConfiguredChannel, ...]:
-    """Read ``discord``: one optional channel for each route, named like the route."""
+    """Read the ``discord`` section: one optional channel for each route, named like the route."""
     webhooks = {
         route: section.secret(f"{route}_webhook", Webhook.parse, variable=variable)
         for route, variable in WEBHOOK_VARIABLES.items()

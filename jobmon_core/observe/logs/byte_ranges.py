@@ -1,4 +1,7 @@
-"""Read the first or the last bytes of a file, and count the lines before them."""
+"""Read the first or the last bytes of a log, and count the lines before the last ones.
+
+Every function here raises OSError if the storage or its server fails.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +12,22 @@ if TYPE_CHECKING:
     from jobmon_core.observe.logs.open_file import RegularFile
 
 _BLOCK = 64 * 1024
-_MAX_COUNTED = 32 * 2**20  # bytes before a range in which line ends are counted
+_MAX_COUNTED = 32 * 2**20  # with more bytes before a chunk, counting their lines would be slow
 _MAX_ZEROS = 32 * 2**20  # zero bytes skipped at the end of a file
 
 
 @dataclass(frozen=True, slots=True)
-class ByteRange:
-    """Consecutive bytes of a log."""
+class LogChunk:
+    """Consecutive bytes of a log, and where in the log they are."""
 
     data: bytes
-    complete: bool  # they are the whole log
+    complete: bool  # the data are the whole log, except for zero bytes at its end
     lines_before: int | None = 0  # None if they were not counted
-    begins_line: bool = True
-    note: str = ""  # what could not be read; completes a sentence that starts with the path
+    begins_line: bool = True  # the data start at the beginning of a line
+    note: str = ""  # why a part could not be read; completes a sentence that starts with the path
 
-    def without_cut_start(self) -> ByteRange:
-        """Drop the first line if its beginning is missing, unless it is the only line."""
+    def without_partial_first_line(self) -> LogChunk:
+        """Drop the first line if its beginning is missing, unless the chunk has no other line."""
         end = -1 if self.begins_line else self.data.find(b"\n")
         data = self.data[end + 1 :]
         if end < 0 or not data:
@@ -32,27 +35,27 @@ class ByteRange:
         lines_before = None if self.lines_before is None else self.lines_before + 1
         return replace(self, data=data, lines_before=lines_before, begins_line=True)
 
-    def without_cut_end(self) -> ByteRange:
-        """Drop the last line if its end may be missing, unless it is the only line."""
+    def without_partial_last_line(self) -> LogChunk:
+        """Drop the last line if its end may be missing, unless the chunk has no other line."""
         if self.complete:
             return self
         return replace(self, data=self.data[: self.data.rfind(b"\n") + 1] or self.data)
 
 
-def read_start(file: RegularFile, max_bytes: int) -> ByteRange:
-    """Return the first ``max_bytes`` of a file."""
+def read_start(file: RegularFile, max_bytes: int) -> LogChunk:
+    """Return the first ``max_bytes`` of a file, or all of a shorter one."""
     data = file.read_at(0, max_bytes)
-    return ByteRange(data, complete=len(data) >= file.size)
+    return LogChunk(data, complete=len(data) >= file.size)
 
 
-def read_end(file: RegularFile, max_bytes: int) -> ByteRange:
-    """Return the last ``max_bytes`` of a file, without zero bytes at its end.
+def read_end(file: RegularFile, max_bytes: int) -> LogChunk:
+    """Return the last ``max_bytes`` of a file before the zero bytes at its end.
 
-    Lines before them are counted only if that is fast.
+    The lines before the chunk are counted unless it starts after the first 32 MiB.
     """
     end = end_of_text(file)
     start = max(0, end - max_bytes)
-    return ByteRange(
+    return LogChunk(
         file.read_at(start, end - start),
         complete=start == 0,
         lines_before=_count_lines(file, start) if start <= _MAX_COUNTED else None,
@@ -61,7 +64,10 @@ def read_end(file: RegularFile, max_bytes: int) -> ByteRange:
 
 
 def end_of_text(file: RegularFile) -> int:
-    """Return the position after the last nonzero byte. A crashed node leaves zeros at the end of files."""
+    """Return the position after the last nonzero byte; a crashed node leaves zeros at the end of files.
+
+    If the file or its last 32 MiB contain only zeros, this is the size of the file.
+    """
     end = file.size
     while end > 0 and file.size - end < _MAX_ZEROS:
         start = max(0, end - _BLOCK)

@@ -11,7 +11,7 @@ from gzip import BadGzipFile, GzipFile
 from io import RawIOBase
 from typing import TYPE_CHECKING
 
-from jobmon_core.observe.logs.byte_ranges import ByteRange, end_of_text
+from jobmon_core.observe.logs.byte_ranges import LogChunk, end_of_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 _MAGIC = b"\x1f\x8b\x08"
 _STEP = 64 * 1024  # bytes read or decompressed at once
-# a few seconds of work; an archive with more is a decompression bomb, or too large to decompress as a whole
+# Decompressing up to these limits takes a few seconds. An archive beyond them is a decompression bomb, or too
+# large to decompress as a whole.
 _MAX_COMPRESSED = 64 * 2**20
 _MAX_DECOMPRESSED = 512 * 2**20
-_MAX_PIECES = 30_000  # within the limits above, only an archive of very many members has more
+_MAX_PIECES = 30_000  # within the limits above, only an archive of very many gzip members yields more
 
 _TRUNCATED = "is compressed and was cut off"
 _DAMAGED = "is compressed and damaged: it was read up to the damage"
@@ -35,7 +36,7 @@ def is_compressed(file: RegularFile) -> bool:
     return file.read_at(0, len(_MAGIC)) == _MAGIC
 
 
-def decompressed_start(file: RegularFile, max_bytes: int) -> ByteRange:
+def decompressed_start(file: RegularFile, max_bytes: int) -> LogChunk:
     """Return the first ``max_bytes`` of the decompressed content."""
     data = bytearray()
     archive = _Archive(file)
@@ -44,10 +45,10 @@ def decompressed_start(file: RegularFile, max_bytes: int) -> ByteRange:
         if len(data) > max_bytes:
             break
     complete = len(data) <= max_bytes and not archive.fault
-    return ByteRange(bytes(data[:max_bytes]), complete, note=archive.fault)
+    return LogChunk(bytes(data[:max_bytes]), complete, note=archive.fault)
 
 
-def decompressed_end(file: RegularFile, max_bytes: int) -> ByteRange:
+def decompressed_end(file: RegularFile, max_bytes: int) -> LogChunk:
     """Return the last ``max_bytes`` of the decompressed content, or of what is readable of it."""
     end = _LastBytes(max_bytes)
     archive = _Archive(file)
@@ -55,7 +56,7 @@ def decompressed_end(file: RegularFile, max_bytes: int) -> ByteRange:
         end.add(piece)
     end.trim()
     complete = not end.begins_late and not archive.fault
-    return ByteRange(bytes(end.data), complete, end.lines_before, end.begins_line, archive.fault)
+    return LogChunk(bytes(end.data), complete, end.lines_before, end.begins_line, archive.fault)
 
 
 class _LastBytes:
@@ -65,7 +66,7 @@ class _LastBytes:
         self.data = bytearray()
         self.lines_before = 0
         self.begins_line = True
-        self.begins_late = False  # bytes were dropped
+        self.begins_late = False  # bytes before ``data`` were dropped
         self._size = size
 
     def add(self, piece: bytes) -> None:
@@ -83,7 +84,7 @@ class _LastBytes:
 
 
 class _Archive:
-    """One pass through a compressed file. It ends with the file, at the first fault, or at the limits."""
+    """One pass through a compressed file, up to its end, its first fault, or the limits."""
 
     def __init__(self, file: RegularFile) -> None:
         self.fault = ""  # why the pass ended early; completes a sentence that starts with the path
@@ -91,7 +92,7 @@ class _Archive:
         self._decompressed = 0  # bytes
 
     def pieces(self) -> Iterator[bytes]:
-        """Decompress the file; each piece has at most ``_STEP`` bytes."""
+        """Yield the decompressed content; sets ``fault`` if the pass ends early."""
         source = _Source(self._file)
         try:
             for count, piece in enumerate(_decompress(source)):
@@ -121,10 +122,10 @@ class _Archive:
 
 
 class _Source(RawIOBase):
-    """The compressed bytes as GzipFile reads them: in order, and no more than the limit."""
+    """The compressed bytes as GzipFile reads them: in order, and at most ``_MAX_COMPRESSED`` of them."""
 
     def __init__(self, file: RegularFile, single_bytes_from: int = _MAX_COMPRESSED) -> None:
-        self.offset = 0  # of the bytes that were read last
+        self.offset = 0  # where the latest call of read() started
         self._file = file
         # GzipFile skips zeros at the end one by one, so only those that may belong to the archive are read
         self._end = min(end_of_text(file) + _STEP, _MAX_COMPRESSED)

@@ -61,7 +61,7 @@ def regular_file(path: str) -> Iterator[RegularFile]:
     """Open ``path`` for reading.
 
     Raises:
-        Unreadable: it is not a regular file, may not be read, or failed while it was read.
+        Unreadable: it is not a regular file or may not be read, or the ``with`` block raised an OSError.
     """
     try:
         descriptor = _open(path)
@@ -90,7 +90,7 @@ def _open(path: str) -> int:
 
 
 def _describe_type(mode: int, path: str) -> str:
-    """Return why a path of this type contains no log."""
+    """Return why a file of this type contains no log."""
     if os.path.normpath(path) == os.devnull:
         return "stores nothing: the output was discarded"
     if stat.S_ISDIR(mode):
@@ -100,9 +100,9 @@ def _describe_type(mode: int, path: str) -> str:
 
 
 def find_rotated(path: str) -> str:
-    """Return ``path``, or its newest non-empty rotated copy if ``path`` does not exist. Never raises.
+    """Return ``path``; if it does not exist, its newest non-empty rotated copy, if any. Never raises.
 
-    An existing empty log is not replaced, because a copy beside it may belong to an earlier job.
+    An existing empty log is not replaced, because a copy next to it may belong to an earlier job.
     """
     if not path or os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a folder without permission
         return path

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.observe.logs.read import LogPart, read_tail
-from jobmon_core.observe.logs.scan_dirs import FoundFile, ScanBudget, find_files, is_folder, own_file
+from jobmon_core.observe.logs.scan_dirs import FoundFile, ScanBudget, find_files, is_folder, stat_own_file
 from jobmon_core.observe.logs.torchrun import (
     ERROR_FILE,
-    NAMES,
+    WORKER_FILE_NAMES,
     files_named_in,
     newest_attempts,
     read_error_file,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _MAX_FILES = 64
 _LEVELS = 4  # of nested folders: JOB_torchelastic/RUN/attempt_0/3
 _LOG_SUFFIXES = (".err", ".out", ".log")
-# scripts, settings and checkpoints may have a job id in their names too, and may contain texts of errors
+# only names of logs: scripts, settings and checkpoints may be named after a job too and contain error texts
 _LOG_NAME = re.compile(r"(?i)(?:[^.]*|.*\.(?:err|out|log|txt|stderr|stdout|[eo]?\d{1,9}))(?:\.gz)?")
 _CORE_DUMP = "core."
 
@@ -33,10 +33,11 @@ def rank_logs(log_paths: Sequence[str], job_id: int | None, texts: Iterable[str]
     """Return the paths of at most 64 non-empty files of single ranks. Never raises.
 
     These are logs next to the main logs with the job id in their names, logs in folders with the job id in
-    their names, and the files of torchrun workers. Files of other users and symbolic links are ignored. They
-    are sorted by modification time, because a rank that died stopped writing before those that waited for it.
-    ``log_paths`` are the main logs, ``texts`` their lines, in which torchrun prints paths. ``job_id`` occurs
-    only in file names of this job: the id of an array does not, because the logs of all its tasks contain it.
+    their names, and the files of torchrun workers. Files of other users and symbolic links are ignored. The
+    oldest modification comes first, because a rank that died stopped writing before those that waited for it.
+    ``log_paths`` are the main logs, ``texts`` their lines, in which torchrun prints paths. ``job_id`` must be
+    unique to this job or array task; None skips the search by id. The id of a whole array is not unique: the
+    names of all its tasks' logs contain it.
     """
     folders = sorted({str(Path(path).parent) for path in log_paths if path})
     budget = ScanBudget()
@@ -49,7 +50,7 @@ def rank_logs(log_paths: Sequence[str], job_id: int | None, texts: Iterable[str]
 
 
 def read_rank_log(path: str) -> LogPart:
-    """Read the end of a file from ``rank_logs``, or the error that torchrun recorded in it."""
+    """Read a file from ``rank_logs``: the error that torchrun recorded in it, else its last lines."""
     error = read_error_file(path) if Path(path).name == ERROR_FILE else None
     return LogPart(error, complete=True) if error else read_tail(path)
 
@@ -63,13 +64,13 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 
 def _logs_with_id(job_id: int, folder: str, budget: ScanBudget) -> list[FoundFile]:
-    """Return the logs of a job in the folder of its main logs and in subfolders named after the job."""
+    """Return the logs in ``folder`` that have the job id in their own names or in that of a folder."""
     has_id = re.compile(rf"(?<!\d){job_id}(?!\d)").search
     if has_id(Path(folder).name):
         return find_files(folder, _is_log_in_job_folder, budget, _LEVELS)
     entries = [entry for entry in budget.entries(folder) if has_id(entry.name)]
     subfolders = [entry.path for entry in entries if is_folder(entry)]
-    files = [file for entry in entries if _is_log(entry.name) and (file := own_file(entry.path))]
+    files = [file for entry in entries if _is_log(entry.name) and (file := stat_own_file(entry.path))]
     for subfolder in subfolders:
         files += find_files(subfolder, _is_log_in_job_folder, budget, _LEVELS)
     return files
@@ -80,17 +81,17 @@ def _is_log(name: str) -> bool:
 
 
 def _is_log_in_job_folder(name: str) -> bool:
-    return name in NAMES or name.endswith(_LOG_SUFFIXES)
+    return name in WORKER_FILE_NAMES or name.endswith(_LOG_SUFFIXES)
 
 
 def _select(files: Iterable[FoundFile]) -> list[FoundFile]:
-    """Sort files by modification time; of too many, keep those most likely to show the cause."""
+    """Sort files by modification time; if there are too many, keep those most likely to show the cause."""
     modification_order = attrgetter("modified_ns", "path")
     ordered = sorted(files, key=modification_order)
     if len(ordered) <= _MAX_FILES:
         return ordered
-    # error files of torchrun first; then the oldest and the newest logs, because a rank that fails is among
-    # the first to stop writing, or is the only one that writes
+    # half of them error files of torchrun, else the oldest logs; half the newest logs: a rank that fails is
+    # among the first to stop writing, or is the only one that still writes
     by_relevance = sorted(ordered, key=lambda file: not file.path.endswith(ERROR_FILE))
     selected = by_relevance[: _MAX_FILES // 2] + by_relevance[-_MAX_FILES // 2 :]
     return sorted(selected, key=modification_order)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.diagnosis.log_lines import LogExcerpt
 from jobmon_core.domain.diagnosis.log_text import clean_lines, is_binary
-from jobmon_core.observe.logs.byte_ranges import ByteRange, read_end, read_start
+from jobmon_core.observe.logs.byte_ranges import LogChunk, read_end, read_start
 from jobmon_core.observe.logs.gzip import decompressed_end, decompressed_start, is_compressed
 from jobmon_core.observe.logs.open_file import RegularFile, Unreadable, find_rotated, regular_file
 
@@ -36,45 +36,45 @@ class LogPart:
 def read_tail(path: str, max_bytes: int = TAIL_BYTES) -> LogPart:
     """Read the lines in the last ``max_bytes`` bytes of ``path``.
 
-    A missing log is replaced by its rotated copy. A log compressed by gzip is decompressed, and ``max_bytes``
-    counts bytes of its text. The lines are numbered unless tens of megabytes precede them.
+    If the log is missing, its rotated copy is read. A gzip-compressed log is decompressed, and ``max_bytes``
+    counts decompressed bytes. The lines of any other log have no numbers if more than 32 MiB precede them.
     """
-    return _read(path, lambda file: _end(file, max_bytes).without_cut_start())
+    return _read(path, lambda file: _tail_chunk(file, max_bytes).without_partial_first_line())
 
 
 def read_head(path: str, max_bytes: int = HEAD_BYTES) -> LogPart:
-    """Read the lines in the first ``max_bytes`` bytes of ``path``, as ``read_tail`` reads the last ones."""
-    return _read(path, lambda file: _start(file, max_bytes).without_cut_end())
+    """Read the lines in the first ``max_bytes`` bytes of ``path``; otherwise like ``read_tail``."""
+    return _read(path, lambda file: _head_chunk(file, max_bytes).without_partial_last_line())
 
 
-def _end(file: RegularFile, max_bytes: int) -> ByteRange:
+def _tail_chunk(file: RegularFile, max_bytes: int) -> LogChunk:
     return decompressed_end(file, max_bytes) if is_compressed(file) else read_end(file, max_bytes)
 
 
-def _start(file: RegularFile, max_bytes: int) -> ByteRange:
+def _head_chunk(file: RegularFile, max_bytes: int) -> LogChunk:
     return decompressed_start(file, max_bytes) if is_compressed(file) else read_start(file, max_bytes)
 
 
-def _read(path: str, read_range: Callable[[RegularFile], ByteRange]) -> LogPart:
+def _read(path: str, read_chunk: Callable[[RegularFile], LogChunk]) -> LogPart:
     path = find_rotated(path)
     try:
         with regular_file(path) as file:
-            content = read_range(file)
+            chunk = read_chunk(file)
             size = file.size
     except Unreadable as error:
         return LogPart(LogExcerpt(path), problem=str(error))
-    problem = _problem(content)
+    problem = _problem(chunk)
     if problem:
         return LogPart(LogExcerpt(path), size, problem)
-    first = None if content.lines_before is None else content.lines_before + 1
-    excerpt = LogExcerpt(path, clean_lines(content.data), first)
-    return LogPart(excerpt, size, complete=content.complete, note=content.note)
+    first = None if chunk.lines_before is None else chunk.lines_before + 1
+    excerpt = LogExcerpt(path, clean_lines(chunk.data), first)
+    return LogPart(excerpt, size, complete=chunk.complete, note=chunk.note)
 
 
-def _problem(content: ByteRange) -> str:
-    """Return why the bytes are not a log; empty for text."""
-    if not content.data:
-        return content.note or "is empty"
-    if not content.data.strip(b"\x00"):
+def _problem(chunk: LogChunk) -> str:
+    """Return why the chunk has no lines to show; empty if it is text."""
+    if not chunk.data:
+        return chunk.note or "is empty"
+    if not chunk.data.strip(b"\x00"):
         return "contains only zero bytes"
-    return "is a binary file, not a log" if is_binary(content.data) else ""
+    return "is a binary file, not a log" if is_binary(chunk.data) else ""

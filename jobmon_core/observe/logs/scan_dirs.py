@@ -33,7 +33,7 @@ class ScanBudget:
     def entries(self, folder: str) -> list[os.DirEntry[str]]:
         """Return the entries of a folder with printable names, sorted by name.
 
-        Some are missing if the folder has too many entries. Empty if it cannot be read.
+        Entries beyond 5,000, or beyond the budget, are left out. Empty if the folder cannot be read.
         """
         try:
             with os.scandir(folder) as scan:
@@ -45,8 +45,8 @@ class ScanBudget:
         return sorted(printable, key=lambda entry: entry.name)
 
 
-def own_file(path: str) -> FoundFile | None:
-    """Return ``path`` if it is a non-empty regular file of this user. Symbolic links are not followed."""
+def stat_own_file(path: str) -> FoundFile | None:
+    """Return the file at ``path``; None unless it is a non-empty regular file of this user, not a link."""
     try:
         status = os.lstat(path)
     except (OSError, ValueError):
@@ -59,12 +59,12 @@ def own_file(path: str) -> FoundFile | None:
 def find_files(
     folder: str, accepts: Callable[[str], bool], budget: ScanBudget, levels: int
 ) -> list[FoundFile]:
-    """Return this user's files with an accepted name in a folder and its subfolders, ``levels`` in all."""
+    """Return this user's files with an accepted name in ``folder`` and below; 1 level is ``folder`` alone."""
     files: list[FoundFile] = []
     folders = [folder]
     for _ in range(levels):
         entries = [entry for name in folders for entry in budget.entries(name)]
-        files += [file for entry in entries if accepts(entry.name) and (file := own_file(entry.path))]
+        files += [file for entry in entries if accepts(entry.name) and (file := stat_own_file(entry.path))]
         folders = [entry.path for entry in entries if is_folder(entry)]
     return files
 

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.diagnosis.log_lines import LogExcerpt
 from jobmon_core.domain.diagnosis.log_text import clean_lines
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
-from jobmon_core.observe.logs.scan_dirs import FoundFile, ScanBudget, find_files, own_file
+from jobmon_core.observe.logs.scan_dirs import FoundFile, ScanBudget, find_files, stat_own_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 ERROR_FILE = "error.json"
-NAMES = frozenset({ERROR_FILE, "stderr.log", "stdout.log"})
-_MAX_PATH_LENGTH = 4096  # characters; the kernel accepts no longer path
+WORKER_FILE_NAMES = frozenset({ERROR_FILE, "stderr.log", "stdout.log"})
+_MAX_PATH_LENGTH = 4096  # characters; the kernel accepts no path of more bytes (PATH_MAX)
 _MAX_PATHS = 64
 _MAX_ERROR_BYTES = 2**20
 _ERROR_FILE_LINE = re.compile(r"(?:\berror_file|\breply file to): +(\S.*/error\.json)$")
@@ -31,25 +31,27 @@ _ATTEMPT_FILE = re.compile(r"(.*)/attempt_(\d{1,9})/\d{1,9}/[^/]+")
 
 
 def files_named_in(texts: Iterable[str], folders: Sequence[str], budget: ScanBudget) -> list[FoundFile]:
-    """Return the files of the workers whose paths the lines of a log name, relative to ``folders``."""
+    """Return this user's worker files in the folders, and the error files, whose paths the lines print.
+
+    A printed path that is relative is looked up in each of ``folders``.
+    """
     files: list[FoundFile] = []
     run_dirs: dict[str, None] = {}
     for path in (str(Path(folder, printed)) for printed in _printed_paths(texts) for folder in folders):
-        of_attempt = _ATTEMPT_FILE.fullmatch(path)
-        if of_attempt:
-            run_dirs[of_attempt[1]] = None  # the run has more files than this one
+        attempt_file = _ATTEMPT_FILE.fullmatch(path)
+        if attempt_file:
+            run_dirs[attempt_file[1]] = None  # the run has more files than this one
         elif path.endswith(f"/{ERROR_FILE}"):
-            files += filter(None, [own_file(path)])
+            files += filter(None, [stat_own_file(path)])
         else:
             run_dirs[path] = None
-    in_runs = [
-        file for run_dir in run_dirs for file in find_files(run_dir, NAMES.__contains__, budget, levels=3)
-    ]
+    is_worker_file = WORKER_FILE_NAMES.__contains__
+    in_runs = [file for run_dir in run_dirs for file in find_files(run_dir, is_worker_file, budget, levels=3)]
     return files + [file for file in in_runs if _ATTEMPT_FILE.fullmatch(file.path)]
 
 
 def newest_attempts(files: Iterable[FoundFile]) -> list[FoundFile]:
-    """Drop the files of all attempts but the last of each run, because the run survived their failures."""
+    """Drop the files of attempts that another attempt of their run followed: the run survived them."""
     matches = [(file, _ATTEMPT_FILE.fullmatch(file.path)) for file in files]
     newest: dict[str, int] = {}
     for _, match in matches:
@@ -59,7 +61,7 @@ def newest_attempts(files: Iterable[FoundFile]) -> list[FoundFile]:
 
 
 def _printed_paths(texts: Iterable[str]) -> Iterable[str]:
-    """Return the last distinct paths that the lines name."""
+    """Return up to 64 distinct paths that the lines print, the last ones if there are more."""
     paths: deque[str] = deque(maxlen=_MAX_PATHS)
     for text in texts:
         if ERROR_FILE not in text and "log directory set to" not in text:
@@ -73,7 +75,7 @@ def _printed_paths(texts: Iterable[str]) -> Iterable[str]:
 def read_error_file(path: str) -> LogExcerpt | None:
     """Return the traceback and the message in an ``error.json`` as unnumbered lines. Never raises.
 
-    None if the file has neither.
+    None if the file has neither, is not valid JSON, or cannot be read.
     """
     try:
         with regular_file(path) as file:
@@ -86,7 +88,11 @@ def read_error_file(path: str) -> LogExcerpt | None:
 
 
 def _error_text(record: object) -> str:
-    """Return the traceback of a record, followed by its message if the traceback does not contain it."""
+    """Return the traceback of a record, followed by its message if the traceback does not contain it.
+
+    torchrun writes ``{"message": {"message": TEXT, "extraInfo": {"py_callstack": TRACEBACK}}}`` or
+    ``{"message": TEXT}``. A record that is only a text counts as a message.
+    """
     error = _member(record, "message") if isinstance(record, dict) else record
     message = _text(_member(error, "message") if isinstance(error, dict) else error)
     traceback = _text(_member(_member(error, "extraInfo"), "py_callstack"))

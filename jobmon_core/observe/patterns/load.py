@@ -38,7 +38,7 @@ def shipped_patterns_path() -> Path:
 
 
 def load_patterns(user_path: Path | None = None) -> tuple[Pattern, ...]:
-    """Load the shipped patterns, overlaid by those of the user's file.
+    """Load the shipped patterns; the patterns in ``user_path``, if given, are added or replace them.
 
     Raises:
         PatternsInvalid: a file cannot be read or has faults; it lists all faults of that file.
@@ -49,7 +49,7 @@ def load_patterns(user_path: Path | None = None) -> tuple[Pattern, ...]:
 
 
 def overlay(shipped: Iterable[Pattern], own: Iterable[Pattern]) -> tuple[Pattern, ...]:
-    """Replace shipped patterns by the user's with the same id, and put the user's other patterns first."""
+    """Return the user's new patterns, then the shipped ones, each replaced by the user's with the same id."""
     additions = {pattern.id: pattern for pattern in own}
     merged = [additions.pop(pattern.id, pattern) for pattern in shipped]
     return (*additions.values(), *merged)
@@ -59,7 +59,7 @@ def read_patterns(path: Path, *, check_examples: bool = True) -> tuple[Pattern, 
     """Read one pattern file. ``check_examples`` compiles each regex and tries it on the examples.
 
     Raises:
-        PatternsInvalid: lists every fault by index and key.
+        PatternsInvalid: the file cannot be read or has faults; it lists all of them by index and key.
     """
     try:
         with regular_file(str(path)) as file:
@@ -75,7 +75,7 @@ def parse_patterns(text: str, source: str, *, check_examples: bool = True) -> tu
     """Read patterns from JSON, as ``read_patterns`` does; ``source`` is the file that errors name.
 
     Raises:
-        PatternsInvalid: lists every fault by index and key.
+        PatternsInvalid: the text is not JSON or has faults; it lists all of them by index and key.
     """
     try:
         document = json.loads(text)
@@ -107,12 +107,12 @@ def _entries(document: object) -> tuple[dict[int, dict[str, object]], list[str]]
 
 
 def _entry_faults(entry: dict[str, object], *, check_examples: bool) -> list[str]:
-    """Return every fault of one entry, as ``key: what is wrong``."""
+    """Return every fault of one entry, as ``key: what is wrong``. The regex is checked last."""
     faults = [f"{key}: unknown key" for key in entry if key not in _REQUIRED_KEYS and key != _OPTIONAL_KEY]
     faults += [f"{key}: missing" for key in sorted(_REQUIRED_KEYS - entry.keys())]
     for key, value in entry.items():
         faults += _value_faults(key, value)
-    return faults or (_regex_faults(entry) if check_examples else [])
+    return faults or (_regex_faults(entry) if check_examples else [])  # which needs valid types
 
 
 def _value_faults(key: str, value: object) -> list[str]:
@@ -139,7 +139,7 @@ def _text_faults(key: str, value: object) -> list[str]:
 
 
 def _regex_faults(entry: dict[str, object]) -> list[str]:
-    """Compile each regex of an entry and try it on the examples. The types in the entry must be right."""
+    """Return the faults of each regex; without any, the examples that contradict it."""
     pattern, is_list = _pattern(entry), isinstance(entry["regex"], list)
     regexes, faults = [], []
     for index, text in enumerate(pattern.regex):

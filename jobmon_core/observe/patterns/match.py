@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.diagnosis.patterns import Match, Pattern
 from jobmon_core.observe.patterns.prefilter import ignores_case, needed_literals
-from jobmon_core.observe.patterns.re2_regex import matcher, to_bytes
+from jobmon_core.observe.patterns.re2_regex import compile_matcher, to_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from jobmon_core.domain.diagnosis.log_lines import LogLines
 
-_ANY_LINE = frozenset({"\n"})  # for an expression that requires no literal: every line has an end
+_ANY_LINE = frozenset({"\n"})  # found in every line: for an expression that requires no literal
 _MAX_LITERAL = 24  # characters
 
 
@@ -36,12 +36,12 @@ class _Alternative:
 
     @cached_property
     def matches(self) -> Callable[[bytes], object]:
-        """A function that returns a true value if a line in UTF-8 matches."""
-        return matcher(self._regex)
+        """The function that returns a true value if the expression matches a line in UTF-8."""
+        return compile_matcher(self._regex)
 
 
 class _Index:
-    """The literals of all alternatives, to find the alternatives to try on each line."""
+    """An index of the literals of all alternatives, which finds the alternatives to try on each line."""
 
     def __init__(self, alternatives: Sequence[_Alternative]) -> None:
         from ahocorasick_rs import BytesAhoCorasick
@@ -93,11 +93,11 @@ class Matcher:
         self._index = _Index(self._alternatives)
 
     def find_matches(self, lines: LogLines) -> tuple[Match, ...]:
-        """Return for each line the first pattern that matches it, in the order of the patterns."""
+        """Return for each matching line, in their order, the first pattern that matches it."""
         return self._matches(lines, 1)
 
     def every_match(self, lines: LogLines) -> tuple[Match, ...]:
-        """Return for each line all patterns that match it, in their order."""
+        """Return for each matching line, in their order, all patterns that match it."""
         return self._matches(lines, None)
 
     def _matches(self, lines: LogLines, limit: int | None) -> tuple[Match, ...]:

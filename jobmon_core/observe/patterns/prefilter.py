@@ -1,7 +1,7 @@
 r"""Find the literal texts that a regular expression requires, so that a fast search can rule out most lines.
 
 The method is that of RE2's own prefilter (``re2/prefilter.h``), whose Python form, ``re2.Filter``, was
-measured three to four times slower. An expression with syntax that is not parsed here requires nothing.
+measured three to four times slower. Literals are found only for expressions whose syntax is parsed here.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_MAX_CHOICES = 24  # literals in one set; a part of an expression with more counts as unknown text
+_MAX_EXACT = 24  # if a part matches more texts than this, they become required literals at most
 _MIN_LENGTH = 2  # a single character occurs in every line
-# words of healthy logs: any other required literal is more distinctive
+# words that healthy logs contain too: a set of literals without them is more distinctive
 _COMMON = frozenset({
     "checkpoint", "complete", "completed", "config", "debug", "error", "errors", "exception", "exceptions",
     "fail", "failed", "failure", "fatal", "file", "inf", "info", "init", "line", "loading", "loss",
     "missing", "note", "rank", "see", "server", "step", "train", "training", "try", "warn", "warning",
 })  # fmt: skip
-# literal characters, but not the last one before a quantifier
+# literal characters; if a quantifier follows, without the last one, to which it applies
 _LITERAL_RUN = re.compile(r"[A-Za-z0-9_ ,:;=/'\"<>@#%&~`!-]+(?![?*+{])")
 _CHARACTER_CLASS = re.compile(r"\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\\\]])*\]")
 _QUANTIFIER = re.compile(r"(?:([?*+])|\{([0-9]+)(?:,[0-9]*)?\})\??")
@@ -31,13 +31,13 @@ Literals = frozenset[str]
 class _Part(NamedTuple):
     """What a part of an expression matches."""
 
-    exact: Literals | None  # every text that it matches; None if these are not a short list
-    required: Literals = frozenset()  # each match contains at least one of these; empty if none is certain
-    # for a repeated part: each match starts with one of these texts and ends with one
-    ends: Literals | None = None
+    exact: Literals | None  # every text that it matches; None if these are too many or not known
+    required: Literals = frozenset()  # every match contains at least one of these; empty if none are known
+    # of a part with ``+``: the texts of one repetition, so every match starts and ends with one of these
+    repeated: Literals | None = None
 
     def literals(self) -> Literals:
-        """Return literals of which each match contains at least one; empty if none is certain."""
+        """Return a set such that every match contains at least one literal of it; empty if none is known."""
         return self.exact if self.exact and "" not in self.exact else self.required
 
 
@@ -50,10 +50,11 @@ class _UnsupportedSyntax(Exception):
 
 
 def needed_literals(regex: str) -> Literals:
-    """Return ASCII literals of which each match of ``regex`` contains at least one; empty if none is certain.
+    """Return a set of ASCII literals such that every match of ``regex`` contains at least one of them.
 
     If ``regex`` ignores case, the literals are in lower case and must be searched in the line in lower case.
-    Of several sets of such literals, the most distinctive one is returned. RE2 must accept ``regex``.
+    Of several such sets, the most distinctive one is returned. The set is empty if none is known, or if the
+    best one has a literal of one character. RE2 must accept ``regex``.
     """
     try:
         literals = _Parser(regex).parse().literals()
@@ -68,31 +69,33 @@ def ignores_case(regex: str) -> bool:
 
 
 def _distinctiveness(literals: Literals) -> tuple[bool, int, int]:
-    """Rank rare words before common ones, then longer literals, then fewer; no literals come last."""
+    """Return a sort key: larger for sets without common words, then for longer literals, then for fewer."""
     length = min(map(len, literals), default=0)
     words = (literal.strip(" :'\"").lower() for literal in literals)
     return length > _MIN_LENGTH and _COMMON.isdisjoint(words), length, -len(literals)
 
 
 def _alternation(parts: list[_Part]) -> _Part:
+    """Return what an expression matches that matches whatever one of ``parts`` does."""
     exact_sets = [part.exact for part in parts if part.exact is not None]
     if len(exact_sets) == len(parts):
         exact = frozenset[str]().union(*exact_sets)
-        if len(exact) <= _MAX_CHOICES:
+        if len(exact) <= _MAX_EXACT:
             return _Part(exact)
     required = [part.literals() for part in parts]
     return _Part(None, frozenset[str]().union(*required)) if all(required) else _UNKNOWN
 
 
 def _concatenation(parts: list[_Part]) -> _Part:
-    run = [""]  # the texts that the exact parts since the last unknown text match together
+    """Return what ``parts``, one after the other, match; of several sets, require the most distinctive."""
+    run = [""]  # the texts that the latest consecutive parts with known texts match together
     required: list[Literals] = []
     is_exact = True
     for part in parts:
         if part is _EMPTY:
             continue
-        adjacent = part.ends if part.exact is None else part.exact
-        if adjacent and len(run) * len(adjacent) <= _MAX_CHOICES:
+        adjacent = part.repeated if part.exact is None else part.exact
+        if adjacent and len(run) * len(adjacent) <= _MAX_EXACT:
             run = [before + after for before in run for after in adjacent]
             if part.exact:
                 continue

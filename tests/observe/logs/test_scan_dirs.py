@@ -3,7 +3,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from jobmon_core.observe.logs.scan_dirs import ScanBudget, find_files, own_file
+from jobmon_core.observe.logs.scan_dirs import ScanBudget, find_files, stat_own_file
 
 
 def test_the_number_of_entries_read_is_limited(tmp_path: Path) -> None:
@@ -31,7 +31,8 @@ def test_only_a_regular_non_empty_file_is_found(tmp_path: Path) -> None:
     (tmp_path / "link.log").symlink_to(tmp_path / "a.log")
     os.mkfifo(tmp_path / "pipe.log")
     found = [
-        own_file(f"{tmp_path}/{name}") for name in ("a.log", "empty.log", "link.log", "pipe.log", "", "\x00")
+        stat_own_file(f"{tmp_path}/{name}")
+        for name in ("a.log", "empty.log", "link.log", "pipe.log", "", "\x00")
     ]
     assert [file is not None for file in found] == [True, False, False, False, False, False]
 

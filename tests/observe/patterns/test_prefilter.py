@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from jobmon_core.observe.patterns.load import load_patterns
 from jobmon_core.observe.patterns.prefilter import ignores_case, needed_literals
-from jobmon_core.observe.patterns.re2_regex import matcher
+from jobmon_core.observe.patterns.re2_regex import compile_matcher
 
 REGEXES = [regex for rule in load_patterns() for regex in rule.regex]
 
@@ -58,20 +58,20 @@ def test_no_shipped_expression_is_tried_on_every_line() -> None:
 def test_every_match_of_a_shipped_expression_contains_its_literals(case: tuple[str, str]) -> None:
     regex, text = case
     for line in text.split("\n"):
-        if line.isascii() and matcher(regex)(line.encode()):
+        if line.isascii() and compile_matcher(regex)(line.encode()):
             searched = line.lower() if ignores_case(regex) else line
             assert any(literal in searched for literal in needed_literals(regex))
 
 
 def test_very_deep_groups_require_nothing_and_do_not_raise() -> None:
     deep = "(" * 900 + "boom" + ")" * 900
-    matcher(deep)
+    compile_matcher(deep)
     assert needed_literals(deep) == frozenset()
 
 
 def test_non_ascii_digits_are_not_a_quantifier() -> None:
     for text in ("boom{²}", "boom{1,²}", "boom{٣}"):
-        assert matcher(text)(text.encode())
+        assert compile_matcher(text)(text.encode())
         (needed,) = needed_literals(text)
         assert text.startswith(needed)
 
