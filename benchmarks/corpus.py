@@ -1,7 +1,7 @@
 """Read labelled logs: one JSON object per line.
 
-Each object has the strings ``id``, ``source`` (where the log was found), ``log`` and ``label`` (the root
-cause), and the boolean ``multi_rank``. ``thread`` groups logs that are not independent. Other keys are ignored.
+Each object has the strings ``id``, ``source`` (where the log was found), ``log``, ``label`` (the root cause),
+and the boolean ``multi_rank``. ``thread`` groups logs that are not independent. Other keys are ignored.
 """
 
 from __future__ import annotations

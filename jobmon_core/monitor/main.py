@@ -150,7 +150,7 @@ class MonitorProcess:
 
     def _watch(self, job_id: str) -> None:
         self._loop.add(job_id, self._factory.job_monitor(job_id, partial(self._log, job_id)))
-        self._log(job_id, f"monitor {os.getpid()} watches")
+        self._log(job_id, f"monitor {os.getpid()} watches this job")
 
     def _finish(self, job_id: str) -> None:
         self._log(job_id, "done")
