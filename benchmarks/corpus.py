@@ -1,7 +1,7 @@
-"""Read labelled logs of failures: one JSON object a line.
+"""Read labelled logs: one JSON object per line.
 
-Each has the texts ``id``, ``source`` (where the log was found), ``log`` and ``label`` (its root cause), and
-the boolean ``multi_rank``. ``thread`` groups logs that are not independent. Other keys are ignored.
+Each object has the strings ``id``, ``source`` (where the log was found), ``log``, ``label`` (the root cause),
+and the boolean ``multi_rank``. ``thread`` groups logs that are not independent. Other keys are ignored.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ class Case:
     source: str
     log: str
     label: str
-    multi_rank: bool  # several ranks wrote it, so that one failure causes others
+    multi_rank: bool  # several ranks wrote the log, so that one failure may cause others
     thread: str | None = None
 
     @property
     def group(self) -> str:
-        """The cases that depend on each other: a repository, else a thread, else a source.
+        """The name that cases share if they depend on each other: a repository, else a thread, else a source.
 
         The name of a source ends at its first comma or parenthesis.
         """

@@ -1,4 +1,4 @@
-"""Measure how well jobmon finds the cause of a failure in its log alone, and how fast.
+"""Measure how well jobmon finds the cause of a failure from the job's log alone, and how fast.
 
 It needs labelled logs (``benchmarks/corpus.py`` documents the format) and no Slurm::
 
@@ -9,7 +9,7 @@ baseline (``benchmarks/baseline.py``). The exit status is 1 if a bound given as 
 2 if the corpus or the patterns cannot be read.
 
 The speed is that of one core with loaded patterns, in CPU time, so that other load does not count. It
-covers everything that is done with a log in memory: cleaning its lines, matching them and concluding.
+includes everything that is done with a log in memory: cleaning its lines, matching them and concluding.
 """
 
 from __future__ import annotations
@@ -61,17 +61,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument(
-        "corpus", type=Path, metavar="CORPUS.jsonl", help="labelled logs, one JSON object a line"
+        "corpus", type=Path, metavar="CORPUS.jsonl", help="labelled logs, one JSON object per line"
     )
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     parser.add_argument(
-        "--min-accuracy", type=float, metavar="X", help="fail if the accuracy, from 0 to 1, is lower"
+        "--min-accuracy", type=float, metavar="X", help="fail if the accuracy is lower than X, from 0 to 1"
     )
     parser.add_argument(
-        "--max-false-alarms", type=int, metavar="N", help="fail if a failure is found in more clean logs"
+        "--max-false-alarms", type=int, metavar="N", help="fail if more than N clean logs give a failure"
     )
     parser.add_argument(
-        "--passes", type=int, default=5, metavar="N", help="times that everything is measured (default: 5)"
+        "--passes", type=int, default=5, metavar="N", help="how often to measure everything (default: 5)"
     )
     options = parser.parse_args(argv)
     if options.min_accuracy is not None and not 0 <= options.min_accuracy <= 1:

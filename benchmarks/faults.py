@@ -1,18 +1,18 @@
-"""Check that no message is lost or repeated unmarked while monitors are killed and Discord fails.
+"""Check that no message is lost, or repeated without a mark, while monitors are killed and Discord fails.
 
-It needs no Slurm: the cluster is replayed, beside a few real jobs of the local scheduler. All else is
-real::
+It needs no Slurm: the cluster is replayed, and the local scheduler runs a few real jobs. Everything else
+is real::
 
     .venv/bin/python benchmarks/faults.py --events 1000 --kills 200 --seed 1
 
 Monitors watch job arrays through several pending reasons to the end of each task. They are killed with
 SIGKILL at each named step between query, decision, save, send and receipt, and at random moments; `recover`
 replaces them. The fake Discord answers 429 and 5xx, hangs, resets, and closes after it accepted a message.
-Its clock and all waits of jobmon run ``--speed`` times as fast as the real clock.
+The clock and all waits of jobmon run ``--speed`` times as fast as the real clock.
 
 Bounds: nothing is lost; a message is repeated at most once for each kill during its send and for each lost
-answer, and each repeat is marked; nothing is out of order within a job and a channel. The exit status is 1
-if one breaks.
+answer, and each repeat is marked; messages of a job arrive in order in each channel. The exit status is 1
+if a bound does not hold.
 """
 
 from __future__ import annotations
@@ -53,10 +53,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--events", type=int, default=300, help="messages to deliver (default: 300)")
-    parser.add_argument("--real", type=int, default=5, help="arrays of the local scheduler (default: 5)")
+    parser.add_argument(
+        "--real", type=int, default=5, help="job arrays run by the local scheduler (default: 5)"
+    )
     parser.add_argument("--kills", type=int, default=60, help="monitors to kill (default: 60)")
-    parser.add_argument("--seed", type=int, default=1, help="of the random numbers (default: 1)")
-    parser.add_argument("--speed", type=float, default=60.0, help="of the clock (default: 60)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random numbers (default: 1)")
+    parser.add_argument(
+        "--speed",
+        type=float,
+        default=60.0,
+        help="factor by which the clock is fast (default: 60)",
+    )
     parser.add_argument("--limit", type=float, default=600.0, help="time limit in seconds (default: 600)")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     return parser.parse_args(arguments)

@@ -7,10 +7,10 @@ Run it on a private Slurm, whose accounting it also slows down::
 Jobs are submitted with `jobmon submit`, four by each user, and end evenly spread over two poll intervals;
 every other one fails. A job records its own end with its last command; the fake Discord records when it
 accepts the message. The settings with the shortest interval differ in accounting: as usual; late (its
-database is locked, so that sacct still answers what it knew before); hanging (slurmdbd is stopped, so that
-sacct connects but gets no answer).
+database is locked, so that sacct answers with old data); hanging (slurmdbd is suspended, so that sacct
+connects but gets no answer).
 
-Bound: at most one poll interval and the grace period of accounting. The exit status is 1 if it breaks.
+Bound: at most one poll interval and the grace period of accounting. The exit status is 1 if it is exceeded.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pathlib import Path
 from tabulate import tabulate
 
 from benchmarks.latency_parts import lag
-from benchmarks.latency_parts.timeline import Timeline, late, spreads
+from benchmarks.latency_parts.timeline import Timeline, spreads, too_late
 from benchmarks.latency_parts.users import Setting, measure
 from jobmon_core.domain.config import MIN_POLL_S
 
@@ -57,9 +57,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             measured[setting.name] = measure(setting, options.jobs, Path(folder), os.environ)
         print(f"{setting.name}: measured", file=sys.stderr)
     print(as_json(measured) if options.json else tables(measured))
-    broken = [name for name, timelines in measured.items() if late(timelines)]
+    broken = [name for name, timelines in measured.items() if too_late(timelines)]
     for name in broken:
-        print(f"NOT HELD: {len(late(measured[name]))} messages too late, {name}", file=sys.stderr)
+        print(f"NOT HELD: {len(too_late(measured[name]))} messages too late, {name}", file=sys.stderr)
     return 1 if broken else 0
 
 
@@ -69,7 +69,7 @@ def as_json(measured: dict[str, list[Timeline]]) -> str:
         name: {
             "jobs": len(timelines),
             "bound": max(timeline.bound_s for timeline in timelines),
-            "too late": len(late(timelines)),
+            "too late": len(too_late(timelines)),
             **{part: asdict(spread) for part, spread in spreads(timelines).items()},
         }
         for name, timelines in measured.items()
@@ -83,8 +83,8 @@ def tables(measured: dict[str, list[Timeline]]) -> str:
 
 
 def _table(name: str, timelines: list[Timeline]) -> str:
-    bound_s, too_late = max(timeline.bound_s for timeline in timelines), len(late(timelines))
-    verdict = f"bound {bound_s:g} s {'NOT MET' if too_late else 'met'}"
+    bound_s = max(timeline.bound_s for timeline in timelines)
+    verdict = f"bound {bound_s:g} s {'NOT MET' if too_late(timelines) else 'met'}"
     rows = [
         (part, *(f"{seconds:.1f}" for seconds in asdict(spread).values()))
         for part, spread in spreads(timelines).items()

@@ -1,13 +1,13 @@
 """Measure the load of many watched jobs on slurmctld, accounting and the login node.
 
-Run it on a real Slurm, here a private one. Started by root it runs as the user nobody, since for root
-slurmctld lists the jobs of all users::
+Run it on a real Slurm, here a private one. If root starts it, it continues as the user nobody, because
+slurmctld lists the jobs of all users for root::
 
     dev/with-slurm .venv/bin/python benchmarks/load.py
 
 The poll interval is the shortest one, 5 s, so that ten intervals take a minute; CPU shares are computed for
 the default of 30 s. All jobs are pending except those of the array, which run. Requests are counted by
-slurmctld (``sdiag``), runs of sacct by a script before it on ``PATH``. A full run takes about ten minutes.
+slurmctld (``sdiag``), runs of sacct by a wrapper script on ``PATH``. A full run takes about ten minutes.
 The exit status is 1 if a bound does not hold.
 """
 
@@ -94,7 +94,7 @@ def _poll_cpu(job_counts: Sequence[int]) -> Iterator[Figure]:
 
 
 def _projection(load: Load) -> Iterator[Figure]:
-    """Compute the load of a whole cluster of users, beside that of users who poll each job with squeue.
+    """Yield the load of many users, computed for jobmon and for users who poll each job with squeue.
 
     The limits are those of Slurm's ``rl_enable`` by default (23.02 and later).
     """

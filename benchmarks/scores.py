@@ -1,4 +1,4 @@
-"""Score a set of diagnoses against the right labels. Pure."""
+"""Score diagnoses against the right labels. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Final
 
 from jobmon_core.domain.diagnosis.patterns import CLEAN
 
-# Slurm prints these causes itself, so that they say little about a diagnosis
+# Slurm prints these causes itself, so that finding them says little about the quality of a diagnosis
 PRINTED_BY_SLURM: Final = frozenset({"slurm_timeout", "slurm_cancelled", "host_oom_kill"})
 _BUCKETS = 10  # of confidence, equally wide
 
@@ -47,7 +47,7 @@ class Part:
 
     @property
     def share(self) -> float | None:
-        """Return the part as a number from 0 to 1; None for a part of nothing."""
+        """The share, from 0 to 1; None if there are no verdicts."""
         return self.count / self.of if self.of else None
 
 

@@ -6,13 +6,13 @@ Run it on a real Slurm, here a private one::
 
 Each pair is one ``sbatch`` and one ``jobmon submit`` of the same held job; the monitor is killed before the
 next pair, so that pairs do not disturb each other. ``--sbatch-takes`` delays each sbatch, to show how much
-of jobmon's work hides behind a slow one. ``--where`` adds the steps of ``jobmon submit``, one after the
-other, and what a bare start of Python takes with and without jobmon's imports. Their times come from a
-script before sbatch on ``PATH`` and from the files that jobmon writes, to a few ms. jobmon acts as soon as
+of jobmon's work is done while a slow one runs. ``--where`` adds the time of each step of ``jobmon submit``,
+and that of starting Python with and without jobmon's imports. The times come from a wrapper script for
+sbatch and from the files that jobmon writes; they are accurate to a few ms. jobmon acts as soon as
 sbatch prints the job id, so that a step can start before sbatch has ended and show as slightly negative.
 
-Bounds: less than 120 ms more than sbatch, less than 12 MB for an idle monitor. The exit status is 1 if one
-breaks.
+Bounds: less than 120 ms more than sbatch, less than 12 MB for an idle monitor. The exit status is 1 if a
+bound does not hold.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Bench:
     """A user who submits held jobs."""
 
     def __init__(self, folder: Path, delay_s: float, *, wrapped: bool) -> None:
-        """Work in ``folder``; put a script before sbatch that delays it and notes when it starts and ends."""
+        """Work in ``folder``; wrap sbatch in a script that delays it and notes when it starts and ends."""
         self.steps: list[dict[str, float]] = []  # of each pair, in seconds
         self._times = folder / "times"
         self._wrapped = wrapped
@@ -113,7 +113,7 @@ class Bench:
 
     @contextmanager
     def monitors(self, count: int) -> Iterator[list[int]]:
-        """Provide the PIDs of so many idle monitors, which are killed afterwards."""
+        """Provide the PIDs of the idle monitors of ``count`` jobs, which are killed afterwards."""
         jobs = self.user.submit(count, *JOB)
         yield self.user.settle(count)
         self.user.kill_monitors()

@@ -1,4 +1,4 @@
-"""Measure the structure of the code against the bounds in ARCHITECTURE.md; fail if one breaks.
+"""Measure the structure of the code against the bounds in ARCHITECTURE.md; fail if one is exceeded.
 
 Annotations are checked by mypy, complexity and to-do comments by ruff.
 """
@@ -28,7 +28,7 @@ IMPURE = {
 
 
 def main() -> int:
-    """Print every figure with its bound; return 1 if one is broken."""
+    """Print every figure with its bound; return 1 if a bound is exceeded."""
     return report(list(measure()), as_json=False)
 
 

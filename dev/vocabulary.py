@@ -1,7 +1,7 @@
 """Find names and phrases that this project does not use, because a stranger would have to learn them.
 
 The vocabulary is plain: the field's standard terms, and Slurm's own words for Slurm's own things.
-Prints each use with its line; the exit status is 1 where there is any.
+Prints each use with its line; the exit status is 1 if there is any.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# names of the first release, by the word that replaced them
+# names of the first release that have been replaced
 _NAMES = (
     """
 Workshop shop Desk Tools Supervisor pass_over Estate estate become_monitor predecessor _is_heir _is_worn
@@ -52,12 +52,12 @@ _PHRASES = (
 
 _NAME = re.compile(rf"(?<![\w./-])({_NAMES})(?![\w/-])")
 _PHRASE = re.compile(rf"\b(?:{'|'.join(_PHRASES)})\b", re.IGNORECASE)
-# what names a thing of the system or of the first release's files, which are still read
+# lines that name something of the system, or of the first release's files, which are still read
 _ALLOWED = re.compile(r"JSON_KEYS|\"[a-z_]+\": \"[a-z_]+\"|flock\(2\)|fcntl\.flock|vocabulary: allowed")
 
 
 def main() -> int:
-    """Print every use of a forbidden word; return 1 where there is one."""
+    """Print every use of a forbidden word; return 1 if there is one."""
     uses = list(forbidden_uses())
     for use in uses:
         print(use)

@@ -1,4 +1,4 @@
-"""The entry point: one table of commands."""
+"""The entry point of the command line: lists the commands, and runs the one that the user gives."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
 
-# Command -> its summary. Each command is the module of the same name in jobmon.commands.
+# Command -> its summary. Its module in jobmon.commands has the same name, with _ instead of -.
 COMMANDS = {
     "submit": "submit a job as sbatch does and watch it",
     "watch": "watch a job not submitted through jobmon",
@@ -24,10 +24,10 @@ COMMANDS = {
     "diagnose": "explain why a job failed, or what a log file shows",
     "patterns": "list, check and test the failure patterns",
     "cancel": "stop watching a job; the job itself keeps running",
-    "recover": "restart monitors that a reboot or a kill ended",
+    "recover": "restart monitors that were killed or lost in a reboot",
     "test-discord": "post the largest possible test message to each channel",
     "init": "write config.json from two webhook URLs",
-    "inbox": "receive messages on this machine instead of in Discord, to try jobmon",
+    "inbox": "receive messages on this machine instead of in Discord, to try out jobmon",
 }
 
 
@@ -62,7 +62,7 @@ def _run(argv: list[str]) -> int:
 
 
 def _unknown_command(name: str) -> str:
-    """Return the error for a missing or unknown command, with the command that may be meant."""
+    """Return the error text for a missing or unknown command; it suggests a command with a similar name."""
     choices = ", ".join(COMMANDS)
     if not name:
         return f"no command given; choose one of {choices}; see `jobmon --help`"

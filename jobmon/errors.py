@@ -1,4 +1,4 @@
-"""The error boundary: the only place where an exception becomes a message and an exit code."""
+"""The error boundary: turns each exception that no command handles into a message and an exit code."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _BUG = 70  # EX_SOFTWARE of sysexits.h
-_INTERRUPTED = 130  # the exit code of a shell for SIGINT
-_CLOSED_PIPE = 141  # for SIGPIPE
+_INTERRUPTED = 130  # the exit code that a shell reports for SIGINT
+_CLOSED_PIPE = 141  # the one for SIGPIPE
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 _MISSING_PACKAGE = 78  # EX_CONFIG
-# packages on PyPI whose modules have another name
+# module -> its package on PyPI, where the names differ
 _PACKAGES = {"ahocorasick_rs": "ahocorasick-rs", "daemon": "python-daemon", "re2": "google-re2"}
 
 
@@ -28,7 +28,7 @@ class UsageError(JobmonError):
 
 
 def say(text: str) -> None:
-    """Print a line for the user on stderr, since stdout belongs to results; ignore a closed stderr."""
+    """Print a message for the user on stderr, since stdout is for results; ignore a closed stderr."""
     try:
         print(f"jobmon: {text}", file=sys.stderr, flush=True)
     except OSError:
@@ -36,7 +36,7 @@ def say(text: str) -> None:
 
 
 def run_guarded(command: Callable[[], int]) -> int:
-    """Run a command; turn every exception into a message and an exit code."""
+    """Run a command and return its exit code; if it raises, report the exception and return its code."""
     try:
         try:
             code = command()
@@ -58,7 +58,7 @@ def run_guarded(command: Callable[[], int]) -> int:
 
 
 def _report_unexpected(error: Exception) -> int:
-    """Report an exception that no command handles: a missing package, a full disk, or a bug."""
+    """Report a missing package, a full disk or, as a bug, anything else; return the exit code."""
     if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("jobmon"):
         module = error.name.partition(".")[0]
         say(f"the Python package {_PACKAGES.get(module, module)} is missing; `pip install .` installs it")

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 DESCRIPTION = "Submit Slurm jobs and get one correct message when each ends: how it ended, and why."
 EPILOG = """\
 examples:
-  jobmon submit train.sbatch            submit as with sbatch, get a message at its end
+  jobmon submit train.sbatch            submit as with sbatch, get a message when it ends
   jobmon submit --gres=gpu:4 train.sbatch --epochs 3
   jobmon watch 8123                     watch a job not submitted through jobmon
   jobmon status                         list the watched jobs
   jobmon show 8123                      everything known about one job
-  jobmon diagnose 8123                  why it failed; takes log files, too
+  jobmon diagnose 8123                  explain why it failed; also takes log files
   jobmon recover                        after a reboot: restart the monitors
 
 Run `jobmon COMMAND --help` for the options and examples of a command."""
@@ -37,7 +37,7 @@ class Command(Protocol):
 
 
 def build_parser(name: str, summaries: Mapping[str, str]) -> argparse.ArgumentParser:
-    """Build the parser; import only the command ``name``, since each has imports of its own."""
+    """Build the parser of the commands in ``summaries``; import only the module of ``name``, to be fast."""
     parser = _Parser(
         prog="jobmon",
         description=DESCRIPTION,
@@ -64,7 +64,7 @@ def load_command(name: str) -> Command:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, as all errors of jobmon."""
+    """A parser that raises `UsageError` instead of printing its usage."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; see `{self.prog} --help`")

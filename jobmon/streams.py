@@ -1,4 +1,4 @@
-"""Make the standard streams safe: a caller may have closed them or use an encoding of few characters."""
+"""Make the standard streams usable even if the caller closed them or uses a limited encoding."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def prepare() -> None:
 
 
 def abandon(stream: TextIO) -> None:
-    """Redirect a stream without a reader to /dev/null, since Python flushes it at exit."""
+    """Replace a broken stream by /dev/null, so that Python's flush at exit does not fail."""
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, stream.fileno())
     os.close(devnull)

@@ -20,7 +20,7 @@ def run(*argv: str, cwd: Path, path: str = "") -> subprocess.CompletedProcess[st
 def test_adding_bin_to_the_path_is_enough_to_run_jobmon_from_a_checkout(tmp_path: Path) -> None:
     done = run("jobmon", "status", cwd=tmp_path, path=str(CHECKOUT / "bin"))
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("jobmon watches no job")
+    assert done.stdout.startswith("no jobs are being watched")
 
 
 def test_bin_jobmon_works_through_a_link_and_adds_nothing_to_the_environment(tmp_path: Path) -> None:

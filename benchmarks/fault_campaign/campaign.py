@@ -1,4 +1,4 @@
-"""The campaign: jobs run, monitors watch them and are killed, `recover` replaces the monitors."""
+"""The campaign: jobs run, monitors watch the jobs and are killed, `recover` replaces the monitors."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _RECOVER_EVERY_S = 0.02
 _MAX_JOBS = 40  # at the same time
 _JOBS_PER_MONITOR = 5
 _SHARE_AT_STEPS = 0.6  # of the kills; the others come at random moments
-_KILLS_AHEAD = 0.25  # of the events, as a share of the campaign
+_KILLS_AHEAD = 0.25  # how far the share of kills runs ahead of the share of messages that arrived
 _MAX_PASSES = 6
 
 
@@ -99,7 +99,7 @@ class CampaignStarter(MonitorStarter):
 
 @dataclass(slots=True)
 class _RunningJob:
-    """A job of the campaign; ``stage`` counts its pending reasons, then the running, then the end."""
+    """A job of the campaign; ``stage`` counts its pending reasons, then "running", then "ended"."""
 
     scenario: Scenario
     stage: int = -1
@@ -152,7 +152,7 @@ class Campaign:
         self.ctx.home.config.chmod(0o600)
 
     def _submit_more(self, waiting: list[Scenario]) -> None:
-        """Submit jobs, a few to each monitor, while there is room."""
+        """Submit jobs, a few per monitor, up to the limit of simultaneous jobs."""
         while waiting and len(self._jobs) + _JOBS_PER_MONITOR <= _MAX_JOBS:
             chunk = [waiting.pop() for _ in range(min(_JOBS_PER_MONITOR, len(waiting)))]
             self.starter.start([self._submit(scenario) for scenario in chunk])
@@ -168,7 +168,7 @@ class Campaign:
         return job.id
 
     def _advance(self) -> None:
-        """Move each job to its next stage once its monitor has seen the present one."""
+        """Move each job to its next stage once its monitor has seen the current one."""
         for state_id, running_job in list(self._jobs.items()):
             changed_ns = self.ctx.store.path(state_id).stat().st_mtime_ns
             if changed_ns == running_job.seen_ns:

@@ -1,4 +1,4 @@
-"""Compare the messages that arrived with those that had to: lost, repeated, out of order. Pure."""
+"""Compare the messages that arrived with the expected ones: lost, repeated, out of order. Pure."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class DeliveryReport:
 def check_delivery(
     events: Sequence[Event], arrivals: Sequence[Arrival], interrupted: Mapping[str, int]
 ) -> DeliveryReport:
-    """Compare what had to arrive with what did.
+    """Compare the messages that arrived with those that the events require.
 
     Args:
         events: every event, those of one job in the order in which they happened.

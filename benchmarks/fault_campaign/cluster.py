@@ -1,4 +1,4 @@
-"""A replayed Slurm cluster: one file for each job holds what squeue and sacct answer."""
+"""A replayed Slurm cluster: one file per job holds what squeue and sacct answer about the job."""
 
 from __future__ import annotations
 

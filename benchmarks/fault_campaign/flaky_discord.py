@@ -20,7 +20,7 @@ _REPEAT_MARK = "possible repeat"
 _LATE = "accepted late"
 _MAX_DELAY_S = 8.0  # by the campaign's clock
 _UNANSWERED = (Behaviour.HANG, Behaviour.CLOSE_READ)
-_MAX_UNANSWERED = 2  # for one message: after a few more jobmon waits for hours
+_MAX_UNANSWERED = 2  # for one message, because jobmon waits for hours after a few more
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class FailureRates:
     late: float = 0.06  # accepted only after seconds
 
     def choose(self, random: Random) -> tuple[str, Scripted]:
-        """Return the name of what the next request meets, and the answer to it."""
+        """Choose what happens to the next request; return the name of that outcome and the answer."""
         failures = (
             ("429", self.rate_limited, answers.rate_limited(random.uniform(0.2, 3.0))),
             ("5xx", self.server_error, answers.server_error(random.choice((500, 502, 503, 504)))),
@@ -72,7 +72,7 @@ class FlakyDiscord(FakeDiscord):
     def __init__(self, seed: int, rates: FailureRates, speed: float = 1.0) -> None:
         """Fail at these rates; ``speed`` is that of the campaign's clock."""
         super().__init__(_NO_SCHEMA)
-        self.outcomes: Counter[str] = Counter()  # requests by what they met
+        self.outcomes: Counter[str] = Counter()  # number of requests, by outcome
         self._rates, self._speed = rates, speed
         self._random = Random(seed)  # noqa: S311 - campaigns must be repeatable
         self._arrivals: list[Arrival] = []

@@ -13,7 +13,7 @@ from jobmon_core.domain.tracking.new_job import NewJob
 from jobmon_core.store.jobs import JobStore
 
 QUERY, OBSERVE, ENQUEUE, ATTEMPT, SEND, RECEIPT = "query", "observe", "enqueue", "attempt", "send", "receipt"
-# in the order of a job's monitoring; all but the query and the send are saves of its state file
+# in the order in which a monitor takes them; all but the query and the send are saves of the state file
 STEPS = (
     QUERY,
     *(f"{moment} {save}" for save in (OBSERVE, ENQUEUE, ATTEMPT) for moment in ("before", "after")),

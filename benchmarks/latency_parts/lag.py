@@ -21,7 +21,7 @@ def prompt(_cluster: Path) -> Iterator[None]:
 
 @contextmanager
 def late(cluster: Path) -> Iterator[None]:
-    """Lock accounting's database against writes: sacct answers at once, with what it knew before."""
+    """Lock accounting's database against writes: sacct answers at once, but with old data."""
     statements = "FLUSH TABLES WITH READ LOCK; SELECT 'locked'; SELECT SLEEP(86400)"
     socket = f"--socket={cluster / 'database' / 'socket'}"
     argv = [
@@ -44,7 +44,7 @@ def late(cluster: Path) -> Iterator[None]:
 
 @contextmanager
 def hanging(cluster: Path) -> Iterator[None]:
-    """Stop slurmdbd: sacct connects, but gets no answer."""
+    """Suspend slurmdbd: sacct connects, but gets no answer."""
     pid = int((cluster / "run" / "slurmdbd").read_text(encoding="ascii").split()[0])
     os.kill(pid, signal.SIGSTOP)
     try:

@@ -50,10 +50,10 @@ PARTS: dict[str, Callable[[Timeline], float]] = {
 
 
 def spreads(timelines: Sequence[Timeline]) -> dict[str, Spread]:
-    """Return statistics of the whole wait, from either end time, and of its parts."""
+    """Return statistics of each of the `PARTS`: the whole wait from either end time, and its sections."""
     return {name: Spread.of([part(timeline) for timeline in timelines]) for name, part in PARTS.items()}
 
 
-def late(timelines: Sequence[Timeline]) -> list[Timeline]:
-    """Return those that exceed their bound."""
+def too_late(timelines: Sequence[Timeline]) -> list[Timeline]:
+    """Return the timelines of the messages that arrived later than their bound allows."""
     return [timeline for timeline in timelines if timeline.latency_s > timeline.bound_s]

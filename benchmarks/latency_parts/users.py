@@ -1,4 +1,4 @@
-"""Users whose jobs end at moments of their own choice, and how each of them hears of it."""
+"""Users whose jobs end at chosen times, and the times at which each user is notified."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tests.support.fake_discord import FakeDiscord
 from tests.support.messages import title
 from tests.support.user import User
 
-_PER_USER = 4  # jobs: they share polls and channels as in life, and no channel is at Discord's limit
+_PER_USER = 4  # jobs: enough to share polls and channels, too few to reach Discord's rate limit
 _OVER_INTERVALS = 2  # over which the ends are spread
-_PATIENCE_S = 300.0  # beyond the bound, before a message is called lost
+_PATIENCE_S = 300.0  # beyond the bound; a message that arrives later counts as lost
 _SCRIPT = r"""
 until [ -e first-end ]; do sleep 0.5; done
 left=$(($(<first-end) + $1 - ${EPOCHREALTIME/./}))
@@ -33,7 +33,7 @@ Lag = Callable[[Path], AbstractContextManager[None]]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What is measured: how often the users' monitors look, and what accounting does meanwhile."""
+    """The circumstances of a measurement: how often monitors poll, and how accounting responds."""
 
     name: str
     poll: Mapping[str, float]
@@ -41,13 +41,13 @@ class Setting:
 
 
 def measure(setting: Setting, jobs: int, folder: Path, environment: Mapping[str, str]) -> list[Timeline]:
-    """Have so many jobs end, evenly spread over time, and return the times of each message.
+    """Run jobs that end evenly spread over time; return the timeline of each.
 
     Args:
-        setting: under which circumstances.
-        jobs: how many.
-        folder: an empty one, for the users.
-        environment: theirs; it names a private Slurm.
+        setting: the circumstances.
+        jobs: the number of jobs.
+        folder: an empty folder for the users' files.
+        environment: the users' environment, which names a private Slurm.
     """
     with FakeDiscord() as discord:
         folders = [folder / str(number) for number in range(-(-jobs // _PER_USER))]
@@ -71,7 +71,7 @@ def _user(folder: Path, discord: FakeDiscord, setting: Setting, environment: Map
 
 
 def _submit(users: list[User], jobs: int) -> dict[int, User]:
-    """Submit all jobs, then set their ends so that each is seen running; return each job's user."""
+    """Submit all jobs, then set when they end, late enough to be seen running; return each job's user."""
     policy = Context.open(users[0].environment).configuration().policy
     apart_s = _OVER_INTERVALS * policy.running_s / jobs
     submitted = {}
@@ -102,15 +102,15 @@ def _timelines(submitted: Mapping[int, User], discord: FakeDiscord) -> Iterator[
 
 
 def _accepted(discord: FakeDiscord) -> dict[int, float]:
-    """Return when the first message on each job appeared."""
+    """Return when Discord accepted the message about each job (Unix seconds)."""
     monotonic_was_zero_s = time.time() - time.monotonic()
     moments: dict[int, float] = {}
     for attempt in discord.attempts:
         if attempt.status != 200 or not isinstance(attempt.payload, dict):  # noqa: PLR2004 - HTTP's OK
-            raise SystemExit(f"Discord was to take everything, and did not: {attempt}")
+            raise SystemExit(f"Discord did not accept a message: {attempt}")
         found = re.search(r"\((\d+)\)", title(attempt.payload))
         if found is None or int(found[1]) in moments:
-            raise SystemExit(f"a message too many: {attempt}")
+            raise SystemExit(f"unexpected message: {attempt}")
         moments[int(found[1])] = monotonic_was_zero_s + attempt.at_s
     return moments
 

@@ -1,4 +1,4 @@
-"""What Slurm was asked: requests as slurmctld counts them, and runs of sacct."""
+"""Count the requests to Slurm: those that slurmctld served, and the runs of sacct."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Sizes:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """What monitors asked and used while nothing happened, and what they asked when all jobs ended."""
+    """The requests and CPU time of monitors while nothing happened, and the requests when all jobs ended."""
 
     idle: RequestCounts
     cpu: list[Cpu]  # of each monitor while idle
@@ -108,7 +108,7 @@ def ending_array(folder: Path, sizes: Sizes) -> list[Figure]:
         user.settle(1)
         user.wait_until_running(sizes.tasks)
         before = request_counts()
-        with gate.open("w", encoding="utf-8"):  # for which all tasks wait
+        with gate.open("w", encoding="utf-8"):  # all tasks wait for this
             pass
         user.wait_until_done()
         unseen = sizes.tasks - user.tasks_in(JobState.COMPLETED)
@@ -162,7 +162,7 @@ def _percent(cpu_s: float, sizes: Sizes) -> float:
 
 @contextmanager
 def _user(folder: Path, monitors: int) -> Iterator[tuple[BenchmarkUser, CountedSacct]]:
-    """Provide a user who may run so many monitors, and the sacct that counts its runs."""
+    """Provide a user who may run this many monitors, and the sacct that counts its runs."""
     folder.mkdir(mode=0o755)
     sacct = CountedSacct(folder / "bin")
     poll = {"running_s": MIN_POLL_S, "pending_s": MIN_POLL_S}

@@ -34,7 +34,7 @@ _RECORD = (
 
 @dataclass(slots=True)
 class RunningJobs(Runner):
-    """A runner whose squeue and scontrol show so many running jobs."""
+    """A runner whose squeue and scontrol show ``jobs`` running jobs."""
 
     jobs: int
     squeue: str = field(init=False)
@@ -59,7 +59,7 @@ class RunningJobs(Runner):
 
 
 class _Context(Context):
-    """A context whose Slurm is the `RunningJobs`."""
+    """A context whose Slurm commands are answered by `RunningJobs`."""
 
     runner: RunningJobs
 
@@ -69,7 +69,7 @@ class _Context(Context):
 
 
 def poll_cpu_s(jobs: int, polls: int = 10) -> float:
-    """Return the mean CPU time in seconds of one poll of so many running jobs.
+    """Return the mean CPU time in seconds of one poll of ``jobs`` running jobs.
 
     The mean of several polls includes what a monitor does only now and then, such as saving a quiet job.
     """

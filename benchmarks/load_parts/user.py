@@ -26,7 +26,7 @@ _READ_ALL_FILES = ("--clear-groups", "--inh-caps=+dac_read_search", "--ambient-c
 
 
 def drop_root() -> None:
-    """Replace this process, if it runs as root, by the same one as the user nobody."""
+    """If this process runs as root, restart it as the user nobody."""
     if os.getuid() == 0:
         nobody = pwd.getpwnam("nobody")
         ids = (f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}")
@@ -34,16 +34,16 @@ def drop_root() -> None:
 
 
 def wait_until(condition: Callable[[], bool], description: str) -> None:
-    """Wait until a condition holds; exit if it does not in time."""
+    """Wait until a condition holds; exit with ``description`` if that takes too long."""
     deadline_s = time.monotonic() + _TIMEOUT_S
     while not condition():
         if time.monotonic() > deadline_s:
-            raise SystemExit(f"not within {_TIMEOUT_S:g} s: {description}")
+            raise SystemExit(f"waited {_TIMEOUT_S:g} s in vain: {description}")
         time.sleep(_STEP_S)
 
 
 class BenchmarkUser:
-    """Submits, watches and ends jobs with a home of jobmon of its own."""
+    """Submits, watches and ends jobs with its own jobmon home."""
 
     def __init__(self, folder: Path, config: Mapping[str, object] | None = None, path: str = "") -> None:
         """Set up in ``folder``; programs in ``path`` come before others on ``PATH``."""
@@ -80,11 +80,11 @@ class BenchmarkUser:
         return [job_id(self.run(["sbatch", "--output=/dev/null", *options])) for _ in range(count)]
 
     def unfinished(self) -> list[JobStatus]:
-        """Return the jobs whose end jobmon has not reported yet."""
+        """Return the jobs that still need a monitor."""
         return [job for job in self._jobs() if job.health is not Health.DONE]
 
     def settle(self, jobs: int) -> list[int]:
-        """Wait until so many jobs were polled and their monitors sleep; return the monitors' PIDs."""
+        """Wait until ``jobs`` jobs were polled and their monitors sleep; return the monitors' PIDs."""
         wait_until(lambda: len(self._polled_by()) == jobs, f"{jobs} jobs are polled")
         pids = sorted(set(self._polled_by()))
         wait_until(lambda: all(map(sleeps, pids)), "all monitors sleep")
@@ -103,7 +103,9 @@ class BenchmarkUser:
         jobs = self.unfinished()
         for pid in {job.owner.pid for job in jobs if job.owner and job.health is Health.ALIVE}:
             os.kill(pid, signal.SIGKILL)
-        wait_until(lambda: all(job.health is Health.DEAD for job in self.unfinished()), "they are dead")
+        wait_until(
+            lambda: all(job.health is Health.DEAD for job in self.unfinished()), "all monitors are dead"
+        )
 
     def cancel_all(self) -> None:
         """Cancel all jobs of this user at the same time."""
@@ -114,7 +116,7 @@ class BenchmarkUser:
         wait_until(lambda: not self.unfinished(), "all ends are reported")
 
     def wait_until_running(self, tasks: int) -> None:
-        """Wait until jobmon has seen so many tasks run."""
+        """Wait until jobmon has seen exactly ``tasks`` tasks run."""
         wait_until(lambda: self.tasks_in(JobState.RUNNING) == tasks, f"{tasks} tasks run")
 
     def tasks_in(self, state: JobState) -> int:

@@ -1,4 +1,4 @@
-"""Scripts that stand before Slurm's programs on ``PATH``."""
+"""Wrapper scripts that ``PATH`` finds instead of Slurm's programs."""
 
 from __future__ import annotations
 

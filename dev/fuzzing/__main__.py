@@ -19,7 +19,7 @@ _HEADERS = ("target", "driver", "inputs", "inputs/s", "crashes")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the targets, or replay a saved input; return 1 if a target has a defect."""
+    """Run the targets and return 1 if one has a defect; or replay a saved input, where a defect raises."""
     options = _parser().parse_args(arguments)
     names = options.targets or list(TARGETS)
     if options.replay:
@@ -50,7 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="dev/fuzz", description="Run every reader of text from outside on mutated inputs."
+        prog="dev/fuzz",
+        description="Run everything that reads external text on mutated inputs; report defects.",
     )
     bound = parser.add_mutually_exclusive_group()
     bound.add_argument(

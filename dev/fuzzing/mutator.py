@@ -32,7 +32,7 @@ class InputTimeout(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """How long to run: until whichever comes first."""
+    """When to stop: after this time or this many inputs, whichever comes first."""
 
     seconds: float = 86_400.0
     inputs: int = 2**62
@@ -94,7 +94,7 @@ def _place(error: Exception) -> tuple[str, str, int]:
 
 
 def save(name: str, data: bytes, folder: Path) -> Path:
-    """Save the input of a defect; return its file."""
+    """Save an input that revealed a defect; return its file."""
     path = folder / f"{name}-{hashlib.sha256(data).hexdigest()[:12]}"
     path.write_bytes(data)
     return path

@@ -32,7 +32,7 @@ class Result:
     target: str
     driver: str
     tally: Tally
-    saved: tuple[Path, ...]  # the inputs of its defects
+    saved: tuple[Path, ...]  # the inputs that revealed its defects
     stderr: str  # empty without a defect
 
 
@@ -45,9 +45,9 @@ def run_all(names: Sequence[str], bound: Bound, folder: Path) -> Iterator[Result
     """Run the targets with all drivers, as many at once as there are CPUs; yield the results in order.
 
     Args:
-        names: of targets.
-        bound: of each driver of each target.
-        folder: where the inputs of defects are saved.
+        names: the targets to run.
+        bound: when each driver of each target stops.
+        folder: where inputs that reveal defects are saved.
     """
     drivers = (_run_mutator, _run_atheris) if has_atheris() else (_run_mutator,)
     pairs = [(name, driver) for name in names for driver in drivers]

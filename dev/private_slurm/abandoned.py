@@ -22,7 +22,7 @@ PREFIX = "jobmon-slurm-"
 
 
 def new_folder() -> Path:
-    """Create a folder for one cluster where ``sweep`` searches."""
+    """Create a folder for one cluster, in the place that ``sweep`` searches."""
     return Path(tempfile.mkdtemp(prefix=PREFIX, dir=_base()))
 
 

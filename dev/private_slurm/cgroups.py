@@ -41,7 +41,7 @@ def create(cluster: str, mount: Path) -> None:
 
 
 def members(cluster: str) -> set[int]:
-    """Return the PIDs of the cluster's jobs, including processes that left their session and environment."""
+    """Return the PIDs of the jobs' processes, even of those that changed their session or environment."""
     pids = set[int]()
     for folder, _, _ in os.walk(MOUNT / "freezer" / f"jobmon_{cluster}"):
         with suppress(OSError):  # slurmstepd has removed the group

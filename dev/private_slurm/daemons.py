@@ -35,7 +35,7 @@ class Daemon:
         return self.layout.run / self.name
 
     def process(self) -> psutil.Process | None:
-        """Return the running process, whichever process started it."""
+        """Return the running daemon, whichever process started it; None if it is not running."""
         return processes.recorded(self._pid_file)
 
     def start(self) -> None:

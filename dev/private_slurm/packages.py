@@ -1,4 +1,4 @@
-"""Install Debian's packages of Slurm, MariaDB and munge where they are missing."""
+"""Install Debian's packages of Slurm, MariaDB and munge if they are missing."""
 
 import fcntl
 import os

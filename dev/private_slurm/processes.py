@@ -1,4 +1,4 @@
-"""The processes of a cluster and of its nodes: how to recognize and to end them."""
+"""The processes of a cluster and of its nodes: how to recognize and end them."""
 
 import os
 from collections.abc import Callable
@@ -21,7 +21,7 @@ def record(path: Path, pid: int) -> None:
 
 
 def recorded(path: Path) -> psutil.Process | None:
-    """Return the process that ``record`` saved, or None when it has ended."""
+    """Return the process that ``record`` saved, or None if it has ended or none was saved."""
     with suppress(FileNotFoundError, psutil.NoSuchProcess):
         pid, started = path.read_text().split()
         process = psutil.Process(int(pid))

@@ -1,1 +1,1 @@
-"""One file per verb."""
+"""One module per command."""

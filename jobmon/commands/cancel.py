@@ -1,4 +1,4 @@
-"""``jobmon cancel``: stop watching a job; the job itself is not touched."""
+"""``jobmon cancel``: stop watching jobs, which themselves keep running."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Stop watching each job; an error with one job does not affect the others."""
+    """Stop watching each job, even after an error with another one; return the highest exit code."""
     ctx = open_context()
     exit_code = 0
     for ref in options.job:

@@ -1,4 +1,4 @@
-"""What several commands share: job ids as arguments, the context, the console."""
+"""Helpers of several commands: job ids as arguments, the context, the console."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from jobmon_core.lifecycle.health import find_watched
 
 
 def job_ref(text: str) -> JobRef:
-    """Parse a job id for argparse, which expects an ArgumentTypeError if it is not one."""
+    """Parse a job id; if it is invalid, raise the ArgumentTypeError that argparse expects."""
     try:
         return JobRef.parse(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def newest(ctx: Context, ref: JobRef) -> str:
+def newest_state_id(ctx: Context, ref: JobRef) -> str:
     """Return the state id of the newest watched job that ``ref`` belongs to.
 
     Raises:
-        UnknownJob: jobmon never watched it.
-        StateUnreadable: its state file cannot be read.
+        UnknownJob: jobmon never watched this job.
+        StateUnreadable: the job has a state file that cannot be read.
     """
     jobs = find_watched(ctx, ref)
     if not jobs:

@@ -23,7 +23,7 @@ Explain why a job failed: the cause, the log lines that prove it, and what to do
 file too, without a job and without Slurm. 12 is a job, 12_3 an array task, 12+1 a het job component;
 of an array, the worst task is explained. Any other argument is a log file; - is standard input."""
 EPILOG = """\
-The exit code is 0 if the job or the files could be read, whatever the diagnosis, and 1 otherwise.
+The exit code is 0 if the job or all files could be read, whatever the diagnosis, else nonzero.
 
 examples:
   jobmon diagnose 8123
@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the diagnosis."""
+    """Print the diagnosis; return 1 if it was made without a file that could not be read."""
     try:
         override = UserOverride.parse(options.state, options.exit_code)
     except ValueError as error:

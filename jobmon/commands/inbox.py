@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print each message as it arrives."""
+    """Print each message as it arrives, until KeyboardInterrupt."""
     with open_inbox(options.port) as inbox:
         print(inbox.success_url, inbox.error_url, sep="\n", flush=True)
         say("the URLs above are the webhooks for success and error messages; waiting (Ctrl-C to stop)")

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read both webhook URLs from the terminal or stdin and write the configuration."""
+    """Read both webhook URLs from stdin and write the configuration; return 1 if one is missing."""
     del options  # there are none: other users of this machine could see a URL in the arguments
     ctx = open_context()
     success, error = _ask("success"), _ask("error")

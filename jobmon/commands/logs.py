@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import job_ref, newest, open_context
+from jobmon.commands.common import job_ref, newest_state_id, open_context
 from jobmon.errors import say
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print the log."""
     ctx = open_context()
-    log = ctx.monitor_log(newest(ctx, options.job))
+    log = ctx.monitor_log(newest_state_id(ctx, options.job))
     text = log.read()
     sys.stdout.write(text)
     if not text:

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 DESCRIPTION = """\
-The failures that jobmon recognises. Put your own patterns into patterns.json beside config.json: one
-with the id of a shipped pattern replaces it; others come before the shipped ones. The first pattern
-that matches a line counts."""
+List, check and test the patterns by which jobmon recognises failures. Put your own patterns into
+patterns.json beside config.json. A pattern with the id of a shipped one replaces it; the others are
+tried before the shipped ones. Only the first pattern that matches a line counts."""
 EPILOG = """\
 examples:
   jobmon patterns list
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     listing = _add(actions, "list", "show every pattern in use", _list)
     listing.add_argument("--json", action="store_true", help="print a JSON list of the same entries")
-    checking = _add(actions, "check", "report every fault of a pattern file, examples included", _check)
+    checking = _add(actions, "check", "report every fault of a pattern file and its examples", _check)
     checking.add_argument(
         "file", nargs="?", type=Path, metavar="FILE", help="default: your patterns.json and the shipped one"
     )
@@ -72,7 +72,7 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    """Print one line per fault on stdout: the faults are the result."""
+    """Print the faults on stdout, because they are the result; return 1 if there are any."""
     files = (options.file,) if options.file else in_use(own_patterns(open_context()))
     faulty = False
     for checked in check(files):

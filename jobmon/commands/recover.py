@@ -18,13 +18,14 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
 
 DESCRIPTION = """\
-Restart the monitors that are provably gone. A job that ended in the meantime is analysed and
-reported. Running it again changes nothing; monitors that are alive, here or on another host, are
-not touched.
+Restart the monitors that died, and replace those on other hosts that have sent no heartbeat for 15
+minutes. Jobs that ended in the meantime are analysed and reported. Messages that jobmon had given up
+are sent again if the settings of their channel have changed, or if `jobmon test-discord` has reached
+the channel since. Living monitors are left alone, so it is safe to run this at any time.
 
---install makes this machine run `jobmon recover` after every reboot and every ten minutes, through
+--install makes this machine run `jobmon recover` after every reboot and every ten minutes, via
 cron, a timer of your systemd user instance, or Slurm's scrontab. It shows the changes and asks
-before applying them; --uninstall removes exactly those changes."""
+before applying them; --uninstall undoes exactly those changes."""
 EPILOG = """\
 examples:
   jobmon recover
@@ -44,15 +45,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         const=BEST,
         choices=(BEST, *(method.value for method in AutostartMethod)),
         metavar="METHOD",
-        help="run automatically via cron, systemd or scrontab (default: the best available)",
+        help="run automatically; METHOD is cron, systemd, scrontab or best (default): the best available",
     )
     modes.add_argument("--uninstall", action="store_true", help="remove what --install added")
-    modes.add_argument("--quiet", action="store_true", help="print only what was changed")
+    modes.add_argument(
+        "--quiet", action="store_true", help="print only changes; exit 0 if another recover is running"
+    )
     parser.add_argument("--yes", action="store_true", help="install or uninstall without asking")
     parser.add_argument(
         "--stay",
         action="store_true",
-        help="exit only after the last monitor on this host (for use in a Slurm job)",
+        help="exit only after all monitors on this host have ended (for use in a Slurm job)",
     )
 
 
@@ -84,7 +87,7 @@ def _recover(ctx: Context, *, quiet: bool) -> None:
                 print(one_line(f"{result.subject}: {result.action}"), flush=True)
             count += 1
     except CommandBusy:
-        if not quiet:  # cron and systemd run it again in a few minutes
+        if not quiet:  # the autostart tries again in a few minutes
             raise
     if not count and not quiet:
-        print("nothing to do: jobmon watches no job")
+        print("nothing to do: no jobs are being watched")

@@ -18,7 +18,11 @@ _NOT_CHANGED = 1  # exit code
 
 
 def install(ctx: Context, wanted: AutostartMethod | None, *, confirmed: bool) -> int:
-    """Make this machine run ``jobmon recover`` regularly; return the exit code."""
+    """Make this machine run ``jobmon recover`` regularly; return the exit code, 1 if the user declines.
+
+    Raises:
+        AutostartUnavailable: the ``wanted`` method (None: every method) cannot be used here.
+    """
     autostart = Autostart.of(ctx, _jobmon_command())
     statuses = autostart.statuses()
     method = wanted or autostart.recommended(statuses)
@@ -40,7 +44,7 @@ def install(ctx: Context, wanted: AutostartMethod | None, *, confirmed: bool) ->
 
 
 def uninstall(ctx: Context, *, confirmed: bool) -> int:
-    """Remove what was installed, by every method; return the exit code."""
+    """Remove what was installed by any method; return the exit code, 1 if the user declines."""
     autostart = Autostart.of(ctx, _jobmon_command())
     installed = [backend for backend in autostart.backends.values() if backend.installed()]
     if not installed:
@@ -72,7 +76,7 @@ def _status_line(status: MethodStatus) -> str:
 
 
 def _confirm(*, confirmed: bool) -> bool:
-    """Ask on a terminal; without one, ``--yes`` is required."""
+    """Return whether to apply the changes: with ``--yes``, or if the user agrees on the terminal."""
     if confirmed:
         return True
     if not sys.stdin.isatty():

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Post the largest possible test message to each channel and print the answer."
+    parser.description = "Post the largest possible test message to each channel and print the result."
     parser.epilog = "examples:\n  jobmon test-discord"
 
 
 def run(options: argparse.Namespace) -> int:
-    """Test every channel; succeed only if each accepted the message."""
+    """Test every channel; return 0 only if each accepted the message and no route lacks a channel."""
     del options  # there are none
     failed = 0
     for result in try_channels(open_context()):

@@ -35,11 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="the job's stdout, if Slurm does not know it"
     )
-    parser.add_argument("--backend", choices=backend_names(), help="the scheduler that runs the job")
+    parser.add_argument("--backend", choices=backend_names(), help="its scheduler (default: as configured)")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Watch each job; an error with one job does not affect the others."""
+    """Watch each job, even after an error with another one; return the highest exit code."""
     ctx = open_context()
     backend = options.backend or ctx.configuration().backend
     logs = LogPaths(_absolute(options.output or options.error), _absolute(options.error or options.output))

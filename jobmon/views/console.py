@@ -1,4 +1,4 @@
-"""Output to a terminal, with its width and bold type, or to a file, which has neither."""
+"""Format lines for a terminal, which has a width and bold type, or for a file, which has neither."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def one_line(text: str) -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Break ``text`` at spaces into lines of at most ``width`` characters; longer words are cut."""
+    """Break ``text`` at spaces into lines of at most ``width`` characters; longer words are split."""
     lines: list[str] = []
     for line in text.split("\n"):
         lines += textwrap.wrap(line, width, break_on_hyphens=False) or [""]
@@ -28,17 +28,17 @@ def truncated(text: str, width: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Console:
-    """Formats text as lines without control characters."""
+    """Formats text as lines; control characters in the text become spaces."""
 
     width: int = 0  # columns of the terminal; 0 for a file or a pipe
 
     def bold(self, text: str) -> str:
-        """Return a line in bold."""
+        """Return one line, truncated and in bold on a terminal."""
         text = self.line(text)
         return f"\x1b[1m{text}\x1b[0m" if self.width else text
 
     def prose(self, text: str, indent: str = "") -> list[str]:
-        """Wrap a text to the terminal's width; in a file it is one line."""
+        """Return a text as lines after ``indent``: of the terminal's width, or a single one for a file."""
         text = one_line(text)
         pieces = wrap(text, self._columns - len(indent)) if self.width else [text]
         return [f"{indent}{piece}" for piece in pieces]
@@ -49,7 +49,7 @@ class Console:
         return truncated(text, self._columns) if self.width else text
 
     def path(self, path: str) -> str:
-        """Return a path in at most a third of a line; on a narrow terminal only its end."""
+        """Return a path; if it exceeds a third of the terminal's width, only its end."""
         path = one_line(path)
         limit = self._columns // 3
         if not self.width or len(path) <= limit:

@@ -50,7 +50,7 @@ def evidence_json(diagnosis: Diagnosis) -> list[dict[str, Any]]:
 
 
 def report_lines(report: Report, titles: Mapping[str, str], console: Console) -> Iterator[str]:
-    """Yield the lines of a diagnosis, most urgent first; ``titles`` maps pattern ids to their titles."""
+    """Yield the lines of a diagnosis, the most important first; ``titles`` maps pattern ids to titles."""
     diagnosis = report.diagnosis
     yield console.bold(diagnosis.title)
     if report.subject:

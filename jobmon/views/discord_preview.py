@@ -85,7 +85,7 @@ def _markdown(text: str, options: RenderOptions, width: int) -> list[str]:
 
 
 def _code(text: str, width: int) -> list[str]:
-    """Render a code block behind a vertical line."""
+    """Render a code block, with a vertical line before each of its lines."""
     pieces: list[str] = []
     for line in _plain(text).split("\n"):
         pieces += textwrap.wrap(line, width - len(_CODE), break_on_hyphens=False, drop_whitespace=False) or [

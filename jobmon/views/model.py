@@ -1,4 +1,4 @@
-"""From a job's status to words, figures and JSON, independent of the output medium."""
+"""Turn a job's status into words, figures and JSON, for any output medium."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NO_DIAGNOSIS = Diagnosis(None, "", "", "")
 
 
 def is_recent(status: JobStatus, now_s: float) -> bool:
-    """Whether the short list shows a job: it has not ended, owes a message, or ended this week."""
+    """Whether a job is watched, has undelivered messages, or ended in the last 7 days."""
     job = status.job
     if status.health is not Health.DONE or job.undelivered:
         return True
@@ -31,7 +31,7 @@ def is_recent(status: JobStatus, now_s: float) -> bool:
 
 
 def state(job: WatchedJob) -> str:
-    """Return the state in Slurm's word; for an array, the number of tasks in each state."""
+    """Return the state as Slurm writes it; if tasks differ in state, the number of tasks in each."""
     states = (
         task.end.state if task.end else task.raw_state or JobState.UNKNOWN for task in job.tasks.values()
     )
@@ -44,7 +44,7 @@ def state(job: WatchedJob) -> str:
 
 
 def leading(job: WatchedJob) -> Task | None:
-    """Return the task to show for the job: the first with the job's outcome, else the first."""
+    """Return the task to show for the job: the first with the job's outcome, else the first, if any."""
     tasks = list(job.tasks.values())
     outcome = job.outcome
     return next(
@@ -65,7 +65,7 @@ def cause(job: WatchedJob) -> str:
 
 
 def elapsed(job: WatchedJob, now_s: float) -> str:
-    """Return the run time and the time limit: ``3m 05s / 2h 00m``."""
+    """Return the run time and the limit, e.g. ``3m 05s / 2h 00m``; empty if the job did not start."""
     task = leading(job)
     if task is None:
         return ""
@@ -89,8 +89,8 @@ def stamp(at_s: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
         return "?"
 
 
-def as_json(status: JobStatus) -> dict[str, Any]:
-    """Return the documented object of ``jobmon status --json``."""
+def status_json(status: JobStatus) -> dict[str, Any]:
+    """Return the documented object for one job in the list of ``jobmon status --json``."""
     job = status.job
     task = leading(job)
     end = task.end if task else None
@@ -117,10 +117,10 @@ def as_json(status: JobStatus) -> dict[str, Any]:
 
 
 def details_json(status: JobStatus) -> dict[str, Any]:
-    """Return the documented object of ``jobmon show --json``: that of ``status`` with the evidence."""
+    """Return the documented object of ``jobmon show --json``: `status_json` and paths, tasks, messages."""
     job = status.job
     return {
-        **as_json(status),
+        **status_json(status),
         "workdir": job.workdir,
         "command": job.command,
         "stdout": job.logs.stdout,

@@ -30,7 +30,7 @@ _HISTORY_SHOWN = 20
 def status_table(statuses: Sequence[JobStatus], now_s: float) -> str:
     """Return the table of ``jobmon status``."""
     if not statuses:
-        return "jobmon watches no job; start with `jobmon submit SCRIPT` or `jobmon watch JOBID`"
+        return "no jobs are being watched; start with `jobmon submit SCRIPT` or `jobmon watch JOBID`"
     return tabulate([_row(each, now_s) for each in statuses], _HEADERS, "simple", disable_numparse=True)
 
 
@@ -49,7 +49,7 @@ def _row(status: JobStatus, now_s: float) -> tuple[str, ...]:
 
 
 def _state(job: WatchedJob, now_s: float) -> str:
-    """Return the state, with its age if the scheduler does not answer."""
+    """Return the state; if the scheduler does not answer, also since when it is outdated."""
     if job.answered_s is None and not job.closed:
         return "submitted" if job.stale_since_s is None else "unknown (Slurm is not responding)"
     outage = current_outage(job)
@@ -67,7 +67,7 @@ def _health(status: JobStatus) -> str:
 
 
 def details(status: JobStatus, key: str, now_s: float) -> str:
-    """Return everything known about a job, or about the task or component that ``key`` names."""
+    """Return everything known about a job, or only about the task or component ``key`` of it."""
     job = status.job
     lines = list(_heading(status, now_s))
     for task in job.tasks.values():

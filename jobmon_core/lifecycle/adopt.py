@@ -1,7 +1,7 @@
 """Hand jobs to monitors that already run, when all monitor slots are taken.
 
 An offer is an empty file whose name holds the job and the fingerprint of the environment. Any monitor with
-the same fingerprint may adopt it. The job's lock decides who monitors it, so a leftover offer is harmless.
+that fingerprint may adopt the job. The job's lock decides who monitors it, so a leftover offer is harmless.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Handoffs:
         touch_private(private_folder(self.folder) / self._name(job_id))
 
     def remove(self, job_id: str) -> None:
-        """Withdraw an offer. A file that cannot be removed only costs each monitor a failed adoption."""
+        """Withdraw an offer. If its file cannot be removed, monitors only try in vain to adopt the job."""
         with suppress(OSError):
             (self.folder / self._name(job_id)).unlink()
 
@@ -65,7 +65,7 @@ class Handoffs:
 
 
 def offer_jobs(ctx: Context, job_ids: Sequence[str]) -> tuple[str, ...]:
-    """Offer the jobs without an owner to the running monitors; return those that one adopted in time.
+    """Offer the jobs without an owner to running monitors; return those that have an owner 2 s later.
 
     Raises:
         StorageFailed: an offer cannot be written.
@@ -111,9 +111,9 @@ def adopt_job(
 ) -> None:
     """Adopt one offered job, unless another process owns it or this one has too many jobs.
 
-    The offer is removed last, and only by the owner: a submission that sees it removed finds a living owner.
-    If this process is killed before, the kernel frees the lock, and the offer or a dead owner remains.
-    ``watch`` begins to monitor the job; it raises JobmonError if the job's state cannot be read.
+    The offer is removed last, so that a submission that sees it removed finds a living owner. If this process
+    is killed before, the kernel frees the lock, and the offer or a dead owner remains. ``watch`` begins to
+    monitor the job. If ``watch`` raises JobmonError, this logs the error and releases the job.
     """
     if len(process_state.locks) >= MAX_JOBS:
         return

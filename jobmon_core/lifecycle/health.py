@@ -1,4 +1,4 @@
-"""The status of every watched job and of its monitor, read from disk only: this works while Slurm is down."""
+"""The status of watched jobs and their monitors, read from disk: Slurm is not asked, and may be down."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def list_jobs(ctx: Context) -> Iterator[JobStatus | Unreadable]:
 
 
 def find_watched(ctx: Context, ref: JobRef) -> list[WatchedJob]:
-    """Return the watched jobs that ``ref`` belongs to, newest last; an empty list if it was never watched.
+    """Return the watched jobs that ``ref`` belongs to, newest last; an empty list if there are none.
 
     Raises:
-        StateUnreadable: this job has a state file, but it cannot be read.
+        StateUnreadable: none was found, but a state file of this job cannot be read.
     """
     jobs = ctx.store.find(ref)
     if not jobs:

@@ -1,4 +1,4 @@
-"""What a monitor process holds: the locks of its jobs, its slot, and its limits. It survives an exec."""
+"""What a monitor process keeps across an exec: the locks of its jobs, its slot, and its limits."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ProcessState:
         )
 
     def to_argv(self) -> list[str]:
-        """Return this state as program arguments."""
+        """Return this state, except the environment fingerprint, as program arguments."""
         slot = _NO_SLOT if self.slot is None else self.slot
         locks = ",".join(map(str, self.locks.values()))
         return [*map(str, (self.home.root, self.max_monitors, self.cpu_budget_s, slot)), locks, *self.locks]
@@ -86,7 +86,7 @@ class ProcessState:
             self.write_slot()
 
     def release(self, job_id: str) -> None:
-        """Release a job, if this process holds it, so that another process can watch it."""
+        """Release the lock and the owner record of a job, if this process holds them."""
         lock = self.locks.pop(job_id, None)
         if lock is not None:
             OwnerRecord(self.home.monitors / f"{job_id}.owner").remove()

@@ -1,7 +1,7 @@
-"""A sentinel: a Slurm job that starts after the watched job, to make sure that its end is reported.
+"""A sentinel: a Slurm job that starts when the watched job has ended, to make sure that this is reported.
 
-If the job's monitor is dead, the sentinel becomes the monitor, with the same lock, outbox and log. So it
-sends the messages that are still pending, and none twice.
+If the job's monitor is dead or silent for too long, the sentinel becomes the monitor, with the same lock,
+outbox and log. So it sends only the messages that were not delivered yet.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _POLL_S = 10.0  # each poll reads one or two small files
 _UMASK = 0o077
 _WAIT_REASONS = {
     Health.ALIVE: "is running; waiting for it",
-    Health.REMOTE: f"sent a heartbeat recently; waiting, unless it sends none for {STALE_AFTER_S:.0f} s",
+    Health.REMOTE: f"sent a heartbeat recently; waiting until it has sent none for {STALE_AFTER_S:.0f} s",
 }
 
 
 class Sentinel:
-    """Waits until the monitor of one job has finished, or is dead."""
+    """Waits until the monitor of one job has finished, is dead, or has been silent for too long."""
 
     def __init__(self, ctx: Context, job_id: str, log: Callable[[str], None]) -> None:
         """Prepare for the job with this state id; ``log`` writes a line to its log."""
@@ -42,7 +42,7 @@ class Sentinel:
         self._last_logged = ""
 
     def lock_to_take_over(self) -> int | None:
-        """Wait; return the job's lock if this process must become its monitor, None if it can exit."""
+        """Wait; return the job's lock if this process must become its monitor, None if it must exit."""
         while (status := self._job_status()) is None or status.health is not Health.DONE:
             if status and status.health not in _WAIT_REASONS and (lock := self._acquire()) is not None:
                 self._log(f"{_describe_loss(status)}; this sentinel takes over")

@@ -1,4 +1,4 @@
-"""What a starting monitor reports to the command that forked it; any other status is an error message."""
+"""The statuses that a starting monitor reports to the command that forked it; any other is an error text."""
 
 READY = "ready "  # followed by the ids of the jobs that it owns
 ALREADY_OWNED = "busy"  # other monitors own all of the jobs

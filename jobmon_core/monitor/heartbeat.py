@@ -1,4 +1,4 @@
-"""Calls the user's dead man's switch, but only while the scheduler answers."""
+"""Calls the user's heartbeat URL while the scheduler answers; unrelated to the heartbeat in `OwnerRecord`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _STAMP_BYTES = 64
 
 @dataclass(slots=True)
 class Heartbeat:
-    """The heartbeat of one monitor. All monitors of a home share a stamp file, so that one calls for all."""
+    """Calls the heartbeat URL for a monitor. By a stamp file, one monitor of a home calls for all of them."""
 
     settings: Callable[[], Settings]
     call: Callable[[HeartbeatUrl], str]  # returns why it failed, empty after a success
@@ -38,9 +38,9 @@ class Heartbeat:
     _failures: int = field(default=0, init=False)
 
     def after_poll(self, answered_s: float | None) -> None:
-        """Call the URL if it is due and the scheduler answered since the last poll; log failures.
+        """Call the URL if a call is due and the scheduler answered since the last poll; log failures.
 
-        ``answered_s`` is when it last answered (Unix seconds), None if it does not answer now.
+        ``answered_s`` is when the scheduler last answered (Unix seconds), None if it does not answer now.
         """
         if answered_s is None or answered_s == self._answered_s:
             return
@@ -76,7 +76,7 @@ class Heartbeat:
             return 0.0  # never called, or the stamp is damaged
 
     def _record(self, error: str) -> None:
-        """Count a failure, or reset the count after a success; log only the first of each."""
+        """Count a failure, or reset the count after a success; log only the first of several in a row."""
         if error and not self._failures:
             self.log(f"the heartbeat failed: {error}")
         elif self._failures and not error:

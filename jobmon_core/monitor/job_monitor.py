@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from jobmon_core.store.jobs import JobStore
     from jobmon_core.system.clock import Clock
 
-FIRST_MAX_AGE_S = 5.0  # of the first queue answer used for a job, because the user has just submitted it
-_SAVE_INTERVAL_S = 300.0  # for a job of which nothing changes but the time of the last answer
+FIRST_MAX_AGE_S = 5.0  # the age limit of the first queue answer for a job, which was just submitted
+_SAVE_INTERVAL_S = 300.0  # while nothing changes in a job but the time of the last answer
 _RECHECK_S = 1.0  # while another monitor is querying the scheduler
 
 
@@ -65,7 +65,7 @@ class JobMonitor:
     """One watched job, its state and the work on it."""
 
     def __init__(self, job: WatchedJob, deps: MonitorDeps) -> None:
-        """Continue from the state file of ``job``."""
+        """Begin to watch ``job``, as loaded from its state file."""
         # forget an outage that was not reported yet: no monitor was querying, so its duration is unknown
         self.job = job if job.outage_s is not None else replace(job, stale_since_s=None, stale_why="")
         self._saved = job
@@ -84,6 +84,7 @@ class JobMonitor:
 
         Raises:
             StorageFailed: the state cannot be saved; the actions that depend on it were not performed.
+            AlreadyWatched: another monitor has adopted the job, as was noticed before sending a message.
         """
         self._save(clamp_to_now(self.job, self._deps.clock.now()))
         if self._deps.is_cancelled():
@@ -111,7 +112,7 @@ class JobMonitor:
         return max(now_s + _RECHECK_S, wake_s(self.job, self._deps.policy, checked_s or now_s, now_s))
 
     def _save(self, job: WatchedJob) -> None:
-        """Save a job and make it the current state; after a failure, keep the old state in memory, too."""
+        """Make ``job`` the current state, on disk if it needs saving; if that fails, keep the old state."""
         if _needs_saving(job, self._saved):
             self._log_changes(job)
             self._deps.store.save(job)
@@ -185,7 +186,7 @@ class JobMonitor:
         self._apply_accounting(self._deps.accounting.ask(self.job.job_id, self._query_due_s(), timeout_s))
 
     def _apply_known_accounting(self) -> None:
-        """Apply an accounting answer that another monitor obtained, before deciding without one."""
+        """Apply an accounting answer that another monitor obtained, so that no new query is needed."""
         if not self.job.closed and self._query_due_s() <= self._deps.clock.now():
             self._apply_accounting(self._deps.accounting.known(self.job.job_id, self._query_due_s()))
 
@@ -218,7 +219,7 @@ class JobMonitor:
             self._deps.log(f"{self.job.job_id}: message {entry.message.id} {status}")
 
     def _with(self, key: tuple[str, str], replacements: tuple[OutboxEntry, ...]) -> WatchedJob:
-        """Return the job with one entry of its outbox replaced."""
+        """Return the job with the entry ``key`` of its outbox replaced."""
         parts = [replacements if entry.key == key else (entry,) for entry in self.job.outbox]
         return replace(self.job, outbox=tuple(entry for part in parts for entry in part))
 

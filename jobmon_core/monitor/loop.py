@@ -26,7 +26,7 @@ class MonitorLoop:
         self._due_s: dict[str, float] = {}  # Unix seconds
         self._clock = clock
         self._heartbeat = heartbeat
-        self.lacks_code = False  # whether an import failed: jobmon was moved, removed or replaced meanwhile
+        self.lacks_code = False  # whether an import failed, because jobmon was moved, removed or replaced
 
     def add(self, job_id: str, job_monitor: JobMonitor) -> None:
         """Poll one more job, or replace its monitor."""
@@ -41,7 +41,7 @@ class MonitorLoop:
         del self._due_s[job_id]
 
     def run_due(self, log: Callable[[str, str], None], done: Callable[[str], None]) -> tuple[str, ...]:
-        """Poll every job that is due and return the jobs that remain. A failure of one affects no other.
+        """Poll every job that is due; return the state ids of those that remain. Errors are logged.
 
         ``log`` writes an event (second) to the log of a job (first). ``done`` is called with each job that is
         finished and has been removed.
@@ -75,7 +75,7 @@ class MonitorLoop:
         return last_answer_s(job_monitor.job for job_monitor in self._job_monitors.values())
 
     def wait(self) -> Wake:
-        """Sleep until a job or a heartbeat is due. After SIGUSR1 all jobs are due."""
+        """Sleep until a job or a heartbeat is due, or a signal arrives; SIGUSR1 makes all jobs due."""
         delay_s = min(self._due_s.values()) - self._clock.now()
         wake = self._clock.wait(min(delay_s, _HEARTBEAT_S))
         if wake is Wake.NOTIFIED:

@@ -1,4 +1,4 @@
-"""The monitor process: watches a set of jobs until each has ended and been reported, or is cancelled.
+"""The monitor process: watches jobs until each has ended and been reported, or is no longer to be watched.
 
 It stays small, because a login node may run many of them for days.
 """
@@ -104,7 +104,7 @@ class MonitorProcess:
         return is_spent and clock.now() >= self._handover_not_before_s
 
     def _hand_over(self) -> bool:
-        """Hand over to a fresh process; return True if this process must exit, False if it must continue."""
+        """Hand over to a fresh process; return whether that succeeded, so that this process must exit."""
         pid = os.getpid()
         self._log_own(f"monitor {pid} hands over after {self._ctx.clock.cpu_s():.1f} s of CPU time")
         try:
@@ -117,7 +117,7 @@ class MonitorProcess:
         return False
 
     def _restart_with_new_code(self) -> None:
-        """Exec the installed code if this process cannot load modules of its own code any more."""
+        """Exec a fresh monitor if an import failed, but at the earliest five minutes after the start."""
         if self._loop.lacks_code and self._ctx.clock.now() - self._started_s >= _RESTART_RETRY_S:
             self._log_own(f"monitor {os.getpid()} restarts, because jobmon's code was moved or replaced")
             self._process_state.exec_monitor()
@@ -135,6 +135,9 @@ class MonitorProcess:
 
         While this process was silent, another one may have become the owner, removed the record and ended.
         The state on disk is then newer than the state in memory, so the job is loaded again.
+
+        Raises:
+            AlreadyWatched: another process owns the job now.
         """
         record = self._ctx.owner_record(job_id)
         if not record.heartbeat():
@@ -147,7 +150,7 @@ class MonitorProcess:
 
     def _watch(self, job_id: str) -> None:
         self._loop.add(job_id, self._factory.job_monitor(job_id, partial(self._log, job_id)))
-        self._log(job_id, f"monitor {os.getpid()} watches")
+        self._log(job_id, f"monitor {os.getpid()} watches this job")
 
     def _finish(self, job_id: str) -> None:
         self._log(job_id, "done")

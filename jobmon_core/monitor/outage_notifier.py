@@ -1,8 +1,8 @@
-"""Reports an outage once for all watched jobs of a cluster, for any number of monitors and hosts.
+"""Reports an outage of the scheduler once per cluster, however many jobs, monitors and hosts are affected.
 
-A job that reports the outage takes a lock, saves the message in its own outbox, and then names itself as the
-reporter in the shared notice. After a crash in between, another job sends a second message, but the first is
-not lost. If the reporting job is not watched any more, another job reports the outage again.
+The monitor of one job takes a lock, saves the message in the outbox of that job, and then names the job as
+the reporter in the shared notice. If the monitor crashes in between, another job reports the outage, too, but
+no message is lost. If the reporting job is no longer watched, another job reports the outage again.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class OutageNotifier:
     is_reporting: Callable[[str], bool]  # whether the job with this state id reported and is still watched
 
     def notify_outage(self, job: WatchedJob, save: Save) -> None:
-        """Add the outage message to a job and save it, unless another job has reported the outage.
+        """Add the outage message to a job and save it, unless another job reports the outage.
 
         Raises:
             StorageFailed: the job or the notice cannot be saved; the next poll tries again.
@@ -55,7 +55,7 @@ class OutageNotifier:
                 file.write(OutageNotice(job.id))
 
     def notify_recovered(self, job: WatchedJob, save: Save) -> None:
-        """Add the message that the outage is over to a job, if that job has reported it, and save the job.
+        """Save that the outage is over for a job; if the job reported it, add the message that it is over.
 
         Raises:
             StorageFailed: the job or the notice cannot be saved; the next poll tries again.

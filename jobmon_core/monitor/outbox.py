@@ -85,7 +85,7 @@ class Outbox:
         return ended
 
     def _await_valid_config(self, entry: OutboxEntry, error: ConfigInvalid) -> OutboxEntry:
-        """Wait up to a day for a configuration that is being edited, or that a file server hides."""
+        """Retry for up to a day, since the file may be being edited or on a file server that is down."""
         now_s = self.clock.now()
         if now_s - entry.message.created_s < _CONFIG_DEADLINE_S:
             return replace(entry, next_try_s=now_s + _CONFIG_RECHECK_S)

@@ -30,7 +30,7 @@ class Settings:
 
 @dataclass(slots=True)
 class SettingsReader:
-    """Reads the settings in a child process, when the file has changed and every time while it is invalid."""
+    """Reads the settings in a child process whenever the file has changed, and each time if it is invalid."""
 
     path: Path
     configuration: Callable[[], Config]
@@ -42,7 +42,7 @@ class SettingsReader:
         """Return the current settings.
 
         Raises:
-            ConfigInvalid: the configuration is invalid; names every fault.
+            ConfigInvalid: the configuration is invalid; the error names every fault.
         """
         stamp = self._file_stamp()
         if self._settings is None or stamp != self._stamp:

@@ -1,4 +1,4 @@
-"""Builds job monitors from the real adapters: the only module that knows all of them."""
+"""Builds job monitors from the real adapters; no other module knows all of the adapters."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class MonitorFactory:
         return JobMonitor(job, deps)
 
     def heartbeat(self, log: Log) -> Heartbeat:
-        """Return the caller of the user's heartbeat URL; it does nothing unless one is configured."""
+        """Return the object that calls the user's heartbeat URL, and does nothing if none is configured."""
         stamp = self._ctx.home.monitors / "heartbeat.stamp"
         return Heartbeat(self._settings.settings, call_url, self._worker, self._ctx.clock, stamp, log)
 

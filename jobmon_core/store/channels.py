@@ -1,4 +1,4 @@
-"""Files that monitors share about a channel, named by the fingerprint of its settings."""
+"""Files that monitors share about a channel, named by the fingerprint of the channel's settings."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _MAX_BYTES = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class SendQueues:
-    """The queues of a host, one file each; if the disk fails, messages are sent without a queue."""
+    """The queues of messages, one file per channel and host; if the disk fails, there is no queueing."""
 
     folder: Path
 
     def request_turn(self, fingerprint: str, message: Message, now_s: float) -> float | None:
-        """Return when to ask again (Unix seconds); None if the message may be sent now."""
+        """Queue a message; return when to ask again (Unix seconds), or None if it may be sent now."""
         again_s: float | None = None
         file = self._file(fingerprint)
         with suppress(StorageFailed), lock(file.lock_path):
@@ -39,7 +39,7 @@ class SendQueues:
         return again_s
 
     def record_result(self, fingerprint: str, sent: OutboxEntry, receipt: Receipt, now_s: float) -> None:
-        """Record the result of an attempt; ``sent`` is the outbox entry after it."""
+        """Record the result of an attempt to send; ``sent`` is the outbox entry after the attempt."""
         file = self._file(fingerprint)
         with suppress(StorageFailed), lock(file.lock_path):
             file.write(send_queue.record_result(file.read(), sent, receipt, now_s))
@@ -52,7 +52,7 @@ class SendQueues:
 
 @dataclass(frozen=True, slots=True)
 class DeadChannels:
-    """Marks, one file each, so that no monitor calls a dead channel again: Discord restricts such clients.
+    """Marks dead channels, one file each, so that no monitor calls them: Discord restricts clients that do.
 
     A mark holds until the channel's settings change or until `jobmon test-discord` reaches the channel.
     """
@@ -63,7 +63,7 @@ class DeadChannels:
         """Mark a channel as dead.
 
         Raises:
-            StorageFailed: the disk refused.
+            StorageFailed: the file cannot be written.
         """
         write_atomically(self._path(fingerprint), why.encode("utf-8", "replace"))
 
@@ -75,8 +75,9 @@ class DeadChannels:
             return ""  # no mark, or an unreadable one: the next attempt finds out
 
     def clear(self, fingerprint: str) -> None:
-        """Remove the mark of a channel."""
-        self._path(fingerprint).unlink(missing_ok=True)
+        """Remove the mark of a channel, if there is one."""
+        with suppress(FileNotFoundError, IsADirectoryError):  # a folder is not a mark: `why` ignores it
+            self._path(fingerprint).unlink()
 
     def _path(self, fingerprint: str) -> Path:
         return self.folder / f"{file_name(fingerprint)}.dead"

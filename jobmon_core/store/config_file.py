@@ -1,4 +1,4 @@
-"""Reads and writes the configuration file, which holds secrets."""
+"""Reads and writes the configuration file, which may hold secrets."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read_config(
     ``backends`` are the names of the supported schedulers, the default first.
 
     Raises:
-        ConfigInvalid: lists every fault, or says that other users can read the file.
+        ConfigInvalid: lists every fault, or says why the file cannot be read or that others can access it.
     """
     secrets = SecretSources(environment, lambda name: _secret(path.parent, name))
     return parse_config(_json(path), str(path), channel_types, secrets, backends)
@@ -51,7 +51,7 @@ def _json(path: Path) -> object:
 
 
 def _read(path: Path) -> tuple[str, str]:
-    """Return the content of a file, and how other users can access it and the remedy (empty: they cannot)."""
+    """Return the content of a file, and how others can access it, with the remedy (empty: they cannot)."""
     with path.open(encoding="utf-8") as file:
         return file.read(), _exposed(path, os.fstat(file.fileno()))
 
@@ -89,7 +89,7 @@ def write_config(path: Path, data: dict[str, object]) -> None:
     """Write a configuration that only its owner can read.
 
     Raises:
-        StorageFailed: the disk refused.
+        StorageFailed: the file cannot be written.
     """
     make_folder(path.parent)  # an existing folder keeps its mode: it may be a checkout that others read
     write_atomically(path, (json.dumps(data, indent=2) + "\n").encode())

@@ -1,4 +1,4 @@
-"""The state files: one JSON file per submission, replaced atomically, never by an empty one."""
+"""The state files: one JSON file per submission, always replaced as a whole, so that none is half-written."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class JobStore:
     folder: Path
 
     def path(self, job_id: str) -> Path:
-        """Return the state file of a submission; ``job_id`` is the id of its state."""
+        """Return the state file of a submission; ``job_id`` is its state id, not its Slurm job id."""
         return self.folder / f"{job_id}.json"
 
     def save(self, job: WatchedJob | NewJob) -> None:
@@ -52,10 +52,10 @@ class JobStore:
         write_atomically(self.path(job.id), content.encode("ascii"))
 
     def load(self, job_id: str) -> WatchedJob:
-        """Read one job.
+        """Read the job with this state id.
 
         Raises:
-            StateUnreadable: it is missing, damaged, or from a newer jobmon.
+            StateUnreadable: its file is missing, unreadable, damaged, or from a newer jobmon.
         """
         path = self.path(job_id)
         try:
@@ -79,12 +79,12 @@ class JobStore:
             return Unreadable(path, str(error))
 
     def job_ids(self) -> set[int]:
-        """Return the job ids of all state files, from the file names; no file is read."""
+        """Return the Slurm job ids of all state files, taken from the files' names."""
         names = (path.name.split("-") for path in self.folder.glob("*-*-*.json"))
         return {int(parts[1]) for parts in names if parts[1].isdecimal()}
 
     def find(self, ref: JobRef) -> list[WatchedJob]:
-        """Return the watched jobs that ``ref`` belongs to, newest last."""
+        """Return the watched jobs that ``ref`` belongs to, newest last; ignore unreadable files."""
         # file names do not contain the raw job ids of array tasks: read all files only if no name matches
         for pattern in (f"*-{ref.job_id}-*.json", "*.json"):
             entries = map(self._read, self.folder.glob(pattern))  # all() reports those that cannot be read

@@ -32,7 +32,7 @@ class JsonFile(Generic[T]):
         return self.path.with_suffix(".lock")
 
     def read(self) -> T:
-        """Return the record, with all defaults if the file is missing, damaged or not the user's."""
+        """Return the record; a default one if the file is missing, too large, damaged or not the user's."""
         dated_record = read_record(self.path, self.kind, self.max_bytes)
         return dated_record[0] if dated_record else self.kind()
 
@@ -48,7 +48,7 @@ class JsonFile(Generic[T]):
 def read_record(path: Path, kind: type[T], max_bytes: int = SMALL_BYTES) -> tuple[T, float] | None:
     """Return the record of a file and its modification time (Unix seconds).
 
-    None if the file is missing, damaged or not the user's.
+    None if the file is missing, larger than ``max_bytes``, damaged or not the user's.
     """
     try:
         content, modified_s = read_dated(path, max_bytes)

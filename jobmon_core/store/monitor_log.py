@@ -1,4 +1,4 @@
-"""The log of a monitor: one line per event, in at most two files of a megabyte."""
+"""The log that monitors write about one job: one line per event, in at most two files of a megabyte."""
 
 from __future__ import annotations
 
@@ -18,13 +18,16 @@ _MAX_CHARS = 10_000  # of one line
 
 @dataclass(frozen=True, slots=True)
 class MonitorLog:
-    """One append-only log file, and the full one before it."""
+    """The log file of a job, and the previous one (``.log.1``), which is kept when a file is full."""
 
     path: Path
     max_bytes: int = 1_000_000
 
     def write(self, event: str) -> None:
-        """Append one event with the local time; webhook URLs in it are masked."""
+        """Append an event as one line with the local time, if the disk permits; never raise OSError.
+
+        Unprintable characters become spaces, webhook URLs are masked; the event is cut at 10,000 characters.
+        """
         stamp = time.strftime("%Y-%m-%d %H:%M:%S%z")
         # a job's name may contain escape sequences for a terminal
         visible = "".join(char if char.isprintable() else " " for char in event)
@@ -38,7 +41,11 @@ class MonitorLog:
             return  # a full disk must not stop the monitor; saving the state reports it
 
     def read(self) -> str:
-        """Return the whole log, oldest line first; empty if there is none."""
+        """Return the lines of both files, oldest first; empty if there are none. Older lines are lost.
+
+        Raises:
+            OSError: a file cannot be read.
+        """
         files = (self.path.with_suffix(".log.1"), self.path)
         return "".join(file.read_text("utf-8", errors="replace") for file in files if file.is_file())
 

@@ -1,7 +1,7 @@
 """The slots for the monitors of one user on one host: as many lock files as monitors may run.
 
-A monitor holds the lock of its slot until it ends, and the kernel releases it even after a kill. The file's
-content says which monitor that is.
+A monitor holds the lock of its slot until it ends, and the kernel releases the lock even if the
+monitor is killed. The content of the file names the monitor.
 """
 
 from __future__ import annotations
@@ -60,9 +60,12 @@ class MonitorSlots:
         return None
 
     def holders(self) -> list[SlotHolder]:
-        """Return the living holders of slots, the one with the fewest jobs first."""
-        names = (name for name in os.listdir(self.folder) if name.startswith(self._host))  # noqa: PTH208 - plain names
-        holders = (_living_holder(self.folder / name) for name in names)
+        """Return the living monitors of this host that hold a slot, the one with the fewest jobs first."""
+        try:
+            names = os.listdir(self.folder)  # noqa: PTH208 - plain names
+        except FileNotFoundError:  # no monitor ever took a slot
+            return []
+        holders = (_living_holder(self.folder / name) for name in names if name.startswith(self._host))
         return sorted((holder for holder in holders if holder), key=lambda holder: holder.jobs)
 
     @property
@@ -71,12 +74,12 @@ class MonitorSlots:
 
 
 def write_slot_holder(descriptor: int, holder: SlotHolder) -> None:
-    """Write the holder into a slot. If the disk is full, the monitor is only not offered any jobs."""
+    """Write the holder into a slot; a monitor whose record cannot be written is not offered any jobs."""
     with suppress(OSError):
         os.pwrite(descriptor, encoded(holder).ljust(_RECORD_BYTES), 0)
 
 
 def _living_holder(path: Path) -> SlotHolder | None:
-    """Return the monitor that holds a slot; None if none does, or its record is being written."""
+    """Return the monitor that holds a slot; None if there is none or it has not written a record."""
     record = read_record(path, SlotHolder, _RECORD_BYTES)
     return record[0] if record and record[0].owner.liveness() is Liveness.ALIVE else None

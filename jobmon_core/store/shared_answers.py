@@ -19,7 +19,7 @@ Stamp = tuple[int, int, int, int]  # inode, size, and when content and inode wer
 
 @dataclass(frozen=True, slots=True)
 class StoredAnswer:
-    """One answer or the failure to get one, and the jobs to query next."""
+    """The latest answer, or why there was none, and the jobs to query next."""
 
     asked_s: float = 0.0
     text: str = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from benchmarks.latency import as_json, tables
-from benchmarks.latency_parts.timeline import Spread, Timeline, late, spreads
+from benchmarks.latency_parts.timeline import Spread, Timeline, spreads, too_late
 
 
 def timeline(after_s: float, bound_s: float = 35.0) -> Timeline:
@@ -20,7 +20,7 @@ def test_the_parts_of_a_wait_add_up_to_it() -> None:
 
 
 def test_what_took_longer_than_its_bound_is_late() -> None:
-    assert late([timeline(10), timeline(35), timeline(36), timeline(36, bound_s=60)]) == [timeline(36)]
+    assert too_late([timeline(10), timeline(35), timeline(36), timeline(36, bound_s=60)]) == [timeline(36)]
 
 
 def test_the_95th_percentile_is_a_wait_that_happened() -> None:

@@ -95,7 +95,7 @@ def test_status_shows_the_others_and_names_the_file(shell: Shell, damaged: Path)
     assert done.returncode == 0
     assert [each["job_id"] for each in json.loads(done.stdout)] == ["12"]
     (line,) = done.stderr.splitlines()
-    assert line.startswith(f"jobmon: skipped one state file; all other jobs are listed: {damaged} ")
+    assert line.startswith(f"jobmon: skipped a state file: {damaged} ")
     assert line.endswith("; move it away, then `jobmon watch 13` watches the job again") or "newer" in line
     assert "sound" in shell.jobmon("status", "--all").stdout
     assert shell.jobmon("show", "12").returncode == 0

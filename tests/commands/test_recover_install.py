@@ -134,7 +134,7 @@ def test_in_a_slurm_job_recover_ends_when_its_monitors_end(shell: Shell) -> None
         assert "its monitor was dead; restarted" in line
         assert not ended
         assert staying.wait(60) == 0
-    assert install(shell).stdout == "nothing to do: jobmon watches no job\n"
+    assert install(shell).stdout == "nothing to do: no jobs are being watched\n"
 
 
 def test_a_timer_of_systemd_is_offered_where_it_answers(shell: Shell) -> None:

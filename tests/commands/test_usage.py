@@ -111,7 +111,7 @@ def test_a_home_that_can_not_be_used_is_told_in_one_line(shell: Shell, verb: str
 def test_status_of_nothing_says_how_to_begin(shell: Shell) -> None:
     assert "`jobmon submit SCRIPT`" in shell.jobmon("status").stdout
     assert json.loads(shell.jobmon("status", "--json").stdout) == []
-    assert shell.jobmon("recover").stdout == "nothing to do: jobmon watches no job\n"
+    assert shell.jobmon("recover").stdout == "nothing to do: no jobs are being watched\n"
 
 
 @pytest.mark.parametrize("command", ["status --json", "--help", "status --help", "--version"])

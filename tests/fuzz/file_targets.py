@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from jobmon.views.model import as_json, details_json
+from jobmon.views.model import details_json, status_json
 from jobmon.views.terminal import details, status_table
 from jobmon_core.domain.autostart.command import AutostartCommand, AutostartUnavailable, marker_for
 from jobmon_core.domain.autostart.crontab_text import (
@@ -76,7 +76,7 @@ def _show(job: WatchedJob) -> None:
     table = status_table([status], _NOW_S)
     assert "\x1b" not in table
     assert "\x1b" not in details(status, "", _NOW_S)
-    json.dumps([as_json(status), details_json(status)])
+    json.dumps([status_json(status), details_json(status)])
     if job.ended:
         for message in job_ended_messages(job, _NOW_S, per_task=len(job.name) % 2 == 0):
             assert faults(dict(payload.full(OutboxEntry(message), Mentions()))) == []

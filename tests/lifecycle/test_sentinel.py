@@ -82,7 +82,7 @@ def test_a_sentinel_waits_for_a_monitor_with_recent_heartbeats_and_logs_that_onc
     node.wakes = [Wake.DUE, Wake.DUE, Wake.TERMINATE]
     assert node.sentinel() is None
     assert node.logged == [
-        "monitor 71 on login1 sent a heartbeat recently; waiting, unless it sends none for 900 s",
+        "monitor 71 on login1 sent a heartbeat recently; waiting until it has sent none for 900 s",
         "terminated (SIGTERM) while monitor 71 on login1 has not finished",
     ]
     assert job_status(node.ctx, JOB).owner == LOGIN

@@ -69,7 +69,7 @@ def test_without_webhooks_the_message_waits_for_them(user: User, webhook: str | 
     recovered = user.jobmon("recover").stdout
     assert f"{job_id} wrap: its message had been given up; sending it to the webhook" in recovered
     assert_failed_and_told_once(user, job_id)
-    assert user.jobmon("recover").stdout == "nothing to do: jobmon watches no job\n"
+    assert user.jobmon("recover").stdout == "nothing to do: no jobs are being watched\n"
 
 
 @pytest.mark.parametrize("broken_part", ["the webhook's id", "the webhook's token"])

@@ -72,7 +72,7 @@ def test_a_job_that_ended_unwatched_is_reported_once(user: User, job_id: int) ->
     user.in_state(job_id, "FAILED")
     _recover(user)
     _assert_exit_5_reported_once(user, job_id)
-    assert _recover(user) == "nothing to do: jobmon watches no job\n"
+    assert _recover(user) == "nothing to do: no jobs are being watched\n"
     assert len(user.discord.attempts) == 1
 
 
@@ -154,7 +154,7 @@ def test_cancelling_a_watch_does_not_touch_the_job(user: User, job_id: int) -> N
     assert user.status(job_id)["monitor"] == "done"
     let_go(user)
     user.in_state(job_id, "FAILED")
-    assert _recover(user) == "nothing to do: jobmon watches no job\n"
+    assert _recover(user) == "nothing to do: no jobs are being watched\n"
     assert user.discord.attempts == []
 
 

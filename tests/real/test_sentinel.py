@@ -87,7 +87,7 @@ def test_a_sentinel_sends_the_message_of_a_killed_monitor_once(user: User, job_i
     name = f"sentinel {_sentinel(user, job_id, 'JobID')} on {host}"
     assert f" {name}: monitor {pid} on {host} is dead; this sentinel takes over\n" in _log(user, job_id)
     assert len(user.discord.attempts) == 1
-    assert user.jobmon("recover").stdout == "nothing to do: jobmon watches no job\n"
+    assert user.jobmon("recover").stdout == "nothing to do: no jobs are being watched\n"
 
 
 def test_a_sentinel_takes_over_from_a_host_without_heartbeat(user: User, job_id: int) -> None:

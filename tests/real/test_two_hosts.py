@@ -86,7 +86,8 @@ def test_a_live_monitor_on_another_host_is_shown_and_keeps_its_job(site: Site) -
     done = site.b.jobmon("status")
     assert re.search(rf"^{job_id} .* elsewhere", done.stdout, re.MULTILINE)
     (line,) = done.stderr.splitlines()
-    assert line.startswith(f"jobmon: monitors run on several hosts; {site.user.home} is on ")
+    assert line.startswith("jobmon: monitors run on other hosts: ")
+    assert f"; {site.user.home} is on " in line
     assert site.a.jobmon("status").stderr == ""
     assert list(monitors(site.user.home)) == [pid]
     let_go(site.user)

@@ -60,3 +60,4 @@ def test_an_unreadable_mark_counts_as_none(tmp_path: Path) -> None:
     path.unlink()
     path.mkdir()
     assert channels.why("a") == ""
+    channels.clear("a")

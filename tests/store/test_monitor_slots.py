@@ -33,6 +33,10 @@ def test_there_are_as_many_slots_as_allowed_and_a_released_one_is_free(tmp_path:
         os.close(descriptor)
 
 
+def test_without_a_folder_there_are_no_holders(tmp_path: Path) -> None:
+    assert MonitorSlots(tmp_path / "slots").holders() == []
+
+
 def test_the_living_holders_are_listed_the_least_busy_first(tmp_path: Path) -> None:
     slots = MonitorSlots(tmp_path / "slots")
     held = [acquired(slots, 4) for _ in range(4)]

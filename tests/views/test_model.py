@@ -73,20 +73,20 @@ def test_the_cause_is_the_best_that_is_known(
 def test_the_part_that_failed_stands_for_the_whole() -> None:
     whole = job(task("1", SUCCESS), task("2", FAILURE), task("3", SUCCESS))
     assert whole.outcome is Outcome.FAILURE
-    assert model.as_json(JobStatus(whole, Health.DONE))["exit_code"] == 5
+    assert model.status_json(JobStatus(whole, Health.DONE))["exit_code"] == 5
 
 
 def test_json_has_the_documented_keys_whatever_is_known() -> None:
     for watched in (NEW, job(task("")), job(task("", FAILURE))):
-        shown = model.as_json(JobStatus(watched, Health.ALIVE))
+        shown = model.status_json(JobStatus(watched, Health.ALIVE))
         assert {"job_id", "name", "state", "outcome", "exit_code", "signal", "cause", "monitor"} <= set(shown)
         assert (shown["job_id"], shown["undelivered"], shown["monitor"]) == ("12", 0, "alive")
-    assert model.as_json(JobStatus(NEW, Health.ALIVE))["outcome"] is None
+    assert model.status_json(JobStatus(NEW, Health.ALIVE))["outcome"] is None
 
 
 def test_a_message_that_was_given_up_counts_as_undelivered() -> None:
     watched = replace(NEW, outbox=(OWED, replace(OWED, given_up="404"), replace(OWED, delivered_s=1.0)))
-    assert model.as_json(JobStatus(watched, Health.ALIVE))["undelivered"] == 2
+    assert model.status_json(JobStatus(watched, Health.ALIVE))["undelivered"] == 2
 
 
 def test_the_short_list_holds_what_lives_what_is_owed_and_what_is_new() -> None:
@@ -116,13 +116,15 @@ def test_a_moment_of_another_day_has_its_date() -> None:
 
 def test_stale_since_is_told_while_it_is_so_and_the_job_is_followed() -> None:
     silent = replace(job(task("")), answered_s=10.0, stale_since_s=20.0)
-    shown = [model.as_json(JobStatus(each, Health.ALIVE))["stale_since"] for each in (silent, job(task("")))]
+    shown = [
+        model.status_json(JobStatus(each, Health.ALIVE))["stale_since"] for each in (silent, job(task("")))
+    ]
     assert shown == [20.0, None]
     told = replace(silent, concluded_s=30.0)
-    assert model.as_json(JobStatus(told, Health.DONE))["stale_since"] is None
+    assert model.status_json(JobStatus(told, Health.DONE))["stale_since"] is None
 
 
 def test_accounting_that_an_end_waits_for_in_vain_makes_it_stale() -> None:
     inquiry = EndInquiry(40.0, 40.0, accounting=AccountingStatus.UNREACHABLE)
     waits = job(replace(task(""), inquiry=inquiry))
-    assert model.as_json(JobStatus(waits, Health.ALIVE))["stale_since"] == 40.0
+    assert model.status_json(JobStatus(waits, Health.ALIVE))["stale_since"] == 40.0
