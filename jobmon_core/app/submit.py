@@ -71,7 +71,7 @@ class SubmitJob:
     def _warn_of_logout(self) -> None:
         from jobmon_core.app import logout_warning
 
-        if warning := logout_warning.warning(self.ctx.home, user_name()):
+        if warning := logout_warning.take_warning(self.ctx.home, user_name()):
             self.tell(warning)
 
     def _watch(self, backend: str, submitted: Submitted) -> None:
