@@ -42,10 +42,7 @@ def cancel(ctx: Context, ref: JobRef) -> RecoveryResult:
 
 
 def _stop_watching(ctx: Context, job: WatchedJob) -> str:
-    """Ask the monitor to stop watching, and wait a few seconds; record the request here if it is dead.
-
-    Return the result, for the user.
-    """
+    """Ask the monitor to stop, wait some seconds, act for it if it is dead; return the result as text."""
     ctx.cancel_request(job.id).create()
     status = job_status(ctx, job)
     if status.health is Health.ALIVE and status.owner:

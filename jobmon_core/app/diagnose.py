@@ -111,7 +111,6 @@ class DiagnoseCommand:
         Raises:
             UnknownJob: neither jobmon nor the scheduler knows the job, or it has no such task.
             SchedulerUnavailable: jobmon does not know it, and the scheduler is not responding.
-            StateUnreadable: jobmon watches it, but its state file is damaged.
             JobmonError: it has not started yet.
         """
         job, caveat = self._find(ref)

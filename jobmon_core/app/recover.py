@@ -43,10 +43,9 @@ class RecoverJobs:
     starter: MonitorStarter
 
     def recover(self) -> Iterator[RecoveryResult]:
-        """Restart dead and stale monitors, leave the others alone; yield the results.
+        """Restart dead and stale monitors; yield a result for each job that still needs a monitor.
 
-        A job that needs no monitor any more has no result. This is a generator: it starts when it is
-        iterated, and holds the lock of `jobmon recover` until it is exhausted or closed.
+        This generator holds the lock of `jobmon recover` until it is exhausted or closed.
 
         Raises:
             CommandBusy: another `jobmon recover` is running.
@@ -84,10 +83,7 @@ class RecoverJobs:
             yield from self._adopt(orphans)
 
     def _skipped_because(self, status: JobStatus) -> str:
-        """Return why this host cannot monitor a job without a monitor; empty if it can.
-
-        The job runs on another cluster, or this version of jobmon does not support its backend.
-        """
+        """Return why this host cannot monitor a job (other cluster, unsupported backend); empty if it can."""
         job = status.job
         if job.remote or not job.cluster or status.health not in (Health.DEAD, Health.STALE):
             return ""
@@ -100,10 +96,7 @@ class RecoverJobs:
         return f"it runs on cluster {job.cluster}, but this host uses cluster {cluster}"
 
     def _with_reopened_outbox(self, status: JobStatus, config: Config) -> WatchedJob:
-        """Return a done job with those messages to send that were given up but could be delivered now.
-
-        Any other job is returned unchanged: its monitor, or the next one, sends its messages.
-        """
+        """Return the job; if it is done, with the given-up messages reopened that can be sent now."""
         job = status.job
         if status.health is not Health.DONE or job.unwatched_s is not None:
             return job

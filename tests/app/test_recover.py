@@ -28,9 +28,7 @@ def test_clusters_that_one_host_talks_to_share_no_answers(tmp_path: Path) -> Non
 
 
 def test_a_message_of_a_job_that_cannot_be_monitored_stays_given_up(tmp_path: Path) -> None:
-    ctx = Context(
-        Home(tmp_path), {"JOBMON_ERROR_WEBHOOK": "https://discord.com/api/webhooks/1/token"}
-    )
+    ctx = Context(Home(tmp_path), {"JOBMON_ERROR_WEBHOOK": "https://discord.com/api/webhooks/1/token"})
     message = Message("m1", Route.ERROR, Tone.FAILURE, "it failed")
     job = WatchedJob("slurm-12-x", 12, 100.0, outbox=(OutboxEntry(message, given_up="404"),), concluded_s=1.0)
     ctx.store.save(job)
