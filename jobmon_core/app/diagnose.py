@@ -181,7 +181,7 @@ def _as_stdin(diagnosis: Diagnosis, spool: str) -> Diagnosis:
 
 
 def _evidence(end: End) -> SlurmEvidence:
-    """Return the evidence for a diagnosis; of a job that has not ended, it claims no final state."""
+    """Return the evidence for a diagnosis; of a job that has not ended, it contains no final state."""
     evidence = evidence_of(end)
     return replace(evidence, state=JobState.UNKNOWN) if evidence.state.is_alive else evidence
 

@@ -31,8 +31,6 @@ _NO_WAITING = Policy(
 def look_up(job: WatchedJob, scheduler: Scheduler, now_s: float) -> WatchedJob:
     """Return the job with everything that the scheduler knows about it, its ends and log paths included.
 
-    Queries may block until they time out. Nothing is saved.
-
     Raises:
         UnknownJob: the scheduler does not know it.
         SchedulerUnavailable: no source lists the job, and at least one is not responding.

@@ -37,7 +37,7 @@ class RecoveryResult:
 
 @dataclass(frozen=True, slots=True)
 class RecoverJobs:
-    """Restarts the monitors of one user who need it."""
+    """Restarts the dead and stale monitors of one user."""
 
     ctx: Context
     starter: MonitorStarter
@@ -100,9 +100,8 @@ class RecoverJobs:
         job = status.job
         if status.health is not Health.DONE or job.unwatched_s is not None:
             return job
-        return replace(
-            job, outbox=tuple(reopen(entry, config, self.ctx.dead_channels) for entry in job.outbox)
-        )
+        outbox = tuple(reopen(entry, config, self.ctx.dead_channels) for entry in job.outbox)
+        return replace(job, outbox=outbox)
 
     def _adopt(self, orphans: dict[str, RecoveryResult]) -> Iterator[RecoveryResult]:
         """Start as few monitors as can watch these jobs, which have none; yield a result for each job."""

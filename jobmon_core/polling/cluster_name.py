@@ -1,4 +1,4 @@
-"""The name of the local cluster: queried once a day, or once a minute while there is no answer."""
+"""The name of the local cluster: queried once a day, or once a minute during an outage."""
 
 from __future__ import annotations
 

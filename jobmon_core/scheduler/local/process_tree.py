@@ -47,7 +47,7 @@ class ProcessTree:
         return bool(pids)
 
     def clear(self, timeout_s: float) -> None:
-        """Kill what the script left running, as Slurm does; give up after ``timeout_s`` (stuck in the kernel)."""
+        """Kill what the script left running, as Slurm does; give up after ``timeout_s`` seconds."""
         deadline = time.monotonic() + timeout_s
         while self.send(signal.SIGKILL) and time.monotonic() < deadline:
             time.sleep(_KILL_INTERVAL_S)

@@ -14,13 +14,8 @@ from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.job_ids import compact
 from jobmon_core.domain.slurm.log_paths import templates_from_record
 from jobmon_core.domain.slurm.sbatch_options import directive_words, read_arguments
+from jobmon_core.scheduler.local import options as local_options
 from jobmon_core.scheduler.local.job_dir import KILL_WAIT_S, JobDir, JobSpec, new_job_dir
-from jobmon_core.scheduler.local.options import (
-    is_append_mode,
-    parse_array_indices,
-    parse_time_limit_s,
-    read_options,
-)
 from jobmon_core.system.process import user_name
 from jobmon_core.system.runner import start_detached
 
@@ -59,7 +54,7 @@ def read_request(arguments: Sequence[str]) -> Request:
     """
     given, operands = read_arguments(arguments)
     script = read_script(operands, dict(given).get("wrap"))
-    options = read_options(directive_words(os.fsdecode(script.content)), os.environ, given)
+    options = local_options.read_options(directive_words(os.fsdecode(script.content)), os.environ, given)
     return Request(_spec(options, script, operands[1:]), script.content, options)
 
 
@@ -71,7 +66,7 @@ def _spec(options: Mapping[str, str], script: Script, arguments: Sequence[str]) 
     # joined as text: Slurm keeps ./ in a path, pathlib would drop it
     chdir = options.get("chdir")
     workdir = os.path.join(submit_dir, chdir) if chdir else submit_dir  # noqa: PTH118 - see above
-    array = compact(parse_array_indices(options.get("array", "")))
+    array = compact(local_options.parse_array_indices(options.get("array", "")))
     logs = templates_from_record(
         options.get("output", ""), options.get("error", ""), workdir, is_array=bool(array)
     )
@@ -85,8 +80,8 @@ def _spec(options: Mapping[str, str], script: Script, arguments: Sequence[str]) 
         stdout=logs.stdout,
         stderr=logs.stderr,
         stdin=os.path.join(workdir, stdin) if has_stdin else _DEV_NULL,  # noqa: PTH118 - see above
-        append=is_append_mode(options.get("open-mode", "")),
-        limit_s=parse_time_limit_s(options["time"]) if "time" in options else None,
+        append=local_options.is_append_mode(options.get("open-mode", "")),
+        limit_s=local_options.parse_time_limit_s(options["time"]) if "time" in options else None,
         array=array,
         export=options.get("export", ""),
         submit_s=int(time.time()),

@@ -12,7 +12,7 @@ from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.sbatch_options import read_arguments
 from jobmon_core.scheduler.base import Submission, Submitted
 from jobmon_core.scheduler.slurm import sbatch_output
-from jobmon_core.scheduler.slurm.session_search import Candidate, Origin, SearchResult, newest_job, search
+from jobmon_core.scheduler.slurm.session_search import Candidate, Origin, newest_job, search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,11 +23,6 @@ if TYPE_CHECKING:
 # sbatch(1), ``-M, --clusters`` and INPUT ENVIRONMENT VARIABLES
 _CLUSTER_OPTIONS = ("-M", "--clusters", "--cluster")
 _CLUSTER_VARIABLES = ("SBATCH_CLUSTERS", "SLURM_CLUSTERS")
-
-
-@dataclass(frozen=True, slots=True)
-class _NotSearched:
-    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +59,10 @@ class SubmissionFinder:
 
     def _find(
         self, message: str, cluster: str, started_s: int, on_job: Callable[[Submitted], None]
-    ) -> SearchResult | _NotSearched:
+    ) -> JobRef | NotListed | str:
+        """Search for the job; return a clause that says why, if the search has no result."""
         if "," in cluster or cluster == "all":
-            return _NotSearched(f"it may be on any cluster of -M {cluster}")
+            return f"jobmon could not search for it: it may be on any cluster of -M {cluster}"
         self.deps.tell(message)
         origin = Origin(os.getsid(0), os.uname().nodename, started_s)
 
@@ -78,35 +74,27 @@ class SubmissionFinder:
                 return job
 
         try:
-            return search(lambda: self.list_sessions(cluster), choose, self.deps.sleep, self.deps.clock)
+            result = search(lambda: self.list_sessions(cluster), choose, self.deps.sleep, self.deps.clock)
         except CommandBusy as error:
-            return _NotSearched(str(error))
+            return f"jobmon could not search for it: {error}"
+        return f"Slurm is not responding ({result.why})" if isinstance(result, Unreachable) else result
 
 
-def _after_failure(result: SearchResult | _NotSearched) -> tuple[JobRef | None, str]:
-    check = "check with squeue before you submit it again"
+def _after_failure(result: JobRef | NotListed | str) -> tuple[JobRef | None, str]:
     match result:
-        case _NotSearched(why):
-            note = f"Slurm may have accepted the job, but jobmon could not search for it: {why}"
-            return None, f"{note}; {check}"
-        case Unreachable(why):
-            return None, f"Slurm may have accepted the job, but is not responding ({why}); {check}"
+        case str(problem):
+            note = f"Slurm may have accepted the job, but {problem}"
+            return None, f"{note}; check with squeue before you submit it again"
         case NotListed():
             return None, "the queue has no new job of yours: it was not submitted"
         case JobRef():
             return result, f"sbatch failed, but Slurm accepted the job as {result}; do not submit it again"
 
 
-def _after_success(result: SearchResult | _NotSearched) -> tuple[JobRef | None, str]:
+def _after_success(result: JobRef | NotListed | str) -> tuple[JobRef | None, str]:
     match result:
-        case _NotSearched(why):
-            note = "sbatch printed no job id, and jobmon could not search for the job"
-            return None, f"{note}: {why}; it is not watched"
-        case Unreachable(why):
-            return (
-                None,
-                f"sbatch printed no job id and Slurm is not responding ({why}): the job is not watched",
-            )
+        case str(problem):
+            return None, f"sbatch printed no id for the job, and {problem}; the job is not watched"
         case NotListed():
             return None, "sbatch printed no job id and the queue has no new job of yours: it is not watched"
         case JobRef():

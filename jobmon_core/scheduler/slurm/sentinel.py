@@ -67,18 +67,8 @@ def sentinel_argv(sentinel: Sentinel, same: Sequence[str]) -> list[str]:
 
 def _options_of(runner: Runner, job: Submitted) -> list[str]:
     """Return the partition, account and QOS of a job as sbatch options; empty if unknown."""
-    listing = [
-        "squeue",
-        *(_cluster_args(job) or ["--local"]),
-        "-h",
-        "-t",
-        "all",
-        "-j",
-        str(job.ref.job_id),
-        "-o",
-        "%P|%a|%q",
-    ]
-    answer = runner.capture(listing, _TIMEOUT_S)
+    listing = ["squeue", *(_cluster_args(job) or ["--local"]), "-h", "-t", "all", "-j", str(job.ref.job_id)]
+    answer = runner.capture([*listing, "-o", "%P|%a|%q"], _TIMEOUT_S)
     rows = answer.stdout.splitlines() if isinstance(answer, Ran) and answer.exit_code == 0 else []
     for row in rows:
         columns = row.split("|")

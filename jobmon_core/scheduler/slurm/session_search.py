@@ -122,10 +122,7 @@ def search(
     sleep: Callable[[float], None],
     clock: Callable[[], float],
 ) -> SearchResult:
-    """Query until the job is found or certainly missing, for about a minute at most.
-
-    Return Unreachable if the last query failed.
-    """
+    """Query for about a minute at most; return the job, or if the last query failed or did not list it."""
     deadline = clock() + _BUDGET_S
     answers = 0
     result: NotListed | Unreachable = NotListed()
