@@ -1,7 +1,7 @@
 """Accounting queries about batches of ended jobs, shared by all monitors.
 
 Monitors that need an accounting record add their jobs to a batch in the shared file. When no job has been
-added for a moment, the next monitor that asks queries for the whole batch and shares the answer.
+added for a moment or the batch is old, the next monitor that asks queries for the whole batch and shares the answer.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 COALESCE_S = 1.0  # a batch is complete when no job was added for this long
 MAX_COLLECT_S = 20.0  # or after this time; a little less than the grace period for accounting details
-KEEP_S = 60.0  # how long an answer is kept after newer ones: the monitors that wait for it poll every second
+KEEP_S = 60.0  # how long an older answer is kept: the monitors that wait for it poll every second
 _MAX_KEPT_CHARACTERS = 4 << 20  # of all kept answers, which every poll reads
 _UNRESPONSIVE_S = 120.0  # how long accounting counts as unresponsive after a query without an answer
 
