@@ -1,7 +1,7 @@
 """Accounting queries about batches of ended jobs, shared by all monitors.
 
 Monitors that need an accounting record add their jobs to a batch in the shared file. When no job has been
-added for a moment or the batch is old, the next monitor that asks queries for the whole batch and shares the answer.
+added for a moment, or the batch is old, the next monitor that asks queries all of it and shares the answer.
 """
 
 from __future__ import annotations
