@@ -30,13 +30,13 @@ def install(ctx: Context, wanted: AutostartMethod | None, *, confirmed: bool) ->
     if status.unavailable_because:
         raise AutostartUnavailable(f"{method} cannot be used here: {status.unavailable_because}")
     print("methods on this machine:", *map(_status_line, statuses), sep="\n")
-    backend = autostart.backends[method]
-    print(f"--install {method} adds", *backend.preview(), sep="\n")
+    installer = autostart.installers[method]
+    print(f"--install {method} adds", *installer.preview(), sep="\n")
     for name in autostart.omitted_secrets:
         say(f"${name} is a secret and is not stored; restarted monitors will not have it")
     if not _confirm(confirmed=confirmed):
         return _NOT_CHANGED
-    if backend.install():
+    if installer.install():
         print(f"installed with {method}; `jobmon recover --uninstall` removes it")
     else:
         print(f"already installed with {method}; nothing was changed")
@@ -46,17 +46,17 @@ def install(ctx: Context, wanted: AutostartMethod | None, *, confirmed: bool) ->
 def uninstall(ctx: Context, *, confirmed: bool) -> int:
     """Remove what was installed by any method; return the exit code, 1 if the user declines."""
     autostart = Autostart.of(ctx, _jobmon_command())
-    installed = [backend for backend in autostart.backends.values() if backend.installed()]
+    installed = [installer for installer in autostart.installers.values() if installer.installed()]
     if not installed:
         print("nothing is installed; nothing was changed")
         return 0
-    for backend in installed:
-        print(f"--uninstall removes from {backend.method}", *backend.installed_entries(), sep="\n")
+    for installer in installed:
+        print(f"--uninstall removes from {installer.method}", *installer.installed_entries(), sep="\n")
     if not _confirm(confirmed=confirmed):
         return _NOT_CHANGED
-    for backend in installed:
-        backend.uninstall()
-        print(f"removed from {backend.method}")
+    for installer in installed:
+        installer.uninstall()
+        print(f"removed from {installer.method}")
     return 0
 
 

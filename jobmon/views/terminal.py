@@ -49,7 +49,7 @@ def _row(status: JobStatus, now_s: float) -> tuple[str, ...]:
 
 
 def _state(job: WatchedJob, now_s: float) -> str:
-    """Return the state; if the scheduler does not answer, also since when it is outdated."""
+    """Return the state, with its age if the scheduler is not responding."""
     if job.answered_s is None and not job.closed:
         return "submitted" if job.stale_since_s is None else "unknown (Slurm is not responding)"
     outage = current_outage(job)

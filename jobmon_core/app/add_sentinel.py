@@ -23,7 +23,7 @@ _MODULE = "jobmon_core.lifecycle.sentinel"
 
 
 class SentinelUnavailable(JobmonError):
-    """A sentinel could not report anything about this job."""
+    """A sentinel for this job cannot be submitted, or could not send the message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class SentinelSubmitter:
             )
 
     def _support(self, backend: str) -> Callable[[Runner, Sentinel], Submitted]:
-        """Return how the backend submits a sentinel; raise SentinelUnavailable if that could not report."""
+        """Return the function that submits a sentinel; raise SentinelUnavailable if that would be in vain."""
         submit_sentinel = find_backend(backend).submit_sentinel
         if submit_sentinel is None:
             raise SentinelUnavailable(f"the {backend} backend cannot run one")
@@ -61,7 +61,7 @@ class SentinelSubmitter:
         ]
         if missing:
             raise SentinelUnavailable(
-                f"it would lack {' and '.join(missing)}, since jobmon passes no password on to a job; "
+                f"it would lack {' and '.join(missing)}, since jobmon passes no secrets on to a job; "
                 "put the webhook in config.json (`jobmon init`)"
             )
         return submit_sentinel

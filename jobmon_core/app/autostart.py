@@ -1,4 +1,4 @@
-"""Runs `jobmon recover` automatically by cron, systemd or scrontab: how each is installed, which is best."""
+"""Install and remove what runs `jobmon recover` periodically: cron, systemd or scrontab."""
 
 from __future__ import annotations
 
@@ -42,8 +42,11 @@ _SYSTEM_DIRS = ("/usr/local/bin", "/usr/bin", "/bin")
 
 
 @dataclass(frozen=True, slots=True)
-class CrontabBackend:
-    """Marked lines in a crontab: cron's, or Slurm's. Changes raise AutostartUnavailable if they fail."""
+class CrontabInstaller:
+    """Marked lines in a crontab: cron's, or Slurm's.
+
+    What fails raises AutostartUnavailable; a generator raises it only when it is iterated.
+    """
 
     method: AutostartMethod
     command: AutostartCommand
@@ -51,7 +54,7 @@ class CrontabBackend:
     lines: Callable[[AutostartCommand], tuple[str, ...]]
 
     def unavailable_because(self) -> str:
-        """Return why it cannot be used, empty if it can."""
+        """Return why this method cannot be used; empty if it can."""
         try:
             self.lines(self.command)
             self.crontab.read()
@@ -60,24 +63,24 @@ class CrontabBackend:
         return ""
 
     def installed(self) -> bool:
-        """Return whether the crontab has lines of this home."""
+        """Return whether the crontab has lines of this home; False if it cannot be read."""
         try:
             return bool(our_lines(self.crontab.read(), self.command.marker))
         except AutostartUnavailable:
             return False
 
     def preview(self) -> Iterator[str]:
-        """Yield the lines that installing adds."""
+        """Yield text for the user that shows the lines which installing adds."""
         yield f"lines at the top of your {self.crontab.program} (all other lines stay unchanged):"
         yield from (f"  {line}" for line in self.lines(self.command))
 
     def installed_entries(self) -> Iterator[str]:
-        """Yield the lines that uninstalling removes."""
+        """Yield text for the user that shows the lines which uninstalling removes."""
         yield f"these lines of your {self.crontab.program}:"
         yield from (f"  {line}" for line in our_lines(self.crontab.read(), self.command.marker))
 
     def install(self) -> bool:
-        """Add the lines; return False if they were there already."""
+        """Add or update the lines; return False if they were up to date already."""
         lines = self.lines(self.command)
         return self.crontab.change(lambda text: with_lines(text, lines, self.command.marker))
 
@@ -87,8 +90,8 @@ class CrontabBackend:
 
 
 @dataclass(frozen=True, slots=True)
-class SystemdBackend:
-    """A timer of the user's own systemd instance. Changes raise AutostartUnavailable if they fail."""
+class SystemdInstaller:
+    """A timer of the user's own systemd instance; fails as `CrontabInstaller` does."""
 
     command: AutostartCommand
     units: UserUnits
@@ -99,7 +102,7 @@ class SystemdBackend:
         return unit_names(self.command.marker)
 
     def unavailable_because(self) -> str:
-        """Return why it cannot be used, empty if it can."""
+        """Return why this method cannot be used; empty if it can."""
         try:
             unit_files(self.command)
         except AutostartUnavailable as error:
@@ -111,18 +114,18 @@ class SystemdBackend:
         return self.units.has_any(self._names)
 
     def preview(self) -> Iterator[str]:
-        """Yield the files that installing writes, and the command that it runs."""
+        """Yield text for the user: the files that installing writes, and the command that it runs."""
         for name, text in unit_files(self.command).items():
             yield f"the file {self.units.folder / name}:"
             yield from (f"  {line}" for line in text.splitlines())
         yield f"and runs `systemctl --user enable --now {self._names[1]}`"
 
     def installed_entries(self) -> Iterator[str]:
-        """Yield the files that uninstalling removes."""
+        """Yield text for the user: the files that uninstalling removes."""
         yield from (f"the file {self.units.folder / name}" for name in self._names)
 
     def install(self) -> bool:
-        """Write the unit files and enable the timer; return False if that was done already."""
+        """Write the unit files and start the timer; return False if that was done already."""
         files = unit_files(self.command)
         if self.units.installed(files):
             return False
@@ -138,12 +141,12 @@ class SystemdBackend:
 class Autostart:
     """All methods for one home on this machine."""
 
-    backends: Mapping[AutostartMethod, CrontabBackend | SystemdBackend]
-    omitted_secrets: Sequence[str]  # variables that are set, but must not be written anywhere
+    installers: Mapping[AutostartMethod, CrontabInstaller | SystemdInstaller]
+    omitted_secrets: Sequence[str]  # names of set variables whose values must not be written to a file
 
     @classmethod
     def of(cls, ctx: Context, program: tuple[str, ...], runner: Runner | None = None) -> Autostart:
-        """Return the methods for the home of ``ctx``; ``program`` starts jobmon, by an absolute path."""
+        """Return the methods for the home of ``ctx``; ``program`` starts jobmon from any directory."""
         home, environment = str(ctx.home.root), ctx.environment
         command = AutostartCommand(
             program, exported_env(environment, home, search_path(environment)), marker_for(home)
@@ -151,19 +154,19 @@ class Autostart:
         runner = runner or Runner()
         cron, scrontab = Crontab("crontab", runner), Crontab("scrontab", runner)
         folder = Path(environment.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "systemd" / "user"
-        backends = (
-            CrontabBackend(AutostartMethod.CRON, command, cron, cron_lines),
-            SystemdBackend(command, UserUnits(folder, runner)),
-            CrontabBackend(AutostartMethod.SCRONTAB, command, scrontab, scrontab_lines),
+        installers = (
+            CrontabInstaller(AutostartMethod.CRON, command, cron, cron_lines),
+            SystemdInstaller(command, UserUnits(folder, runner)),
+            CrontabInstaller(AutostartMethod.SCRONTAB, command, scrontab, scrontab_lines),
         )
         secrets = omitted_secrets(environment, tuple(WEBHOOK_VARIABLES.values()))
-        return cls({backend.method: backend for backend in backends}, secrets)
+        return cls({installer.method: installer for installer in installers}, secrets)
 
     def statuses(self) -> list[MethodStatus]:
         """Return the status of every method."""
         return [
-            MethodStatus(method, backend.unavailable_because(), backend.installed(), _warning(method))
-            for method, backend in self.backends.items()
+            MethodStatus(method, installer.unavailable_because(), installer.installed(), _warning(method))
+            for method, installer in self.installers.items()
         ]
 
     def recommended(self, statuses: Sequence[MethodStatus]) -> AutostartMethod:
@@ -184,6 +187,7 @@ def _killed_at_logout() -> bool:
 
 
 def _warning(method: AutostartMethod) -> str:
+    """Return what may keep the method from working on this machine; empty if nothing may."""
     match method:
         case AutostartMethod.CRON if not cron_runs():
             return "no cron daemon is running on this machine"
@@ -198,6 +202,6 @@ def _warning(method: AutostartMethod) -> str:
 
 
 def search_path(environment: Mapping[str, str]) -> str:
-    """Return a PATH that finds the same Slurm commands; a short one, since cron limits the line length."""
+    """Return a PATH that finds the same Slurm commands, but is short: cron limits the line length."""
     folders = (dir_of_program(program, environment) for program in SLURM_PROGRAMS)
     return ":".join(dict.fromkeys((*filter(None, folders), *_SYSTEM_DIRS)))

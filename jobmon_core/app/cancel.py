@@ -26,7 +26,7 @@ def cancel(ctx: Context, ref: JobRef) -> RecoveryResult:
     """Stop watching a job; the job itself is not touched.
 
     Raises:
-        UnknownJob: it is not watched, or only as part of a larger job.
+        UnknownJob: no monitor watches it any more, or only as part of a larger job.
         StateUnreadable: its state file cannot be read.
         StorageFailed: a file cannot be written.
     """
@@ -42,7 +42,7 @@ def cancel(ctx: Context, ref: JobRef) -> RecoveryResult:
 
 
 def _stop_watching(ctx: Context, job: WatchedJob) -> str:
-    """Write the request, wake the monitor and wait until it stops; act for it if it is gone."""
+    """Ask the monitor to stop, wait some seconds, act for it if it is dead; return the result as text."""
     ctx.cancel_request(job.id).create()
     status = job_status(ctx, job)
     if status.health is Health.ALIVE and status.owner:

@@ -23,6 +23,7 @@ from jobmon_core.domain.tracking.model import FROM_WORST, Task, WatchedJob
 from jobmon_core.domain.tracking.user_override import NOTHING_KNOWN
 from jobmon_core.lifecycle.health import find_watched
 from jobmon_core.observe.logs.open_file import Unreadable, find_rotated, regular_file
+from jobmon_core.scheduler.backends import display_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -40,8 +41,8 @@ _JOB_ID = re.compile(r"[0-9]+(?:[_+][0-9]+)?")
 # which task's log to read: a failed one, then one that still runs, then a successful one
 _FROM_WORST: tuple[Outcome | None, ...] = (*FROM_WORST[:-1], None, FROM_WORST[-1])
 _STILL_RUNNING = "the job has not ended ({word}); this is what its log shows so far"
-_UNREACHABLE = "Slurm does not answer; the job had not ended when it was last seen"
-_FORGOTTEN = "Slurm no longer knows the job; it had not ended when it was last seen"
+_UNREACHABLE = "{scheduler} is not responding; the job had not ended when it was last seen"
+_FORGOTTEN = "{scheduler} no longer knows the job; it had not ended when it was last seen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Report:
 
 
 def parse_job(argument: str) -> JobRef | None:
-    """Return the job that an argument names; None if it is not a job id or if a file has that name."""
+    """Return the job that an argument names; None if it is not a job id, or if a file has that name."""
     if _JOB_ID.fullmatch(argument) is None or os.path.lexists(argument):
         return None
     try:
@@ -105,11 +106,11 @@ class DiagnoseCommand:
         return Report(_as_stdin(diagnosis, spool) if spool else diagnosis, unread=unread)
 
     def of_job(self, ref: JobRef, override: UserOverride) -> Report:
-        """Diagnose a job, or its task with the worst outcome.
+        """Diagnose the task that ``ref`` names; of several, the one with the worst outcome.
 
         Raises:
-            UnknownJob: neither jobmon nor the scheduler knows it.
-            SchedulerUnavailable: jobmon does not know it, and the scheduler does not answer.
+            UnknownJob: neither jobmon nor the scheduler knows the job, or it has no such task.
+            SchedulerUnavailable: jobmon does not know it, and the scheduler is not responding.
             JobmonError: it has not started yet.
         """
         job, caveat = self._find(ref)
@@ -141,15 +142,15 @@ class DiagnoseCommand:
         try:
             return look_up(job, self._scheduler_of(job), self.ctx.clock.now()), ""
         except SchedulerUnavailable:
-            return job, _UNREACHABLE
+            return job, _UNREACHABLE.format(scheduler=display_name(job.backend))
         except UnknownJob:
-            return job, _FORGOTTEN
+            return job, _FORGOTTEN.format(scheduler=display_name(job.backend))
 
     def _look_up_unwatched(self, ref: JobRef) -> WatchedJob:
         """Ask the scheduler about a job that jobmon never watched."""
         backend = self.ctx.configuration().backend
         now_s = self.ctx.clock.now()
-        # ask for the whole array: a task that it never had differs from one that is gone
+        # of the whole array, even if `ref` is one task: its other tasks show whether such a task existed
         job = WatchedJob(state_id(backend, ref), ref.job_id, now_s, backend=backend)
         return look_up(job, self.scheduler(backend, ""), now_s)
 
@@ -180,20 +181,20 @@ def _as_stdin(diagnosis: Diagnosis, spool: str) -> Diagnosis:
 
 
 def _evidence(end: End) -> SlurmEvidence:
-    """Return the evidence for a diagnosis; a job that has not ended has failed only if its log says so."""
+    """Return the evidence for a diagnosis; of a job that has not ended, it contains no final state."""
     evidence = evidence_of(end)
     return replace(evidence, state=JobState.UNKNOWN) if evidence.state.is_alive else evidence
 
 
 def _nothing_yet(diagnosis: Diagnosis) -> Diagnosis:
-    """Return the diagnosis of a job that has not ended and whose log shows no failure."""
+    """Retitle the diagnosis of a job that has not ended, unless its log shows something."""
     if diagnosis.cause or diagnosis.label or diagnosis.evidence:
         return diagnosis
     return replace(diagnosis, title="Nothing to diagnose yet", explanation="The log shows no failure so far.")
 
 
 def _find_task(job: WatchedJob, ref: JobRef) -> Task | None:
-    """Return the task that ``ref`` names, or the worst of several; None if none has started."""
+    """Return the task that ``ref`` names, or the worst of several; None if the job has no such task (yet)."""
     if ref.job_id == job.job_id:
         named = [task for task in job.tasks.values() if not ref.key or task.key == ref.key]
     else:

@@ -1,4 +1,4 @@
-"""The warning, printed once, that this machine kills a user's monitors at logout."""
+"""The warning, given once per home, that this machine kills a user's monitors at logout."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ if TYPE_CHECKING:
     from jobmon_core.host.logind import Logind
     from jobmon_core.store.home import Home
 
-_PRINTED = "told-of-logout"  # the file that records that the warning was printed
+_GIVEN = "told-of-logout"  # the file that records that the warning was given
 _WARNING = (
-    "this machine kills all your processes when you log out, monitors included (logind's KillUserProcesses): "
-    "`jobmon recover --install systemd` and `loginctl enable-linger` restart them within minutes; otherwise "
-    "run `jobmon recover` at your next login"
+    "this machine kills all processes of your login session when you log out, monitors included (logind's "
+    "KillUserProcesses). To have them restarted within minutes, run `jobmon recover --install systemd` and "
+    "`loginctl enable-linger`; otherwise run `jobmon recover` at your next login"
 )
 
 
-def warning(home: Home, user: str, logind: Logind | None = None) -> str:
-    """Return the warning, empty if monitors survive a logout or the warning was printed before.
+def take_warning(home: Home, user: str, logind: Logind | None = None) -> str:
+    """Return the warning and record that it was given; empty if it was given before or does not apply.
 
-    It reads only a few files, because `jobmon submit` calls it. A process outside a login session is not
-    affected by logind.
+    It does not apply if this process is outside a login session: logind kills only processes of sessions.
+    It is not given if that cannot be recorded. `jobmon submit` calls this, so it reads only a few files.
     """
-    printed = home.state / _PRINTED
-    if printed.exists():
+    given = home.state / _GIVEN
+    if given.exists():
         return ""
     from jobmon_core.domain.autostart.logind_rules import ends_processes, in_session
     from jobmon_core.host.logind import Logind
@@ -32,7 +32,7 @@ def warning(home: Home, user: str, logind: Logind | None = None) -> str:
     if not in_session(logind.cgroups()) or not ends_processes(logind.settings(), user):
         return ""
     try:
-        printed.touch(mode=0o600)
+        given.touch(mode=0o600)
     except OSError:
         return ""  # if the file cannot be written, the warning would repeat with each submission
     return _WARNING

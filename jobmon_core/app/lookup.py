@@ -1,4 +1,4 @@
-"""Look up what the scheduler knows about a job now, asking each source once and without waiting."""
+"""Look up what the scheduler knows about a job now: each source is queried once, without retries."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from jobmon_core.domain.tracking.apply_queue import apply_queue
 from jobmon_core.domain.tracking.apply_record import apply_record
 from jobmon_core.domain.tracking.conclude import conclude
 from jobmon_core.domain.tracking.policy import Policy
+from jobmon_core.scheduler.backends import display_name
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.scheduler.base import Scheduler
 
-_OFFLINE_HINT = "`jobmon diagnose FILE` explains a log file without Slurm"
+_OFFLINE_HINT = "`jobmon diagnose FILE` explains a log file without its job"
 _NO_WAITING = Policy(
     running_s=0.0, accounting_grace_s=0.0, deadline_s=0.0, unreachable_deadline_s=0.0, vanished_s=0.0
 )
@@ -32,11 +33,11 @@ def look_up(job: WatchedJob, scheduler: Scheduler, now_s: float) -> WatchedJob:
 
     Raises:
         UnknownJob: the scheduler does not know it.
-        SchedulerUnavailable: the scheduler does not answer.
+        SchedulerUnavailable: no source lists the job, and at least one is not responding.
     """
     record = scheduler.ask_record(job.job_id)
     if isinstance(record, tuple) and record and record[0].ref.job_id != job.job_id:
-        # an array task also has a job id of its own, which no listing shows
+        # the raw job id (JobIDRaw) of an array task or het component: all rows begin with the id of the job
         return look_up(replace(job, job_id=record[0].ref.job_id), scheduler, now_s)
     # squeue lists by user, and the job may belong to another user
     owner = record[0].user if isinstance(record, tuple) and record else ""
@@ -45,6 +46,8 @@ def look_up(job: WatchedJob, scheduler: Scheduler, now_s: float) -> WatchedJob:
     answers = (record, queue, accounting)
     if not any(isinstance(answer, tuple) and answer for answer in answers):
         raise _unknown(job, [answer.why for answer in answers if isinstance(answer, Unreachable)])
+    # an unreachable squeue counts as an empty queue, which proves no end: `conclude` requires that another
+    # source shows the end, or that slurmctld answered that it does not know the job
     job = apply_queue(job, queue if isinstance(queue, tuple) else (), now_s, _NO_WAITING)
     job = apply_accounting(apply_record(job, record, now_s), accounting, _NO_WAITING, now_s)
     if isinstance(record, tuple):
@@ -64,13 +67,15 @@ def _accounting(scheduler: Scheduler, job_id: int) -> AccountingAnswer:
 
 
 def _unknown(job: WatchedJob, errors: list[str]) -> JobmonError:
-    if errors:  # all have one cause: the first error text is enough
+    if errors:  # usually with the same cause: the first one is enough
         return SchedulerUnavailable(f"job {job.job_id} cannot be looked up now: {errors[0]}; {_OFFLINE_HINT}")
-    return UnknownJob(f"unknown job {job.job_id}: neither jobmon nor Slurm knows it; {_OFFLINE_HINT}")
+    return UnknownJob(
+        f"unknown job {job.job_id}. {display_name(job.backend)} does not list it; {_OFFLINE_HINT}"
+    )
 
 
 def _with_end(task: Task, now_s: float) -> Task:
-    """Return the task with its end, and with what only accounting or the controller's record contains."""
+    """Return the task with its end, if proved; accounting or the controller's record fill gaps of squeue."""
     end = task.end or conclude(task, _NO_WAITING, now_s)
     inquiry = task.inquiry
     source = (inquiry.record or inquiry.row) if inquiry else None

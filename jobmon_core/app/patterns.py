@@ -43,7 +43,7 @@ class PatternFileCheck:
     """A pattern file with all its faults."""
 
     path: str
-    patterns: int
+    patterns: int  # their number; 0 if the file has faults
     faults: tuple[str, ...] = ()
 
 
@@ -93,7 +93,7 @@ def titles(own: Path | None) -> dict[str, str]:
 
 
 def check(paths: tuple[Path, ...]) -> Iterator[PatternFileCheck]:
-    """Check pattern files, including the examples of every pattern."""
+    """Yield the check of each pattern file, which includes the examples of every pattern."""
     for path in paths:
         try:
             yield PatternFileCheck(str(path), len(read_patterns(path)))

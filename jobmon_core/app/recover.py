@@ -1,4 +1,4 @@
-"""Use case: restart the monitors that are provably gone."""
+"""Use case: restart monitors that died, or that were silent for too long on another host."""
 
 from __future__ import annotations
 
@@ -23,27 +23,29 @@ if TYPE_CHECKING:
     from jobmon_core.lifecycle.start import MonitorStarter
 
 _CHECK_INTERVAL_S = 5.0
-_LOCK_TIMEOUT_S = 2.0  # cron starts it every ten minutes: the next run does what this one leaves
+_LOCK_TIMEOUT_S = 2.0  # short: the autostart runs `jobmon recover` every ten minutes anyway
 
 
 @dataclass(frozen=True, slots=True)
 class RecoveryResult:
-    """What was done for one job or file."""
+    """What a command did with one job or file, or why it did nothing."""
 
     subject: str
-    action: str
-    acted: bool = True  # False: nothing was changed
+    action: str  # without `acted`, the reason why nothing was changed
+    acted: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class RecoverJobs:
-    """Restarts the monitors of one user."""
+    """Restarts the dead and stale monitors of one user."""
 
     ctx: Context
     starter: MonitorStarter
 
     def recover(self) -> Iterator[RecoveryResult]:
-        """Restart dead monitors, leave live ones alone; yield a result for each job.
+        """Restart dead and stale monitors; yield a result for each job that still needs a monitor.
+
+        This generator holds the lock of `jobmon recover` until it is exhausted or closed.
 
         Raises:
             CommandBusy: another `jobmon recover` is running.
@@ -51,7 +53,7 @@ class RecoverJobs:
         """
         with command_lock(self.ctx.home.monitors / "recover.lock", "jobmon recover", _LOCK_TIMEOUT_S):
             for path in self.ctx.home.clean_up():
-                yield RecoveryResult(path.name, "removed: a file that a killed process did not finish")
+                yield RecoveryResult(path.name, "removed: a killed process left this unfinished file")
             yield from self._recover()
 
     def _recover(self) -> Iterator[RecoveryResult]:
@@ -65,20 +67,23 @@ class RecoverJobs:
         for status in list_jobs(self.ctx):
             if isinstance(status, Unreadable):
                 yield RecoveryResult(status.path.name, f"skipped: {status.why}", acted=False)
-            elif reason := self._skipped_because(status):
-                yield RecoveryResult(name_of(status.job), f"skipped: {reason}", acted=False)
-            elif action := self._recovery_action(status, config):
-                if reason := blocked_because(self.ctx.home.monitors, status.job.id):
-                    yield RecoveryResult(name_of(status.job), f"skipped: {reason}", acted=False)
-                else:
-                    orphans[status.job.id] = RecoveryResult(name_of(status.job), action)
-            elif status.health is not Health.DONE:
-                yield RecoveryResult(name_of(status.job), _still_monitored(status), acted=False)
+                continue
+            job, name = self._with_reopened_outbox(status, config), name_of(status.job)
+            action = _recovery_action(status, is_reopened=job != status.job)
+            if not action:
+                if status.health is not Health.DONE:
+                    yield RecoveryResult(name, _still_monitored(status), acted=False)
+            elif reason := self._skipped_because(status) or blocked_because(self.ctx.home.monitors, job.id):
+                yield RecoveryResult(name, f"skipped: {reason}", acted=False)
+            else:
+                if job != status.job:
+                    self.ctx.store.save(job)
+                orphans[job.id] = RecoveryResult(name, action)
         if orphans:
             yield from self._adopt(orphans)
 
     def _skipped_because(self, status: JobStatus) -> str:
-        """Return why this host cannot monitor a job: it runs on another cluster. Empty if it can."""
+        """Return why this host cannot monitor a job (other cluster, unsupported backend); empty if it can."""
         job = status.job
         if job.remote or not job.cluster or status.health not in (Health.DEAD, Health.STALE):
             return ""
@@ -90,30 +95,16 @@ class RecoverJobs:
             return ""
         return f"it runs on cluster {job.cluster}, but this host uses cluster {cluster}"
 
-    def _recovery_action(self, status: JobStatus, config: Config) -> str:
-        """Return what a new monitor for this job means for the user; empty if it needs none."""
-        match status.health:
-            case Health.DEAD:
-                return "its monitor was dead; restarted"
-            case Health.STALE if status.owner:
-                return (
-                    f"its monitor on {status.owner.host} has been silent for too long; restarted on this host"
-                )
-            case Health.DONE if self._reopen(status.job, config):
-                return "its message had been given up; sending it to the webhook configured now"
-            case _:
-                return ""
-
-    def _reopen(self, job: WatchedJob, config: Config) -> bool:
-        """Queue again what a dead channel refused, if another channel is configured now."""
+    def _with_reopened_outbox(self, status: JobStatus, config: Config) -> WatchedJob:
+        """Return the job; if it is done, with the given-up messages reopened that can be sent now."""
+        job = status.job
+        if status.health is not Health.DONE or job.unwatched_s is not None:
+            return job
         outbox = tuple(reopen(entry, config, self.ctx.dead_channels) for entry in job.outbox)
-        if job.unwatched_s is not None or outbox == job.outbox:
-            return False
-        self.ctx.store.save(replace(job, outbox=outbox))
-        return True
+        return replace(job, outbox=outbox)
 
     def _adopt(self, orphans: dict[str, RecoveryResult]) -> Iterator[RecoveryResult]:
-        """Start as few monitors as can hold the jobs without one."""
+        """Start as few monitors as can watch these jobs, which have none; yield a result for each job."""
         adopted: set[str] = set()
         job_ids = list(orphans)
         for first in range(0, len(job_ids), MAX_JOBS):
@@ -128,14 +119,27 @@ class RecoverJobs:
 
 
 def wait_for_monitors(ctx: Context) -> None:
-    """Return when no monitor is alive on this host; a Slurm job that exits earlier would kill them."""
+    """Wait until no monitor is alive on this host. In a Slurm job, they would be killed when the job ends."""
     while any(isinstance(each, JobStatus) and each.health is Health.ALIVE for each in list_jobs(ctx)):
         ctx.clock.wait(_CHECK_INTERVAL_S)
 
 
 def name_of(job: WatchedJob) -> str:
-    """Return the job id and name for a line about the job."""
+    """Return the job id and the name, if any, to begin a line about the job."""
     return f"{job.ref} {job.name}".rstrip()
+
+
+def _recovery_action(status: JobStatus, *, is_reopened: bool) -> str:
+    """Return what to tell the user if the job gets a new monitor; empty if it needs none."""
+    match status.health:
+        case Health.DEAD:
+            return "its monitor was dead; restarted"
+        case Health.STALE if status.owner:
+            return f"its monitor on {status.owner.host} has been silent for too long; restarted on this host"
+        case Health.DONE if is_reopened:
+            return "its message had been given up; sending it to the webhook configured now"
+        case _:
+            return ""
 
 
 def _still_monitored(status: JobStatus) -> str:

@@ -33,8 +33,8 @@ class ChannelTestResult:
     channel: str  # the configured name; for a route without a channel, the route
     destination: str  # without secrets
     worked: bool
-    why: str
-    advice: str
+    why: str  # it did not work; empty if it did
+    advice: str  # what the user can do
 
 
 def configure(ctx: Context, success_webhook: str, error_webhook: str) -> None:
@@ -42,7 +42,7 @@ def configure(ctx: Context, success_webhook: str, error_webhook: str) -> None:
 
     Raises:
         ConfigInvalid: a webhook or the existing file has faults; nothing was written.
-        StorageFailed: the disk refused.
+        StorageFailed: the file cannot be written.
     """
     data = _existing_config(ctx)
     existing = data.get("discord", {})
@@ -51,7 +51,7 @@ def configure(ctx: Context, success_webhook: str, error_webhook: str) -> None:
         discord[key] = webhook.strip()
         discord.pop(f"{key}_file", None)  # it would take precedence over the new value
     data["discord"] = discord
-    # the check needs no other secret than these: any valid one stands for the files
+    # the check reads no secret from a file: any valid webhook stands for those
     secrets = SecretSources({}, lambda _path: success_webhook)
     parse_config(data, str(ctx.home.config), parsers(ctx.channel_types()), secrets, backend_names())
     write_config(ctx.home.config, data)
@@ -69,7 +69,9 @@ def _existing_config(ctx: Context) -> dict[str, object]:
 
 
 def try_channels(ctx: Context) -> Iterator[ChannelTestResult]:
-    """Post the largest possible message to every channel; also report each route that has no channel.
+    """Post the largest possible message to every channel; also yield a result for each route without one.
+
+    A channel that delivers its message is no longer considered dead.
 
     Raises:
         ConfigInvalid: the configuration has faults.
@@ -105,7 +107,7 @@ def open_inbox(port: int) -> Inbox:
 
 
 def describe_home(home: Path, filesystem: Filesystem | None = None) -> str:
-    """Describe the file system of the home (the default: the one it is on), and how far its locks reach."""
+    """Describe the home's file system (looked up if not given), and how far its locks reach."""
     filesystem = filesystem or Filesystem.of(home)
     kind = filesystem.kind or "an unknown file system"
     text = f"{home} is on {kind} (mounted at {filesystem.mounted_at}); locks hold {filesystem.lock_scope}"

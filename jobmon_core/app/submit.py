@@ -76,7 +76,7 @@ class SubmitJob:
     def _warn_of_logout(self) -> None:
         from jobmon_core.app import logout_warning
 
-        if warning := logout_warning.warning(self._ctx.home, user_name()):
+        if warning := logout_warning.take_warning(self._ctx.home, user_name()):
             self._tell(warning)
 
     def _watch(self, backend: str, submitted: Submitted) -> None:

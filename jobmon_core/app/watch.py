@@ -28,16 +28,23 @@ _LOCK_TIMEOUT_S = 120.0  # each of several commands started at once queries the 
 def watch(ctx: Context, starter: MonitorStarter, ref: JobRef, backend: str, logs: LogPaths) -> None:
     """Start a monitor for a job that the scheduler already knows.
 
+    An array task given by its raw job id is watched as that task (``12_3``), a het component likewise.
+    ``logs`` are the absolute paths that the user gave, both empty if the scheduler is to name them.
+
     Raises:
         AlreadyWatched: a monitor watches it already.
         UnknownJob: the scheduler does not know it.
         SchedulerUnavailable: the scheduler is not responding.
-        CommandBusy: other `jobmon watch` commands do not end.
+        CommandBusy: another `jobmon watch` has not finished within two minutes.
+        StorageFailed: a file cannot be written, or the monitor did not start.
     """
     # without the lock two commands for the same job would both find it unwatched
     with command_lock(ctx.home.monitors / "watch.lock", "jobmon watch", _LOCK_TIMEOUT_S):
         _refuse_if_watched(ctx, ref, backend)
         known = _look_up(ctx.scheduler(backend), ref)
+        if known.ref.job_id != ref.job_id:  # a raw job id, by which no other query finds the job
+            ref = known.ref
+            _refuse_if_watched(ctx, ref, backend)
         job = WatchedJob(
             id=state_id(backend, ref),
             job_id=ref.job_id,
@@ -67,7 +74,7 @@ def _refuse_if_watched(ctx: Context, ref: JobRef, backend: str) -> None:
 
 
 def _look_up(scheduler: Scheduler, ref: JobRef) -> Record | AccountingRow:
-    """Return what the scheduler remembers of a job, else its last run in accounting."""
+    """Return what the scheduler remembers of a job (the first of several records), else its last run."""
     record = scheduler.ask_record(ref.job_id)
     if isinstance(record, tuple):
         records = [each for each in record if _is_part(each, ref)]
@@ -87,6 +94,7 @@ def _look_up(scheduler: Scheduler, ref: JobRef) -> Record | AccountingRow:
 
 
 def _is_part(row: Record | AccountingRow, ref: JobRef) -> bool:
+    """Return whether a row of a job is about the task or component that ``ref`` names, if it names one."""
     if not ref.key or row.ref.key == ref.key:
         return True
     return ref.task is not None and row.pending_indices is not None and ref.task in row.pending_indices

@@ -52,7 +52,7 @@ class Crontab:
         """Replace the text by what ``edit`` returns for it; return whether that differs.
 
         Raises:
-            AutostartUnavailable: the program refused; the message is the program's.
+            AutostartUnavailable: the crontab cannot be read or written.
         """
         text = self.read()
         new_text = edit(text)

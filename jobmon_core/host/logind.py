@@ -1,4 +1,4 @@
-"""logind's configuration and the session of this process, read from files: no program is started."""
+"""logind's configuration and the session of this process, read from files without starting a program."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _FOLDERS = ("etc/systemd", "run/systemd", "usr/local/lib/systemd", "usr/lib/syst
 
 
 class Logind:
-    """The files below ``root``. Not a dataclass: `jobmon submit` would pay for making it."""
+    """The files below ``root``. Not a dataclass: creating one would delay `jobmon submit`."""
 
     def __init__(self, root: Path = Path("/")) -> None:
-        """Read the files below ``root``, which tests replace."""
+        """Set up without any I/O; tests pass a ``root`` of their own."""
         self.root = root
 
     def cgroups(self) -> str:
-        """Return ``/proc/self/cgroup``: the control groups of this process."""
+        """Return the text of ``/proc/self/cgroup``: the control groups of this process."""
         return _text(self.root / "proc/self/cgroup")
 
     def lingers(self, user: str) -> bool:
@@ -43,4 +43,4 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return ""  # missing or not readable: the same as an empty file
+        return ""  # a missing or unreadable file counts as empty

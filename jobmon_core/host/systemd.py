@@ -25,7 +25,7 @@ class UserUnits:
     runner: Runner
 
     def unavailable_because(self) -> str:
-        """Return why the user's systemd cannot be used, empty if it answers."""
+        """Return why the user's systemd cannot be used; empty if it responds."""
         result = self._systemctl("show", "--property=Version")
         return "" if succeeded(result) else result.error_text
 
@@ -57,7 +57,7 @@ class UserUnits:
                 raise AutostartUnavailable(result.error_text)
 
     def remove(self, names: tuple[str, ...]) -> None:
-        """Disable and stop the timers among these units and remove the files, with or without systemd.
+        """Disable and stop the timers among these units and remove the files, even if systemd does not run.
 
         Raises:
             AutostartUnavailable: a file cannot be removed.

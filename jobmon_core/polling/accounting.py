@@ -1,7 +1,7 @@
 """Accounting queries about batches of ended jobs, shared by all monitors.
 
-The first monitor that needs an accounting record registers its job in the shared file. After no further job
-was registered for a moment, one monitor queries all of them at once and shares the answer.
+Monitors that need an accounting record add their jobs to a batch in the shared file. When no job has been
+added for a moment, or the batch is old, the next monitor that asks queries all of it and shares the answer.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 COALESCE_S = 1.0  # a batch is complete when no job was added for this long
 MAX_COLLECT_S = 20.0  # or after this time; a little less than the grace period for accounting details
-KEEP_S = 60.0  # for how long an answer is kept beside newer ones: monitors that wait for it poll every second
+KEEP_S = 60.0  # how long an older answer is kept: the monitors that wait for it poll every second
 _MAX_KEPT_CHARACTERS = 4 << 20  # of all kept answers, which every poll reads
-_UNRESPONSIVE_S = 120.0  # for how long after a query without an answer
+_UNRESPONSIVE_S = 120.0  # how long accounting counts as unresponsive after a query without an answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +45,13 @@ class SharedAccounting:
         self,
         job_id: int,
         since_s: float,
-        timeout_s: Callable[[bool], float] = lambda _unresponsive: NO_HURRY_S,
+        timeout_for: Callable[[bool], float] = lambda _unresponsive: NO_HURRY_S,
     ) -> AccountingAnswer | None:
-        """Return an answer to a query made at ``since_s`` or later; None while a batch is being collected.
+        """Return an answer to a query made at ``since_s`` (Unix seconds) or later, or query now.
 
-        ``since_s`` is in Unix seconds. ``timeout_s`` returns how long (seconds) a query may take, given
-        whether the last one got no answer.
+        None means to ask again later: the batch is still being collected, or another monitor holds the lock,
+        perhaps while it queries. ``timeout_for`` returns how long a query may take (seconds); its argument
+        is whether the last query, made shortly before, got no answer.
 
         Raises:
             StorageFailed: the batch or the answer cannot be saved.
@@ -67,11 +68,11 @@ class SharedAccounting:
                 self.file.write(replace(stored, wanted=wanted))
                 return None
             is_recent = 0 <= self.clock.now() - stored.asked_s < _UNRESPONSIVE_S
-            timeout = timeout_s(bool(stored.problem) and is_recent)
+            timeout = timeout_for(bool(stored.problem) and is_recent)
             return self._parse(self._query(stored, wanted, timeout), job_id)
 
     def known(self, job_id: int, since_s: float) -> AccountingAnswer | None:
-        """Return an existing answer to a query made at ``since_s`` or later, without a query."""
+        """Return an existing answer to a query made at ``since_s`` (Unix seconds) or later; None if none."""
         return self._find(self.file.read(), job_id, since_s)
 
     def _find(self, stored: StoredAnswer, job_id: int, since_s: float) -> AccountingAnswer | None:
@@ -80,10 +81,10 @@ class SharedAccounting:
                 return self._parse(answer, job_id)
         return None
 
-    def _is_collecting(self, since_s: Collection[float]) -> bool:
-        """Whether more jobs may join the batch; ``since_s`` are the times when its jobs were added."""
+    def _is_collecting(self, added_s: Collection[float]) -> bool:
+        """Whether more jobs may join the batch, given when each of its jobs was added (Unix seconds)."""
         now_s = self.clock.now()
-        return 0 <= now_s - max(since_s) < COALESCE_S and 0 <= now_s - min(since_s) < MAX_COLLECT_S
+        return 0 <= now_s - max(added_s) < COALESCE_S and 0 <= now_s - min(added_s) < MAX_COLLECT_S
 
     def _query(self, stored: StoredAnswer, wanted: dict[str, float], timeout_s: float) -> StoredAnswer:
         asked_s = self.clock.now()

@@ -1,4 +1,4 @@
-"""The name of the local cluster, queried once a day for all monitors."""
+"""The name of the local cluster: queried once a day, or once a minute during an outage."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SharedClusterName:
     clock: Clock
 
     def get(self) -> str:
-        """Return the name, the last known one during an outage; empty if it was never known.
+        """Return the name, during an outage the last known one; empty if it was never known.
 
         Raises:
             StorageFailed: a new answer cannot be saved.

@@ -44,7 +44,7 @@ class SharedQueue:
     scheduler: Scheduler
     file: SharedAnswer
     clock: Clock
-    _followed: list[int] = field(default_factory=list, init=False)  # a job id once per task of an array
+    _followed: list[int] = field(default_factory=list, init=False)  # job ids, once per watched part
     _views: dict[int, QueueView] = field(default_factory=dict, init=False)  # by job id
     _stamp: Stamp | None = field(default=None, init=False)  # of the answer that the views were parsed from
     _unsaved: StoredAnswer = field(default_factory=StoredAnswer, init=False)  # could not be written to disk
@@ -60,9 +60,10 @@ class SharedQueue:
             self._views.pop(job_id, None)
 
     def view(self, user: str, job_id: int, max_age_s: float) -> QueueView | None:
-        """Return a view not older than ``max_age_s`` seconds, or None while another monitor is querying.
+        """Return a view not older than ``max_age_s`` seconds, after a query if there is none.
 
-        An older view is returned if the scheduler was unreachable: the query may take long, too.
+        While another monitor is querying, return None; but if the last query failed, return its older view,
+        because this query may take long, too.
 
         Raises:
             StorageFailed: the lock file cannot be used.
@@ -80,7 +81,7 @@ class SharedQueue:
         return view
 
     def recently_ended(self, job_ids: Iterable[int]) -> Iterator[int]:
-        """Yield those of these jobs that have ended completely, and shortly before the latest answer."""
+        """Yield those of these jobs that have ended completely, and did so shortly before the last query."""
         stored = self._latest()
         for job_id, rows in self._rows(stored, set(job_ids)).items():
             end_s = max((row.end_s for row in rows if row.end_s is not None), default=0)

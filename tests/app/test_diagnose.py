@@ -170,7 +170,7 @@ def test_where_slurm_is_silent_what_was_known_is_used_and_called_old(bench: Benc
     bench.log("job.err", OOM)
     found = bench.ask("12").diagnosis
     assert found.cause == "cuda_oom"
-    assert found.note == "Slurm does not answer; the job had not ended when it was last seen"
+    assert found.note == "Slurm is not responding; the job had not ended when it was last seen"
 
 
 def test_where_slurm_forgot_the_job_it_is_said_so(bench: Bench) -> None:
@@ -270,7 +270,7 @@ def test_where_slurm_is_down_the_way_without_it_is_named(bench: Bench) -> None:
 @pytest.mark.parametrize("accounting", [(), Disabled()])
 def test_a_job_that_slurm_does_not_know_is_unknown(bench: Bench, accounting: Disabled | tuple[()]) -> None:
     bench.slurm.accounting = [accounting]
-    with pytest.raises(UnknownJob, match="unknown job 12: neither jobmon nor Slurm knows it"):
+    with pytest.raises(UnknownJob, match=r"unknown job 12\. Slurm does not list it"):
         bench.ask("12")
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.logout_warning import warning
+from jobmon_core.app.logout_warning import take_warning
 from jobmon_core.host.logind import Logind
 from jobmon_core.store.home import Home
 
@@ -31,21 +31,21 @@ def home(tmp_path: Path) -> Home:
 
 
 def test_a_machine_without_systemd_gives_no_warning(tmp_path: Path, home: Home) -> None:
-    assert warning(home, "me", Logind(tmp_path)) == ""
+    assert take_warning(home, "me", Logind(tmp_path)) == ""
 
 
 def test_the_warning_is_printed_once_with_a_remedy(machine: Path, home: Home) -> None:
-    text = warning(home, "me", Logind(machine))
+    text = take_warning(home, "me", Logind(machine))
     assert "KillUserProcesses" in text
     assert "`jobmon recover --install systemd`" in text
     assert "`loginctl enable-linger`" in text
-    assert warning(home, "me", Logind(machine)) == ""
+    assert take_warning(home, "me", Logind(machine)) == ""
 
 
 def test_a_process_outside_a_session_gets_no_warning_and_does_not_use_it_up(
     machine: Path, home: Home
 ) -> None:
     write(machine / "proc/self/cgroup", "0::/system.slice/cron.service\n")
-    assert warning(home, "me", Logind(machine)) == ""
+    assert take_warning(home, "me", Logind(machine)) == ""
     write(machine / "proc/self/cgroup", SESSION)
-    assert warning(home, "me", Logind(machine)) != ""
+    assert take_warning(home, "me", Logind(machine)) != ""

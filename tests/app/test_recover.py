@@ -5,6 +5,8 @@ from pathlib import Path
 
 from jobmon_core.app.recover import RecoverJobs
 from jobmon_core.context import Context
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.start import MonitorStarter
 from jobmon_core.store.home import Home
@@ -23,3 +25,15 @@ def test_an_orphan_of_another_cluster_that_shares_the_home_is_left_alone(tmp_pat
 def test_clusters_that_one_host_talks_to_share_no_answers(tmp_path: Path) -> None:
     shops = [Context(Home(tmp_path), {"SLURM_CONF": conf}) for conf in ("/a/slurm.conf", "/b/slurm.conf")]
     assert len({ctx.cluster_name("slurm").file.path for ctx in shops}) == 2
+
+
+def test_a_message_of_a_job_that_cannot_be_monitored_stays_given_up(tmp_path: Path) -> None:
+    ctx = Context(Home(tmp_path), {"JOBMON_ERROR_WEBHOOK": "https://discord.com/api/webhooks/1/token"})
+    message = Message("m1", Route.ERROR, Tone.FAILURE, "it failed")
+    job = WatchedJob("slurm-12-x", 12, 100.0, outbox=(OutboxEntry(message, given_up="404"),), concluded_s=1.0)
+    ctx.store.save(job)
+    lock = ctx.home.monitors / "slurm-12-x.lock"
+    lock.mkdir(parents=True)
+    (finding,) = RecoverJobs(ctx, MonitorStarter(ctx)).recover()
+    assert finding.action.startswith(f"skipped: {lock} is in the way")
+    assert (finding.acted, ctx.store.load(job.id)) == (False, job)

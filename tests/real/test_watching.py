@@ -69,6 +69,19 @@ def test_one_task_of_an_array_is_watched_alone(user: User, held: tuple[str, ...]
     assert user.status(f"{job_id}_2")["outcome"] == "failure"
 
 
+def test_an_array_task_given_by_its_raw_job_id_is_watched_as_that_task(user: User) -> None:
+    job_id = _sbatch(user, "--hold", "--array=1-2", "--wrap", "exit 3")
+    user.slurm("scontrol", "hold", f"{job_id}_1")  # splits the task from its array: it gets an id of its own
+    raw_job_id = user.slurm("squeue", "-h", "-j", f"{job_id}_1", "-o", "%A").strip()
+    assert raw_job_id != str(job_id)
+    _watch(user, raw_job_id)
+    again = user.jobmon("watch", raw_job_id)
+    assert f"job {job_id}_1 is already watched" in again.stderr
+    user.slurm("scontrol", "release", str(job_id), f"{job_id}_1")
+    job = user.told(f"{job_id}_1")
+    assert {key: end_of(job, key).exit_code for key in job.tasks} == {"1": 3}
+
+
 def test_one_component_of_a_het_job_is_watched_alone(user: User) -> None:
     script = user.script("python3 -c 'import nowhere'; exit 6")
     job_id = _sbatch(user, "-J", "duo", "-o", "%j.log", "-n1", ":", "-n1", script)

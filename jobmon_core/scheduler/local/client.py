@@ -127,7 +127,7 @@ class LocalScheduler:
 
 
 def _answer(rows: Iterable[StatusRow]) -> RawAnswer | Unreachable:
-    """Return rows that are read only now as an answer."""
+    """Return the rows as an answer; a generator reads its files now, and these may be unreadable."""
     asked_s = time.time()
     try:
         return RawAnswer(to_answer(rows), asked_s)

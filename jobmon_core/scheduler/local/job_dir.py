@@ -1,7 +1,7 @@
 """The directory of one local job: what is recorded of it, and how a new job gets its id.
 
 STATE/7/  spec.json slurm_script owner.json task.json (or task-INDEX.json ...) rest.json ended, and a log
-STATE/8   a symbolic link to 7: the job id of one of its array tasks
+STATE/8   a symbolic link to 7, which reserves a job id for one of its array tasks
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class JobDir:
         return _read(TaskRecord, self.path / "rest.json")
 
     def mark_ended(self) -> None:
-        """Note that nothing more will be written."""
+        """Record that the job has ended: nothing more will be written."""
         write_atomically(self.path / "ended", b"")
 
     def ended_s(self) -> float | None:

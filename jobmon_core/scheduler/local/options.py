@@ -1,7 +1,7 @@
 """The options of a local submission: sbatch's options, directives and environment variables. Pure.
 
-Precedence is sbatch's: environment over script, command line over environment. Values are read as sbatch and
-slurmctld read them. Source: sbatch(1), 22.05.
+Precedence is sbatch's: environment over script, command line over environment. So is the syntax of values,
+but time limits are not rounded up to minutes. Source: sbatch(1), 22.05.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _COMMAND_LINE_ONLY = ("quiet", "wrap")  # sbatch ignores them in a script
 def read_options(
     directives: Iterable[Sequence[str]], environment: Mapping[str, str], command_line: Iterable[GivenOption]
 ) -> dict[str, str]:
-    """Combine the words of each directive line, the environment and the command line, by option.
+    """Return the value of each option in effect, by its long name; a directive is the words of its line.
 
     Raises:
         SchedulerRejected: an option is invalid or not supported on a single machine.
@@ -50,7 +50,7 @@ def read_options(
 
 
 def ignored_options(options: Iterable[str]) -> list[str]:
-    """Return the options that have no meaning on a single machine, as they are written."""
+    """Return the options that have no effect on a single machine, each as ``--name``."""
     return [f"--{name}" for name in options if OPTIONS[name].treatment is Treatment.IGNORED]
 
 
@@ -67,11 +67,11 @@ _CLOCK_FIELDS = 3  # hours, minutes, seconds
 _TIME = re.compile(r"(?:(\d{1,9})-)?(\d{1,9}(?::\d{1,9}){0,2})?", re.ASCII)
 
 
-def limit_s(text: str) -> int | None:
-    """Parse a time limit in any of Slurm's forms, in seconds; None for no limit.
+def parse_time_limit_s(text: str) -> int | None:
+    """Parse a time limit in any of Slurm's forms, in seconds; None (no limit) for 0, UNLIMITED and the like.
 
     With days: ``D-``, ``D-H``, ``D-H:M`` or ``D-H:M:S``; without: ``M``, ``M:S`` or ``H:M:S``. Slurm rounds
-    up to whole minutes; here ``0:02`` is two seconds.
+    up to whole minutes, but here ``0:02`` is two seconds.
 
     Raises:
         SchedulerRejected: the text is not a time limit.
@@ -92,13 +92,13 @@ def limit_s(text: str) -> int | None:
 _SPAN = r"\d{1,7}(?:-\d{1,7}(?::0*[1-9]\d{0,6})?)?"
 _ARRAY = re.compile(rf"\[?({_SPAN}(?:,{_SPAN})*),?\]?(?:%\d*)?", re.ASCII)
 _MAX_TASKS = 100_000  # each task has a file
-_MAX_INDEX = 4_000_000  # slurmctld's own highest MaxArraySize
+_MAX_INDEX = 4_000_000  # as in Slurm with the highest possible MaxArraySize, which is 4,000,001
 
 
-def array_indices(text: str) -> list[int]:
-    """Parse the indices of an array such as ``1-9:2,12%4``; an empty text is not an array.
+def parse_array_indices(text: str) -> list[int]:
+    """Parse the indices of an array such as ``1-9:2,12%4``, sorted; blank text gives an empty list.
 
-    The throttle behind ``%`` is ignored: the tasks run one at a time.
+    The throttle after ``%`` is ignored: the tasks run one at a time.
 
     Raises:
         SchedulerRejected: the text is invalid, or the array too large.
@@ -107,7 +107,7 @@ def array_indices(text: str) -> list[int]:
         return []
     match = _ARRAY.fullmatch(text.lstrip())
     indices = IndexSet.parse(match[1] if match else "")
-    if match is None or len(indices.spans) <= match[1].count(","):  # a span that runs backwards is dropped
+    if match is None or len(indices.spans) <= match[1].count(","):  # IndexSet drops a reversed span
         raise SchedulerRejected("Invalid job array specification")
     if len(indices) > _MAX_TASKS or any(span[-1] > _MAX_INDEX for span in indices.spans):
         raise SchedulerRejected(

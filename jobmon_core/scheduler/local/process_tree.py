@@ -36,9 +36,9 @@ class ProcessTree:
         return self.status is not None
 
     def send(self, number: signal.Signals) -> bool:
-        """Send a signal to every process; return whether there is any.
+        """Send a signal to every process of the task; return whether there is any process.
 
-        The script gets it before its commands, so that it does not continue with the next one.
+        The script gets the signal before the commands it runs, so that it does not start the next one.
         """
         pids = descendants(os.getpid(), self.leader)
         for pid in pids:
@@ -47,7 +47,7 @@ class ProcessTree:
         return bool(pids)
 
     def clear(self, timeout_s: float) -> None:
-        """Kill what the script left running, as Slurm does; give up on processes stuck in the kernel."""
+        """Kill what the script left running, as Slurm does; give up after ``timeout_s`` seconds."""
         deadline = time.monotonic() + timeout_s
         while self.send(signal.SIGKILL) and time.monotonic() < deadline:
             time.sleep(_KILL_INTERVAL_S)
@@ -61,7 +61,7 @@ _MAX_WAIT_S = 3600.0  # a longer wait overflows the kernel's clock on some machi
 
 
 class SignalWaiter:
-    """The signals of this process; once this is created, no signal has an effect of its own."""
+    """The signals of this process; once this is created, they have no effect but to end `wait`."""
 
     def __init__(self) -> None:
         """Block all signals, including those that the parent ignored."""
@@ -72,7 +72,7 @@ class SignalWaiter:
             signal.signal(number, signal.SIG_DFL)  # or the job would inherit what nohup ignores
 
     def wait(self, seconds: float) -> None:
-        """Return at a signal or after some time; the sender of a cancelling signal is stored."""
+        """Return when a child ends, a signal cancels the job or time is up; store who sent that signal."""
         received = signal.sigtimedwait(_AWAITED, max(0.0, min(seconds, _MAX_WAIT_S)))
         if received is not None and received.si_signo in _CANCEL and self.cancelled_by is None:
             self.cancelled_by = received.si_uid

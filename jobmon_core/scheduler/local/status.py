@@ -41,9 +41,9 @@ class StatusRow:
         "nodes": "node",
     }
 
-    job_id: int
+    job_id: int  # for an array, that of the whole array
     state: str
-    raw_job_id: int
+    raw_job_id: int  # the task's own (sacct's JobIDRaw)
     task: int | None = None
     pending_indices: str = ""
     reason: str = ""
@@ -67,7 +67,7 @@ class StatusRow:
 
     @property
     def job_state(self) -> JobState:
-        """The state as a value of the domain."""
+        """The state as an enumeration."""
         return JobState.from_slurm(self.state)
 
     def as_queue_row(self) -> QueueRow:
@@ -165,7 +165,7 @@ def _as_seen(
     if supervisor is ProcessStatus.REBOOTED:
         return replace(row, state=JobState.NODE_FAIL, reason="the machine was restarted")
     if supervisor is ProcessStatus.REMOTE:
-        reason = f"it runs on {host}, where alone its status is known"
+        reason = f"it runs on {host}; only that host knows its status"
         return replace(row, state=JobState.UNKNOWN, reason=reason)
     if task is None or task.pid is None or task.start_ticks is None:
         return None

@@ -14,7 +14,7 @@ from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.job_ids import compact
 from jobmon_core.domain.slurm.log_paths import templates_from_record
 from jobmon_core.domain.slurm.sbatch_options import directive_words, read_arguments
-from jobmon_core.scheduler.local import options as sbatch
+from jobmon_core.scheduler.local import options as local_options
 from jobmon_core.scheduler.local.job_dir import KILL_WAIT_S, JobDir, JobSpec, new_job_dir
 from jobmon_core.system.runner import start_detached
 from jobmon_core.system.users import user_name
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _SUPERVISOR = "jobmon_core.scheduler.local.supervisor"
-_PACKAGE_ROOT = Path(__file__).resolve().parents[3]
+_IMPORT_DIR = Path(__file__).resolve().parents[3]  # it contains the package jobmon_core
 _DEV_NULL = "/dev/null"
 _WRAPPED = "#!/bin/sh\n# This script was created by sbatch --wrap.\n\n{}\n\n"
 
@@ -50,11 +50,11 @@ def read_request(arguments: Sequence[str]) -> Request:
     """Parse a submission, with the environment, working directory and standard input of this process.
 
     Raises:
-        SchedulerRejected: it is invalid; the message is sbatch's.
+        SchedulerRejected: sbatch would reject it, or it is not possible on a single machine.
     """
     given, operands = read_arguments(arguments)
     script = read_script(operands, dict(given).get("wrap"))
-    options = sbatch.read_options(directive_words(os.fsdecode(script.content)), os.environ, given)
+    options = local_options.read_options(directive_words(os.fsdecode(script.content)), os.environ, given)
     return Request(_spec(options, script, operands[1:]), script.content, options)
 
 
@@ -63,10 +63,10 @@ def _spec(options: Mapping[str, str], script: Script, arguments: Sequence[str]) 
         submit_dir = str(Path.cwd())
     except OSError as error:
         raise SchedulerRejected(f"cannot determine the current directory: {error.strerror}") from error
-    # joined as text: Slurm keeps ../ and ./, pathlib would drop them
+    # joined as text: Slurm keeps ./ in a path, pathlib would drop it
     chdir = options.get("chdir")
     workdir = os.path.join(submit_dir, chdir) if chdir else submit_dir  # noqa: PTH118 - see above
-    array = compact(sbatch.array_indices(options.get("array", "")))
+    array = compact(local_options.parse_array_indices(options.get("array", "")))
     logs = templates_from_record(
         options.get("output", ""), options.get("error", ""), workdir, is_array=bool(array)
     )
@@ -80,8 +80,8 @@ def _spec(options: Mapping[str, str], script: Script, arguments: Sequence[str]) 
         stdout=logs.stdout,
         stderr=logs.stderr,
         stdin=os.path.join(workdir, stdin) if has_stdin else _DEV_NULL,  # noqa: PTH118 - see above
-        append=sbatch.is_append_mode(options.get("open-mode", "")),
-        limit_s=sbatch.limit_s(options["time"]) if "time" in options else None,
+        append=local_options.is_append_mode(options.get("open-mode", "")),
+        limit_s=local_options.parse_time_limit_s(options["time"]) if "time" in options else None,
         array=array,
         export=options.get("export", ""),
         submit_s=int(time.time()),
@@ -93,10 +93,10 @@ def _spec(options: Mapping[str, str], script: Script, arguments: Sequence[str]) 
 
 
 def read_script(operands: Sequence[str], wrap: str | None) -> Script:
-    """Return the script that is wrapped, or named first, or else read from standard input.
+    """Return the script: that of ``--wrap``, else the file that the first operand names, else standard input.
 
     Raises:
-        SchedulerRejected: it cannot be read, or is not a batch script.
+        SchedulerRejected: the script cannot be read, or is not a batch script.
     """
     if wrap is not None and operands:
         raise SchedulerRejected("Script arguments not permitted with --wrap option")
@@ -140,9 +140,9 @@ def start_job(root: Path, request: Request) -> JobDir:
     """Start a job with its supervisor; a job that cannot be started leaves nothing behind.
 
     Raises:
-        SchedulerRejected: the supervisor failed; the message contains its output.
+        SchedulerRejected: the supervisor ended early; the message contains its output.
         OSError: the supervisor cannot be started.
-        StorageFailed: the job cannot be written.
+        StorageFailed: the files of the job cannot be written.
     """
     folder = new_job_dir(root)
     try:
@@ -155,13 +155,14 @@ def start_job(root: Path, request: Request) -> JobDir:
 
 
 def _start_supervisor(folder: JobDir) -> None:
-    """Start the supervisor, and wait until it has taken over the job."""
+    """Start the supervisor, and wait until it has taken over the job; raise SchedulerRejected if it fails."""
     utf8 = f"utf8={sys.flags.utf8_mode}"  # the supervisor must decode file names as this process does
-    # -E -S: without PYTHON* variables, which are meant for the job, and without a site's start-up hooks
+    # -E: the PYTHON* variables are meant for the job; -S: no start-up code of site-packages (.pth files)
     argv = [sys.executable, "-E", "-S", "-X", utf8, "-m", _SUPERVISOR, str(folder.path.absolute())]
     with Path(_DEV_NULL).open("r+b", buffering=0) as stdin, folder.log.open("ab") as log:
         streams = (stdin.fileno(), log.fileno(), log.fileno())
-        exit_code = start_detached(argv, os.environ, streams, folder=str(_PACKAGE_ROOT)).wait()
+        # the process that is started forks the supervisor, and exits when that is ready
+        exit_code = start_detached(argv, os.environ, streams, folder=str(_IMPORT_DIR)).wait()
     if exit_code != 0:
         output = folder.log.read_text(encoding="utf-8", errors="replace").strip()
         why = output or f"its supervisor ended with exit code {exit_code}"

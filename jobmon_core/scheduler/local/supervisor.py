@@ -2,7 +2,7 @@
 
     python -m jobmon_core.scheduler.local.supervisor FOLDER
 
-It runs in a session of its own, so it survives a logout, a kill of jobmon and a closed terminal.
+It runs in a session of its own, so it survives the end of jobmon and a closed terminal.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def run_job(folder: JobDir, spec: JobSpec, host: str, signals: SignalWaiter) -> 
 
 
 def _retry(folder: JobDir, signals: SignalWaiter, write: Callable[[], None]) -> None:
-    """Write until the disk accepts it, since no other process knows it, or the directory is removed."""
+    """Retry until the write succeeds, because the record exists nowhere else, or the directory is removed."""
     while folder.path.is_dir():
         try:
             write()
@@ -65,7 +65,7 @@ def _retry(folder: JobDir, signals: SignalWaiter, write: Callable[[], None]) -> 
 
 
 def main(arguments: list[str]) -> int:
-    """Fork a supervisor; return 0 in the parent once it has taken over the job, 1 if that failed."""
+    """Fork a supervisor; return 0 once it has taken over the job, else 1. The fork returns after the job."""
     readable, writable = os.pipe()
     if os.fork():
         os.close(writable)

@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.local.job_dir import JobSpec
 
 CLUSTER = "local"
-_OF_THE_MACHINE = ("SLURM_CONF", "SLURM_CONF_SERVER")  # other SLURM_* describe a surrounding job
+_KEPT = ("SLURM_CONF", "SLURM_CONF_SERVER")  # other SLURM_* describe the Slurm job that jobmon may run in
 _BASIC = ("HOME", "LOGNAME", "PATH", "SHELL", "USER")
 
 
 @dataclass(frozen=True, slots=True)
 class TaskEnv:
-    """One task of a job; ``index`` is None if the job is not an array."""
+    """Computes the file paths and the environment of one task."""
 
     spec: JobSpec
-    job_id: int
-    index: int | None
-    raw_job_id: int
+    job_id: int  # for an array, that of the whole array
+    index: int | None  # the array index; None if the job is not an array
+    raw_job_id: int  # the task's own (sacct's JobIDRaw)
     host: str
 
     @property
@@ -48,17 +48,15 @@ class TaskEnv:
         return expand(template, context)
 
     def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
-        """Return the task's environment: the user's exported variables, and Slurm's.
+        """Return the task's environment: the variables selected by ``--export``, and Slurm's.
 
-        Without the old ``SLURM_JOBID``: MPI libraries take it as a sign that srun can start processes.
+        ``SLURM_JOBID`` is not set: MPI libraries take this old name as a sign that srun can start processes.
         """
-        users = {
-            name: value
-            for name, value in inherited.items()
-            if not name.startswith("SLURM_") or name in _OF_THE_MACHINE
+        user_variables = {
+            name: value for name, value in inherited.items() if not name.startswith("SLURM_") or name in _KEPT
         }
         return {
-            **exported(users, self.spec.export),
+            **exported(user_variables, self.spec.export),
             "ENVIRONMENT": "BATCH",
             "SLURMD_NODENAME": self.node,
             "SLURM_CLUSTER_NAME": CLUSTER,
@@ -94,9 +92,10 @@ class TaskEnv:
 
 
 def exported(environment: Mapping[str, str], export: str) -> dict[str, str]:
-    """Return the variables selected by ``--export``.
+    """Return the variables that the text of ``--export`` selects: all for an empty text or ``ALL``.
 
-    ``NONE``, ``NIL`` and a list without ``ALL`` keep only those that every program needs.
+    Other text is a list of names (``NONE`` and ``NIL`` name none): these variables and ``_BASIC`` are kept.
+    With ``ALL`` among the names all are kept. ``NAME=VALUE`` also sets a variable.
     """
     # split at the commas outside quotes; sbatch does not remove the quotes
     entries = re.findall(r"""(?:"[^"]*"|'[^']*'|[^,])+""", export) or ["ALL"]

@@ -36,7 +36,7 @@ def run_task(
 ) -> TaskRecord:
     """Run a task and return its final record; a task that cannot be launched has FAILED.
 
-    ``on_start`` gets the record of the running task.
+    ``on_start`` gets the record of the running task. This process changes to the task's working directory.
     """
     spec = task_env.spec
     stdout, stderr = task_env.path(spec.stdout), task_env.path(spec.stderr)
@@ -113,7 +113,7 @@ class _RunningTask:
     terminated_for: JobState | None = None  # TIMEOUT or CANCELLED, once SIGTERM was sent
 
     def wait(self) -> None:
-        """Wait until the script ends, terminating it at its limit; then kill what it left running."""
+        """Wait until the script ends, terminated at its limit or by the user; kill what it left running."""
         spec = self.task_env.spec
         deadline = math.inf if spec.limit_s is None else time.monotonic() + spec.limit_s
         while not self.tree.reap():

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 # a slurmctld with rate limiting makes its clients wait silently and without end
 TIMEOUT_S = 120.0
-_SEARCH_TIMEOUT_S = 15.0  # of the search's minute, during which the user waits
+_SEARCH_TIMEOUT_S = 15.0  # of one query; the user waits, and the whole search takes about a minute
 
 _UNKNOWN_JOB = "Invalid job id specified"
 _NO_ACCOUNTING = "Slurm accounting storage is disabled"
@@ -119,13 +119,13 @@ class SlurmScheduler:
         return RawAnswer(ran.stdout, asked_s)
 
     def sessions(self) -> Sessions:
-        """Query the jobs of this user, each with the login session that it was submitted from."""
+        """Query all jobs of this user, each with the login session that it was submitted from."""
         argv = commands.sessions(str(os.getuid()), self._cluster)
         answer = _checked(self._runner.capture(argv, min(self._timeout_s, _SEARCH_TIMEOUT_S)))
         return answer if isinstance(answer, Unreachable) else read_sessions(answer.stdout)
 
     def _supported_fields(self) -> tuple[str, ...]:
-        """Return the fields that this sacct supports; the present ones if it does not answer."""
+        """Return the fields that this sacct supports; if it does not list them, those in use now."""
         answer = self._ask(commands.accounting_fields())
         supported = set() if isinstance(answer, Unreachable) else set(answer.stdout.split())
         return tuple(name for name in commands.ACCOUNTING_FIELDS if name in supported) or self._fields
@@ -155,7 +155,7 @@ class SlurmScheduler:
 
 
 def _checked(answer: Ran | TimedOut | NotStarted) -> Ran | Unreachable:
-    """Return an answer, or why there is none; squeue exits with 0 after ``error: Invalid user``."""
+    """Return the output of a command, or why it failed; squeue exits with 0 even for an invalid user."""
     if not isinstance(answer, Ran) or answer.exit_code != 0:
         return Unreachable(answer.error_text)
     if not answer.stdout and "error:" in answer.stderr:

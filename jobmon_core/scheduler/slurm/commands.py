@@ -1,7 +1,8 @@
-"""The command lines of all Slurm queries. Pure.
+"""The command lines of sbatch and of Slurm's query commands. Pure: these functions only build them.
 
-All use machine-readable formats; free text comes last, or behind a separator that no name contains. Queries
-for one user or one job are filtered by slurmctld, so their cost does not grow with the cluster.
+``cluster`` is the name of another cluster, or empty for the local one. Columns are separated by a character
+that no name contains, or the free text comes last. Slurm's daemons, not the commands, filter by user or job,
+so the cost of a query does not grow with the cluster.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ SEP = "\x1f"  # ASCII "unit separator"
 QUEUE_FORMAT = "%i|%A|%F|%K|%T|%S|%e|%V|%l|%N|%r"
 QUEUE_COLUMNS = QUEUE_FORMAT.count("|") + 1
 
+# AllocNodes is the host that the job was submitted from, AllocSID the login session there
 SESSION_FIELDS = ("ArrayJobID", "HetJobID", "AllocSID", "SubmitTime", "AllocNodes")
 TEMPLATE_FIELDS = ("JobID", "JobArrayID", "WorkDir", "StdErr", "StdOut")
 
@@ -54,7 +56,7 @@ def submit(arguments: Sequence[str]) -> list[str]:
 
 
 def queue(user: str, cluster: str) -> list[str]:
-    """List all jobs of a user, including ended ones; ``-a`` because a partition may be hidden."""
+    """List all jobs of a user, also those that ended recently; ``-a`` because a partition may be hidden."""
     listing = ["squeue", *_cluster_args(cluster), "-u", user, "-a", "-h", "-t", "all"]
     return [*listing, "-S", "i", "-o", QUEUE_FORMAT]
 
@@ -82,7 +84,7 @@ def script(job_id: int, cluster: str) -> list[str]:
 
 
 def configuration() -> list[str]:
-    """Show the configuration of slurmctld, which contains the cluster's name."""
+    """Show the configuration of the local slurmctld, which contains the cluster's name."""
     return ["scontrol", "--local", "show", "config"]
 
 
@@ -104,10 +106,10 @@ def accounting_fields() -> list[str]:
 
 
 def _cluster_args(cluster: str) -> list[str]:
-    """Select another cluster by name, or only the local one (``--local`` saves a query about federations)."""
+    """Return the options that select a cluster; ``--local`` saves a query about federations."""
     return ["-M", cluster] if cluster else ["--local"]
 
 
 def _columns(fields: Sequence[str]) -> str:
-    """Format columns of any width: ``name:`` and a separator; without it Slurm cuts them at 20 characters."""
+    """Return the format of columns of any width; without the separators Slurm cuts them at 20 characters."""
     return ",".join(f"{name}:{'' if name == fields[-1] else SEP}" for name in fields)

@@ -6,12 +6,13 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.errors import CommandBusy
+from jobmon_core.domain.errors import CommandBusy, SchedulerRejected
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
+from jobmon_core.domain.slurm.sbatch_options import read_arguments
 from jobmon_core.scheduler.base import Submission, Submitted
 from jobmon_core.scheduler.slurm import sbatch_output
-from jobmon_core.scheduler.slurm.session_search import Candidate, Origin, SearchResult, newest_job, search
+from jobmon_core.scheduler.slurm.session_search import Candidate, Origin, newest_job, search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,28 +35,35 @@ class SubmissionFinder:
     def resolve(
         self, ran: Ran, arguments: Sequence[str], started_s: int, on_job: Callable[[Submitted], None]
     ) -> Submission:
-        """Return the result of an sbatch without a job id; search for the job if Slurm may have accepted one.
+        """Return the result of an sbatch that printed no job id; search if Slurm may have accepted the job.
 
         Args:
-            ran: the sbatch that ended.
+            ran: how sbatch ended, and its output.
             arguments: those of sbatch.
             started_s: when sbatch was started (Unix seconds).
             on_job: called with the job that is found, while the search lock is held.
+
+        Raises:
+            StorageFailed: the search lock cannot be used.
         """
         cluster = named_cluster(arguments, os.environ)
         if sbatch_output.may_have_been_accepted(ran.exit_code, ran.stderr):
-            self.deps.tell("sbatch failed, but Slurm may have accepted the job; searching for up to a minute")
-            job, note = _after_failure(self._find(cluster, started_s, on_job))
+            message = "sbatch failed, but Slurm may have accepted the job; searching for up to a minute"
+            job, note = _after_failure(self._find(message, cluster, started_s, on_job))
         elif sbatch_output.printed_no_job_id(ran.exit_code, ran.stdout, ran.stderr):
-            self.deps.tell("sbatch printed no job id (--quiet?); searching for the job in the queue")
-            job, note = _after_success(self._find(cluster, started_s, on_job))
+            message = "sbatch printed no job id (--quiet?); searching for the job in the queue"
+            job, note = _after_success(self._find(message, cluster, started_s, on_job))
         else:
             job, note = None, ""
         return Submission(ran.exit_code, Submitted(job, cluster) if job else None, note)
 
-    def _find(self, cluster: str, started_s: int, on_job: Callable[[Submitted], None]) -> SearchResult:
+    def _find(
+        self, message: str, cluster: str, started_s: int, on_job: Callable[[Submitted], None]
+    ) -> JobRef | NotListed | str:
+        """Search for the job; return a clause that says why, if the search has no result."""
         if "," in cluster or cluster == "all":
-            return Unreachable(f"it may be on any of the clusters {cluster}; check squeue -M {cluster} --me")
+            return f"jobmon could not search for it: it may be on any cluster of -M {cluster}"
+        self.deps.tell(message)
         origin = Origin(os.getsid(0), os.uname().nodename, started_s)
 
         def choose(candidates: tuple[Candidate, ...]) -> JobRef | None:
@@ -66,15 +74,16 @@ class SubmissionFinder:
                 return job
 
         try:
-            return search(lambda: self.list_sessions(cluster), choose, self.deps.sleep, self.deps.clock)
+            result = search(lambda: self.list_sessions(cluster), choose, self.deps.sleep, self.deps.clock)
         except CommandBusy as error:
-            return Unreachable(str(error))
+            return f"jobmon could not search for it: {error}"
+        return f"Slurm is not responding ({result.why})" if isinstance(result, Unreachable) else result
 
 
-def _after_failure(result: SearchResult) -> tuple[JobRef | None, str]:
+def _after_failure(result: JobRef | NotListed | str) -> tuple[JobRef | None, str]:
     match result:
-        case Unreachable(why):
-            note = f"Slurm may have accepted the job, but does not answer now ({why})"
+        case str(problem):
+            note = f"Slurm may have accepted the job, but {problem}"
             return None, f"{note}; check with squeue before you submit it again"
         case NotListed():
             return None, "the queue has no new job of yours: it was not submitted"
@@ -82,10 +91,10 @@ def _after_failure(result: SearchResult) -> tuple[JobRef | None, str]:
             return result, f"sbatch failed, but Slurm accepted the job as {result}; do not submit it again"
 
 
-def _after_success(result: SearchResult) -> tuple[JobRef | None, str]:
+def _after_success(result: JobRef | NotListed | str) -> tuple[JobRef | None, str]:
     match result:
-        case Unreachable(why):
-            return None, f"sbatch printed no job id and Slurm does not answer ({why}): the job is not watched"
+        case str(problem):
+            return None, f"sbatch printed no id for the job, and {problem}; the job is not watched"
         case NotListed():
             return None, "sbatch printed no job id and the queue has no new job of yours: it is not watched"
         case JobRef():
@@ -93,13 +102,18 @@ def _after_success(result: SearchResult) -> tuple[JobRef | None, str]:
 
 
 def named_cluster(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
-    """Return the clusters that the user named, as written; empty for the local one.
+    """Return the clusters that the user named on the command line or by a variable, as written; "" if none.
 
-    It may mistake an option of the script for one of sbatch: good enough to know where to search.
+    ``#SBATCH`` lines are not read. If sbatch has an option that jobmon does not know, an option of the script
+    may be mistaken for one of sbatch: good enough to know where to search.
     """
-    options = [value for position in range(len(arguments)) if (value := _value_at(arguments, position))]
-    named = options or [environ[name] for name in _CLUSTER_VARIABLES if environ.get(name)]
-    return named[0] if named else ""
+    try:
+        values = [value for name, value in read_arguments(arguments)[0] if name == "clusters"]
+    except SchedulerRejected:
+        values = [_value_at(arguments, position) for position in range(len(arguments))]
+    variables = [environ.get(name, "") for name in _CLUSTER_VARIABLES]
+    # sbatch uses the last option, and the first variable
+    return next((value for value in (*reversed(values), *variables) if value), "")
 
 
 def _value_at(arguments: Sequence[str], position: int) -> str:

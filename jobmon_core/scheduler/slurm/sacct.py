@@ -19,7 +19,7 @@ from jobmon_core.scheduler.slurm import values
 from jobmon_core.scheduler.slurm.commands import SEP
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
 _UID = re.compile(r"by (\d{1,10})", re.ASCII)
 _RAW_JOB_ID = "JobIDRaw"
@@ -154,8 +154,5 @@ def _memory(step: Fields) -> Iterator[int]:
 
 def _cpu_s(step: Fields) -> float | None:
     """Return the CPU time of a step; of its two figures, 25.05 sometimes leaves one at zero."""
-    texts: Sequence[str] = (
-        step.get("TotalCPU", ""),
-        values.tres(step.get("TRESUsageInTot", "")).get("cpu", ""),
-    )
+    texts = (step.get("TotalCPU", ""), values.tres(step.get("TRESUsageInTot", "")).get("cpu", ""))
     return max((seconds for text in texts if (seconds := values.duration_s(text)) is not None), default=None)

@@ -34,7 +34,7 @@ def announced_job(line: str) -> Submitted | None:
 def printed_no_job_id(exit_code: int, stdout: str, stderr: str) -> bool:
     """Whether sbatch submitted a job without printing its id (``--quiet``).
 
-    Not with ``--test-only``, which submits nothing. With ``--wait``, sbatch silently fails if the job did.
+    Not with ``--test-only``, which submits nothing. With ``--wait``, sbatch exits with the job's exit code.
     """
     return not stdout and (exit_code == 0 or not stderr) and not _TEST_ONLY.search(stderr)
 

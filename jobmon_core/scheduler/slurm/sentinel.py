@@ -26,7 +26,7 @@ _SHARED = ("--partition", "--account", "--qos")
 # in a login session of its own: a search by session must not mistake it for the user's job
 _NEW_SESSION = ("setsid", "--wait")
 _RESOURCES = ("--nodes=1", "--ntasks=1", "--cpus-per-task=1", "--mem=256M")
-# longer than a monitor may miss heartbeats; shorter only if the partition's limit requires it
+# minutes; longer than a monitor may miss heartbeats, shorter only if the partition's limit requires it
 _TIME = ("--time=60", "--time-min=30")
 
 
@@ -34,7 +34,7 @@ def submit_sentinel(runner: Runner, sentinel: Sentinel) -> Submitted:
     """Submit a sentinel to the partition, account and QOS of its job.
 
     Raises:
-        SchedulerRejected: Slurm did not accept it; the message is sbatch's.
+        SchedulerRejected: sbatch failed or printed no job id; the message is sbatch's.
     """
     same = _options_of(runner, sentinel.after)
     answer = runner.capture(sentinel_argv(sentinel, same), _TIMEOUT_S)
@@ -66,19 +66,9 @@ def sentinel_argv(sentinel: Sentinel, same: Sequence[str]) -> list[str]:
 
 
 def _options_of(runner: Runner, job: Submitted) -> list[str]:
-    """Return the partition, account and QOS of a job as sbatch options; empty if Slurm does not answer."""
-    listing = [
-        "squeue",
-        *(_cluster_args(job) or ["--local"]),
-        "-h",
-        "-t",
-        "all",
-        "-j",
-        str(job.ref.job_id),
-        "-o",
-        "%P|%a|%q",
-    ]
-    answer = runner.capture(listing, _TIMEOUT_S)
+    """Return the partition, account and QOS of a job as sbatch options; empty if unknown."""
+    listing = ["squeue", *(_cluster_args(job) or ["--local"]), "-h", "-t", "all", "-j", str(job.ref.job_id)]
+    answer = runner.capture([*listing, "-o", "%P|%a|%q"], _TIMEOUT_S)
     rows = answer.stdout.splitlines() if isinstance(answer, Ran) and answer.exit_code == 0 else []
     for row in rows:
         columns = row.split("|")

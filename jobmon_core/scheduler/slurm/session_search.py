@@ -15,7 +15,7 @@ from jobmon_core.scheduler.slurm import commands, values
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# seconds before each attempt; a slurmctld that hung answers when it comes back
+# seconds before each query; a slurmctld that hangs may respond to a later one
 _WAITS_S = (0, 2, 5, 10, 15, 25)
 # after this many answers without the job, slurmctld has handled every earlier request
 _MAX_ANSWERS = 3
@@ -122,7 +122,7 @@ def search(
     sleep: Callable[[float], None],
     clock: Callable[[], float],
 ) -> SearchResult:
-    """Query until the job is found or certainly missing, for about a minute at most."""
+    """Query for about a minute at most; return the job, or if the last query failed or did not list it."""
     deadline = clock() + _BUDGET_S
     answers = 0
     result: NotListed | Unreachable = NotListed()

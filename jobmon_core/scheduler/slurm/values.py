@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _DAY_S = 86_400
 _MINUTE_S = 60
-# the limit of a running job if neither the job nor its partition has one
+# what Slurm prints for a running job if neither the job nor its partition has a limit
 _UNLIMITED_S = 365 * _DAY_S
 _MAX_DIGITS = 18  # no number of seconds or bytes has more; conversion of a huge one would be slow
 _MAX_ID_DIGITS = 10
@@ -89,7 +89,7 @@ def exit_pair(text: str) -> tuple[int | None, int | None]:
 
 
 def listed_id(text: str) -> tuple[JobRef, IndexSet | None] | None:
-    """Parse the id of a row, which may stand for several pending array tasks."""
+    """Parse the id of a row, and the indices of the array tasks if the row stands for several."""
     if _OVERLONG_ID.search(text):
         return None
     try:

@@ -10,10 +10,10 @@ from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact
 from jobmon_core.domain.slurm.sbatch_options import OPTIONS, Treatment, directive_words, read_arguments
 from jobmon_core.scheduler.local.options import (
-    array_indices,
     ignored_options,
     is_append_mode,
-    limit_s,
+    parse_array_indices,
+    parse_time_limit_s,
     read_options,
 )
 
@@ -189,7 +189,7 @@ def test_resource_options_are_accepted_and_listed_as_ignored(arguments: list[str
     ],
 )
 def test_every_form_of_a_time_limit_is_read(text: str, seconds: int | None) -> None:
-    assert limit_s(text) == seconds
+    assert parse_time_limit_s(text) == seconds
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def test_every_form_of_a_time_limit_is_read(text: str, seconds: int | None) -> N
 )
 def test_an_invalid_time_limit_is_rejected(text: str) -> None:
     with pytest.raises(SchedulerRejected, match="Invalid --time specification"):
-        limit_s(text)
+        parse_time_limit_s(text)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_an_invalid_time_limit_is_rejected(text: str) -> None:
     ],
 )
 def test_the_indices_of_an_array_are_read_as_by_slurm(text: str, indices: list[int]) -> None:
-    assert array_indices(text) == indices
+    assert parse_array_indices(text) == indices
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,7 @@ def test_the_indices_of_an_array_are_read_as_by_slurm(text: str, indices: list[i
 )
 def test_an_invalid_array_is_rejected(text: str) -> None:
     with pytest.raises(SchedulerRejected, match="Invalid job array specification"):
-        array_indices(text)
+        parse_array_indices(text)
 
 
 def test_a_mode_other_than_append_and_truncate_is_rejected() -> None:
@@ -242,7 +242,7 @@ def test_a_mode_other_than_append_and_truncate_is_rejected() -> None:
 
 @given(st.sets(st.integers(0, 5000), min_size=1, max_size=50))
 def test_an_array_that_is_written_is_the_array_that_runs(indices: set[int]) -> None:
-    written = compact(array_indices(",".join(map(str, indices))))
+    written = compact(parse_array_indices(",".join(map(str, indices))))
 
     assert list(IndexSet.parse(written)) == sorted(indices)
 
@@ -263,7 +263,7 @@ def test_no_arguments_raise_anything_but_a_rejection(
         _options(*words)
     with contextlib.suppress(SchedulerRejected):
         _options(script=f"#SBATCH {script}\n")
-    for parse, text in ((limit_s, limit), (array_indices, array), (is_append_mode, array)):
+    for parse, text in ((parse_time_limit_s, limit), (parse_array_indices, array), (is_append_mode, array)):
         with contextlib.suppress(SchedulerRejected):
             parse(text)
 

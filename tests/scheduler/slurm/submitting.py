@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from jobmon_core.scheduler.base import Submission, Submitted
@@ -24,15 +25,21 @@ class User:
     messages: list[str] = field(default_factory=list)
     jobs: list[Submitted] = field(default_factory=list)
     now_s: float = NOW_S
+    arguments: tuple[str, ...] = ("run.sh",)
+    lock: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def sleep(self, length_s: float) -> None:
         self.now_s += length_s
 
     def submit(self, on_job: Callable[[Submitted], None] | None = None) -> Submission:
         search = SearchDeps(
-            lambda ref: ref.job_id in self.watched, self.messages.append, self.sleep, lambda: self.now_s
+            lambda ref: ref.job_id in self.watched,
+            self.messages.append,
+            self.sleep,
+            lambda: self.now_s,
+            self.lock,
         )
         slurm = SlurmScheduler(self.runner, clock=lambda: self.now_s)
         finder = SubmissionFinder(lambda _cluster: slurm.sessions(), search)
         submitter = SlurmSubmitter(self.runner, lambda: finder, lambda: self.now_s)
-        return submitter.submit(["run.sh"], on_job or self.jobs.append)
+        return submitter.submit(self.arguments, on_job or self.jobs.append)

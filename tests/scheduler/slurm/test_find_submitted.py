@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import os
+from contextlib import AbstractContextManager
 
 import pytest
 
+from jobmon_core.domain.errors import CommandBusy
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.scheduler.base import Submitted
 from jobmon_core.scheduler.slurm import commands
@@ -71,6 +73,23 @@ class TestSearchingForTheJob:
         assert "check with squeue before you submit it again" in submission.note
         assert user.now_s - NOW_S <= 60
 
+    @pytest.mark.parametrize("sbatch", [HUNG, recorded("sbatch-quiet")])
+    def test_a_job_on_one_of_several_clusters_is_not_searched_for(self, sbatch: Ran) -> None:
+        user = User(FakeRunner().on("sbatch", answers=[sbatch]), arguments=("-M", "a,b", "run.sh"))
+        note = user.submit().note
+        assert "jobmon could not search for" in note
+        assert "it may be on any cluster of -M a,b" in note
+        assert user.messages == []
+
+    def test_while_another_search_holds_the_lock_slurm_is_not_blamed(self) -> None:
+        def busy() -> AbstractContextManager[None]:
+            raise CommandBusy("another `jobmon submit` has held the lock for over 60 s")
+
+        runner = FakeRunner().on("sbatch", answers=[HUNG]).on("squeue", answers=[listing((5, MINE))])
+        note = User(runner, lock=busy).submit().note
+        assert "jobmon could not search for it: another `jobmon submit`" in note
+        assert "check with squeue before you submit it again" in note
+
 
 @pytest.mark.parametrize(
     ("arguments", "named"),
@@ -81,6 +100,9 @@ class TestSearchingForTheJob:
         (["--clusters=dev,prod", "run.sh"], "dev,prod"),
         (["--clusters", "dev", "run.sh"], "dev"),
         (["-M"], ""),
+        (["-M", "dev", "--cluster=prod", "run.sh"], "prod"),
+        (["-M", "dev", "-QM", "prod", "run.sh", "-M", "5"], "prod"),
+        (["--added-in-2030", "-M", "dev", "run.sh"], "dev"),
     ],
 )
 def test_the_cluster_is_read_from_the_arguments(arguments: list[str], named: str) -> None:
