@@ -29,13 +29,23 @@ def apply_accounting(job: WatchedJob, answer: AccountingAnswer, policy: Policy, 
             case Disabled():
                 return replace(inquiry, accounting=AccountingStatus.DISABLED)
             case Unreachable(why) if inquiry.accounting is not AccountingStatus.FOUND:
-                return replace(inquiry, accounting=AccountingStatus.UNREACHABLE, accounting_error=why)
+                return _mark_unreachable(inquiry, why, now_s)
             case Unreachable():
                 return inquiry
             case _:
                 return _add_row(task, inquiry, rows)
 
     return job.update_inquiries(update)
+
+
+def _mark_unreachable(inquiry: EndInquiry, why: str, now_s: float) -> EndInquiry:
+    is_new = inquiry.accounting is not AccountingStatus.UNREACHABLE
+    return replace(
+        inquiry,
+        accounting=AccountingStatus.UNREACHABLE,
+        accounting_error=why,
+        unreachable_since_s=now_s if is_new else inquiry.unreachable_since_s,
+    )
 
 
 def _fill_details(job: WatchedJob, rows: Sequence[AccountingRow]) -> WatchedJob:

@@ -111,6 +111,7 @@ class EndInquiry:
     accounting: AccountingStatus = AccountingStatus.NOT_ASKED
     row: AccountingRow | None = None
     accounting_error: str = ""  # sacct's error text, if the latest query failed
+    unreachable_since_s: float | None = None  # while `accounting` is UNREACHABLE: its first failed query
     attempts: int = 0  # number of accounting queries, successful or not
     next_query_s: float = 0.0  # when to query accounting again
     remaining_tasks: JobState | None = None  # end of the array's pending tasks; this may be one of them
