@@ -41,7 +41,7 @@ class Section:
             self.fault("", f"expected an object, found {_kind(value)}")
 
     def fault(self, key: str, what: str) -> None:
-        """Report a fault of ``key`` (empty: of the section itself), with webhook tokens and URL paths hidden."""
+        """Report a fault of ``key`` (empty: of the section itself); tokens and paths in URLs are hidden."""
         where = ".".join(part for part in (self._path, key) if part)
         # the user may have put a secret in the wrong place
         self._faults.append(mask_addresses(mask_webhooks(f"{where}: {what}" if where else what)))
@@ -92,7 +92,7 @@ class Section:
         return ""
 
     def texts(self, key: str, default: Sequence[str] = ()) -> list[str]:
-        """Return a list of strings; ``default`` if the key is missing, an empty list if the value is wrong."""
+        """Return a list of strings; ``default`` if the key is missing, an empty list if it is wrong."""
         value = self._unread.pop(key, list(default))
         if not isinstance(value, list):
             self.fault(key, f"expected a list of strings, found {_kind(value)}")

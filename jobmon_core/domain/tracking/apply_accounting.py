@@ -15,7 +15,11 @@ from jobmon_core.domain.tracking.policy import Policy
 
 
 def apply_accounting(job: WatchedJob, answer: AccountingAnswer, policy: Policy, now_s: float) -> WatchedJob:
-    """Return the job after accounting's answer, which arrived at ``now_s``; it updates every open inquiry."""
+    """Return the job after accounting's answer, which arrived at ``now_s`` (Unix seconds).
+
+    The answer updates every open inquiry. Its rows also fill in missing details of the job, and add the tasks
+    that squeue never listed.
+    """
     rows: list[AccountingRow] = []
     if not isinstance(answer, Disabled | Unreachable):
         rows = [row for row in answer if job.is_own_run(row.submit_s)]

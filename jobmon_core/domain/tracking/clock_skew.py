@@ -11,7 +11,10 @@ _MAX_WAIT_S = 21_600.0  # no retry is scheduled further ahead: such a time comes
 
 
 def clamp_to_now(job: WatchedJob, now_s: float) -> WatchedJob:
-    """Return the job with no stored time later than ``now_s``; the same job unless the clock was set back."""
+    """Return the job without future times, ``now_s`` (Unix seconds) being the present; retries stay within hours.
+
+    Times that Slurm reported are kept. Unless the clock was set back, the job is returned unchanged.
+    """
     if max(job.registered_s, job.answered_s or 0.0) <= now_s + _SLACK_S:
         return job
     before_s = now_s - _SLACK_S
