@@ -11,7 +11,7 @@ _MAX_WAIT_S = 21_600.0  # no retry is scheduled further ahead: such a time comes
 
 
 def clamp_to_now(job: WatchedJob, now_s: float) -> WatchedJob:
-    """Return the job without future times, ``now_s`` (Unix seconds) being the present; retries stay within hours.
+    """Return the job with no past event after ``now_s`` (Unix seconds), and with retries within hours of it.
 
     Times that Slurm reported are kept. Unless the clock was set back, the job is returned unchanged.
     """

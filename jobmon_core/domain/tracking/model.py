@@ -237,7 +237,7 @@ class WatchedJob:
         return worst(task.end.outcome for task in self.tasks.values() if task.end)
 
     def is_elsewhere(self, local_cluster: Callable[[], str]) -> bool:
-        """Whether the job is on another cluster than this machine; ``local_cluster`` returns "" if not known."""
+        """Whether the job is on another cluster than this host; ``local_cluster`` returns "" if not known."""
         return self.remote or (self.cluster != "" and local_cluster() not in ("", self.cluster))
 
     def is_own_run(self, submit_s: int | None) -> bool:
