@@ -72,10 +72,7 @@ class Section:
         return default
 
     def choice(self, key: str, allowed: tuple[str, ...], default: str = "") -> str:
-        """Return one of ``allowed``; ``default`` if the key is missing.
-
-        Without a ``default`` the key is required: a missing key is a fault too, and the result is "".
-        """
+        """Return one of ``allowed``; ``default`` if the key is missing, which is a fault if that is ""."""
         value = self._unread.pop(key, default)
         if value in allowed:
             return str(value)
@@ -103,10 +100,7 @@ class Section:
         return [] if wrong else value
 
     def parsed(self, key: str, parse: Callable[[str], T]) -> T | None:
-        """Return what ``parse`` makes of a string; None if the string is missing or empty.
-
-        ``parse`` raises ValueError for a wrong string; the error's text becomes the fault.
-        """
+        """Return what ``parse`` makes of a string (its ValueError is a fault); None if missing or empty."""
         return self._parse(key, self.text(key), parse)
 
     def secret(

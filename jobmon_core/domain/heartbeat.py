@@ -1,7 +1,4 @@
-"""The dead man's switch: jobmon calls a URL while it works; the service at the URL alerts when calls stop.
-
-The heartbeat of a monitor, which is the time of its owner file, is something else (`store/owner.py`).
-"""
+"""The dead man's switch: jobmon calls a URL while it works; the service at the URL alerts when calls stop."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ _ADDRESS = re.compile(r"(https?:(?:\\?/){2}[^/\\?#\s'\"]+)[/\\?#][^\s'\"]+", re.
 
 @dataclass(frozen=True, slots=True)
 class HeartbeatUrl:
-    """The URL to call. ``str`` and ``repr`` show only its host: who knows the URL can suppress the alert."""
+    """The URL to call. ``str`` and ``repr`` show only the host: who knows the rest can stop the alert."""
 
     url: str = field(repr=False)
     host: str
@@ -62,8 +59,7 @@ def last_answer_s(jobs: Iterable[WatchedJob]) -> float | None:
 def is_due(now_s: float, last_s: float, interval_s: float, failures: int = 0) -> bool:
     """Return whether to call the URL again: ``interval_s`` after the last call, or if the clock was set back.
 
-    A failed call delays the monitor, so the interval doubles with each of the latest ``failures``, up to ten
-    minutes.
+    A failed call delays the monitor, so each of the latest ``failures`` doubles the interval (at most 600 s).
     """
     wait_s = min(interval_s * 2.0 ** min(failures, 10), max(_MAX_WAIT_S, interval_s))
     return not 0 <= now_s - last_s < wait_s

@@ -57,5 +57,5 @@ def _is_ours(line: str, marker: str) -> bool:
 
 
 def _options_prefix(marker: str) -> str:
-    """Return the start of the line with Slurm's options: the marker is an option, for want of comments."""
+    """Return the start of the line with Slurm's options; the marker is the job name (no comments)."""
     return f"#SCRON --job-name={marker}"

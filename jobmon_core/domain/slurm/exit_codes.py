@@ -51,10 +51,7 @@ def effective_signal(code: int | None, signal: int | None) -> int | None:
 
 
 def describe_exit(code: int | None, signal: int | None) -> str:
-    """Describe an exit, e.g. ``137 (128 + 9: killed by SIGKILL)``; "unknown" if both values are missing.
-
-    ``signal`` is Slurm's own field.
-    """
+    """Describe an exit, e.g. ``137 (128 + 9: killed by SIGKILL)``; ``signal`` is Slurm's own field."""
     if signal:
         return _describe_signal(signal)
     if code is None:

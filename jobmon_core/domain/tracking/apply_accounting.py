@@ -32,24 +32,17 @@ def apply_accounting(job: WatchedJob, answer: AccountingAnswer, policy: Policy, 
         match answer:
             case Disabled():
                 return replace(inquiry, accounting=AccountingStatus.DISABLED)
-            case Unreachable(why) if inquiry.accounting is not AccountingStatus.FOUND:
-                return _mark_unreachable(inquiry, why, now_s)
-            case Unreachable():
+            case Unreachable() if inquiry.accounting is AccountingStatus.FOUND:
                 return inquiry
+            case Unreachable(why):
+                is_new = inquiry.accounting is not AccountingStatus.UNREACHABLE
+                since_s = now_s if is_new else inquiry.unreachable_since_s
+                inquiry = replace(inquiry, accounting_error=why, unreachable_since_s=since_s)
+                return replace(inquiry, accounting=AccountingStatus.UNREACHABLE)
             case _:
                 return _add_row(task, inquiry, rows)
 
     return job.update_inquiries(update)
-
-
-def _mark_unreachable(inquiry: EndInquiry, why: str, now_s: float) -> EndInquiry:
-    is_new = inquiry.accounting is not AccountingStatus.UNREACHABLE
-    return replace(
-        inquiry,
-        accounting=AccountingStatus.UNREACHABLE,
-        accounting_error=why,
-        unreachable_since_s=now_s if is_new else inquiry.unreachable_since_s,
-    )
 
 
 def _fill_details(job: WatchedJob, rows: Sequence[AccountingRow]) -> WatchedJob:

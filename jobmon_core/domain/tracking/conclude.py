@@ -1,6 +1,6 @@
 """Decide when the end of a task is proved, and what its outcome is. No other module does this.
 
-An end needs positive evidence: it is no proof that a job disappeared from squeue. If no source has evidence
+An end needs positive evidence: that squeue no longer lists a job proves nothing. If no source has evidence
 by the deadline, the outcome is unknown, never success, and ``End.why`` says why.
 """
 
