@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
+    from jobmon_core.domain.diagnosis.model import Diagnosis
     from jobmon_core.domain.tracking.model import End
     from jobmon_core.domain.tracking.user_override import UserOverride
     from jobmon_core.scheduler.base import Scheduler
@@ -100,9 +100,8 @@ class DiagnoseCommand:
             files = [spool if path == STDIN else path for path in paths if path not in errors]
             if not files:
                 raise JobmonError("; ".join(unread))
-            diagnosis = explain_files(
-                _evidence(override.apply_to(NOTHING_KNOWN)), files, own_patterns(self.ctx)
-            )
+            evidence = evidence_of(override.apply_to(NOTHING_KNOWN))
+            diagnosis = explain_files(evidence, files, own_patterns(self.ctx))
         return Report(_as_stdin(diagnosis, spool) if spool else diagnosis, unread=unread)
 
     def of_job(self, ref: JobRef, override: UserOverride) -> Report:
@@ -120,7 +119,9 @@ class DiagnoseCommand:
         end = override.apply_to(task.end or NOTHING_KNOWN)
         part = ref_of(job.job_id, task.key)
         patterns = own_patterns(self.ctx)
-        diagnosis = explain(_evidence(end), *log_files(job, task), patterns, job_id=unique_job_id(job, task))
+        diagnosis = explain(
+            evidence_of(end), *log_files(job, task), patterns, job_id=unique_job_id(job, task)
+        )
         diagnosis = replace(
             _nothing_yet(diagnosis) if end == NOTHING_KNOWN else diagnosis,
             advice=diagnosis.advice.replace("JOBID", str(part)),
@@ -178,12 +179,6 @@ def _as_stdin(diagnosis: Diagnosis, spool: str) -> Diagnosis:
         log_path=diagnosis.log_path.replace(spool, _STDIN_NAME),
         note=diagnosis.note.replace(spool, _STDIN_NAME),
     )
-
-
-def _evidence(end: End) -> SlurmEvidence:
-    """Return the evidence for a diagnosis; of a job that has not ended, it contains no final state."""
-    evidence = evidence_of(end)
-    return replace(evidence, state=JobState.UNKNOWN) if evidence.state.is_alive else evidence
 
 
 def _nothing_yet(diagnosis: Diagnosis) -> Diagnosis:

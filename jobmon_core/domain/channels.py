@@ -14,11 +14,11 @@ class Route(StrEnum):
 
 
 class ChannelSettings(Protocol):
-    """The settings of one channel, as its type parsed them: a frozen value."""
+    """The settings of one channel, as the parser of its type returns them. Immutable."""
 
     @property
     def fingerprint(self) -> str:
-        """A text that changes with the destination and reveals no secret; safe for state files."""
+        """A text that identifies the destination without revealing a secret; safe for state files."""
 
 
 class ConfiguredChannel(NamedTuple):

@@ -1,4 +1,4 @@
-"""One JSON object of the configuration: typed access to its keys, and a list of every fault."""
+"""Read one JSON object of the configuration: typed access to its keys, and a list of all faults found."""
 
 from __future__ import annotations
 
@@ -14,17 +14,21 @@ _MAX_NUMBER = 1e9
 
 
 class SecretSources(NamedTuple):
-    """Where secrets outside the configuration file come from."""
+    """The places outside the configuration file that may hold secrets."""
 
     environment: Mapping[str, str]
-    read_file: Callable[[str], str]  # returns the content of a file that holds a secret; raises OSError
+    read_file: Callable[[str], str]  # returns the text of the file at a path; raises OSError
 
 
 class Section:
-    """One JSON object of the configuration. It collects faults instead of raising at the first."""
+    """One JSON object of the configuration.
+
+    Nothing here raises. A wrong value adds a fault to a list, and the method that reads it returns what it
+    returns for a missing key, unless its docstring says otherwise. Each key can be read once.
+    """
 
     def __init__(self, value: object, path: str, faults: list[str], secrets: SecretSources) -> None:
-        """Read ``value``, which stands at ``path`` (empty: the top); add what is wrong to ``faults``."""
+        """Read ``value``, which has the dotted ``path`` (empty for the whole file); add to ``faults``."""
         self._path = path
         self._faults = faults
         self._secrets = secrets
@@ -35,9 +39,9 @@ class Section:
             self.fault("", f"expected an object, found {_kind(value)}")
 
     def fault(self, key: str, what: str) -> None:
-        """Report a fault of ``key`` (empty: of the section itself)."""
+        """Report a fault of ``key`` (empty: of the section itself); tokens and paths in URLs are hidden."""
         where = ".".join(part for part in (self._path, key) if part)
-        # a secret may stand in the wrong place
+        # the user may have put a secret in the wrong place
         self._faults.append(mask_addresses(mask_webhooks(f"{where}: {what}" if where else what)))
 
     def section(self, key: str) -> Section:
@@ -46,14 +50,14 @@ class Section:
         return Section(self._unread.pop(key, {}), path, self._faults, self._secrets)
 
     def sections(self) -> Iterator[tuple[str, Section]]:
-        """Yield the keys and objects of all remaining keys; report those that hold something else."""
+        """Yield each key not read yet, with its object; report and skip values that are not objects."""
         for key, value in list(self._unread.items()):
             section = self.section(key)
             if isinstance(value, dict):
                 yield key, section
 
     def number(self, key: str, default: float, at_least: float) -> float:
-        """Return a number from ``at_least`` to 1e9."""
+        """Return a number from ``at_least`` to 1e9; ``default`` if the key is missing."""
         value = self._unread.pop(key, default)
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.fault(key, f"expected a number, found {_kind(value)}")
@@ -66,7 +70,7 @@ class Section:
         return default
 
     def choice(self, key: str, allowed: tuple[str, ...], default: str = "") -> str:
-        """Return one of ``allowed``; ``default`` if the key is missing (and, if empty, required) or wrong."""
+        """Return one of ``allowed``; ``default`` if the key is missing, which is a fault if that is ""."""
         value = self._unread.pop(key, default)
         if value in allowed:
             return str(value)
@@ -75,7 +79,7 @@ class Section:
         return default
 
     def text(self, key: str) -> str:
-        """Return a string without surrounding white space; empty if the key is missing."""
+        """Return a string without surrounding white space; "" if the key is missing."""
         value = self._unread.pop(key, "")
         if isinstance(value, str):
             return value.strip()
@@ -83,21 +87,29 @@ class Section:
         return ""
 
     def texts(self, key: str, default: Sequence[str] = ()) -> list[str]:
-        """Return a list of strings."""
+        """Return a list of strings; ``default`` if the key is missing, an empty list if it is wrong."""
         value = self._unread.pop(key, list(default))
-        if isinstance(value, list) and all(isinstance(item, str) for item in value):
-            return value
-        self.fault(key, f"expected a list of strings, found {_kind(value)}")
-        return []
+        if not isinstance(value, list):
+            self.fault(key, f"expected a list of strings, found {_kind(value)}")
+            return []
+        wrong = [_kind(item) for item in value if not isinstance(item, str)]
+        if wrong:
+            self.fault(key, f"expected a list of strings, found {wrong[0]} in the list")
+        return [] if wrong else value
 
     def parsed(self, key: str, parse: Callable[[str], T]) -> T | None:
-        """Return what ``parse`` makes of a string; None if it is missing, empty or wrong (ValueError)."""
+        """Return what ``parse`` makes of a string (its ValueError is a fault); None if missing or empty."""
         return self._parse(key, self.text(key), parse)
 
     def secret(
         self, key: str, parse: Callable[[str], T], *, variable: str = "", required: bool = False
     ) -> T | None:
-        """Return a secret: from the environment ``variable``, else the file ``<key>_file``, else ``key``."""
+        """Return what ``parse`` makes of a secret; None if there is no secret.
+
+        The secret comes from the environment ``variable`` if that is set, else from the file that
+        ``<key>_file`` names, else from ``key``. It is a fault if that file cannot be read or is empty, or if
+        a ``required`` secret is missing.
+        """
         text, path = self.text(key), self.text(f"{key}_file")
         from_environment = self._secrets.environment.get(variable, "").strip()
         if from_environment:
@@ -111,6 +123,8 @@ class Section:
         except OSError as error:
             self.fault(f"{key}_file", f"cannot read {path}: {error.strerror}")
             return None
+        if not text:
+            self.fault(f"{key}_file", f"{path} is empty")
         return self._parse(f"{key}_file", text, parse)
 
     def _parse(self, where: str, text: str, parse: Callable[[str], T]) -> T | None:

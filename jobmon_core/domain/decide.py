@@ -1,6 +1,7 @@
-"""Decide what to do next about one watched job: its state and the time in, its new state and actions out.
+"""Decide what to do next about one watched job.
 
-The monitor performs the actions and calls `decide` again, until it returns nothing new to do now.
+`decide` takes the job's state and the time, and returns its new state and the actions that are due. The
+monitor performs them and calls `decide` again, until it returns nothing new to do now.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Diagnose:
 
 @dataclass(frozen=True, slots=True)
 class Deliver:
-    """Send a message to a channel; route it first if ``channel`` is empty."""
+    """Send a message to a channel; if ``channel`` is empty, assign the message to channels first."""
 
     message_id: str
     channel: str = ""
@@ -51,7 +52,7 @@ MAX_DIAGNOSED = 50  # tasks of one array whose logs jobmon reads; the digest gro
 
 
 def decide(job: WatchedJob, policy: Policy, now_s: float) -> tuple[WatchedJob, tuple[Action, ...]]:
-    """Return the job with the conclusions drawn at ``now_s`` (Unix seconds), and the actions due now."""
+    """Return the job with the conclusions and messages due at ``now_s`` (Unix seconds), and the actions."""
     if job.unwatched_s is not None:
         return job, (Step.FINISH,)
     job = _conclude_tasks(job, policy, now_s)
@@ -100,10 +101,11 @@ def wake_s(job: WatchedJob, policy: Policy, last_queue_s: float, now_s: float) -
 
 
 def accounting_timeout_s(job: WatchedJob, policy: Policy, now_s: float, *, silent: bool) -> float:
-    """Return how long an accounting query that starts at ``now_s`` may take (seconds), to delay no message.
+    """Return how long an accounting query that starts at ``now_s`` may take (seconds; infinity: no limit).
 
-    A proved end waits for accounting only until its grace is over. There is no limit while a task lives,
-    because no final message is due then, nor while an end can't be concluded without accounting.
+    A proved end waits for accounting only until its grace is over, or for a short query after that. There is
+    no limit while a task lives, because no final message is due then, nor while an end cannot be concluded
+    without accounting.
     ``silent`` means that accounting did not respond a moment ago, about any job.
     """
     if job.pending_indices or any(task.end is None and task.inquiry is None for task in job.tasks.values()):
@@ -123,7 +125,7 @@ def interval_s(job: WatchedJob, policy: Policy) -> float:
 
 
 def _grace_deadlines_s(job: WatchedJob, policy: Policy) -> list[float]:
-    """Return until when the proved ends wait for accounting's details (Unix seconds)."""
+    """Return until when each proved end waits for accounting's details (Unix seconds)."""
     return [grace_deadline_s(inquiry, policy) for _, inquiry in job.open_inquiries() if is_proved(inquiry)]
 
 
@@ -137,9 +139,9 @@ def _conclude_tasks(job: WatchedJob, policy: Policy, now_s: float) -> WatchedJob
 
 
 def _needs_record(job: WatchedJob) -> bool:
-    """Whether to query slurmctld: for a new job, when a task starts, and while an end is under inquiry.
+    """Whether to query slurmctld for the record: at most once per queue reply, while it may be news.
 
-    One query per queue reply is enough.
+    It may be for a new job, when a task starts or may be another job, and while an end is under inquiry.
     """
     if job.answered_s is None or job.record_asked_s >= job.answered_s:
         return False
@@ -160,7 +162,7 @@ def _task_needs_record(task: Task, job: WatchedJob) -> bool:
 
 
 def _undiagnosed_keys(job: WatchedJob) -> tuple[str, ...]:
-    """Return the tasks without success that have no diagnosis yet, failures first."""
+    """Return those of the first `MAX_DIAGNOSED` tasks without success, failures first, to diagnose now."""
     ended = [(task, task.end.outcome) for task in job.tasks.values() if task.end]
     unsuccessful = [(task, outcome) for task, outcome in ended if outcome is not Outcome.SUCCESS]
     unsuccessful.sort(key=lambda item: item[1] is not Outcome.FAILURE)
@@ -176,7 +178,7 @@ def _queue_alerts(job: WatchedJob, now_s: float) -> WatchedJob:
 
 
 def _next_per_channel(job: WatchedJob) -> tuple[OutboxEntry, ...]:
-    """Return the oldest unsent message of each channel, and the oldest without one: none may overtake."""
+    """Return each channel's oldest pending message, and the oldest without a channel: the order is kept."""
     oldest: dict[str, OutboxEntry] = {}
     for entry in job.outbox:
         if entry.is_open:

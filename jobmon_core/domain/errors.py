@@ -58,12 +58,12 @@ class AlreadyWatched(JobmonError):
 
 
 class CommandBusy(JobmonError):
-    """The same command is running already and did not end in time."""
+    """The same command is already running and did not finish in time."""
 
     exit_code = 75  # EX_TEMPFAIL of sysexits.h
 
 
 class StorageFailed(JobmonError):
-    """A file could not be written."""
+    """A file cannot be written, or the system refused another resource, such as a process or a port."""
 
     exit_code = 74  # EX_IOERR of sysexits.h

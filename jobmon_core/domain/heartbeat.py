@@ -1,4 +1,4 @@
-"""The dead man's switch: a URL that jobmon calls while it works, and whose service alerts when calls stop."""
+"""The dead man's switch: jobmon calls a URL while it works; the service at the URL alerts when calls stop."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _ADDRESS = re.compile(r"(https?:(?:\\?/){2}[^/\\?#\s'\"]+)[/\\?#][^\s'\"]+", re.
 
 
 class HeartbeatUrl(NamedTuple):
-    """An http(s) URL. ``str`` and ``repr`` show only the host: the URL is enough to suppress the alert."""
+    """The URL to call. ``str`` and ``repr`` show only the host: who knows the rest can stop the alert."""
 
     url: str
     host: str
 
     @classmethod
     def parse(cls, text: str) -> HeartbeatUrl:
-        """Read a URL.
+        """Read an http(s) URL.
 
         Raises:
             ValueError: not a valid URL; the message does not quote it.
@@ -48,8 +48,8 @@ def mask_addresses(text: str) -> str:
 def last_answer_s(jobs: Iterable[WatchedJob]) -> float | None:
     """Return when the scheduler last answered about these jobs (Unix seconds).
 
-    None if it does not answer about any one of the open jobs: a monitor that sees only a part must not report
-    that all is well.
+    None before its first answer, and while it does not answer about at least one of the open jobs: a monitor
+    that sees only a part of its jobs must not report that all is well.
     """
     live = [job for job in jobs if not job.closed]
     if any(job.stale_since_s is not None for job in live):
@@ -58,9 +58,9 @@ def last_answer_s(jobs: Iterable[WatchedJob]) -> float | None:
 
 
 def is_due(now_s: float, last_s: float, interval_s: float, failures: int = 0) -> bool:
-    """Return whether the URL should be called again; it should be after the clock was set back.
+    """Return whether to call the URL again: ``interval_s`` after the last call, or if the clock was set back.
 
-    A failed call delays the monitor, so the interval doubles with each of the latest ``failures``.
+    A failed call delays the monitor, so each of the latest ``failures`` doubles the interval (at most 600 s).
     """
     wait_s = min(interval_s * 2.0 ** min(failures, 10), max(_MAX_WAIT_S, interval_s))
     return not 0 <= now_s - last_s < wait_s

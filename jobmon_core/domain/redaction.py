@@ -51,7 +51,7 @@ _KEY_BLOCK = re.compile(
     r"|(?:\n[A-Za-z-]{1,40}: [^\n]*)*(?:\s{1,8}[A-Za-z0-9+/=\\]{16,}(?!\S))*)"
 )
 
-# the text between a name and its value, also in JSON and in JSON inside JSON
+# the text between a name and its value, including JSON and JSON inside JSON
 _SEPARATOR = r"(?P<separator>\\?[\"']?[ \t]{0,4}(?::=|=>|=|:)[ \t]{0,4}[bru]?)(?P<quote>\\?[\"'])?"
 _NAMED_PASSWORD = re.compile(
     rf"(?P<name>passw(?:or)?d|passphrase|(?<![A-Za-z])pwd){_SEPARATOR}"
@@ -93,7 +93,7 @@ def redacted(text: str) -> str:
 
 
 def redacted_lines(lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the lines of one text with secrets replaced, also keys that span several lines."""
+    """Return the lines of one text with secrets replaced, including keys that span several lines."""
     return tuple(redacted("\n".join(line.replace("\n", " ") for line in lines)).split("\n")) if lines else ()
 
 

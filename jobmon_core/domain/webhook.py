@@ -62,7 +62,7 @@ class Webhook(NamedTuple):
 
 
 def mask_webhooks(text: str) -> str:
-    """Return ``text`` with the token of every webhook URL hidden."""
+    """Return ``text`` with the token of every webhook URL hidden and its id cut to the last four digits."""
     return _SECRET.sub(lambda match: f"{match[1]}…{match[2][-4:]}{match[3]}[hidden]", text)
 
 

@@ -65,7 +65,7 @@ class OutageNotifier:
             if not is_acquired:
                 return
             notice, now_s = file.read(), self.clock.now()
-            save(with_recovery_message(job, notice, self.host, now_s, display_name(job.backend)))
+            save(with_recovery_message(job, notice, self.host, now_s))
             if notice.reporter in ("", job.id):
                 file.write(replace(notice, reporter=job.id, over_s=now_s))
 

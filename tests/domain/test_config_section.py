@@ -54,6 +54,23 @@ def test_the_environment_has_precedence_over_a_file_and_that_over_the_key() -> N
     assert section({"key": " c "}, []).secret("key", str) == "c"
 
 
+@pytest.mark.parametrize("required", [True, False])
+def test_an_empty_file_for_a_secret_is_a_fault(required: bool) -> None:  # noqa: FBT001
+    faults: list[str] = []
+    part = Section({"key_file": "/k"}, "here", faults, SecretSources({}, lambda _path: " \n"))
+    assert part.secret("key", str, required=required) is None
+    assert faults == ["here.key_file: /k is empty"]
+
+
+@pytest.mark.parametrize(
+    ("value", "found"), [("x", "a string"), (["a", 1], "a number in the list"), ([None], "null in the list")]
+)
+def test_a_wrong_list_of_strings_is_named_by_its_kind_or_that_of_its_item(value: object, found: str) -> None:
+    faults: list[str] = []
+    assert section({"key": value}, faults).texts("key", ("default",)) == []
+    assert faults == [f"here.key: expected a list of strings, found {found}"]
+
+
 @pytest.mark.parametrize("data", [{URL: 1}, {"type": URL}, {"key": 1, "key_file": URL}])
 def test_no_fault_shows_a_secret_in_the_wrong_place(data: dict[str, object]) -> None:
     faults: list[str] = []

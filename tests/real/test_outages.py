@@ -137,9 +137,9 @@ def test_a_long_accounting_outage_is_reported_if_an_end_waits_for_it(user: User,
         slurm.start_accounting()
     assert end_of(user.told(job_id)).state is JobState.COMPLETED
     warning, relief = user.discord.received(Route.ERROR)
-    assert title(warning) == f"⚠ Slurm ({slurm.name}) is not responding"
+    assert title(warning) == f"⚠ Slurm ({slurm.name}): accounting (sacct) is not responding"
     assert "Connection refused" in read(warning) or "database" in read(warning)
-    assert title(relief) == f"🔵 Slurm ({slurm.name}) is responding again"
+    assert title(relief) == f"🔵 Slurm ({slurm.name}): accounting (sacct) is responding again"
     assert [title(payload) for payload in user.discord.received(Route.SUCCESS)] == [
         f"✅ waits ({job_id}) completed"
     ]

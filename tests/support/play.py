@@ -161,7 +161,7 @@ class Play:
             )
             return self._decide()
         if Step.NOTIFY_RECOVERED in self.actions:
-            self.job = with_recovery_message(self.job, self.notice, "login1", self.now_s, "Slurm")
+            self.job = with_recovery_message(self.job, self.notice, "login1", self.now_s)
             self.notice = replace(self.notice, over_s=self.now_s)
             return self._decide()
         diagnose = next((action for action in self.actions if isinstance(action, Diagnose)), None)

@@ -1,4 +1,4 @@
-"""The command that restarts monitors after a reboot, a logout or a kill, and what runs it. Pure."""
+"""The command that restarts monitors after a reboot, logout or kill, and the methods that run it. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jobmon_core.domain.errors import JobmonError
 
 EVERY_MINUTES = 10
 
-# nothing sets these for cron and systemd; without them another cluster answers, or messages cannot be sent
+# cron and systemd do not set these; without them another cluster may answer, or messages cannot be sent
 _EXPORTED = ("SLURM_CONF", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 _PROXIES = ("HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "NO_PROXY")
 
@@ -23,7 +23,7 @@ class AutostartUnavailable(JobmonError):
 
 
 class AutostartMethod(StrEnum):
-    """What runs `jobmon recover` periodically; the first has the fewest requirements."""
+    """What runs `jobmon recover` periodically, in order of preference (see `best_method`)."""
 
     CRON = "cron"  # the user's crontab on this host
     SYSTEMD = "systemd"  # a timer of the user's own systemd instance
@@ -49,7 +49,7 @@ class AutostartCommand:
     marker: str  # identifies the entries that jobmon installed for this home
 
     def argv(self, *options: str) -> tuple[str, ...]:
-        """Return the command line; it sets its variables by ``env``, so that it needs no shell."""
+        """Return the command line. It sets the variables through ``env``, so that it needs no shell."""
         settings = (f"{name}={value}" for name, value in self.environment.items())
         return ("/usr/bin/env", *settings, *self.program, "recover", "--quiet", *options)
 
@@ -73,14 +73,14 @@ def marker_for(home: str) -> str:
 
 
 def exported_env(environment: Mapping[str, str], home: str, path: str) -> dict[str, str]:
-    """Return the variables that ``jobmon recover`` needs from the user's shell, with another PATH."""
+    """Return the environment of ``jobmon recover``; a proxy URL with a password is left out."""
     exported = {name: environment[name] for name in _EXPORTED if environment.get(name)}
     proxies = {name: value for name, value in _proxies(environment).items() if not _has_password(value)}
     return {"JOBMON_HOME": home, **exported, **proxies, "PATH": path}
 
 
 def omitted_secrets(environment: Mapping[str, str], webhook_variables: Sequence[str]) -> list[str]:
-    """Return the names of the variables in use that must not be written into a crontab."""
+    """Return the variables in use that must not be stored: webhooks, and proxies with a password."""
     proxies = [name for name, value in _proxies(environment).items() if _has_password(value)]
     return [*(name for name in webhook_variables if environment.get(name, "").strip()), *proxies]
 

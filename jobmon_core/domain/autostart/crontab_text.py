@@ -33,7 +33,7 @@ def scrontab_lines(command: AutostartCommand) -> tuple[str, ...]:
 
 
 def with_lines(text: str, lines: Sequence[str], marker: str) -> str:
-    """Return the crontab with ``lines`` once; a crontab that has them already is returned unchanged.
+    """Return the crontab with ``lines`` in place of those with ``marker``; unchanged if it has them already.
 
     They come first, because settings in a crontab (``SHELL=``, ``PATH=``) apply to the lines below them.
     """
@@ -57,5 +57,5 @@ def _is_ours(line: str, marker: str) -> bool:
 
 
 def _options_prefix(marker: str) -> str:
-    """Return how the line with Slurm's options starts: it has the marker there, as it allows no comment."""
+    """Return the start of the line with Slurm's options; the marker is the job name (no comments)."""
     return f"#SCRON --job-name={marker}"

@@ -22,9 +22,9 @@ def in_session(cgroups: str) -> bool:
 def ends_processes(files: Iterable[str], user: str) -> bool:
     """Return whether logind kills the processes of a user's session at logout, detached ones included.
 
-    If no file sets it, the distribution's default applies, which the shipped file shows in a comment; without
-    such a comment the result is False. ``files`` are the texts of logind.conf and its drop-ins; a later one
-    overrides those before it.
+    If no file sets ``KillUserProcesses``, the distribution's default applies, which the shipped file shows in
+    a comment; without such a comment the result is False. ``files`` are the texts of logind.conf and its
+    drop-ins; a later one overrides those before it.
     """
     defaults: dict[str, str] = {}
     settings: dict[str, str] = {}

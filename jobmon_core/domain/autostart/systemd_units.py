@@ -7,7 +7,7 @@ from jobmon_core.domain.autostart.command import EVERY_MINUTES, AutostartCommand
 _UNIT = """\
 # written by `jobmon recover --install`; `jobmon recover --uninstall` removes it
 [Unit]
-Description=restart jobmon monitors that a reboot or a kill ended
+Description=restart jobmon monitors after a reboot or a kill
 
 """
 _SERVICE = f"""\

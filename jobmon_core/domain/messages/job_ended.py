@@ -35,7 +35,7 @@ _STYLES = {
     Outcome.CANCELLED: _Style(Route.ERROR, Tone.CANCELLED, "was cancelled", "cancelled"),
     Outcome.UNKNOWN: _Style(Route.ERROR, Tone.ATTENTION, "ended, outcome unknown", "with unknown outcome"),
 }
-_UNKNOWN_ADVICE = "Check the log and the results: Slurm does not tell whether the job succeeded."
+_UNKNOWN_ADVICE = "Check the log and the results: Slurm does not say whether the job succeeded."
 _MAX_GROUPS = 8
 _MAX_NAME_CHARS = 80  # leaves room in the title for what happened
 # reasons that add nothing to the state or the exit code
@@ -43,7 +43,7 @@ _REDUNDANT_REASONS = ("", "None", "NonZeroExitCode", "TimeLimit", "OutOfMemory",
 
 
 def job_ended_messages(job: WatchedJob, now_s: float, *, per_task: bool) -> tuple[Message, ...]:
-    """Return the final messages: one per job, and for an array one digest or one message ``per_task``."""
+    """Return the final messages: one, a digest if the job has several parts, or one for each array task."""
     ended = [(task, task.end) for task in job.tasks.values() if task.end]
     if len(ended) == 1 or (per_task and job.is_array):
         return tuple(_task_message(job, task, end, now_s) for task, end in ended)
@@ -79,13 +79,13 @@ def _task_message(job: WatchedJob, task: Task, end: End, now_s: float) -> Messag
 
 
 def _with_diagnosis(message: Message, job: WatchedJob, task: Task, end: End) -> Message:
-    """Return the message with the cause, evidence and advice of one task, and its job id in the commands."""
+    """Return the message with the diagnosis of one task; its job id replaces JOBID in the advice."""
     diagnosis = task.diagnosis
     if diagnosis is None:
         return message
     evidence = tuple(line.text for line in diagnosis.evidence)
     message = replace(message, evidence=evidence, log_path=diagnosis.log_path)
-    if end.source is Source.ARRAY:  # Slurm has nothing to look up
+    if end.source is Source.ARRAY:  # inferred: advice to look the task up in Slurm would be useless
         return message
     note = "" if _never_started(end) else _sentence(diagnosis.note)
     advice = diagnosis.advice or (_UNKNOWN_ADVICE if end.outcome is Outcome.UNKNOWN else "")

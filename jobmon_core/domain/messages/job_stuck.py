@@ -40,7 +40,7 @@ _STUCK_REASONS = {
 
 
 def stuck_alerts(job: WatchedJob, now_s: float) -> Iterator[tuple[str, Message]]:
-    """Yield (subject, message) for each problem that keeps a living task from starting.
+    """Yield (subject, message) for each problem that keeps a task from starting.
 
     All tasks of an array share their subjects, so that a thousand held tasks cause one message. The
     caller skips subjects that it has seen before.

@@ -1,4 +1,4 @@
-"""The messages about a scheduler outage: one when it has lasted long, one when it is over.
+"""The messages about an outage of the scheduler or its accounting: when it has lasted long, and when it ends.
 
 All watched jobs of a cluster share an `OutageNotice`. The first job that finds the outage long enough
 becomes its reporter: its outbox holds both messages, so that they arrive in order.
@@ -15,27 +15,30 @@ from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.tracking.model import AccountingStatus, WatchedJob
 from jobmon_core.domain.tracking.policy import Policy
 
+_OUTAGE = " is not responding"  # the end of a title
+
 
 @dataclass(frozen=True, slots=True)
 class Outage:
-    """Since when the scheduler has not responded (Unix seconds), and its error text."""
+    """An outage of the whole scheduler, or of accounting alone."""
 
-    since_s: float
-    why: str
+    since_s: float  # the first query without a response, Unix seconds
+    why: str  # the error text
+    only_accounting: bool = False  # squeue responds, sacct does not
 
 
 @dataclass(frozen=True, slots=True)
 class OutageNotice:
-    """Which job reported an outage to the user, on behalf of all watched jobs of its cluster."""
+    """Which job reported the latest outage to the user, on behalf of all watched jobs of its cluster."""
 
     JSON_KEYS: ClassVar[dict[str, str]] = {"reporter": "teller"}
 
     reporter: str = ""  # the id of its state file; empty if no job did
-    over_s: float = 0.0  # when it reported the recovery; 0 while the outage lasts
+    over_s: float = 0.0  # when that job reported the recovery (Unix seconds); 0 while the outage lasts
 
 
 def current_outage(job: WatchedJob) -> Outage | None:
-    """Return the outage that keeps jobmon from following the job; None if the scheduler responds.
+    """Return the outage that keeps jobmon from following the job; None if there is none.
 
     Every job needs squeue. A job whose end is under inquiry also needs accounting.
     """
@@ -46,7 +49,9 @@ def current_outage(job: WatchedJob) -> Outage | None:
     ]
     if not unreachable:
         return None
-    return Outage(min(inquiry.since_s for inquiry in unreachable), unreachable[0].accounting_error)
+    # a state file of an older version lacks the first of these times
+    since_s = min(inquiry.unreachable_since_s or inquiry.since_s for inquiry in unreachable)
+    return Outage(since_s, unreachable[0].accounting_error, only_accounting=True)
 
 
 def outage_is_due(job: WatchedJob, policy: Policy, now_s: float) -> bool:
@@ -65,8 +70,8 @@ def recovery_is_due(job: WatchedJob) -> bool:
 def may_notify(notice: OutageNotice, policy: Policy, now_s: float, *, reporter_is_active: bool) -> bool:
     """Whether a job may report an outage: no other job does, and the last recovery is long enough ago.
 
-    One host may reach the scheduler again while another one still does not, so a recovery blocks new
-    reports for a while.
+    One host may reach the scheduler again before another does, so no outage is reported for
+    ``warn_stale_s`` after a recovery. ``reporter_is_active``: the job that ``notice`` names is still watched.
     """
     if notice.reporter and not notice.over_s:
         return not reporter_is_active
@@ -74,50 +79,63 @@ def may_notify(notice: OutageNotice, policy: Policy, now_s: float, *, reporter_i
 
 
 def with_outage_message(job: WatchedJob, host: str, now_s: float, scheduler: str) -> WatchedJob:
-    """Return the job as the reporter of its current outage, with the message queued.
+    """Return the job as the reporter of its current outage, with the message queued; unchanged without one.
 
     ``host`` noticed the outage of ``scheduler``, a display name such as ``Slurm``, at ``now_s`` (Unix).
     """
     outage = current_outage(job)
     if outage is None:
         return job
+    name, lasted = _with_cluster(scheduler, job), duration(now_s - outage.since_s)
+    last_response = "Last response"
+    if outage.only_accounting:
+        name, last_response = f"{name}: accounting (sacct)", "Last response of squeue"
+        summary = (
+            f"sacct has not responded for {lasted}, so jobmon cannot tell yet how jobs that left the queue "
+            "ended. It keeps retrying and still follows the jobs that squeue lists."
+        )
+        advice = "Before you submit such a job again, check its log: it may have succeeded."
+    else:
+        summary = (
+            f"jobmon has had no news of your jobs for {lasted}. It leaves them alone, considers none "
+            f"finished and keeps retrying. You will be notified once {name} responds."
+        )
+        advice = "Do not submit the jobs again: they may still be pending or running."
     message = Message(
         id=_outage_id(job, outage.since_s),
         route=Route.ERROR,
         tone=Tone.ATTENTION,
-        title=f"{_with_cluster(scheduler, job)} is not responding",
-        summary=f"jobmon has had no news of your jobs for {duration(now_s - outage.since_s)}. It "
-        "leaves them alone, considers none finished and keeps retrying. You will be notified once "
-        f"{_with_cluster(scheduler, job)} responds.",
-        fields=_fields(job, host, {"No response since": outage.since_s, "Last response": job.answered_s}),
+        title=f"{name}{_OUTAGE}",
+        summary=summary,
+        fields=_fields(job, host, {"No response since": outage.since_s, last_response: job.answered_s}),
         evidence=(outage.why,) if outage.why else (),
-        advice="Do not submit the jobs again: they may still be pending or running. Check whether squeue and "
-        "sacct respond. If no maintenance was announced, contact the cluster's administrators.",
+        advice=f"{advice} Check whether squeue and sacct respond. If no maintenance was announced, contact "
+        "the cluster's administrators.",
         created_s=int(now_s),
     )
     return replace(job, outage_s=outage.since_s, outbox=(*job.outbox, OutboxEntry(message)))
 
 
-def with_recovery_message(
-    job: WatchedJob, notice: OutageNotice, host: str, now_s: float, scheduler: str
-) -> WatchedJob:
+def with_recovery_message(job: WatchedJob, notice: OutageNotice, host: str, now_s: float) -> WatchedJob:
     """Return the job after the outage that it reported, with the recovery message queued.
 
-    There is no such message if the outage message could not be delivered, if another job reports the
-    outage by now, or if accounting never responded: then the job's own message says "outcome unknown".
+    No recovery message is queued if the outage message could not be delivered, if another job has reported
+    the outage meanwhile, or if accounting has never responded: then the job's own message says so.
     """
     since_s = job.outage_s
     recovered = replace(job, outage_s=None)
     accounting = [task.inquiry.accounting for task in job.tasks.values() if task.inquiry]
     if since_s is None or AccountingStatus.UNREACHABLE in accounting or _was_replaced(job, notice, since_s):
         return recovered
-    if not any(entry.message.id == _outage_id(job, since_s) and not entry.given_up for entry in job.outbox):
+    messages = (entry.message for entry in job.outbox if not entry.given_up)
+    reported = next((message for message in messages if message.id == _outage_id(job, since_s)), None)
+    if reported is None:
         return recovered
     message = Message(
         id=f"{_outage_id(job, since_s)}-over",
         route=Route.ERROR,
         tone=Tone.RESOLVED,
-        title=f"{_with_cluster(scheduler, job)} is responding again",
+        title=f"{reported.title.removesuffix(_OUTAGE)} is responding again",
         summary=f"The outage lasted {duration(now_s - since_s)}. jobmon now reports what happened to your "
         "jobs in the meantime.",
         fields=_fields(job, host, {"Outage began": since_s, "Outage ended": now_s}),
@@ -142,7 +160,7 @@ def _with_cluster(scheduler: str, job: WatchedJob) -> str:
 
 
 def _fields(job: WatchedJob, host: str, times_s: dict[str, float | None]) -> tuple[Field, ...]:
-    """Return the cluster, the host that queried it, and the known ones of the named times."""
+    """Return fields for the cluster, the host that queried it, and each named time that is known."""
     cluster = [Field("Cluster", job.cluster)] if job.cluster else []
     times = [Field(name, at_s=int(time_s)) for name, time_s in times_s.items() if time_s is not None]
     return (*cluster, Field("Queried from", host), *times)

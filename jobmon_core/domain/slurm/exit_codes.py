@@ -1,7 +1,7 @@
 """Descriptions of exit codes and signals.
 
-Sources: bash(1) "EXIT STATUS", signal(7), and Slurm's ``slurm_errno.h``: a signal field above the real
-signals is Slurm's own (53: cannot open the output files, 125: the kernel's OOM killer).
+Sources: bash(1) "EXIT STATUS", signal(7), and Slurm's ``slurm_errno.h``. Slurm also uses the signal field for
+conditions of its own: 53 (it could not open the output files) and 125 (the kernel's OOM killer).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _CODES: dict[int, str] = {
 
 
 def effective_signal(code: int | None, signal: int | None) -> int | None:
-    """Return the signal that ended a job: Slurm's field, else the n of a shell's exit code ``128 + n``."""
+    """Return the signal that ended a job: Slurm's, else n of a shell's exit code ``128 + n``, else None."""
     if signal:
         return signal
     if code is not None and SIGNAL_BASE < code <= SIGNAL_BASE + _MAX_SIGNAL:

@@ -23,7 +23,7 @@ class IndexSet:
 
     @classmethod
     def parse(cls, expression: str) -> IndexSet:
-        """Parse ``1-9:2,12%4``; the throttle behind ``%`` and invalid spans are ignored."""
+        """Parse ``1-9:2,12%4``; the throttle after ``%`` and invalid spans are ignored."""
         matches = (_SPAN.fullmatch(part) for part in expression.split("%", 1)[0].split(","))
         spans = (_span(match) for match in matches if match)
         return cls(tuple(span for span in spans if span))
@@ -104,7 +104,7 @@ class JobRef:
 
 
 def parse_listed(text: str) -> tuple[JobRef, IndexSet | None]:
-    """Parse a job id of a listing, where one entry may stand for many pending array tasks.
+    """Parse a job id of a listing, and the indices if it stands for pending array tasks (else None).
 
     Raises:
         ValueError: the text is not a job id.
@@ -118,7 +118,7 @@ def parse_listed(text: str) -> tuple[JobRef, IndexSet | None]:
 
 
 def ref_of(job_id: int, key: str) -> JobRef:
-    """Return the part of ``job_id`` with this `JobRef.key`; the whole job if the key is invalid."""
+    """Return the part of ``job_id`` with this `JobRef.key`; the whole job if the key is empty or invalid."""
     if not _KEY.fullmatch(key):
         return JobRef(job_id)
     if key.startswith("+"):

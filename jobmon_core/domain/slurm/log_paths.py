@@ -33,7 +33,7 @@ class PathContext:
     job_name: str = ""
     node: str = ""  # short name of the job's first node
     restart: int = 0
-    version: tuple[int, int] | None = None  # Slurm's, e.g. (24, 11); None for the newest
+    version: tuple[int, int] | None = None  # Slurm's, e.g. (24, 11); None: assume the newest
 
     def values(self) -> dict[str, int | str]:
         """Return the value of each letter."""
@@ -99,8 +99,8 @@ def templates_from_record(
 ) -> LogPaths:
     """Convert the StdOut and StdErr that Slurm's commands print to patterns that can be expanded per task.
 
-    A value that is empty or ``(null)`` was not given. ``job_id`` is that of the row, to recognise the wrong
-    default name that squeue prints for an array.
+    If StdOut is empty or ``(null)``, the result has Slurm's default name; if StdErr is, that of StdOut. With
+    the ``job_id`` of the row, the default name that squeue prints is recognised: it is wrong for an array.
     """
     output, error = (
         _template(value, workdir, is_array=is_array, job_id=job_id) for value in (stdout, stderr)
@@ -121,4 +121,4 @@ def _template(value: str, workdir: str, *, is_array: bool, job_id: int | None) -
     path = value if value.startswith("/") or not workdir else f"{folder}/{value}"
     if not is_array:
         return path
-    return path.replace(str(NO_TASK), "%a")  # in scontrol's record of the whole array
+    return path.replace(str(NO_TASK), "%a")  # scontrol prints NO_TASK in the record of a whole array

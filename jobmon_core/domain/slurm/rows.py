@@ -14,7 +14,7 @@ from jobmon_core.domain.slurm.states import JobState
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:
-    """The scheduler did not answer, or not intelligibly. Nothing follows from it."""
+    """The scheduler did not answer, or its answer cannot be read. This proves nothing about any job."""
 
     why: str
 
@@ -31,7 +31,7 @@ class Disabled:
 
 @dataclass(frozen=True, slots=True)
 class RawAnswer:
-    """The scheduler's output before parsing; many monitors share one."""
+    """The output of one query before parsing; many monitors share it."""
 
     text: str
     asked_s: float  # when the query was sent: later events are missing from the answer
@@ -105,7 +105,7 @@ class Usage:
 class AccountingRow(DetailedRow):
     """One run of a job in accounting (``sacct -D``), its steps included.
 
-    sacct prints an exit code of 128 or more less 128: the true one may be ``exit_code + 128``.
+    sacct subtracts 128 from an exit code of 128 or more, so the true one may be ``exit_code + 128``.
     """
 
     cancelled_by: int | None = None  # uid

@@ -19,23 +19,23 @@ class Argument(StrEnum):
 
     NONE = ""
     REQUIRED = "="
-    OPTIONAL = "?"  # only as --name=value
+    OPTIONAL = "?"  # given only as --name=value
 
 
 class Treatment(StrEnum):
     """How the local scheduler treats an option."""
 
     HONOURED = "honoured"
-    IGNORED = "ignored"  # it selects nodes, shares or accounts, which do not exist there
-    REFUSED = "refused"  # the job would not be what the user wants without it
+    IGNORED = "ignored"  # the script runs as well without it, e.g. because it selects nodes or accounts
+    REFUSED = "refused"  # without it the job would not do what the user asked for
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
     """One option of sbatch."""
 
-    name: str
-    letter: str
+    name: str  # the canonical long name, without dashes
+    letter: str  # the short form, without dash; empty if there is none
     argument: Argument
     treatment: Treatment
 
@@ -85,14 +85,15 @@ LETTERS: dict[str, Option] = {option.letter: option for option in OPTIONS.values
 
 
 class GivenOption(NamedTuple):
-    """An option as it was given; ``value`` is empty if it takes no argument."""
+    """An option as it was given; ``value`` is empty if it has no argument."""
 
-    name: str
+    name: str  # the canonical long name, even if a letter or an abbreviation was given
     value: str
 
 
-# getopt has no optional arguments. "--name=value" is therefore passed on as "--\0name=value", and every
-# option that may have an argument is also known to getopt by that name; no argument contains a NUL.
+# getopt has no optional arguments. So it gets each long option under two names: "name" takes the next word as
+# its argument only if one is required; "\0name" takes an attached argument if one is allowed. Before parsing,
+# "--name=value" becomes "--\0name=value". No word that a user can give contains a NUL.
 _ATTACHED = "--\0"
 _SHORT = "".join(
     letter + (":" if option.argument is Argument.REQUIRED else "") for letter, option in LETTERS.items()
@@ -104,7 +105,7 @@ _LONG = [
 
 
 def read_arguments(words: Sequence[str]) -> tuple[list[GivenOption], list[str]]:
-    """Return the options in the order given, and the words from the first that is not an option on.
+    """Return the options in the order given, and the remaining words, which start with the first operand.
 
     Raises:
         SchedulerRejected: an option is unknown or ambiguous, or its argument is missing or superfluous.
@@ -130,14 +131,15 @@ def _unmarked(word: str) -> str:
 
 
 _PREFIXES = ("#SBATCH", "#SLURM")
-_NEXT_COMPONENT = ("hetjob", "packjob")  # the lines behind it describe the next component of a het job
+_NEXT_COMPONENT = ("hetjob", "packjob")  # the lines after it describe the next component of a het job
 
 
 def script_directives(script_text: str) -> dict[str, str]:
-    """Return the options of a script by their long names, of a het job those of its first component.
+    """Return the values of a script's options by their long names; of a het job, only the first component's.
 
-    Environment and command line override them. The last one wins; values are unexpanded. Never raises: a
-    line that sbatch would reject is ignored.
+    If an option is given twice, the last value counts. Values are not expanded. The environment and the
+    command line, which override a script, are not considered. Never raises: a line that sbatch would reject
+    is ignored.
     """
     directives: dict[str, str] = {}
     for words in directive_words(script_text):
@@ -149,7 +151,7 @@ def script_directives(script_text: str) -> dict[str, str]:
 
 
 def directive_words(script_text: str) -> Iterator[list[str]]:
-    """Yield the words of each ``#SBATCH`` line up to the first command, split as Slurm does."""
+    """Yield the words of each ``#SBATCH`` or ``#SLURM`` line before the first command, split as by Slurm."""
     for line in script_text.split("\n"):
         prefix = next((known for known in _PREFIXES if line.startswith(known)), None)
         if prefix is not None:
@@ -159,7 +161,7 @@ def directive_words(script_text: str) -> Iterator[list[str]]:
 
 
 def _words(line: str) -> Iterator[str]:
-    """Split at white space; an unquoted ``#`` always ends the line, and an unmatched quote drops its word."""
+    """Split at white space. ``#`` ends the line unless quoted or escaped; an open quote drops its word."""
     word: str | None = None
     quote = ""
     escaped = False

@@ -17,7 +17,7 @@ class Phase(StrEnum):
     FINISHING = "finishing"  # ended, but Slurm does not show the final state yet
     ENDED = "ended"  # ended and cannot be requeued
     ENDED_UNLESS_REQUEUED = "ended unless requeued"  # ended, or about to be requeued under the same id
-    UNKNOWN = "unknown"  # an unknown state: considered alive
+    UNKNOWN = "unknown"  # of an unknown state: the job is considered alive
 
 
 class Outcome(StrEnum):
@@ -76,7 +76,7 @@ class JobState(StrEnum):
     def from_slurm(cls, text: str) -> JobState:
         """Parse a state as Slurm prints it, e.g. ``CANCELLED by 1000``, ``OUT_OF_ME+`` or ``CD``.
 
-        An unknown state is ``UNKNOWN``: neither an end nor a success.
+        Any other text, or an ambiguous abbreviation, is ``UNKNOWN``: neither an end nor a success.
         """
         name = text.split(maxsplit=1)[0].upper() if text.strip() else ""
         if name in cls.__members__:

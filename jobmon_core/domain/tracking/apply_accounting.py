@@ -15,7 +15,11 @@ from jobmon_core.domain.tracking.policy import Policy
 
 
 def apply_accounting(job: WatchedJob, answer: AccountingAnswer, policy: Policy, now_s: float) -> WatchedJob:
-    """Return the job after accounting's answer, which arrived at ``now_s``; it updates every open inquiry."""
+    """Return the job after accounting's answer, which arrived at ``now_s`` (Unix seconds).
+
+    The answer updates every open inquiry. Its rows also fill in missing details of the job, and add the tasks
+    that squeue never listed.
+    """
     rows: list[AccountingRow] = []
     if not isinstance(answer, Disabled | Unreachable):
         rows = [row for row in answer if job.is_own_run(row.submit_s)]
@@ -28,10 +32,13 @@ def apply_accounting(job: WatchedJob, answer: AccountingAnswer, policy: Policy, 
         match answer:
             case Disabled():
                 return replace(inquiry, accounting=AccountingStatus.DISABLED)
-            case Unreachable(why) if inquiry.accounting is not AccountingStatus.FOUND:
-                return replace(inquiry, accounting=AccountingStatus.UNREACHABLE, accounting_error=why)
-            case Unreachable():
+            case Unreachable() if inquiry.accounting is AccountingStatus.FOUND:
                 return inquiry
+            case Unreachable(why):
+                is_new = inquiry.accounting is not AccountingStatus.UNREACHABLE
+                since_s = now_s if is_new else inquiry.unreachable_since_s
+                inquiry = replace(inquiry, accounting_error=why, unreachable_since_s=since_s)
+                return replace(inquiry, accounting=AccountingStatus.UNREACHABLE)
             case _:
                 return _add_row(task, inquiry, rows)
 

@@ -1,6 +1,6 @@
 """Apply a squeue reply to a watched job: states, history, and which tasks left the queue.
 
-Nothing here decides that a task ended. When squeue drops a task or shows its end, this opens an
+Nothing here decides that a task ended. When squeue drops a task or shows its end, `apply_queue` opens an
 `EndInquiry`, and `conclude` decides later.
 """
 
@@ -18,7 +18,7 @@ _HISTORY_LIMIT = 200  # state changes kept per task, so that a job requeued for 
 
 
 def apply_queue(job: WatchedJob, rows: Sequence[QueueRow], asked_s: float, policy: Policy) -> WatchedJob:
-    """Return the job after the squeue reply ``rows`` to a query sent at ``asked_s``."""
+    """Return the job after the squeue reply ``rows`` to a query sent at ``asked_s`` (Unix seconds)."""
     own = [row for row in rows if _is_watched(job, row) and _is_current_run(job, row)]
     pending = _pending_indices(job, own)
     job = replace(
@@ -54,7 +54,7 @@ def mark_unreachable(job: WatchedJob, why: str, now_s: float) -> WatchedJob:
 
 
 def first_submission(job: WatchedJob, rows: Sequence[QueueRow | Record]) -> int | None:
-    """Return when the job was first submitted (Unix seconds), as far as jobmon saw it."""
+    """Return when the job was first submitted (Unix seconds), as far as jobmon saw it; None if it did not."""
     if job.submitted_s is not None:
         return job.submitted_s
     return min((row.submit_s for row in rows if row.submit_s is not None), default=None)

@@ -17,7 +17,7 @@ _SAME_SUBMISSION_S = 5  # the tasks of one submission get submit times that diff
 
 
 def apply_record(job: WatchedJob, answer: RecordAnswer, now_s: float) -> WatchedJob:
-    """Return the job after slurmctld's answer to a query for its record, sent at ``now_s``."""
+    """Return the job after slurmctld's answer to a query for its record, sent at ``now_s`` (Unix seconds)."""
     job = replace(job, record_asked_s=now_s)
     match answer:
         case Unreachable():

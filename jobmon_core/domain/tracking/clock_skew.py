@@ -11,7 +11,10 @@ _MAX_WAIT_S = 21_600.0  # no retry is scheduled further ahead: such a time comes
 
 
 def clamp_to_now(job: WatchedJob, now_s: float) -> WatchedJob:
-    """Return the job with no stored time later than ``now_s``; the same job unless the clock was set back."""
+    """Return the job with no past event after ``now_s`` (Unix seconds), and with retries within hours of it.
+
+    Times that Slurm reported are kept. Unless the clock was set back, the job is returned unchanged.
+    """
     if max(job.registered_s, job.answered_s or 0.0) <= now_s + _SLACK_S:
         return job
     before_s = now_s - _SLACK_S
@@ -40,5 +43,6 @@ def _clamp_task(task: Task, now_s: float) -> Task:
         since_s=min(task.inquiry.since_s, now_s),
         last_queue_s=min(task.inquiry.last_queue_s, now_s),
         next_query_s=min(task.inquiry.next_query_s, now_s),
+        unreachable_since_s=_earlier(task.inquiry.unreachable_since_s, now_s),
     )
     return replace(task, history=history, inquiry=inquiry)

@@ -1,7 +1,7 @@
 """Decide when the end of a task is proved, and what its outcome is. No other module does this.
 
-An end needs positive evidence: a job that disappears from squeue has not ended for that reason. If no
-source has evidence before the deadline, the outcome is unknown, never success, and ``End.why`` says why.
+An end needs positive evidence: that squeue no longer lists a job proves nothing. If no source has evidence
+by the deadline, the outcome is unknown, never success, and ``End.why`` says why.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ _MIN_GRACE_SHARE = 1 / 2  # of the grace, even if jobmon notices the end late
 
 
 def conclude(task: Task, policy: Policy, now_s: float) -> End | None:
-    """Return how the task ended, or None while no end is proved."""
+    """Return how the task ended; None while the end is not proved or its details may still arrive.
+
+    After the deadline, the outcome may be unknown, or a cancellation inferred from the rest of the array.
+    """
     inquiry = task.inquiry
     if inquiry is None:
         return None
@@ -79,7 +82,7 @@ def _remainder_evidence(inquiry: EndInquiry, policy: Policy, now_s: float) -> _E
 
 
 def _has_lasted(inquiry: EndInquiry, policy: Policy) -> bool:
-    """Whether a second queue check found the task ended or gone too: Slurm may requeue it in between."""
+    """Whether queue checks have shown the task ended or gone for one poll interval: Slurm may requeue it."""
     return inquiry.last_queue_s - inquiry.since_s >= policy.running_s
 
 

@@ -26,7 +26,7 @@ class Source(StrEnum):
     QUEUE = "squeue"
     ACCOUNTING = "sacct"
     RECORD = "scontrol"
-    ARRAY = "array"  # squeue lists the array without this task, which had been pending
+    ARRAY = "array"  # inferred: the task was removed from its array before it started
     NONE = "nobody"  # no source has an end: the outcome is unknown
 
 
@@ -50,7 +50,7 @@ class End:
     outcome: Outcome
     source: Source
     exit_code: int | None = None
-    exit_code_exact: bool = True  # False if only sacct reports it: sacct prints 128 and more less 128
+    exit_code_exact: bool = True  # False if only sacct reports it: see AccountingRow
     signal: int | None = None
     derived_exit_code: int | None = None
     cancelled_by: int | None = None  # uid
@@ -64,14 +64,14 @@ class End:
 
     @property
     def elapsed_s(self) -> int | None:
-        """Return the duration of the last run; None if it never started."""
+        """The duration of the last run; None if its start or its end is not known."""
         if self.started_s is None or self.ended_s is None:
             return None
         return max(0, self.ended_s - self.started_s)
 
 
 class AccountingStatus(StrEnum):
-    """The result of the latest accounting query about a task."""
+    """What accounting has answered about a task; a failed query does not undo FOUND."""
 
     NOT_ASKED = "unasked"
     NO_RECORD = "silent"  # accounting answered, but has no end of this run
@@ -111,6 +111,7 @@ class EndInquiry:
     accounting: AccountingStatus = AccountingStatus.NOT_ASKED
     row: AccountingRow | None = None
     accounting_error: str = ""  # sacct's error text, if the latest query failed
+    unreachable_since_s: float | None = None  # while `accounting` is UNREACHABLE: its first failed query
     attempts: int = 0  # number of accounting queries, successful or not
     next_query_s: float = 0.0  # when to query accounting again
     remaining_tasks: JobState | None = None  # end of the array's pending tasks; this may be one of them
@@ -135,7 +136,7 @@ class Task:
     raw_state: str = ""
     reason: str = ""
     raw_job_id: int | None = None
-    submit_s: int | None = None  # of the current run: a requeue resets it
+    submit_s: int | None = None  # of the current run: a requeue is a new submission
     start_s: int | None = None
     limit_s: int | None = None
     nodes: str = ""
@@ -147,7 +148,7 @@ class Task:
 
     @property
     def has_started(self) -> bool:
-        """Whether squeue ever showed this task in a state other than waiting."""
+        """Whether squeue showed this task in a state other than waiting, or Slurm restarted it."""
         phases = (JobState.from_slurm(change.state).phase for change in self.history)
         return bool(self.restarts) or any(phase is not Phase.WAITING for phase in phases)
 
@@ -192,7 +193,7 @@ class WatchedJob:
     stale_since_s: float | None = None  # since when the scheduler has not answered
     stale_why: str = ""  # the scheduler's error text
     outage_s: float | None = None  # start of the outage that this job reported to the user
-    alerted: tuple[str, ...] = ()  # subjects of the alerts sent about this job while it lives
+    alerted: tuple[str, ...] = ()  # subjects of the alerts queued about this job so far
     outbox: tuple[OutboxEntry, ...] = ()
     concluded_s: float | None = None  # when the final messages were queued
     unwatched_s: float | None = None  # when the user stopped the monitoring
@@ -230,13 +231,13 @@ class WatchedJob:
 
     @property
     def outcome(self) -> Outcome | None:
-        """The worst outcome of its tasks; None while any of them lives."""
+        """The worst outcome of its tasks; None until all of them have ended."""
         if not self.ended:
             return None
         return worst(task.end.outcome for task in self.tasks.values() if task.end)
 
     def is_elsewhere(self, local_cluster: Callable[[], str]) -> bool:
-        """Whether it runs on another cluster than this machine; ``local_cluster`` returns "" if not known."""
+        """Whether the job is on another cluster than this host; ``local_cluster`` returns "" if not known."""
         return self.remote or (self.cluster != "" and local_cluster() not in ("", self.cluster))
 
     def is_own_run(self, submit_s: int | None) -> bool:

@@ -1,4 +1,4 @@
-"""A job's end as the user states it on the command line; it overrides what Slurm reports."""
+"""The final state and exit code from the command line, which replace those that Slurm reports."""
 
 from __future__ import annotations
 
@@ -17,19 +17,21 @@ NOTHING_KNOWN = End(JobState.UNKNOWN, "", Outcome.UNKNOWN, Source.NONE)
 
 @dataclass(frozen=True, slots=True)
 class UserOverride:
-    """A final state, an exit code, both or neither."""
+    """The user's final state, exit code, both or neither; None in a field leaves what Slurm reports."""
 
     state: JobState | None = None
     cancelled_by: int | None = None  # uid
     exit_code: int | None = None
-    signal: int | None = None
+    signal: int | None = None  # 0 for none
 
     @classmethod
     def parse(cls, state: str | None, exit_code: str | None) -> UserOverride:
         """Read a state such as ``CANCELLED by 1000`` and an exit code such as ``1:0``, as sacct prints them.
 
+        None stands for an option that was not given. The state may be ``UNKNOWN``.
+
         Raises:
-            ValueError: the state or the exit code is not one that Slurm prints.
+            ValueError: the state is not a final state of Slurm, or the exit code cannot be read.
         """
         override = cls() if state is None else _parse_state(state)
         if exit_code is None:
@@ -43,7 +45,12 @@ class UserOverride:
         return replace(override, exit_code=numbers[0], signal=numbers[1])
 
     def apply_to(self, end: End) -> End:
-        """Return ``end`` with the user's state and exit code in place of its own."""
+        """Return ``end`` with the user's state and exit code in place of its own.
+
+        An exit code counts as exact and replaces the derived exit code; a nonzero one turns the state
+        ``UNKNOWN`` into ``FAILED``. A state replaces the canceller, unless ``end`` has the same state and the
+        user names no canceller. All other fields stay as they were, `End.outcome` and `End.source` included.
+        """
         if self.state is not None:
             keep_uid = self.cancelled_by is None and self.state is end.state
             uid = end.cancelled_by if keep_uid else self.cancelled_by
@@ -64,8 +71,9 @@ class UserOverride:
 
 def _parse_state(text: str) -> UserOverride:
     state = JobState.from_slurm(text)
-    if state is JobState.UNKNOWN and text.strip().upper() != JobState.UNKNOWN:
+    if state.is_alive and text.strip().upper() != JobState.UNKNOWN:
+        kind = "Slurm job state" if state is JobState.UNKNOWN else "final state"
         final_states = ", ".join(state for state in JobState if not state.is_alive)
-        raise ValueError(f"{text!r} is not a Slurm job state; final states are {final_states}")
+        raise ValueError(f"{text!r} is not a {kind}; final states are {final_states}")
     uid = _UID.search(text)
     return UserOverride(state, int(uid[1]) if uid else None)

@@ -157,6 +157,33 @@ class TestAccountingOutage:
         assert tones(play) == [Tone.ATTENTION, Tone.SUCCESS, Tone.RESOLVED]
         assert [message.route for message in messages(play)] == [Route.ERROR, Route.SUCCESS, Route.ERROR]
 
+    def test_is_not_reported_as_an_outage_of_slurm_while_squeue_responds(self) -> None:
+        play = self.lost_job(60).later(MINUTE_S).accounting(sacct_row("12", "COMPLETED"))
+        warning, _, recovery = messages(play)
+        assert warning.title == "Slurm (big): accounting (sacct) is not responding"
+        assert "jobmon cannot tell yet how jobs that left the queue ended" in warning.summary
+        assert "no news of your jobs" not in warning.summary
+        times = {field.name: field.at_s for field in warning.fields if field.at_s}
+        # the first failed query of sacct, and the latest response of squeue
+        assert times == {"No response since": START_S + 90, "Last response of squeue": START_S + 1830}
+        assert recovery.title == "Slurm (big): accounting (sacct) is responding again"
+        assert "The outage lasted 1h 00m" in recovery.summary
+
+    def test_begins_with_the_first_failed_query_of_sacct(self) -> None:
+        play = (
+            running()
+            .later(30)
+            .queue()
+            .record()
+            .later(MINUTE_S)
+            .accounting()
+            .later(MINUTE_S)
+            .accounting_down()
+        )
+        outage = current_outage(play.later(MINUTE_S).accounting_down().job)
+        assert outage is not None
+        assert (outage.since_s, outage.only_accounting) == (START_S + 150, True)
+
     def test_does_not_matter_to_a_job_that_squeue_lists(self) -> None:
         assert current_outage(running().later(30).queue(row("12", "RUNNING")).job) is None
 

@@ -35,6 +35,12 @@ def test_an_unknown_state_is_refused_and_the_error_lists_the_final_states(words:
         UserOverride.parse(words, None)
 
 
+@pytest.mark.parametrize("words", ["RUNNING", "PD", "COMPLETING", "REQUEUED"])
+def test_a_state_that_is_not_final_is_refused(words: str) -> None:
+    with pytest.raises(ValueError, match=rf"'{words}' is not a final state; final states are COMPLETED, "):
+        UserOverride.parse(words, None)
+
+
 @pytest.mark.parametrize(("text", "code", "signal"), [("1", 1, 0), ("0:125", 0, 125), (" 137:0 ", 137, 0)])
 def test_an_exit_code_is_read_as_slurm_prints_it(text: str, code: int, signal: int) -> None:
     end = UserOverride.parse(None, text).apply_to(NOTHING_KNOWN)
