@@ -32,9 +32,9 @@ COMMANDS = {
 
 
 def program() -> NoReturn:
-    """Run jobmon without the two services of Python that would add 10 ms to each `jobmon submit`.
+    """Run jobmon as a program, without two services of Python that would add 10 ms to each `jobmon submit`.
 
-    Importing creates no garbage, so it needs no collector; the kernel frees the memory of a process that ends.
+    Imports leave no garbage to collect, and the kernel frees the memory of a process that ends.
     """
     gc.set_threshold(100_000)
     os._exit(main())  # `main` has flushed stdout; stderr is flushed at each line

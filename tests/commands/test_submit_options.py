@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+
 import pytest
 
 from tests.support.shell import Shell
@@ -41,3 +44,14 @@ def test_who_wants_no_sentinel_does_not_wait_for_its_code(sbatch: Shell) -> None
     assert "jobmon_core.app.submit" in loaded[()]
     assert _POSTING not in loaded[()]
     assert _POSTING in loaded[("--sentinel",)]
+
+
+def test_sbatch_starts_before_slow_modules_are_imported(sbatch: Shell) -> None:
+    code = """import sys
+sys.addaudithook(lambda event, _: event == "subprocess.Popen" and print(*sys.modules, file=sys.stderr))
+from jobmon.cli import main
+main(["submit", "job.sh"])"""
+    done = sbatch.line(f"{sys.executable} -c {shlex.quote(code)}")
+    imported = set(done.stderr.splitlines()[0].split())
+    assert "jobmon_core.scheduler.slurm.submit" in imported
+    assert {"dataclasses", "inspect", "argparse", "daemon", "jobmon_core.store.jobs"} & imported == set()
