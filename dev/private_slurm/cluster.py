@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
 from . import abandoned, cgroups, database, packages, processes, services
@@ -15,7 +14,7 @@ from .configuration import NODES, Settings
 from .errors import PrivateSlurmError
 from .layout import Layout
 from .slots import Lease
-from .waiting import require, until
+from .waiting import until
 
 KEEP = "JOBMON_KEEP_SLURM"
 DESCRIPTION = "JOBMON_PRIVATE_SLURM"
@@ -92,9 +91,7 @@ class Cluster:
         self.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         """Stop the cluster."""
         self.stop()
 
@@ -137,10 +134,9 @@ class Cluster:
         services.prepare(settings)
         services.munged(settings).start()
         if self.accounting:
-            mariadbd = database.mariadbd(settings.layout, settings.ports.database)
-            mariadbd.start()
-            mariadbd.await_port(settings.ports.database)
-        require(settings.layout.munge_socket.exists, 60, "munged did not start")
+            database.mariadbd(settings.layout, settings.ports.database).start()
+        if not until(settings.layout.munge_socket.exists, 60):
+            raise PrivateSlurmError("munged did not start (waited 60 s)")
         if self.accounting:
             self.start_accounting()
         self.start_controller()
@@ -173,9 +169,7 @@ class Cluster:
 
     def start_controller(self) -> None:
         """Start slurmctld and wait until it responds."""
-        daemon = services.slurmctld(self.settings)
-        daemon.start()
-        daemon.await_port(self.settings.ports.controller)
+        services.slurmctld(self.settings).start()
 
     def stop_controller(self) -> None:
         """Stop slurmctld, so that connections are refused."""
@@ -191,9 +185,7 @@ class Cluster:
 
     def start_accounting(self) -> None:
         """Start slurmdbd and wait until it responds."""
-        daemon = services.slurmdbd(self.settings)
-        daemon.start()
-        daemon.await_port(self.settings.ports.accounting)
+        services.slurmdbd(self.settings).start()
 
     def stop_accounting(self) -> None:
         """Stop slurmdbd."""

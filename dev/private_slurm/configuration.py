@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
@@ -42,7 +42,7 @@ class Settings:
 
     def write(self) -> None:
         """Write the description file."""
-        self.layout.description.write_text(json.dumps(asdict(self), default=str))
+        self.layout.description.write_text(json.dumps({**vars(self), "layout": None}))
 
     @classmethod
     def read(cls, path: Path) -> Self:
@@ -62,7 +62,7 @@ def slurm_conf(settings: Settings) -> str:
     """Return the cluster's slurm.conf."""
     parts = (_basics, _timing, _tracking, _accounting)
     lines = [f"{key}={value}" for part in parts for key, value in part(settings).items()]
-    return _text([*lines, *_nodes(settings.ports), *PARTITIONS])
+    return _text(*lines, *_nodes(settings.ports), *PARTITIONS)
 
 
 def _basics(settings: Settings) -> Mapping[str, object]:
@@ -157,37 +157,33 @@ def slurmdbd_conf(settings: Settings, password: str) -> str:
         "StoragePass": password,
         "StorageLoc": "slurm",
     }
-    return _text([f"{key}={value}" for key, value in values.items()])
+    return _text(*(f"{key}={value}" for key, value in values.items()))
 
 
 def gres_conf() -> str:
     """Return the gres.conf with the devices that stand for GPUs."""
-    return _text([f"NodeName={','.join(NODES)} Name=gpu File={GPU_FILES}"])
+    return _text(f"NodeName={','.join(NODES)} Name=gpu File={GPU_FILES}")
 
 
 def cgroup_conf(settings: Settings) -> str:
     """Return the cgroup.conf."""
     return _text(
-        [
-            "CgroupPlugin=cgroup/v1",
-            "CgroupAutomount=no",
-            f"CgroupMountpoint={settings.layout.cgroup_mount}",
-            f"ConstrainRAMSpace={YES_NO[settings.cgroup_memory]}",
-            f"ConstrainSwapSpace={YES_NO[settings.cgroup_memory and cgroups.can_limit_swap()]}",
-        ]
+        "CgroupPlugin=cgroup/v1",
+        "CgroupAutomount=no",
+        f"CgroupMountpoint={settings.layout.cgroup_mount}",
+        f"ConstrainRAMSpace={YES_NO[settings.cgroup_memory]}",
+        f"ConstrainSwapSpace={YES_NO[settings.cgroup_memory and cgroups.can_limit_swap()]}",
     )
 
 
 def database_sql(password: str) -> str:
     """Return MariaDB's initial statements: slurmdbd's own database and user."""
     return _text(
-        [
-            "CREATE DATABASE IF NOT EXISTS slurm;",
-            f"CREATE OR REPLACE USER 'slurm'@'127.0.0.1' IDENTIFIED BY '{password}';",
-            "GRANT ALL ON slurm.* TO 'slurm'@'127.0.0.1';",
-        ]
+        "CREATE DATABASE IF NOT EXISTS slurm;",
+        f"CREATE OR REPLACE USER 'slurm'@'127.0.0.1' IDENTIFIED BY '{password}';",
+        "GRANT ALL ON slurm.* TO 'slurm'@'127.0.0.1';",
     )
 
 
-def _text(lines: list[str]) -> str:
+def _text(*lines: str) -> str:
     return "".join(f"{line}\n" for line in lines)

@@ -24,6 +24,7 @@ class Daemon:
     argv: tuple[str, ...]
     layout: Layout
     variables: Mapping[str, str] = field(default_factory=dict)
+    port: int | None = None  # at which it listens once it has started
 
     @property
     def output(self) -> Path:
@@ -39,9 +40,23 @@ class Daemon:
         return processes.recorded(self._pid_file)
 
     def start(self) -> None:
-        """Start the daemon unless it is running."""
+        """Start the daemon unless it is running, and wait until it listens at its port.
+
+        Raises:
+            PrivateSlurmError: it ended, or does not listen in time; the text has the end of its output.
+        """
         if not self.process():
             processes.record(self._pid_file, self._spawn())
+        if self.port:
+            until(lambda: self._listens() or not self.process(), 60)
+            if not self._listens():
+                output = self.output.read_text(errors="replace")[-1500:].strip()
+                raise PrivateSlurmError(f"{self.name} did not start: {output or '(no output)'}")
+
+    def _listens(self) -> bool:
+        """Return whether something accepts connections at the port of this machine."""
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
     def _spawn(self) -> int:
         """Start the program without our terminal, signal mask and ignored signals; return its PID."""
@@ -82,20 +97,3 @@ class Daemon:
         process = self.process()
         if process:
             process.send_signal(number)
-
-    def await_port(self, port: int, seconds: float = 60) -> None:
-        """Wait until the daemon listens.
-
-        Raises:
-            PrivateSlurmError: it ended, or does not listen in time; the text has the end of its output.
-        """
-        until(lambda: _listens(port) or not self.process(), seconds)
-        if not _listens(port):
-            output = self.output.read_text(errors="replace")[-1500:].strip()
-            raise PrivateSlurmError(f"{self.name} did not start: {output or '(no output)'}")
-
-
-def _listens(port: int) -> bool:
-    """Return whether something accepts connections at the port of this machine."""
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -30,21 +30,16 @@ OPTIONS = (
 def mariadbd(layout: Layout, port: int) -> Daemon:
     """Return the daemon."""
     folder = layout.database
-    return Daemon(
-        "mariadbd",
-        (
-            packages.program("mariadbd"),
-            *OPTIONS,
-            f"--tmpdir={folder}",  # every starting mariadbd deletes the temporary tables of all others in it
-            f"--datadir={folder / 'data'}",
-            f"--socket={folder / 'socket'}",
-            f"--pid-file={folder / 'pid'}",
-            f"--init-file={folder / 'init.sql'}",
-            "--bind-address=127.0.0.1",
-            f"--port={port}",
-        ),
-        layout,
+    options = (
+        f"--tmpdir={folder}",  # every starting mariadbd deletes the temporary tables of all others in it
+        f"--datadir={folder / 'data'}",
+        f"--socket={folder / 'socket'}",
+        f"--pid-file={folder / 'pid'}",
+        f"--init-file={folder / 'init.sql'}",
+        "--bind-address=127.0.0.1",
+        f"--port={port}",
     )
+    return Daemon("mariadbd", (packages.program("mariadbd"), *OPTIONS, *options), layout, port=port)
 
 
 def prepare(layout: Layout, sql: str) -> None:
@@ -80,18 +75,18 @@ def _cache() -> Path:
 
 def _make(template: Path) -> None:
     """Make the template in a temporary folder and rename it, because two processes may make it at once."""
-    temporary = Path(tempfile.mkdtemp(prefix="making-", dir=template.parent))
-    try:
-        data = temporary / "data"
+    install = packages.program("mariadb-install-db")
+    with tempfile.TemporaryDirectory(
+        prefix="making-", dir=template.parent, ignore_cleanup_errors=True
+    ) as name:
+        data = Path(name, "data")
         # --force: without it, this machine's name must resolve.
-        install = packages.program("mariadb-install-db")
-        _output(install, *OPTIONS, "--force", "--skip-test-db", f"--tmpdir={temporary}", f"--datadir={data}")
-        data.rename(template)
-    except OSError:
-        if not template.is_dir():  # otherwise another process was quicker
-            raise
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        _output(install, *OPTIONS, "--force", "--skip-test-db", f"--tmpdir={name}", f"--datadir={data}")
+        try:
+            data.rename(template)
+        except OSError:
+            if not template.is_dir():  # otherwise another process was quicker
+                raise
 
 
 def _output(*argv: str) -> str:

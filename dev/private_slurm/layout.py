@@ -1,6 +1,5 @@
 """The files and folders of one cluster."""
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from .errors import PrivateSlurmError
@@ -9,66 +8,23 @@ from .errors import PrivateSlurmError
 LONGEST_FOLDER = 107 - len("/spool/n1/n1_67108863.4294967291")
 
 
-@dataclass(frozen=True)
 class Layout:
     """The paths of one cluster, all below one folder."""
 
-    folder: Path
-
-    @property
-    def slurm_conf(self) -> Path:
-        """The value of SLURM_CONF."""
-        return self.folder / "slurm.conf"
-
-    @property
-    def description(self) -> Path:
-        """The settings, for processes that attach to the running cluster."""
-        return self.folder / "cluster.json"
-
-    @property
-    def owner(self) -> Path:
-        """The file that the cluster's owner locks."""
-        return self.folder / "owner.lock"
-
-    @property
-    def munge(self) -> Path:
-        """The files of the cluster's own munged."""
-        return self.folder / "munge"
-
-    @property
-    def munge_key(self) -> Path:
-        """The secret that the cluster's daemons and clients share."""
-        return self.munge / "key"
-
-    @property
-    def munge_socket(self) -> Path:
-        """The socket of munged, which every user must be able to reach."""
-        return self.munge / "socket"
-
-    @property
-    def cgroup_mount(self) -> Path:
-        """The folder that Slurm takes for the cgroup mount point."""
-        return self.folder / "cgroup"
-
-    @property
-    def logs(self) -> Path:
-        """The daemons' logs and output."""
-        return self.folder / "log"
-
-    @property
-    def run(self) -> Path:
-        """One PID file per running daemon."""
-        return self.folder / "run"
-
-    @property
-    def state(self) -> Path:
-        """The state that slurmctld restores after a restart."""
-        return self.folder / "state"
-
-    @property
-    def database(self) -> Path:
-        """MariaDB's data, socket, temporary files and initial statements."""
-        return self.folder / "database"
+    def __init__(self, folder: Path) -> None:
+        """Name the paths without making any."""
+        self.folder = folder
+        self.slurm_conf = folder / "slurm.conf"  # the value of SLURM_CONF
+        self.description = folder / "cluster.json"  # the settings, for processes that attach to the cluster
+        self.owner = folder / "owner.lock"  # locked by the cluster's owner
+        self.munge = folder / "munge"  # the files of the cluster's own munged
+        self.munge_key = self.munge / "key"  # the secret that the cluster's daemons and clients share
+        self.munge_socket = self.munge / "socket"  # which every user must be able to reach
+        self.cgroup_mount = folder / "cgroup"  # what Slurm takes for the cgroup mount point
+        self.logs = folder / "log"  # the daemons' logs and output
+        self.run = folder / "run"  # one PID file per running daemon
+        self.state = folder / "state"  # what slurmctld restores after a restart
+        self.database = folder / "database"  # MariaDB's data, socket, temporary files and initial statements
 
     def spool(self, node: str) -> Path:
         """Return the folder for the scripts and sockets of a node's jobs."""

@@ -1,7 +1,6 @@
 """The processes of a cluster and of its nodes: how to recognize and end them."""
 
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -52,7 +51,7 @@ def kill_node(settings: Settings, node: str) -> None:
     """Kill a node's slurmd, its slurmstepds and their jobs."""
 
     def of_node() -> set[psutil.Process]:
-        started = _with_variable({f"SLURMD_NODENAME={node}"}) & _of_cluster(settings)
+        started = _with_variable({"SLURMD_NODENAME": node}) & _of_cluster(settings)
         return _with_children(started | _stepds(settings.layout.slurmd_log(node)))
 
     _kill_all(of_node)
@@ -74,21 +73,17 @@ def _kill_all(find: Callable[[], set[psutil.Process]], seconds: float = 60) -> b
 def _of_cluster(settings: Settings) -> set[psutil.Process]:
     """Return the daemons, their jobs, and everything started with the cluster's environment."""
     layout = settings.layout
-    variables = {f"SLURM_CONF={layout.slurm_conf}", f"SLURM_CLUSTER_NAME={settings.name}"}
+    variables = {"SLURM_CONF": str(layout.slurm_conf), "SLURM_CLUSTER_NAME": settings.name}
     pids = cgroups.members(settings.name)
     jobs = {process for process in psutil.process_iter() if process.pid in pids}
     return _with_children(_with_variable(variables) | _stepds(layout.logs)) | jobs
 
 
-def _with_variable(variables: set[str]) -> set[psutil.Process]:
-    """Return the processes started with one of the variables (NAME=VALUE), without this one's ancestors."""
-    return {process for process in psutil.process_iter() if variables & _environment(process)} - _ancestors()
-
-
-def _environment(process: psutil.Process) -> set[str]:
-    with suppress(psutil.Error):
-        return {f"{name}={value}" for name, value in process.environ().items()}
-    return set()
+def _with_variable(variables: Mapping[str, str]) -> set[psutil.Process]:
+    """Return the processes started with one of the variables, without this one's ancestors."""
+    running = psutil.process_iter(["environ"])
+    found = {each for each in running if variables.items() & (each.info["environ"] or {}).items()}
+    return found - _ancestors()
 
 
 def _stepds(log: Path) -> set[psutil.Process]:
@@ -120,5 +115,5 @@ def _with_children(processes: set[psutil.Process]) -> set[psutil.Process]:
 
 def _ancestors() -> set[psutil.Process]:
     """Return this process, its parent, and so on."""
-    process = psutil.Process(os.getpid())
+    process = psutil.Process()
     return {process, *process.parents()}

@@ -48,12 +48,14 @@ def munged(settings: Settings) -> Daemon:
 
 def slurmdbd(settings: Settings) -> Daemon:
     """Return the accounting daemon."""
-    return Daemon("slurmdbd", (packages.program("slurmdbd"), "-D"), settings.layout)
+    argv = (packages.program("slurmdbd"), "-D")
+    return Daemon("slurmdbd", argv, settings.layout, port=settings.ports.accounting)
 
 
 def slurmctld(settings: Settings) -> Daemon:
     """Return the controller."""
-    return Daemon("slurmctld", (packages.program("slurmctld"), "-D"), settings.layout)
+    argv = (packages.program("slurmctld"), "-D")
+    return Daemon("slurmctld", argv, settings.layout, port=settings.ports.controller)
 
 
 def slurmd(settings: Settings, node: str) -> Daemon:
