@@ -22,13 +22,11 @@ TIMEOUT_S = 300.0
 
 def main(backend: str) -> int:
     """Run the demo on one backend; return 0 if both messages arrived."""
-    folder = Path(tempfile.mkdtemp(prefix="jobmon-demo-"))
-    folder.chmod(0o755)
-    environment = {**os.environ, "JOBMON_HOME": str(folder / "home"), "EXAMPLES": str(EXAMPLES)}
-    try:
+    with tempfile.TemporaryDirectory(prefix="jobmon-demo-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        environment = {**os.environ, "JOBMON_HOME": str(folder / "home"), "EXAMPLES": str(EXAMPLES)}
         return _demonstrate(backend, folder, environment)
-    finally:
-        shutil.rmtree(folder)
 
 
 def _demonstrate(backend: str, folder: Path, environment: Mapping[str, str]) -> int:

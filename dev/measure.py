@@ -51,8 +51,8 @@ def _sizes(sources: dict[Path, str], trees: dict[Path, ast.Module]) -> Iterator[
     yield Figure("lines of a module, median", statistics.median(modules.values()), 120)
     largest = max(modules, key=lambda path: modules[path])
     yield Figure(f"lines of the largest module, {_name(largest)}", modules[largest], 350)
-    functions = {
-        (path, node.name): _length(node)
+    functions = {  # length, including the docstring
+        (path, node.name): (node.end_lineno or node.lineno) - node.lineno + 1
         for path, tree in trees.items()
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
@@ -62,19 +62,12 @@ def _sizes(sources: dict[Path, str], trees: dict[Path, ast.Module]) -> Iterator[
     yield Figure(f"lines of the longest function, {longest[1]}", functions[longest], 60)
 
 
-def _length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
-    """Return the number of lines of a function, including its docstring."""
-    return (node.end_lineno or node.lineno) - node.lineno + 1
-
-
 def _structure(trees: dict[Path, ast.Module]) -> Iterator[Figure]:
     graph = grimp.build_graph(*PACKAGES, include_external_packages=False)
     cyclic = [module for module in graph.modules if _reaches_itself(graph, module)]
     yield _count("modules in an import cycle", cyclic, 0)
-    starters = _importers(trees, {"subprocess", "multiprocessing", "pty"})
-    starters = [
-        name for name in starters if not name.endswith("relay.py")
-    ]  # it uses only the type of a process
+    importers = _importers(trees, {"subprocess", "multiprocessing", "pty"})
+    starters = [name for name in importers if not name.endswith("relay.py")]  # uses only a type
     yield _count("files that start programs", starters, 1)
     senders = _importers(trees, {"requests", "urllib3", "http.client", "urllib.request", "httpx"})
     yield _count("files that do outbound HTTP", senders, 1)

@@ -15,8 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 
 # names of the first release that have been replaced
-_NAMES = (
-    """
+_NAMES = """
 Workshop shop Desk Tools Supervisor pass_over Estate estate become_monitor predecessor _is_heir _is_worn
 Standby standby handshake claims Slots Offers lifeline end_with Children census Snapshot
 Finding request_drop dropped_s Intake intake Posting Attachment Inquest inquest alike Trial Statement Seeker
@@ -27,10 +26,7 @@ bury revive Ping Ruling Outgoing Scene claimed Excerpt Passage seize heir Life L
 Mismatch Reach pass_through Shepherd shepherd Flock Bell Wishes wishes complain Sheet surroundings
 rulebook whereabouts comeback errand survey SlurmRefused toolbox nursery peril reckoning burden
 promptness seam
-""".strip()
-    .replace(" ", "|")
-    .replace("\n", "|")
-)
+"""
 
 _PHRASES = (
     r"whoever",
@@ -50,7 +46,7 @@ _PHRASES = (
     r"tells? apart",
 )
 
-_NAME = re.compile(rf"(?<![\w./-])({_NAMES})(?![\w/-])")
+_NAME = re.compile(rf"(?<![\w./-])({'|'.join(_NAMES.split())})(?![\w/-])")
 _PHRASE = re.compile(rf"\b(?:{'|'.join(_PHRASES)})\b", re.IGNORECASE)
 # lines that name something of the system, or of the first release's files, which are still read
 _ALLOWED = re.compile(r"JSON_KEYS|\"[a-z_]+\": \"[a-z_]+\"|flock\(2\)|fcntl\.flock|vocabulary: allowed")
@@ -66,10 +62,8 @@ def main() -> int:
 
 def forbidden_uses() -> Iterator[str]:
     """Yield each forbidden use as ``file:line: word``."""
-    listed = subprocess.run(
-        ["/usr/bin/env", "git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
-    for name in listed.stdout.splitlines():
+    listed = subprocess.check_output(["/usr/bin/env", "git", "ls-files"], cwd=ROOT, text=True)
+    for name in listed.splitlines():
         path = ROOT / name
         if path.suffix not in (".py", ".md", "") or path == Path(__file__).resolve() or not path.is_file():
             continue
