@@ -15,8 +15,10 @@ includes everything that is done with a log in memory: cleaning its lines, match
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 import time
+import timeit
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +26,7 @@ from pathlib import Path
 
 from benchmarks.baseline import guess
 from benchmarks.corpus import Case, CorpusInvalid, read_corpus
+from benchmarks.options import options_parser
 from benchmarks.report import Speed, as_json, as_text
 from benchmarks.scores import Verdict, count
 from jobmon_core.domain.diagnosis.diagnose import diagnose
@@ -59,19 +62,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _options(argv: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = options_parser(__doc__ or "", passes=(5, "how often to measure everything"))
     parser.add_argument(
         "corpus", type=Path, metavar="CORPUS.jsonl", help="labelled logs, one JSON object per line"
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     parser.add_argument(
         "--min-accuracy", type=float, metavar="X", help="fail if the accuracy is lower than X, from 0 to 1"
     )
     parser.add_argument(
         "--max-false-alarms", type=int, metavar="N", help="fail if more than N clean logs give a failure"
-    )
-    parser.add_argument(
-        "--passes", type=int, default=5, metavar="N", help="how often to measure everything (default: 5)"
     )
     options = parser.parse_args(argv)
     if options.min_accuracy is not None and not 0 <= options.min_accuracy <= 1:
@@ -150,12 +149,8 @@ def _guess(case: Case) -> Verdict:
 
 
 def _best_s(task: Callable[[], object], passes: int) -> float:
-    times = []
-    for _ in range(passes):
-        started_s = time.process_time()
-        task()
-        times.append(time.process_time() - started_s)
-    return min(times)
+    # without gc.enable, timeit would disable garbage collection
+    return min(timeit.repeat(task, gc.enable, time.process_time, repeat=passes, number=1))
 
 
 def broken_bounds(

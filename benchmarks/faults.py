@@ -30,9 +30,10 @@ from tabulate import tabulate
 
 from benchmarks.fault_campaign.campaign import Campaign, Plan
 from benchmarks.fault_campaign.checks import check_delivery
-from benchmarks.fault_campaign.flaky_discord import FailureRates, FlakyDiscord
+from benchmarks.fault_campaign.flaky_discord import FlakyDiscord
 from benchmarks.fault_campaign.forkserver import MonitorProcesses
 from benchmarks.fault_campaign.scenario import replayed_scenarios, submit_local_arrays
+from benchmarks.options import options_parser
 from jobmon_core.store.home import Home
 
 Figures = dict[str, int | float | dict[str, int] | list[str]]
@@ -51,21 +52,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--events", type=int, default=300, help="messages to deliver (default: 300)")
-    parser.add_argument(
-        "--real", type=int, default=5, help="job arrays run by the local scheduler (default: 5)"
+    parser = options_parser(
+        __doc__,
+        events=(300, "messages to deliver"),
+        real=(5, "job arrays run by the local scheduler"),
+        kills=(60, "monitors to kill"),
+        seed=(1, "seed of the random numbers"),
+        speed=(60.0, "factor by which the clock is fast"),
+        limit=(600.0, "time limit in seconds"),
     )
-    parser.add_argument("--kills", type=int, default=60, help="monitors to kill (default: 60)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the random numbers (default: 1)")
-    parser.add_argument(
-        "--speed",
-        type=float,
-        default=60.0,
-        help="factor by which the clock is fast (default: 60)",
-    )
-    parser.add_argument("--limit", type=float, default=600.0, help="time limit in seconds (default: 600)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     return parser.parse_args(arguments)
 
 
@@ -76,10 +71,7 @@ def run_campaign(home: Path, plan: Plan, events: int, real: int) -> tuple[Figure
         *submit_local_arrays(real, Home(home).backend_folder("local"), plan.seed),
         *replayed_scenarios(events, plan.seed),
     )
-    with (
-        FlakyDiscord(plan.seed, FailureRates(), plan.speed) as discord,
-        closing(MonitorProcesses()) as processes,
-    ):
+    with FlakyDiscord(plan.seed, plan.speed) as discord, closing(MonitorProcesses()) as processes:
         campaign = Campaign(home, discord, processes, plan)
         finished = campaign.run(scenarios)
         processes.reap()

@@ -15,12 +15,12 @@ Bound: at most one poll interval and the grace period of accounting. The exit st
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 
@@ -29,27 +29,26 @@ from tabulate import tabulate
 from benchmarks.latency_parts import lag
 from benchmarks.latency_parts.timeline import Timeline, spreads, too_late
 from benchmarks.latency_parts.users import Setting, measure
+from benchmarks.options import options_parser
 from jobmon_core.domain.config import MIN_POLL_S
 
 FLOOR = {"running_s": MIN_POLL_S, "pending_s": MIN_POLL_S}
 SETTINGS = (
-    Setting("shortest interval", FLOOR, lag.prompt),
+    Setting("shortest interval", FLOOR, nullcontext),
     Setting("accounting late", FLOOR, lag.late),
     Setting("accounting hangs", FLOOR, lag.hanging),
 )
-DEFAULT = Setting("default interval", {}, lag.prompt)
+DEFAULT = Setting("default interval", {}, nullcontext)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the figures; return 0 if the bound holds for every job."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--jobs", type=int, default=40, help="jobs in each setting (default: 40)")
+    parser = options_parser(__doc__, jobs=(40, "jobs in each setting"))
     parser.add_argument(
         "--default-interval",
         action="store_true",
         help="also measure the default interval (takes minutes more)",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     options = parser.parse_args(arguments)
     measured: dict[str, list[Timeline]] = {}
     for setting in (*SETTINGS, DEFAULT) if options.default_interval else SETTINGS:

@@ -33,6 +33,7 @@ from benchmarks.load_parts.measurements import (
 )
 from benchmarks.load_parts.poll_cpu import poll_cpu_s
 from benchmarks.load_parts.user import drop_root
+from benchmarks.options import options_parser
 
 USERS, JOBS_EACH = 1000, 100
 BUCKET, REFILL_PER_S = 30, 2.0  # requests of a user
@@ -60,17 +61,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--jobs", type=int, default=200, help="jobs watched at once (default: 200)")
-    parser.add_argument(
-        "--intervals", type=int, default=10, help="poll intervals to count over (default: 10)"
-    )
-    parser.add_argument(
-        "--idle", type=int, default=50, help="idle monitors whose memory is measured (default: 50)"
-    )
-    parser.add_argument("--tasks", type=int, default=40, help="tasks of the array that ends (default: 40)")
-    parser.add_argument(
-        "--adopted", type=int, default=500, help="jobs that one monitor adopts (default: 500)"
+    parser = options_parser(
+        __doc__,
+        jobs=(200, "jobs watched at once"),
+        intervals=(10, "poll intervals to count over"),
+        idle=(50, "idle monitors whose memory is measured"),
+        tasks=(40, "tasks of the array that ends"),
+        adopted=(500, "jobs that one monitor adopts"),
     )
     parser.add_argument(
         "--rounds",
@@ -80,7 +77,6 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         default=[10, 100, 1000],
         help="numbers of jobs for which one poll is timed (default: 10 100 1000)",
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     return parser.parse_args(arguments)
 
 

@@ -12,18 +12,19 @@ text is cleaned at 300 MB/s or more. The exit status is 1 if a bound does not ho
 
 from __future__ import annotations
 
-import argparse
+import gc
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
+import timeit
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
 from benchmarks.figures import Figure, report
+from benchmarks.options import options_parser
 from jobmon_core.domain.diagnosis.log_text import clean_lines
 from jobmon_core.observe.logs.read import TAIL_BYTES, read_tail
 from jobmon_core.observe.patterns.re2_regex import compile_regex
@@ -52,10 +53,7 @@ print(before, peak_kb())
 
 def main() -> int:
     """Print the figures; return 0 if all bounds hold."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--repeats", type=int, default=31, help="how often each is measured (default: 31)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
-    options = parser.parse_args()
+    options = options_parser(__doc__, repeats=(31, "how often each is measured")).parse_args()
     with tempfile.TemporaryDirectory(prefix="jobmon-benchmark-") as name:
         folder = Path(name)
         figures = [
@@ -96,9 +94,8 @@ def interleaved(tasks: Mapping[str, Callable[[], object]], repeats: int) -> dict
     times: dict[str, list[float]] = {name: [] for name in tasks}
     for _ in range(repeats + 1):
         for name, task in tasks.items():
-            started_s = time.perf_counter()
-            task()
-            times[name].append(time.perf_counter() - started_s)
+            # without gc.enable, timeit would disable garbage collection
+            times[name].append(timeit.timeit(task, gc.enable, number=1))
     return {name: statistics.median(seconds[1:]) for name, seconds in times.items()}  # the first warms caches
 
 

@@ -32,6 +32,7 @@ from tabulate import tabulate
 from benchmarks.load_parts.processes import memory
 from benchmarks.load_parts.user import BenchmarkUser, job_id
 from benchmarks.load_parts.wrapper import install_wrapper
+from benchmarks.options import options_parser
 from jobmon_core.domain.slurm.job_ids import JobRef
 
 JOB = ("--hold", "--job-name=benchmark", "--output=/dev/null", "--wrap=true")
@@ -73,13 +74,11 @@ def main() -> int:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=30, help="pairs of submissions (default: 30)")
+    parser = options_parser(__doc__, pairs=(30, "pairs of submissions"))
     parser.add_argument(
         "--sbatch-takes", type=float, default=0.0, metavar="MS", help="delay each sbatch by MS milliseconds"
     )
     parser.add_argument("--where", action="store_true", help="also show the steps of jobmon submit")
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     return parser.parse_args()
 
 

@@ -33,47 +33,31 @@ class Arrival:
     answered: bool  # whether the sender got an answer
 
 
-@dataclass(frozen=True, slots=True)
-class FailureRates:
-    """The share of requests that meet each failure, from 0 to 1."""
-
-    rate_limited: float = 0.06
-    server_error: float = 0.06
-    closed_unread: float = 0.02  # reset before the request is read
-    dropped: float = 0.02  # read, then closed without an answer; the message does not appear
-    unanswered: float = 0.03  # the same, but the message appears
-    broken_off: float = 0.02  # closed in the middle of the answer
-    hanging: float = 0.004  # no answer at all; half of these messages appear
-    late: float = 0.06  # accepted only after seconds
-
-    def choose(self, random: Random) -> tuple[str, Scripted]:
-        """Choose what happens to the next request; return the name of that outcome and the answer."""
-        failures = (
-            ("429", self.rate_limited, answers.rate_limited(random.uniform(0.2, 3.0))),
-            ("5xx", self.server_error, answers.server_error(random.choice((500, 502, 503, 504)))),
-            ("reset before it was read", self.closed_unread, answers.close_unread()),
-            ("closed without accepting it", self.dropped, answers.close_read()),
-            ("closed after accepting it", self.unanswered, answers.close_read(saves=True)),
-            ("broken off answer", self.broken_off, answers.break_off()),
-            ("hang", self.hanging, answers.hang(saves=random.random() < 1 / 2)),
-            (_LATE, self.late, answers.ok()),
-        )
-        chance = random.random()
-        for name, rate, answer in failures:
-            if chance < rate:
-                return name, answer
-            chance -= rate
-        return "accepted", answers.ok()
+def _outcome(random: Random) -> tuple[str, Scripted]:
+    """Choose what happens to the next request; return the name of that outcome and the answer."""
+    outcomes = (  # with the share of requests that meet each one
+        ("429", 0.06, answers.rate_limited(random.uniform(0.2, 3.0))),
+        ("5xx", 0.06, answers.server_error(random.choice((500, 502, 503, 504)))),
+        ("reset before it was read", 0.02, answers.close_unread()),
+        ("closed without accepting it", 0.02, answers.close_read()),
+        ("closed after accepting it", 0.03, answers.close_read(saves=True)),
+        ("broken off answer", 0.02, answers.break_off()),  # closed in the middle of it
+        ("hang", 0.004, answers.hang(saves=random.random() < 1 / 2)),  # half of these messages appear
+        (_LATE, 0.06, answers.ok()),
+        ("accepted", 0.726, answers.ok()),
+    )
+    ((name, _, answer),) = random.choices(outcomes, [share for _, share, _ in outcomes])
+    return name, answer
 
 
 class FlakyDiscord(FakeDiscord):
     """The fake Discord, with failures that a seed determines."""
 
-    def __init__(self, seed: int, rates: FailureRates, speed: float = 1.0) -> None:
-        """Fail at these rates; ``speed`` is that of the campaign's clock."""
+    def __init__(self, seed: int, speed: float) -> None:
+        """Fail as ``seed`` determines; ``speed`` is that of the campaign's clock."""
         super().__init__(_NO_SCHEMA)
         self.outcomes: Counter[str] = Counter()  # number of requests, by outcome
-        self._rates, self._speed = rates, speed
+        self._speed = speed
         self._random = Random(seed)  # noqa: S311 - campaigns must be repeatable
         self._arrivals: list[Arrival] = []
         self._unanswered: Counter[str] = Counter()
@@ -88,7 +72,7 @@ class FlakyDiscord(FakeDiscord):
     def next_answer(self) -> Scripted:
         """Choose the answer to the next request."""
         with self._lock:
-            name, answer = self._rates.choose(self._random)
+            name, answer = _outcome(self._random)
             self.outcomes[name] += 1
             delay_s = self._random.uniform(0.0, _MAX_DELAY_S) / self._speed if name == _LATE else 0.0
         self.closing.wait(delay_s)

@@ -9,18 +9,14 @@ from __future__ import annotations
 import multiprocessing
 import signal
 from dataclasses import dataclass, field
-from multiprocessing.context import ForkServerContext, ForkServerProcess
+from multiprocessing.context import ForkServerProcess
 
 from benchmarks.fault_campaign.member import MonitorSpec, run_monitor
 
 # the last two are imported later by monitors and by what they fork
-_PRELOAD = ("benchmarks.faults", "jobmon_core.analysis.explain", "jobmon_core.notify.discord.channel")
-
-
-def _context() -> ForkServerContext:
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload([*_PRELOAD])
-    return context
+_PRELOAD = ["benchmarks.faults", "jobmon_core.analysis.explain", "jobmon_core.notify.discord.channel"]
+_FORKSERVER = multiprocessing.get_context("forkserver")
+_FORKSERVER.set_forkserver_preload(_PRELOAD)
 
 
 @dataclass(slots=True)
@@ -29,12 +25,11 @@ class MonitorProcesses:
 
     running: dict[ForkServerProcess, MonitorSpec] = field(default_factory=dict)
     killed: int = 0
-    _context: ForkServerContext = field(default_factory=_context)
 
     def start(self, spec: MonitorSpec) -> tuple[str, ...]:
         """Start a monitor; return the jobs that it acquired."""
-        receiver, sender = self._context.Pipe(duplex=False)
-        process = self._context.Process(target=run_monitor, args=(spec, sender))
+        receiver, sender = _FORKSERVER.Pipe(duplex=False)
+        process = _FORKSERVER.Process(target=run_monitor, args=(spec, sender))
         process.start()
         sender.close()
         self.running[process] = spec

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,19 +43,15 @@ class KillPoint:
         with self.log.open("a", encoding="ascii") as file:
             file.write(f"{step}\n")
         if step == SEND:
-            signal.signal(signal.SIGALRM, lambda *_: _kill_self())
+            signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGKILL))
             signal.setitimer(signal.ITIMER_REAL, self.random.uniform(0.001, _MAX_SEND_S))
         else:
-            _kill_self()
+            signal.raise_signal(signal.SIGKILL)
 
     def query(self, program: str) -> bool:
         """Record a query to the cluster, which may kill the monitor; return whether the cluster answers."""
         self.reach(QUERY)
         return not program or self.random.random() >= _UNANSWERED_QUERIES
-
-
-def _kill_self() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 @dataclass(frozen=True, slots=True)

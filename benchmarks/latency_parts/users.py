@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.latency_parts.timeline import Timeline
 from jobmon_core.context import Context
-from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.tracking.policy import Policy
 from tests.support.fake_discord import FakeDiscord
 from tests.support.messages import title
 from tests.support.user import User
@@ -28,7 +28,7 @@ echo $EPOCHREALTIME > $SLURM_JOB_ID.end
 exit $2
 """
 
-Lag = Callable[[Path], AbstractContextManager[None]]
+Lag = Callable[[Path], AbstractContextManager[object]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +53,14 @@ def measure(setting: Setting, jobs: int, folder: Path, environment: Mapping[str,
         folders = [folder / str(number) for number in range(-(-jobs // _PER_USER))]
         users = [_user(each, discord, setting, environment) for each in folders]
         try:
-            submitted = _submit(users, jobs)
+            policy = Context.open(users[0].environment).configuration().policy
+            submitted = _submit(users, jobs, policy)
+            ending_s = policy.pending_s + (1 + _OVER_INTERVALS) * policy.running_s
+            bound_s = policy.running_s + policy.accounting_grace_s
             with setting.lag(Path(environment["SLURM_CONF"]).parent):
-                _await(discord, users[0], jobs)
-            return list(_timelines(submitted, discord))
+                discord.wait_for(jobs, ending_s + bound_s + _PATIENCE_S)
+            accepted = _accepted(discord)
+            return [_timeline(user, job, policy, accepted[job]) for job, user in submitted.items()]
         finally:
             for user in users:
                 user.leave()
@@ -70,9 +74,8 @@ def _user(folder: Path, discord: FakeDiscord, setting: Setting, environment: Map
     return user
 
 
-def _submit(users: list[User], jobs: int) -> dict[int, User]:
+def _submit(users: list[User], jobs: int, policy: Policy) -> dict[int, User]:
     """Submit all jobs, then set when they end, late enough to be seen running; return each job's user."""
-    policy = Context.open(users[0].environment).configuration().policy
     apart_s = _OVER_INTERVALS * policy.running_s / jobs
     submitted = {}
     for number in range(jobs):
@@ -86,19 +89,6 @@ def _submit(users: list[User], jobs: int) -> dict[int, User]:
         (user.work / "writing").write_text(str(first_us))
         (user.work / "writing").rename(user.work / "first-end")
     return submitted
-
-
-def _await(discord: FakeDiscord, user: User, jobs: int) -> None:
-    policy = Context.open(user.environment).configuration().policy
-    ending_s = policy.pending_s + (1 + _OVER_INTERVALS) * policy.running_s
-    bound_s = policy.running_s + policy.accounting_grace_s
-    discord.wait_for(jobs, ending_s + bound_s + _PATIENCE_S)
-
-
-def _timelines(submitted: Mapping[int, User], discord: FakeDiscord) -> Iterator[Timeline]:
-    accepted = _accepted(discord)
-    for job_id, user in submitted.items():
-        yield _timeline(user, user.told(job_id), accepted[job_id])
 
 
 def _accepted(discord: FakeDiscord) -> dict[int, float]:
@@ -115,11 +105,11 @@ def _accepted(discord: FakeDiscord) -> dict[int, float]:
     return moments
 
 
-def _timeline(user: User, job: WatchedJob, accepted_s: float) -> Timeline:
+def _timeline(user: User, job_id: int, policy: Policy, accepted_s: float) -> Timeline:
+    job = user.told(job_id)
     (task,) = job.tasks.values()
     if task.inquiry is None or task.end is None or not task.end.ended_s or job.concluded_s is None:
         raise SystemExit(f"job {job.job_id} was reported without an end: {job}")
-    policy = Context.open(user.environment).configuration().policy
     seen_running = any(moment.state == "RUNNING" for moment in task.history)
     return Timeline(
         ended_s=float((user.work / f"{job.job_id}.end").read_text(encoding="ascii")),

@@ -13,7 +13,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.load_parts.processes import sleeps
+import psutil
+
 from jobmon_core.context import Context
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.lifecycle.health import Health, JobStatus, list_jobs
@@ -87,7 +88,9 @@ class BenchmarkUser:
         """Wait until ``jobs`` jobs were polled and their monitors sleep; return the monitors' PIDs."""
         wait_until(lambda: len(self._polled_by()) == jobs, f"{jobs} jobs are polled")
         pids = sorted(set(self._polled_by()))
-        wait_until(lambda: all(map(sleeps, pids)), "all monitors sleep")
+        monitors = [psutil.Process(pid) for pid in pids]
+        sleeping = psutil.STATUS_SLEEPING
+        wait_until(lambda: all(each.status() == sleeping for each in monitors), "all monitors sleep")
         return pids
 
     def _polled_by(self) -> list[int]:
