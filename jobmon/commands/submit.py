@@ -88,7 +88,7 @@ def _sentinel_adder(ctx: Context) -> Callable[[NewJob], None]:
 
 
 def _own_options(arguments: list[str]) -> tuple[str | None, bool, list[str]]:
-    """Remove jobmon's leading options, which are never abbreviated: sbatch accepts abbreviations of its own."""
+    """Remove jobmon's leading options, never abbreviated: sbatch accepts abbreviations of its own."""
     backend, wants_sentinel = None, False
     while arguments:
         name, equals, value = arguments[0].partition("=")

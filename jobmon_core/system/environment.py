@@ -1,4 +1,4 @@
-"""Environment variables: those passed to child programs, and fingerprints of those that a monitor depends on."""
+"""Environment variables: those passed to child programs, and fingerprints of those a monitor depends on."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from jobmon_core.domain.config import ChannelParser
 from jobmon_core.domain.config_section import Section
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, OutboxEntry, Receipt
-from jobmon_core.notify.base import ChannelType, AttemptResult
+from jobmon_core.notify.base import AttemptResult, ChannelType
 
 
 @dataclass(frozen=True, slots=True)
