@@ -31,7 +31,7 @@ def install(ctx: Context, wanted: AutostartMethod | None, *, confirmed: bool) ->
         raise AutostartUnavailable(f"{method} cannot be used here: {status.unavailable_because}")
     print("methods on this machine:", *map(_status_line, statuses), sep="\n")
     installer = autostart.installers[method]
-    print(f"--install {method} adds", *installer.preview(), sep="\n")
+    print(f"{method} needs", *installer.preview(), sep="\n")
     for name in autostart.omitted_secrets:
         say(f"${name} is a secret and is not stored; restarted monitors will not have it")
     if not _confirm(confirmed=confirmed):
@@ -61,7 +61,7 @@ def uninstall(ctx: Context, *, confirmed: bool) -> int:
 
 
 def _jobmon_command() -> tuple[str, ...]:
-    """Return the command that starts this jobmon from any directory."""
+    """Return the command that started jobmon, with an absolute path."""
     program = Path(sys.argv[0])
     if program.name == "__main__.py":
         return sys.executable, "-m", "jobmon"

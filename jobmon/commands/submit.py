@@ -51,7 +51,7 @@ def run(arguments: Sequence[str]) -> int:
 
         ctx = Context.open(os.environ)
         submit_job = SubmitJob(
-            ctx, MonitorStarter(ctx, preforked), say, _add_sentinel(ctx) if wants_sentinel else None
+            ctx, MonitorStarter(ctx, preforked), say, _sentinel_adder(ctx) if wants_sentinel else None
         )
         if rest[:1] in (["--help"], ["-h"]):
             return _help(submit_job, backend, rest)
@@ -62,7 +62,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _preforked() -> PreforkedMonitor | None:
-    """Fork the future monitor; None if the host cannot now: it is then forked after the submission."""
+    """Fork the future monitor; None if that fails: it is then forked after the submission."""
     try:
         return PreforkedMonitor()
     except StorageFailed:
@@ -81,14 +81,14 @@ def _help(submit_job: SubmitJob, backend: str | None, rest: list[str]) -> int:
         return 0
 
 
-def _add_sentinel(ctx: Context) -> Callable[[NewJob], None]:
+def _sentinel_adder(ctx: Context) -> Callable[[NewJob], None]:
     from jobmon_core.app.add_sentinel import SentinelSubmitter  # rarely needed, and the user waits
 
     return SentinelSubmitter(ctx, say).submit
 
 
 def _own_options(arguments: list[str]) -> tuple[str | None, bool, list[str]]:
-    """Remove jobmon's leading options; only whole words, since sbatch accepts abbreviations of its own."""
+    """Remove jobmon's leading options, never abbreviated: sbatch accepts abbreviations of its own."""
     backend, wants_sentinel = None, False
     while arguments:
         name, equals, value = arguments[0].partition("=")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.scheduler.base import Scheduler
 
-_OFFLINE_HINT = "`jobmon diagnose FILE` explains a log file without its job"
+_OFFLINE_HINT = "`jobmon diagnose FILE` explains a log file without a scheduler"
 _NO_WAITING = Policy(
     running_s=0.0, accounting_grace_s=0.0, deadline_s=0.0, unreachable_deadline_s=0.0, vanished_s=0.0
 )

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from jobmon_core.lifecycle.start import MonitorStarter
     from jobmon_core.scheduler.base import Submitted
 
-_CLOCK_SKEW_S = 86_400.0  # at most, between this host and the one that dates submissions
+_MAX_SKEW_S = 86_400.0  # between the clocks of this host and of the one that dates submissions
 
 
 class SubmitJob:
@@ -39,7 +39,7 @@ class SubmitJob:
             ctx: the user's jobmon.
             starter: starts the monitors.
             tell: prints a message to the user.
-            add_sentinel: called with each submitted job that has a state file, after its monitor was started.
+            add_sentinel: called last, with each submitted job that has a state file.
         """
         self._ctx = ctx
         self._starter = starter
@@ -80,14 +80,14 @@ class SubmitJob:
             self._tell(warning)
 
     def _watch(self, backend: str, submitted: Submitted) -> None:
-        """Watch a job that was submitted just now; the job stands even if this fails."""
+        """Watch a job that was submitted just now; a failure here does not affect the job."""
         from jobmon_core.domain.tracking.new_job import NewJob
 
         job = NewJob(
             id=state_id(submitted.cluster or backend, submitted.ref),
             job_id=submitted.ref.job_id,
             registered_s=self._ctx.clock.now(),
-            not_before_s=self._ctx.clock.now() - _CLOCK_SKEW_S,
+            not_before_s=self._ctx.clock.now() - _MAX_SKEW_S,
             backend=backend,
             cluster=submitted.cluster,
             remote=bool(submitted.cluster),
@@ -101,7 +101,7 @@ class SubmitJob:
         try:
             with suppress(AlreadyWatched):  # a `jobmon recover` has just started one
                 self._starter.start([job.id])
-        except (JobmonError, OSError) as error:  # sbatch's exit code stands
+        except (JobmonError, OSError) as error:  # jobmon still returns the exit code of sbatch
             self._tell_unwatched(submitted, error, "jobmon recover")
         else:
             self._tell(f"watching job {submitted.ref}; `jobmon status` shows it")

@@ -37,7 +37,7 @@ class HeartbeatUrl(NamedTuple):
         return self.host
 
     def __repr__(self) -> str:
-        return f"HeartbeatUrl({self})"
+        return f"HeartbeatUrl(host={self.host!r})"
 
 
 def mask_addresses(text: str) -> str:

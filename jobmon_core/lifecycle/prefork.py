@@ -1,7 +1,7 @@
 """A forked copy of the command that prepares to become the monitor while sbatch is still running.
 
-Loading the modules that a daemon needs takes as long as a quick sbatch. Done in parallel, the user waits for
-only one of the two. A request on a pipe turns the copy into the monitor; end of file ends it.
+Importing the modules of a daemon takes as long as a quick sbatch. Because both run at the same time, the user
+waits only for the slower one. A request on a pipe turns the copy into the monitor; end of file ends the copy.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _STDIN, _STDOUT, _STDERR = range(3)
 
 
 class PreforkedMonitor:
-    """The copy and the two pipes to it. It can be started once, or discarded."""
+    """A forked copy, a pipe for its request and one for its status. Call `start` once, or `discard`."""
 
     def __init__(self) -> None:
-        """Fork the copy; the caller must have no threads.
+        """Fork the copy; the caller must be single-threaded.
 
         Raises:
             StorageFailed: the host cannot create a process or a pipe.
@@ -47,7 +47,7 @@ class PreforkedMonitor:
         os.close(request_reader)
         os.close(status_writer)
         self._pid, self._request_pipe, self._status_pipe = pid, request_writer, status_reader
-        self.is_waiting = True  # for its request
+        self.is_waiting = True  # until `start` or `discard`
 
     def start(
         self, home: Path, max_monitors: int, job_ids: Sequence[str], *, ignore_limit: bool = False
@@ -61,7 +61,8 @@ class PreforkedMonitor:
             ignore_limit: start even if ``max_monitors`` monitors already run.
 
         Returns:
-            The status that `daemonize` wrote; empty if the copy died or did not respond.
+            A status of `start_status`, or an error message. Empty if the copy died, or was killed because it
+            had not responded for 30 seconds.
         """
         request = json.dumps([str(home), max_monitors, ignore_limit, *job_ids])
         with suppress(BrokenPipeError):  # the copy is dead: its status stays empty
@@ -91,7 +92,7 @@ class PreforkedMonitor:
 def _await_request(request_pipe: int, status_pipe: int) -> NoReturn:
     """Load the modules, wait for a request and become the monitor; never return into the copied command."""
     try:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C is meant for sbatch; nothing is lost here
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the copy, which has done nothing yet
         from jobmon_core.lifecycle import daemonize
 
         daemonize.load()
@@ -105,7 +106,7 @@ def _await_request(request_pipe: int, status_pipe: int) -> NoReturn:
 
 
 def _read(pipe: int, timeout_s: float | None) -> bytes:
-    """Read until the other end is closed, or nothing arrives for ``timeout_s``."""
+    """Read until the other end is closed, or nothing arrives for ``timeout_s`` seconds (None: no limit)."""
     content = b""
     while select.select([pipe], [], [], timeout_s)[0]:
         chunk = os.read(pipe, 65536)
@@ -116,7 +117,7 @@ def _read(pipe: int, timeout_s: float | None) -> bytes:
 
 
 def _open_standard_streams() -> None:
-    """Open the standard streams that the caller closed (``<&-``), so that no pipe takes their numbers."""
+    """Open /dev/null for the standard streams that the caller closed, so that no pipe gets their numbers."""
     while (descriptor := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
         continue
     os.close(descriptor)

@@ -1,4 +1,4 @@
-"""The interface of a channel, and the description of a type of channels."""
+"""The interface of a channel, and the description of a channel type."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 S = TypeVar("S")
 
 
-class ResponseAdvice(NamedTuple):
+class AttemptResult(NamedTuple):
     """The result of one attempt to deliver a message, and what the user can do about it."""
 
     receipt: Receipt
@@ -27,8 +27,8 @@ class Channel(Protocol):
     def name(self) -> str:
         """The name shown to users, without the secret."""
 
-    def deliver(self, entry: OutboxEntry) -> ResponseAdvice:
-        """Make one attempt to send a message; the caller must have recorded that it starts."""
+    def deliver(self, entry: OutboxEntry) -> AttemptResult:
+        """Make one attempt to send a message; the caller must have recorded the attempt."""
 
 
 class ChannelType(NamedTuple, Generic[S]):

@@ -1,4 +1,4 @@
-"""Environment variables: those passed to child programs, and fingerprints of those that select a cluster."""
+"""Environment variables: those passed to child programs, and fingerprints of those a monitor depends on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SLURM_PROGRAMS = ("squeue", "sacct", "scontrol")
-# the variables that change the output of these programs, or describe the job that this process is in; see
+# the variables that change what Slurm's programs print, or describe the job that this process is in; see
 # ENVIRONMENT VARIABLES in squeue(1), sacct(1), sinfo(1) and scontrol(1), Slurm 20.11 to 25.11
 _SLURM_PREFIXES = ("SLURM", "SQUEUE_", "SACCT_", "SINFO_", "SCONTROL_", "SBATCH_")
 # which cluster answers, and with which credentials
@@ -34,7 +34,7 @@ _COMPARED = (
 
 
 def query_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables with which Slurm's commands print the same for every user and job; no secrets."""
+    """Return the variables with which Slurm's output has one format for all; without jobmon's secrets."""
     variables = {
         name: value
         for name, value in environ.items()

@@ -185,4 +185,4 @@ def test_without_slurm_a_job_that_is_not_known_names_the_way_out(shell: Shell) -
     assert done.returncode == 69
     words = complaint(done)
     assert words.startswith("job 4711 cannot be looked up now: scontrol: not found on PATH")
-    assert words.endswith("`jobmon diagnose FILE` explains a log file without Slurm")
+    assert words.endswith("`jobmon diagnose FILE` explains a log file without a scheduler")

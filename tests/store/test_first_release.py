@@ -62,8 +62,8 @@ def test_renamed_fields_of_an_inquiry_keep_their_values(rich: WatchedJob) -> Non
     assert inquiry.accounting is AccountingStatus.NO_RECORD
     assert inquiry.accounting_error == "sacct: no answer"
     assert (inquiry.attempts, inquiry.next_query_s) == (2, 1795249010.0)
-    assert (inquiry.remaining_tasks, inquiry.remaining_raw_state) == (JobState.CANCELLED, "CANCELLED by 0")
-    assert inquiry.siblings_found
+    assert (inquiry.remaining_state, inquiry.remaining_raw_state) == (JobState.CANCELLED, "CANCELLED by 0")
+    assert inquiry.array_listed
     assert inquiry.accounting_is_fresh
     for row in (inquiry.record, inquiry.row):
         assert row is not None

@@ -9,7 +9,7 @@ from pathlib import Path
 from jobmon_core.domain.config import ChannelParser
 from jobmon_core.domain.config_section import Section
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, OutboxEntry, Receipt
-from jobmon_core.notify.base import ChannelType, ResponseAdvice
+from jobmon_core.notify.base import AttemptResult, ChannelType
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,15 +35,15 @@ class Mailbox:
         """The folder."""
         return f"mailbox ({self.settings.folder})"
 
-    def deliver(self, entry: OutboxEntry) -> ResponseAdvice:
+    def deliver(self, entry: OutboxEntry) -> AttemptResult:
         """Write what identifies the message."""
         folder = Path(self.settings.folder)
         if not folder.is_dir():
             why = "the folder is missing"
-            return ResponseAdvice(Receipt(DeliveryOutcome.TRY_AGAIN, why), "create the folder")
+            return AttemptResult(Receipt(DeliveryOutcome.TRY_AGAIN, why), "create the folder")
         text = {"id": entry.message.id, "title": entry.message.title, "repeat": entry.maybe_delivered}
         (folder / f"{len(list(folder.iterdir())):03}.json").write_text(json.dumps(text), "utf-8")
-        return ResponseAdvice(Receipt(DeliveryOutcome.DELIVERED))
+        return AttemptResult(Receipt(DeliveryOutcome.DELIVERED))
 
 
 def _settings(section: Section) -> MailboxSettings | None:

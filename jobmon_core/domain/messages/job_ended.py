@@ -85,7 +85,7 @@ def _with_diagnosis(message: Message, job: WatchedJob, task: Task, end: End) -> 
         return message
     evidence = tuple(line.text for line in diagnosis.evidence)
     message = replace(message, evidence=evidence, log_path=diagnosis.log_path)
-    if end.source is Source.ARRAY:  # inferred: advice to look the task up in Slurm would be useless
+    if end.source is Source.ARRAY:  # inferred: Slurm has nothing more to say about the task
         return message
     note = "" if _never_started(end) else _sentence(diagnosis.note)
     advice = diagnosis.advice or (_UNKNOWN_ADVICE if end.outcome is Outcome.UNKNOWN else "")
@@ -183,10 +183,10 @@ def _digest(job: WatchedJob, ended: list[_EndedTask], now_s: float) -> Message:
         tone=_STYLES[outcome].tone,
         title=f"{job_title(job, '')}: {', '.join(counts)}",
         summary=f"{count(len(ended), noun)} in total.",
-        fields=(*identity_fields(job, ""), *_group_fields(groups, noun), *_extreme_fields(job, ended)),
+        fields=(*identity_fields(job, ""), *_group_fields(groups, noun), *_total_fields(job, ended)),
         created_s=int(now_s),
     )
-    # show the log of one task: the first of the largest group that decided the outcome of the job
+    # explain one task: the first with the outcome of the job, of the largest group
     decisive = (item for _, group in groups for item in group if item[1].outcome is outcome)
     example = next(decisive, None)
     if example is None:
@@ -224,7 +224,7 @@ def _group_fields(groups: _Groups, noun: str) -> Iterator[Field]:
         yield Field("Other", f"{count(total, noun)} in {count(len(hidden), 'more group')}")
 
 
-def _extreme_fields(job: WatchedJob, ended: list[_EndedTask]) -> Iterator[Field]:
+def _total_fields(job: WatchedJob, ended: list[_EndedTask]) -> Iterator[Field]:
     """Yield the highest memory use of any task, and the time from the first start to the last end."""
     largest = max(ended, key=lambda item: item[1].usage.max_rss_bytes or 0, default=None)
     if largest and (memory := _memory_text(largest[1])):

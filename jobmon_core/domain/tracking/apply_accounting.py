@@ -63,7 +63,7 @@ def _add_row(task: Task, inquiry: EndInquiry, rows: Sequence[AccountingRow]) -> 
     inquiry = replace(
         inquiry,
         accounting=AccountingStatus.NO_RECORD,
-        siblings_found=bool(rows),
+        array_listed=bool(rows),
         accounting_is_fresh=any((row.end_s or row.start_s or 0) >= inquiry.since_s for row in rows),
     )
     row = _newest_row(task, rows) or _remainder_row(task, inquiry, rows)
@@ -80,7 +80,7 @@ def _newest_row(task: Task, rows: Sequence[AccountingRow]) -> AccountingRow | No
 
 
 def _is_row_of(task: Task, row: AccountingRow) -> bool:
-    if row.pending_indices is not None:  # the row of all tasks of an array that never started
+    if row.pending_indices is not None:  # the row of an array's tasks that never started
         return not row.state.is_alive and (not task.key or includes(row.pending_indices, task.key))
     if task.submit_s is not None and row.submit_s is not None and row.submit_s < task.submit_s - 1:
         return False
@@ -88,11 +88,11 @@ def _is_row_of(task: Task, row: AccountingRow) -> bool:
 
 
 def _remainder_row(task: Task, inquiry: EndInquiry, rows: Sequence[AccountingRow]) -> AccountingRow | None:
-    """Return the row of an array's cancelled pending tasks, which names no indices for some seconds."""
-    if task.has_started or not task.key.isdigit() or inquiry.remaining_tasks is None:
+    """Return the row of an array's cancelled pending tasks, which at first names no indices."""
+    if task.has_started or not task.key.isdigit() or inquiry.remaining_state is None:
         return None
     array_rows = (row for row in rows if not row.ref.key and row.pending_indices is None)
-    return next((row for row in array_rows if row.state is inquiry.remaining_tasks), None)
+    return next((row for row in array_rows if row.state is inquiry.remaining_state), None)
 
 
 def _add_missing_tasks(
@@ -106,7 +106,7 @@ def _add_missing_tasks(
     if not new_keys:
         return job
     tasks = {key: task for key, task in job.tasks.items() if key or task.history}
-    # a task without a key that squeue never listed stood for the job while its tasks were unknown
+    # a task without a key stood for the job while its tasks were unknown, if squeue never listed it
     placeholder = job.tasks.get("") if "" not in tasks else None
     inquiry = (placeholder and placeholder.inquiry) or EndInquiry.opened(now_s, policy)
     tasks |= {key: Task(key, inquiry=inquiry) for key in new_keys}

@@ -54,7 +54,7 @@ def mark_unreachable(job: WatchedJob, why: str, now_s: float) -> WatchedJob:
 
 
 def first_submission(job: WatchedJob, rows: Sequence[QueueRow | Record]) -> int | None:
-    """Return when the job was first submitted (Unix seconds), as far as jobmon saw it; None if it did not."""
+    """Return when the job was first submitted (Unix seconds); None if jobmon saw no submission."""
     if job.submitted_s is not None:
         return job.submitted_s
     return min((row.submit_s for row in rows if row.submit_s is not None), default=None)
@@ -73,7 +73,7 @@ def _is_watched(job: WatchedJob, row: QueueRow) -> bool:
 
 
 def _is_current_run(job: WatchedJob, row: QueueRow) -> bool:
-    """Whether the row is not about an older job with this id, nor about the run before a requeue."""
+    """Whether the row is about the task's current run, not an older run or an older job with this id."""
     if row.submit_s is None:
         return True
     if not job.is_own_run(row.submit_s):
@@ -184,5 +184,5 @@ def _mark_unlisted(task: Task, remainder: Sequence[QueueRow], asked_s: float, po
     for row in remainder:
         unnamed = row.pending_indices is None and not task.has_started
         if not row.state.is_alive and (unnamed or includes(row.pending_indices, task.key)):
-            inquiry = replace(inquiry, remaining_tasks=row.state, remaining_raw_state=row.raw_state)
+            inquiry = replace(inquiry, remaining_state=row.state, remaining_raw_state=row.raw_state)
     return replace(task, inquiry=inquiry)

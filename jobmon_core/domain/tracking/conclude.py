@@ -76,9 +76,9 @@ def _remainder_evidence(inquiry: EndInquiry, policy: Policy, now_s: float) -> _E
     unseen, accounting has a row for it, so accounting gets time to answer first.
     """
     wait_s = policy.accounting_grace_s if inquiry.accounting.is_answer else policy.deadline_s
-    if inquiry.remaining_tasks is None or now_s - inquiry.since_s < wait_s:
+    if inquiry.remaining_state is None or now_s - inquiry.since_s < wait_s:
         return None
-    return inquiry.remaining_tasks, inquiry.remaining_raw_state, Source.QUEUE
+    return inquiry.remaining_state, inquiry.remaining_raw_state, Source.QUEUE
 
 
 def _has_lasted(inquiry: EndInquiry, policy: Policy) -> bool:
@@ -146,7 +146,7 @@ def _conclude_without_evidence(task: Task, inquiry: EndInquiry, policy: Policy, 
     vanished_s = policy.deadline_s
     if inquiry.accounting_is_fresh:
         vanished_s = min(policy.vanished_s, policy.deadline_s)
-    if not task.has_started and task.key.isdigit() and inquiry.siblings_found and waited_s >= vanished_s:
+    if not task.has_started and task.key.isdigit() and inquiry.array_listed and waited_s >= vanished_s:
         return End(
             state=JobState.CANCELLED,
             raw_state=JobState.CANCELLED,

@@ -96,9 +96,9 @@ class EndInquiry:
         "accounting_error": "ledger_why",
         "attempts": "asked",
         "next_query_s": "next_ask_s",
-        "remaining_tasks": "rest",
+        "remaining_state": "rest",
         "remaining_raw_state": "rest_word",
-        "siblings_found": "siblings_told",
+        "array_listed": "siblings_told",
         "accounting_is_fresh": "ledger_is_fresh",
     }
 
@@ -114,9 +114,9 @@ class EndInquiry:
     unreachable_since_s: float | None = None  # while `accounting` is UNREACHABLE: its first failed query
     attempts: int = 0  # number of accounting queries, successful or not
     next_query_s: float = 0.0  # when to query accounting again
-    remaining_tasks: JobState | None = None  # end of the array's pending tasks; this may be one of them
+    remaining_state: JobState | None = None  # how the array's pending tasks ended; this may be one of them
     remaining_raw_state: str = ""
-    siblings_found: bool = False  # accounting knows other tasks of the same array
+    array_listed: bool = False  # accounting lists some task of the same array
     accounting_is_fresh: bool = False  # accounting has a sibling event newer than this inquiry
 
     @classmethod

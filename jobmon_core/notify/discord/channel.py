@@ -13,7 +13,7 @@ from jobmon_core.notify.http import HttpRequest, post
 
 if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry
-    from jobmon_core.notify.base import ResponseAdvice
+    from jobmon_core.notify.base import AttemptResult
     from jobmon_core.notify.discord.settings import DiscordSettings
 
 # as Discord's reference, "User Agent", demands: other agents may be blocked
@@ -32,7 +32,7 @@ class DiscordChannel:
         """Discord, the host and the last digits of the webhook's id."""
         return f"Discord ({self.settings.webhook})"
 
-    def deliver(self, entry: OutboxEntry) -> ResponseAdvice:
+    def deliver(self, entry: OutboxEntry) -> AttemptResult:
         """Make one attempt to send a message; in the plain form if Discord refused the full one."""
         webhook = self.settings.webhook
         payload = plain(entry) if entry.plain else full(entry, self.settings.mentions)

@@ -1,4 +1,4 @@
-"""Turns a message into the JSON of Discord's "execute webhook", within every limit for any text.
+"""Turns a message into the JSON of Discord's "execute webhook", within every limit whatever the text.
 
 Limits count code points, as Discord's staff documented. There is one claim that Discord counts UTF-16
 units, and some clients saw slightly different counts, so jobmon stays about 2 % below each limit.
@@ -25,7 +25,7 @@ _MAX_FIELDS = 25
 _MAX_FIELD_NAME = 250  # of 256
 _MAX_FIELD_VALUE = 1000  # of 1024
 _MAX_TOTAL = 5880  # of 6000: title, description, names, values and footer together, without content
-_MAX_MENTIONS = 100  # users, and roles
+_MAX_MENTIONS = 100  # of each kind
 _USERNAME = "jobmon"
 _SYMBOL_AND_COLOUR = {
     Tone.SUCCESS: ("✅", 0x2ECC71),
@@ -36,7 +36,7 @@ _SYMBOL_AND_COLOUR = {
 }
 _BLANK_LINE = "\n\n"
 _MAX_FIELDS_SIZE = 2400  # code points of all fields, so that room is left for the evidence
-_FIELD_LIMITS = (_MAX_FIELD_VALUE, 400, 150, 45)  # 25 fields fit with the last one, and so does any time
+_FIELD_LIMITS = (_MAX_FIELD_VALUE, 400, 150, 45)  # 25 fields fit with the last; no time is longer
 _PLAIN_FIELD_LIMIT = 100
 _MAX_INLINE = 40  # a longer value gets the full width
 _DELAYED_S = 3600  # an older message states its age, because readers assume that a message is current
@@ -150,7 +150,7 @@ def _labelled(*texts: tuple[str, str]) -> list[str]:
 def _fields(items: tuple[Field, ...]) -> list[dict[str, Any]]:
     """Return the embed's fields, at the largest limit per field with which all of them fit."""
     if len(items) > _MAX_FIELDS:
-        more = Field("And more", f"{len(items) - _MAX_FIELDS + 1} fields: see jobmon status")
+        more = Field("And more", f"{len(items) - _MAX_FIELDS + 1} fields: see jobmon show")
         items = (*items[: _MAX_FIELDS - 1], more)
     fields: list[dict[str, Any]] = []
     for limit in _FIELD_LIMITS:

@@ -10,7 +10,7 @@ import math
 from typing import NamedTuple
 
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt
-from jobmon_core.notify.base import ResponseAdvice
+from jobmon_core.notify.base import AttemptResult
 from jobmon_core.notify.discord.markdown import cut_middle, one_line
 from jobmon_core.notify.http import HttpResponse, MaybeSent, NotSent, PostResult
 
@@ -96,15 +96,15 @@ class _ErrorBody(NamedTuple):
     retry_after: object = None  # seconds, unchecked
 
 
-def interpret_response(result: PostResult) -> ResponseAdvice:
+def interpret_response(result: PostResult) -> AttemptResult:
     """Return what the result of a request, also one without a response, means for the message."""
     if isinstance(result, NotSent):
-        return ResponseAdvice(Receipt(DeliveryOutcome.TRY_AGAIN, result.why, for_all=True), _NETWORK)
+        return AttemptResult(Receipt(DeliveryOutcome.TRY_AGAIN, result.why, for_all=True), _NETWORK)
     if isinstance(result, MaybeSent):
         advice = f"Check whether the message arrived. {_NETWORK}"
-        return ResponseAdvice(Receipt(DeliveryOutcome.MAYBE_DELIVERED, result.why), advice)
+        return AttemptResult(Receipt(DeliveryOutcome.MAYBE_DELIVERED, result.why), advice)
     if 200 <= result.status < 300:  # noqa: PLR2004 - HTTP status classes
-        return ResponseAdvice(Receipt(DeliveryOutcome.DELIVERED))
+        return AttemptResult(Receipt(DeliveryOutcome.DELIVERED))
     error = _error_body(result.body)
     waits_s = (_seconds(result.headers.get("retry-after")), _seconds(error.retry_after))
     wait_s = max((wait_s for wait_s in waits_s if wait_s is not None), default=None)
@@ -114,7 +114,7 @@ def interpret_response(result: PostResult) -> ResponseAdvice:
     detail = f"{result.status}, {error.text}" if error.text else str(result.status)
     why = cut_middle(f"{kind.why} ({detail})", _MAX_WHY)
     wait_s = wait_s if kind.outcome is _LATER else None
-    return ResponseAdvice(Receipt(kind.outcome, why, wait_s), kind.advice)
+    return AttemptResult(Receipt(kind.outcome, why, wait_s), kind.advice)
 
 
 def _error_kind(response: HttpResponse, error: _ErrorBody) -> _ErrorKind:
@@ -129,14 +129,14 @@ def _error_kind(response: HttpResponse, error: _ErrorBody) -> _ErrorKind:
     return _REDIRECT if response.status < 400 else _OTHER  # noqa: PLR2004 - HTTP status classes
 
 
-def _rate_limited(wait_s: float | None) -> ResponseAdvice:
+def _rate_limited(wait_s: float | None) -> AttemptResult:
     """Interpret a 429. One without a wait is from Cloudflare, which then blocks this IP address."""
     if wait_s is None:
         why = f"this IP address is blocked for too many requests; next attempt in {_BLOCKED_WAIT_S:g} s"
         receipt = Receipt(DeliveryOutcome.TRY_AGAIN, why, _BLOCKED_WAIT_S, for_all=True)
-        return ResponseAdvice(receipt, f"{_WAIT} Other users of this network may be the cause.")
+        return AttemptResult(receipt, f"{_WAIT} Other users of this network may be the cause.")
     why = f"rate limited by Discord; next attempt in {wait_s:g} s"
-    return ResponseAdvice(Receipt(DeliveryOutcome.TRY_AGAIN, why, wait_s, for_all=True), _WAIT)
+    return AttemptResult(Receipt(DeliveryOutcome.TRY_AGAIN, why, wait_s, for_all=True), _WAIT)
 
 
 def _seconds(wait: object) -> float | None:

@@ -152,7 +152,7 @@ def test_a_fact_without_a_value_gets_a_dash() -> None:
 def test_more_facts_than_fit_are_counted_not_dropped_in_silence() -> None:
     crowded = replace(ORDINARY, fields=tuple(Field(f"f{n}", "v") for n in range(40)))
     fields = only(discord_payload.full(OutboxEntry(crowded), Mentions()))["fields"]
-    assert fields[-1] == {"name": "And more", "value": "16 fields: see jobmon status", "inline": True}
+    assert fields[-1] == {"name": "And more", "value": "16 fields: see jobmon show", "inline": True}
 
 
 def test_each_tone_has_a_colour_and_a_mark_of_its_own() -> None:
