@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import End, Task
 
 _INDENT = "  "
-_COUNTED = {
+_ENDINGS = {
     Outcome.SUCCESS: "completed",
     Outcome.FAILURE: "failed",
     Outcome.CANCELLED: "cancelled",
     Outcome.UNKNOWN: "of unknown outcome",
-    None: "running",
+    None: "not ended",
 }
 
 
@@ -70,7 +70,7 @@ def summary(diagnosis: Diagnosis) -> str:
     """Return a diagnosis in one line."""
     cause = f" ({diagnosis.cause})" if diagnosis.cause else ""
     return f"{diagnosis.title}{cause}" + (
-        f", confidence {_percent(diagnosis)}" if _is_certain(diagnosis) else ""
+        f", confidence {_percent(diagnosis)}" if _has_verdict(diagnosis) else ""
     )
 
 
@@ -94,12 +94,12 @@ def _details(report: Report, titles: Mapping[str, str], console: Console) -> Ite
 
 def _confidence(diagnosis: Diagnosis) -> str:
     """Return the confidence, and the fingerprint by which the same failure is recognised."""
-    confidence = f"Confidence: {_percent(diagnosis)}" if _is_certain(diagnosis) else ""
+    confidence = f"Confidence: {_percent(diagnosis)}" if _has_verdict(diagnosis) else ""
     fingerprint = f"fingerprint {diagnosis.fingerprint}" if diagnosis.fingerprint else ""
     return ", ".join(part for part in (confidence, fingerprint) if part)
 
 
-def _is_certain(diagnosis: Diagnosis) -> bool:
+def _has_verdict(diagnosis: Diagnosis) -> bool:
     """Whether the diagnosis names a cause, or says that the log is clean."""
     return diagnosis.cause is not None or diagnosis.label == CLEAN
 
@@ -118,7 +118,7 @@ def _heading(subject: Subject) -> str:
     name = f"Job {subject.ref} {subject.name}".rstrip()
     outcome = subject.task.end.outcome if subject.task.end else None
     share = (
-        f"; {subject.same_outcome} of {subject.total} parts {_COUNTED[outcome]}" if subject.total > 1 else ""
+        f"; {subject.same_outcome} of {subject.total} tasks {_ENDINGS[outcome]}" if subject.total > 1 else ""
     )
     return f"{name}: {_ending(subject.task, subject.end)}{share}"
 

@@ -12,7 +12,7 @@ _FOLDERS = ("etc/systemd", "run/systemd", "usr/local/lib/systemd", "usr/lib/syst
 
 
 class Logind:
-    """The files below ``root``. Not a dataclass: creating one would delay `jobmon submit`."""
+    """The files below ``root``. Not a dataclass, whose definition would delay `jobmon submit`."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         """Set up without any I/O; tests pass a ``root`` of their own."""

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Log = Callable[[str, str], None]  # writes an event (second) to the log of a job (first)
 
 _HANDOVER_RETRY_S = 300.0
-_RESTART_RETRY_S = 300.0  # the new code may lack the module, too
+_RESTART_RETRY_S = 300.0  # imports may fail again after the restart
 
 
 def main() -> None:
@@ -41,12 +41,12 @@ def main() -> None:
 
 def run(ctx: Context, process_state: ProcessState, log: Log) -> None:
     """Run a monitor until no job is left, another process takes over, or SIGTERM arrives."""
-    log_own = partial(log, next(iter(process_state.locks)))
+    log_first = partial(log, next(iter(process_state.locks)))
     try:
         for path in ctx.home.clean_up():
-            log_own(f"{path}: removed: a file that a killed process did not finish")
+            log_first(f"{path}: removed: a file that a killed process did not finish")
     except StorageFailed as error:
-        log_own(f"cannot remove leftover files: {error}")
+        log_first(f"cannot remove leftover files: {error}")
     MonitorProcess(ctx, process_state, log).run()
 
 
@@ -54,12 +54,12 @@ class MonitorProcess:
     """One monitor with all of its jobs."""
 
     def __init__(self, ctx: Context, process_state: ProcessState, log: Log) -> None:
-        """Load each job from its state file; log and release those that cannot be read."""
+        """Load each job from its state file; log those that cannot be read: `run` releases them."""
         self._ctx, self._process_state, self._log = ctx, process_state, log
-        self._log_own = partial(log, next(iter(process_state.locks)))
+        self._log_first = partial(log, next(iter(process_state.locks)))
         self._loop = MonitorLoop(ctx.clock, self._write_heartbeat)
         self._factory = MonitorFactory(ctx)
-        self._heartbeat = self._factory.heartbeat(self._log_own)
+        self._heartbeat = self._factory.heartbeat(self._log_first)
         self._handoffs = Handoffs(ctx.home.handoffs, process_state.env_fingerprint)
         self._started_s = ctx.clock.now()
         self._handover_not_before_s = 0.0
@@ -80,7 +80,7 @@ class MonitorProcess:
                 return
             self._heartbeat.after_poll(self._loop.last_answer_s())
             self._restart_with_new_code()
-            if self._cpu_budget_spent() and self._hand_over():
+            if self._handover_is_due() and self._hand_over():
                 return
             if self._loop.wait() is Wake.TERMINATE:
                 for job_id in self._process_state.locks:
@@ -91,35 +91,35 @@ class MonitorProcess:
         """Adopt jobs that submissions with the same environment offer; return whether any was adopted."""
         if not self._process_state.max_monitors:  # a sentinel
             return False
-        with suppress(StorageFailed):  # a monitor without a slot gets one as soon as another monitor ends
-            self._process_state.acquire_slot()
+        with suppress(StorageFailed):
+            self._process_state.acquire_slot()  # one may be free by now
         before = len(self._process_state.locks)
         for job_id in self._handoffs.pending():
             adopt_job(self._process_state, self._handoffs, job_id, self._watch, partial(self._log, job_id))
         return len(self._process_state.locks) > before
 
-    def _cpu_budget_spent(self) -> bool:
+    def _handover_is_due(self) -> bool:
         clock = self._ctx.clock
         is_spent = clock.cpu_s() >= self._process_state.cpu_budget_s
         return is_spent and clock.now() >= self._handover_not_before_s
 
     def _hand_over(self) -> bool:
-        """Hand over to a fresh process; return whether that succeeded, so that this process must exit."""
+        """Hand over to a fresh process; return whether this process must exit."""
         pid = os.getpid()
-        self._log_own(f"monitor {pid} hands over after {self._ctx.clock.cpu_s():.1f} s of CPU time")
+        self._log_first(f"monitor {pid} hands over after {self._ctx.clock.cpu_s():.1f} s of CPU time")
         try:
             if hand_over(self._process_state):
                 return True
-            self._log_own(f"monitor {os.getpid()} replaces monitor {pid}")
+            self._log_first(f"monitor {os.getpid()} replaces monitor {pid}")
         except HandoverFailed as error:
             self._handover_not_before_s = self._ctx.clock.now() + _HANDOVER_RETRY_S
-            self._log_own(f"monitor {pid} continues, because the handover failed: {error}")
+            self._log_first(f"monitor {pid} continues, because the handover failed: {error}")
         return False
 
     def _restart_with_new_code(self) -> None:
         """Exec a fresh monitor if an import failed, but at the earliest five minutes after the start."""
         if self._loop.lacks_code and self._ctx.clock.now() - self._started_s >= _RESTART_RETRY_S:
-            self._log_own(f"monitor {os.getpid()} restarts, because jobmon's code was moved or replaced")
+            self._log_first(f"monitor {os.getpid()} restarts, because jobmon's code was moved or replaced")
             self._process_state.exec_monitor()
 
     def _guard(self, work: Callable[[], bool | None]) -> bool | None:
@@ -127,7 +127,7 @@ class MonitorProcess:
         try:
             return work()
         except Exception as error:  # noqa: BLE001 - an internal error, reported in the log
-            self._log_own(describe_error(error))
+            self._log_first(describe_error(error))
             return None
 
     def _write_heartbeat(self, job_id: str) -> None:

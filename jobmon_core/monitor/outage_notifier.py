@@ -55,7 +55,7 @@ class OutageNotifier:
                 file.write(OutageNotice(job.id))
 
     def notify_recovered(self, job: WatchedJob, save: Save) -> None:
-        """Save that the outage is over for a job; if the job reported it, add the message that it is over.
+        """Save that the outage that a job reported is over; add a recovery message if one is due.
 
         Raises:
             StorageFailed: the job or the notice cannot be saved; the next poll tries again.

@@ -14,16 +14,16 @@ _LINES = 200
 def worst_case_message(channel: str, route: Route, now_s: int) -> Message:
     """Return a message that tests the channel of this name, created at ``now_s`` (Unix seconds)."""
     value = _MARKUP + _LONG * 40
-    fields = tuple(Field(f"Field {number} {_MARKUP} {_LONG * 5}", value) for number in range(2, _FIELDS))
+    fields = tuple(Field(f"Field {number} {_MARKUP} {_LONG * 5}", value) for number in range(2, _FIELDS + 1))
     return Message(
         id=f"test-{channel}",
         route=route,
         tone=Tone.SUCCESS if route is Route.SUCCESS else Tone.FAILURE,
-        title=f"jobmon test of the {channel} channel: the largest message it can send. {_LONG * 10}",
+        title=f"jobmon test of the {channel} channel: the largest message possible. {_LONG * 10}",
         summary=f"If you can read this, jobmon's messages will arrive here. {_MARKUP} {_LONG * 50}",
         fields=(Field("Sent", at_s=now_s), *fields),
         cause=f"No job failed: this is a test. {_LONG * 50}",
-        evidence=tuple(f"10%\rline {number}: ```{_MARKUP}``` {_LONG}" for number in range(1, _LINES)),
+        evidence=tuple(f"10%\rline {number}: ```{_MARKUP}``` {_LONG}" for number in range(1, _LINES + 1)),
         advice=f"Nothing to do. {_LONG * 50}",
         log_path="/" + "a-long-folder/" * 100 + "job.log",
         created_s=now_s,

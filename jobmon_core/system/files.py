@@ -100,7 +100,7 @@ def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> Non
     """Replace the content of ``path`` in one step; if ``durable``, it survives a power cut.
 
     Raises:
-        StorageFailed: the old content is still there, and no temporary file is left.
+        StorageFailed: the old content is still there, unless only its replacement could not be made durable.
     """
     with _new_content(path, content, durable=durable) as new:
         new.replace(path)
@@ -187,7 +187,7 @@ def _open_without_following(name: str, flags: int) -> int:
 
 
 def open_private(path: Path, flags: int) -> int:
-    """Open a file of mode 0600, created if missing, without following a link; return the descriptor.
+    """Open a file, created if missing, without following a link; set mode 0600; return the descriptor.
 
     Raises:
         OSError: it cannot be opened, or something else is in its place; the message says what to do.
@@ -197,7 +197,7 @@ def open_private(path: Path, flags: int) -> int:
     # O_NONBLOCK: opening a pipe that was put there just now would otherwise wait for a reader
     flags |= os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     descriptor = os.open(path, flags, PRIVATE_FILE)
-    if stat.S_IMODE(os.fstat(descriptor).st_mode) != PRIVATE_FILE:  # whatever the umask
+    if stat.S_IMODE(os.fstat(descriptor).st_mode) != PRIVATE_FILE:  # an older file, or the umask
         os.fchmod(descriptor, PRIVATE_FILE)
     return descriptor
 
@@ -218,8 +218,8 @@ def touch_private(path: Path) -> None:
 def time_of_files(folder: Path) -> float:
     """Return the time by the clock that sets the modification times in a folder (Unix seconds).
 
-    The clock of a file server may differ from that of its hosts. If the folder cannot be written, this host's
-    time is returned.
+    The clock of a file server may differ from that of its clients. If the folder cannot be written, this
+    host's time is returned.
     """
     try:
         stamp = folder / "clock.stamp"

@@ -111,8 +111,8 @@ def test_a_diagnosis_of_a_job_says_which_part_it_is_about_and_how_it_ended(
 
 
 def test_of_many_parts_it_is_said_how_many_met_the_same() -> None:
-    assert heading(FAILED, 3, 20).endswith("; 3 of 20 parts failed")
-    assert heading(None, 2, 20).endswith("; 2 of 20 parts running")
+    assert heading(FAILED, 3, 20).endswith("; 3 of 20 tasks failed")
+    assert heading(None, 2, 20).endswith("; 2 of 20 tasks not ended")
 
 
 def test_the_log_of_a_job_is_named_as_its_user_did_not() -> None:

@@ -1,6 +1,7 @@
 """Fingerprints that are equal when the same failure happens again on another rank, node or day.
 
-Numbers, addresses, times and the parts of paths that belong to one run are left out. Positions in data stay.
+Numbers, addresses, times and the parts of paths that belong to one run are left out; ``index 5``,
+``row 7`` and the like stay.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class StatusRow:
         return JobState.from_slurm(self.state)
 
     def as_queue_row(self) -> QueueRow:
-        """Return the row that squeue would show; tasks that will never start are one row without indices."""
+        """Return the row that squeue would show; that of tasks that will never start lacks indices."""
         return self._as(QueueRow, **({} if self.job_state.is_alive else {"pending_indices": None}))
 
     def as_accounting_row(self) -> AccountingRow:
@@ -124,7 +124,7 @@ def job_status_rows(folder: JobDir, observer: ProcessId) -> list[StatusRow]:
     shared = _shared_fields(folder.id, spec, owner.host)
     pending = ((row, None) for row in _pending_row(shared, spec, tasks, cancelled))
     started = ((replace(shared, task=task.index, **same_fields(task, StatusRow)), task) for task in tasks)
-    rows = (_as_seen(row, task, supervisor, owner.host) for row, task in (*pending, *started))
+    rows = (_checked(row, task, supervisor, owner.host) for row, task in (*pending, *started))
     return [row for row in rows if row is not None]
 
 
@@ -156,10 +156,10 @@ def _pending_row(
         yield replace(row, state=cancelled.state, cancelled_by=cancelled.cancelled_by, end_s=cancelled.end_s)
 
 
-def _as_seen(
+def _checked(
     row: StatusRow, task: TaskRecord | None, supervisor: ProcessStatus, host: str
 ) -> StatusRow | None:
-    """Return a row with what is certain about an unfinished task; None if nothing is."""
+    """Return the row in the light of the supervisor's status; None if nothing is certain."""
     if not row.job_state.is_alive or supervisor is ProcessStatus.RUNNING:
         return row
     if supervisor is ProcessStatus.REBOOTED:
