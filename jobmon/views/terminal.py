@@ -109,7 +109,7 @@ def _part(job: WatchedJob, task: Task, now_s: float) -> Iterator[str]:
 
 
 def _end(task: Task, end: End, now_s: float) -> Iterator[str]:
-    yield _pair("outcome", f"{end.outcome}, as reported by {end.source}")
+    yield _pair("outcome", f"{end.outcome}, {end.source.phrase}")
     if end.exit_code or end.signal or (end.exit_code == 0 and end.state is JobState.COMPLETED):
         yield _pair("exit code", describe_exit(end.exit_code, end.signal))
     if end.elapsed_s is not None:

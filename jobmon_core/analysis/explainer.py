@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from jobmon_core.analysis.job_logs import log_files
+from jobmon_core.domain.diagnosis.exit_causes import YOU
 from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
 from jobmon_core.domain.tracking.model import End, Task, WatchedJob
 from jobmon_core.system.users import user_name
@@ -63,5 +65,12 @@ def evidence_of(end: End) -> SlurmEvidence:
         elapsed_s=end.elapsed_s,
         limit_s=end.limit_s,
         nodes=end.nodes,
-        canceller="" if end.cancelled_by is None else user_name(end.cancelled_by),
+        canceller="" if end.cancelled_by is None else _canceller(end.cancelled_by),
     )
+
+
+def _canceller(uid: int) -> str:
+    if uid == os.getuid():
+        return YOU
+    name = user_name(uid)
+    return f"user {name}" if name.isdigit() else name

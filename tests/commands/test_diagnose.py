@@ -175,7 +175,7 @@ def test_a_watched_array_is_explained_by_its_worst_task(shell: Shell) -> None:
     shown = shell.jobmon("diagnose", "12").stdout.splitlines()
     assert shown[:2] == [
         "Out of GPU memory",
-        "Job 12_2 sweep: FAILED, exit code 1 (general error); 1 of 2 tasks failed",
+        "Job 12_2 sweep: FAILED, exit code 1; 1 of 2 tasks failed",
     ]
     assert found(shell, "12_1")["label"] == "clean"
 

@@ -48,7 +48,7 @@ class Kind:
     files: Mapping[str, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
     log: str = _MAIN_LOG  # the file with the evidence
-    exit_code: str | None = "1 (general error)"  # None: not predictable, e.g. at the time limit
+    exit_code: str | None = "1"  # None: not predictable, e.g. at the time limit
     explanation: str = ""  # part of "Cause", besides the title
 
 

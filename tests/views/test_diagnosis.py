@@ -93,7 +93,7 @@ def test_only_a_terminal_gets_bold_type_and_lines_that_fit() -> None:
     ("end", "words"),
     [
         (None, "RUNNING"),
-        (FAILED, "FAILED, exit code 1 (general error)"),
+        (FAILED, "FAILED, exit code 1"),
         (replace(FAILED, exit_code=0, signal=9), "FAILED, killed by signal 9 (SIGKILL: "),
         (replace(FAILED, raw_state="TIMEOUT", exit_code=0), "TIMEOUT"),
         (

@@ -80,7 +80,7 @@ class _Diagnoser:
         self._note = note
 
     def diagnosis(self) -> Diagnosis:
-        if self._evidence.state is JobState.COMPLETED:
+        if self._evidence.state is JobState.COMPLETED and not self._evidence.exit_code:
             return self._no_failure("Completed", "The job completed.", _STATED)
         root = self._root()
         stated = stated_cause(self._evidence)

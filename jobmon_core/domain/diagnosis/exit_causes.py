@@ -16,6 +16,7 @@ _IDLE_SHARE = 0.01  # of one core; a job that uses less is waiting
 _MIN_IDLE_S = 60.0  # the CPU time of a shorter run does not show whether it waited
 _NEAR_LIMIT = 0.8  # of the requested memory; sampling misses the last peak
 CANCELLED = "slurm_cancelled"
+YOU = "you"  # the user who reads the diagnosis
 _SIGKILL = 9
 
 
@@ -170,7 +171,7 @@ def stated_cause(evidence: SlurmEvidence) -> Cause | None:
             CANCELLED,
             f"Cancelled by {user}",
             f"The job was cancelled by {user} (scancel, by hand or from a script).",
-            f"If you did not expect this, ask {user} why.",
+            "" if user == YOU else f"If you did not expect this, ask {user} why.",
         )
     if evidence.state is JobState.TIMEOUT and _was_idle(evidence):
         cause = _HUNG

@@ -49,4 +49,4 @@ class SlurmEvidence:
     elapsed_s: float | None = None
     limit_s: float | None = None
     nodes: str = ""
-    canceller: str = ""  # the user who cancelled the job: the name, or the uid if it has no name
+    canceller: str = ""  # the user who cancelled the job, e.g. ``ada``; ``you`` if it is the reader

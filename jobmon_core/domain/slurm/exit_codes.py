@@ -32,10 +32,9 @@ SIGNALS: dict[int, tuple[str, str]] = {
     31: ("SIGSYS", "forbidden system call"),
 }
 
+# only what bash(1) defines: programs use the other codes as they like
 _CODES: dict[int, str] = {
     0: "success",
-    1: "general error",
-    2: "wrong usage, or a shell error",
     126: "found, but could not be executed",
     127: "command not found",
 }

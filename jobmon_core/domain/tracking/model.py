@@ -29,6 +29,13 @@ class Source(StrEnum):
     ARRAY = "array"  # inferred: the task was removed from its array before it started
     NONE = "nobody"  # no source has an end: the outcome is unknown
 
+    @property
+    def phrase(self) -> str:
+        """How a sentence about an end names the source."""
+        if self is Source.NONE:
+            return "no source shows how it ended"
+        return "inferred from its array" if self is Source.ARRAY else f"as reported by {self}"
+
 
 @dataclass(frozen=True, slots=True)
 class StateChange:

@@ -52,6 +52,12 @@ def test_a_completed_job_has_no_cause_and_lists_only_warnings() -> None:
     assert (found.cause, found.symptoms, found.evidence) == (None, ("noticed",), ())
 
 
+def test_a_completed_job_with_a_nonzero_exit_code_has_failed() -> None:
+    evidence = SlurmEvidence(state=JobState.COMPLETED, exit_code=3)
+    assert diagnosed(evidence, "python").cause == "python"
+    assert "COMPLETED, exit code 3" in diagnosed(evidence, "epoch 1").explanation
+
+
 @pytest.mark.parametrize("state", [JobState.OUT_OF_MEMORY, JobState.NODE_FAIL, JobState.PREEMPTED])
 def test_no_failure_in_the_log_explains_an_end_by_the_system(state: JobState) -> None:
     assert diagnosed(SlurmEvidence(state=state), "python").cause != "python"
@@ -71,7 +77,7 @@ def test_noise_does_not_explain_a_time_limit() -> None:
 def test_an_unknown_cause_shows_the_last_lines() -> None:
     found = diagnosed(FAILED, *(f"line {n}" for n in range(20)), "", "the end")
     assert found.cause is None
-    assert "exit code 1 (general error), and nothing in the log explains it" in found.explanation
+    assert "exit code 1, and nothing in the log explains it" in found.explanation
     assert found.evidence[-1].text == "the end"
     assert found.log_path == "job.err"
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from jobmon_core.domain.diagnosis.exit_causes import YOU
 from jobmon_core.domain.diagnosis.model import SlurmEvidence
 from jobmon_core.domain.slurm.states import JobState
 from tests.support.diagnosing import GIB, PROGRESS, diagnosed
@@ -29,6 +30,12 @@ def test_a_cancellation_names_the_user_who_cancelled() -> None:
     found = diagnosed(SlurmEvidence(state=JobState.CANCELLED, canceller="ada"), "epoch 1")
     assert (found.cause, found.title) == ("slurm_cancelled", "Cancelled by ada")
     assert "ada" in found.explanation
+    assert found.advice == "If you did not expect this, ask ada why."
+
+
+def test_nobody_is_asked_why_they_cancelled_their_own_job() -> None:
+    found = diagnosed(SlurmEvidence(state=JobState.CANCELLED, canceller=YOU), "epoch 1")
+    assert (found.cause, found.title, found.advice) == ("slurm_cancelled", "Cancelled by you", "")
 
 
 def test_a_sampled_peak_far_below_the_request_is_not_shown() -> None:

@@ -11,7 +11,8 @@ from jobmon_core.domain.slurm.exit_codes import describe_exit, effective_signal
     ("code", "signal", "words"),
     [
         (0, 0, "0 (success)"),
-        (1, 0, "1 (general error)"),
+        (1, 0, "1"),
+        (2, 0, "2"),
         (3, None, "3"),
         (126, 0, "126 (found, but could not be executed)"),
         (127, 0, "127 (command not found)"),

@@ -82,3 +82,9 @@ def test_a_run_that_never_started_has_no_duration() -> None:
     assert end.elapsed_s is None
     assert replace(end, started_s=20).elapsed_s == 30
     assert replace(end, started_s=60).elapsed_s == 0  # clocks of two nodes may differ
+
+
+def test_an_end_without_a_source_is_reported_by_none() -> None:
+    assert Source.QUEUE.phrase == "as reported by squeue"
+    assert Source.ARRAY.phrase == "inferred from its array"
+    assert Source.NONE.phrase == "no source shows how it ended"
