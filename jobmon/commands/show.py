@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from jobmon.commands.common import job_ref, newest_state_id, open_context
 from jobmon.views.model import details_json
 from jobmon.views.terminal import details
+from jobmon_core.domain.errors import UnknownJob
 from jobmon_core.lifecycle.health import job_status
 
 if TYPE_CHECKING:
@@ -24,7 +25,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Print one job."""
     ctx = open_context()
-    status = job_status(ctx, ctx.store.load(newest_state_id(ctx, options.job)))
+    job = ctx.store.load(newest_state_id(ctx, options.job))
+    if job.lacks_part(options.job.key):
+        raise UnknownJob(f"unknown job {options.job}: job {job.job_id} has no such task")
+    status = job_status(ctx, job)
     if options.json:
         print(json.dumps(details_json(status), indent=2))
     else:

@@ -28,7 +28,10 @@ def test_the_id_of_an_array_is_not_unique_to_a_task(
     assert unique_job_id(job, task) == expected
 
 
-@pytest.mark.parametrize(("uid", "canceller"), [(None, ""), (os.getuid(), "you"), (1, "daemon"), (4_000_000_000, "user 4000000000")])
+@pytest.mark.parametrize(
+    ("uid", "canceller"),
+    [(None, ""), (os.getuid(), "you"), (1, "daemon"), (4_000_000_000, "user 4000000000")],
+)
 def test_the_user_who_cancelled_a_job_is_named(uid: int | None, canceller: str) -> None:
     end = End(JobState.CANCELLED, "CANCELLED", Outcome.CANCELLED, Source.ACCOUNTING, cancelled_by=uid)
     assert evidence_of(end).canceller == canceller

@@ -69,8 +69,11 @@ def recorded(cluster: Cluster, job: str) -> str:
 
 
 def ends(cluster: Cluster, job: str, outcome: str) -> bool:
-    """Wait until the accounting has this outcome; return False if it never has."""
-    return until(lambda: recorded(cluster, job) == outcome, PATIENCE, pause=0.2)
+    """Wait until the accounting has this outcome; print what it has instead and return False otherwise."""
+    has_outcome = until(lambda: recorded(cluster, job) == outcome, PATIENCE, pause=0.2)
+    if not has_outcome:
+        print(f"job {job}: {recorded(cluster, job)}")
+    return has_outcome
 
 
 def listed(cluster: Cluster, job: str) -> str:
@@ -147,9 +150,12 @@ def test_a_job_is_preempted(cluster: Cluster, partition: str, state: str) -> Non
     assert preempted
 
 
-def test_a_killed_node_fails_its_jobs_and_can_be_revived(cluster: Cluster) -> None:
-    job = submit(cluster, OUTLASTS_THE_TEST, "--partition=doomed", "--no-requeue")
-    assert until(lambda: listed(cluster, job) == "RUNNING", PATIENCE)
+def test_a_killed_node_fails_its_jobs_and_can_be_revived(cluster: Cluster, tmp_path: Path) -> None:
+    started = tmp_path / "started"  # a job is RUNNING already before its node has launched it
+    job = submit(
+        cluster, f"touch {started}; {OUTLASTS_THE_TEST}", "--partition=doomed", "--no-requeue", "--chdir=/"
+    )
+    assert until(started.exists, PATIENCE)
     cluster.kill_node("n4")
     assert ends(cluster, job, "NODE_FAIL|0:0")
     cluster.revive_node("n4")

@@ -85,10 +85,11 @@ def test_a_preempted_job_without_requeue_has_failed(user: User) -> None:
 
 @pytest.mark.xdist_group("doomed")
 def test_a_node_failure_ends_only_the_job_without_requeue(user: User, slurm: Cluster) -> None:
-    mortal = user.submit("-p", "doomed", "--no-requeue", "-J", "mortal", "--wrap", "sleep 300")
+    mortal = user.submit("-p", "doomed", "--no-requeue", "-J", "mortal", "--wrap", "touch started; sleep 300")
     reborn = user.submit("-p", "doomed", "-J", "reborn", "--wrap", f"{_FIRST_RUN_WAITS}; true")
     user.watched_as(mortal, "RUNNING")
     user.watched_as(reborn, "RUNNING")
+    eventually((user.work / "started").exists)  # a job is RUNNING already before its node has launched it
     slurm.kill_node("n4")
     try:
         lost = user.told(mortal)

@@ -28,7 +28,7 @@ class Tone(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One named value of a message, e.g. ``Exit code`` / ``127 (command not found)``; plain text without markup.
+    """One named value of a message, e.g. ``Node`` / ``n17``; plain text without markup.
 
     A time is given as ``at_s`` (Unix seconds) with an empty ``value``: the channel shows it in the
     reader's own time zone.

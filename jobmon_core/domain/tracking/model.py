@@ -210,6 +210,11 @@ class WatchedJob:
         """The watched job, or its only watched task."""
         return ref_of(self.job_id, self.watched_part)
 
+    def lacks_part(self, key: str) -> bool:
+        """Whether the job is known to have no task or component with this `JobRef.key`."""
+        is_pending = key.isdigit() and int(key) in IndexSet.parse(self.pending_indices)
+        return bool(key and self.tasks) and key not in self.tasks and not is_pending
+
     @property
     def is_array(self) -> bool:
         """Whether several tasks of an array are watched."""

@@ -88,3 +88,10 @@ def test_an_end_without_a_source_is_reported_by_none() -> None:
     assert Source.QUEUE.phrase == "as reported by squeue"
     assert Source.ARRAY.phrase == "inferred from its array"
     assert Source.NONE.phrase == "no source shows how it ended"
+
+
+def test_a_job_lacks_a_task_only_if_its_tasks_are_known() -> None:
+    job = WatchedJob("a", 12, 0.0)
+    array = replace(job, tasks={"1": Task("1")}, pending_indices="7-9")
+    assert [array.lacks_part(key) for key in ("", "1", "8", "99", "+1")] == [False, False, False, True, True]
+    assert not job.lacks_part("99")
