@@ -55,7 +55,7 @@ def test_an_array_cancelled_before_its_start_gets_one_message(user: User) -> Non
     assert _outcomes(job) == dict.fromkeys("123", Outcome.CANCELLED)
     payload = only(user, Route.ERROR)
     assert title(payload) == f"⏹ idle ({job_id}): 3 cancelled"
-    assert facts(payload)["Cancelled by root before starting"] == "3 tasks: 1-3"
+    assert facts(payload)["Cancelled by you before starting"] == "3 tasks: 1-3"
 
 
 def test_a_cancelled_throttled_array_counts_the_tasks_that_never_started(user: User) -> None:

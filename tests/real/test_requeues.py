@@ -55,7 +55,7 @@ def test_a_special_exit_is_reported_and_does_not_end_the_job(user: User) -> None
     assert job.outcome is Outcome.CANCELLED
     assert [title(each) for each in user.discord.received(Route.ERROR)] == [
         title(payload),
-        f"⏹ special ({job_id}) was cancelled by root",
+        f"⏹ special ({job_id}) was cancelled by you",
     ]
     assert not user.discord.received(Route.SUCCESS)
 
