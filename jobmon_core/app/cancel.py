@@ -26,7 +26,7 @@ def cancel(ctx: Context, ref: JobRef) -> RecoveryResult:
     """Stop watching a job; the job itself is not touched.
 
     Raises:
-        UnknownJob: no monitor watches it any more, or only as part of a larger job.
+        UnknownJob: it is not watched, or only as part of a larger job.
         StateUnreadable: its state file cannot be read.
         StorageFailed: a file cannot be written.
     """

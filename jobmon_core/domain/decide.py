@@ -76,7 +76,7 @@ def _decide_about_open_job(job: WatchedJob, policy: Policy, now_s: float) -> tup
     if _needs_record(job):
         actions.append(Step.QUERY_CONTROLLER)
     else:  # alerts show the job's name, which the record provides
-        job = _queue_alerts(job, now_s)
+        job = _add_alerts(job, now_s)
     if any(inquiry.next_query_s <= now_s for _, inquiry in job.open_inquiries()):
         actions.append(Step.QUERY_ACCOUNTING)
     if job.ended:
@@ -104,8 +104,8 @@ def accounting_timeout_s(job: WatchedJob, policy: Policy, now_s: float, *, silen
     """Return how long an accounting query that starts at ``now_s`` may take (seconds; infinity: no limit).
 
     A proved end waits for accounting only until its grace is over, or for a short query after that. There is
-    no limit while a task lives, because no final message is due then, nor while an end cannot be concluded
-    without accounting.
+    no limit while a task lives (no final message is due), nor, after the grace, while an end requires
+    accounting.
     ``silent`` means that accounting did not respond a moment ago, about any job.
     """
     if job.pending_indices or any(task.end is None and task.inquiry is None for task in job.tasks.values()):
@@ -139,9 +139,9 @@ def _conclude_tasks(job: WatchedJob, policy: Policy, now_s: float) -> WatchedJob
 
 
 def _needs_record(job: WatchedJob) -> bool:
-    """Whether to query slurmctld for the record: at most once per queue reply, while it may be news.
+    """Whether to query slurmctld for the record: at most once per queue reply.
 
-    It may be for a new job, when a task starts or may be another job, and while an end is under inquiry.
+    It is queried for a new job, when a task starts or may be another job, and while an end is under inquiry.
     """
     if job.answered_s is None or job.record_asked_s >= job.answered_s:
         return False
@@ -162,14 +162,14 @@ def _task_needs_record(task: Task, job: WatchedJob) -> bool:
 
 
 def _undiagnosed_keys(job: WatchedJob) -> tuple[str, ...]:
-    """Return those of the first `MAX_DIAGNOSED` tasks without success, failures first, to diagnose now."""
+    """Return the undiagnosed of the first `MAX_DIAGNOSED` unsuccessful tasks, failures first."""
     ended = [(task, task.end.outcome) for task in job.tasks.values() if task.end]
     unsuccessful = [(task, outcome) for task, outcome in ended if outcome is not Outcome.SUCCESS]
     unsuccessful.sort(key=lambda item: item[1] is not Outcome.FAILURE)
     return tuple(task.key for task, _ in unsuccessful[:MAX_DIAGNOSED] if task.diagnosis is None)
 
 
-def _queue_alerts(job: WatchedJob, now_s: float) -> WatchedJob:
+def _add_alerts(job: WatchedJob, now_s: float) -> WatchedJob:
     """Queue one message for each new problem that keeps the job from starting."""
     for subject, message in stuck_alerts(job, now_s):
         if subject not in job.alerted:

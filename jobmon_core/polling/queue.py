@@ -62,7 +62,7 @@ class SharedQueue:
     def view(self, user: str, job_id: int, max_age_s: float) -> QueueView | None:
         """Return a view not older than ``max_age_s`` seconds, after a query if there is none.
 
-        While another monitor is querying, return None; but if the last query failed, return its older view,
+        While another monitor is querying, return None; but if the last query failed, return that failure,
         because this query may take long, too.
 
         Raises:

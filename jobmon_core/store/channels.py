@@ -52,7 +52,7 @@ class SendQueues:
 
 @dataclass(frozen=True, slots=True)
 class DeadChannels:
-    """Marks dead channels, one file each, so that no monitor calls them: Discord restricts clients that do.
+    """Marks channels that refuse all messages. No monitor calls them: Discord restricts clients that do.
 
     A mark holds until the channel's settings change or until `jobmon test-discord` reaches the channel.
     """

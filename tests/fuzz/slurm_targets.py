@@ -134,7 +134,7 @@ def sbatch(data: bytes) -> None:
             assert job.cluster in line
             assert re.fullmatch(r"Submitted batch job .*|0*\d+(;\S+)?", line.strip(), re.DOTALL | re.ASCII)
     assert not sbatch_output.may_have_been_accepted(0, text)
-    assert not sbatch_output.printed_no_job_id(0, text or "x", "")
+    assert not sbatch_output.submitted_quietly(0, text or "x", "")
 
 
 def names(data: bytes) -> None:

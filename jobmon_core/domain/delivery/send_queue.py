@@ -1,6 +1,6 @@
 """The queue of one channel that many monitors send to: the oldest message goes first.
 
-After a refusal that affects every message, the channel is closed for a while; then one message tries again,
+After an attempt that must be repeated, the channel is closed for a while; then one message tries again,
 and the others follow at a pace that the channel accepts.
 """
 
@@ -12,7 +12,7 @@ from typing import ClassVar
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Message, OutboxEntry, Receipt
 
 PACE_S = 2.0  # between two messages: Discord accepts 30 a minute in a channel
-_RETURN_WITHIN_S = 90.0  # after its turn; later an entry blocks no other, because its monitor may have died
+_RETURN_WITHIN_S = 90.0  # after its turn, or the entry expires: its monitor may have died
 _MAX_WAIT_S = 2 * 86_400.0  # no real wait exceeds a day: a later time was written under a wrong clock
 _MAX_BLOCKING_S = 3600.0  # how long failures that may concern one message alone delay the others
 
@@ -64,7 +64,7 @@ def record_result(queue: SendQueue, sent: OutboxEntry, receipt: Receipt, now_s: 
     entries = dict(queue.entries)
     own = entries.pop(sent.message.id, Entry(sent.message.created_s, 0.0))
     if receipt.outcome is not DeliveryOutcome.TRY_AGAIN:
-        return replace(queue, entries=entries)  # no other message must wait for this one
+        return replace(queue, entries=entries)  # nothing waits for this one any more
     trouble_since_s = None if receipt.for_all else own.trouble_since_s or now_s
     own = replace(own, until_s=sent.next_try_s + _RETURN_WITHIN_S, trouble_since_s=trouble_since_s)
     shut_until_s = sent.next_try_s if own.blocks(now_s) else queue.shut_until_s

@@ -50,7 +50,7 @@ class SubmissionFinder:
         if sbatch_output.may_have_been_accepted(ran.exit_code, ran.stderr):
             message = "sbatch failed, but Slurm may have accepted the job; searching for up to a minute"
             job, note = _after_failure(self._find(message, cluster, started_s, on_job))
-        elif sbatch_output.printed_no_job_id(ran.exit_code, ran.stdout, ran.stderr):
+        elif sbatch_output.submitted_quietly(ran.exit_code, ran.stdout, ran.stderr):
             message = "sbatch printed no job id (--quiet?); searching for the job in the queue"
             job, note = _after_success(self._find(message, cluster, started_s, on_job))
         else:

@@ -31,7 +31,7 @@ def announced_job(line: str) -> Submitted | None:
     return Submitted(JobRef(int(match[1])), match[2] or "") if match else None
 
 
-def printed_no_job_id(exit_code: int, stdout: str, stderr: str) -> bool:
+def submitted_quietly(exit_code: int, stdout: str, stderr: str) -> bool:
     """Whether sbatch submitted a job without printing its id (``--quiet``).
 
     Not with ``--test-only``, which submits nothing. With ``--wait``, sbatch exits with the job's exit code.

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.scheduler.base import Submitted
-from jobmon_core.scheduler.slurm.sbatch_output import announced_job, may_have_been_accepted, printed_no_job_id
+from jobmon_core.scheduler.slurm.sbatch_output import announced_job, may_have_been_accepted, submitted_quietly
 from tests.support.recordings import recorded
 
 NO_JOB = ("sbatch-quiet", "sbatch-test-only", "sbatch-version", "sbatch-bad-option", "sbatch-bad-partition")
@@ -48,12 +48,12 @@ def test_surrounding_white_space_is_ignored() -> None:
 
 def test_only_a_quiet_submission_printed_no_job_id() -> None:
     told = {name: recorded(name) for name in NO_JOB}
-    silent = [name for name, ran in told.items() if printed_no_job_id(ran.exit_code, ran.stdout, ran.stderr)]
+    silent = [name for name, ran in told.items() if submitted_quietly(ran.exit_code, ran.stdout, ran.stderr)]
     assert silent == ["sbatch-quiet"]
 
 
 def test_a_quiet_wait_fails_silently_as_its_job_did() -> None:
-    assert printed_no_job_id(3, "", "")
+    assert submitted_quietly(3, "", "")
 
 
 @pytest.mark.parametrize(
@@ -82,5 +82,5 @@ def test_a_clear_answer_leaves_no_doubt(name: str) -> None:
 @given(st.text() | st.from_regex(r"Submitted batch job \d+.*|\d+;?.*"), st.integers())
 def test_no_text_makes_the_readers_raise(text: str, exit_code: int) -> None:
     announced_job(text)
-    printed_no_job_id(exit_code, text, text)
+    submitted_quietly(exit_code, text, text)
     may_have_been_accepted(exit_code, text)
