@@ -165,7 +165,7 @@ def test_kills_at_any_moment_leave_the_jobs_with_one_monitor_or_free_for_the_nex
         while alive := login.processes():
             kill(alive[nth % len(alive)])
             eventually(lambda: not login.processes() or len(set(login.alive().values())) == 1, 60)
-        assert login.alive() == {}
+        eventually(lambda: login.alive() == {})
         assert not is_locked(login)
     assert login.launch("a,b")[0] == "holds a b"
 
