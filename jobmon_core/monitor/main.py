@@ -1,4 +1,4 @@
-"""The monitor process: watches jobs until each has ended and been reported, or is no longer to be watched.
+"""The monitor process: watches jobs until each has ended and been reported, or was cancelled.
 
 It stays small, because a login node may run many of them for days.
 """
