@@ -1,4 +1,4 @@
-"""The monitor process: watches jobs until each has ended and been reported, or was cancelled.
+"""The monitor process: watches jobs until each has ended and been reported, or `jobmon cancel` stops it.
 
 It stays small, because a login node may run many of them for days.
 """
