@@ -7,8 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from jobmon.errors import UsageError, say
-from jobmon_core.domain.errors import SchedulerMissing, StorageFailed
-from jobmon_core.lifecycle.prefork import PreforkedMonitor
+from jobmon_core.domain.errors import SchedulerMissing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,30 +42,19 @@ The help of sbatch follows."""
 def run(arguments: Sequence[str]) -> int:
     """Submit and watch; return the exit code of sbatch."""
     backend, wants_sentinel, rest = _own_options(list(arguments))
-    preforked = _preforked()  # first, so that both processes import their modules at the same time
-    try:
-        from jobmon_core.app.submit import SubmitJob
-        from jobmon_core.context import Context
-        from jobmon_core.lifecycle.start import MonitorStarter
+    from jobmon_core.app.submit import SubmitJob
+    from jobmon_core.context import Context
+    from jobmon_core.lifecycle.start import MonitorStarter
 
-        ctx = Context.open(os.environ)
-        submit_job = SubmitJob(
-            ctx, MonitorStarter(ctx, preforked), say, _sentinel_adder(ctx) if wants_sentinel else None
-        )
+    ctx = Context.open(os.environ)
+    starter = MonitorStarter(ctx)
+    submit_job = SubmitJob(ctx, starter, say, _sentinel_adder(ctx) if wants_sentinel else None)
+    try:
         if rest[:1] in (["--help"], ["-h"]):
             return _help(submit_job, backend, rest)
         return _as_exit_code(submit_job.submit(backend, rest))
     finally:
-        if preforked:
-            preforked.discard()
-
-
-def _preforked() -> PreforkedMonitor | None:
-    """Fork the future monitor; None if that fails: it is then forked after the submission."""
-    try:
-        return PreforkedMonitor()
-    except StorageFailed:
-        return None
+        starter.discard()
 
 
 def _help(submit_job: SubmitJob, backend: str | None, rest: list[str]) -> int:

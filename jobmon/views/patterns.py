@@ -19,7 +19,7 @@ _INDENT = "    "
 
 
 def patterns_json(entries: Sequence[EffectivePattern]) -> list[dict[str, Any]]:
-    """Return the documented list of ``jobmon patterns list --json``."""
+    """Return the list that ``jobmon patterns list --json`` prints."""
     return [
         {
             "id": entry.pattern.id,
@@ -48,9 +48,9 @@ def pattern_lines(entries: Sequence[EffectivePattern], console: Console) -> Iter
 
 
 def check_lines(check: PatternFileCheck) -> Iterator[str]:
-    """Yield one line per fault of a pattern file, each with the file's name."""
+    """Yield one line per fault of a pattern file, or one that says it has none; each starts with the path."""
     if not check.faults:
-        yield one_line(f"{check.path}: {count(check.patterns, 'pattern')}, no faults")
+        yield one_line(f"{check.path}: {count(check.pattern_count, 'pattern')}, no faults")
     for fault in check.faults:
         yield one_line(f"{check.path}: {fault}")
 
@@ -62,7 +62,7 @@ def test_lines(result: PatternTestResult, console: Console) -> Iterator[str]:
     if not result.hits:
         yield "no pattern matches any line"
     if not result.complete:
-        yield "only the end of this long log was read"
+        yield "patterns were tested on the last 16 MiB only"
     yield from console.prose(f"diagnosis: {summary(result.diagnosis)}")
 
 

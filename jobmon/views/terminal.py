@@ -8,7 +8,7 @@ from tabulate import tabulate
 
 from jobmon.views.console import one_line, truncated
 from jobmon.views.model import cause, clock, elapsed, stamp, state
-from jobmon_core.domain.humanize import duration, size
+from jobmon_core.domain.humanize import count, duration, size
 from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.slurm.exit_codes import describe_exit
 from jobmon_core.domain.slurm.job_ids import ref_of
@@ -51,11 +51,14 @@ def _row(status: JobStatus, now_s: float) -> tuple[str, ...]:
 def _state(job: WatchedJob, now_s: float) -> str:
     """Return the state, with its age if the scheduler is not responding."""
     if job.answered_s is None and not job.closed:
-        return "submitted" if job.stale_since_s is None else "unknown (Slurm is not responding)"
+        return "submitted" if job.stale_since_s is None else "unknown (the scheduler is not responding)"
     outage = current_outage(job)
     if outage is None or job.answered_s is None or job.closed:
         return state(job)
-    return f"{state(job)} (as of {clock(job.answered_s, now_s)}, stale since {clock(outage.since_s, now_s)})"
+    since = clock(outage.since_s, now_s)
+    if outage.only_accounting:
+        return f"{state(job)} (sacct has not answered since {since})"
+    return f"{state(job)} (as of {clock(job.answered_s, now_s)}, stale since {since})"
 
 
 def _health(status: JobStatus) -> str:
@@ -67,7 +70,7 @@ def _health(status: JobStatus) -> str:
 
 
 def details(status: JobStatus, key: str, now_s: float) -> str:
-    """Return everything known about a job, or only about the task or component ``key`` of it."""
+    """Return the details of a job, or of its task or component ``key``; the messages are of the whole job."""
     job = status.job
     lines = list(_heading(status, now_s))
     for task in job.tasks.values():
@@ -83,9 +86,10 @@ def _heading(status: JobStatus, now_s: float) -> Iterator[str]:
     yield _pair("state", _state(job, now_s) + (f", outcome {job.outcome}" if job.outcome else ""))
     monitor = f", process {status.owner.pid} on {status.owner.host}" if status.owner else ""
     yield _pair("monitor", _health(status) + (monitor if status.health is not Health.DONE else ""))
-    if outage := current_outage(job):
+    if not job.closed and (outage := current_outage(job)):
+        who = "accounting (sacct)" if outage.only_accounting else "the scheduler"
         since = clock(outage.since_s, now_s)
-        yield _pair("", f"the scheduler has not answered since {since}: {outage.why or 'no error text'}")
+        yield _pair("", f"{who} has not answered since {since}: {outage.why or 'no error text'}")
     for name, value in (("folder", job.workdir), ("script", job.command)):
         if value:
             yield _pair(name, value)
@@ -144,11 +148,11 @@ def _diagnosis(found: Diagnosis, ref: JobRef) -> Iterator[str]:
 
 def _messages(job: WatchedJob, now_s: float) -> Iterator[str]:
     for entry in job.outbox:
-        channel = f" to {entry.channel}" if entry.channel else ""
+        channel = f" to channel {entry.channel}" if entry.channel else ""
         if entry.delivered_s is not None:
-            delivery = f"delivered{channel} {clock(entry.delivered_s, now_s)}"
+            delivery = f"delivered{channel} at {clock(entry.delivered_s, now_s)}"
         elif entry.given_up:
             delivery = f"GIVEN UP{channel}: {entry.given_up}"
         else:
-            delivery = f"not delivered{channel} yet, {entry.attempts} attempts"
+            delivery = f"not delivered{channel} yet, {count(entry.attempts, 'attempt')}"
         yield _pair("message", f"{entry.message.title}: {delivery}")

@@ -1,4 +1,4 @@
-"""Determine where a job's logs are: from Slurm, else from its script, else from sbatch's defaults."""
+"""Where a job's logs are: the user says so, else Slurm, else its script, else sbatch's defaults apply."""
 
 from __future__ import annotations
 
@@ -27,20 +27,21 @@ _ANY_NODE = "\0"  # no path can contain it
 
 def learn_logs(job: WatchedJob, records: tuple[Record, ...], scheduler: Scheduler) -> WatchedJob:
     """Return the job with the log templates that the scheduler reports, if any; paths from the user stay."""
-    if job.logs.source == BY_USER or not records:
+    first = next((record for record in records if job.is_own_run(record.submit_s)), None)
+    if job.logs.source == BY_USER or first is None:
         return job
-    first = records[0]
     stdout, stderr = first.stdout, first.stderr
     templates = None
-    # scontrol shows the paths of one task for all tasks of an array, and expands a backslash wrongly
-    if _has_tasks(job) or any(character in stdout + stderr for character in "%\\"):
+    # scontrol shows the paths of one task for all of an array, leaves some placeholders as they are, and
+    # expands a backslash wrongly
+    if _is_of_array(job) or any(character in stdout + stderr for character in "%\\"):
         templates = scheduler.ask_log_templates(job.job_id)
     if templates is None:
         if not stdout:
             return job
         workdir = first.workdir or job.workdir
         templates = templates_from_record(
-            stdout, stderr, workdir, is_array=_has_tasks(job), job_id=job.job_id
+            stdout, stderr, workdir, is_array=_is_of_array(job), job_id=job.job_id
         )
     return replace(job, logs=replace(templates, source=BY_SLURM))
 
@@ -54,7 +55,7 @@ def with_script_logs(job: WatchedJob, scheduler: Scheduler) -> WatchedJob:
         directives.get("output", ""),
         directives.get("error", ""),
         directives.get("chdir") or job.workdir,
-        is_array=_has_tasks(job),
+        is_array=_is_of_array(job),
         job_id=job.job_id,
     )
     return replace(job, logs=replace(templates, source=BY_SCRIPT))
@@ -65,7 +66,7 @@ def log_files(job: WatchedJob, task: Task) -> tuple[str, str]:
     return _expand(job, task, job.logs.stdout), _expand(job, task, job.logs.stderr)
 
 
-def _has_tasks(job: WatchedJob) -> bool:
+def _is_of_array(job: WatchedJob) -> bool:
     return bool(job.array_indices) or job.watched_part.isdigit()
 
 

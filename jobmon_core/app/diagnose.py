@@ -203,8 +203,7 @@ def _rank(task: Task) -> tuple[int, int]:
 
 
 def _no_log_yet(job: WatchedJob, ref: JobRef, task: Task | None) -> JobmonError:
-    is_pending = not ref.key or (ref.task is not None and ref.task in IndexSet.parse(job.pending_indices))
-    if task is None and not is_pending:
+    if job.lacks_part(ref.key):
         return UnknownJob(f"unknown job {ref}: job {job.job_id} has no such task")
     reason = task.reason if task else job.pending_reason
     why = f", {reason}" if reason not in ("", "None") else ""

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 _GIVEN = "told-of-logout"  # the file that records that the warning was given
 _WARNING = (
     "this machine kills all processes of your login session when you log out, monitors included (logind's "
-    "KillUserProcesses). To have them restarted within minutes, run `jobmon recover --install systemd` and "
-    "`loginctl enable-linger`; otherwise run `jobmon recover` at your next login"
+    "KillUserProcesses). To have monitors restarted within minutes, run `jobmon recover --install systemd` "
+    "and `loginctl enable-linger`; otherwise run `jobmon recover` at your next login"
 )
 
 
@@ -20,7 +20,7 @@ def take_warning(home: Home, user: str, logind: Logind | None = None) -> str:
     """Return the warning and record that it was given; empty if it was given before or does not apply.
 
     It does not apply if this process is outside a login session: logind kills only processes of sessions.
-    It is not given if that cannot be recorded. `jobmon submit` calls this, so it reads only a few files.
+    If it cannot be recorded, it is not given. `jobmon submit` calls this, so it reads only a few files.
     """
     given = home.state / _GIVEN
     if given.exists():

@@ -43,7 +43,7 @@ class PatternFileCheck:
     """A pattern file with all its faults."""
 
     path: str
-    patterns: int  # their number; 0 if the file has faults
+    pattern_count: int  # 0 if the file has faults
     faults: tuple[str, ...] = ()
 
 

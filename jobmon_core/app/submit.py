@@ -56,7 +56,7 @@ class SubmitJob:
         config = self._ctx.configuration()
         name = backend or config.backend
         result = self._ctx.submitter(name).submit(
-            arguments, lambda submitted: self._watch(name, submitted), _import_the_rest
+            arguments, lambda submitted: self._watch(name, submitted), self._prepare
         )
         if result.note:
             self._tell(result.note)
@@ -64,6 +64,13 @@ class SubmitJob:
             self._warn_of_missing_webhooks(config)
             self._warn_of_logout()
         return result.exit_code
+
+    def _prepare(self) -> None:
+        """Do what takes time while sbatch is running."""
+        self._starter.prefork()
+        import jobmon_core.app.logout_warning
+        import jobmon_core.domain.tracking.new_job
+        import jobmon_core.store.jobs  # noqa: F401 - loads them
 
     def _warn_of_missing_webhooks(self, config: Config) -> None:
         missing = [route.value for route in Route if not config.channels_for(route)]
@@ -112,14 +119,9 @@ class SubmitJob:
         self._tell(f"job {submitted.ref} is submitted, but not watched: {error}; `{remedy}` tries again")
 
 
-def _import_the_rest() -> None:
-    import jobmon_core.app.logout_warning
-    import jobmon_core.domain.tracking.new_job
-    import jobmon_core.store.jobs  # noqa: F401 - loads them
-
-
 def state_id(prefix: str, ref: JobRef) -> str:
     """Return a name for a state file that no other submission has, although job ids are reused."""
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+    # "-" separates the parts: `JobStore` reads the job id from the name
     safe = "".join(letter if letter.isalnum() else "." for letter in prefix)
     return f"{safe}-{ref.job_id}-{stamp}{ref.key and '-' + ref.key.strip('+')}"

@@ -10,7 +10,7 @@ from jobmon_core.app.submit import state_id
 from jobmon_core.domain.errors import AlreadyWatched, SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import RawAnswer, Unreachable
-from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.tracking.model import WatchedJob, includes
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.system.lock import command_lock
 from jobmon_core.system.users import user_name
@@ -32,7 +32,7 @@ def watch(ctx: Context, starter: MonitorStarter, ref: JobRef, backend: str, logs
     ``logs`` are the absolute paths that the user gave, both empty if the scheduler is to name them.
 
     Raises:
-        AlreadyWatched: a monitor watches it already.
+        AlreadyWatched: it is being watched, or its monitor is dead.
         UnknownJob: the scheduler does not know it.
         SchedulerUnavailable: the scheduler is not responding.
         CommandBusy: another `jobmon watch` has not finished within two minutes.
@@ -42,7 +42,8 @@ def watch(ctx: Context, starter: MonitorStarter, ref: JobRef, backend: str, logs
     with command_lock(ctx.home.monitors / "watch.lock", "jobmon watch", _LOCK_TIMEOUT_S):
         _refuse_if_watched(ctx, ref, backend)
         known = _look_up(ctx.scheduler(backend), ref)
-        if known.ref.job_id != ref.job_id:  # a raw job id, by which no other query finds the job
+        # no query of the monitor finds a job by its raw job id
+        if known.ref.job_id != ref.job_id:
             ref = known.ref
             _refuse_if_watched(ctx, ref, backend)
         job = WatchedJob(
@@ -64,12 +65,13 @@ def watch(ctx: Context, starter: MonitorStarter, ref: JobRef, backend: str, logs
 
 def _refuse_if_watched(ctx: Context, ref: JobRef, backend: str) -> None:
     for job in ctx.store.find(ref):
+        # a remote job is on another cluster, where the same id is another job
         if job.closed or job.backend != backend or job.remote or job.watched_part not in ("", ref.key):
             continue
         status = job_status(ctx, job)
         if status.health is Health.DEAD:
             raise AlreadyWatched(f"the monitor of job {job.ref} is dead; `jobmon recover` restarts it")
-        monitor = f" by monitor {status.owner.pid} on {status.owner.host}" if status.owner else ""
+        monitor = f" by {status.owner}" if status.owner else ""
         raise AlreadyWatched(f"job {job.ref} is already watched{monitor}; see `jobmon show {job.ref}`")
 
 
@@ -95,6 +97,4 @@ def _look_up(scheduler: Scheduler, ref: JobRef) -> Record | AccountingRow:
 
 def _is_part(row: Record | AccountingRow, ref: JobRef) -> bool:
     """Return whether a row of a job is about the task or component that ``ref`` names, if it names one."""
-    if not ref.key or row.ref.key == ref.key:
-        return True
-    return ref.task is not None and row.pending_indices is not None and ref.task in row.pending_indices
+    return not ref.key or row.ref.key == ref.key or includes(row.pending_indices, ref.key)

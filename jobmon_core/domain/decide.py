@@ -24,8 +24,8 @@ class Step(StrEnum):
 
     QUERY_CONTROLLER = "query slurmctld for the job's record"
     QUERY_ACCOUNTING = "query accounting for the job's runs"
-    NOTIFY_OUTAGE = "tell the user that the scheduler is not responding, unless another job has done so"
-    NOTIFY_RECOVERED = "tell the user that the scheduler is responding again"
+    NOTIFY_OUTAGE = "report the outage of the scheduler or of accounting, unless another job has done so"
+    NOTIFY_RECOVERED = "note that the reported outage is over, and tell the user if that is due"
     FINISH = "stop monitoring the job: there is nothing left to do"
 
 
@@ -38,7 +38,7 @@ class Diagnose:
 
 @dataclass(frozen=True, slots=True)
 class Deliver:
-    """Send a message to a channel; if ``channel`` is empty, assign the message to channels first."""
+    """Try once to send a message to a channel; if ``channel`` is empty, only assign it to its channels."""
 
     message_id: str
     channel: str = ""
@@ -46,8 +46,8 @@ class Deliver:
 
 Action = Step | Diagnose | Deliver
 
-_FIRST_TIMEOUT_S = 20.0  # for the first accounting query: a busy database needs it, and the grace allows it
-_RETRY_TIMEOUT_S = 3.0  # for later queries, and for the first if accounting did not respond a moment ago
+_FIRST_TIMEOUT_S = 20.0  # at least, for the first accounting query: a busy database needs it
+_RETRY_TIMEOUT_S = 3.0  # at least, for later queries, and for the first if accounting has just not responded
 MAX_DIAGNOSED = 50  # tasks of one array whose logs jobmon reads; the digest groups them by cause
 
 
@@ -100,13 +100,12 @@ def wake_s(job: WatchedJob, policy: Policy, last_queue_s: float, now_s: float) -
     return min([last_queue_s + interval_s(job, policy), *queries, *graces, *retries])
 
 
-def accounting_timeout_s(job: WatchedJob, policy: Policy, now_s: float, *, silent: bool) -> float:
+def accounting_timeout_s(job: WatchedJob, policy: Policy, now_s: float, *, unresponsive: bool) -> float:
     """Return how long an accounting query that starts at ``now_s`` may take (seconds; infinity: no limit).
 
-    A proved end waits for accounting only until its grace is over, or for a short query after that. There is
-    no limit while a task lives (no final message is due), nor, after the grace, while an end requires
-    accounting.
-    ``silent`` means that accounting did not respond a moment ago, about any job.
+    There is no limit while a task lives, while no end is proved, nor, after the grace, while an end requires
+    accounting. Otherwise the query may take until the first grace is over, but always at least the minimum
+    above. ``unresponsive`` means that accounting did not respond a moment ago, about any job.
     """
     if job.pending_indices or any(task.end is None and task.inquiry is None for task in job.tasks.values()):
         return NO_HURRY_S
@@ -115,7 +114,7 @@ def accounting_timeout_s(job: WatchedJob, policy: Policy, now_s: float, *, silen
     if left_s <= 0 and any(requires_accounting(task, inquiry) for task, inquiry in inquiries):
         return NO_HURRY_S
     is_first = any(inquiry.attempts == 0 for _, inquiry in inquiries)
-    return max(left_s, _FIRST_TIMEOUT_S if is_first and not silent else _RETRY_TIMEOUT_S)
+    return max(left_s, _FIRST_TIMEOUT_S if is_first and not unresponsive else _RETRY_TIMEOUT_S)
 
 
 def interval_s(job: WatchedJob, policy: Policy) -> float:
@@ -162,7 +161,7 @@ def _task_needs_record(task: Task, job: WatchedJob) -> bool:
 
 
 def _undiagnosed_keys(job: WatchedJob) -> tuple[str, ...]:
-    """Return the undiagnosed of the first `MAX_DIAGNOSED` unsuccessful tasks, failures first."""
+    """Return the tasks still to diagnose, of the first `MAX_DIAGNOSED` unsuccessful ones, failures first."""
     ended = [(task, task.end.outcome) for task in job.tasks.values() if task.end]
     unsuccessful = [(task, outcome) for task, outcome in ended if outcome is not Outcome.SUCCESS]
     unsuccessful.sort(key=lambda item: item[1] is not Outcome.FAILURE)

@@ -92,7 +92,7 @@ class PreforkedMonitor:
 def _await_request(request_pipe: int, status_pipe: int) -> NoReturn:
     """Load the modules, wait for a request and become the monitor; never return into the copied command."""
     try:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C ends the copy, which has done nothing yet
+        _reset_signals()
         from jobmon_core.lifecycle import daemonize
 
         daemonize.load()
@@ -103,6 +103,13 @@ def _await_request(request_pipe: int, status_pipe: int) -> NoReturn:
         os.write(status_pipe, f"{type(error).__name__}: {error}".encode(errors="replace"))
     finally:
         os._exit(1)
+
+
+def _reset_signals() -> None:
+    """Let signals end the copy, which has done nothing yet: the command's handlers pass them on to sbatch."""
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP):
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _read(pipe: int, timeout_s: float | None) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.config import Config
@@ -18,10 +19,20 @@ if TYPE_CHECKING:
 class MonitorStarter:
     """Starts monitors for the jobs of one home."""
 
-    def __init__(self, ctx: Context, preforked: PreforkedMonitor | None = None) -> None:
-        """Use ``preforked``, if given, as the first monitor; fork any further ones on demand."""
+    def __init__(self, ctx: Context) -> None:
+        """Set up without any I/O."""
         self._ctx = ctx
-        self._preforked = preforked
+        self._preforked: PreforkedMonitor | None = None
+
+    def prefork(self) -> None:
+        """Fork the first monitor, which loads its modules while the caller waits; `discard` it at the end."""
+        with suppress(StorageFailed):  # `start` tries again
+            self._preforked = PreforkedMonitor()
+
+    def discard(self) -> None:
+        """End the preforked monitor if no job has been started with it."""
+        if self._preforked:
+            self._preforked.discard()
 
     def start(self, job_ids: Sequence[str]) -> tuple[str, ...]:
         """Start monitoring the jobs that have no owner; their state files must exist.

@@ -170,16 +170,18 @@ class JobMonitor:
                 assert_never(action)
 
     def _query_controller(self) -> None:
+        asked_s = self._deps.clock.now()
         answer = self._deps.scheduler.ask_record(self.job.job_id)
-        job = apply_record(self.job, answer, self._deps.clock.now())
+        job = apply_record(self.job, answer, asked_s)
         job = replace(job, cluster=job.cluster or self._deps.cluster_name())
         if not isinstance(answer, Unreachable | NotListed):
             job = learn_logs(job, answer, self._deps.scheduler)
         self._save(job)
 
     def _query_accounting(self) -> None:
-        def timeout_s(silent: bool) -> float:  # noqa: FBT001 - the only argument of a callback
-            return accounting_timeout_s(self.job, self._deps.policy, self._deps.clock.now(), silent=silent)
+        def timeout_s(unresponsive: bool) -> float:  # noqa: FBT001 - the only argument of a callback
+            now_s = self._deps.clock.now()
+            return accounting_timeout_s(self.job, self._deps.policy, now_s, unresponsive=unresponsive)
 
         self._apply_accounting(self._deps.accounting.ask(self.job.job_id, self._query_due_s(), timeout_s))
 

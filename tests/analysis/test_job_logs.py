@@ -41,6 +41,12 @@ def test_the_logs_of_a_job_come_from_its_record_without_another_query(slurm: Fak
     assert not slurm.asked
 
 
+def test_the_logs_of_a_newer_job_with_the_same_id_are_not_the_jobs_own(slurm: FakeScheduler) -> None:
+    job = replace(JOB, not_after_s=1000.0)
+    newer = replace(record("12", "RUNNING"), submit_s=2000, stdout="/w/other.out")
+    assert learn_logs(job, (newer,), slurm) == job
+
+
 def test_the_log_templates_of_an_array_are_expanded_for_each_task(slurm: FakeScheduler) -> None:
     slurm.templates = LogPaths("/w/%A_%a-%j.out", "/w/%a.err")
     reported = replace(record("12_1", "RUNNING"), stdout="/w/12_1-13.out", stderr="/w/1.err")

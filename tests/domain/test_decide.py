@@ -25,8 +25,8 @@ def noticed_late(late_s: float) -> Play:
     return Play(POLICY).queue(row("12", "TIMEOUT")).record(ended)
 
 
-def timeout_s(play: Play, *, silent: bool = False) -> float:
-    return accounting_timeout_s(play.job, POLICY, play.now_s, silent=silent)
+def timeout_s(play: Play, *, unresponsive: bool = False) -> float:
+    return accounting_timeout_s(play.job, POLICY, play.now_s, unresponsive=unresponsive)
 
 
 def seconds_until_concluded(play: Play) -> int:
@@ -87,14 +87,14 @@ def test_the_first_query_gets_time_for_a_slow_database_and_a_later_one_does_not(
 
 def test_accounting_that_did_not_respond_a_moment_ago_delays_no_message() -> None:
     play = noticed_late(10)
-    assert timeout_s(play, silent=True) == 20
-    assert timeout_s(play.later(14), silent=True) == 6
-    assert timeout_s(play.later(5), silent=True) == 3
+    assert timeout_s(play, unresponsive=True) == 20
+    assert timeout_s(play.later(14), unresponsive=True) == 6
+    assert timeout_s(play.later(5), unresponsive=True) == 3
 
 
 def test_a_query_after_the_grace_gets_only_the_short_timeout() -> None:
     play = noticed_late(10)
-    assert accounting_timeout_s(play.job, POLICY, play.now_s + 60, silent=True) == 3
+    assert accounting_timeout_s(play.job, POLICY, play.now_s + 60, unresponsive=True) == 3
 
 
 def test_a_query_has_no_limit_while_a_task_lives() -> None:

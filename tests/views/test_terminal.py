@@ -42,7 +42,7 @@ def test_a_silent_scheduler_makes_the_state_one_of_the_past() -> None:
     assert "(as of" not in row(JOB)
     unseen = replace(JOB, answered_s=None, tasks={})
     assert "submitted" in row(unseen)
-    assert "unknown (Slurm is not responding)" in row(replace(unseen, stale_since_s=NOW_S))
+    assert "unknown (the scheduler is not responding)" in row(replace(unseen, stale_since_s=NOW_S))
 
 
 def test_accounting_that_is_waited_for_in_vain_makes_the_state_stale_too() -> None:
@@ -50,10 +50,15 @@ def test_accounting_that_is_waited_for_in_vain_makes_the_state_stale_too() -> No
         NOW_S, NOW_S, accounting=AccountingStatus.UNREACHABLE, accounting_error="sacct: Connection refused"
     )
     waits = replace(JOB, tasks={"": replace(RUNNING, inquiry=inquiry)})
-    assert "stale since" in row(waits)
+    assert "(sacct has not answered since " in row(waits)
     told = details(JobStatus(waits, Health.ALIVE, OWNER), "", NOW_S)
-    assert "the scheduler has not answered since" in told
+    assert "accounting (sacct) has not answered since" in told
     assert "sacct: Connection refused" in told
+
+
+def test_a_closed_job_needs_no_scheduler() -> None:
+    cancelled = replace(JOB, stale_since_s=NOW_S, unwatched_s=NOW_S)
+    assert "not answered" not in details(JobStatus(cancelled, Health.DONE), "", NOW_S)
 
 
 def test_a_dropped_job_is_said_to_be_watched_no_longer() -> None:

@@ -1,7 +1,7 @@
-"""The queue of one channel that many monitors send to: the oldest message goes first.
+"""The queue in which the monitors of one host send to one channel: the oldest message goes first.
 
-After an attempt that must be repeated, the channel is closed for a while; then one message tries again,
-and the others follow at a pace that the channel accepts.
+After an attempt with the result `TRY_AGAIN`, the channel is closed for a while, unless this message alone has
+failed for an hour; then one message tries again, and the others follow at a pace that the channel accepts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import ClassVar
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Message, OutboxEntry, Receipt
 
 PACE_S = 2.0  # between two messages: Discord accepts 30 a minute in a channel
-_RETURN_WITHIN_S = 90.0  # after its turn, or the entry expires: its monitor may have died
+_RETURN_WITHIN_S = 90.0  # an entry expires this long after its turn: its monitor may have died
 _MAX_WAIT_S = 2 * 86_400.0  # no real wait exceeds a day: a later time was written under a wrong clock
 _MAX_BLOCKING_S = 3600.0  # how long failures that may concern one message alone delay the others
 
@@ -46,13 +46,15 @@ class SendQueue:
 def request_turn(queue: SendQueue, message: Message, now_s: float) -> tuple[SendQueue, float | None]:
     """Return the queue with the message in it, and when (Unix seconds) to ask again; None to send it now."""
     entries = {
-        name: entry for name, entry in queue.entries.items() if now_s < entry.until_s < now_s + _MAX_WAIT_S
+        message_id: entry
+        for message_id, entry in queue.entries.items()
+        if now_s < entry.until_s < now_s + _MAX_WAIT_S
     }
     shut_until_s = queue.shut_until_s if queue.shut_until_s < now_s + _MAX_WAIT_S else 0.0
     own = entries.pop(message.id, Entry(message.created_s, 0.0))
     rank = (message.created_s, message.id)
     ahead = sum(
-        1 for name, entry in entries.items() if entry.blocks(now_s) and (entry.created_s, name) < rank
+        entry.blocks(now_s) and (entry.created_s, message_id) < rank for message_id, entry in entries.items()
     )
     turn_s = max(now_s, shut_until_s) + PACE_S * ahead
     entries[message.id] = replace(own, until_s=turn_s + _RETURN_WITHIN_S)
@@ -64,7 +66,7 @@ def record_result(queue: SendQueue, sent: OutboxEntry, receipt: Receipt, now_s: 
     entries = dict(queue.entries)
     own = entries.pop(sent.message.id, Entry(sent.message.created_s, 0.0))
     if receipt.outcome is not DeliveryOutcome.TRY_AGAIN:
-        return replace(queue, entries=entries)  # nothing waits for this one any more
+        return replace(queue, entries=entries)  # it is done, or its repeat delays no other message
     trouble_since_s = None if receipt.for_all else own.trouble_since_s or now_s
     own = replace(own, until_s=sent.next_try_s + _RETURN_WITHIN_S, trouble_since_s=trouble_since_s)
     shut_until_s = sent.next_try_s if own.blocks(now_s) else queue.shut_until_s

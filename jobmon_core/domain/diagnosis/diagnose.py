@@ -18,7 +18,11 @@ from __future__ import annotations
 
 from itertools import islice
 
-from jobmon_core.domain.diagnosis.error_episodes import MIN_RELIABLE, MIN_ROOT, LogAnalysis
+from jobmon_core.domain.diagnosis.error_episodes import (
+    MIN_RELIABLE_PRECEDENCE,
+    MIN_ROOT_PRECEDENCE,
+    LogAnalysis,
+)
 from jobmon_core.domain.diagnosis.exit_causes import Cause, implied_cause, stated_cause
 from jobmon_core.domain.diagnosis.fingerprint import fingerprint
 from jobmon_core.domain.diagnosis.model import Diagnosis, Line, SlurmEvidence
@@ -53,7 +57,7 @@ def diagnose(evidence: SlurmEvidence, analysis: LogAnalysis, *, note: str = "") 
 def names_root_cause(analysis: LogAnalysis) -> bool:
     """Return whether the log shows a failure that is probably not a consequence of another one."""
     root = _best_candidate(analysis.root_candidates, analysis)
-    return root is not None and root.pattern.precedence >= MIN_ROOT
+    return root is not None and root.pattern.precedence >= MIN_ROOT_PRECEDENCE
 
 
 def _best_candidate(roots: tuple[Match, ...], analysis: LogAnalysis) -> Match | None:
@@ -111,7 +115,7 @@ class _Diagnoser:
 
     def _is_doubtful(self, root: Match) -> bool:
         """Return whether programs often recover from this failure, or this one seems to have recovered."""
-        return root.pattern.precedence < MIN_RELIABLE or self._analysis.recovered_from(root)
+        return root.pattern.precedence < MIN_RELIABLE_PRECEDENCE or self._analysis.recovered_from(root)
 
     def _made_job_hang(self, root: Match | None) -> bool:
         """Return whether this failure, not the state from Slurm, is the cause: the job hung after it."""
@@ -138,7 +142,7 @@ class _Diagnoser:
         frame = self._analysis.traceback(root).user_frame()
         quoted = (frame.position, frame.source) if frame else ()
         penalty = _RECOVERY_PENALTY if self._analysis.recovered_from(root) else 0.0
-        confidence = _PROVED if pattern.precedence >= MIN_ROOT else _SUSPECTED
+        confidence = _PROVED if pattern.precedence >= MIN_ROOT_PRECEDENCE else _SUSPECTED
         return Diagnosis(
             cause=pattern.id,
             title=pattern.title,

@@ -1,7 +1,7 @@
 """Which failures of a log may be the root cause, and which ones the program recovered from.
 
 Failures with much ordinary output between them are separate episodes, and only the last episode can have
-ended the job. Within it, the first failure that ended a process counts.
+ended the job. Within it, failures that ended a process after another one had are dropped.
 """
 
 from __future__ import annotations
@@ -30,29 +30,32 @@ from jobmon_core.domain.diagnosis.tracebacks import (
 )
 
 # Below this precedence a pattern only repeats what the scheduler did, or programs often survive the failure.
-MIN_RELIABLE = 20
-MIN_ROOT = 30  # below, the failure is usually a consequence, such as waiting for a rank that died
-AUTHORITATIVE_PRECEDENCE = 90  # from here on, no other failure explains it, e.g. the kernel's OOM kill
+MIN_RELIABLE_PRECEDENCE = 20
+MIN_ROOT_PRECEDENCE = 30  # below, the failure is usually a consequence, such as waiting for a rank that died
+AUTHORITATIVE_PRECEDENCE = 90  # from here on, a failure has no cause in the log, e.g. the kernel's OOM kill
 
 # The program recovered from a failure if more ordinary lines than this follow it.
-QUIET_LINES = 40
-_QUIET_LINES_OF_UNRELIABLE = 10
-_QUIET_LINES_OF_PRINTED_TRACEBACK = 4  # the program caught the exception and printed its traceback
+MAX_ORDINARY_LINES = 40
+_MAX_ORDINARY_LINES_OF_UNRELIABLE = 10
+_MAX_ORDINARY_LINES_OF_PRINTED_TRACEBACK = 4  # the program caught the exception and printed its traceback
 
 _SCHEDULER_LABELS = ("slurm_timeout", "slurm_cancelled", "slurm_preempted", "node_fail")
 _FAILURE_ROLES = (Role.ROOT, Role.SYMPTOM)
-_FIRST_PRINTABLE = "!"  # an indented line sorts before it
+_FIRST_VISIBLE = "!"  # empty and indented lines sort before it
 
 
 class LogAnalysis:
     """The pattern matches of a log, and which of them may be its root cause."""
 
     def __init__(self, matches: Iterable[Match], lines: LogLines) -> None:
-        """Keep the first match of each line, and none on the code that a traceback quotes."""
+        """Keep the first match of each line, except on code that a traceback quotes.
+
+        An exception that no pattern matches counts as `UNNAMED_EXCEPTION`.
+        """
         first: dict[int, Match] = {}
         for match in matches:
             first.setdefault(match.position, match)
-        exceptions, self.ends_in_traceback = ends_of_tracebacks(lines)
+        exceptions, self.is_cut_off_in_traceback = ends_of_tracebacks(lines)
         for position in exceptions:
             if not lines.unprefixed[position].startswith(NO_EXCEPTION):
                 first.setdefault(position, Match(UNNAMED_EXCEPTION, position))
@@ -66,9 +69,12 @@ class LogAnalysis:
 
     @cached_property
     def ends_cleanly(self) -> bool:
-        """Whether the log ends neither within a traceback nor soon after the report of a failed process."""
+        """Whether the log ends neither within a traceback nor soon after the report of a failed process.
+
+        The failures themselves do not count here: see `root_candidates`.
+        """
         reports = [match for match in self.matches if match.pattern.role is Role.SYMPTOM]
-        return not self.ends_in_traceback and all(map(self.recovered_from, reports))
+        return not self.is_cut_off_in_traceback and all(map(self.recovered_from, reports))
 
     @cached_property
     def root_candidates(self) -> tuple[Match, ...]:
@@ -109,34 +115,34 @@ class LogAnalysis:
         return self.traceback(match).is_uncaught and IN_THREAD not in self._line_above_traceback(match)
 
     def recovered_from(self, root: Match, later: Match | None = None) -> bool:
-        """Return whether the program continued after a failure, until ``later`` or the end of that log.
+        """Return whether the program continued after a failure, until ``later`` or the end of the excerpt.
 
-        It did if it reports success before then or prints enough ordinary lines, but not if, of the two, only
-        the earlier failure ended a process.
+        It did if it reports success before then or prints enough ordinary lines. After a failure that ended a
+        process, these count only if ``later`` ended one too: then the program was started again.
         """
         excerpt = self.lines.excerpt_range(root.position)
+        if later is not None and later.position not in excerpt:
+            return False  # in another excerpt: how many lines are between the two is not known
         end = excerpt.stop if later is None else later.position
-        if end not in range(root.position, excerpt.stop + 1):
-            return False  # the later failure is in another file: their order in time is unknown
         if self.ended_process(root) and (later is None or not self.ended_process(later)):
             return False
         if bisect_left(self.successes, end) > bisect_right(self.successes, root.position):
             return True
-        return self._count_ordinary_lines(root, end) > self._quiet_lines(root, later)
+        return self._count_ordinary_lines(root, end) > self._max_ordinary_lines(root, later)
 
-    def _quiet_lines(self, root: Match, later: Match | None) -> int:
+    def _max_ordinary_lines(self, root: Match, later: Match | None) -> int:
         """Return how many ordinary lines may follow a failure that the program did not recover from."""
-        if root.pattern.precedence < MIN_RELIABLE:
-            return _QUIET_LINES_OF_UNRELIABLE
-        if not self._has_ranks and not self.ended_process(root):
+        if root.pattern.precedence < MIN_RELIABLE_PRECEDENCE:
+            return _MAX_ORDINARY_LINES_OF_UNRELIABLE
+        if not self._may_be_parallel and not self.ended_process(root):
             if self.traceback(root).head is not None:
-                return _QUIET_LINES_OF_PRINTED_TRACEBACK
+                return _MAX_ORDINARY_LINES_OF_PRINTED_TRACEBACK
             if later is not None and self.traceback(later).program:
-                return _QUIET_LINES_OF_UNRELIABLE  # the later traceback shows what ended the program
-        return QUIET_LINES
+                return _MAX_ORDINARY_LINES_OF_UNRELIABLE  # the later traceback shows what ended the program
+        return MAX_ORDINARY_LINES
 
     def _count_ordinary_lines(self, root: Match, stop: int) -> int:
-        """Count the lines after a failure, from the same rank, that belong to no failure, dump or table."""
+        """Count the unindented lines after a failure, from the same rank, that match no pattern."""
         positions = self._ordinary_positions.get(self.lines.labels[root.position], [])
         return bisect_left(positions, stop) - bisect_right(positions, root.position)
 
@@ -148,12 +154,13 @@ class LogAnalysis:
         first = next(failures, len(self.lines))
         labels, positions = self.lines.labels, defaultdict[str, list[int]](list)
         for position, text in enumerate(islice(self.lines.unprefixed, first, None), first):
-            if text >= _FIRST_PRINTABLE and position not in matched:
+            if text >= _FIRST_VISIBLE and position not in matched:
                 positions[labels[position]].append(position)
         return positions
 
     @cached_property
-    def _has_ranks(self) -> bool:
+    def _may_be_parallel(self) -> bool:
+        """Whether several processes may have written the log: a launcher reports one, or lines have ranks."""
         labels = self.lines.labels
         return any(match.pattern.role is Role.SYMPTOM or labels[match.position] for match in self.matches)
 
@@ -169,18 +176,18 @@ class LogAnalysis:
         return is_chained(self.lines, earlier.position, self.traceback(later), connectives)
 
     def _starts_new_episode(self, earlier: Match, later: Match) -> bool:
-        """Return whether the program recovered from the earlier failure before the later one."""
+        """Return whether the program recovered, or was started again, between two failures."""
         if self.are_chained(earlier, later):
             return False
         return self.recovered_from(earlier, later) or self._is_of_later_run(earlier, later)
 
     def _is_of_later_run(self, earlier: Match, later: Match) -> bool:
-        """Return whether one program failed twice, so that its first run had ended before the second started.
+        """Return whether the later failure is of another run of the same program.
 
         Processes that run at the same time fail together too, but then torchrun or srun reports them, or
         their lines have rank labels.
         """
-        if self._has_ranks or earlier.pattern.id == later.pattern.id:
+        if self._may_be_parallel or earlier.pattern.id == later.pattern.id:
             return False
         first, second = self.traceback(earlier), self.traceback(later)
         are_separate = second.head is not None and earlier.position < second.head
@@ -189,20 +196,27 @@ class LogAnalysis:
 
 
 def _without_consequences(analysis: LogAnalysis, roots: list[Match]) -> tuple[Match, ...]:
-    """Drop failures after Slurm ended the job, and those that ended a process after another had failed."""
+    """Drop failures after Slurm ended the job, and those that ended a process after another had ended one.
+
+    Exceptions chained to that other failure stay, and so do authoritative failures.
+    """
     candidates: list[Match] = []
     scheduler_end: Match | None = None
     first_end: Match | None = None
     for root in roots:
         is_authoritative = root.pattern.precedence >= AUTHORITATIVE_PRECEDENCE
-        after_end = analysis.lines.excerpt_range(scheduler_end.position) if scheduler_end else ()
-        if root.position in after_end and not is_authoritative:
+        ended_log = analysis.lines.excerpt_range(scheduler_end.position) if scheduler_end else ()
+        if root.position in ended_log and not is_authoritative:
             continue
         if root.pattern.is_final and root.pattern.label in _SCHEDULER_LABELS:
             scheduler_end = scheduler_end or root
-        elif analysis.ended_process(root) and not is_authoritative and root.pattern.precedence >= MIN_ROOT:
+        elif (
+            not is_authoritative
+            and root.pattern.precedence >= MIN_ROOT_PRECEDENCE
+            and analysis.ended_process(root)
+        ):
             if first_end is not None and not analysis.are_chained(first_end, root):
                 continue
-            first_end = root
+            first_end = root  # of a chain of exceptions, the latest
         candidates.append(root)
     return tuple(candidates)

@@ -1,7 +1,7 @@
 """The options of a local submission: sbatch's options, directives and environment variables. Pure.
 
-Precedence is sbatch's: environment over script, command line over environment. So is the syntax of values,
-but time limits are not rounded up to minutes. Source: sbatch(1), 22.05.
+Precedence (environment over script, command line over both) and the syntax of values are sbatch's, but time
+limits are not rounded up to minutes. Source: sbatch(1), 22.05.
 """
 
 from __future__ import annotations
@@ -107,7 +107,8 @@ def parse_array_indices(text: str) -> list[int]:
         return []
     match = _ARRAY.fullmatch(text.lstrip())
     indices = IndexSet.parse(match[1] if match else "")
-    if match is None or len(indices.spans) <= match[1].count(","):  # IndexSet drops a reversed span
+    # IndexSet drops a reversed span such as 5-1
+    if match is None or len(indices.spans) != match[1].count(",") + 1:
         raise SchedulerRejected("Invalid job array specification")
     if len(indices) > _MAX_TASKS or any(span[-1] > _MAX_INDEX for span in indices.spans):
         raise SchedulerRejected(
