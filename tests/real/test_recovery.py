@@ -270,12 +270,12 @@ def test_a_monitor_survives_the_end_of_its_terminal(user: User) -> None:
     eventually(lambda: not Path(f"/proc/{pid}").exists())
 
 
-def _open_files(process: Path) -> list[tuple[str, str]]:
+def _open_files(process: Path) -> list[str]:
     """Return the open files of a process; skip a descriptor that closes meanwhile."""
     files = []
     for descriptor in (process / "fd").iterdir():
         with suppress(FileNotFoundError):
-            files.append((descriptor.name, str(descriptor.readlink())))
+            files.append(str(descriptor.readlink()))
     return sorted(files)
 
 
@@ -292,7 +292,7 @@ def test_a_monitor_has_no_terminal_and_no_open_files_of_its_caller(user: User) -
     log = str(user.home / "logs" / f"{user.job(job_id).id}.log")
     lock = str(user.home / "state" / "monitors" / f"{user.job(job_id).id}.lock")
     (slot,) = (user.home / "state" / "monitors" / "slots").iterdir()
-    expected = [("0", "/dev/null"), ("1", log), ("2", log), ("3", lock), ("4", str(slot))]
+    expected = sorted(["/dev/null", log, log, lock, str(slot)])
     # it may be reading a file at the moment
     eventually(lambda: _open_files(process) == expected)
     assert (process / "cwd").readlink() == user.home / "state"
