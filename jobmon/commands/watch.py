@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import job_ref, open_context
 from jobmon.errors import say
+from jobmon.views.terminal import details
 from jobmon_core.app.watch import watch
 from jobmon_core.context import backend_names
-from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.errors import AlreadyReported, JobmonError
 from jobmon_core.domain.slurm.log_paths import LogPaths
+from jobmon_core.lifecycle.health import job_status
 from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:
@@ -23,7 +25,8 @@ of a het job."""
 EPILOG = """\
 examples:
   jobmon watch 8123
-  jobmon watch 8123_7 --error /scratch/me/run-7.err"""
+  jobmon watch 8123_7 --error /scratch/me/run-7.err
+  jobmon watch --again 8123"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,6 +37,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--output", type=Path, metavar="FILE", help="the job's stdout, if Slurm does not know it"
+    )
+    parser.add_argument(
+        "--again", action="store_true", help="analyse and report a job again that was already reported"
     )
     parser.add_argument("--backend", choices=backend_names(), help="its scheduler (default: as configured)")
 
@@ -46,7 +52,10 @@ def run(options: argparse.Namespace) -> int:
     exit_code = 0
     for ref in options.job:
         try:
-            watch(ctx, MonitorStarter(ctx), ref, backend, logs)
+            watch(ctx, MonitorStarter(ctx), ref, backend, logs, again=options.again)
+        except AlreadyReported as reported:
+            say(str(reported))
+            print(details(job_status(ctx, ctx.store.load(reported.state_id)), ref.key, ctx.clock.now()))
         except JobmonError as error:
             say(str(error))
             exit_code = max(exit_code, error.exit_code)

@@ -104,7 +104,7 @@ def _part(job: WatchedJob, task: Task, now_s: float) -> Iterator[str]:
     if task.reason and task.reason != "None":
         yield _pair("reason", task.reason)
     if task.end:
-        yield from _end(task, task.end, now_s)
+        yield from _end(job, task, task.end, now_s)
     if task.diagnosis:
         yield from _diagnosis(task.diagnosis, ref_of(job.job_id, task.key))
     for moment in task.history[-_HISTORY_SHOWN:]:
@@ -112,8 +112,8 @@ def _part(job: WatchedJob, task: Task, now_s: float) -> Iterator[str]:
         yield _pair("history", f"{stamp(moment.at_s)} {moment.state}{reason}")
 
 
-def _end(task: Task, end: End, now_s: float) -> Iterator[str]:
-    yield _pair("outcome", f"{end.outcome}, {end.source.phrase}")
+def _end(job: WatchedJob, task: Task, end: End, now_s: float) -> Iterator[str]:
+    yield _pair("outcome", f"{end.outcome}, {job.source_phrase(end.source)}")
     if end.exit_code or end.signal or (end.exit_code == 0 and end.state is JobState.COMPLETED):
         yield _pair("exit code", describe_exit(end.exit_code, end.signal))
     if end.elapsed_s is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -44,6 +45,7 @@ def explain(
         user_patterns: if this file has faults, only the shipped patterns are used and the note lists them.
         job_id: to find the logs of single ranks by their names; see ``rank_logs``.
     """
+    evidence = replace(evidence, silent_s=_silent_s(evidence, stdout_path, stderr_path))
     analyser = _Analyser(evidence, user_patterns)
     main_logs = tuple(dict.fromkeys((stderr_path or stdout_path, stdout_path or stderr_path)))
     return analyser.diagnosis(
@@ -112,6 +114,23 @@ class _Analyser:
             problems = (f"{path} {problem}" if path else unknown for path, problem in excerpts)
             notes.insert(0, f"no log to read: {'; '.join(problems)}")
         return "; ".join([*notes, *filter(None, [self._pattern_faults])])
+
+
+def _silent_s(evidence: SlurmEvidence, stdout_path: str, stderr_path: str) -> float | None:
+    """Return how long before its end the program stopped printing; None if that is not known.
+
+    The time of the last write to stdout shows it, if stderr is another file that holds only Slurm's messages.
+    """
+    if evidence.ended_s is None or stderr_path in ("", stdout_path):
+        return None
+    try:
+        last_s = os.stat(stdout_path).st_mtime  # noqa: PTH116 - see job_logs
+    except OSError:
+        return None
+    errors = read_tail(stderr_path).excerpt.texts
+    if not all("slurmstepd: error: " in text or "srun: " in text for text in errors):
+        return None
+    return max(0.0, evidence.ended_s - last_s)
 
 
 def _head_before(tail: LogExcerpt) -> LogPart:

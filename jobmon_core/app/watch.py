@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import BY_USER
 from jobmon_core.app.submit import state_id
-from jobmon_core.domain.errors import AlreadyWatched, SchedulerUnavailable, UnknownJob
+from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched, SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import RawAnswer, Unreachable
 from jobmon_core.domain.tracking.model import WatchedJob, includes
+from jobmon_core.domain.tracking.reopen import is_same_submission, reopened
 from jobmon_core.lifecycle.health import Health, job_status
 from jobmon_core.system.lock import command_lock
 from jobmon_core.system.users import user_name
@@ -25,14 +28,25 @@ if TYPE_CHECKING:
 _LOCK_TIMEOUT_S = 120.0  # each of several commands started at once queries the scheduler, then forks
 
 
-def watch(ctx: Context, starter: MonitorStarter, ref: JobRef, backend: str, logs: LogPaths) -> None:
+def watch(
+    ctx: Context, starter: MonitorStarter, ref: JobRef, backend: str, logs: LogPaths, *, again: bool = False
+) -> None:
     """Start a monitor for a job that the scheduler already knows.
 
-    An array task given by its raw job id is watched as that task (``12_3``), a het component likewise.
-    ``logs`` are the absolute paths that the user gave, both empty if the scheduler is to name them.
+    An array task given by its raw job id is watched as that task (``12_3``), a het component likewise. A job
+    whose watching ended keeps its state file, with all that is known about it.
+
+    Args:
+        ctx: the user's jobmon.
+        starter: starts the monitor.
+        ref: the job, task or component.
+        backend: its scheduler.
+        logs: the absolute paths that the user gave, both empty if the scheduler is to name them.
+        again: whether to analyse and report a job again that was reported before.
 
     Raises:
         AlreadyWatched: it is being watched, or its monitor is dead.
+        AlreadyReported: it ended and was reported, and ``again`` is False.
         UnknownJob: the scheduler does not know it.
         SchedulerUnavailable: the scheduler is not responding.
         CommandBusy: another `jobmon watch` has not finished within two minutes.
@@ -41,32 +55,70 @@ def watch(ctx: Context, starter: MonitorStarter, ref: JobRef, backend: str, logs
     # without the lock two commands for the same job would both find it unwatched
     with command_lock(ctx.home.monitors / "watch.lock", "jobmon watch", _LOCK_TIMEOUT_S):
         _refuse_if_watched(ctx, ref, backend)
-        known = _look_up(ctx.scheduler(backend), ref)
-        # no query of the monitor finds a job by its raw job id
-        if known.ref.job_id != ref.job_id:
-            ref = known.ref
-            _refuse_if_watched(ctx, ref, backend)
-        job = WatchedJob(
-            id=state_id(backend, ref),
-            job_id=ref.job_id,
-            registered_s=ctx.clock.now(),
-            not_before_s=known.submit_s or 0,
-            backend=backend,
-            watched_part=ref.key,
-            user=known.user or user_name(),
-            name=known.name,
-            partition=known.partition,
-            logs=LogPaths(logs.stdout, logs.stderr, BY_USER) if logs.stdout or logs.stderr else LogPaths(),
-        )
+        job = _known_job(ctx, ref, backend)
+        if job.closed:
+            if job.concluded_s is not None and not again:
+                raise AlreadyReported(_already_reported(job), job.id)
+            job = reopened(job)
+        if logs.stdout or logs.stderr:
+            job = replace(job, logs=LogPaths(logs.stdout, logs.stderr, BY_USER))
         ctx.store.save(job)
         with suppress(AlreadyWatched):  # a `jobmon recover` that ran meanwhile has started a monitor
             starter.start([job.id])
 
 
+def _known_job(ctx: Context, ref: JobRef, backend: str) -> WatchedJob:
+    """Return the job as jobmon watched it before, or as a new one with what the scheduler knows."""
+    try:
+        known = _look_up(ctx.scheduler(backend), ref)
+    except (UnknownJob, SchedulerUnavailable):
+        if job := _closed_job(ctx, ref, backend, None):
+            return job
+        raise
+    # no query of the monitor finds a job by its raw job id
+    if known.ref.job_id != ref.job_id:
+        ref = known.ref
+        _refuse_if_watched(ctx, ref, backend)
+    return _closed_job(ctx, ref, backend, known.submit_s) or WatchedJob(
+        id=state_id(backend, ref),
+        job_id=ref.job_id,
+        registered_s=ctx.clock.now(),
+        not_before_s=known.submit_s or 0,
+        backend=backend,
+        watched_part=ref.key,
+        user=known.user or user_name(),
+        name=known.name,
+        partition=known.partition,
+    )
+
+
+def _closed_job(ctx: Context, ref: JobRef, backend: str, submit_s: int | None) -> WatchedJob | None:
+    """Return the job if jobmon watched it before; None if its id now belongs to a newer submission."""
+    jobs = [job for job in _watched(ctx, ref, backend) if job.closed]
+    return jobs[-1] if jobs and is_same_submission(jobs[-1], submit_s) else None
+
+
+def _already_reported(job: WatchedJob) -> str:
+    at = time.strftime("%Y-%m-%d %H:%M", time.localtime(job.concluded_s))
+    return (
+        f"job {job.ref} was already reported at {at}; "
+        f"`jobmon watch --again {job.ref}` analyses and reports it anew"
+    )
+
+
+def _watched(ctx: Context, ref: JobRef, backend: str) -> list[WatchedJob]:
+    """Return the records of a job, newest last."""
+    # a remote job is on another cluster, where the same id is another job
+    return [
+        job
+        for job in ctx.store.find(ref)
+        if job.backend == backend and not job.remote and job.watched_part in ("", ref.key)
+    ]
+
+
 def _refuse_if_watched(ctx: Context, ref: JobRef, backend: str) -> None:
-    for job in ctx.store.find(ref):
-        # a remote job is on another cluster, where the same id is another job
-        if job.closed or job.backend != backend or job.remote or job.watched_part not in ("", ref.key):
+    for job in _watched(ctx, ref, backend):
+        if job.closed:
             continue
         status = job_status(ctx, job)
         if status.health is Health.DEAD:

@@ -57,6 +57,17 @@ class AlreadyWatched(JobmonError):
     """Another monitor already watches the job."""
 
 
+class AlreadyReported(JobmonError):
+    """The job ended and its message was created: nothing is left to watch."""
+
+    exit_code = 0
+
+    def __init__(self, message: str, state_id: str) -> None:
+        """``state_id`` names the state file of the job."""
+        super().__init__(message)
+        self.state_id = state_id
+
+
 class CommandBusy(JobmonError):
     """The same command is already running and did not finish in time."""
 

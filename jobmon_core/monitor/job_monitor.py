@@ -127,7 +127,8 @@ class JobMonitor:
                 reason = f" ({task.reason})" if task.reason not in ("", "None") else ""
                 self._deps.log(f"{ref_of(job.job_id, key)}: {task.raw_state or 'not listed'}{reason}")
             if task.end and (before is None or not before.end):
-                self._deps.log(f"{ref_of(job.job_id, key)}: {task.end.outcome}, {task.end.source.phrase}")
+                source = job.source_phrase(task.end.source)
+                self._deps.log(f"{ref_of(job.job_id, key)}: {task.end.outcome}, {source}")
         if job.stale_why and job.stale_why != self.job.stale_why:
             self._deps.log(f"{job.job_id}: the scheduler does not respond: {job.stale_why}")
 

@@ -6,8 +6,10 @@ import pytest
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.lifecycle.health import Health
 from tests.support.messages import end_of, only, read, title
 from tests.support.user import User
+from tests.support.waiting import eventually
 
 
 def _sbatch(user: User, *arguments: str) -> int:
@@ -100,6 +102,35 @@ def test_a_second_monitor_for_the_same_job_is_refused(user: User) -> None:
         again = user.jobmon("watch", ref)
         assert again.returncode != 0
         assert f"job {job_id} is already watched by monitor {owner} on " in again.stderr
+    assert len(list((user.home / "state").glob("*.json"))) == 1
+
+
+def test_a_reported_job_is_shown_and_analysed_again_only_on_request(user: User) -> None:
+    job_id = user.submit("-J", "train", "--wrap", "python3 -c 'import nowhere'")
+    user.told(job_id)
+    reported = user.jobmon("watch", str(job_id))
+    assert reported.returncode == 0
+    assert f"job {job_id} was already reported at " in reported.stderr
+    assert "No module named 'nowhere'" in reported.stdout
+    only(user, Route.ERROR)
+    eventually(lambda: user.is_forgotten(job_id))
+    assert user.jobmon("watch", "--again", str(job_id)).returncode == 0
+    eventually(lambda: len(user.discord.received(Route.ERROR)) == 2)
+    first, second = user.discord.received(Route.ERROR)
+    assert (title(first), "Log: " in read(second)) == (title(second), True)
+    assert len(list((user.home / "state").glob("*.json"))) == 1
+
+
+def test_a_job_no_longer_watched_is_watched_again_with_its_history(user: User) -> None:
+    job_id = user.submit("--hold", "--wrap", "exit 4")
+    user.watched_as(job_id, "PENDING")
+    assert user.jobmon("cancel", str(job_id)).returncode == 0
+    eventually(lambda: user.snapshot(job_id).health is Health.DONE)
+    _watch(user, str(job_id))
+    user.slurm("scontrol", "release", str(job_id))
+    job = user.told(job_id)
+    assert end_of(job).exit_code == 4
+    assert job.tasks[""].history[0].state == "PENDING"
     assert len(list((user.home / "state").glob("*.json"))) == 1
 
 

@@ -2,7 +2,8 @@
 
 The rules, in this order:
 
-1. A completed job has no cause; only its warnings are listed.
+1. A completed job has no cause, unless its log ends in the failure of a program, which the job script
+   ignored; only its warnings are listed.
 2. Only the first pattern that matches a line counts. Patterns of launchers and of advice come first, so such
    lines never become a cause. Code that a traceback quotes matches no pattern.
 3. Only the last episode of failures counts (see ``error_episodes``): the others did not end the job.
@@ -16,6 +17,7 @@ The rules, in this order:
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import islice
 
 from jobmon_core.domain.diagnosis.error_episodes import (
@@ -37,6 +39,11 @@ _AFTER_HANG = {
     JobState.CANCELLED: "The job was cancelled afterwards.",
     JobState.DEADLINE: "The job then hung until its deadline.",
 }
+
+_STOP_AT_FAILURE = (
+    "Check the results. The exit code of a job is that of the script's last command: with `set -euo "
+    "pipefail` at its top, the script stops at the first command that fails, and Slurm reports the failure."
+)
 
 # confidence in a cause, calibrated on labelled logs: the share of such diagnoses that are right
 _STATED = 0.98  # Slurm reports it
@@ -85,11 +92,11 @@ class _Diagnoser:
 
     def diagnosis(self) -> Diagnosis:
         if self._evidence.state is JobState.COMPLETED and not self._evidence.exit_code:
-            return self._no_failure("Completed", "The job completed.", _STATED)
+            return self._of_completed_job()
         root = self._root()
         stated = stated_cause(self._evidence)
         if stated is not None and not self._made_job_hang(root):
-            return self._from_cause(stated, _STATED)
+            return self._from_cause(stated, _STATED if stated.is_certain else _SUSPECTED)
         implied = implied_cause(self._evidence)
         if root is not None and not (implied and self._is_doubtful(root)):
             return self._from_root(root)
@@ -99,6 +106,19 @@ class _Diagnoser:
             confidence = _PROVED if self._analysis.successes else _SUSPECTED
             return self._no_failure("No failure found", "The log shows no failure.", confidence)
         return self._unknown_cause()
+
+    def _of_completed_job(self) -> Diagnosis:
+        """Report the failure that the script ignored, if any; Slurm knows only the script's exit code."""
+        failure = self._analysis.failure_at_end
+        if failure is None:
+            return self._no_failure("Completed", "The job completed.", _STATED)
+        found = self._from_root(failure)
+        return replace(
+            found,
+            explanation=f"Slurm reports success, but the log ends in a failure. {found.explanation}",
+            advice=f"{_STOP_AT_FAILURE} {found.advice}",
+            confidence=_SUSPECTED,
+        )
 
     def _root(self) -> Match | None:
         """Return the failure that the log shows as the root cause; None if it shows none."""

@@ -13,6 +13,7 @@ from functools import cached_property
 from itertools import islice
 
 from jobmon_core.domain.diagnosis.log_lines import LogLines
+from jobmon_core.domain.diagnosis.log_runs import started_again
 from jobmon_core.domain.diagnosis.patterns import GENERIC, UNNAMED_EXCEPTION, Match, Role, Severity
 from jobmon_core.domain.diagnosis.tracebacks import (
     DIRECT_CAUSE,
@@ -38,6 +39,9 @@ AUTHORITATIVE_PRECEDENCE = 90  # from here on, a failure has no cause in the log
 MAX_ORDINARY_LINES = 40
 _MAX_ORDINARY_LINES_OF_UNRELIABLE = 10
 _MAX_ORDINARY_LINES_OF_PRINTED_TRACEBACK = 4  # the program caught the exception and printed its traceback
+
+# the job script may print so many lines after the failure with which the log of a completed job ends
+_MAX_LINES_AFTER_LAST_FAILURE = 5
 
 _SCHEDULER_LABELS = ("slurm_timeout", "slurm_cancelled", "slurm_preempted", "node_fail")
 _FAILURE_ROLES = (Role.ROOT, Role.SYMPTOM)
@@ -84,7 +88,61 @@ class LogAnalysis:
             if episode and self._starts_new_episode(root, episode[-1]):
                 break
             episode.append(root)
+        if episode and self._is_of_earlier_run(episode[0]):
+            return ()
         return _without_consequences(self, episode[::-1])
+
+    def _is_of_earlier_run(self, root: Match) -> bool:
+        """Return whether another run follows the last failure in a log, so that it did not end the job.
+
+        After the launcher's report of a failed process, or the end of the only process, the run is over.
+        """
+        stop = self.lines.excerpt_range(root.position).stop
+        reports = [
+            match
+            for match in self.matches
+            if match.pattern.role is Role.SYMPTOM and root.position < match.position < stop
+        ]
+        if not reports and (self._may_be_parallel or not self._ended_program(root)):
+            return False
+        last = reports[-1] if reports else root
+        return self._count_ordinary_lines(last, stop) > MAX_ORDINARY_LINES or self._started_again(last, stop)
+
+    def _ended_program(self, root: Match) -> bool:
+        """Return whether a failure ended the main program, not only a thread or a child process."""
+        return self.ended_process(root) and (root.pattern.is_final or self.traceback(root).program != "")
+
+    def _started_again(self, failure: Match, stop: int) -> bool:
+        """Return whether the lines from a failure to ``stop`` show that a program was started again."""
+        whole = self.lines.excerpt_range(failure.position)
+        if stop not in range(failure.position + 1, whole.stop + 1):
+            return False
+        texts = self.lines.unprefixed
+        is_beginning = self.lines[whole.start].number == 1
+        return started_again(
+            texts[whole.start : failure.position],
+            texts[failure.position + 1 : stop],
+            is_beginning=is_beginning,
+        )
+
+    @cached_property
+    def failure_at_end(self) -> Match | None:
+        """The failure of a program with which the log ends; None if there is none.
+
+        Other commands of the job script may print a few lines after it.
+        """
+        for root in reversed(self.root_candidates):
+            later = self.lines.excerpt_range(root.position).stop
+            if root.pattern.precedence < MIN_ROOT_PRECEDENCE or root.pattern.label in _SCHEDULER_LABELS:
+                continue
+            if self._ended_program(root) and not self._reports_success(root, later):
+                is_last = self._count_ordinary_lines(root, later) <= _MAX_LINES_AFTER_LAST_FAILURE
+                return root if is_last else None
+        return None
+
+    def _reports_success(self, root: Match, stop: int) -> bool:
+        """Return whether the program printed between a failure and ``stop`` that it succeeded."""
+        return bisect_left(self.successes, stop) > bisect_right(self.successes, root.position)
 
     def _roots(self) -> list[Match]:
         return [
@@ -126,7 +184,7 @@ class LogAnalysis:
         end = excerpt.stop if later is None else later.position
         if self.ended_process(root) and (later is None or not self.ended_process(later)):
             return False
-        if bisect_left(self.successes, end) > bisect_right(self.successes, root.position):
+        if self._reports_success(root, end):
             return True
         return self._count_ordinary_lines(root, end) > self._max_ordinary_lines(root, later)
 
@@ -179,7 +237,10 @@ class LogAnalysis:
         """Return whether the program recovered, or was started again, between two failures."""
         if self.are_chained(earlier, later):
             return False
-        return self.recovered_from(earlier, later) or self._is_of_later_run(earlier, later)
+        if self.recovered_from(earlier, later) or self._is_of_later_run(earlier, later):
+            return True
+        # after a requeue, the job's next run continues the log
+        return earlier.pattern.label in _SCHEDULER_LABELS and self._started_again(earlier, later.position)
 
     def _is_of_later_run(self, earlier: Match, later: Match) -> bool:
         """Return whether the later failure is of another run of the same program.

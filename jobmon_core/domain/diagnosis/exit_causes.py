@@ -8,12 +8,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from jobmon_core.domain.diagnosis.model import SlurmEvidence
-from jobmon_core.domain.humanize import size
+from jobmon_core.domain.humanize import duration, size
 from jobmon_core.domain.slurm.exit_codes import LAUNCH_IO_FAILED, SLURM_OOM, describe_exit, effective_signal
 from jobmon_core.domain.slurm.states import JobState
 
-_IDLE_SHARE = 0.01  # of one core; a job that uses less is waiting
-_MIN_IDLE_S = 60.0  # the CPU time of a shorter run does not show whether it waited
+_IDLE_SHARE = 0.01  # of one core; steps that use less are waiting
+_MIN_STEP_CPU_S = 1.0  # with less, Slurm did not count the processes of the steps
+_SILENT_SHARE = 0.1  # of the run; a program that printed something later was not hanging
+_MIN_SILENT_S = 60.0
 _NEAR_LIMIT = 0.8  # of the requested memory; sampling misses the last peak
 CANCELLED = "slurm_cancelled"
 YOU = "you"  # the user who reads the diagnosis
@@ -28,6 +30,7 @@ class Cause:
     title: str
     explanation: str
     advice: str
+    is_certain: bool = True  # if Slurm's state names it
 
 
 _OUT_OF_MEMORY = Cause(
@@ -54,11 +57,12 @@ _NODE_FAILED = Cause(
 _HUNG = Cause(
     "slurm_timeout.hang",
     "Hung until the time limit",
-    "The job reached its time limit but had used hardly any CPU time. It was waiting for something that "
-    "never happened, so more time would not help.",
+    "The job reached its time limit, but its steps had used hardly any CPU time and its output had stopped. "
+    "It was probably waiting for something that never happened; then more time would not help.",
     "Find out where it waits before you raise --time: read the last line of the log, and attach to the next "
     "run with srun --jobid=JOBID --overlap --pty bash and py-spy dump --pid PID. For distributed training "
     "set TORCH_NCCL_TRACE_BUFFER_SIZE=2000 and TORCH_NCCL_DUMP_ON_TIMEOUT=1.",
+    is_certain=False,
 )
 
 _BY_STATE: dict[JobState, Cause] = {
@@ -173,7 +177,7 @@ def stated_cause(evidence: SlurmEvidence) -> Cause | None:
             f"The job was cancelled by {user} (scancel, by hand or from a script).",
             "" if user == YOU else f"If you did not expect this, ask {user} why.",
         )
-    if evidence.state is JobState.TIMEOUT and _was_idle(evidence):
+    if evidence.state is JobState.TIMEOUT and _was_hanging(evidence):
         cause = _HUNG
     return None if cause is None else _with_details(cause, evidence)
 
@@ -192,7 +196,7 @@ def implied_cause(evidence: SlurmEvidence) -> Cause | None:
 
 def _with_details(cause: Cause, evidence: SlurmEvidence) -> Cause:
     """Return the cause with those figures from Slurm in its explanation that support it."""
-    limit = f"The limit was {_duration(evidence.limit_s)}." if evidence.limit_s else ""
+    limit = f"The limit was {duration(evidence.limit_s)}." if evidence.limit_s else ""
     details = ""
     match cause.id:
         case "host_oom_kill":
@@ -200,7 +204,8 @@ def _with_details(cause: Cause, evidence: SlurmEvidence) -> Cause:
         case "slurm_timeout":
             details = limit
         case "slurm_timeout.hang":
-            details = f"{limit} CPU time used: {evidence.cpu_s or 0:.0f} s.".lstrip()
+            silent = f"It printed nothing in its last {duration(evidence.silent_s or 0)}."
+            details = f"{limit} CPU time of its steps: {evidence.step_cpu_s or 0:.0f} s. {silent}".lstrip()
         case "node_fail" if evidence.nodes:
             details = f"Its nodes were {evidence.nodes}."
     return replace(cause, explanation=f"{cause.explanation} {details}".rstrip())
@@ -215,21 +220,19 @@ def _describe_memory(evidence: SlurmEvidence) -> str:
     return f"Its peak was {size(peak)} of the requested {size(requested)}."
 
 
-def _was_idle(evidence: SlurmEvidence) -> bool:
-    """Return whether the job used so little CPU time that it was waiting."""
-    if evidence.cpu_s is None or evidence.elapsed_s is None or evidence.elapsed_s < _MIN_IDLE_S:
+def _was_hanging(evidence: SlurmEvidence) -> bool:
+    """Return whether two signs show that the job waited: idle steps, and output that had stopped.
+
+    Either sign alone proves nothing. Slurm does not count the children of a killed shell, so that a busy step
+    can look idle (measured on 22.05), and a busy program may print nothing for hours.
+    """
+    cpu_s, elapsed_s, silent_s = evidence.step_cpu_s, evidence.elapsed_s, evidence.silent_s
+    if cpu_s is None or elapsed_s is None or silent_s is None:
         return False
-    return evidence.cpu_s < _IDLE_SHARE * evidence.elapsed_s
+    is_idle = _MIN_STEP_CPU_S <= cpu_s < _IDLE_SHARE * elapsed_s
+    return is_idle and silent_s >= max(_SILENT_SHARE * elapsed_s, _MIN_SILENT_S)
 
 
 def _is_near_memory_limit(evidence: SlurmEvidence) -> bool:
     peak, requested = evidence.max_rss_bytes, evidence.requested_bytes
     return bool(peak and requested and peak >= _NEAR_LIMIT * requested)
-
-
-def _duration(seconds: float) -> str:
-    """Format a duration as Slurm does, e.g. ``1-02:03:04``."""
-    minutes, seconds = divmod(int(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    days, hours = divmod(hours, 24)
-    return f"{f'{days}-' if days else ''}{hours:02}:{minutes:02}:{seconds:02}"

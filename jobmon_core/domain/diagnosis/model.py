@@ -45,8 +45,10 @@ class SlurmEvidence:
     reason: str = ""  # Slurm's reason, e.g. NonZeroExitCode
     max_rss_bytes: int | None = None  # sampled peak memory: short peaks are missed
     requested_bytes: int | None = None
-    cpu_s: float | None = None  # CPU time of all tasks together
+    step_cpu_s: float | None = None  # CPU time of the steps that srun started; None without such steps
     elapsed_s: float | None = None
+    ended_s: float | None = None  # Unix seconds
+    silent_s: float | None = None  # how long the program had printed nothing when it ended
     limit_s: float | None = None
     nodes: str = ""
     canceller: str = ""  # the user who cancelled the job, e.g. ``ada``; ``you`` if it is the reader

@@ -98,6 +98,7 @@ class Usage:
     max_rss_bytes: int | None = None
     requested_bytes: int | None = None
     cpu_s: float | None = None
+    step_cpu_s: float | None = None  # of the steps that srun started; None if there are none
     cpus: int | None = None
 
 

@@ -210,6 +210,13 @@ class WatchedJob:
         """The watched job, or its only watched task."""
         return ref_of(self.job_id, self.watched_part)
 
+    def source_phrase(self, source: Source) -> str:
+        """Return `Source.phrase`; the programs that a `Source` names are Slurm's own."""
+        is_program = source not in (Source.ARRAY, Source.NONE)
+        if is_program and self.backend != DEFAULT_BACKEND:
+            return f"as reported by the {self.backend} scheduler"
+        return source.phrase
+
     def lacks_part(self, key: str) -> bool:
         """Whether the job is known to have no task or component with this `JobRef.key`."""
         is_pending = key.isdigit() and int(key) in IndexSet.parse(self.pending_indices)

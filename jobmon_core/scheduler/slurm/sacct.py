@@ -130,15 +130,21 @@ def _usage(run: _Run) -> Usage:
     """Return the usage of all steps.
 
     The batch step does not include what srun started, so CPU times are added. Memory peaks are not: the steps
-    may have run one after the other.
+    may have run one after the other. The CPU time of a killed batch step lacks its child processes.
     """
     peaks = [size for step in run.steps for size in _memory(step)]
-    times = [seconds for step in run.steps if (seconds := _cpu_s(step)) is not None]
+    times = {
+        step[_RAW_JOB_ID].partition(".")[2]: seconds
+        for step in run.steps
+        if (seconds := _cpu_s(step)) is not None
+    }
+    step_times = [seconds for step, seconds in times.items() if step.isdigit()]
     job_cpu_s = values.duration_s(run.main.get("TotalCPU", ""))
     return Usage(
         max_rss_bytes=max(peaks, default=None),
         requested_bytes=values.requested_bytes(run.main, "AllocTRES", "ReqTRES"),
-        cpu_s=max(sum(times), job_cpu_s or 0.0) if times else job_cpu_s,
+        cpu_s=max(sum(times.values()), job_cpu_s or 0.0) if times else job_cpu_s,
+        step_cpu_s=sum(step_times) if step_times else None,
         cpus=values.number(run.main.get("AllocCPUS", "")) or None,
     )
 

@@ -110,7 +110,7 @@ def test_the_fingerprint_is_equal_across_ranks_and_differs_between_failures() ->
         state=st.sampled_from(JobState),
         exit_code=st.none() | st.integers(0, 255),
         signal=st.none() | st.integers(0, 255),
-        cpu_s=st.none() | st.floats(0, 1e9),
+        step_cpu_s=st.none() | st.floats(0, 1e9),
         elapsed_s=st.none() | st.floats(0, 1e9),
         limit_s=st.none() | st.floats(0, 1e9),
         max_rss_bytes=st.none() | st.integers(0, 2**50),

@@ -53,6 +53,57 @@ def test_the_first_of_two_directly_chained_exceptions_is_the_cause() -> None:
     assert found.cause == "python"
 
 
+UNCAUGHT = (*TRACEBACK[:-1], "cuda_oom")
+RUNS = ("Job started on gpu07", "epoch 1")
+MANY_STEPS = [f"epoch {n} loss {1 / n:.3f}" for n in range(1, 81)]
+
+
+@pytest.mark.parametrize("state", [JobState.UNKNOWN, JobState.FAILED, JobState.CANCELLED, JobState.COMPLETED])
+@pytest.mark.parametrize("later", [(*RUNS, "epoch 2"), MANY_STEPS], ids=["banner", "output"])
+def test_the_crash_of_an_earlier_run_does_not_explain_a_later_one(
+    state: JobState, later: tuple[str, ...]
+) -> None:
+    found = diagnosed(SlurmEvidence(state=state), *RUNS, *UNCAUGHT, *later)
+    assert "cuda_oom" not in (found.cause, found.label)
+
+
+def test_a_crash_still_counts_if_its_launcher_reports_it_or_other_ranks_print_on() -> None:
+    assert diagnosed(FAILED, *RUNS, *UNCAUGHT, "wrapper.launcher", "cleaning up").cause == "cuda_oom"
+    ranks = [f"[rank1]: epoch {n}" for n in range(100)]
+    assert diagnosed(FAILED, *UNCAUGHT, *ranks).cause == "cuda_oom"
+
+
+def test_after_the_report_of_the_launcher_a_new_run_may_follow() -> None:
+    found = diagnosed(FAILED, *RUNS, *UNCAUGHT, "wrapper.launcher", *MANY_STEPS)
+    assert found.cause is None
+
+
+def test_a_failure_after_a_requeue_is_not_one_after_the_end() -> None:
+    found = diagnosed(FAILED, *RUNS, "slurm_cancelled", *RUNS, *TRACEBACK)
+    assert found.cause == "python"
+
+
+def test_a_completed_job_whose_log_ends_in_a_crash_has_a_cause() -> None:
+    completed = SlurmEvidence(state=JobState.COMPLETED, exit_code=0)
+    found = diagnosed(completed, "epoch 1", *TRACEBACK, "leaving the script")
+    assert found.cause == "python"
+    assert found.explanation.startswith("Slurm reports success, but the log ends in a failure.")
+    assert "set -euo pipefail" in found.advice
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        ("python", "epoch 2"),  # printed by a program that caught it
+        (*TRACEBACK, *[f"epoch {n}" for n in range(10)]),
+        (*TRACEBACK, "finished"),
+        ("Exception ignored in: <generator>", *TRACEBACK),
+    ],
+)
+def test_a_failure_that_the_program_survived_leaves_a_completed_job_completed(log: tuple[str, ...]) -> None:
+    assert diagnosed(SlurmEvidence(state=JobState.COMPLETED, exit_code=0), *log).cause is None
+
+
 def test_the_last_run_of_a_program_that_failed_twice_shows_the_cause() -> None:
     assert diagnosed(FAILED, *TRACEBACK[:-1], "cuda_oom", *TRACEBACK).cause == "python"
 

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from jobmon_core.domain.diagnosis.exit_causes import YOU
 from jobmon_core.domain.diagnosis.model import SlurmEvidence
 from jobmon_core.domain.slurm.states import JobState
-from tests.support.diagnosing import GIB, PROGRESS, diagnosed
+from tests.support.diagnosing import FAILED, GIB, PROGRESS, diagnosed
 
 
 @pytest.mark.parametrize(
@@ -43,13 +45,32 @@ def test_a_sampled_peak_far_below_the_request_is_not_shown() -> None:
     assert diagnosed(sampled, "epoch 1").explanation.endswith("It had requested 1.0 GiB.")
 
 
-def test_a_timeout_with_hardly_any_cpu_time_is_a_hang() -> None:
-    hung = SlurmEvidence(state=JobState.TIMEOUT, cpu_s=4, elapsed_s=7200, limit_s=7200)
-    worked = SlurmEvidence(state=JobState.TIMEOUT, cpu_s=7000, elapsed_s=7200, limit_s=7200)
-    found = diagnosed(hung)
+HUNG = SlurmEvidence(state=JobState.TIMEOUT, step_cpu_s=4, elapsed_s=7200, limit_s=7200, silent_s=3000)
+
+
+def test_idle_steps_and_a_silent_log_are_a_probable_hang() -> None:
+    found = diagnosed(HUNG)
     assert (found.cause, found.label) == ("slurm_timeout.hang", "slurm_timeout")
-    assert "The limit was 02:00:00. CPU time used: 4 s." in found.explanation
-    assert diagnosed(worked).cause == "slurm_timeout"
+    assert "The limit was 2h 00m. CPU time of its steps: 4 s. It printed nothing" in found.explanation
+    assert found.confidence == diagnosed(FAILED, "noise").confidence < diagnosed(PLAIN_LIMIT).confidence
+
+
+PLAIN_LIMIT = replace(HUNG, step_cpu_s=None)
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        PLAIN_LIMIT,  # sacct's CPU time of a killed batch step lacks its children
+        replace(HUNG, step_cpu_s=0.003),  # that of a step too, if it runs a shell
+        replace(HUNG, step_cpu_s=7000),
+        replace(HUNG, silent_s=None),
+        replace(HUNG, silent_s=700),  # it printed something in the last tenth of its run
+        replace(HUNG, elapsed_s=50, silent_s=50, step_cpu_s=1),
+    ],
+)
+def test_one_sign_alone_is_no_hang(evidence: SlurmEvidence) -> None:
+    assert diagnosed(evidence).cause == "slurm_timeout"
 
 
 def test_out_of_memory_shows_the_peak_and_the_requested_memory() -> None:

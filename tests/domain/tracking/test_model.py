@@ -87,6 +87,8 @@ def test_a_run_that_never_started_has_no_duration() -> None:
 def test_an_end_without_a_source_is_reported_by_none() -> None:
     assert Source.QUEUE.phrase == "as reported by squeue"
     assert Source.ARRAY.phrase == "inferred from its array"
+    local = WatchedJob("local-1-x", 1, 0.0, backend="local")
+    assert local.source_phrase(Source.QUEUE) == "as reported by the local scheduler"
     assert Source.NONE.phrase == "no source shows how it ended"
 
 

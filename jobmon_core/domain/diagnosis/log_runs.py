@@ -1,0 +1,64 @@
+"""Whether a program was started again below a failure: several runs may append to the same log.
+
+Signs of a new start are the first lines of the log that appear again, another job id, and a time stamp long
+after the failure.
+"""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+_BANNER_LINES = 10  # at the beginning of a log
+_MIN_BANNER_CHARS = 8  # a shorter line may appear again by chance
+_JOB_ID = re.compile(r"(?i)job[ _]?id\b[^0-9\n]{0,10}(\d{1,12})")
+_TIME_STAMP = re.compile(r"\b(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d):(\d\d)")
+_NEAR_LINES = 100  # in which a time stamp is searched
+_LATER_S = 600.0  # a program that failed ends sooner
+_TRACEBACK = "Traceback ("
+_DIGITS = re.compile(r"\d+")
+
+
+def started_again(before: Sequence[str], after: Sequence[str], *, is_beginning: bool) -> bool:
+    """Return whether the lines ``after`` a failure show that a program was started again.
+
+    ``before`` are the lines of the same log before the failure; ``is_beginning``: from its first line on.
+    """
+    if is_beginning and _repeats_banner(before, after):
+        return True
+    job_ids = _job_ids(after)
+    if job_ids and not job_ids & (_job_ids(before) or job_ids):
+        return True
+    failed_s, later_s = _last_time_s(before), _last_time_s(after)
+    return failed_s is not None and later_s is not None and later_s - failed_s > _LATER_S
+
+
+def _repeats_banner(before: Sequence[str], after: Sequence[str]) -> bool:
+    """Return whether one of the first lines appears again after the failure, but not before it."""
+    first = (_normalised(line) for line in before[:_BANNER_LINES] if line[:1].strip())
+    banner = {line for line in first if len(line) >= _MIN_BANNER_CHARS and not line.startswith(_TRACEBACK)}
+    repeated = banner.intersection(map(_normalised, after)) if banner else set[str]()
+    return bool(repeated.difference(map(_normalised, before[_BANNER_LINES:]))) if repeated else False
+
+
+def _normalised(line: str) -> str:
+    return _DIGITS.sub("0", line.strip())
+
+
+def _job_ids(lines: Iterable[str]) -> set[str]:
+    return {match[1] for line in lines if (match := _JOB_ID.search(line))}
+
+
+def _last_time_s(lines: Sequence[str]) -> float | None:
+    """Return the last time stamp in ISO 8601 (seconds) of the last lines; its time zone does not matter."""
+    for line in reversed(lines[-_NEAR_LINES:]):
+        if match := _TIME_STAMP.search(line):
+            year, month, day, hour, minute, second = map(int, match.groups())
+            with suppress(ValueError):  # e.g. month 13
+                return datetime(year, month, day, hour, minute, second, tzinfo=UTC).timestamp()
+    return None

@@ -1,0 +1,36 @@
+"""Watch a job again whose watching had ended: because it was reported, or because the user stopped it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.domain.tracking.model import Task, WatchedJob
+
+
+def is_same_submission(job: WatchedJob, submit_s: int | None) -> bool:
+    """Whether a submission at ``submit_s`` (Unix seconds) is a closed job, not a newer one with its id.
+
+    A newer job, or a new run of this one, was submitted after jobmon had stopped watching.
+    """
+    closed_s = job.concluded_s or job.unwatched_s
+    return submit_s is None or closed_s is None or submit_s <= closed_s
+
+
+def reopened(job: WatchedJob) -> WatchedJob:
+    """Return a closed job as one to watch again; proved ends, log paths and the state history stay."""
+    return replace(
+        job,
+        tasks={key: _reopened_task(task) for key, task in job.tasks.items()},
+        outbox=tuple(entry for entry in job.outbox if entry.is_open),
+        concluded_s=None,
+        unwatched_s=None,
+        stale_since_s=None,
+        stale_why="",
+    )
+
+
+def _reopened_task(task: Task) -> Task:
+    if task.end is not None and task.end.outcome is Outcome.UNKNOWN:
+        return replace(task, end=None, inquiry=None, diagnosis=None)
+    return replace(task, diagnosis=None)

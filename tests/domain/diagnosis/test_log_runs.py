@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import pytest
+
+from jobmon_core.domain.diagnosis.log_runs import started_again
+
+STEPS = ["epoch 1 loss 2.1", "epoch 2 loss 1.9"]
+BANNER = ["Job started on gpu07", "loading data"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([*BANNER, *STEPS], ["Job started on gpu12"]),
+        (["SLURM_JOB_ID=811", *STEPS], ["", "SLURM_JOB_ID=812"]),
+        (["2026-11-20 10:00:01 step 5"], ["2026-11-21 09:00:00 step 1"]),
+    ],
+)
+def test_a_new_start_is_seen(before: list[str], after: list[str]) -> None:
+    assert started_again(before, after, is_beginning=True)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ([*BANNER, *STEPS], ["srun: error: gpu07: task 0: Exited with exit code 1"]),
+        ([*STEPS * 20], STEPS),  # its first lines are those of the loop
+        (["Job ID: 811"], ["see job id 811"]),
+        (["2026-11-20 10:00:01 step 5"], ["2026-11-20 10:00:03 leaving"]),
+        (["2026-11-20 10:00:01 step 5"], ["2026-13-45 10:00:03 leaving"]),
+        ([], ["Job id: 12"]),
+        (["x"], ["x"]),
+        (["Traceback (most recent call last):"], ["Traceback (most recent call last):"]),
+    ],
+)
+def test_the_end_of_the_same_run_is_no_start(before: list[str], after: list[str]) -> None:
+    assert not started_again(before, after, is_beginning=True)
+
+
+def test_a_banner_is_known_only_from_the_beginning_of_a_log() -> None:
+    assert not started_again([*BANNER, *STEPS], BANNER, is_beginning=False)
