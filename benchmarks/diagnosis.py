@@ -2,14 +2,16 @@
 
 It needs labelled logs (``benchmarks/corpus.py`` documents the format) and no Slurm::
 
-    .venv/bin/python benchmarks/diagnosis.py CORPUS.jsonl
+    .venv/bin/python benchmarks/diagnosis.py CORPUS.jsonl --logs DIR
 
 jobmon gets only the text of the log, nothing that Slurm knows of the job. The same logs are given to a
 baseline (``benchmarks/baseline.py``). The exit status is 1 if a bound given as an option does not hold, and
 2 if the corpus or the patterns cannot be read.
 
 The speed is that of one core with loaded patterns, in CPU time, so that other load does not count. It
-includes everything that is done with a log in memory: cleaning its lines, matching them and concluding.
+includes everything that is done with a log in memory: cleaning its lines, matching them and concluding. The
+labelled logs are excerpts dense with failures; ``--logs`` names a folder of ordinary logs (``*.log``), most
+of which show none, to measure these too and to list the failures that jobmon finds in them.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ from pathlib import Path
 from benchmarks.baseline import guess
 from benchmarks.corpus import Case, CorpusInvalid, read_corpus
 from benchmarks.options import options_parser
-from benchmarks.report import Speed, as_json, as_text
+from benchmarks.report import PlainLogs, Speed, as_json, as_text
 from benchmarks.scores import Verdict, count
 from jobmon_core.domain.diagnosis.diagnose import diagnose
 from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
@@ -54,7 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     jobmon, baseline = bench.diagnose_all(), bench.guess_all()
     render = as_json if options.json else as_text
-    print(render(jobmon, baseline, bench.speed(options.passes)))
+    plain = bench.plain_logs(options.logs, options.passes) if options.logs else None
+    print(render(jobmon, baseline, bench.speed(options.passes), plain))
     broken = broken_bounds(jobmon, options.min_accuracy, options.max_false_alarms)
     for bound in broken:
         print(f"NOT HELD: {bound}", file=sys.stderr)
@@ -66,6 +69,7 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "corpus", type=Path, metavar="CORPUS.jsonl", help="labelled logs, one JSON object per line"
     )
+    parser.add_argument("--logs", type=Path, metavar="DIR", help="ordinary logs (*.log), without labels")
     parser.add_argument(
         "--min-accuracy", type=float, metavar="X", help="fail if the accuracy is lower than X, from 0 to 1"
     )
@@ -116,6 +120,21 @@ class Bench:
         """Diagnose one log by its text alone."""
         lines = LogLines([LogExcerpt("log", clean_lines(log))])
         return diagnose(_NO_EVIDENCE, LogAnalysis(self.matcher.find_matches(lines), lines))
+
+    def plain_logs(self, folder: Path, passes: int) -> PlainLogs:
+        """Diagnose the ``*.log`` files of a folder, and measure the speed."""
+        logs = {path.name: path.read_bytes() for path in sorted(folder.glob("*.log"))}
+        found = {name: self.diagnosis(log) for name, log in logs.items()}
+        best_s = _best_s(lambda: [self.diagnosis(log) for log in logs.values()], passes)
+        return PlainLogs(
+            logs=len(logs),
+            mb_s=sum(map(len, logs.values())) / MEGA / best_s,
+            failures={
+                name: each.evidence[-1].text
+                for name, each in found.items()
+                if each.label != CLEAN and each.evidence
+            },
+        )
 
     def speed(self, passes: int) -> Speed:
         """Measure the speed; the best pass counts, since other load can only make one slower."""

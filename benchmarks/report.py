@@ -39,7 +39,18 @@ class Speed:
     baseline_mb_s: float  # of each log
 
 
-def as_json(jobmon: Sequence[Verdict], baseline: Sequence[Verdict], speed: Speed) -> str:
+@dataclass(frozen=True, slots=True)
+class PlainLogs:
+    """Ordinary logs without labels."""
+
+    logs: int
+    mb_s: float
+    failures: dict[str, str]  # file name -> the line that proves the failure found in it
+
+
+def as_json(
+    jobmon: Sequence[Verdict], baseline: Sequence[Verdict], speed: Speed, plain: PlainLogs | None
+) -> str:
     """Return all figures as one JSON object."""
     sources = len(by_source(jobmon))
     buckets = [asdict(bucket) | {"right": _json_part(bucket.right)} for bucket in calibration(jobmon)]
@@ -48,6 +59,7 @@ def as_json(jobmon: Sequence[Verdict], baseline: Sequence[Verdict], speed: Speed
         "jobmon": _json_figures(jobmon) | {"calibration": buckets},
         "baseline": _json_figures(baseline),
         "speed": asdict(speed),
+        "plain_logs": asdict(plain) if plain else None,
     }
     return json.dumps(document, indent=2)
 
@@ -76,13 +88,16 @@ def _json_part(part: Part) -> dict[str, object]:
     return asdict(part) | {"share": part.share}
 
 
-def as_text(jobmon: Sequence[Verdict], baseline: Sequence[Verdict], speed: Speed) -> str:
+def as_text(
+    jobmon: Sequence[Verdict], baseline: Sequence[Verdict], speed: Speed, plain: PlainLogs | None
+) -> str:
     """Return the figures as tables."""
     sections = [
         f"{len(jobmon)} logs of {len(by_source(jobmon))} sources, {speed.corpus_bytes / 10**6:.2f} MB",
         _comparison(jobmon, baseline),
         f'"hard": without causes that Slurm prints itself ({", ".join(sorted(PRINTED_BY_SLURM))}).',
         _speeds(speed),
+        *([_plain(plain)] if plain else []),
         _labels(jobmon, baseline),
         _sources(jobmon),
         _confidence(jobmon),
@@ -112,6 +127,12 @@ def _speeds(speed: Speed) -> str:
         ("loading the patterns, once", f"{speed.rules_ms:.0f} ms"),
     ]
     return _table(rows, (f"speed on one core, patterns loaded, best of {speed.passes}", ""))
+
+
+def _plain(plain: PlainLogs) -> str:
+    rows = [(name, text[:_EVIDENCE_SHOWN]) for name, text in plain.failures.items()]
+    shown = f"{plain.logs} ordinary logs, {plain.mb_s:.1f} MB/s; a failure found in {len(rows)}"
+    return _table(rows, (shown, "evidence"))
 
 
 def _labels(jobmon: Sequence[Verdict], baseline: Sequence[Verdict]) -> str:

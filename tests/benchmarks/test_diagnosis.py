@@ -68,6 +68,19 @@ def test_with_json_it_prints_one_object(corpus: Path, capsys: pytest.CaptureFixt
     assert figures["speed"]["each_log_mb_s"] > 0
 
 
+def test_the_failures_found_in_ordinary_logs_are_listed(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for label, text in LOGS.items():
+        (tmp_path / f"{label}.log").write_text(text, encoding="utf-8")
+    assert run(corpus, "--logs", str(tmp_path), "--json") == 0
+    plain = json.loads(capsys.readouterr().out)["plain_logs"]
+    assert (plain["logs"], list(plain["failures"])) == (3, ["cuda_oom.log"])
+    assert plain["mb_s"] > 0
+    assert run(corpus, "--logs", str(tmp_path)) == 0
+    assert "3 ordinary logs" in capsys.readouterr().out
+
+
 def test_an_accuracy_below_its_bound_fails_it(corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(corpus, "--min-accuracy", "0.6", "--max-false-alarms", "0") == 0
     assert run(corpus, "--min-accuracy", "0.7") == 1
