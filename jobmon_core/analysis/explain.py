@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from functools import lru_cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.diagnosis.diagnose import diagnose, names_root_cause
@@ -18,11 +19,11 @@ from jobmon_core.observe.patterns.load import load_patterns
 from jobmon_core.observe.patterns.match import Matcher
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from jobmon_core.domain.diagnosis.log_lines import LogExcerpt
-    from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
+    from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog, SlurmEvidence
 
 
 def explain(
@@ -32,6 +33,7 @@ def explain(
     user_patterns: Path | None = None,
     *,
     job_id: int | None = None,
+    earlier: Mapping[str, EarlierLog] = MappingProxyType({}),
 ) -> Diagnosis:
     """Return why a job ended as it did.
 
@@ -44,9 +46,10 @@ def explain(
         stderr_path: likewise; empty if stderr goes to the same file as stdout.
         user_patterns: if this file has faults, only the shipped patterns are used and the note lists them.
         job_id: to find the logs of single ranks by their names; see ``rank_logs``.
+        earlier: what the logs held before the job started, by path; it is no evidence.
     """
     evidence = replace(evidence, silent_s=_silent_s(evidence, stdout_path, stderr_path))
-    analyser = _Analyser(evidence, user_patterns)
+    analyser = _Analyser(evidence, user_patterns, earlier)
     main_logs = tuple(dict.fromkeys((stderr_path or stdout_path, stdout_path or stderr_path)))
     return analyser.diagnosis(
         *(lambda path=path: analyser.read_end(path) for path in main_logs),
@@ -71,9 +74,15 @@ def explain_files(
 class _Analyser:
     """The log parts read so far, and their analysis."""
 
-    def __init__(self, evidence: SlurmEvidence, user_patterns: Path | None) -> None:
+    def __init__(
+        self,
+        evidence: SlurmEvidence,
+        user_patterns: Path | None,
+        earlier: Mapping[str, EarlierLog] = MappingProxyType({}),
+    ) -> None:
         self._matcher, self._pattern_faults = _load_matcher(user_patterns)
         self._evidence = evidence
+        self._earlier = earlier
         self._parts: list[LogPart] = []  # the part read last comes first
         self._analysis = LogAnalysis((), LogLines(()))
 
@@ -94,7 +103,7 @@ class _Analyser:
 
     def read_end(self, path: str) -> None:
         # before the other parts, so that stderr stays last: it is read first and ends with Slurm's messages
-        self._parts.insert(0, read_tail(path))
+        self._parts.insert(0, _without_earlier_lines(read_tail(path), self._earlier.get(path)))
 
     def read_rank_logs(self, main_logs: Sequence[str], job_id: int | None) -> None:
         paths = rank_logs(main_logs, job_id, self._analysis.lines.texts)
@@ -114,6 +123,14 @@ class _Analyser:
             problems = (f"{path} {problem}" if path else unknown for path, problem in excerpts)
             notes.insert(0, f"no log to read: {'; '.join(problems)}")
         return "; ".join([*notes, *filter(None, [self._pattern_faults])])
+
+
+def _without_earlier_lines(part: LogPart, earlier: EarlierLog | None) -> LogPart:
+    excerpt = part.excerpt.appended_to(earlier)
+    if excerpt == part.excerpt:
+        return part
+    problem = "" if excerpt.texts else "holds only lines from before the job's start"
+    return replace(part, excerpt=excerpt, problem=problem, complete=True)
 
 
 def _silent_s(evidence: SlurmEvidence, stdout_path: str, stderr_path: str) -> float | None:

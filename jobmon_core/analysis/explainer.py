@@ -8,11 +8,12 @@ from pathlib import Path
 
 from jobmon_core.analysis.job_logs import log_files
 from jobmon_core.domain.diagnosis.exit_causes import YOU
-from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
+from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog, SlurmEvidence
 from jobmon_core.domain.tracking.model import End, Task, WatchedJob
 from jobmon_core.system.users import user_name
 from jobmon_core.system.worker import Worker, WorkerFailed
 
+_EARLIER_TIMEOUT_S = 10.0  # without it, the diagnosis recognises most earlier runs by their lines
 _TIMEOUT_S = 300.0  # a file server that does not respond must not delay the message any longer
 
 
@@ -33,7 +34,9 @@ def diagnoses_of(
             task = job.tasks[key]
             if task.end is not None:
                 logs, job_id = log_files(job, task), unique_job_id(job, task)
-                by_key[key] = explain(evidence_of(task.end), *logs, patterns, job_id=job_id)
+                by_key[key] = explain(
+                    evidence_of(task.end), *logs, patterns, job_id=job_id, earlier=job.earlier_logs
+                )
         return by_key
 
     try:
@@ -42,6 +45,23 @@ def diagnoses_of(
         log(f"the analysis of the logs failed: {error}")
         note = "jobmon could not analyse the log; run jobmon logs to see why"
         return dict.fromkeys(keys, Diagnosis(None, "", "", "", note=note))
+
+
+def earlier_logs_of(job: WatchedJob, worker: Worker, log: Callable[[str], None]) -> dict[str, EarlierLog]:
+    """Return what the logs of a job that has not started hold already, by path; log a failure."""
+
+    def read_all() -> dict[str, EarlierLog]:
+        from jobmon_core.observe.logs.read import read_tail  # not at the top: see `diagnoses_of`
+
+        paths = dict.fromkeys(path for task in job.tasks.values() for path in log_files(job, task) if path)
+        found = {path: read_tail(path).excerpt.as_earlier_log() for path in paths}
+        return {path: earlier for path, earlier in found.items() if earlier}
+
+    try:
+        return worker.run(dict[str, EarlierLog], read_all, _EARLIER_TIMEOUT_S)
+    except WorkerFailed as error:
+        log(f"the logs could not be read before the start: {error}")
+        return {}
 
 
 def unique_job_id(job: WatchedJob, task: Task) -> int | None:

@@ -120,7 +120,11 @@ class DiagnoseCommand:
         part = ref_of(job.job_id, task.key)
         patterns = own_patterns(self.ctx)
         diagnosis = explain(
-            evidence_of(end), *log_files(job, task), patterns, job_id=unique_job_id(job, task)
+            evidence_of(end),
+            *log_files(job, task),
+            patterns,
+            job_id=unique_job_id(job, task),
+            earlier=job.earlier_logs,
         )
         diagnosis = replace(
             _nothing_yet(diagnosis) if end == NOTHING_KNOWN else diagnosis,

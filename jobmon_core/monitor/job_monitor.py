@@ -18,6 +18,7 @@ from jobmon_core.domain.decide import (
 )
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
+from jobmon_core.domain.slurm.states import Phase
 from jobmon_core.domain.tracking.apply_accounting import apply_accounting
 from jobmon_core.domain.tracking.apply_queue import apply_queue, mark_answered, mark_unreachable
 from jobmon_core.domain.tracking.apply_record import apply_record
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from jobmon_core.domain.delivery.outbox import OutboxEntry
-    from jobmon_core.domain.diagnosis.model import Diagnosis
+    from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog
     from jobmon_core.domain.slurm.rows import AccountingAnswer
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.domain.tracking.policy import Policy
@@ -56,6 +57,7 @@ class MonitorDeps:
     policy: Policy
     cluster_name: Callable[[], str]
     diagnose: Callable[[WatchedJob, tuple[str, ...]], Mapping[str, Diagnosis]]
+    earlier_logs: Callable[[WatchedJob], dict[str, EarlierLog]]
     is_cancelled: Callable[[], bool]  # whether the user asked to stop watching the job
     deliver: Callable[[OutboxEntry, Callable[[OutboxEntry], None]], tuple[OutboxEntry, ...]]
     log: Callable[[str], None]
@@ -176,8 +178,17 @@ class JobMonitor:
         job = apply_record(self.job, answer, asked_s)
         job = replace(job, cluster=job.cluster or self._deps.cluster_name())
         if not isinstance(answer, Unreachable | NotListed):
-            job = learn_logs(job, answer, self._deps.scheduler)
+            job = self._with_earlier_logs(learn_logs(job, answer, self._deps.scheduler))
         self._save(job)
+
+    def _with_earlier_logs(self, job: WatchedJob) -> WatchedJob:
+        """Note what the logs hold already, as soon as their paths are known, unless the job has started."""
+        is_pending = all(
+            task.state.phase is Phase.WAITING and not task.restarts for task in job.tasks.values()
+        )
+        if self.job.logs.source or not job.logs.source or job.is_array or not is_pending:
+            return job
+        return replace(job, earlier_logs=self._deps.earlier_logs(job))
 
     def _query_accounting(self) -> None:
         def timeout_s(unresponsive: bool) -> float:  # noqa: FBT001 - the only argument of a callback

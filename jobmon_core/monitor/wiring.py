@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.channels import ConfiguredChannel
     from jobmon_core.domain.delivery.outbox import OutboxEntry, Receipt
-    from jobmon_core.domain.diagnosis.model import Diagnosis
+    from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog
     from jobmon_core.domain.messages.scheduler_outage import OutageNotice
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.store.json_file import JsonFile
@@ -67,6 +67,7 @@ class MonitorFactory:
             policy=policy,
             cluster_name=local_cluster.get,
             diagnose=partial(self._diagnose, log),
+            earlier_logs=partial(self._earlier_logs, log),
             deliver=partial(self._deliver, job.id),
             is_cancelled=ctx.cancel_request(job.id).is_pending,
             log=log,
@@ -94,6 +95,11 @@ class MonitorFactory:
         from jobmon_core.analysis.explainer import diagnoses_of  # needed only after a job failed
 
         return diagnoses_of(job, keys, self._ctx.home.patterns, self._worker, log)
+
+    def _earlier_logs(self, log: Log, job: WatchedJob) -> dict[str, EarlierLog]:
+        from jobmon_core.analysis.explainer import earlier_logs_of  # needed only before a job started
+
+        return earlier_logs_of(job, self._worker, log)
 
     def _deliver(
         self, job_id: str, entry: OutboxEntry, save: Callable[[OutboxEntry], None]

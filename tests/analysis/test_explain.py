@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from jobmon_core.analysis.explain import explain
 from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
 from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.observe.logs.read import read_tail
 
 FAILED = SlurmEvidence(state=JobState.FAILED, exit_code=1)
 COMPLETED = SlurmEvidence(state=JobState.COMPLETED, exit_code=0)
@@ -40,6 +41,20 @@ def test_the_cause_is_found_in_stderr_with_its_line(logs: tuple[Path, Path]) -> 
     found = look(FAILED, logs)
     assert (found.cause, found.log_path, found.note) == ("file_not_found", str(logs[1]), "")
     assert [line.number for line in found.evidence] == [2, 3, 4]
+
+
+def test_what_a_log_held_before_the_start_is_no_evidence(logs: tuple[Path, Path]) -> None:
+    stdout, stderr = map(str, logs)
+    logs[1].write_text("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n", encoding="utf-8")
+    earlier = {stderr: read_tail(stderr).excerpt.as_earlier_log()}
+    found = {path: each for path, each in earlier.items() if each}
+    note = explain(FAILED, stdout, stderr, earlier=found).note
+    assert f"{stderr} holds only lines from before the job's start" in note
+    with logs[1].open("a", encoding="utf-8") as log:
+        log.write("ValueError: loss is nan\n")
+    assert explain(FAILED, stdout, stderr).cause == "cuda_oom"
+    diagnosis = explain(FAILED, stdout, stderr, earlier=found)
+    assert [line.number for line in diagnosis.evidence] == [2]
 
 
 def test_stdout_is_read_if_stderr_shows_no_failure(logs: tuple[Path, Path]) -> None:

@@ -49,6 +49,20 @@ def test_the_crash_of_an_earlier_job_in_the_same_log_does_not_explain_a_later_on
     assert diagnosis.cause is None
 
 
+def test_what_was_in_the_log_before_the_start_is_not_the_jobs_own_evidence(user: User) -> None:
+    (user.work / "shared.log").write_text(
+        "torch.cuda.OutOfMemoryError: CUDA out of memory\n", encoding="utf-8"
+    )
+    job_id = user.submit("--hold", "--open-mode=append", "-o", "shared.log", "--wrap", "echo step 1; exit 4")
+    eventually(lambda: bool(user.job(job_id).earlier_logs))
+    user.slurm("scontrol", "release", str(job_id))
+    diagnosis = user.told(job_id).tasks[""].diagnosis
+    assert diagnosis is not None
+    assert diagnosis.cause is None
+    assert _label(user, "shared.log") == "cuda_oom"
+    assert _label(user, str(job_id)) is None
+
+
 def test_the_users_own_scancel_is_not_blamed_on_somebody(user: User) -> None:
     job_id = user.submit("--wrap", "sleep 300")
     user.watched_as(job_id, "RUNNING")

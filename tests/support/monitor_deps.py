@@ -31,6 +31,7 @@ def monitor_deps(folder: Path, scheduler: Scheduler, clock: Clock) -> MonitorDep
         cluster_name=str,
         diagnose=lambda _job, keys: dict.fromkeys(keys, Diagnosis(None, "", "", "")),
         deliver=lambda entry, _note: (replace(entry, delivered_s=clock.now()),),
+        earlier_logs=lambda _job: {},
         is_cancelled=lambda: False,
         log=lambda _event: None,
     )

@@ -6,10 +6,11 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from itertools import accumulate, chain
 
 from jobmon_core.domain.diagnosis.log_text import LABEL_STARTS, without_label
-from jobmon_core.domain.diagnosis.model import Line
+from jobmon_core.domain.diagnosis.model import EarlierLog, Line
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,25 @@ class LogExcerpt:
     path: str
     texts: tuple[str, ...] = ()
     first_number: int | None = 1  # of the first line; None if the lines before it were not counted
+
+    def as_earlier_log(self) -> EarlierLog | None:
+        """Return what to remember of the file to find later what was appended; None if it cannot be found."""
+        if self.first_number is None or not self.texts:
+            return None
+        return EarlierLog(self.first_number + len(self.texts) - 1, _hash(self.texts[-1]))
+
+    def appended_to(self, earlier: EarlierLog | None) -> LogExcerpt:
+        """Return the lines below those of ``earlier``; all lines if these are not above them."""
+        if earlier is None or self.first_number is None:
+            return self
+        last = earlier.lines - self.first_number
+        if last not in range(len(self.texts)) or _hash(self.texts[last]) != earlier.last_line:
+            return self
+        return LogExcerpt(self.path, self.texts[last + 1 :], earlier.lines + 1)
+
+
+def _hash(line: str) -> str:
+    return sha256(line.encode(errors="replace")).hexdigest()[:16]
 
 
 class LogLines:

@@ -17,6 +17,14 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class EarlierLog:
+    """What a log held before the job started: with ``--open-mode=append`` it stays in the file."""
+
+    lines: int
+    last_line: str  # a hash of it, to notice that the file was written anew
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
     """Why a job failed, with evidence. ``cause`` is None if nothing failed or the cause is unknown."""
 

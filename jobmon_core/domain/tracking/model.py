@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.delivery.outbox import OutboxEntry
-from jobmon_core.domain.diagnosis.model import Diagnosis
+from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, ref_of
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import AccountingRow, Record, Usage
@@ -191,6 +191,7 @@ class WatchedJob:
     command: str = ""
     batch_host: str = ""
     logs: LogPaths = LogPaths()
+    earlier_logs: dict[str, EarlierLog] = field(default_factory=dict)  # by path, as seen before the start
     array_indices: str = ""  # all known indices of an array, e.g. ``1-9``
     pending_indices: str = ""  # those of them that have not started
     pending_reason: str = ""  # why not, as Slurm writes it

@@ -29,3 +29,28 @@ def test_there_is_no_line_after_the_last() -> None:
 def test_the_excerpt_of_each_line_is_known() -> None:
     ranges = [LINES.excerpt_range(position) for position in range(4)]
     assert ranges == [range(2), range(2), range(2, 3), range(3, 4)]
+
+
+APPENDED = LogExcerpt("log", ("old 1", "old 2", "new 3"))
+
+
+@pytest.mark.parametrize("first", [1, 2, 3])
+def test_only_the_lines_below_an_earlier_log_are_its_jobs_own(first: int) -> None:
+    earlier = LogExcerpt("log", ("old 1", "old 2")).as_earlier_log()
+    read = LogExcerpt("log", APPENDED.texts[first - 1 :], first)
+    assert read.appended_to(earlier) == LogExcerpt("log", ("new 3",), 3)
+    assert earlier
+    assert "old" not in earlier.last_line
+
+
+def test_all_lines_count_if_the_file_was_written_anew() -> None:
+    earlier = LogExcerpt("log", ("gone 1", "gone 2")).as_earlier_log()
+    assert APPENDED.appended_to(earlier) == APPENDED
+    assert LogExcerpt("log", ("new 1",)).appended_to(earlier) == LogExcerpt("log", ("new 1",))
+
+
+def test_without_line_numbers_an_earlier_log_is_not_found() -> None:
+    uncounted = LogExcerpt("log", ("old 2",), None)
+    assert uncounted.as_earlier_log() is LogExcerpt("log").as_earlier_log() is None
+    assert uncounted.appended_to(LogExcerpt("log", ("old 2",)).as_earlier_log()) == uncounted
+    assert APPENDED.appended_to(None) == APPENDED
