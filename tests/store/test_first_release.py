@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -36,7 +35,7 @@ def test_saving_writes_every_value_back_under_the_same_key(path: Path, tmp_path:
     assert _common(written, original) == original
 
 
-def _common(written: Any, original: Any) -> Any:
+def _common(written: object, original: object) -> object:
     """Return ``written`` without the keys that later releases added."""
     if isinstance(written, dict) and isinstance(original, dict):
         return {key: _common(written[key], original[key]) for key in original if key in written}
