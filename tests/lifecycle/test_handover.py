@@ -162,8 +162,10 @@ def test_kills_at_any_moment_leave_the_jobs_with_one_monitor_or_free_for_the_nex
         with handing_over(login, cpu_budget_s=0.0) as old:
             pass
         eventually(lambda: old.pid not in login.alive().values())
-        while alive := login.processes():
-            kill(alive[nth % len(alive)])
+        # a process that is just starting is missing from the list
+        while (alive := login.processes()) or login.alive():
+            if alive:
+                kill(alive[nth % len(alive)])
             eventually(lambda: not login.processes() or len(set(login.alive().values())) == 1, 60)
         eventually(lambda: login.alive() == {})
         assert not is_locked(login)
