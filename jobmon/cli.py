@@ -14,21 +14,31 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import NoReturn
 
-# Command -> its summary. Its module in jobmon.commands has the same name, with _ instead of -.
-COMMANDS = {
-    "submit": "submit a job as sbatch does and watch it",
-    "watch": "watch a job not submitted through jobmon",
-    "status": "list the watched jobs",
-    "show": "show everything known about one job",
-    "logs": "show the log of a job's monitor",
-    "diagnose": "explain why a job failed, or what a log file shows",
-    "patterns": "list, check and test the failure patterns",
-    "cancel": "stop watching a job; the job itself keeps running",
-    "recover": "restart monitors that were killed or lost in a reboot",
-    "test-discord": "post the largest possible test message to each channel",
-    "init": "write config.json from two webhook URLs",
-    "inbox": "receive messages on this machine instead of in Discord, to try out jobmon",
+# Group -> command -> its summary. A command's module in jobmon.commands has its name, with _ instead of -.
+GROUPS = {
+    "submit and watch jobs": {
+        "submit": "submit a job as sbatch does and watch it",
+        "watch": "watch a job not submitted through jobmon",
+        "cancel": "stop watching a job; the job itself keeps running",
+    },
+    "look at jobs": {
+        "status": "list the watched jobs",
+        "show": "show everything known about one job",
+        "logs": "show the log of a job's monitor",
+        "diagnose": "explain why a job failed, or what a log file shows",
+    },
+    "set up": {
+        "init": "connect jobmon to Discord: write config.json",
+        "test-discord": "post a test message to each Discord channel",
+        "inbox": "try jobmon without Discord: print its messages here",
+        "recover": "restart monitors that were killed or lost in a reboot",
+        "patterns": "list, check and test the failure patterns",
+    },
+    "get help": {
+        "help": "show the help of a command",
+    },
 }
+COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 
 
 def program() -> NoReturn:
@@ -53,21 +63,28 @@ def _run(argv: list[str]) -> int:
         from jobmon.commands import submit
 
         return submit.run(argv[1:])
-    if not name.startswith("-") and name not in COMMANDS:
-        raise UsageError(_unknown_command(name))
-    from jobmon.parser import build_parser, load_command  # `submit` is quicker without argparse
+    from jobmon.parser import (
+        build_parser,
+        command_parser,
+        load_command,
+    )  # `submit` is quicker without argparse
 
-    options = build_parser(name, COMMANDS).parse_args(argv)
-    return load_command(options.command).run(options)
+    if name in COMMANDS:
+        return load_command(name).run(command_parser(name).parse_args(argv[1:]))
+    overview = build_parser(GROUPS)
+    if not name:
+        overview.print_help(sys.stderr)
+        raise UsageError("no command given")
+    if not name.startswith("-"):
+        raise UsageError(_unknown_command(name))
+    overview.parse_args(argv[:1])  # ends with the help, the version, or an error
+    return 0
 
 
 def _unknown_command(name: str) -> str:
-    """Return the error text for a missing or unknown command; it suggests a command with a similar name."""
-    choices = ", ".join(COMMANDS)
-    if not name:
-        return f"no command given; choose one of {choices}; see `jobmon --help`"
+    """Return the error text for an unknown command; it suggests a command with a similar name."""
     from difflib import get_close_matches
 
     similar = get_close_matches(name, COMMANDS, n=1, cutoff=0.7)
-    hint = f"did you mean '{similar[0]}'?" if similar else f"choose one of {choices}"
+    hint = f"did you mean '{similar[0]}'?" if similar else "`jobmon --help` lists the commands"
     return f"unknown command {name!r}; {hint}"

@@ -35,6 +35,12 @@ def say(text: str) -> None:
         streams.abandon(sys.stderr)
 
 
+def report(error: JobmonError, prefix: str = "") -> int:
+    """Print an error, without the tokens of webhook URLs, and return its exit code."""
+    say(_masked(f"{prefix}{error}"))
+    return error.exit_code
+
+
 def run_guarded(command: Callable[[], int]) -> int:
     """Run a command and return its exit code; if it raises, report the exception and return its code."""
     try:
@@ -44,8 +50,7 @@ def run_guarded(command: Callable[[], int]) -> int:
             code = stop.code if isinstance(stop.code, int) else 0
         sys.stdout.flush()
     except JobmonError as error:
-        say(_masked(str(error)))
-        return error.exit_code
+        return report(error)
     except KeyboardInterrupt:
         say("interrupted")
         return _INTERRUPTED

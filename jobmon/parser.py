@@ -1,29 +1,32 @@
-"""The argument parser of every command but ``submit``, whose arguments belong to sbatch."""
+"""The argument parsers of ``jobmon`` itself and of each command; for `submit`, they only print its help."""
 
 from __future__ import annotations
 
 import argparse
 import importlib
-from typing import TYPE_CHECKING, NoReturn, Protocol, cast
+import shutil
+import textwrap
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 from jobmon.errors import UsageError
 from jobmon_core import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
-DESCRIPTION = "Submit Slurm jobs and get one correct message when each ends: how it ended, and why."
+_MAX_COLUMNS = 80
+DESCRIPTION = """\
+Submit Slurm jobs and get one message when each ends: how it ended, and why.
+Type `jobmon submit` where you would type `sbatch`; the rest happens by itself."""
 EPILOG = """\
 examples:
-  jobmon submit train.sbatch            submit as with sbatch, get a message when it ends
+  jobmon init                           once: connect jobmon to Discord
+  jobmon submit train.sbatch            submit as with sbatch
   jobmon submit --gres=gpu:4 train.sbatch --epochs 3
-  jobmon watch 8123                     watch a job not submitted through jobmon
-  jobmon status                         list the watched jobs
-  jobmon show 8123                      everything known about one job
-  jobmon diagnose 8123                  explain why it failed; also takes log files
-  jobmon recover                        after a reboot: restart the monitors
+  jobmon status                         how are my jobs?
+  jobmon diagnose 8123                  why did it fail? also takes log files
 
-Run `jobmon COMMAND --help` for the options and examples of a command."""
+`jobmon help COMMAND` shows the options and examples of a command."""
 
 
 class Command(Protocol):
@@ -36,25 +39,24 @@ class Command(Protocol):
         """Run the command; return the exit code."""
 
 
-def build_parser(name: str, summaries: Mapping[str, str]) -> argparse.ArgumentParser:
-    """Build the parser of the commands in ``summaries``; import only the module of ``name``, to be fast."""
+def build_parser(groups: Mapping[str, Mapping[str, str]]) -> argparse.ArgumentParser:
+    """Build the parser of ``jobmon`` without a command, whose help lists the commands by group."""
     parser = _Parser(
         prog="jobmon",
-        description=DESCRIPTION,
+        usage="jobmon COMMAND [OPTIONS]",
+        description="\n".join((DESCRIPTION, "", *_overview(groups))),
         epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument(
-        "--version", action="version", version=f"jobmon {__version__}", help="show the version and exit"
+        "-V", "--version", action="version", version=f"jobmon {__version__}", help="show the version and exit"
     )
-    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for each, summary in summaries.items():
-        sub = subparsers.add_parser(
-            each, help=summary, allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter
-        )
-        if each == name:
-            load_command(each).add_arguments(sub)
+    return parser
+
+
+def command_parser(name: str) -> argparse.ArgumentParser:
+    """Build the parser of one command, and import its module."""
+    parser = _Parser(prog=f"jobmon {name}")
+    load_command(name).add_arguments(parser)
     return parser
 
 
@@ -63,8 +65,55 @@ def load_command(name: str) -> Command:
     return cast("Command", importlib.import_module(f"jobmon.commands.{name.replace('-', '_')}"))
 
 
+def _overview(groups: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
+    """Yield the commands of each group with their summaries."""
+    width = max(len(name) for commands in groups.values() for name in commands)
+    for title, commands in groups.items():
+        yield f"{title}:"
+        yield from (f"  {name:<{width}}  {summary}" for name, summary in commands.items())
+        yield ""
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Wraps paragraphs to the terminal, at most 80 columns; keeps those with indented lines (examples)."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=min(shutil.get_terminal_size().columns, _MAX_COLUMNS))
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:  # noqa: ARG002 - argparse passes it
+        paragraphs = text.split("\n\n")
+        return "\n\n".join(
+            paragraph if "\n " in paragraph else textwrap.fill(paragraph, width, break_on_hyphens=False)
+            for paragraph in paragraphs
+        )
+
+
 class _Parser(argparse.ArgumentParser):
-    """A parser that raises `UsageError` instead of printing its usage."""
+    """A parser that raises `UsageError` instead of printing its usage, and suggests options."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - those of argparse, by name
+        settings["formatter_class"] = _HelpFormatter  # for the parsers of subcommands too
+        super().__init__(**settings, allow_abbrev=False)
+
+    def parse_known_args(  # type: ignore[override]  # argparse has overloads for other namespaces
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse the arguments of this parser, or of a subparser; raise UsageError for an unknown one."""
+        options, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(self._unknown(unknown[0]))
+        return options, unknown
 
     def error(self, message: str) -> NoReturn:
+        """Raise the UsageError for a wrong command line."""
         raise UsageError(f"{message}; see `{self.prog} --help`")
+
+    def _unknown(self, argument: str) -> str:
+        if not argument.startswith("-"):
+            return f"unexpected argument {argument!r}"
+        from difflib import get_close_matches
+
+        name = argument.partition("=")[0]
+        similar = get_close_matches(name, self._option_string_actions, n=1)
+        hint = f" (did you mean {similar[0]}?)" if similar else ""
+        return f"unknown option {name}{hint}"

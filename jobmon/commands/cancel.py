@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import job_ref, open_context
+from jobmon.commands.common import job_ref, open_context, result_line
 from jobmon.errors import say
-from jobmon.views.console import one_line
 from jobmon_core.app.cancel import cancel
 from jobmon_core.domain.errors import JobmonError
 
@@ -31,5 +30,5 @@ def run(options: argparse.Namespace) -> int:
             say(str(error))
             exit_code = max(exit_code, error.exit_code)
         else:
-            print(one_line(f"{result.subject}: {result.action}"))
+            print(result_line(result.subject, result.action))
     return exit_code

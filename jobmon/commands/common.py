@@ -7,11 +7,13 @@ import os
 import shutil
 import sys
 
-from jobmon.views.console import Console
+from jobmon.views.console import Console, one_line, truncated
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import UnknownJob
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.lifecycle.health import find_watched
+
+_MIN_SUBJECT = 20  # columns
 
 
 def job_ref(text: str) -> JobRef:
@@ -43,3 +45,12 @@ def open_context() -> Context:
 def stdout_console() -> Console:
     """Return the console of stdout."""
     return Console(shutil.get_terminal_size().columns if sys.stdout.isatty() else 0)
+
+
+def result_line(subject: str, action: str) -> str:
+    """Return ``subject: action`` as one line; on a terminal, a long subject is cut, so that both fit."""
+    subject, action = one_line(subject), one_line(action)
+    if sys.stdout.isatty():
+        room = shutil.get_terminal_size().columns - len(action) - len(": ")
+        subject = truncated(subject, max(room, _MIN_SUBJECT))
+    return f"{subject}: {action}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from jobmon.views.patterns import check_lines, pattern_lines, patterns_json, tes
 from jobmon_core.app.patterns import check, effective_patterns, in_use, own_patterns, test_on_log
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable
 
 DESCRIPTION = """\
@@ -55,8 +55,6 @@ def _add(
         help=summary,
         description=f"{summary[0].upper()}{summary[1:]}.",
         epilog=EPILOG,
-        allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     sub.set_defaults(action=action)
     return sub

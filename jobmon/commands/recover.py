@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_context
+from jobmon.commands.common import open_context, result_line
 from jobmon.errors import UsageError
-from jobmon.views.console import one_line
 from jobmon_core.app.recover import RecoverJobs, wait_for_monitors
 from jobmon_core.domain.autostart.command import AutostartMethod
 from jobmon_core.domain.errors import CommandBusy
+from jobmon_core.domain.humanize import count
 from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Restart monitors and print the result for each job; or install or uninstall the autostart."""
+    """Restart monitors and print what was done; or install or uninstall the autostart."""
     ctx = open_context()
     if options.install or options.uninstall:
         from jobmon.commands import recover_install
@@ -80,14 +80,23 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _recover(ctx: Context, *, quiet: bool) -> None:
-    count = 0
+    """Print what was done and what could not be done; the healthy jobs are only counted."""
+    healthy, unhealthy = 0, 0
     try:
         for result in RecoverJobs(ctx, MonitorStarter(ctx)).recover():
-            if result.acted or not quiet:
-                print(one_line(f"{result.subject}: {result.action}"), flush=True)
-            count += 1
+            healthy += result.healthy
+            unhealthy += not result.healthy
+            if result.acted or not (quiet or result.healthy):
+                print(result_line(result.subject, result.action), flush=True)
     except CommandBusy:
         if not quiet:  # the autostart tries again in a few minutes
             raise
-    if not count and not quiet:
-        print("nothing to do: no jobs are being watched")
+    if not quiet and (healthy or not unhealthy):
+        print(_summary(healthy, others=bool(unhealthy)))
+
+
+def _summary(healthy: int, *, others: bool) -> str:
+    if not healthy:
+        return "nothing to do: no jobs are being watched"
+    subject = f"{count(healthy, 'job')} {'is' if healthy == 1 else 'are'}"
+    return f"{subject} watched by living monitors" if others else f"nothing to do: {subject} being watched"

@@ -6,42 +6,65 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.errors import UsageError, say
-from jobmon_core.domain.errors import SchedulerMissing
+from jobmon.errors import UsageError, report, say
+from jobmon_core.domain.errors import ConfigInvalid, SchedulerMissing
 
 if TYPE_CHECKING:
+    import argparse
     from collections.abc import Callable, Sequence
 
     from jobmon_core.app.submit import SubmitJob
     from jobmon_core.context import Context
     from jobmon_core.domain.tracking.new_job import NewJob
 
-HELP = """\
-usage: jobmon submit [--backend slurm|local] [--sentinel] SBATCH-ARGUMENTS...
-
+_INTERRUPTED = 130  # the exit code that a shell reports for SIGINT
+DESCRIPTION = """\
 Submit a job exactly as `sbatch SBATCH-ARGUMENTS...` does, then watch it in the background.
 stdout and the exit code are those of sbatch. Options of jobmon come first; the first other
-argument and everything after it are passed to sbatch unchanged.
-
-  --backend slurm|local   where to submit; "local" runs the script on this machine without
-                          Slurm (default: the configured backend, else slurm)
-  --sentinel              also submit a tiny job that starts when yours has ended and reports
-                          the end if the monitor is gone, e.g. because the login node is down
-
+argument and everything after it are passed to sbatch unchanged."""
+EPILOG = """\
 examples:
   jobmon submit train.sbatch
   jobmon submit --gres=gpu:4 -p big -t 02:00:00 train.sbatch --epochs 3
   jobmon submit --wrap 'python train.py'
   jobmon submit --array=1-20%4 sweep.sbatch
   jobmon submit --sentinel -t 7-00 train.sbatch
-  jobmon submit --backend local train.sbatch
+  jobmon submit --backend local train.sbatch"""
 
-The help of sbatch follows."""
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options for the help and the shell completion only: see `_own_options`."""
+    parser.usage = "jobmon submit [--backend slurm|local] [--sentinel] SBATCH-ARGUMENTS..."
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument(
+        "--backend",
+        choices=("slurm", "local"),
+        metavar="NAME",
+        help='slurm or local; "local" runs the script on this machine without Slurm '
+        "(default: the configured backend, else slurm)",
+    )
+    parser.add_argument(
+        "--sentinel",
+        action="store_true",
+        help="also submit a tiny job that starts when yours has ended and reports the end if the monitor "
+        "is gone, e.g. because the login node is down",
+    )
+    parser.add_argument("arguments", nargs="*", metavar="SBATCH-ARGUMENTS", help="as for sbatch")
 
 
 def run(arguments: Sequence[str]) -> int:
     """Submit and watch; return the exit code of sbatch."""
-    backend, wants_sentinel, rest = _own_options(list(arguments))
+    try:
+        return _submit(list(arguments))
+    except (ConfigInvalid, SchedulerMissing, UsageError) as error:  # each is raised before sbatch starts
+        return report(error, "nothing was submitted: ")
+
+
+def _submit(arguments: list[str]) -> int:
+    backend, wants_sentinel, rest = _own_options(arguments)
+    if not rest and sys.stdin.isatty() and not _read_script():
+        say("nothing was submitted")
+        return _INTERRUPTED
     from jobmon_core.app.submit import SubmitJob
     from jobmon_core.context import Context
     from jobmon_core.lifecycle.start import MonitorStarter
@@ -57,11 +80,30 @@ def run(arguments: Sequence[str]) -> int:
         starter.discard()
 
 
+def _read_script() -> bool:
+    """Read the script from the terminal and make it the new stdin; return False if the user pressed Ctrl-C.
+
+    sbatch could read it itself, but after Ctrl-C it would be unclear whether Slurm has received a job.
+    """
+    say("type the batch script, end it with Ctrl-D (Ctrl-C submits nothing)")
+    try:
+        script = sys.stdin.buffer.read()
+    except KeyboardInterrupt:
+        return False
+    with os.fdopen(os.memfd_create("script"), "w+b") as file:
+        file.write(script)
+        file.seek(0)
+        os.dup2(file.fileno(), 0)
+    return True
+
+
 def _help(submit_job: SubmitJob, backend: str | None, rest: list[str]) -> int:
     """Print jobmon's help on stderr, then sbatch's if this machine has sbatch."""
+    from jobmon.parser import command_parser
     from jobmon_core.domain.backends import DEFAULT_BACKEND
 
-    print(HELP, file=sys.stderr, flush=True)
+    command_parser("submit").print_help(sys.stderr)
+    print("\nThe help of sbatch follows.", file=sys.stderr, flush=True)
     try:
         return _as_exit_code(submit_job.submit(backend or DEFAULT_BACKEND, rest))
     except SchedulerMissing:
@@ -96,9 +138,7 @@ def _known(backend: str) -> str:
     from jobmon_core.context import backend_names  # rarely needed, and the user waits
 
     if backend not in backend_names():
-        raise UsageError(
-            f"--backend takes one of {', '.join(backend_names())}, not {backend!r}; nothing was submitted"
-        )
+        raise UsageError(f"--backend takes one of {', '.join(backend_names())}, not {backend!r}")
     return backend
 
 

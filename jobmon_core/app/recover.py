@@ -16,7 +16,7 @@ from jobmon_core.store.owner import blocked_because
 from jobmon_core.system.lock import command_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from jobmon_core.context import Context
     from jobmon_core.domain.tracking.model import WatchedJob
@@ -33,6 +33,7 @@ class RecoveryResult:
     subject: str
     action: str  # without `acted`, the reason why nothing was changed
     acted: bool = True
+    healthy: bool = False  # nothing was changed because the job's monitor is alive
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,8 @@ class RecoverJobs:
     def recover(self) -> Iterator[RecoveryResult]:
         """Restart dead and stale monitors; yield a result for each job that still needs a monitor.
 
-        This generator holds the lock of `jobmon recover` until it is exhausted or closed.
+        It also sends given-up messages of other jobs, if they can be sent now. This generator holds the lock
+        of `jobmon recover` until it is exhausted or closed.
 
         Raises:
             CommandBusy: another `jobmon recover` is running.
@@ -54,9 +56,18 @@ class RecoverJobs:
         with command_lock(self.ctx.home.monitors / "recover.lock", "jobmon recover", _LOCK_TIMEOUT_S):
             for path in self.ctx.home.clean_up():
                 yield RecoveryResult(path.name, "removed: a killed process left this unfinished file")
-            yield from self._recover()
+            yield from self._recover(tuple(Health))
 
-    def _recover(self) -> Iterator[RecoveryResult]:
+    def send_given_up(self) -> Iterator[RecoveryResult]:
+        """Send the given-up messages that can be sent now; yield a result for each job that has one.
+
+        Raises what `recover` raises, and holds the same lock.
+        """
+        with command_lock(self.ctx.home.monitors / "recover.lock", "jobmon recover", _LOCK_TIMEOUT_S):
+            yield from self._recover((Health.DONE,))
+
+    def _recover(self, healths: Collection[Health]) -> Iterator[RecoveryResult]:
+        """Recover the jobs whose monitors are in one of the states ``healths``."""
         try:
             config = self.ctx.configuration()
         except ConfigInvalid as error:
@@ -68,11 +79,13 @@ class RecoverJobs:
             if isinstance(status, Unreadable):
                 yield RecoveryResult(status.path.name, f"skipped: {status.why}", acted=False)
                 continue
+            if status.health not in healths:
+                continue
             job, name = self._with_reopened_outbox(status, config), name_of(status.job)
             action = _recovery_action(status, is_reopened=job != status.job)
             if not action:
                 if status.health is not Health.DONE:
-                    yield RecoveryResult(name, _still_monitored(status), acted=False)
+                    yield RecoveryResult(name, _still_monitored(status), acted=False, healthy=True)
             elif reason := self._skipped_because(status) or blocked_because(self.ctx.home.monitors, job.id):
                 yield RecoveryResult(name, f"skipped: {reason}", acted=False)
             else:

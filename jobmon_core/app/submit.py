@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from contextlib import suppress
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from jobmon_core.context import backend_names
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.errors import AlreadyWatched, JobmonError
 from jobmon_core.system.users import user_name
@@ -60,6 +62,7 @@ class SubmitJob:
         )
         if result.note:
             self._tell(result.note)
+        self._warn_of_misplaced_options(arguments)
         if result.job:
             self._warn_of_missing_webhooks(config)
             self._warn_of_logout()
@@ -69,8 +72,20 @@ class SubmitJob:
         """Do what takes time while sbatch is running."""
         self._starter.prefork()
         import jobmon_core.app.logout_warning
+        import jobmon_core.domain.slurm.sbatch_options
         import jobmon_core.domain.tracking.new_job
         import jobmon_core.store.jobs  # noqa: F401 - loads them
+
+    def _warn_of_misplaced_options(self, arguments: Sequence[str]) -> None:
+        """Point out options that follow the script, and so became its arguments."""
+        from jobmon_core.domain.slurm.sbatch_options import misplaced_options
+
+        script, options = misplaced_options(arguments)
+        if options:
+            names = " ".join(dict.fromkeys(options))
+            self._tell(f"passed to {script}, not to sbatch: {names} (for sbatch, put it before the script)")
+        for own in misplaced_own_options(arguments):
+            self._tell(f"{own} was not used by jobmon; put it first: `jobmon submit {own} ...`")
 
     def _warn_of_missing_webhooks(self, config: Config) -> None:
         missing = [route.value for route in Route if not config.channels_for(route)]
@@ -117,6 +132,14 @@ class SubmitJob:
 
     def _tell_unwatched(self, submitted: Submitted, error: Exception, remedy: str) -> None:
         self._tell(f"job {submitted.ref} is submitted, but not watched: {error}; `{remedy}` tries again")
+
+
+def misplaced_own_options(arguments: Sequence[str]) -> list[str]:
+    """Return the options of jobmon among the arguments of sbatch and of the script."""
+    pairs = {*pairwise(arguments), *(tuple(word.split("=", 1)) for word in arguments)}
+    # programs may have a --backend too, but with other values
+    backends = [f"--backend {name}" for name in backend_names() if ("--backend", name) in pairs]
+    return [*(("--sentinel",) if "--sentinel" in arguments else ()), *backends]
 
 
 def state_id(prefix: str, ref: JobRef) -> str:

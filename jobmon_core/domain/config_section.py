@@ -32,6 +32,7 @@ class Section:
         self._path = path
         self._faults = faults
         self._secrets = secrets
+        self._known: list[str] = []  # the keys that were asked for
         self._unread: dict[str, object] = {}
         if isinstance(value, dict):
             self._unread = {str(key): item for key, item in value.items()}
@@ -47,7 +48,7 @@ class Section:
     def section(self, key: str) -> Section:
         """Return the object under ``key``; an empty one if the key is missing."""
         path = f"{self._path}.{key}" if self._path else key
-        return Section(self._unread.pop(key, {}), path, self._faults, self._secrets)
+        return Section(self._take(key, {}), path, self._faults, self._secrets)
 
     def sections(self) -> Iterator[tuple[str, Section]]:
         """Yield each key not read yet, with its object; report and skip values that are not objects."""
@@ -58,7 +59,7 @@ class Section:
 
     def number(self, key: str, default: float, at_least: float) -> float:
         """Return a number from ``at_least`` to 1e9; ``default`` if the key is missing."""
-        value = self._unread.pop(key, default)
+        value = self._take(key, default)
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.fault(key, f"expected a number, found {_kind(value)}")
         elif value < at_least:
@@ -71,7 +72,7 @@ class Section:
 
     def choice(self, key: str, allowed: tuple[str, ...], default: str = "") -> str:
         """Return one of ``allowed``; ``default`` if the key is missing, which is a fault if that is ""."""
-        value = self._unread.pop(key, default)
+        value = self._take(key, default)
         if value in allowed:
             return str(value)
         found = _shown(value) if value != "" else "nothing"
@@ -80,7 +81,7 @@ class Section:
 
     def text(self, key: str) -> str:
         """Return a string without surrounding white space; "" if the key is missing."""
-        value = self._unread.pop(key, "")
+        value = self._take(key, "")
         if isinstance(value, str):
             return value.strip()
         self.fault(key, f"expected a string, found {_kind(value)}")
@@ -88,7 +89,7 @@ class Section:
 
     def texts(self, key: str, default: Sequence[str] = ()) -> list[str]:
         """Return a list of strings; ``default`` if the key is missing, an empty list if it is wrong."""
-        value = self._unread.pop(key, list(default))
+        value = self._take(key, list(default))
         if not isinstance(value, list):
             self.fault(key, f"expected a list of strings, found {_kind(value)}")
             return []
@@ -135,9 +136,16 @@ class Section:
             return None
 
     def close(self) -> None:
-        """Report every key that was not read."""
+        """Report every key that was not read, with the known key that it resembles."""
         for key in self._unread:
-            self.fault(key, "unknown key")
+            from difflib import get_close_matches  # only for this message: an idle monitor stays small
+
+            similar = get_close_matches(key, self._known, n=1)
+            self.fault(key, "unknown key" + (f"; did you mean {similar[0]}?" if similar else ""))
+
+    def _take(self, key: str, default: object) -> object:
+        self._known.append(key)
+        return self._unread.pop(key, default)
 
 
 def _kind(value: object) -> str:

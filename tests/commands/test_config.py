@@ -20,7 +20,10 @@ _BROKEN = {
     "a list": ("[]", ["expected an object, found a list"]),
     "unknown keys": (
         json.dumps({"dicsord": {}, "poll": {"runing_s": 30}}),
-        ["dicsord: unknown key", "poll.runing_s: unknown key"],
+        [
+            "dicsord: unknown key; did you mean discord?",
+            "poll.runing_s: unknown key; did you mean running_s?",
+        ],
     ),
     "wrong types": (
         json.dumps({"poll": {"running_s": "30", "pending_s": True}, "discord": [], "backend": 3}),
@@ -57,7 +60,7 @@ def test_every_fault_is_named_at_once_and_nothing_is_submitted(
     done = shell.jobmon("submit", "train.sh")
     assert (done.returncode, done.stdout) == (78, "")
     first, *named = done.stderr.splitlines()
-    assert first == f"jobmon: {config} is not usable:"
+    assert first == f"jobmon: nothing was submitted: {config} is not usable:"
     assert len(named) == len(faults)
     for line, fault in zip(sorted(named), sorted(faults), strict=True):
         assert fault in line
@@ -103,8 +106,9 @@ def test_nothing_is_submitted_with_a_configuration_that_others_can_read(shell: S
     ):
         done = shell.jobmon(*arguments)
         assert (done.returncode, done.stdout) == (78, "")
+        prefix = "nothing was submitted: " if arguments[0] == "submit" else ""
         assert done.stderr == (
-            f"jobmon: {config} is not usable:\n"
+            f"jobmon: {prefix}{config} is not usable:\n"
             f"  - may hold secrets, but its mode is 0644: chmod 600 {config}\n"
         )
     assert not (shell.work / "submitted").exists()

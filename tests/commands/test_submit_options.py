@@ -36,6 +36,41 @@ def test_only_whole_words_in_front_are_ours(sbatch: Shell, given: str, handed_on
     assert (done.returncode, done.stdout) == (3, f"<{handed_on}>\n")
 
 
+@pytest.mark.parametrize(
+    ("given", "warnings"),
+    [
+        ("-p x job.sh --epochs 3 --output x -c conf", []),
+        (
+            "job.sh --gres=gpu:1 -p x --gres=gpu:2",
+            ["passed to job.sh, not to sbatch: --gres -p (for sbatch, put it before the script)"],
+        ),
+        ("--no-such job.sh --gres=gpu:1", []),
+        (
+            "job.sh --backend local",
+            ["--backend local was not used by jobmon; put it first: `jobmon submit --backend local ...`"],
+        ),
+        (
+            "-p x --sentinel job.sh",
+            ["--sentinel was not used by jobmon; put it first: `jobmon submit --sentinel ...`"],
+        ),
+        ("job.sh --backend nccl", []),
+    ],
+)
+def test_options_in_the_wrong_place_are_pointed_out(sbatch: Shell, given: str, warnings: list[str]) -> None:
+    done = sbatch.jobmon("submit", *given.split())
+    assert (done.returncode, done.stdout) == (3, f"<{given}>\n")
+    assert done.stderr.splitlines() == [f"jobmon: {warning}" for warning in warnings]
+
+
+def test_a_script_is_read_from_the_terminal_and_ctrl_c_ends_that_at_once(shell: Shell) -> None:
+    shell.program("sbatch", 'while read -r line; do echo "<$line>"; done; exit 3')
+    prompt = "end it with Ctrl-D (Ctrl-C submits nothing)\n"
+    code, screen = shell.talk(["submit"], (prompt, "one\ntwo\n\x04"))
+    assert (code, screen.partition("<")[2]) == (3, "one>\n<two>\n")
+    code, screen = shell.talk(["submit"], (prompt, "one\n\x03"))
+    assert (code, screen.splitlines()[-1]) == (130, "^Cjobmon: nothing was submitted")
+
+
 def test_who_wants_no_sentinel_does_not_wait_for_its_code(sbatch: Shell) -> None:
     loaded = {
         option: sbatch.jobmon("submit", *option, "job.sh", PYTHONPROFILEIMPORTTIME="1").stderr

@@ -23,12 +23,31 @@ def test_every_verb_has_help_with_an_example(shell: Shell, verb: str) -> None:
 def test_the_help_of_jobmon_names_every_verb_and_an_example(shell: Shell) -> None:
     done = shell.jobmon("--help")
     assert (done.returncode, done.stderr) == (0, "")
-    assert all(f"\n    {verb}" in done.stdout for verb in COMMANDS)
+    assert all(f"\n  {verb} " in done.stdout for verb in COMMANDS)
     assert "examples:" in done.stdout
 
 
-def test_the_version_is_told(shell: Shell) -> None:
-    done = shell.jobmon("--version")
+@pytest.mark.parametrize("verb", ["", *COMMANDS])
+def test_help_fits_80_columns(shell: Shell, verb: str) -> None:
+    done = shell.jobmon(*filter(None, (verb, "--help")), COLUMNS="200")
+    assert max(map(len, (done.stdout + done.stderr).splitlines())) <= 80
+
+
+def test_help_of_a_command_is_what_its_option_prints(shell: Shell) -> None:
+    assert shell.jobmon("help", "status").stdout == shell.jobmon("status", "--help").stdout
+    assert shell.jobmon("help").stdout == shell.jobmon("--help").stdout
+
+
+def test_without_a_command_the_commands_are_listed(shell: Shell) -> None:
+    done = shell.jobmon()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "\n  submit " in done.stderr
+    assert done.stderr.endswith("\njobmon: no command given\n")
+
+
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_the_version_is_told(shell: Shell, option: str) -> None:
+    done = shell.jobmon(option)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("jobmon ")
 
@@ -36,20 +55,27 @@ def test_the_version_is_told(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "no command given; choose one of submit, watch, status"),
-        (("bogus",), "unknown command 'bogus'; choose one of submit, watch"),
+        (("bogus",), "unknown command 'bogus'; `jobmon --help` lists the commands"),
         (("statsu",), "unknown command 'statsu'; did you mean 'status'?"),
-        (("--bogus",), "`jobmon --help`"),
+        (("help", "statsu"), "unknown command 'statsu'; did you mean 'status'?"),
+        (("--bogus",), "unknown option --bogus; see `jobmon --help`"),
+        (("--verison",), "unknown option --verison (did you mean --version?); see `jobmon --help`"),
         (("watch",), "`jobmon watch --help`"),
         (("watch", "abc"), "'abc' is not a Slurm job id; expected 12, 12_3 (array task) or 12+1 (het job)"),
         (("watch", "12_[1-3]"), "'12_[1-3]' is not a Slurm job id"),
         (("watch", "-1"), "`jobmon watch --help`"),
-        (("show", "1", "2"), "unrecognized arguments: 2"),
-        (("status", "--jso"), "unrecognized arguments: --jso"),
-        (("inbox", "--port", "x"), "argument --port"),
+        (("recover", "2"), "unexpected argument '2'; see `jobmon recover --help`"),
+        (
+            ("recover", "--quite"),
+            "unknown option --quite (did you mean --quiet?); see `jobmon recover --help`",
+        ),
+        (("status", "--jso=x"), "unknown option --jso (did you mean --json?); see `jobmon status --help`"),
+        (("patterns", "list", "--jsn"), "did you mean --json?); see `jobmon patterns list --help`"),
+        (("inbox", "--port", "x"), "argument --port: 'x' is not a port number (0 to 65535)"),
+        (("inbox", "--port", "80999"), "argument --port: '80999' is not a port number"),
         (
             ("submit", "--backend", "pbs", "x.sh"),
-            "--backend takes one of slurm, local, not 'pbs'; nothing was",
+            "nothing was submitted: --backend takes one of slurm, local, not 'pbs'",
         ),
         (("submit", "--backend"), "--backend takes one of slurm, local, not ''"),
     ],
@@ -74,7 +100,7 @@ def test_a_job_that_is_not_known_is_told_in_one_line(shell: Shell, verb: str) ->
 def test_without_sbatch_the_way_out_is_named_and_nothing_is_left(shell: Shell) -> None:
     done = shell.jobmon("submit", "train.sh")
     assert done.returncode == 127
-    assert "sbatch: not found on PATH" in complaint(done)
+    assert "nothing was submitted: sbatch: not found on PATH" in complaint(done)
     assert "--backend local" in done.stderr
     assert list(shell.state.rglob("*.json")) == []
 

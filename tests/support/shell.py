@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from tests.support.dialogue import talk
 
 
 class Shell:
@@ -42,6 +44,10 @@ class Shell:
     ) -> subprocess.CompletedProcess[str]:
         """Run jobmon."""
         return self._run([sys.executable, "-m", "jobmon", *arguments], stdin, environment)
+
+    def talk(self, arguments: Sequence[str], *steps: tuple[str, str], **environment: str) -> tuple[int, str]:
+        """Run jobmon on a terminal; see `tests.support.dialogue`."""
+        return talk(arguments, steps, self.work, {**self._environment, **environment})
 
     def line(self, line: str, **environment: str) -> subprocess.CompletedProcess[str]:
         """Run a line of bash with a ``jobmon`` function and pipefail."""

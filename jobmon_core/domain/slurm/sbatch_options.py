@@ -121,6 +121,30 @@ def read_arguments(words: Sequence[str]) -> tuple[list[GivenOption], list[str]]:
     return options, [_unmarked(word) for word in operands]
 
 
+# options that many programs have too, so that after a script they are probably meant for it
+_COMMON = ("error", "help", "input", "output", "quiet", "usage", "verbose", "version")
+_RESOURCE_LETTERS = "AGJNpqt"  # other letters, such as -c and -n, are as likely options of the script
+
+
+def misplaced_options(words: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the script, and those of its arguments that look like options meant for sbatch.
+
+    Both are empty if sbatch would reject the options before the script.
+    """
+    try:
+        operands = read_arguments(words)[1]
+    except SchedulerRejected:
+        return "", []
+    options = (word.partition("=")[0] for word in operands[1:])
+    return operands[0] if operands else "", [word for word in options if _is_for_sbatch(word)]
+
+
+def _is_for_sbatch(word: str) -> bool:
+    if word.startswith("--"):
+        return word[2:] in OPTIONS and word[2:] not in _COMMON
+    return word.startswith("-") and word[1:2] in _RESOURCE_LETTERS and len(word) == len("-p")
+
+
 def _name_of(option: str) -> str:
     name = option.lstrip("-").removeprefix("\0")
     return name if option.startswith("--") else LETTERS[name].name

@@ -1,0 +1,67 @@
+"""A user at a terminal of 80 columns: waits for words on the screen, then types."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.support.waiting import PATIENCE_S
+
+# makes stdin the controlling terminal, which sends SIGINT for Ctrl-C
+_ON_TERMINAL = (
+    "import fcntl, os, sys, termios; os.setsid(); fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    "os.execv(sys.executable, [sys.executable, '-m', 'jobmon', *sys.argv[1:]])"
+)
+
+
+def talk(
+    arguments: Sequence[str], steps: Sequence[tuple[str, str]], folder: Path, environment: Mapping[str, str]
+) -> tuple[int, str]:
+    """Run jobmon; at each step, wait for its first text, type the second. Return exit code and screen."""
+    keyboard, terminal = os.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 80, 0, 0))
+    process = subprocess.Popen(
+        [sys.executable, "-c", _ON_TERMINAL, *arguments],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        cwd=folder,
+        env=environment,
+    )
+    os.close(terminal)
+    try:
+        screen = _screen_after(keyboard, steps)
+        return process.wait(PATIENCE_S), screen
+    finally:
+        process.kill()
+        process.wait()
+        os.close(keyboard)
+
+
+def _screen_after(keyboard: int, steps: Sequence[tuple[str, str]]) -> str:
+    """Return everything that appears until the program closes the terminal."""
+    screen, seen = "", 0
+    deadline = time.monotonic() + PATIENCE_S
+    pending = list(steps)
+    while True:
+        while pending and (position := screen.find(pending[0][0], seen)) >= 0:
+            seen = position + len(pending[0][0])
+            os.write(keyboard, pending.pop(0)[1].encode())
+        ready, _, _ = select.select([keyboard], [], [], deadline - time.monotonic())
+        assert ready, f"waiting for {pending[:1]}, the screen shows: {screen}"
+        try:
+            chunk = os.read(keyboard, 65_536)
+        except OSError:  # the program has ended
+            chunk = b""
+        if not chunk:
+            assert not pending, f"ended before {pending[0][0]!r}: {screen}"
+            return screen
+        screen += chunk.decode().replace("\r\n", "\n")
