@@ -35,6 +35,7 @@ GROUPS = {
         "patterns": "list, check and test the failure patterns",
     },
     "get help": {
+        "where": "show files, versions and settings, for a bug report",
         "help": "show the help of a command",
     },
 }

@@ -6,6 +6,7 @@ import argparse
 import os
 import shutil
 import sys
+from pathlib import Path
 
 from jobmon.views.console import Console, one_line, truncated
 from jobmon_core.context import Context
@@ -35,6 +36,14 @@ def newest_state_id(ctx: Context, ref: JobRef) -> str:
     if not jobs:
         raise UnknownJob(f"job {ref} was never watched; `jobmon status --all` lists the jobs that were")
     return jobs[-1].id
+
+
+def jobmon_command() -> tuple[str, ...]:
+    """Return the command that started jobmon, with an absolute path."""
+    program = Path(sys.argv[0])
+    if program.name == "__main__.py":
+        return sys.executable, "-m", "jobmon"
+    return (str(program.absolute()),)
 
 
 def open_context() -> Context:

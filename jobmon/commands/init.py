@@ -4,43 +4,149 @@ from __future__ import annotations
 
 import getpass
 import sys
+import textwrap
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_context
+from jobmon.cli import main
+from jobmon.commands.common import open_context, result_line
 from jobmon.errors import say
-from jobmon_core.app.setup import configure, describe_home
+from jobmon_core.app import setup
+from jobmon_core.app.recover import RecoverJobs
+from jobmon_core.domain.errors import CommandBusy
+from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:
     import argparse
 
-INSTRUCTIONS = """\
-jobmon posts to two Discord channels: one for jobs that succeeded, one for all others.
-To get the URL of a channel, in Discord: Edit Channel > Integrations > Webhooks > New Webhook >
-Copy Webhook URL. Run `jobmon init` and paste both URLs (they may be the same), or pipe them in, one
-per line. A webhook URL is a password: jobmon stores it in a file that only you can read, and never
-shows it."""
+    from jobmon_core.context import Context
+
+_COLUMNS = 80
+_INTERRUPTED = 130  # the exit code that a shell reports for SIGINT
+WHAT = """\
+jobmon posts one message when a job ends: to one Discord channel if the job
+succeeded, to another one if it did not. It needs a webhook URL for each of the
+two channels; one channel for both is fine.
+"""
+HOW_TO = """\
+To make a webhook, in Discord:
+  1. Right-click the channel > Edit Channel > Integrations > Webhooks.
+  2. New Webhook.
+  3. Copy Webhook URL.
+"""
+PRIVACY = """\
+A webhook URL is a password: it is not shown while you paste it, and jobmon
+keeps it in a file that only you can read.
+"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = INSTRUCTIONS
+    parser.description = f"{WHAT}\n{HOW_TO}\n{PRIVACY}\nOn a pipe, give both URLs, one per line."
     parser.epilog = "examples:\n  jobmon init\n  jobmon init < two-webhook-urls.txt"
+    parser.add_argument(
+        "--no-check", action="store_true", help="do not ask Discord whether it knows the webhooks"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Read both webhook URLs from stdin and write the configuration; return 1 if one is missing."""
-    del options  # there are none: other users of this machine could see a URL in the arguments
     ctx = open_context()
-    success, error = _ask("success"), _ask("error")
-    if not success or not error:
-        say(f"nothing was written: two webhook URLs are required\n{INSTRUCTIONS}")
-        return 1
-    configure(ctx, success, error)
-    print(f"wrote {ctx.home.config}; `jobmon test-discord` tests every channel")
-    print(describe_home(ctx.home.root))
+    if not sys.stdin.isatty():
+        return _read_pipe(ctx)
+    setup.existing_config(ctx)  # a file that cannot be kept is reported before the user types anything
+    try:
+        success, error = _ask_urls(checks=not options.no_check)
+    except (KeyboardInterrupt, EOFError):
+        _tell("")
+        say("stopped; nothing was saved")
+        return _INTERRUPTED
+    _save(ctx, success, error)
+    _tell(f"\nSaved in {ctx.home.config}.")
+    for name in setup.overriding_variables(ctx):
+        say(f"${name} is set, and takes precedence over what was saved")
+    _send_given_up(ctx)
+    _offer_more()
     return 0
 
 
-def _ask(route: str) -> str:
-    if sys.stdin.isatty():
-        return getpass.getpass(f"webhook URL for {route} messages (not shown): ").strip()
-    return sys.stdin.readline().strip()
+def _read_pipe(ctx: Context) -> int:
+    success, error = sys.stdin.readline().strip(), sys.stdin.readline().strip()
+    if not success or not error:
+        say(f"nothing was written: two webhook URLs are required\n{WHAT}\n{HOW_TO}")
+        return 1
+    _save(ctx, success, error)
+    print(f"wrote {ctx.home.config}; `jobmon test-discord` tests every channel")
+    _send_given_up(ctx)
+    return 0
+
+
+def _ask_urls(*, checks: bool) -> tuple[str, str]:
+    """Ask for both URLs on the terminal. All questions go to stderr, because stdout is for results."""
+    _tell(f"{WHAT}\n{HOW_TO}\n{PRIVACY}")
+    success = _ask_url("1 of 2: URL for successes", checks=checks)
+    return success, _ask_url("2 of 2: URL for everything else (Enter: the same)", success, checks=checks)
+
+
+def _offer_more() -> None:
+    if _agrees("Post a test message to each channel now?", default=True):
+        main(["test-discord"])
+    if _agrees("Restart lost monitors automatically, e.g. after a reboot?", default=False):
+        main(["recover", "--install"])
+    _tell("\nReady: use `jobmon submit SCRIPT` in place of `sbatch SCRIPT`.")
+
+
+def _ask_url(question: str, default: str = "", *, checks: bool) -> str:
+    """Ask until the answer is a webhook URL that Discord knows, or that the user wants to keep anyway."""
+    while True:
+        url = getpass.getpass(f"{question}: ").strip()
+        if not url and default:
+            return default
+        if fault := setup.webhook_fault(url):
+            _detail(f"{fault}. Try again; Ctrl-C stops, and saves nothing.")
+        elif not checks or _passes_check(url):
+            return url
+
+
+def _passes_check(url: str) -> bool:
+    _detail("asking Discord ...")
+    result = setup.check_webhook(url)
+    if not result.why:
+        named = f' as "{result.name}"' if result.name else ""
+        _detail(f"works: Discord knows it{named}")
+        return True
+    if not result.is_refused:
+        _detail(f"not checked: {result.why}")
+        _detail("It is kept, but messages can be sent only once this machine reaches Discord.")
+        return True
+    _detail(result.why)
+    return _agrees("   Keep this URL anyway?", default=False)
+
+
+def _save(ctx: Context, success: str, error: str) -> None:
+    setup.configure(ctx, success, error)
+    if problem := setup.lock_problem(ctx.home.root):
+        say(problem)
+
+
+def _send_given_up(ctx: Context) -> None:
+    """Send the messages that waited for a webhook."""
+    try:
+        for result in RecoverJobs(ctx, MonitorStarter(ctx)).send_given_up():
+            if result.acted:
+                print(result_line(result.subject, result.action), flush=True)
+    except CommandBusy:
+        say("`jobmon recover` is running; run it again to send the messages that waited for a webhook")
+
+
+def _agrees(question: str, *, default: bool) -> bool:
+    print(f"{question} [{'Y/n' if default else 'y/N'}] ", end="", file=sys.stderr, flush=True)
+    line = sys.stdin.readline()
+    answer = line.strip().lower()
+    return answer in ("y", "yes") if answer or not line else default  # no line: the terminal was closed
+
+
+def _detail(text: str) -> None:
+    _tell(textwrap.fill(text, _COLUMNS, initial_indent="   ", subsequent_indent="   "))
+
+
+def _tell(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

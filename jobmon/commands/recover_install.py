@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jobmon.commands.common import jobmon_command
 from jobmon.errors import say
 from jobmon_core.app.autostart import Autostart
 from jobmon_core.domain.autostart.command import AutostartMethod, AutostartUnavailable
@@ -23,7 +23,7 @@ def install(ctx: Context, wanted: AutostartMethod | None, *, confirmed: bool) ->
     Raises:
         AutostartUnavailable: the ``wanted`` method (None: every method) cannot be used here.
     """
-    autostart = Autostart.of(ctx, _jobmon_command())
+    autostart = Autostart.of(ctx, jobmon_command())
     statuses = autostart.statuses()
     method = wanted or autostart.recommended(statuses)
     status = next(each for each in statuses if each.method is method)
@@ -45,7 +45,7 @@ def install(ctx: Context, wanted: AutostartMethod | None, *, confirmed: bool) ->
 
 def uninstall(ctx: Context, *, confirmed: bool) -> int:
     """Remove what was installed by any method; return the exit code, 1 if the user declines."""
-    autostart = Autostart.of(ctx, _jobmon_command())
+    autostart = Autostart.of(ctx, jobmon_command())
     installed = [installer for installer in autostart.installers.values() if installer.installed()]
     if not installed:
         print("nothing is installed; nothing was changed")
@@ -58,14 +58,6 @@ def uninstall(ctx: Context, *, confirmed: bool) -> int:
         installer.uninstall()
         print(f"removed from {installer.method}")
     return 0
-
-
-def _jobmon_command() -> tuple[str, ...]:
-    """Return the command that started jobmon, with an absolute path."""
-    program = Path(sys.argv[0])
-    if program.name == "__main__.py":
-        return sys.executable, "-m", "jobmon"
-    return (str(program.absolute()),)
 
 
 def _status_line(status: MethodStatus) -> str:

@@ -12,8 +12,11 @@ from jobmon_core.domain.config import parse_config
 from jobmon_core.domain.config_section import SecretSources
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, OutboxEntry
 from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
+from jobmon_core.domain.webhook import Webhook
 from jobmon_core.notify.channels import parsers
+from jobmon_core.notify.discord import check
 from jobmon_core.notify.discord.inbox import Inbox
+from jobmon_core.notify.discord.settings import WEBHOOK_VARIABLES
 from jobmon_core.notify.test_message import worst_case_message
 from jobmon_core.store.config_file import write_config
 from jobmon_core.store.owner import STALE_AFTER_S
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jobmon_core.context import Context
+    from jobmon_core.notify.discord.check import WebhookCheck
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +48,16 @@ def configure(ctx: Context, success_webhook: str, error_webhook: str) -> None:
         ConfigInvalid: a webhook or the existing file has faults; nothing was written.
         StorageFailed: the file cannot be written.
     """
-    data = _existing_config(ctx)
+    webhooks = {Route.SUCCESS: success_webhook, Route.ERROR: error_webhook}
+    faults = [f"{route} webhook: {fault}" for route, url in webhooks.items() if (fault := webhook_fault(url))]
+    if faults:
+        raise ConfigInvalid("the input", faults)
+    data = existing_config(ctx)
     existing = data.get("discord", {})
     discord = dict(existing) if isinstance(existing, dict) else {}
-    for key, webhook in (("success_webhook", success_webhook), ("error_webhook", error_webhook)):
-        discord[key] = webhook.strip()
-        discord.pop(f"{key}_file", None)  # it would take precedence over the new value
+    for route, url in webhooks.items():
+        discord[f"{route}_webhook"] = url.strip()
+        discord.pop(f"{route}_webhook_file", None)  # it would take precedence over the new value
     data["discord"] = discord
     # the check reads no secret from a file: any valid webhook stands for those
     secrets = SecretSources({}, lambda _path: success_webhook)
@@ -57,7 +65,31 @@ def configure(ctx: Context, success_webhook: str, error_webhook: str) -> None:
     write_config(ctx.home.config, data)
 
 
-def _existing_config(ctx: Context) -> dict[str, object]:
+def webhook_fault(url: str) -> str:
+    """Return what is wrong with the form of a webhook URL, without quoting it; empty if nothing is."""
+    try:
+        Webhook.parse(url)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def check_webhook(url: str) -> WebhookCheck:
+    """Ask Discord whether it knows a webhook, whose URL must be valid; nothing is posted."""
+    return check.check_webhook(Webhook.parse(url))
+
+
+def overriding_variables(ctx: Context) -> list[str]:
+    """Return the set environment variables that override the webhooks in the file."""
+    return [name for name in WEBHOOK_VARIABLES.values() if ctx.environment.get(name, "").strip()]
+
+
+def existing_config(ctx: Context) -> dict[str, object]:
+    """Return the content of the configuration file, empty if there is none.
+
+    Raises:
+        ConfigInvalid: it cannot be read, or is not a JSON object.
+    """
     path = ctx.home.config
     try:
         data = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
@@ -111,9 +143,19 @@ def describe_home(home: Path, filesystem: Filesystem | None = None) -> str:
     filesystem = filesystem or Filesystem.of(home)
     kind = filesystem.kind or "an unknown file system"
     text = f"{home} is on {kind} (mounted at {filesystem.mounted_at}); locks hold {filesystem.lock_scope}"
-    if filesystem.lock_scope in (LockScope.HOSTS, LockScope.DISK):
+    if _has_full_locks(filesystem):
         return text
     return (
         f"{text}. Between hosts, the owner record of each job keeps monitors apart: a monitor without a "
         f"heartbeat for {STALE_AFTER_S / 60:.0f} minutes is replaced"
     )
+
+
+def lock_problem(home: Path) -> str:
+    """Return the description of the home's file system if its locks do not reach all hosts, else nothing."""
+    filesystem = Filesystem.of(home)
+    return "" if _has_full_locks(filesystem) else describe_home(home, filesystem)
+
+
+def _has_full_locks(filesystem: Filesystem) -> bool:
+    return filesystem.lock_scope in (LockScope.HOSTS, LockScope.DISK)

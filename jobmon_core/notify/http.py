@@ -1,4 +1,4 @@
-"""The only outbound HTTP of jobmon: a POST that keeps the secret URL out of every error and log.
+"""The only outbound HTTP of jobmon: requests that keep the secret URL out of every error and log.
 
 Certificates are always checked. Proxies and CA bundles are read from the environment, because many sites
 require them. ``~/.netrc`` is ignored, so that no other service's password is sent.
@@ -27,11 +27,11 @@ _TIMEOUTS = ("ConnectTimeout", "ReadTimeout", "ConnectTimeoutError", "ReadTimeou
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """One POST request. The URL is a secret, so ``repr`` leaves it out."""
+    """One request. The URL is a secret, so ``repr`` leaves it out."""
 
     url: str = field(repr=False)
     receiver: str  # the destination without its secret, for errors
-    body: bytes  # JSON
+    body: bytes  # JSON; unused by a GET
     user_agent: str
 
 
@@ -62,11 +62,20 @@ PostResult = HttpResponse | NotSent | MaybeSent
 
 
 def post(request: HttpRequest, timeout_s: float) -> PostResult:
-    """Send a request and return its result, also if it failed; raises no network error.
+    """POST a request and return its result, also if it failed; raises no network error.
 
     Redirects are not followed, because the URL is a secret. ``timeout_s`` (seconds) applies to connecting, to
     each wait for data, and to the whole response body.
     """
+    return _send("POST", request, timeout_s)
+
+
+def get(request: HttpRequest, timeout_s: float) -> PostResult:
+    """GET the URL of a request, which changes nothing there; otherwise like `post`."""
+    return _send("GET", request, timeout_s)
+
+
+def _send(method: str, request: HttpRequest, timeout_s: float) -> PostResult:
     # imported here so that an idle monitor does not hold these libraries in memory
     import requests
     import urllib3
@@ -75,7 +84,7 @@ def post(request: HttpRequest, timeout_s: float) -> PostResult:
     body = _Body(request.body)
     try:
         with requests.Session() as session:
-            return _exchange(session, request, body, timeout_s)
+            return _exchange(session, method, request, body, timeout_s)
     except (OSError, ValueError, urllib3.exceptions.HTTPError) as error:
         # OSError includes every error of requests; only _reason reads their texts, which contain the URL
         why = f"{request.receiver}: {_reason(error, timeout_s)}"
@@ -96,7 +105,9 @@ class _Body(io.BytesIO):
         return super().read(size)
 
 
-def _exchange(session: requests.Session, request: HttpRequest, body: _Body, timeout_s: float) -> HttpResponse:
+def _exchange(
+    session: requests.Session, method: str, request: HttpRequest, body: _Body, timeout_s: float
+) -> HttpResponse:
     """Send the request and read the response; raises the errors of requests and urllib3."""
     session.auth = _no_credentials  # otherwise requests reads ~/.netrc
     host = urlsplit(request.url).hostname or ""
@@ -107,9 +118,10 @@ def _exchange(session: requests.Session, request: HttpRequest, body: _Body, time
         "Accept-Encoding": "identity",  # no compression, so that _MAX_BYTES also limits the memory
         "Connection": "close",  # on a stale connection it would be unclear whether the message arrived
     }
-    with session.post(
+    with session.request(
+        method,
         request.url,
-        data=body,
+        data=body if method == "POST" else None,
         headers=headers,
         timeout=timeout_s,
         allow_redirects=False,

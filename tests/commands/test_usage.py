@@ -173,7 +173,7 @@ def test_init_without_two_urls_explains_how_to_make_them(shell: Shell, stdin: st
     done = shell.jobmon("init", stdin=stdin)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("jobmon: nothing was written: two webhook URLs are required\n")
-    assert "Integrations > Webhooks > New Webhook" in done.stderr
+    assert "Integrations > Webhooks.\n  2. New Webhook." in done.stderr
     assert not (shell.home / "config.json").exists()
 
 
@@ -182,8 +182,8 @@ def test_init_refuses_what_is_no_webhook_and_keeps_the_old_configuration(shell: 
     before = (shell.home / "config.json").read_bytes()
     done = shell.jobmon("init", stdin="https://example.org/a\nhttp://discord.com/api/webhooks/1/tok3n\n")
     assert (done.returncode, done.stdout) == (78, "")
-    assert "discord.success_webhook: not a webhook URL" in done.stderr
-    assert "discord.error_webhook: plain http shows the token" in done.stderr
+    assert done.stderr.startswith("jobmon: the input is not usable:\n  - success webhook: not a webhook URL")
+    assert "\n  - error webhook: plain http shows the token" in done.stderr
     assert "tok3n" not in done.stderr
     assert (shell.home / "config.json").read_bytes() == before
 

@@ -148,6 +148,13 @@ class FakeDiscord(Loopback):
             self._changed.notify_all()
         return _with_message(answer, payload, path, number)
 
+    def describe(self, path: str) -> Scripted:
+        """Return the answer to a GET of a webhook."""
+        route, problem = self._route(path)
+        if problem is not None or route is None:
+            return problem or unknown_webhook()
+        return Scripted(200, body=json.dumps({"id": _IDS[route], "name": f"the {route} hook"}).encode())
+
     def _route(self, path: str) -> tuple[Route | None, Scripted | None]:
         """Find the webhook that a path names, or the answer to a path that names none."""
         try:
@@ -219,6 +226,10 @@ class _Handler(QuietHandler):
             discord.closing.wait()
         if answer.behaviour in (Behaviour.ANSWER, Behaviour.BREAK_OFF):
             self._send(answer)
+
+    def answer_get(self) -> None:
+        """Describe the webhook, as Discord does; this is not an attempt to post."""
+        self._send(self.server.describe(self.path))
 
     def _send(self, answer: Scripted) -> None:
         self.send_response(answer.status)

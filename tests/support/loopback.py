@@ -14,6 +14,14 @@ class QuietHandler(BaseHTTPRequestHandler):
         """Answer a request."""
         self.answer()
 
+    def do_GET(self) -> None:
+        """Answer a request without a body."""
+        self.answer_get()
+
+    def answer_get(self) -> None:
+        """Answer that there is nothing; subclasses may know better."""
+        self.send_error(404)
+
     def answer(self) -> None:
         """Read the request and answer it."""
         raise NotImplementedError

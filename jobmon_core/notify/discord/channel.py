@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from jobmon_core.notify.discord.settings import DiscordSettings
 
 # as Discord's reference, "User Agent", demands: other agents may be blocked
-_USER_AGENT = f"DiscordBot (https://github.com/jobmon/jobmon, {__version__})"
+USER_AGENT = f"DiscordBot (https://github.com/jobmon/jobmon, {__version__})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,5 +36,5 @@ class DiscordChannel:
         """Make one attempt to send a message; in the plain form if Discord refused the full one."""
         webhook = self.settings.webhook
         payload = plain(entry) if entry.plain else full(entry, self.settings.mentions)
-        request = HttpRequest(webhook.url, str(webhook), json.dumps(payload).encode(), _USER_AGENT)
+        request = HttpRequest(webhook.url, str(webhook), json.dumps(payload).encode(), USER_AGENT)
         return interpret_response(post(request, self.timeout_s))

@@ -92,6 +92,13 @@ class Inbox:
             self._arrived.notify_all()
         return 200, {"content": payload.get("content") or ""}
 
+    def describe(self, path: str) -> tuple[int, object]:
+        """Handle a request for the description of a webhook, as Discord does."""
+        route = self._route(path)
+        if route is None:
+            return 404, _UNKNOWN
+        return 200, {"id": self._hooks[route].id, "type": 1, "name": f"jobmon inbox, {route} messages"}
+
     def _new_webhook(self) -> Webhook:
         """Return a random webhook of this server: ids have 18 digits, tokens 68 characters."""
         number = 10**17 + secrets.randbelow(9 * 10**17)
@@ -133,6 +140,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._respond(413, {"message": "Request entity too large", "code": 40005})
             return
         self._respond(*self.server.inbox.handle(self.path, self.rfile.read(int(length))))
+
+    def do_GET(self) -> None:
+        """Describe a webhook."""
+        self._respond(*self.server.inbox.describe(self.path))
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name in http.server
         """Log nothing: the line would contain the webhook's token."""

@@ -1,0 +1,31 @@
+"""``jobmon where``: show where everything is, in which version, and how it is set up."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import jobmon_command, open_context, stdout_console
+from jobmon_core.app.where import describe_installation
+
+if TYPE_CHECKING:
+    import argparse
+
+_NAME_WIDTH = 11  # columns
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Show the versions, files and settings that jobmon uses: one screen to paste into a bug report. It "
+        "contains no secrets."
+    )
+    parser.epilog = "examples:\n  jobmon where"
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print one paragraph for each name."""
+    del options  # there are none
+    console = stdout_console()
+    for name, value in describe_installation(open_context(), jobmon_command()):
+        first, *more = console.prose(value, " " * _NAME_WIDTH)
+        print(f"{name:<{_NAME_WIDTH}}{first[_NAME_WIDTH:]}", *more, sep="\n")
+    return 0

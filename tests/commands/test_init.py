@@ -1,0 +1,96 @@
+"""`jobmon init` on a terminal: it explains, checks what is typed, and offers what comes next."""
+
+from __future__ import annotations
+
+import json
+
+from jobmon_core.context import Context
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.store.home import Home
+from tests.support.fake_discord import FakeDiscord
+from tests.support.processes import processes_of
+from tests.support.shell import Shell
+from tests.support.waiting import eventually
+
+_FIRST, _SECOND = "URL for successes: ", "(Enter: the same): "
+_TEST, _RESTART = "channel now? [Y/n] ", "after a reboot? [y/N] "
+
+
+def _webhooks(shell: Shell) -> dict[str, str]:
+    found: dict[str, str] = json.loads((shell.home / "config.json").read_text())["discord"]
+    return found
+
+
+def test_both_urls_are_checked_saved_and_never_shown(shell: Shell) -> None:
+    with FakeDiscord() as discord:
+        code, screen = shell.talk(
+            ["init"],
+            (_FIRST, f"{discord.success_url}\n"),
+            (_SECOND, f"{discord.error_url}\n"),
+            (_TEST, "n\n"),
+            (_RESTART, "\n"),
+        )
+        assert (code, discord.attempts) == (0, [])
+        assert _webhooks(shell) == {
+            "success_webhook": discord.success_url,
+            "error_webhook": discord.error_url,
+        }
+    assert screen.index("To make a webhook, in Discord:") < screen.index(_FIRST)
+    assert 'works: Discord knows it as "the success hook"' in screen
+    assert 'works: Discord knows it as "the error hook"' in screen
+    assert discord.success_url not in screen
+    assert "Tok3n" not in screen
+    assert "locks" not in screen
+    assert all(len(line) <= 80 for line in screen.splitlines() if not line.startswith("Saved in /"))
+
+
+def test_what_is_no_webhook_is_asked_again_and_a_refused_one_is_kept_only_on_request(shell: Shell) -> None:
+    with FakeDiscord() as discord:
+        code, screen = shell.talk(
+            ["init"],
+            (_FIRST, "https://example.org/hook\n"),
+            (_FIRST, f"{discord.success_url}x\n"),
+            ("Keep this URL anyway? [y/N] ", "\n"),
+            (_FIRST, f"{discord.success_url}\n"),
+            (_SECOND, "\n"),
+            (_TEST, "\n"),
+            (_RESTART, "\n"),
+        )
+        assert code == 0
+        assert {attempt.route for attempt in discord.attempts} == {Route.SUCCESS}
+    assert "not a webhook URL: its path must be /api/webhooks/<id>/<token>" in screen
+    assert "Discord rejects the token in the webhook's URL" in screen
+    assert "success: works" in screen
+
+
+def test_offline_the_urls_are_kept_and_it_is_said_that_they_were_not_checked(shell: Shell) -> None:
+    with FakeDiscord() as discord:
+        url = discord.error_url
+    for option, said in (("init", True), ("init --no-check", False)):
+        code, screen = shell.talk(
+            option.split(), (_FIRST, f"{url}\n"), (_SECOND, "\n"), (_TEST, "n\n"), (_RESTART, "\n")
+        )
+        assert code == 0
+        assert ("not checked: could not reach 127.0.0.1" in screen) is said
+        assert _webhooks(shell)["success_webhook"] == url
+
+
+def test_ctrl_c_leaves_everything_as_it_was(shell: Shell) -> None:
+    code, screen = shell.talk(["init"], (_FIRST, "\x03"))
+    assert code == 130
+    assert screen.endswith("jobmon: stopped; nothing was saved\n")
+    assert not (shell.home / "config.json").exists()
+
+
+def test_messages_that_waited_for_a_webhook_are_sent(shell: Shell) -> None:
+    ctx = Context(Home(shell.home), {})
+    message = Message("m1", Route.ERROR, Tone.FAILURE, "it failed", created_s=1)
+    entry = OutboxEntry(message, given_up="no error webhook is configured")
+    ctx.store.save(WatchedJob("slurm-12-x", 12, 100.0, name="train", outbox=(entry,), concluded_s=1.0))
+    with FakeDiscord() as discord:
+        done = shell.jobmon("init", stdin=f"{discord.success_url}\n{discord.error_url}\n")
+        assert "12 train: its message had been given up; sending it to the webhook" in done.stdout
+        discord.wait_for(1, route=Route.ERROR)
+        eventually(lambda: not list(processes_of(shell.home)))
