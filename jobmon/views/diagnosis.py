@@ -33,6 +33,7 @@ def report_json(report: Report) -> dict[str, Any]:
         "cause": diagnosis.cause,
         "label": diagnosis.label,
         "title": diagnosis.title,
+        "headline": diagnosis.headline,
         "confidence": diagnosis.confidence,
         "advice": diagnosis.advice,
         "evidence": evidence_json(diagnosis),
@@ -52,10 +53,11 @@ def evidence_json(diagnosis: Diagnosis) -> list[dict[str, Any]]:
 def report_lines(report: Report, titles: Mapping[str, str], console: Console) -> Iterator[str]:
     """Yield the lines of a diagnosis, the most important first; ``titles`` maps pattern ids to titles."""
     diagnosis = report.diagnosis
-    yield console.bold(diagnosis.title)
+    yield console.bold(diagnosis.headline)
     if report.subject:
         yield from console.prose(_heading(report.subject))
-    yield from console.prose(diagnosis.explanation)
+    title = f"{diagnosis.title}. " if diagnosis.fact and diagnosis.title else ""
+    yield from console.prose(f"{title}{diagnosis.explanation}")
     if diagnosis.evidence:
         yield from ("", "Proof:" if diagnosis.is_proved else "Last lines:")
         yield from (
@@ -69,7 +71,7 @@ def report_lines(report: Report, titles: Mapping[str, str], console: Console) ->
 def summary(diagnosis: Diagnosis) -> str:
     """Return a diagnosis in one line."""
     cause = f" ({diagnosis.cause})" if diagnosis.cause else ""
-    return f"{diagnosis.title}{cause}" + (
+    return f"{diagnosis.headline}{cause}" + (
         f", confidence {_percent(diagnosis)}" if _has_verdict(diagnosis) else ""
     )
 

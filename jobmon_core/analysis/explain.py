@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.diagnosis.diagnose import diagnose, names_root_cause
 from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
+from jobmon_core.domain.diagnosis.headline import log_fact
 from jobmon_core.domain.diagnosis.log_lines import LogLines
+from jobmon_core.domain.diagnosis.patterns import Role
+from jobmon_core.domain.diagnosis.result_line import result_line
 from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.redaction import redacted_lines
 from jobmon_core.observe.logs.rank_logs import rank_logs, read_rank_log
@@ -38,7 +41,8 @@ def explain(
     """Return why a job ended as it did.
 
     stderr is read first, because programs print failures there. While the logs show no root cause, more is
-    read: stdout, then the logs of single ranks, then the beginnings of long logs.
+    read: stdout, then the logs of single ranks, then the beginnings of long logs. Of a successful job, only
+    the ends of stderr and stdout are read, for the line with its result.
 
     Args:
         evidence: what Slurm reports about the run.
@@ -51,10 +55,11 @@ def explain(
     evidence = replace(evidence, silent_s=_silent_s(evidence, stdout_path, stderr_path))
     analyser = _Analyser(evidence, user_patterns, earlier)
     main_logs = tuple(dict.fromkeys((stderr_path or stdout_path, stdout_path or stderr_path)))
+    main_ends = [lambda path=path: analyser.read_end(path) for path in main_logs]
+    if evidence.is_success:
+        return analyser.diagnosis_of_success(*main_ends)
     return analyser.diagnosis(
-        *(lambda path=path: analyser.read_end(path) for path in main_logs),
-        lambda: analyser.read_rank_logs(main_logs, job_id),
-        analyser.read_beginnings,
+        *main_ends, lambda: analyser.read_rank_logs(main_logs, job_id), analyser.read_beginnings
     )
 
 
@@ -87,19 +92,27 @@ class _Analyser:
         self._analysis = LogAnalysis((), LogLines(()))
 
     def diagnosis(self, *steps: Callable[[], None]) -> Diagnosis:
-        """Run the reading steps until the log shows a root cause, and return the diagnosis."""
+        """Run the reading steps until a failed job's log shows a root cause, and return the diagnosis."""
         for step in steps:
             step()
             lines = LogLines([part.excerpt for part in self._parts])
             if lines.excerpts == self._analysis.lines.excerpts:
                 continue  # the step found nothing to read
             self._analysis = LogAnalysis(self._matcher.find_matches(lines), lines)
-            if names_root_cause(self._analysis):
+            if names_root_cause(self._analysis) and not self._evidence.is_success:
                 break
-        diagnosis = diagnose(self._evidence, self._analysis, note=self._note())
-        texts = redacted_lines(tuple(line.text for line in diagnosis.evidence))
-        evidence = (replace(line, text=text) for line, text in zip(diagnosis.evidence, texts, strict=True))
-        return replace(diagnosis, evidence=tuple(evidence))
+        diagnosis = _redacted(diagnose(self._evidence, self._analysis, note=self._note()))
+        return replace(diagnosis, fact=log_fact(diagnosis), also_seen=self._titles(diagnosis.symptoms))
+
+    def diagnosis_of_success(self, *steps: Callable[[], None]) -> Diagnosis:
+        """Return the diagnosis; unless it names a cause, its evidence is the line with the job's result."""
+        diagnosis = self.diagnosis(*steps)
+        if diagnosis.cause is not None or diagnosis.evidence:
+            return diagnosis
+        line = result_line(self._analysis.lines)
+        readable = [part.excerpt.path for part in self._parts if not part.problem]
+        log_path = line.file if line else next(iter(readable), "")
+        return _redacted(replace(diagnosis, evidence=(line,) if line else (), log_path=log_path))
 
     def read_end(self, path: str) -> None:
         # before the other parts, so that stderr stays last: it is read first and ends with Slurm's messages
@@ -113,6 +126,12 @@ class _Analyser:
         """Read the beginnings of the logs of which only the end was read."""
         incomplete = [part for part in self._parts if part.excerpt.texts and not part.complete]
         self._parts[:0] = [_head_before(part.excerpt) for part in incomplete]
+
+    def _titles(self, pattern_ids: Sequence[str]) -> tuple[str, ...]:
+        """Return the titles of patterns, except those that only report that a process ended."""
+        patterns = (match.pattern for match in self._analysis.matches)
+        titles = {pattern.id: pattern.title for pattern in patterns if pattern.role is not Role.SYMPTOM}
+        return tuple(dict.fromkeys(titles[each] for each in pattern_ids if each in titles))
 
     def _note(self) -> str:
         """Return what made the analysis incomplete: missing logs, damaged logs, faults of the patterns."""
@@ -148,6 +167,13 @@ def _silent_s(evidence: SlurmEvidence, stdout_path: str, stderr_path: str) -> fl
     if not all("slurmstepd: error: " in text or "srun: " in text for text in errors):
         return None
     return max(0.0, evidence.ended_s - last_s)
+
+
+def _redacted(diagnosis: Diagnosis) -> Diagnosis:
+    """Return the diagnosis with the secrets in its log lines hidden."""
+    texts = redacted_lines(tuple(line.text for line in diagnosis.evidence))
+    evidence = (replace(line, text=text) for line, text in zip(diagnosis.evidence, texts, strict=True))
+    return replace(diagnosis, evidence=tuple(evidence))
 
 
 def _head_before(tail: LogExcerpt) -> LogPart:

@@ -17,7 +17,7 @@ from jobmon_core.notify.channels import parsers
 from jobmon_core.notify.discord import check
 from jobmon_core.notify.discord.inbox import Inbox
 from jobmon_core.notify.discord.settings import WEBHOOK_VARIABLES
-from jobmon_core.notify.test_message import worst_case_message
+from jobmon_core.notify.test_message import sample_message, worst_case_message
 from jobmon_core.store.config_file import write_config
 from jobmon_core.store.owner import STALE_AFTER_S
 from jobmon_core.system.filesystem import Filesystem, LockScope
@@ -100,10 +100,11 @@ def existing_config(ctx: Context) -> dict[str, object]:
     return data
 
 
-def try_channels(ctx: Context) -> Iterator[ChannelTestResult]:
-    """Post the largest possible message to every channel; also yield a result for each route without one.
+def try_channels(ctx: Context, *, largest: bool = False) -> Iterator[ChannelTestResult]:
+    """Post a test message to every channel; also yield a result for each route without one.
 
-    A channel that delivers its message is no longer considered dead.
+    The message is an example; with ``largest``, one whose texts reach the limits of every channel. A channel
+    that delivers its message is no longer considered dead.
 
     Raises:
         ConfigInvalid: the configuration has faults.
@@ -115,7 +116,8 @@ def try_channels(ctx: Context) -> Iterator[ChannelTestResult]:
             yield ChannelTestResult(route, "none", worked=False, why=why, advice=advice)
     for configured in config.channels:
         route = next(iter(configured.routes), Route.ERROR)
-        message = worst_case_message(configured.name, route, int(ctx.clock.now()))
+        test_message = worst_case_message if largest else sample_message
+        message = test_message(configured.name, route, int(ctx.clock.now()))
         channel = ctx.channel_types()[configured.kind].build(configured.settings)
         result = channel.deliver(OutboxEntry(message))
         worked = result.receipt.outcome is DeliveryOutcome.DELIVERED

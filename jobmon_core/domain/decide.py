@@ -161,11 +161,10 @@ def _task_needs_record(task: Task, job: WatchedJob) -> bool:
 
 
 def _undiagnosed_keys(job: WatchedJob) -> tuple[str, ...]:
-    """Return the tasks still to diagnose, of the first `MAX_DIAGNOSED` unsuccessful ones, failures first."""
+    """Return the tasks still to diagnose, of the first `MAX_DIAGNOSED`: failures first, successes last."""
     ended = [(task, task.end.outcome) for task in job.tasks.values() if task.end]
-    unsuccessful = [(task, outcome) for task, outcome in ended if outcome is not Outcome.SUCCESS]
-    unsuccessful.sort(key=lambda item: item[1] is not Outcome.FAILURE)
-    return tuple(task.key for task, _ in unsuccessful[:MAX_DIAGNOSED] if task.diagnosis is None)
+    ended.sort(key=lambda item: (item[1] is Outcome.SUCCESS, item[1] is not Outcome.FAILURE))
+    return tuple(task.key for task, _ in ended[:MAX_DIAGNOSED] if task.diagnosis is None)
 
 
 def _add_alerts(job: WatchedJob, now_s: float) -> WatchedJob:

@@ -186,3 +186,40 @@ def test_the_labelled_failures_are_diagnosed_from_their_logs_alone(tmp_path: Pat
 def test_healthy_logs_of_completed_jobs_have_no_cause(tmp_path: Path) -> None:
     cases = [case for case in labelled() if case["label"] == "clean"]
     assert [case["id"] for case in cases if explained(case, COMPLETED, tmp_path).cause] == []
+
+
+def test_a_success_shows_the_line_with_its_result(logs: tuple[Path, Path]) -> None:
+    logs[0].write_text("epoch 29 loss 0.03\nepoch 30 loss 0.02\nsaved model.pt\n\n")
+    logs[1].write_text("UserWarning: deprecated\n")
+    found = look(COMPLETED, logs)
+    assert (found.cause, found.label, found.log_path) == (None, "clean", str(logs[0]))
+    assert [(line.number, line.text) for line in found.evidence] == [(2, "epoch 30 loss 0.02")]
+
+
+def test_the_log_of_a_success_is_named_even_if_it_says_nothing(logs: tuple[Path, Path]) -> None:
+    logs[0].write_text("")
+    logs[1].write_text("\n====\n")
+    found = look(COMPLETED, logs)
+    assert (found.evidence, found.log_path) == ((), str(logs[1]))
+    assert look(COMPLETED, (Path("/nowhere/a"), Path("/nowhere/b"))).log_path == ""
+
+
+def test_secrets_in_the_result_line_and_the_fact_are_hidden(logs: tuple[Path, Path]) -> None:
+    logs[1].write_text("")
+    logs[0].write_text("accuracy 0.9 password=hunter2\n")
+    assert look(COMPLETED, logs).evidence[0].text == "accuracy 0.9 password=[hidden]"
+    logs[0].write_text("ValueError: cannot log in with password=hunter2\n")
+    found = look(FAILED, logs)
+    assert (found.fact, found.headline) == ("ValueError: cannot log in with password=[hidden]", found.fact)
+
+
+def test_what_else_matched_is_named_unless_it_only_reports_an_end(logs: tuple[Path, Path]) -> None:
+    logs[0].write_text("")
+    logs[1].write_text(
+        "OSError: [Errno 28] No space left on device\n"
+        "RuntimeError: DataLoader worker (pid 798) is killed by signal: Killed.\n"
+        "srun: error: n1: task 0: Exited with exit code 1\n"
+    )
+    found = look(FAILED, logs)
+    assert "srun_error.task_exit" in found.symptoms
+    assert found.also_seen == ("A DataLoader worker died",)

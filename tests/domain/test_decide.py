@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.decide import Deliver, Step, accounting_timeout_s, wake_s
+from jobmon_core.domain.decide import MAX_DIAGNOSED, Deliver, Step, accounting_timeout_s, wake_s
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.policy import NO_HURRY_S, Policy
 from tests.support.play import START_S, Play, record, row, sacct_row
@@ -129,6 +129,14 @@ def test_a_completed_job_causes_one_message_on_the_success_route() -> None:
     assert entry.message.route is Route.SUCCESS
     assert play.actions == (Deliver(entry.message.id),)
     assert len(play.later(60).job.outbox) == 1
+
+
+def test_failures_are_diagnosed_before_successes_within_the_bound() -> None:
+    completed = [(f"12_{index}", "COMPLETED", 0) for index in range(1, 61)]
+    tasks = Play().ends(*completed, ("12_61", "CANCELLED", 0), ("12_62", "FAILED", 1)).job.tasks
+    assert tasks["62"].diagnosis
+    assert tasks["61"].diagnosis
+    assert sum(task.diagnosis is not None for task in tasks.values()) == MAX_DIAGNOSED
 
 
 def test_an_alert_waits_for_the_job_name_from_the_record() -> None:

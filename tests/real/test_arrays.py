@@ -7,7 +7,7 @@ import pytest
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import Source, WatchedJob
-from tests.support.messages import end_of, facts, only, read, title
+from tests.support.messages import end_of, only, read, title
 from tests.support.user import User
 
 
@@ -26,9 +26,9 @@ def test_an_array_with_mixed_results_gets_one_message_grouped_by_cause(user: Use
     }
     payload = only(user, Route.ERROR)
     assert title(payload) == f"❌ sweep ({job.job_id}): 3 failed, 3 completed"
-    by_cause = {value: name for name, value in facts(payload).items()}
-    assert "import" in by_cause["1 task: 5"]
-    assert "2 tasks: 2,4" in by_cause
+    assert "• ZeroDivisionError: division by zero: 2 tasks (2,4)" in read(payload)
+    assert "• No module named 'nowhere': 1 task (5)" in read(payload)
+    assert f"jobmon show {job.job_id}" in read(payload)
     assert f"{job.job_id}_2: " in read(payload)
     assert "ZeroDivisionError" in read(payload)
     assert f"slurm-{job.job_id}_2.out" in read(payload)
@@ -55,7 +55,7 @@ def test_an_array_cancelled_before_its_start_gets_one_message(user: User) -> Non
     assert _outcomes(job) == dict.fromkeys("123", Outcome.CANCELLED)
     payload = only(user, Route.ERROR)
     assert title(payload) == f"⏹ idle ({job_id}): 3 cancelled"
-    assert facts(payload)["Cancelled by you before starting"] == "3 tasks: 1-3"
+    assert "Cancelled by you before starting: 3 tasks (1-3)" in read(payload)
 
 
 def test_a_cancelled_throttled_array_counts_the_tasks_that_never_started(user: User) -> None:
@@ -78,7 +78,7 @@ def test_a_single_task_cancelled_before_its_start_counts_as_cancelled(user: User
     assert end_of(job, "2").source is Source.ARRAY
     payload = only(user, Route.ERROR)
     assert "1 cancelled, 2 completed" in title(payload)
-    assert facts(payload)["Cancelled before starting"] == "1 task: 2"
+    assert "Cancelled before starting: 1 task (2)" in read(payload)
 
 
 def test_an_array_can_get_one_message_per_task(user: User) -> None:

@@ -364,10 +364,10 @@ def test_the_message_has_the_cause_of_a_failure_and_its_evidence(failed_jobs: Fa
     kind, report = _KINDS[name], failed_jobs.report(name)
     assert report.diagnosis.label == kind.label
     headline = f"❌ {name} ({report.job_id}) failed"
-    assert title(report.payload) == (f"{headline}: {report.diagnosis.title}" if kind.label else headline)
-    assert kind.title in title(report.payload)
+    assert title(report.payload) == (f"{headline}: {report.diagnosis.headline}" if kind.label else headline)
     cause = report.line("Cause: ")
-    assert cause.startswith(report.diagnosis.explanation)
+    assert kind.title in (title(report.payload) if not report.diagnosis.fact else cause)
+    assert report.diagnosis.explanation in cause
     assert kind.explanation in cause
     printed = report.log.read_text(encoding="utf-8").splitlines()
     assert report.shown
@@ -415,7 +415,7 @@ def test_diagnose_and_the_message_agree(failed_jobs: FailedJobs, name: str) -> N
     report = failed_jobs.report(name)
     done = failed_jobs.user.jobmon("diagnose", str(report.job_id))
     assert (done.returncode, done.stderr) == (0, ""), done
-    assert done.stdout.startswith(f"{report.diagnosis.title}\n")
+    assert done.stdout.startswith(f"{report.diagnosis.headline}\n")
     assert [line for line in report.shown if line not in done.stdout] == []
     answer = json.loads(failed_jobs.user.jobmon("diagnose", "--json", str(report.job_id)).stdout)
     assert (answer["cause"], answer["label"]) == (report.diagnosis.cause, report.diagnosis.label)

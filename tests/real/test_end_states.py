@@ -25,8 +25,9 @@ def test_a_completed_job_is_reported_on_the_success_channel(user: User) -> None:
     assert end.source is not Source.NONE
     payload = only(user, Route.SUCCESS)
     assert title(payload) == f"✅ greeting ({job.job_id}) completed"
-    assert facts(payload)["State"] == "COMPLETED"
-    assert facts(payload)["Exit code"] == "0 (success)"
+    assert not {"State", "Exit code"} & facts(payload).keys()
+    assert "│ hello\n" in read(payload)
+    assert f"slurm-{job.job_id}.out" in read(payload)
 
 
 def test_a_job_that_completes_immediately_is_a_success(user: User) -> None:
@@ -51,7 +52,7 @@ def test_a_failed_job_shows_its_true_exit_code(user: User, code: int, text: str)
     assert end.exit_code_exact
     payload = only(user, Route.ERROR)
     assert facts(payload)["Exit code"] == text
-    assert facts(payload)["State"] == "FAILED"
+    assert "State" not in facts(payload)
     assert user.status(job.job_id)["exit_code"] == code
 
 
@@ -102,7 +103,6 @@ def test_an_out_of_memory_end_is_explained_by_memory_use(user: User, slurm: Clus
     assert (end.state, end.outcome) == (JobState.OUT_OF_MEMORY, Outcome.FAILURE)
     payload = only(user, Route.ERROR)
     assert "Out of memory" in title(payload)
-    assert "OUT_OF_MEMORY" in read(payload)
     assert "--mem" in read(payload)
     assert user.status(job.job_id)["cause"] == "host_oom_kill"
 
@@ -144,8 +144,7 @@ def test_a_job_cancelled_by_another_user_names_that_user(user: User) -> None:
     job = user.told(job_id)
     assert (job.outcome, end_of(job).cancelled_by) == (Outcome.CANCELLED, other_user.pw_uid)
     payload = only(user, Route.ERROR)
-    assert f"CANCELLED by {other_user.pw_uid}" in facts(payload)["State"]
-    assert f"cancelled by {other_user.pw_name}" in read(payload)
+    assert f"was cancelled by {other_user.pw_name}" in title(payload)
 
 
 def test_a_missing_log_folder_explains_the_failure(user: User) -> None:

@@ -102,7 +102,7 @@ def test_a_node_failure_ends_only_the_job_without_requeue(user: User, slurm: Clu
     assert back.tasks[""].restarts == 1
     (failure,), (success,) = user.discord.received(Route.ERROR), user.discord.received(Route.SUCCESS)
     assert title(failure) == f"❌ mortal ({mortal}) failed: A node failed"
-    assert "n4" in facts(failure)["Node"]
+    assert "n4" in facts(failure)["Where"]
     assert title(success) == f"✅ reborn ({reborn}) completed"
     assert user.status(mortal)["cause"] == "node_fail"
 

@@ -40,7 +40,7 @@ def test_an_end_shown_by_squeue_is_sufficient(user: User, slurm: Cluster) -> Non
     (success,), (failure,) = user.discord.received(Route.SUCCESS), user.discord.received(Route.ERROR)
     assert title(success) == f"✅ wrap ({good}) completed"
     assert title(failure) == f"❌ wrap ({bad}) failed: Killed (SIGKILL)"
-    assert slurm.name in facts(success)["Cluster / partition"]
+    assert slurm.name in facts(success)["Where"]
 
 
 def test_a_job_forgotten_before_a_poll_saw_its_end_has_an_unknown_outcome(

@@ -15,9 +15,7 @@ _NO_WRAP = 10_000
 
 def only(user: User, route: Route) -> Payload:
     """Return the only message that the user got, which must be on this channel."""
-    received = [
-        (where, payload["embeds"][0]["title"]) for where in Route for payload in user.discord.received(where)
-    ]
+    received = [(where, payload["content"]) for where in Route for payload in user.discord.received(where)]
     assert [where for where, _ in received] == [route], received
     return user.discord.received(route)[0]
 
@@ -28,8 +26,9 @@ def read(payload: Payload) -> str:
 
 
 def title(payload: Payload) -> str:
-    """Return the title of a message as Discord shows it."""
-    return _plain(str(payload["embeds"][0]["title"]))
+    """Return the first line of a message as Discord shows it, without mentions and without the run time."""
+    lead = re.sub(r"(?: <@&?\d+>)+$", "", str(payload["content"]).partition("\n")[0])
+    return re.sub(r" (?:in|after) \d+[smhd](?: \d+[smhd])?(?=:|$)", "", _plain(lead)).replace("\ufe0f", "")
 
 
 def facts(payload: Payload) -> dict[str, str]:

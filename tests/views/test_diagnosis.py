@@ -123,7 +123,7 @@ def test_the_log_of_a_job_is_named_as_its_user_did_not() -> None:
 def test_the_json_has_the_documented_keys_in_their_order() -> None:
     shown = report_json(Report(FOUND, Subject(JobRef(8123, task=7), "train", Task("7"), None)))
     assert list(shown) == [
-        "cause", "label", "title", "confidence", "advice", "evidence", "symptoms", "fingerprint",
+        "cause", "label", "title", "headline", "confidence", "advice", "evidence", "symptoms", "fingerprint",
         "explanation", "note", "job_id",
     ]  # fmt: skip
     assert shown["evidence"] == [
@@ -132,6 +132,16 @@ def test_the_json_has_the_documented_keys_in_their_order() -> None:
     assert shown["job_id"] == "8123_7"
     assert report_json(Report(UNKNOWN))["evidence"][0]["line"] is None
     assert report_json(Report(CLEAN))["job_id"] is None
+
+
+def test_the_words_of_the_log_are_the_title_and_their_class_begins_the_explanation() -> None:
+    report = Report(replace(FOUND, fact="CUDA out of memory (tried 4.00 GiB)"))
+    assert drawn(report)[:2] == [
+        "CUDA out of memory (tried 4.00 GiB)",
+        "Out of GPU memory. A GPU had no memory left.",
+    ]
+    assert report_json(report)["headline"] == "CUDA out of memory (tried 4.00 GiB)"
+    assert report_json(Report(FOUND))["headline"] == "Out of GPU memory"
 
 
 def test_a_summary_is_one_line() -> None:

@@ -48,7 +48,7 @@ class Message:
     id: str
     route: Route
     tone: Tone
-    title: str
+    title: str  # complete on its own: who, what happened, after how long and why
     summary: str = ""
     fields: tuple[Field, ...] = ()
     cause: str = ""
@@ -56,6 +56,8 @@ class Message:
     advice: str = ""
     log_path: str = ""
     created_s: int = 0  # Unix seconds
+    headline: str = ""  # what happened, without the job that ``title`` names
+    also_seen: str = ""  # what else the log shows, which is probably not the cause
 
 
 class DeliveryOutcome(StrEnum):

@@ -205,7 +205,8 @@ def _with_details(cause: Cause, evidence: SlurmEvidence) -> Cause:
             details = limit
         case "slurm_timeout.hang":
             silent = f"It printed nothing in its last {duration(evidence.silent_s or 0)}."
-            details = f"{limit} CPU time of its steps: {evidence.step_cpu_s or 0:.0f} s. {silent}".lstrip()
+            used = f"CPU time of its steps: {duration(evidence.step_cpu_s or 0)}."
+            details = f"{limit} {used} {silent}".lstrip()
         case "node_fail" if evidence.nodes:
             details = f"Its nodes were {evidence.nodes}."
     return replace(cause, explanation=f"{cause.explanation} {details}".rstrip())

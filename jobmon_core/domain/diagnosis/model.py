@@ -40,6 +40,15 @@ class Diagnosis:
     confidence: float = 0.0  # 0 to 1
     fingerprint: str = ""  # equal for the same failure of other jobs; empty without a cause
     is_proved: bool = False  # whether the evidence proves the cause
+    fact: str = (
+        ""  # the failure in the words of the log, e.g. ``KeyError: 'lr'``; empty if the title says more
+    )
+    also_seen: tuple[str, ...] = ()  # titles of those ``symptoms`` that say more than that a process ended
+
+    @property
+    def headline(self) -> str:
+        """What happened, as briefly and as precisely as it is known."""
+        return self.fact or self.title
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +69,8 @@ class SlurmEvidence:
     limit_s: float | None = None
     nodes: str = ""
     canceller: str = ""  # the user who cancelled the job, e.g. ``ada``; ``you`` if it is the reader
+
+    @property
+    def is_success(self) -> bool:
+        """Whether Slurm reports that the job completed."""
+        return self.state is JobState.COMPLETED and not self.exit_code

@@ -25,18 +25,23 @@ class _Style(NamedTuple):
 
     route: Route
     tone: Tone
-    verb: str  # in the title of a job: ``train (12) completed``
+    verb: str  # in the title of a job: ``train (12) completed in 5m 02s``
+    preposition: str  # before the run time in such a title; empty to leave it out
     adjective: str  # in the title of a digest: ``train (12): 3 completed``
 
 
 _STYLES = {
-    Outcome.SUCCESS: _Style(Route.SUCCESS, Tone.SUCCESS, "completed", "completed"),
-    Outcome.FAILURE: _Style(Route.ERROR, Tone.FAILURE, "failed", "failed"),
-    Outcome.CANCELLED: _Style(Route.ERROR, Tone.CANCELLED, "was cancelled", "cancelled"),
-    Outcome.UNKNOWN: _Style(Route.ERROR, Tone.ATTENTION, "ended, outcome unknown", "with unknown outcome"),
+    Outcome.SUCCESS: _Style(Route.SUCCESS, Tone.SUCCESS, "completed", "in", "completed"),
+    Outcome.FAILURE: _Style(Route.ERROR, Tone.FAILURE, "failed", "after", "failed"),
+    Outcome.CANCELLED: _Style(Route.ERROR, Tone.CANCELLED, "was cancelled", "after", "cancelled"),
+    Outcome.UNKNOWN: _Style(
+        Route.ERROR, Tone.ATTENTION, "ended, outcome unknown", "", "with unknown outcome"
+    ),
 }
 _UNKNOWN_ADVICE = "Check the log and the results: Slurm does not say whether the job succeeded."
-_MAX_GROUPS = 8
+_MAX_GROUPS = 6
+_MAX_INDICES_CHARS = 60
+_MAX_ALSO_SEEN = 3
 _MAX_NAME_CHARS = 80  # leaves room in the title for what happened
 # reasons that add nothing to the state or the exit code
 _REDUNDANT_REASONS = ("", "None", "NonZeroExitCode", "TimeLimit", "OutOfMemory", "Cancelled")
@@ -56,13 +61,11 @@ def job_title(job: WatchedJob, key: str) -> str:
     return f"{name or 'job'} ({ref_of(job.job_id, key)})"
 
 
-def identity_fields(job: WatchedJob, key: str) -> Iterator[Field]:
-    """Yield the id and name of a task, its cluster and its partition."""
-    yield Field("Job", f"{ref_of(job.job_id, key)} {job.name}".rstrip())
-    if job.cluster and job.partition:
-        yield Field("Cluster / partition", f"{job.cluster} / {job.partition}")
-    elif job.cluster or job.partition:
-        yield Field("Cluster" if job.cluster else "Partition", job.cluster or job.partition)
+def where_fields(job: WatchedJob, nodes: str = "") -> Iterator[Field]:
+    """Yield one field with the nodes, the partition and the cluster, as far as they are known."""
+    parts = (nodes, job.partition and f"partition {job.partition}", job.cluster and f"cluster {job.cluster}")
+    if where := ", ".join(filter(None, parts)):
+        yield Field("Where", where)
 
 
 def _task_message(job: WatchedJob, task: Task, end: End, now_s: float) -> Message:
@@ -71,6 +74,7 @@ def _task_message(job: WatchedJob, task: Task, end: End, now_s: float) -> Messag
         route=_STYLES[end.outcome].route,
         tone=_STYLES[end.outcome].tone,
         title=f"{job_title(job, task.key)} {_what_happened(end, task.diagnosis)}",
+        headline="" if _is_cancelled(task.diagnosis) else _cause_headline(task.diagnosis),
         summary=_summary(task, end),
         fields=tuple(_task_fields(job, task, end)),
         created_s=int(now_s),
@@ -85,28 +89,43 @@ def _with_diagnosis(message: Message, job: WatchedJob, task: Task, end: End) -> 
         return message
     evidence = tuple(line.text for line in diagnosis.evidence)
     message = replace(message, evidence=evidence, log_path=diagnosis.log_path)
-    if end.source is Source.ARRAY:  # inferred: Slurm has nothing more to say about the task
+    # inferred from the rest of an array: Slurm has nothing more to say; or a success, which has no cause
+    if end.source is Source.ARRAY or (end.outcome is Outcome.SUCCESS and diagnosis.cause is None):
         return message
     note = "" if _never_started(end) else _sentence(diagnosis.note)
+    title = f"{diagnosis.title}." if diagnosis.fact and diagnosis.title else ""  # else the headline has it
+    is_told = _is_cancelled(diagnosis) and end.cancelled_by is not None  # by the message's title
     advice = diagnosis.advice or (_UNKNOWN_ADVICE if end.outcome is Outcome.UNKNOWN else "")
     return replace(
         message,
-        cause=f"{diagnosis.explanation} {note}".strip(),
+        cause=" ".join(filter(None, (title, "" if is_told else diagnosis.explanation, note))),
+        also_seen=_also_seen(diagnosis),
         advice=advice.replace("JOBID", str(ref_of(job.job_id, task.key))),
     )
 
 
+def _also_seen(diagnosis: Diagnosis) -> str:
+    shown = "; ".join(diagnosis.also_seen[:_MAX_ALSO_SEEN])
+    hidden = len(diagnosis.also_seen) - _MAX_ALSO_SEEN
+    return f"{shown}; and {hidden} more" if hidden > 0 else shown
+
+
 def _what_happened(end: End, diagnosis: Diagnosis | None) -> str:
-    """Return the second half of the title, e.g. ``failed: CUDA out of memory``."""
-    title = _cause_title(diagnosis)
-    if diagnosis and diagnosis.cause == CANCELLED:
-        return f"was {title[:1].lower()}{title[1:]}"
-    verb = _STYLES[end.outcome].verb
-    return f"{verb}: {title}" if title else verb
+    """Return the second half of the title, e.g. ``failed after 3m 05s: CUDA out of memory``."""
+    style, headline = _STYLES[end.outcome], _cause_headline(diagnosis)
+    verb = style.verb
+    if _is_cancelled(diagnosis):
+        verb, headline = f"was {headline[:1].lower()}{headline[1:]}", ""
+    ran = f" {style.preposition} {duration(end.elapsed_s)}" if style.preposition and end.elapsed_s else ""
+    return f"{verb}{ran}: {headline}" if headline else f"{verb}{ran}"
 
 
-def _cause_title(diagnosis: Diagnosis | None) -> str:
-    return diagnosis.title if diagnosis and diagnosis.cause else ""
+def _cause_headline(diagnosis: Diagnosis | None) -> str:
+    return diagnosis.headline if diagnosis and diagnosis.cause else ""
+
+
+def _is_cancelled(diagnosis: Diagnosis | None) -> bool:
+    return diagnosis is not None and diagnosis.cause == CANCELLED
 
 
 def _never_started(end: End) -> bool:
@@ -124,12 +143,11 @@ def _sentence(text: str) -> str:
 
 
 def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
-    yield from identity_fields(job, task.key)
-    if end.nodes:
-        yield Field("Node", end.nodes)
-    yield Field("State", _state_text(end))
-    if end.exit_code or end.signal or (end.exit_code == 0 and end.state is JobState.COMPLETED):
+    """Yield what the title, the cause and the text do not say."""
+    if end.exit_code or end.signal or end.derived_exit_code:
         yield Field("Exit code", _exit_text(end))
+    if state := _state_text(end, is_explained=bool(task.diagnosis and task.diagnosis.cause)):
+        yield Field("State", state)
     if end.elapsed_s is not None:
         limit = f" of {duration(end.limit_s)}" if end.limit_s else ""
         yield Field("Wall time", duration(end.elapsed_s) + limit)
@@ -137,18 +155,21 @@ def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
         yield Field("Peak memory", memory)
     if task.restarts:
         yield Field("Restarts", f"{task.restarts}; all details are from the last run")
-    if end.started_s:
-        yield Field("Started", at_s=end.started_s)
+    yield from where_fields(job, end.nodes)
     if end.ended_s:
         yield Field("Ended", at_s=end.ended_s)
 
 
-def _state_text(end: End) -> str:
+def _state_text(end: End, *, is_explained: bool) -> str:
+    """Return the state with Slurm's reason; empty if the title, the cause and the exit code say the same."""
     is_redundant = end.reason in _REDUNDANT_REASONS or end.reason.startswith("RaisedSignal")
     # Slurm up to 22.05 gives this reason to every job that a signal killed
-    if is_redundant or (end.reason == "JobLaunchFailure" and end.signal):
-        return end.raw_state
-    return f"{end.raw_state} ({end.reason})"
+    if not is_redundant and not (end.reason == "JobLaunchFailure" and end.signal):
+        return f"{end.raw_state} ({end.reason})"
+    is_told = is_explained or end.state in (JobState.COMPLETED, JobState.UNKNOWN)
+    return (
+        "" if is_told or (end.state is JobState.FAILED and (end.exit_code or end.signal)) else end.raw_state
+    )
 
 
 def _exit_text(end: End) -> str:
@@ -175,6 +196,7 @@ def _digest(job: WatchedJob, ended: list[_EndedTask], now_s: float) -> Message:
     outcome = job.outcome or Outcome.UNKNOWN
     groups = _groups(ended)
     noun = "task" if job.is_array else "component"
+    total = f"{count(len(ended), noun)} in total"
     outcomes = [end.outcome for _, end in ended]
     counts = [f"{outcomes.count(each)} {_STYLES[each].adjective}" for each in FROM_WORST if each in outcomes]
     message = Message(
@@ -182,8 +204,8 @@ def _digest(job: WatchedJob, ended: list[_EndedTask], now_s: float) -> Message:
         route=_STYLES[outcome].route,
         tone=_STYLES[outcome].tone,
         title=f"{job_title(job, '')}: {', '.join(counts)}",
-        summary=f"{count(len(ended), noun)} in total.",
-        fields=(*identity_fields(job, ""), *_group_fields(groups, noun), *_total_fields(job, ended)),
+        summary="\n".join((*_group_lines(groups, noun), f"{total}. Details: jobmon show {job.ref}")),
+        fields=tuple(_total_fields(job, ended)),
         created_s=int(now_s),
     )
     # explain one task: the first with the outcome of the job, of the largest group
@@ -202,10 +224,17 @@ def _groups(ended: list[_EndedTask]) -> _Groups:
     groups: dict[str, list[_EndedTask]] = {}
     for task, end in ended:
         if end.outcome is not Outcome.SUCCESS:
-            label = _cause_title(task.diagnosis) or _end_label(end)
+            title = task.diagnosis.title if task.diagnosis and task.diagnosis.cause else ""
             suffix = " before starting" if _never_started(end) else ""
-            groups.setdefault(f"{label}{suffix}", []).append((task, end))
-    return sorted(groups.items(), key=lambda group: -len(group[1]))
+            groups.setdefault(f"{title or _end_label(end)}{suffix}", []).append((task, end))
+    labelled = [(_common_headline(group) or label, group) for label, group in groups.items()]
+    return sorted(labelled, key=lambda group: -len(group[1]))
+
+
+def _common_headline(group: list[_EndedTask]) -> str:
+    """Return what the log says of every task in a group; empty if it differs, e.g. in a file name."""
+    facts = {task.diagnosis.fact if task.diagnosis else "" for task, _ in group}
+    return facts.pop() if len(facts) == 1 else ""
 
 
 def _end_label(end: End) -> str:
@@ -214,24 +243,29 @@ def _end_label(end: End) -> str:
     return end.raw_state
 
 
-def _group_fields(groups: _Groups, noun: str) -> Iterator[Field]:
+def _group_lines(groups: _Groups, noun: str) -> Iterator[str]:
+    """Yield one line for each of the largest groups, with the indices of its tasks."""
     for label, group in groups[:_MAX_GROUPS]:
         keys = [task.key for task, _ in group]
         indices = [int(key) for key in keys if key.isdigit()]
-        yield Field(label, f"{count(len(group), noun)}: {compact(indices) or ', '.join(keys)}")
+        listed = compact(indices) or ", ".join(keys)
+        if len(listed) > _MAX_INDICES_CHARS:
+            listed = f"{listed[:_MAX_INDICES_CHARS].rpartition(',')[0]},…"
+        yield f"• {label}: {count(len(group), noun)} ({listed})"
     if hidden := groups[_MAX_GROUPS:]:
         total = sum(len(group) for _, group in hidden)
-        yield Field("Other", f"{count(total, noun)} in {count(len(hidden), 'more group')}")
+        yield f"• Other: {count(total, noun)} in {count(len(hidden), 'more group')}"
 
 
 def _total_fields(job: WatchedJob, ended: list[_EndedTask]) -> Iterator[Field]:
-    """Yield the highest memory use of any task, and the time from the first start to the last end."""
-    largest = max(ended, key=lambda item: item[1].usage.max_rss_bytes or 0, default=None)
-    if largest and (memory := _memory_text(largest[1])):
-        yield Field("Peak memory", f"{memory} ({ref_of(job.job_id, largest[0].key)})")
+    """Yield the time from the first start to the last end, the highest memory use of any task, and where."""
     starts = [end.started_s for _, end in ended if end.started_s]
     ends = [end.ended_s for _, end in ended if end.ended_s]
     if starts and ends:
         yield Field("Wall time", duration(max(ends) - min(starts)))
-        yield Field("Started", at_s=min(starts))
+    largest = max(ended, key=lambda item: item[1].usage.max_rss_bytes or 0, default=None)
+    if largest and (memory := _memory_text(largest[1])):
+        yield Field("Peak memory", f"{memory} ({ref_of(job.job_id, largest[0].key)})")
+    yield from where_fields(job)
+    if starts and ends:
         yield Field("Ended", at_s=max(ends))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Field, Message, Tone
-from jobmon_core.domain.messages.job_ended import identity_fields, job_title
+from jobmon_core.domain.messages.job_ended import job_title, where_fields
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.tracking.model import Task, WatchedJob
@@ -65,7 +65,7 @@ def stuck_alerts(job: WatchedJob, now_s: float) -> Iterator[tuple[str, Message]]
             tone=Tone.ATTENTION,
             title=f"{job_title(job, task.key)} {problem}",
             summary="The job has not ended. jobmon keeps monitoring it.",
-            fields=(*identity_fields(job, task.key), Field("State", f"{task.raw_state} ({task.reason})")),
+            fields=(Field("State", f"{task.raw_state} ({task.reason})"), *where_fields(job)),
             advice=advice.replace("JOBID", ref),
             log_path=log_path if task.restarts and "%" not in log_path else "",
             created_s=int(now_s),

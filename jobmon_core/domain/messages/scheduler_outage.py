@@ -107,7 +107,7 @@ def with_outage_message(job: WatchedJob, host: str, now_s: float, scheduler: str
         tone=Tone.ATTENTION,
         title=f"{name}{_OUTAGE}",
         summary=summary,
-        fields=_fields(job, host, {"No response since": outage.since_s, last_response: job.answered_s}),
+        fields=_fields(host, {"No response since": outage.since_s, last_response: job.answered_s}),
         evidence=(outage.why,) if outage.why else (),
         advice=f"{advice} Check whether squeue and sacct respond. If no maintenance was announced, contact "
         "the cluster's administrators.",
@@ -138,7 +138,7 @@ def with_recovery_message(job: WatchedJob, notice: OutageNotice, host: str, now_
         title=f"{reported.title.removesuffix(_OUTAGE)} is responding again",
         summary=f"The outage lasted {duration(now_s - since_s)}. jobmon now reports what happened to your "
         "jobs in the meantime.",
-        fields=_fields(job, host, {"Outage began": since_s, "Outage ended": now_s}),
+        fields=_fields(host, {"Outage began": since_s, "Outage ended": now_s}),
         created_s=int(now_s),
     )
     return replace(recovered, outbox=(*job.outbox, OutboxEntry(message)))
@@ -159,8 +159,7 @@ def _with_cluster(scheduler: str, job: WatchedJob) -> str:
     return f"{scheduler} ({job.cluster})" if job.cluster else scheduler
 
 
-def _fields(job: WatchedJob, host: str, times_s: dict[str, float | None]) -> tuple[Field, ...]:
-    """Return fields for the cluster, the host that queried it, and each named time that is known."""
-    cluster = [Field("Cluster", job.cluster)] if job.cluster else []
+def _fields(host: str, times_s: dict[str, float | None]) -> tuple[Field, ...]:
+    """Return fields for the host that queried the scheduler, and for each named time that is known."""
     times = [Field(name, at_s=int(time_s)) for name, time_s in times_s.items() if time_s is not None]
-    return (*cluster, Field("Queried from", host), *times)
+    return (Field("Queried from", host), *times)

@@ -28,7 +28,19 @@ _INVISIBLE = re.compile(
 )
 _SEPARATORS = re.compile("[\u2028\u2029]")
 _SURROGATES = re.compile("[\ud800-\udfff]")  # from log bytes that are not UTF-8
-_MARKUP = re.compile(r"[\\*_~|>\[\]()#\-<`]")
+# What Discord reads as markup, and no more, because notifications and copied text show the backslashes: an
+# underscore within a word, as in ``my_file.py``, a lone ``~`` or ``|`` and ``<`` before a number are none.
+_MARKUP = re.compile(
+    r"[*`]"
+    r"|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])"
+    r"|~(?=~)|(?<=~)~|\|(?=\|)|(?<=\|)\|"
+    r"|\\(?![A-Za-z0-9\s])"
+    r"|<(?![\s\d=-])|(?<=<)[@#:/]"
+    r"|(?<=\])\("  # of a link; its brackets alone are harmless
+    r"|:(?=//)"  # of a URL, which would become a link with a preview
+    r"|^[^\S\n]*(?:[>#]|[+-](?=[\s#])|\d+\.(?=\s))",  # quote, heading, list
+    re.MULTILINE,
+)
 _CALLS = re.compile("@(?=everyone|here)", re.IGNORECASE)
 _ADJACENT = re.compile("(?<=`)(?=`)")
 
@@ -57,7 +69,7 @@ def cut_middle(text: str, limit: int) -> str:
 
 def escape(text: str) -> str:
     """Return ``text`` so that Discord shows it literally: no markup, no mention, no timestamp."""
-    return _CALLS.sub("@\u200b", _MARKUP.sub(r"\\\g<0>", text))
+    return _CALLS.sub("@\u200b", _MARKUP.sub(lambda found: f"{found[0][:-1]}\\{found[0][-1]}", text))
 
 
 def prose(text: str, limit: int) -> str:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 
 _MAX_CONTENT = 1960  # of 2000
+_MAX_LEAD = 200  # of the first line, which notifications and lock screens show
 _MAX_TITLE = 250  # of 256
 _MAX_DESCRIPTION = 4000  # of 4096
 _MAX_FIELDS = 25
@@ -30,8 +31,8 @@ _USERNAME = "jobmon"
 _SYMBOL_AND_COLOUR = {
     Tone.SUCCESS: ("✅", 0x2ECC71),
     Tone.FAILURE: ("❌", 0xE74C3C),
-    Tone.CANCELLED: ("⏹", 0x95A5A6),
-    Tone.ATTENTION: ("⚠", 0xF39C12),
+    Tone.CANCELLED: ("⏹️", 0x95A5A6),
+    Tone.ATTENTION: ("⚠️", 0xF39C12),
     Tone.RESOLVED: ("🔵", 0x3498DB),
 }
 _BLANK_LINE = "\n\n"
@@ -49,19 +50,20 @@ class _TextLimits(NamedTuple):
 
     summary: int
     cause: int
+    also_seen: int
     advice: int
     log_path: int
 
 
-_FULL_LIMITS = _TextLimits(500, 600, 600, 400)
-_PLAIN_LIMITS = _TextLimits(300, 300, 300, 300)
+_FULL_LIMITS = _TextLimits(1000, 700, 200, 600, 400)
+_PLAIN_LIMITS = _TextLimits(300, 300, 100, 300, 300)
 
 
 def full(entry: OutboxEntry, mentions: Mentions) -> dict[str, Any]:
-    """Return the full form: one embed and, for a failure, the configured mentions."""
-    content, allowed = _mentions(mentions if entry.message.tone is Tone.FAILURE else Mentions())
-    payload = {"username": _USERNAME, "embeds": [_embed(entry)], "allowed_mentions": allowed}
-    return {**payload, "content": content} if content else payload
+    """Return the full form: the lead, for a failure with the configured mentions, and one embed."""
+    lead = _lead(entry.message)
+    content, allowed = _with_mentions(lead, mentions if entry.message.tone is Tone.FAILURE else Mentions())
+    return {"username": _USERNAME, "content": content, "embeds": [_embed(entry)], "allowed_mentions": allowed}
 
 
 def plain(entry: OutboxEntry) -> dict[str, Any]:
@@ -70,7 +72,7 @@ def plain(entry: OutboxEntry) -> dict[str, Any]:
     It leaves out whatever may have been refused: the embed, mentions and log lines.
     """
     message = entry.message
-    lines = [_title(message), *_explanation(entry, _PLAIN_LIMITS), *_next_steps(message, _PLAIN_LIMITS)]
+    lines = [_lead(message), *_explanation(entry, _PLAIN_LIMITS), *_next_steps(message, _PLAIN_LIMITS)]
     if entry.maybe_delivered:
         lines.append("(possible repeat)")
     room = _MAX_CONTENT - sum(len(line) + 1 for line in lines)
@@ -89,7 +91,7 @@ def _embed(entry: OutboxEntry) -> dict[str, object]:
     message = entry.message
     repeat = " · possible repeat" if entry.maybe_delivered else ""
     footer = f"jobmon · {cut_middle(one_line(message.id), 100) or EMPTY}{repeat}"
-    title, fields = _title(message), _fields(message.fields)
+    title, fields = prose(one_line(message.headline), _MAX_TITLE), _fields(message.fields)
     room = _MAX_TOTAL - len(title) - len(footer) - _size(fields)
     embed = {
         "title": title,
@@ -103,10 +105,10 @@ def _embed(entry: OutboxEntry) -> dict[str, object]:
     return {key: value for key, value in embed.items() if value or key == "color"}
 
 
-def _title(message: Message) -> str:
-    """Return the title with the symbol of its tone, for readers who cannot tell the colours apart."""
+def _lead(message: Message) -> str:
+    """Return the title after the symbol of its tone: all that notifications and lock screens show."""
     symbol, _ = _SYMBOL_AND_COLOUR[message.tone]
-    return f"{symbol} {_one_line(message.title, _MAX_TITLE - len(symbol) - 1)}"
+    return f"{symbol} {_one_line(message.title, _MAX_LEAD - len(symbol) - 1)}"
 
 
 def _description(entry: OutboxEntry, room: int) -> str:
@@ -137,6 +139,7 @@ def _delay(entry: OutboxEntry) -> str:
 
 def _next_steps(message: Message, text_limits: _TextLimits) -> list[str]:
     return _labelled(
+        ("**Also seen:** ", prose(message.also_seen, text_limits.also_seen)),
         ("**What to do:** ", prose(message.advice, text_limits.advice)),
         ("**Log:** ", code_span(message.log_path, text_limits.log_path)),
     )
@@ -182,15 +185,15 @@ def _size(fields: list[dict[str, Any]]) -> int:
     return sum(len(field["name"]) + len(field["value"]) for field in fields)
 
 
-def _mentions(mentions: Mentions) -> tuple[str, dict[str, list[str]]]:
-    """Return the text that mentions the configured users and roles, and the permission to notify them.
+def _with_mentions(text: str, mentions: Mentions) -> tuple[str, dict[str, list[str]]]:
+    """Return the text with mentions of the configured users and roles, and the permission to notify them.
 
     ``parse`` is always empty, so that no other text of the message can notify anyone.
     """
-    text, allowed = "", {"parse": list[str]()}
+    allowed = {"parse": list[str]()}
     for kind, prefix, ids in (("roles", "@&", mentions.roles), ("users", "@", mentions.users)):
         for number in list(dict.fromkeys(ids))[:_MAX_MENTIONS]:
-            longer = f"{text} <{prefix}{number}>".strip()
+            longer = f"{text} <{prefix}{number}>"
             if len(longer) <= _MAX_CONTENT:
                 text = longer
                 allowed.setdefault(kind, []).append(number)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jobmon_core.domain.channels import Route
+from jobmon_core.domain.delivery.outbox import Message
+from jobmon_core.domain.diagnosis.model import Diagnosis, Line
+from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.slurm.rows import Usage
 from jobmon_core.domain.tracking.policy import Policy
 from tests.support.play import Play, record, row, sacct_row
@@ -39,7 +42,9 @@ def test_an_array_causes_one_digest() -> None:
     (entry,) = play.job.outbox
     assert entry.message.route is Route.ERROR
     assert entry.message.title == "train (12): 2 failed, 1 completed"
-    assert any("2-3" in field.value for field in entry.message.fields)
+    assert entry.message.summary == (
+        "• FAILED, exit code 2: 2 tasks (2-3)\n3 tasks in total. Details: jobmon show 12"
+    )
 
 
 def test_a_job_that_ran_out_of_memory_shows_its_last_sample_and_its_limit() -> None:
@@ -67,3 +72,75 @@ def test_the_digest_shows_a_failed_task_rather_than_one_of_many_cancelled_tasks(
     assert play.job.tasks["70"].diagnosis is not None
     (entry,) = play.job.outbox
     assert entry.message.title.endswith(": 1 failed, 69 cancelled")
+
+
+def ended(state: str, diagnosis: Diagnosis, exit_code: int = 0) -> Message:
+    """Return the message about a job that ran for a minute and has this diagnosis."""
+    job = Play().ends(("12", state, exit_code)).job
+    task = replace(job.tasks[""], diagnosis=diagnosis)
+    (message,) = job_ended_messages(replace(job, tasks={"": task}), 0, per_task=False)
+    return message
+
+
+_KEY_ERROR = Diagnosis(
+    "python_exception_other.key_error",
+    "A key is missing",
+    "The program looked up a key that does not exist.",
+    "Print the keys.",
+    (Line("/w/train.err", 7, "KeyError: 'model_config'"),),
+    log_path="/w/train.err",
+    is_proved=True,
+    fact="KeyError: 'model_config'",
+)
+
+
+def test_the_title_has_the_run_time_and_the_words_of_the_log_and_the_cause_their_class() -> None:
+    message = ended("FAILED", _KEY_ERROR, 1)
+    assert message.title == "train (12) failed after 1m 00s: KeyError: 'model_config'"
+    assert message.headline == "KeyError: 'model_config'"
+    assert message.cause == "A key is missing. The program looked up a key that does not exist."
+
+
+def test_without_words_of_the_log_the_class_is_the_title_and_not_repeated() -> None:
+    message = ended("FAILED", replace(_KEY_ERROR, fact=""), 1)
+    assert message.title.endswith(": A key is missing")
+    assert message.cause.startswith("The program looked up")
+
+
+def test_no_field_repeats_the_title_or_the_exit_code() -> None:
+    assert [field.name for field in ended("FAILED", _KEY_ERROR, 1).fields] == [
+        "Exit code", "Wall time", "Where", "Ended",
+    ]  # fmt: skip
+
+
+def test_what_else_the_log_shows_is_one_line() -> None:
+    others = tuple(f"Problem {number}" for number in range(1, 6))
+    assert ended("FAILED", replace(_KEY_ERROR, also_seen=others[:2]), 1).also_seen == "Problem 1; Problem 2"
+    assert ended("FAILED", replace(_KEY_ERROR, also_seen=others), 1).also_seen.endswith("3; and 2 more")
+
+
+def test_a_success_shows_the_result_and_the_log_and_no_cause() -> None:
+    line = Line("/w/train.out", 30, "epoch 30 loss 0.02")
+    completed = Diagnosis(None, "Completed", "The job completed.", "", (line,), log_path="/w/train.out")
+    message = ended("COMPLETED", completed)
+    assert message.title == "train (12) completed in 1m 00s"
+    assert (message.evidence, message.log_path) == (("epoch 30 loss 0.02",), "/w/train.out")
+    assert (message.headline, message.cause, message.advice) == ("", "", "")
+    assert [field.name for field in message.fields] == ["Wall time", "Where", "Ended"]
+
+
+def test_a_group_of_an_array_is_named_by_the_log_if_all_its_tasks_say_the_same() -> None:
+    job = Play().ends(*((f"12_{index}", "FAILED", 1) for index in range(1, 91))).job
+
+    def digest(*facts: str) -> str:
+        tasks = {
+            key: replace(task, diagnosis=replace(_KEY_ERROR, fact=facts[int(key) % len(facts)]))
+            for key, task in job.tasks.items()
+            if int(key) % 2
+        }
+        (message,) = job_ended_messages(replace(job, tasks=tasks), 0, per_task=False)
+        return message.summary
+
+    assert digest("KeyError: 'a'").startswith("• KeyError: 'a': 45 tasks (1,3,5,")
+    assert ",…)\n45 tasks in total. Details: jobmon show 12" in digest("KeyError: 'a'")
+    assert digest("KeyError: 'a'", "?", "KeyError: 'b'").startswith("• A key is missing: 45 tasks")

@@ -154,12 +154,12 @@ class TestAccountingOutage:
         assert (play.job.ended, tones(play)) == (False, [Tone.ATTENTION])
         assert messages(play)[0].evidence == ("no database",)
         play.later(MINUTE_S).accounting(sacct_row("12", "COMPLETED"))
-        assert tones(play) == [Tone.ATTENTION, Tone.SUCCESS, Tone.RESOLVED]
-        assert [message.route for message in messages(play)] == [Route.ERROR, Route.SUCCESS, Route.ERROR]
+        assert tones(play) == [Tone.ATTENTION, Tone.RESOLVED, Tone.SUCCESS]
+        assert [message.route for message in messages(play)] == [Route.ERROR, Route.ERROR, Route.SUCCESS]
 
     def test_is_not_reported_as_an_outage_of_slurm_while_squeue_responds(self) -> None:
         play = self.lost_job(60).later(MINUTE_S).accounting(sacct_row("12", "COMPLETED"))
-        warning, _, recovery = messages(play)
+        warning, recovery, _ = messages(play)
         assert warning.title == "Slurm (big): accounting (sacct) is not responding"
         assert "jobmon cannot tell yet how jobs that left the queue ended" in warning.summary
         assert "no news of your jobs" not in warning.summary

@@ -34,7 +34,7 @@ def channel_to(url: str, mentions: Mentions | None = None) -> DiscordChannel:
 def test_a_message_arrives_once_and_is_delivered(discord: FakeDiscord) -> None:
     assert channel_to(discord.error_url).deliver(ENTRY).receipt.outcome is DeliveryOutcome.DELIVERED
     (payload,) = discord.received(Route.ERROR)
-    assert payload["embeds"][0]["title"] == "❌ train failed"
+    assert payload["content"] == "❌ train failed"
     assert discord.received(Route.SUCCESS) == []
     assert discord.violations == []
 

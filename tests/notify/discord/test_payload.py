@@ -13,6 +13,7 @@ from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry, Tone
 from jobmon_core.notify.discord import payload as discord_payload
 from jobmon_core.notify.discord.settings import Mentions
 from jobmon_core.notify.test_message import worst_case_message
+from tests.support.discord_markdown import parse
 from tests.support.discord_rules import SCHEMA_FILE, faults, schema_faults, total
 
 NOW = 1_754_500_000
@@ -54,6 +55,8 @@ MESSAGE = st.builds(
     evidence=st.lists(TEXT, max_size=30).map(tuple),
     advice=TEXT,
     log_path=TEXT,
+    headline=TEXT,
+    also_seen=TEXT,
     created_s=st.integers(-(10**13), 10**13),
 )
 OWED = st.builds(
@@ -66,10 +69,12 @@ ORDINARY = Message(
     id="4211-0",
     route=Route.ERROR,
     tone=Tone.FAILURE,
-    title="train_gpt (4211) failed",
-    summary="It ended after 2 h.",
-    fields=(Field("Exit code", "1 (general error)"), Field("Ended", at_s=NOW), Field("Node", "")),
+    title="train_gpt (4211) failed after 2h 00m: CUDA out of memory",
+    headline="CUDA out of memory",
+    summary="It was requeued once.",
+    fields=(Field("Exit code", "1"), Field("Ended", at_s=NOW), Field("Node", "")),
     cause="Out of GPU memory",
+    also_seen="Disk full",
     evidence=("step 1\rstep 2", "  File x ```", "\x1b[31mCUDA out of memory\x1b[0m @everyone"),
     advice="Take smaller batches.",
     log_path="/data/my_job.out",
@@ -127,14 +132,26 @@ def test_the_worst_case_reaches_the_limits_and_breaks_none(route: Route) -> None
 
 def test_an_ordinary_failure_tells_what_why_and_what_to_do() -> None:
     shown = only(discord_payload.full(OutboxEntry(ORDINARY), Mentions()))
-    assert shown["title"] == "❌ train\\_gpt \\(4211\\) failed"
+    assert shown["title"] == "CUDA out of memory"
     assert shown["description"] == (
-        "It ended after 2 h.\n\n**Cause:** Out of GPU memory\n\n"
+        "It was requeued once.\n\n**Cause:** Out of GPU memory\n\n"
         "```\nstep 2\n  File x `\u200b`\u200b`\nCUDA out of memory @everyone\n```\n\n"
-        "**What to do:** Take smaller batches.\n\n**Log:** `/data/my_job.out`"
+        "**Also seen:** Disk full\n\n**What to do:** Take smaller batches.\n\n**Log:** `/data/my_job.out`"
     )
     assert shown["footer"] == {"text": "jobmon · 4211-0"}
     assert shown["timestamp"] == "2025-08-06T17:06:40+00:00"
+
+
+def test_the_first_line_is_what_a_lock_screen_needs() -> None:
+    payload = discord_payload.full(OutboxEntry(ORDINARY), Mentions())
+    assert payload["content"] == "❌ train_gpt (4211) failed after 2h 00m: CUDA out of memory"
+
+
+@given(OWED)
+def test_the_first_line_is_short_whatever_the_title_holds(entry: OutboxEntry) -> None:
+    content = discord_payload.full(entry, Mentions())["content"]
+    assert len(content) <= 200
+    assert {piece.kind for piece in parse(content)} == {"text"}
 
 
 def test_a_time_is_shown_in_the_readers_own_zone() -> None:
@@ -156,11 +173,9 @@ def test_more_facts_than_fit_are_counted_not_dropped_in_silence() -> None:
 
 
 def test_each_tone_has_a_colour_and_a_mark_of_its_own() -> None:
-    shown = [
-        only(discord_payload.full(OutboxEntry(replace(ORDINARY, tone=tone)), Mentions())) for tone in Tone
-    ]
-    assert len({one["color"] for one in shown}) == len(Tone)
-    assert len({one["title"] for one in shown}) == len(Tone)
+    shown = [discord_payload.full(OutboxEntry(replace(ORDINARY, tone=tone)), Mentions()) for tone in Tone]
+    assert len({only(payload)["color"] for payload in shown}) == len(Tone)
+    assert len({payload["content"] for payload in shown}) == len(Tone)
 
 
 def test_a_possible_repeat_says_so_in_both_forms() -> None:
@@ -173,7 +188,7 @@ def test_what_is_sent_long_after_it_happened_tells_its_age_in_both_forms() -> No
     late = OutboxEntry(ORDINARY, attempt_since_s=NOW + 23 * 3600.0 + 600)
     told = "**Delayed:** this message is 23h 10m old."
     assert only(discord_payload.full(late, Mentions()))["description"].startswith(
-        f"{told}\n\nIt ended after 2 h."
+        f"{told}\n\nIt was requeued once."
     )
     assert told in discord_payload.plain(late)["content"]
 
@@ -191,14 +206,14 @@ def test_the_end_of_a_long_log_is_kept() -> None:
 
 def test_a_failure_wakes_whom_it_was_configured_to_wake_and_nobody_else() -> None:
     payload = discord_payload.full(OutboxEntry(ORDINARY), PING)
-    assert payload["content"] == f"<@&{ROLE}> <@{USER}>"
+    assert payload["content"].endswith(f": CUDA out of memory <@&{ROLE}> <@{USER}>")
     assert payload["allowed_mentions"] == {"parse": [], "users": [USER], "roles": [ROLE]}
 
 
 @pytest.mark.parametrize("tone", [Tone.SUCCESS, Tone.CANCELLED, Tone.ATTENTION, Tone.RESOLVED])
 def test_what_is_no_failure_wakes_nobody(tone: Tone) -> None:
     payload = discord_payload.full(OutboxEntry(replace(ORDINARY, tone=tone)), PING)
-    assert "content" not in payload
+    assert "<@" not in payload["content"]
     assert payload["allowed_mentions"] == {"parse": []}
 
 
@@ -217,9 +232,9 @@ def test_somebody_named_twice_is_named_once() -> None:
 def test_the_plain_form_tells_the_essential_without_the_log_or_a_mention() -> None:
     payload = discord_payload.plain(OutboxEntry(ORDINARY, plain=True))
     assert "embeds" not in payload
-    assert "CUDA" not in payload["content"]
+    assert "step 2" not in payload["content"]
     for part in (
-        "train\\_gpt",
+        "train_gpt",
         "Out of GPU memory",
         "Take smaller batches",
         "/data/my_job.out",
