@@ -10,7 +10,7 @@ from jobmon_core.notify.discord.markdown import clean, code_block, code_span, cu
 from tests.support.discord_markdown import parse
 
 MARKED = st.lists(
-    st.text(st.characters(exclude_categories=("C",)), max_size=5)  # a message has no control characters
+    st.text(st.characters(exclude_categories=["C"]), max_size=5)  # a message has no control characters
     | st.sampled_from(
         ["_", "*", "~", "|", "`", "\\", "<", ">", "[", "](", ")", "#", "-", "+", "@", ":", "//"]
     )
