@@ -26,6 +26,7 @@ class Config(NamedTuple):
     policy: Policy = Policy()
     heartbeat: HeartbeatUrl | None = None
     monitors: int = 16  # maximum number of monitors on one host; they take up further jobs
+    digest_from: int = 5  # so many ends of single jobs within a minute share messages; 0: none do
 
     def channel(self, name: str) -> ConfiguredChannel | None:
         """Return the channel of a name, if it is configured."""
@@ -62,13 +63,16 @@ def parse_config(
     """
     faults: list[str] = []
     top = Section(data, "", faults, secrets)
+    messages = top.section("messages")
     config = Config(
         channels=(*_own_sections(top, channel_types), *_named_channels(top, channel_types)),
-        policy=_policy(top),
+        policy=_policy(top, messages),
         backend=top.choice("backend", tuple(backends), backends[0]),
         heartbeat=top.parsed("heartbeat_url", HeartbeatUrl.parse),
         monitors=_monitors(top),
+        digest_from=messages.whole_number("digest_from", Config().digest_from, 0),
     )
+    messages.close()
     top.close()
     if faults:
         raise ConfigInvalid(source, faults)
@@ -113,16 +117,14 @@ def _routes(section: Section) -> tuple[Route, ...]:
 
 def _monitors(top: Section) -> int:
     section = top.section("monitors")
-    at_most = section.number("at_most", Config().monitors, 1)
-    if at_most != int(at_most):
-        section.fault("at_most", f"expected a whole number, found {at_most}")
+    at_most = section.whole_number("at_most", Config().monitors, 1)
     section.close()
-    return int(at_most)
+    return at_most
 
 
-def _policy(top: Section) -> Policy:
+def _policy(top: Section, messages: Section) -> Policy:
     default = Policy()
-    poll, accounting, messages = top.section("poll"), top.section("accounting"), top.section("messages")
+    poll, accounting = top.section("poll"), top.section("accounting")
     policy = Policy(
         running_s=poll.number("running_s", default.running_s, MIN_POLL_S),
         pending_s=poll.number("pending_s", default.pending_s, MIN_POLL_S),
@@ -131,6 +133,6 @@ def _policy(top: Section) -> Policy:
         deadline_s=accounting.number("deadline_s", default.deadline_s, 0),
         array_messages=messages.choice("array", ARRAY_MESSAGES, default.array_messages),
     )
-    for section in (poll, accounting, messages):
+    for section in (poll, accounting):
         section.close()
     return policy

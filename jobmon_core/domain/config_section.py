@@ -70,6 +70,14 @@ class Section:
             return value
         return default
 
+    def whole_number(self, key: str, default: int, at_least: int) -> int:
+        """Return a whole number from ``at_least`` to 1e9; ``default`` if the key is missing."""
+        value = self.number(key, default, at_least)
+        if value == int(value):
+            return int(value)
+        self.fault(key, f"expected a whole number, found {value}")
+        return default
+
     def choice(self, key: str, allowed: tuple[str, ...], default: str = "") -> str:
         """Return one of ``allowed``; ``default`` if the key is missing, which is a fault if that is ""."""
         value = self._take(key, default)

@@ -85,6 +85,8 @@ def _decide_about_open_job(job: WatchedJob, policy: Policy, now_s: float) -> tup
             actions.append(Diagnose(undiagnosed))
         else:
             messages = job_ended_messages(job, now_s, per_task=policy.array_messages == "each")
+            if len(job.tasks) == 1:
+                messages = tuple(replace(message, digestible=True) for message in messages)
             outbox = (*job.outbox, *(OutboxEntry(message) for message in messages))
             job = replace(job, concluded_s=now_s, outbox=outbox)
     return job, actions

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.delivery.digest import DIGEST_TIMEOUT_S
 from jobmon_core.domain.delivery.outbox import (
     DeliveryOutcome,
     OutboxEntry,
@@ -15,7 +16,9 @@ from jobmon_core.domain.delivery.outbox import (
     route_to,
     unconfirmed_until_s,
 )
+from jobmon_core.domain.delivery.send_queue import Turn
 from jobmon_core.domain.errors import ConfigInvalid
+from jobmon_core.domain.messages.jobs_ended import digest_message
 from jobmon_core.store.channels import SendQueues
 from jobmon_core.system.process import die_with_parent
 from jobmon_core.system.worker import Worker, WorkerFailed, WorkerRaised
@@ -25,8 +28,11 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.channels import ConfiguredChannel
     from jobmon_core.domain.config import Config
+    from jobmon_core.domain.delivery.send_queue import Entry as QueueEntry
     from jobmon_core.store.channels import DeadChannels
     from jobmon_core.system.clock import Clock
+
+    Save = Callable[[OutboxEntry], None]
 
 _ATTEMPT_TIMEOUT_S = 60.0
 _CONFIG_RECHECK_S, _CONFIG_DEADLINE_S = 30.0, 86_400.0
@@ -42,11 +48,12 @@ class Outbox:
     clock: Clock
     dead_channels: DeadChannels
 
-    def deliver(self, entry: OutboxEntry, save: Callable[[OutboxEntry], None]) -> tuple[OutboxEntry, ...]:
+    def deliver(self, entry: OutboxEntry, save: Save) -> tuple[OutboxEntry, ...]:
         """Route a new entry to its channels, or make one attempt to send an entry that has a channel.
 
-        An entry waits while older messages of other jobs are queued for the same channel. ``save`` saves it
-        durably before the attempt is made. Returns the entries that replace it.
+        An entry waits while older messages of other jobs are queued for the same channel; meanwhile another
+        monitor may send it in a digest. ``save`` saves it durably before either can happen. Returns the
+        entries that replace it.
 
         Raises:
             StorageFailed: the attempt could not be saved, so it was not made.
@@ -61,28 +68,47 @@ class Outbox:
         if channel is None:
             why = f"channel {entry.channel!r} is no longer configured; add it again and run `jobmon recover`"
             return (replace(entry, given_up=why, fingerprint=""),)
-        return (self._deliver_to(channel, entry, save),)
+        return (self._deliver_to(channel, entry, save, config.digest_from),)
 
     def _deliver_to(
-        self, channel: ConfiguredChannel, entry: OutboxEntry, save: Callable[[OutboxEntry], None]
+        self, channel: ConfiguredChannel, entry: OutboxEntry, save: Save, digest_from: int
     ) -> OutboxEntry:
         fingerprint = channel.settings.fingerprint
-        attempt = replace(mark_attempt(entry, self.clock.now()), fingerprint=fingerprint)
-        if why := self.dead_channels.why(fingerprint):
-            return replace(attempt, attempt_since_s=None, given_up=why, channel_was_dead=True)
         queues = SendQueues(self.dead_channels.folder)
-        again_s = unconfirmed_until_s(entry, self.clock.now()) or queues.request_turn(
-            fingerprint, entry.message, self.clock.now()
-        )
-        if again_s is not None:
-            return replace(entry, next_try_s=again_s)
+        if digest_from and entry.message.digestible and not queues.can_agree(fingerprint):
+            digest_from = 0
+        why = self.dead_channels.why(fingerprint)
+        if not why or entry.offered_s is not None:  # a digest may have delivered what was offered
+            turn = self._request_turn(queues, fingerprint, entry, save, digest_from)
+            entry = turn.entry
+            if turn.again_s is not None:
+                return replace(entry, next_try_s=turn.again_s)
+        attempt = replace(mark_attempt(entry, self.clock.now()), fingerprint=fingerprint)
+        if why:
+            return replace(attempt, attempt_since_s=None, given_up=why, channel_was_dead=True)
         save(attempt)
-        receipt = self._attempt(channel, attempt)
+        taken = queues.take_offers(fingerprint, entry, self.clock.now(), digest_from) if digest_from else ()
+        receipt = self._attempt(channel, attempt, taken)
         if receipt.outcome is DeliveryOutcome.CHANNEL_DEAD:
             self.dead_channels.mark_dead(fingerprint, receipt.why)
         ended = apply_receipt(attempt, receipt, self.clock.now())
-        queues.record_result(fingerprint, ended, receipt, self.clock.now())
+        queues.record_result(fingerprint, ended, receipt, self.clock.now(), digest_from)
         return ended
+
+    def _request_turn(
+        self, queues: SendQueues, fingerprint: str, entry: OutboxEntry, save: Save, digest_from: int
+    ) -> Turn:
+        """Request a turn; while the message waits, offer it to the digests of other monitors."""
+        now_s = self.clock.now()
+        if (again_s := unconfirmed_until_s(entry, now_s)) is not None:
+            return Turn(entry, again_s)
+        turn = queues.request_turn(fingerprint, entry, now_s, digest_from)
+        if not turn.may_offer:
+            return turn
+        offered = replace(turn.entry, offered_s=now_s, fingerprint=fingerprint)
+        save(offered)  # first, since from then on other monitors may send it
+        queues.add_offer(fingerprint, offered)
+        return Turn(offered, turn.again_s)
 
     def _await_valid_config(self, entry: OutboxEntry, error: ConfigInvalid) -> OutboxEntry:
         """Retry for up to a day, since the file may be being edited or on a file server that is down."""
@@ -92,8 +118,13 @@ class Outbox:
         why = f"the configuration is invalid: {'; '.join(error.faults)}; fix it and run `jobmon recover`"
         return replace(entry, given_up=why, fingerprint="")
 
-    def _attempt(self, channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
+    def _attempt(
+        self, channel: ConfiguredChannel, entry: OutboxEntry, taken: tuple[QueueEntry, ...]
+    ) -> Receipt:
+        """Send a message, or a digest of it and the offers that were taken."""
         monitor_pid = os.getpid()
+        if taken:
+            entry = replace(entry, message=digest_message(entry.message, taken))
 
         def send() -> Receipt:
             # a surviving child could send after the next monitor has sent a repeat
@@ -101,7 +132,7 @@ class Outbox:
             return self.send(channel, entry)
 
         try:
-            return self.worker.run(Receipt, send, _ATTEMPT_TIMEOUT_S)
+            return self.worker.run(Receipt, send, DIGEST_TIMEOUT_S if taken else _ATTEMPT_TIMEOUT_S)
         except WorkerRaised as error:
             # the plain form may work although the full one cannot even be built
             return Receipt(DeliveryOutcome.REFUSED_BODY, f"internal error: {error}")

@@ -8,17 +8,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.delivery import send_queue
-from jobmon_core.domain.delivery.send_queue import SendQueue
+from jobmon_core.domain.delivery.outbox import lose_track
+from jobmon_core.domain.delivery.send_queue import SendQueue, Turn
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.store.home import file_name
 from jobmon_core.store.json_file import JsonFile
 from jobmon_core.system.files import write_atomically
-from jobmon_core.system.lock import lock
+from jobmon_core.system.lock import has_locks, lock
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Receipt
+    from jobmon_core.domain.delivery.outbox import OutboxEntry, Receipt
+    from jobmon_core.domain.delivery.send_queue import Entry
 
 _MAX_BYTES = 16 * 1024 * 1024
 
@@ -29,20 +31,48 @@ class SendQueues:
 
     folder: Path
 
-    def request_turn(self, fingerprint: str, message: Message, now_s: float) -> float | None:
-        """Queue a message; return when to ask again (Unix seconds), or None if it may be sent now."""
-        again_s: float | None = None
+    def can_agree(self, fingerprint: str) -> bool:
+        """Return whether monitors can agree on who sends a message: only if the file system has locks."""
+        try:
+            return has_locks(self._file(fingerprint).lock_path)
+        except StorageFailed:
+            return False
+
+    def request_turn(self, fingerprint: str, sent: OutboxEntry, now_s: float, digest_from: int = 0) -> Turn:
+        """Queue a message; return whether it may be sent now, and what is known about its offer."""
+        turn = Turn(lose_track(sent))
         file = self._file(fingerprint)
         with suppress(StorageFailed), lock(file.lock_path):
-            changed, again_s = send_queue.request_turn(file.read(), message, now_s)
-            file.write(changed)
-        return again_s
+            queue, decided = send_queue.request_turn(file.read(), sent, now_s, digest_from)
+            turn = decided if sent.offered_s is None else turn  # an offer still in the file may be taken
+            file.write(queue)
+            turn = decided
+        return turn
 
-    def record_result(self, fingerprint: str, sent: OutboxEntry, receipt: Receipt, now_s: float) -> None:
+    def add_offer(self, fingerprint: str, sent: OutboxEntry) -> None:
+        """Offer a waiting message, whose ``offered_s`` is saved, to digests of other monitors."""
+        file = self._file(fingerprint)
+        with suppress(StorageFailed), lock(file.lock_path):
+            file.write(send_queue.add_offer(file.read(), sent))
+
+    def take_offers(
+        self, fingerprint: str, sent: OutboxEntry, now_s: float, digest_from: int
+    ) -> tuple[Entry, ...]:
+        """Take the offers to be sent in a digest with a message; ``sent`` is its entry before the attempt."""
+        file = self._file(fingerprint)
+        with suppress(StorageFailed), lock(file.lock_path):
+            queue, taken = send_queue.take_offers(file.read(), sent, now_s, digest_from)
+            file.write(queue)
+            return taken
+        return ()
+
+    def record_result(
+        self, fingerprint: str, sent: OutboxEntry, receipt: Receipt, now_s: float, digest_from: int = 0
+    ) -> None:
         """Record the result of an attempt to send; ``sent`` is the outbox entry after the attempt."""
         file = self._file(fingerprint)
         with suppress(StorageFailed), lock(file.lock_path):
-            file.write(send_queue.record_result(file.read(), sent, receipt, now_s))
+            file.write(send_queue.record_result(file.read(), sent, receipt, now_s, digest_from))
 
     def _file(self, fingerprint: str) -> JsonFile[SendQueue]:
         # one queue per host, because locks may not work between hosts

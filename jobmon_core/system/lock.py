@@ -77,7 +77,7 @@ def command_lock(path: Path, command: str, timeout_s: float) -> Iterator[None]:
     """
     from filelock import FileLock, Timeout
 
-    if not _has_locks(path):  # filelock would create a file as the lock, which outlives a killed command
+    if not has_locks(path):  # filelock would create a file as the lock, which outlives a killed command
         yield
         return
     file_lock = FileLock(path, timeout_s, PRIVATE_FILE)
@@ -102,8 +102,12 @@ def _open(path: Path) -> int:
         raise StorageFailed(f"{path} cannot be used: {error.strerror}") from error
 
 
-def _has_locks(path: Path) -> bool:
-    """Return whether the file system supports locks; raise StorageFailed if ``path`` cannot be opened."""
+def has_locks(path: Path) -> bool:
+    """Return whether the file system supports locks.
+
+    Raises:
+        StorageFailed: ``path`` cannot be opened.
+    """
     with open(_open(path), "rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_UN)  # changes nothing, but fails like any other request

@@ -48,6 +48,7 @@ def test_the_example_is_valid_and_holds_the_defaults() -> None:
     assert [channel.name for channel in example.channels] == ["success", "error"]
     assert [getattr(channel.settings, "mentions", None) for channel in example.channels] == [Mentions()] * 2
     assert example.monitors == Config().monitors
+    assert example.digest_from == Config().digest_from
 
 
 def test_every_fault_is_reported_at_once_with_its_place() -> None:
@@ -103,6 +104,14 @@ def test_a_number_below_its_minimum_is_refused(section: str, key: str, value: fl
 def test_the_number_of_monitors_is_a_whole_number() -> None:
     assert faults({"monitors": {"at_most": 2.5}}) == ["monitors.at_most: expected a whole number, found 2.5"]
     assert parsed({"monitors": {"at_most": 3}}).monitors == 3
+
+
+@pytest.mark.parametrize("value", [-1, 2.5, "5", True, None])
+def test_a_digest_starts_at_a_whole_number_of_jobs(value: object) -> None:
+    (fault,) = faults({"messages": {"digest_from": value}})
+    assert fault.startswith("messages.digest_from: ")
+    assert parsed({"messages": {"digest_from": 0}}).digest_from == 0
+    assert parsed({"messages": {"digest_from": 12.0}}).digest_from == 12
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 10**400])
@@ -220,7 +229,7 @@ Json = st.recursive(
     max_leaves=8,
 )
 KEYS = ["discord", "poll", "accounting", "messages", "backend"]
-INNER = ["success_webhook", "error_webhook_file", "mention_on_failure", "running_s", "array"]
+INNER = ["success_webhook", "error_webhook_file", "mention_on_failure", "running_s", "array", "digest_from"]
 
 
 @given(st.dictionaries(st.sampled_from(KEYS), Json | st.dictionaries(st.sampled_from(INNER), Json)))

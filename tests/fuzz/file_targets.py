@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from jobmon.views.model import details_json, status_json
 from jobmon.views.terminal import details, status_table
@@ -17,10 +18,11 @@ from jobmon_core.domain.autostart.crontab_text import (
 )
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.config import Config
-from jobmon_core.domain.delivery.outbox import OutboxEntry
+from jobmon_core.domain.delivery.outbox import DeliveryOutcome, OutboxEntry, Receipt
 from jobmon_core.domain.diagnosis.log_lines import LogExcerpt, LogLines
 from jobmon_core.domain.errors import ConfigInvalid, PatternsInvalid, StateUnreadable
 from jobmon_core.domain.messages.job_ended import job_ended_messages
+from jobmon_core.domain.messages.jobs_ended import digest_message
 from jobmon_core.domain.messages.scheduler_outage import OutageNotice
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.host.crontab import Crontab
@@ -186,10 +188,15 @@ class _CrontabProgram(FakeRunner):
 def send_queue(data: bytes) -> None:
     """Any send queue file of a channel delays a message by days at most."""
     message = worst_case_message("team", Route.ERROR, int(_NOW_S))
+    entry = OutboxEntry(replace(message, digestible=True))
     folder = written("empty", b"").parent
     store = SendQueues(folder)
-    store.request_turn("x", message, _NOW_S)
+    store.request_turn("x", entry, _NOW_S, 5)
     (path,) = folder.glob("x,*.lane")
     written(path.name, data)
-    retry_s = store.request_turn("x", message, _NOW_S)
-    assert retry_s is None or _NOW_S < retry_s < _NOW_S + _DAYS_S
+    retry_s = store.request_turn("x", replace(entry, offered_s=_NOW_S), _NOW_S, 5).again_s
+    assert retry_s is None or retry_s < _NOW_S + _DAYS_S
+    taken = store.take_offers("x", entry, _NOW_S, 5)
+    if taken:
+        assert faults(dict(payload.full(OutboxEntry(digest_message(message, taken)), Mentions()))) == []
+    store.record_result("x", entry, Receipt(DeliveryOutcome.DELIVERED), _NOW_S, 5)

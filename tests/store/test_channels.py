@@ -13,32 +13,36 @@ HERE, THERE = "discord.com …1 (aa)", "discord.com …2 (bb)"
 OLD, YOUNG = (Message(f"m{made_s}", Route.ERROR, Tone.FAILURE, "x", created_s=made_s) for made_s in (1, 2))
 
 
+def _again_s(queues: SendQueues, fingerprint: str, message: Message) -> float | None:
+    return queues.request_turn(fingerprint, OutboxEntry(message), NOW).again_s
+
+
 def test_all_who_look_see_who_waits(tmp_path: Path) -> None:
-    assert SendQueues(tmp_path).request_turn(HERE, OLD, NOW) is None
-    assert SendQueues(tmp_path).request_turn(HERE, YOUNG, NOW) is not None
+    assert _again_s(SendQueues(tmp_path), HERE, OLD) is None
+    assert _again_s(SendQueues(tmp_path), HERE, YOUNG) is not None
     SendQueues(tmp_path).record_result(
         HERE, OutboxEntry(OLD, delivered_s=NOW), Receipt(DeliveryOutcome.DELIVERED), NOW
     )
-    assert SendQueues(tmp_path).request_turn(HERE, YOUNG, NOW) is None
+    assert _again_s(SendQueues(tmp_path), HERE, YOUNG) is None
 
 
 def test_each_channel_has_a_lane_of_its_own(tmp_path: Path) -> None:
-    SendQueues(tmp_path).request_turn(HERE, OLD, NOW)
-    assert SendQueues(tmp_path).request_turn(THERE, YOUNG, NOW) is None
+    _again_s(SendQueues(tmp_path), HERE, OLD)
+    assert _again_s(SendQueues(tmp_path), THERE, YOUNG) is None
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b'{"shut_until_s": "late"}'])
 def test_a_lane_that_cannot_be_read_holds_nobody_up(tmp_path: Path, content: bytes) -> None:
-    SendQueues(tmp_path).request_turn(HERE, OLD, NOW)
+    _again_s(SendQueues(tmp_path), HERE, OLD)
     (file,) = tmp_path.glob("*.lane")
     file.write_bytes(content)
-    assert SendQueues(tmp_path).request_turn(HERE, YOUNG, NOW) is None
+    assert _again_s(SendQueues(tmp_path), HERE, YOUNG) is None
 
 
 def test_a_folder_that_takes_no_lane_holds_nobody_up(tmp_path: Path) -> None:
     queues = SendQueues(tmp_path / "missing")
-    assert queues.request_turn(HERE, OLD, NOW) is None
-    assert queues.request_turn(HERE, YOUNG, NOW) is None
+    assert _again_s(queues, HERE, OLD) is None
+    assert _again_s(queues, HERE, YOUNG) is None
     queues.record_result(HERE, OutboxEntry(OLD), Receipt(DeliveryOutcome.DELIVERED), NOW)
 
 

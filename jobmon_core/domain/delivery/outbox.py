@@ -58,6 +58,7 @@ class Message:
     created_s: int = 0  # Unix seconds
     headline: str = ""  # what happened, without the job that ``title`` names
     also_seen: str = ""  # what else the log shows, which is probably not the cause
+    digestible: bool = False  # it reports the end of a single job, so a digest of several jobs may replace it
 
 
 class DeliveryOutcome(StrEnum):
@@ -89,6 +90,7 @@ class OutboxEntry:
 
     Times are Unix seconds. ``attempt_since_s`` is saved before an attempt and removed after it. If a monitor
     finds it on restart, the attempt was interrupted and may have succeeded: the next is a possible repeat.
+    ``offered_s`` is saved before another monitor can send the message in a digest; see `digest`.
     """
 
     JSON_KEYS: ClassVar[dict[str, str]] = {
@@ -109,6 +111,7 @@ class OutboxEntry:
     channel_was_dead: bool = False  # given up because the channel accepts no message
     channel: str = ""  # the configured name
     fingerprint: str = ""  # of the channel's settings at the latest attempt
+    offered_s: float | None = None  # since when a digest may include it
 
     @property
     def key(self) -> tuple[str, str]:
@@ -120,6 +123,11 @@ class OutboxEntry:
         """Whether this message is still to be sent."""
         return self.delivered_s is None and not self.given_up
 
+    @property
+    def is_repeat(self) -> bool:
+        """Whether the next attempt may be a repeat."""
+        return self.maybe_delivered or self.attempt_since_s is not None
+
 
 def route_to(entry: OutboxEntry, channels: Iterable[str]) -> tuple[OutboxEntry, ...]:
     """Return one entry for each of the named channels."""
@@ -130,13 +138,18 @@ def route_to(entry: OutboxEntry, channels: Iterable[str]) -> tuple[OutboxEntry, 
 
 def mark_attempt(entry: OutboxEntry, now_s: float) -> OutboxEntry:
     """Return the entry with the start of an attempt; after an interrupted one, also as a possible repeat."""
-    interrupted = entry.attempt_since_s is not None
     return replace(
         entry,
         attempts=entry.attempts + 1,
         attempt_since_s=now_s,
-        maybe_delivered=entry.maybe_delivered or interrupted,
+        maybe_delivered=entry.is_repeat,
+        offered_s=None,
     )
+
+
+def lose_track(entry: OutboxEntry) -> OutboxEntry:
+    """Return the entry without its offer if nothing is known about that: a digest may have included it."""
+    return replace(entry, offered_s=None, maybe_delivered=True) if entry.offered_s is not None else entry
 
 
 def unconfirmed_until_s(entry: OutboxEntry, now_s: float) -> float | None:

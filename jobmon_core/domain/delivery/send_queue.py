@@ -2,19 +2,30 @@
 
 After an attempt with the result `TRY_AGAIN`, the channel is closed for a while, unless this message alone has
 failed for an hour; then one message tries again, and the others follow at a pace that the channel accepts.
+Ends of many single jobs share one message; `digest` describes how.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
-from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Message, OutboxEntry, Receipt
+from jobmon_core.domain.delivery.digest import DIGEST_PACE_S, RECENT_S, TAKEN_LIMIT_S, Offer, offer_of
+from jobmon_core.domain.delivery.outbox import (
+    DeliveryOutcome,
+    OutboxEntry,
+    Receipt,
+    apply_receipt,
+    lose_track,
+    mark_attempt,
+)
 
 PACE_S = 2.0  # between two messages: Discord accepts 30 a minute in a channel
 _RETURN_WITHIN_S = 90.0  # an entry expires this long after its turn: its monitor may have died
 _MAX_WAIT_S = 2 * 86_400.0  # no real wait exceeds a day: a later time was written under a wrong clock
 _MAX_BLOCKING_S = 3600.0  # how long failures that may concern one message alone delay the others
+_RECEIPT_RECHECK_S = 5.0
+_RECEIPT_KEPT_S = 3600.0  # for a monitor that died and is replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +37,15 @@ class Entry:
     created_s: int  # when the message was created
     until_s: float  # when the entry expires unless its monitor returns
     trouble_since_s: float | None = None  # since when the message fails for a reason that may be its own
+    offer: Offer | None = None  # to digests of other monitors
+    taken_by: str = ""  # the message whose monitor sends the digest
+    sending_since_s: float = 0.0  # when that attempt began
+    receipt: Receipt | None = None  # of that attempt
 
     def blocks(self, now_s: float) -> bool:
         """Return whether younger messages must wait for this one."""
         failing = self.trouble_since_s is not None and now_s - self.trouble_since_s >= _MAX_BLOCKING_S
-        return now_s < self.until_s and not failing
+        return now_s < self.until_s and not failing and not self.taken_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,33 +56,145 @@ class SendQueue:
 
     shut_until_s: float = 0.0
     entries: dict[str, Entry] = field(default_factory=dict)
+    ends_s: dict[str, tuple[float, ...]] = field(default_factory=dict)  # by route: when recent ends were sent
+
+    def current(self, now_s: float) -> SendQueue:
+        """Return the queue without what is out of date."""
+        shut_until_s = self.shut_until_s if self.shut_until_s < now_s + _MAX_WAIT_S else 0.0
+        entries = {
+            message_id: entry
+            for message_id, entry in self.entries.items()
+            if now_s < entry.until_s < now_s + _MAX_WAIT_S
+        }
+        ends_s = {
+            route: tuple(end_s for end_s in ends_s if 0 <= now_s - end_s < RECENT_S)
+            for route, ends_s in self.ends_s.items()
+        }
+        return SendQueue(shut_until_s, entries, ends_s)
+
+    def companions(self, sent: OutboxEntry, digest_from: int) -> dict[str, Entry]:
+        """Return the offers to be sent in one digest with a message; empty if it is sent singly."""
+        own = offer_of(sent)
+        if own is None or not digest_from:
+            return {}
+        offered = {
+            message_id: entry
+            for message_id, entry in self.entries.items()
+            if entry.offer and entry.offer.kind == own.kind and not entry.taken_by
+        }
+        offered.pop(sent.message.id, None)
+        ends = 1 + len(offered) + len(self.ends_s.get(sent.message.route, ()))
+        return offered if ends >= digest_from else {}
 
 
-def request_turn(queue: SendQueue, message: Message, now_s: float) -> tuple[SendQueue, float | None]:
-    """Return the queue with the message in it, and when (Unix seconds) to ask again; None to send it now."""
-    entries = {
+class Turn(NamedTuple):
+    """The answer to a request."""
+
+    entry: OutboxEntry  # with the receipt of a digest that included it, if there is one
+    again_s: float | None = None  # when to ask again (Unix seconds); None to send it now
+    may_offer: bool = False  # whether to offer it to digests meanwhile
+
+
+def request_turn(
+    queue: SendQueue, sent: OutboxEntry, now_s: float, digest_from: int = 0
+) -> tuple[SendQueue, Turn]:
+    """Return the queue with the message in it, and whether to send the message now."""
+    queue = queue.current(now_s)
+    message = sent.message
+    own = queue.entries.get(message.id, Entry(message.created_s, 0.0))
+    if sent.offered_s is not None and own.taken_by:
+        if own.receipt:
+            sent = apply_receipt(mark_attempt(sent, own.sending_since_s), own.receipt, own.sending_since_s)
+            return _without(queue, message.id), Turn(sent, sent.next_try_s)
+        limit_s = own.sending_since_s + TAKEN_LIMIT_S
+        if own.sending_since_s <= now_s < limit_s:
+            return queue, Turn(sent, min(now_s + _RECEIPT_RECHECK_S, limit_s))
+    if own.taken_by or not own.offer:
+        sent = lose_track(sent)
+    companions = queue.companions(sent, digest_from)
+    rank = (message.created_s, message.id)
+    ahead = [
+        message_id
+        for message_id, entry in queue.entries.items()
+        if entry.blocks(now_s) and (entry.created_s, message_id) < rank
+    ]
+    wait_s = PACE_S * len(ahead)
+    if companions:  # whichever of them comes first takes the others along
+        wait_s = min(wait_s, DIGEST_PACE_S)
+        ahead = [message_id for message_id in ahead if message_id not in companions]
+    must_wait = bool(ahead) or queue.shut_until_s > now_s
+    turn_s = max(now_s, queue.shut_until_s) + wait_s if must_wait else now_s
+    offer = own.offer if must_wait and sent.offered_s is not None else None
+    own = Entry(own.created_s, turn_s + _RETURN_WITHIN_S, own.trouble_since_s, offer)
+    queue = replace(queue, entries={**queue.entries, message.id: own})
+    if not must_wait:
+        return queue, Turn(replace(sent, offered_s=None))
+    return queue, Turn(sent, turn_s, bool(digest_from and sent.offered_s is None and offer_of(sent)))
+
+
+def add_offer(queue: SendQueue, sent: OutboxEntry) -> SendQueue:
+    """Return the queue with the offer of a waiting message, whose ``offered_s`` is saved."""
+    own = queue.entries.get(sent.message.id)
+    if own is None:
+        return queue
+    return replace(queue, entries={**queue.entries, sent.message.id: replace(own, offer=offer_of(sent))})
+
+
+def take_offers(
+    queue: SendQueue, sent: OutboxEntry, now_s: float, digest_from: int
+) -> tuple[SendQueue, tuple[Entry, ...]]:
+    """Take the offers that a message, whose turn it is, brings along in a digest; return them, oldest first.
+
+    ``sent`` is the outbox entry before its attempt.
+    """
+    queue = queue.current(now_s)
+    taken = queue.companions(sent, digest_from)
+    until_s = now_s + TAKEN_LIMIT_S + _RETURN_WITHIN_S
+    entries = dict(queue.entries)
+    for message_id, entry in taken.items():
+        entries[message_id] = replace(
+            entry, taken_by=sent.message.id, sending_since_s=now_s, until_s=max(entry.until_s, until_s)
+        )
+    oldest_first = sorted(taken, key=lambda message_id: (taken[message_id].created_s, message_id))
+    return replace(queue, entries=entries), tuple(taken[message_id] for message_id in oldest_first)
+
+
+def record_result(
+    queue: SendQueue, sent: OutboxEntry, receipt: Receipt, now_s: float, digest_from: int = 0
+) -> SendQueue:
+    """Return the queue after an attempt; ``sent`` is the outbox entry to which ``receipt`` was applied."""
+    own = queue.entries.get(sent.message.id, Entry(sent.message.created_s, 0.0))
+    taken = {
         message_id: entry
         for message_id, entry in queue.entries.items()
-        if now_s < entry.until_s < now_s + _MAX_WAIT_S
+        if entry.taken_by == sent.message.id and not entry.receipt
     }
-    shut_until_s = queue.shut_until_s if queue.shut_until_s < now_s + _MAX_WAIT_S else 0.0
-    own = entries.pop(message.id, Entry(message.created_s, 0.0))
-    rank = (message.created_s, message.id)
-    ahead = sum(
-        entry.blocks(now_s) and (entry.created_s, message_id) < rank for message_id, entry in entries.items()
-    )
-    turn_s = max(now_s, shut_until_s) + PACE_S * ahead
-    entries[message.id] = replace(own, until_s=turn_s + _RETURN_WITHIN_S)
-    return SendQueue(shut_until_s, entries), turn_s if turn_s > now_s else None
-
-
-def record_result(queue: SendQueue, sent: OutboxEntry, receipt: Receipt, now_s: float) -> SendQueue:
-    """Return the queue after an attempt; ``sent`` is the outbox entry to which ``receipt`` was applied."""
-    entries = dict(queue.entries)
-    own = entries.pop(sent.message.id, Entry(sent.message.created_s, 0.0))
     if receipt.outcome is not DeliveryOutcome.TRY_AGAIN:
-        return replace(queue, entries=entries)  # it is done, or its repeat delays no other message
+        until_s = now_s + _RECEIPT_KEPT_S
+        for message_id, entry in taken.items():
+            taken[message_id] = replace(entry, offer=None, receipt=receipt, until_s=until_s)
+        queue = replace(queue, entries={**queue.entries, **taken})
+        queue = _count_ends(queue, sent, 1 + len(taken), now_s, digest_from)
+        return _without(queue, sent.message.id)  # it is done, or its repeat delays no other message
     trouble_since_s = None if receipt.for_all else own.trouble_since_s or now_s
     own = replace(own, until_s=sent.next_try_s + _RETURN_WITHIN_S, trouble_since_s=trouble_since_s)
     shut_until_s = sent.next_try_s if own.blocks(now_s) else queue.shut_until_s
-    return SendQueue(shut_until_s, {**entries, sent.message.id: own})
+    released = {message_id: replace(entry, taken_by="") for message_id, entry in taken.items()}
+    entries = {**queue.entries, **released, sent.message.id: own}
+    return replace(queue, shut_until_s=shut_until_s, entries=entries)
+
+
+def _count_ends(queue: SendQueue, sent: OutboxEntry, ends: int, now_s: float, digest_from: int) -> SendQueue:
+    """Return the queue after an attempt with a number of ends; it pauses if a digest is called for."""
+    if not sent.message.digestible or not digest_from:
+        return queue
+    route = sent.message.route.value
+    recent = (*queue.ends_s.get(route, ()), *(now_s for _ in range(ends)))
+    pause_s = DIGEST_PACE_S if len(recent) >= digest_from else 0.0
+    shut_until_s = max(queue.shut_until_s, now_s + pause_s)
+    return replace(queue, shut_until_s=shut_until_s, ends_s={**queue.ends_s, route: recent})
+
+
+def _without(queue: SendQueue, message_id: str) -> SendQueue:
+    entries = {key: entry for key, entry in queue.entries.items() if key != message_id}
+    return replace(queue, entries=entries)

@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jobmon_core.domain.channels import Route
+from jobmon_core.domain.delivery import send_queue
 from jobmon_core.domain.delivery.outbox import (
     DeliveryOutcome,
     Message,
@@ -11,7 +12,7 @@ from jobmon_core.domain.delivery.outbox import (
     Tone,
     apply_receipt,
 )
-from jobmon_core.domain.delivery.send_queue import PACE_S, SendQueue, record_result, request_turn
+from jobmon_core.domain.delivery.send_queue import PACE_S, SendQueue, record_result
 
 NOW = 1_000_000.0
 REFUSED = Receipt(DeliveryOutcome.TRY_AGAIN, "no network", for_all=True)
@@ -20,6 +21,12 @@ STRANGE = Receipt(DeliveryOutcome.TRY_AGAIN, "502")
 
 def message(name: str, made_s: int = 900_000) -> Message:
     return Message(name, Route.ERROR, Tone.FAILURE, "it failed", created_s=made_s)
+
+
+def request_turn(queue: SendQueue, what: Message, now_s: float) -> tuple[SendQueue, float | None]:
+    """The queue with a message that no digest may include, and when to ask again."""
+    queue, turn = send_queue.request_turn(queue, OutboxEntry(what), now_s)
+    return queue, turn.again_s
 
 
 OLD, YOUNG = message("z", 900_000), message("a", 950_000)

@@ -1,0 +1,64 @@
+"""The digest of single jobs that ended within a minute: one line for each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.delivery.outbox import Message, Tone
+from jobmon_core.domain.delivery.send_queue import Entry
+from jobmon_core.domain.redaction import redacted
+
+_MAX_CHARS = 3000  # of all lines, so that the largest digest fits into a message of any channel
+_MAX_LINE_CHARS = 200
+_WORDS = {  # the worst first
+    Tone.FAILURE: "failed",
+    Tone.ATTENTION: "to check",
+    Tone.CANCELLED: "cancelled",
+    Tone.SUCCESS: "completed",
+}
+_COMMANDS = {Route.SUCCESS: "jobmon status", Route.ERROR: "jobmon status --failed"}
+
+
+def digest_message(message: Message, others: Sequence[Entry]) -> Message:
+    """Return one message in place of the final message of a job and of the offers of ``others``.
+
+    Its tone is the worst of all. It looks as old as the oldest of them, so that a delay is visible.
+    """
+    offers = [entry.offer for entry in others if entry.offer]
+    tones = Counter((message.tone, *(offer.tone for offer in offers)))
+    lines = [_line(text) for text in (message.title, *(offer.line for offer in offers))]
+    return Message(
+        id=f"{message.id}+{len(offers)}",
+        route=message.route,
+        tone=next((tone for tone in _WORDS if tones[tone]), message.tone),
+        title=_title(tones),
+        evidence=_shown(lines, _COMMANDS[message.route]),
+        advice="" if set(tones) == {Tone.SUCCESS} else "jobmon show JOB explains how one of them ended.",
+        created_s=min((message.created_s, *(entry.created_s for entry in others))),
+    )
+
+
+def _title(tones: Counter[Tone]) -> str:
+    counts = [f"{tones[tone]} {word}" for tone, word in _WORDS.items() if tones[tone]]
+    if len(counts) > 1 or tones[Tone.ATTENTION]:
+        return f"{tones.total()} jobs ended: {', '.join(counts)}"
+    return f"{tones.total()} jobs {'were cancelled' if tones[Tone.CANCELLED] else counts[0].split()[1]}"
+
+
+def _line(text: str) -> str:
+    line = " ".join(redacted(text).split())  # secrets are hidden first: half of one would not be recognised
+    return line if len(line) <= _MAX_LINE_CHARS else f"{line[: _MAX_LINE_CHARS - 1]}…"
+
+
+def _shown(lines: list[str], command: str) -> tuple[str, ...]:
+    """Return as many lines as fit, and how many more there are."""
+    shown: list[str] = []
+    room = _MAX_CHARS
+    for line in lines:
+        room -= len(line) + 1
+        if room < 0:
+            return (*shown, f"and {len(lines) - len(shown)} more: {command}")
+        shown.append(line)
+    return tuple(shown)
