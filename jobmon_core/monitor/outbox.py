@@ -83,16 +83,19 @@ class Outbox:
             entry = turn.entry
             if turn.again_s is not None:
                 return replace(entry, next_try_s=turn.again_s)
-        attempt = replace(mark_attempt(entry, self.clock.now()), fingerprint=fingerprint)
+        began_s = self.clock.now()
+        attempt = replace(mark_attempt(entry, began_s), fingerprint=fingerprint)
         if why:
             return replace(attempt, attempt_since_s=None, given_up=why, channel_was_dead=True)
         save(attempt)
-        taken = queues.take_offers(fingerprint, entry, self.clock.now(), digest_from) if digest_from else ()
+        taken = queues.take_offers(fingerprint, entry, began_s, digest_from) if digest_from else ()
         receipt = self._attempt(channel, attempt, taken)
         if receipt.outcome is DeliveryOutcome.CHANNEL_DEAD:
             self.dead_channels.mark_dead(fingerprint, receipt.why)
         ended = apply_receipt(attempt, receipt, self.clock.now())
-        queues.record_result(fingerprint, ended, receipt, self.clock.now(), digest_from)
+        queues.record_result(
+            fingerprint, ended, receipt, self.clock.now(), began_s=began_s, digest_from=digest_from
+        )
         return ended
 
     def _request_turn(

@@ -56,23 +56,36 @@ class SendQueues:
             file.write(send_queue.add_offer(file.read(), sent))
 
     def take_offers(
-        self, fingerprint: str, sent: OutboxEntry, now_s: float, digest_from: int
+        self, fingerprint: str, sent: OutboxEntry, began_s: float, digest_from: int
     ) -> tuple[Entry, ...]:
-        """Take the offers to be sent in a digest with a message; ``sent`` is its entry before the attempt."""
+        """Take the offers to be sent in a digest with a message; empty if it is to be sent singly.
+
+        ``sent`` is its outbox entry before the attempt that began at ``began_s`` (Unix seconds).
+        """
         file = self._file(fingerprint)
         with suppress(StorageFailed), lock(file.lock_path):
-            queue, taken = send_queue.take_offers(file.read(), sent, now_s, digest_from)
+            queue, taken = send_queue.take_offers(file.read(), sent, began_s, digest_from)
             file.write(queue)
             return taken
         return ()
 
     def record_result(
-        self, fingerprint: str, sent: OutboxEntry, receipt: Receipt, now_s: float, digest_from: int = 0
+        self,
+        fingerprint: str,
+        sent: OutboxEntry,
+        receipt: Receipt,
+        now_s: float,
+        *,
+        began_s: float = 0.0,
+        digest_from: int = 0,
     ) -> None:
         """Record the result of an attempt to send; ``sent`` is the outbox entry after the attempt."""
         file = self._file(fingerprint)
         with suppress(StorageFailed), lock(file.lock_path):
-            file.write(send_queue.record_result(file.read(), sent, receipt, now_s, digest_from))
+            changed = send_queue.record_result(
+                file.read(), sent, receipt, now_s, began_s=began_s, digest_from=digest_from
+            )
+            file.write(changed)
 
     def _file(self, fingerprint: str) -> JsonFile[SendQueue]:
         # one queue per host, because locks may not work between hosts

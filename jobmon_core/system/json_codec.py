@@ -61,6 +61,8 @@ def _build(kind: Any, data: Any, path: str) -> Any:
 
 
 def _build_any(kind: Any, data: Any, path: str) -> Any:
+    if type(data) is kind and kind is not int:  # a fast path: most values of a large file are such scalars
+        return data
     origin = typing.get_origin(kind)
     if origin in (typing.Union, types.UnionType):
         (inner,) = (option for option in typing.get_args(kind) if option is not type(None))

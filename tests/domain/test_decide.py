@@ -202,3 +202,12 @@ def test_no_sequence_of_answers_about_an_array_sends_two_digests_or_a_false_succ
     assert play.job.outcome is not Outcome.SUCCESS
     assert sum(entry.message.id.endswith("/end") for entry in play.job.outbox) <= 1
     assert not play.job.ended or play.job.outbox
+
+
+def test_only_the_message_of_a_single_job_may_become_part_of_a_digest() -> None:
+    single = Play().queue(row("12", "RUNNING")).later(30)
+    single.ends(("12", "FAILED", 2))
+    array = Play().queue(row("12_[2-3%1]", "PENDING"), row("12_1", "RUNNING")).later(30)
+    array.ends(("12_1", "COMPLETED", 0), ("12_2", "FAILED", 2), ("12_3", "FAILED", 2))
+    assert [entry.message.digestible for entry in single.job.outbox] == [True]
+    assert [entry.message.digestible for entry in array.job.outbox] == [False]

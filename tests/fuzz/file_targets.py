@@ -199,4 +199,4 @@ def send_queue(data: bytes) -> None:
     taken = store.take_offers("x", entry, _NOW_S, 5)
     if taken:
         assert faults(dict(payload.full(OutboxEntry(digest_message(message, taken)), Mentions()))) == []
-    store.record_result("x", entry, Receipt(DeliveryOutcome.DELIVERED), _NOW_S, 5)
+    store.record_result("x", entry, Receipt(DeliveryOutcome.DELIVERED), _NOW_S, began_s=_NOW_S, digest_from=5)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,8 @@ import pytest
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Message, OutboxEntry, Receipt, Tone
 from jobmon_core.store.channels import DeadChannels, SendQueues
+from tests.support.no_locks import refuse_locks
+from tests.support.processes import in_a_copy
 
 NOW = 1_000_000.0
 HERE, THERE = "discord.com …1 (aa)", "discord.com …2 (bb)"
@@ -65,3 +69,57 @@ def test_an_unreadable_mark_counts_as_none(tmp_path: Path) -> None:
     path.mkdir()
     assert channels.why("a") == ""
     channels.clear("a")
+
+
+def _end(number: int) -> OutboxEntry:
+    return OutboxEntry(
+        Message(f"{number}/end", Route.ERROR, Tone.FAILURE, "x", created_s=number, digestible=True)
+    )
+
+
+def test_of_several_monitors_at_once_only_one_takes_an_offer(tmp_path: Path) -> None:
+    queues = SendQueues(tmp_path)
+    assert queues.can_agree(HERE)
+    queues.record_result(
+        HERE, OutboxEntry(OLD, next_try_s=NOW + 5), Receipt(DeliveryOutcome.TRY_AGAIN, for_all=True), NOW
+    )
+    for number in range(20):
+        offered = replace(queues.request_turn(HERE, _end(number), NOW, 5).entry, offered_s=NOW)
+        queues.add_offer(HERE, offered)
+
+    def take(leader: int) -> None:
+        taken = queues.take_offers(HERE, _end(leader), NOW + 10, 5)
+        (tmp_path / f"{leader}.taken").write_text(" ".join(str(entry.created_s) for entry in taken))
+
+    children = []
+    for leader in range(100, 106):
+        if (pid := os.fork()) == 0:
+            try:
+                take(leader)
+            finally:
+                os._exit(0)
+        children.append(pid)
+    for pid in children:
+        os.waitpid(pid, 0)
+    files = list(tmp_path.glob("*.taken"))
+    taken = [int(number) for file in files for number in file.read_text().split()]
+    assert len(files) == 6
+    assert sorted(taken) == list(range(20))
+
+
+def test_an_offer_in_a_queue_that_cannot_be_written_may_have_been_sent(tmp_path: Path) -> None:
+    queues = SendQueues(tmp_path / "missing")
+    assert queues.request_turn(HERE, _end(1), NOW, 5).entry == _end(1)
+    turn = queues.request_turn(HERE, replace(_end(1), offered_s=NOW), NOW, 5)
+    assert turn.again_s is None
+    assert turn.entry.maybe_delivered
+    assert queues.take_offers(HERE, _end(1), NOW, 5) == ()
+    assert not queues.can_agree(HERE)
+
+
+def test_without_locks_monitors_cannot_agree(tmp_path: Path) -> None:
+    def check() -> None:
+        assert refuse_locks(), "this machine has no way to refuse locks"
+        assert not SendQueues(tmp_path).can_agree(HERE)
+
+    in_a_copy(check)

@@ -37,10 +37,11 @@ class User:
         self.configure()
 
     def configure(self, **sections: object) -> None:
-        """Write the configuration: both webhooks, the shortest intervals, and ``sections``."""
+        """Write the configuration: both webhooks, the shortest intervals, no digests, and ``sections``."""
         config: dict[str, object] = {
             "discord": {"success_webhook": self.discord.success_url, "error_webhook": self.discord.error_url},
             "poll": {"running_s": 5, "pending_s": 5},
+            "messages": {"digest_from": 0},
             **sections,
         }
         path = self.home / "config.json"

@@ -141,33 +141,42 @@ def add_offer(queue: SendQueue, sent: OutboxEntry) -> SendQueue:
 
 
 def take_offers(
-    queue: SendQueue, sent: OutboxEntry, now_s: float, digest_from: int
+    queue: SendQueue, sent: OutboxEntry, began_s: float, digest_from: int
 ) -> tuple[SendQueue, tuple[Entry, ...]]:
     """Take the offers that a message, whose turn it is, brings along in a digest; return them, oldest first.
 
-    ``sent`` is the outbox entry before its attempt.
+    ``sent`` is the outbox entry before its attempt, which began at ``began_s`` (Unix seconds).
     """
-    queue = queue.current(now_s)
+    queue = queue.current(began_s)
     taken = queue.companions(sent, digest_from)
-    until_s = now_s + TAKEN_LIMIT_S + _RETURN_WITHIN_S
+    until_s = began_s + TAKEN_LIMIT_S + _RETURN_WITHIN_S
     entries = dict(queue.entries)
     for message_id, entry in taken.items():
         entries[message_id] = replace(
-            entry, taken_by=sent.message.id, sending_since_s=now_s, until_s=max(entry.until_s, until_s)
+            entry, taken_by=sent.message.id, sending_since_s=began_s, until_s=max(entry.until_s, until_s)
         )
     oldest_first = sorted(taken, key=lambda message_id: (taken[message_id].created_s, message_id))
     return replace(queue, entries=entries), tuple(taken[message_id] for message_id in oldest_first)
 
 
 def record_result(
-    queue: SendQueue, sent: OutboxEntry, receipt: Receipt, now_s: float, digest_from: int = 0
+    queue: SendQueue,
+    sent: OutboxEntry,
+    receipt: Receipt,
+    now_s: float,
+    *,
+    began_s: float = 0.0,
+    digest_from: int = 0,
 ) -> SendQueue:
-    """Return the queue after an attempt; ``sent`` is the outbox entry to which ``receipt`` was applied."""
+    """Return the queue after an attempt; ``sent`` is the outbox entry to which ``receipt`` was applied.
+
+    The receipt applies to what was taken for the attempt that began at ``began_s``, and for no earlier one.
+    """
     own = queue.entries.get(sent.message.id, Entry(sent.message.created_s, 0.0))
     taken = {
         message_id: entry
         for message_id, entry in queue.entries.items()
-        if entry.taken_by == sent.message.id and not entry.receipt
+        if entry.taken_by == sent.message.id and entry.sending_since_s == began_s and not entry.receipt
     }
     if receipt.outcome is not DeliveryOutcome.TRY_AGAIN:
         until_s = now_s + _RECEIPT_KEPT_S
@@ -190,8 +199,9 @@ def _count_ends(queue: SendQueue, sent: OutboxEntry, ends: int, now_s: float, di
         return queue
     route = sent.message.route.value
     recent = (*queue.ends_s.get(route, ()), *(now_s for _ in range(ends)))
-    pause_s = DIGEST_PACE_S if len(recent) >= digest_from else 0.0
-    shut_until_s = max(queue.shut_until_s, now_s + pause_s)
+    shut_until_s = queue.shut_until_s
+    if len(recent) >= digest_from:
+        shut_until_s = max(shut_until_s, now_s + DIGEST_PACE_S)
     return replace(queue, shut_until_s=shut_until_s, ends_s={**queue.ends_s, route: recent})
 
 

@@ -17,7 +17,9 @@ _WORDS = {  # the worst first
     Tone.ATTENTION: "to check",
     Tone.CANCELLED: "cancelled",
     Tone.SUCCESS: "completed",
+    Tone.RESOLVED: "resolved",
 }
+_PHRASES = {Tone.FAILURE: "failed", Tone.CANCELLED: "were cancelled", Tone.SUCCESS: "completed"}
 _COMMANDS = {Route.SUCCESS: "jobmon status", Route.ERROR: "jobmon status --failed"}
 
 
@@ -41,10 +43,11 @@ def digest_message(message: Message, others: Sequence[Entry]) -> Message:
 
 
 def _title(tones: Counter[Tone]) -> str:
-    counts = [f"{tones[tone]} {word}" for tone, word in _WORDS.items() if tones[tone]]
-    if len(counts) > 1 or tones[Tone.ATTENTION]:
-        return f"{tones.total()} jobs ended: {', '.join(counts)}"
-    return f"{tones.total()} jobs {'were cancelled' if tones[Tone.CANCELLED] else counts[0].split()[1]}"
+    total, tone = tones.total(), next(iter(tones))
+    if len(tones) == 1 and tone in _PHRASES:
+        return f"{total} jobs {_PHRASES[tone]}"
+    counts = ", ".join(f"{tones[tone]} {word}" for tone, word in _WORDS.items() if tones[tone])
+    return f"{total} jobs ended: {counts}"
 
 
 def _line(text: str) -> str:
