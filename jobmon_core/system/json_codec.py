@@ -52,6 +52,8 @@ def from_json(kind: type[T], data: Any) -> T:
 
 
 def _build(kind: Any, data: Any, path: str) -> Any:
+    if type(data) is kind and kind is not int:  # a fast path: most values of a large file are such scalars
+        return data
     try:
         return _build_any(kind, data, path)
     except DecodeError:  # its message names the place already
@@ -61,8 +63,6 @@ def _build(kind: Any, data: Any, path: str) -> Any:
 
 
 def _build_any(kind: Any, data: Any, path: str) -> Any:
-    if type(data) is kind and kind is not int:  # a fast path: most values of a large file are such scalars
-        return data
     origin = typing.get_origin(kind)
     if origin in (typing.Union, types.UnionType):
         (inner,) = (option for option in typing.get_args(kind) if option is not type(None))
