@@ -20,11 +20,13 @@ GROUPS = {
         "submit": "submit a job as sbatch does and watch it",
         "watch": "watch a job not submitted through jobmon",
         "cancel": "stop watching a job; the job itself keeps running",
+        "forget": "remove the records of jobs that have ended",
+        "prune": "remove the records of all jobs that ended some time ago",
     },
     "look at jobs": {
         "status": "list the watched jobs",
-        "show": "show everything known about one job",
-        "logs": "show the log of a job's monitor",
+        "show": "show everything known about jobs",
+        "logs": "show or follow the output of a job",
         "diagnose": "explain why a job failed, or what a log file shows",
     },
     "set up": {

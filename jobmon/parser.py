@@ -24,6 +24,7 @@ examples:
   jobmon submit train.sbatch            submit as with sbatch
   jobmon submit --gres=gpu:4 train.sbatch --epochs 3
   jobmon status                         how are my jobs?
+  jobmon logs -f 8123                   follow the output of a job
   jobmon diagnose 8123                  why did it fail? also takes log files
 
 `jobmon help COMMAND` shows the options and examples of a command."""

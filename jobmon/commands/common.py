@@ -1,19 +1,25 @@
-"""Helpers of several commands: job ids as arguments, the context, the console."""
+"""Helpers of several commands: arguments, the context, the console."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
 
 from jobmon.views.console import Console, one_line, truncated
 from jobmon_core.context import Context
-from jobmon_core.domain.errors import UnknownJob
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.lifecycle.health import find_watched
 
+# what an argument may be that `jobmon_core.app.jobs.find` resolves
+JOB_HELP = (
+    "a job id (12, 12_3, 12+1), the name of a watched job, or `latest`; of several such jobs the newest"
+)
+
+_DURATION = re.compile(r"(\d{1,6})([smhdw])")
+_SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 7 * 86_400.0}
 _MIN_SUBJECT = 20  # columns
 
 
@@ -25,17 +31,19 @@ def job_ref(text: str) -> JobRef:
         raise argparse.ArgumentTypeError(str(error)) from error
 
 
-def newest_state_id(ctx: Context, ref: JobRef) -> str:
-    """Return the state id of the newest watched job that ``ref`` belongs to.
+def period_s(text: str) -> float:
+    """Parse a period such as ``90m``, ``36h``, ``2d`` or ``1w``, in seconds; raise ArgumentTypeError."""
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a period; expected e.g. 90m, 36h, 2d or 1w")
+    return int(match[1]) * _SECONDS[match[2]]
 
-    Raises:
-        UnknownJob: jobmon never watched this job.
-        StateUnreadable: the job has a state file that cannot be read.
-    """
-    jobs = find_watched(ctx, ref)
-    if not jobs:
-        raise UnknownJob(f"job {ref} was never watched; `jobmon status --all` lists the jobs that were")
-    return jobs[-1].id
+
+def natural(text: str) -> int:
+    """Parse a number of lines or jobs, 0 or more; raise ArgumentTypeError if it is not one."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 0 or more")
+    return int(text)
 
 
 def jobmon_command() -> tuple[str, ...]:
@@ -52,8 +60,11 @@ def open_context() -> Context:
 
 
 def stdout_console() -> Console:
-    """Return the console of stdout."""
-    return Console(shutil.get_terminal_size().columns if sys.stdout.isatty() else 0)
+    """Return the console of stdout: with a width on a terminal, and colours unless $NO_COLOR is set."""
+    if not sys.stdout.isatty():
+        return Console()
+    has_colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return Console(shutil.get_terminal_size().columns, has_colour)
 
 
 def result_line(subject: str, action: str) -> str:

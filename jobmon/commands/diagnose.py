@@ -10,24 +10,30 @@ from jobmon.commands.common import open_context, stdout_console
 from jobmon.errors import UsageError, say
 from jobmon.views.diagnosis import report_json, report_lines
 from jobmon_core.app.diagnose import DiagnoseCommand, Report, parse_job
+from jobmon_core.app.jobs.find import parse_job_name
 from jobmon_core.app.patterns import own_patterns, titles
+from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.tracking.user_override import UserOverride
 
 if TYPE_CHECKING:
     import argparse
 
     from jobmon_core.context import Context
+    from jobmon_core.domain.slurm.job_ids import JobRef
 
 DESCRIPTION = """\
 Explain why a job failed: the cause, the log lines that prove it, and what to do. Works for any log
 file too, without a job and without Slurm. 12 is a job, 12_3 an array task, 12+1 a het job component;
-of an array, the worst task is explained. Any other argument is a log file; - is standard input."""
+of an array, the worst task is explained. The name of a watched job and `latest` stand for its newest
+job. Any other argument is a log file, as is a file of such a name; - is standard input."""
 EPILOG = """\
 The exit code is 0 if the job or all files could be read, whatever the diagnosis, else nonzero.
 
 examples:
   jobmon diagnose 8123
   jobmon diagnose 8123_7 --json
+  jobmon diagnose latest
+  jobmon diagnose 8123 8124 train
   jobmon diagnose train-8123.out train-8123.err
   jobmon diagnose slurm-8123.out --state "CANCELLED by 1000" --exit-code 0:15
   ssh n17 cat /tmp/train.log | jobmon diagnose -"""
@@ -35,36 +41,59 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
-    parser.add_argument("what", nargs="+", metavar="JOB|FILE", help="one job id, or log files")
+    parser.add_argument("what", nargs="+", metavar="JOB|FILE", help="jobs, or log files of one run")
     parser.add_argument("--state", help="final state as printed by sacct, e.g. TIMEOUT")
     parser.add_argument("--exit-code", metavar="N[:SIGNAL]", help="exit code as printed by sacct, e.g. 1:0")
-    parser.add_argument("--json", action="store_true", help="print one JSON object (see the README)")
+    parser.add_argument(
+        "--json", action="store_true", help="print one JSON object (see the README); a list for several jobs"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the diagnosis; return 1 if it was made without a file that could not be read."""
+    """Print the diagnoses; return 1 if one was made without a file that could not be read."""
     try:
         override = UserOverride.parse(options.state, options.exit_code)
     except ValueError as error:
         raise UsageError(str(error)) from error
     ctx = open_context()
-    report = _report(ctx, options.what, override)
-    for reason in report.unread:
-        say(reason)
-    if options.json:
-        print(json.dumps(report_json(report), indent=2))
-    else:
-        pattern_titles = titles(own_patterns(ctx)) if report.diagnosis.symptoms else {}
-        print(*report_lines(report, pattern_titles, stdout_console()), sep="\n")
-    return 1 if report.unread else 0
-
-
-def _report(ctx: Context, arguments: list[str], override: UserOverride) -> Report:
+    jobs = _jobs(ctx, options.what)
     command = DiagnoseCommand(ctx, ctx.scheduler)
-    ref = parse_job(arguments[0])
-    if len(arguments) == 1 and ref:
-        return command.of_job(ref, override)
-    jobs = [argument for argument in arguments if parse_job(argument)]
-    if jobs:
-        raise UsageError(f"{jobs[0]} is not a file; give one job, or any number of files")
-    return command.of_files(arguments, override, sys.stdin.buffer)
+    if not jobs:
+        report = command.of_files(options.what, override, sys.stdin.buffer)
+        for reason in report.unread:
+            say(reason)
+        _print(ctx, [report], as_json=options.json, as_list=False)
+        return 1 if report.unread else 0
+    reports, exit_code = [], 0
+    for ref in jobs:
+        try:
+            reports.append(command.of_job(ref, override))
+        except JobmonError as error:
+            if len(jobs) == 1:
+                raise
+            say(str(error))
+            exit_code = max(exit_code, error.exit_code)
+    _print(ctx, reports, as_json=options.json, as_list=len(jobs) > 1)
+    return exit_code
+
+
+def _jobs(ctx: Context, arguments: list[str]) -> list[JobRef]:
+    """Return the jobs that the arguments name; an empty list if all of them are files."""
+    refs = [parse_job(argument) or parse_job_name(ctx, argument) for argument in arguments]
+    jobs = [ref for ref in refs if ref]
+    if jobs and len(jobs) < len(refs):
+        names = zip(arguments, refs, strict=True)
+        job = next(argument for argument, ref in names if ref)
+        raise UsageError(f"{job} is a job, not a file; give either jobs or files")
+    return jobs
+
+
+def _print(ctx: Context, reports: list[Report], *, as_json: bool, as_list: bool) -> None:
+    if as_json:
+        objects = [report_json(report) for report in reports]
+        print(json.dumps(objects if as_list else objects[0], indent=2))
+        return
+    for number, report in enumerate(reports):
+        pattern_titles = titles(own_patterns(ctx)) if report.diagnosis.symptoms else {}
+        lines = report_lines(report, pattern_titles, stdout_console())
+        print(*([""] if number else []), *lines, sep="\n")

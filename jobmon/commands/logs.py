@@ -1,31 +1,150 @@
-"""``jobmon logs``: show the log of a job's monitor."""
+"""``jobmon logs``: show the output of a job, or the log of its monitor."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import job_ref, newest_state_id, open_context
+from jobmon.commands.common import JOB_HELP, natural, open_context, stdout_console
 from jobmon.errors import say
+from jobmon.views.output import OutputScreen
+from jobmon_core.app.jobs.find import find_job
+from jobmon_core.app.jobs.follow import FollowOutput, wait_for_start
+from jobmon_core.app.jobs.output import job_output, last_lines
+from jobmon_core.domain.errors import JobmonError
 
 if TYPE_CHECKING:
     import argparse
 
+    from jobmon_core.app.jobs.output import JobOutput
+    from jobmon_core.context import Context
+    from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.domain.tracking.model import WatchedJob
+
+DESCRIPTION = """\
+Show the end of a job's own output: its stdout and stderr, each under a header if they are different
+files. Of an array, a task that failed is shown first; `12_3` names one. Rotated and compressed logs
+are read too. Control characters are removed, and of a progress bar only the last state is shown."""
+EPILOG = """\
+-f follows the output until the job has ended or until Ctrl-C; a job that is pending is waited for.
+--monitor shows what jobmon's monitor of the job saw and did, from its beginning.
+
+examples:
+  jobmon logs 8123
+  jobmon logs -f latest
+  jobmon logs 8123_7 --err -n 100
+  jobmon logs train -f                  the newest job of that name
+  jobmon logs 8123 --monitor"""
+_LINES = 20
+_INTERVAL_S = 1.0
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "Show the log of a job's monitor: what it saw and did. (Not the output of the job itself.)"
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument("job", metavar="JOB", help=JOB_HELP)
+    parser.add_argument("-f", "--follow", action="store_true", help="go on with what the job writes")
+    parser.add_argument(
+        "-n",
+        "--lines",
+        type=natural,
+        metavar="N",
+        help=f"show the last N lines of each file (default: {_LINES})",
     )
-    parser.epilog = "examples:\n  jobmon logs 8123"
-    parser.add_argument("job", type=job_ref, help="a job id")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--out", action="store_true", help="show only stdout")
+    which.add_argument("--err", action="store_true", help="show only stderr")
+    which.add_argument("--monitor", action="store_true", help="show the log of the job's monitor instead")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the log."""
+    """Print the output; return 1 if no file of it can be read."""
     ctx = open_context()
-    log = ctx.monitor_log(newest_state_id(ctx, options.job))
+    job, ref = find_job(ctx, options.job)
+    if options.monitor:
+        return _show_monitor_log(ctx, job, options)
+    output = job_output(ctx, job, ref)
+    if output is None and options.follow:
+        say(f"job {ref} has not started{_why_pending(job)}; waiting for it, Ctrl-C ends this")
+        job = wait_for_start(ctx, job, ref)
+        output = job_output(ctx, job, ref)
+    if output is None:
+        hint = "" if job.closed else "; `jobmon logs -f` waits for it"
+        raise JobmonError(f"job {ref} has not started{_why_pending(job)}, so it has no output yet{hint}")
+    _say_which(job, ref, output)
+    files = output.files(out=not options.err, err=not options.out)
+    lines = _LINES if options.lines is None else options.lines
+    if options.follow:
+        return _follow(FollowOutput(ctx, job, output.task.key, files), lines)
+    return _show(files, lines)
+
+
+def _show(files: list[str], lines: int) -> int:
+    """Print the end of each file; return 1 if none can be read."""
+    screen = _screen(files)
+    texts = [last_lines(path, lines) for path in files]
+    for text in texts:
+        sys.stdout.write(screen.text(text))
+        if text.problem and not screen.has_headers:
+            say(f"{text.path} {text.problem}")
+    return 0 if any(text.is_readable for text in texts) else 1
+
+
+def _follow(follow: FollowOutput, lines: int) -> int:
+    """Print the end of each file, then what is written to them, until the job has ended or until Ctrl-C."""
+    screen = _screen(follow.files)
+    try:
+        for text in follow.begin(lines):
+            _write(screen.text(text))
+        if caveat := follow.caveat():
+            say(caveat)
+        while not follow.has_ended():
+            follow.ctx.clock.wait(_INTERVAL_S)
+            for text in follow.new_text():
+                _write(screen.text(text))
+    except KeyboardInterrupt:
+        _write(screen.end())
+        return 0
+    for text in follow.rest():
+        _write(screen.text(text))
+    _write(screen.end())
+    say(follow.ending())
+    return 0
+
+
+def _screen(files: list[str]) -> OutputScreen:
+    console = stdout_console()
+    return OutputScreen(console, has_headers=len(files) > 1 or bool(console.width))
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()
+
+
+def _show_monitor_log(ctx: Context, job: WatchedJob, options: argparse.Namespace) -> int:
+    log = ctx.monitor_log(job.id)
+    if options.follow:
+        return _follow(FollowOutput(ctx, job, "", [str(log.path)]), options.lines or _LINES)
     text = log.read()
+    if options.lines is not None:
+        text = "".join(text.splitlines(keepends=True)[-options.lines :] if options.lines else [])
     sys.stdout.write(text)
     if not text:
         say(f"{log.path} is empty or missing")
     return 0
+
+
+def _say_which(job: WatchedJob, ref: JobRef, output: JobOutput) -> None:
+    if not ref.key and len(job.tasks) > 1:
+        end = output.task.end
+        state = end.raw_state if end else output.task.raw_state
+        shown = f"task {output.ref} ({state or 'state unknown'}) of {len(job.tasks)}"
+        say(f"{shown}; `jobmon logs {ref}_N` shows another")
+
+
+def _why_pending(job: WatchedJob) -> str:
+    reasons = (*(task.reason for task in job.tasks.values()), job.pending_reason)
+    reason = next((each for each in reasons if each not in ("", "None")), "")
+    if job.closed:
+        return ""
+    return f" (PENDING, {reason})" if reason else " (PENDING)"

@@ -1,36 +1,70 @@
-"""``jobmon show``: show everything known about one job."""
+"""``jobmon show``: show everything known about jobs."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import job_ref, newest_state_id, open_context
+from jobmon.commands.common import JOB_HELP, open_context, stdout_console
+from jobmon.errors import say
+from jobmon.views.details import detail_lines
 from jobmon.views.model import details_json
-from jobmon.views.terminal import details
-from jobmon_core.domain.errors import UnknownJob
-from jobmon_core.lifecycle.health import job_status
+from jobmon_core.app.jobs.find import find_job
+from jobmon_core.app.jobs.overview import current_status
+from jobmon_core.domain.errors import JobmonError
 
 if TYPE_CHECKING:
     import argparse
 
+DESCRIPTION = """\
+Show everything known about jobs: state, time, log, how they ended, the cause with the log lines that
+prove it, the state history, and what became of the messages. An array is summarised: the number of
+tasks in each state and the causes with their tasks; only failed tasks follow, unless --all is given."""
+EPILOG = """\
+--json prints one object, or a list of objects for several jobs. Its keys are those of `jobmon status
+--json` (job_id, name, state, outcome, exit_code, signal, cause, monitor, undelivered, ...) and
+  workdir, command, stdout, stderr   paths; stdout and stderr with Slurm's % patterns
+  tasks      a list: job_id, state, outcome, witness (what proves the end), exit_code, signal, why,
+             nodes, started_at, ended_at (Unix seconds), max_rss_bytes, restarts, cause, title, advice,
+             log, evidence (file, line, text) and history (state, at, reason)
+  messages   a list: title, route, channel, attempts, delivered_at, given_up, maybe_repeated,
+             problem (why the latest attempt failed) and next_try_at (Unix seconds)
+What is not known is null or an empty text.
+
+examples:
+  jobmon show 8123
+  jobmon show latest
+  jobmon show train                     the newest job of that name
+  jobmon show 8123_7 8124
+  jobmon show 8123 --all
+  jobmon show 8123 --json | jq .tasks"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Show everything known about one job: how it ended, the evidence, its state history."
-    parser.epilog = "examples:\n  jobmon show 8123\n  jobmon show 8123_7 --json"
-    parser.add_argument("job", type=job_ref, help="job id (if Slurm reused the id: its newest job)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object (see the README)")
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument("job", nargs="+", metavar="JOB", help=JOB_HELP)
+    parser.add_argument("--all", action="store_true", help="show all tasks of an array, not only failed ones")
+    parser.add_argument("--json", action="store_true", help="print JSON, as described below")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print one job."""
-    ctx = open_context()
-    job = ctx.store.load(newest_state_id(ctx, options.job))
-    if job.lacks_part(options.job.key):
-        raise UnknownJob(f"unknown job {options.job}: job {job.job_id} has no such task")
-    status = job_status(ctx, job)
-    if options.json:
-        print(json.dumps(details_json(status), indent=2))
-    else:
-        print(details(status, options.job.key, ctx.clock.now()))
-    return 0
+    """Print each job, even after an error with another one; return the highest exit code."""
+    ctx, console = open_context(), stdout_console()
+    exit_code, objects, first = 0, [], True
+    for argument in options.job:
+        try:
+            job, ref = find_job(ctx, argument)
+        except JobmonError as error:
+            say(str(error))
+            exit_code = max(exit_code, error.exit_code)
+            continue
+        status = current_status(ctx, job)
+        if options.json:
+            objects.append(details_json(status))
+            continue
+        lines = detail_lines(status, ref.key, ctx.clock.now(), console, all_tasks=options.all)
+        print(*([] if first else [""]), *lines, sep="\n")
+        first = False
+    if options.json and objects:
+        print(json.dumps(objects if len(options.job) > 1 else objects[0], indent=2))
+    return exit_code

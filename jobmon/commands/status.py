@@ -3,55 +3,143 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_context
-from jobmon.errors import say
-from jobmon.views.model import is_recent, status_json
-from jobmon_core.lifecycle.health import Health, JobStatus, list_jobs
+from jobmon.commands.common import job_ref, natural, open_context, period_s, stdout_console
+from jobmon.errors import UsageError, say
+from jobmon.views.model import status_json
+from jobmon_core.app.jobs.overview import overview
+from jobmon_core.app.jobs.selection import Selection, select
+from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterator
 
+    from jobmon_core.app.jobs.overview import Overview
+    from jobmon_core.app.jobs.selection import Selected
+    from jobmon_core.context import Context
+
+DESCRIPTION = """\
+List the jobs that are watched, that have undelivered messages, or that ended in the last 7 days,
+sorted by id. The list comes from jobmon's own files, so it works while Slurm is down; `as of` is
+shown if the data are older than one polling interval."""
 EPILOG = """\
 MONITOR is the state of the job's monitor: alive, done (the job needs no monitor any more) or DEAD
 (`jobmon recover` restarts it). On another host it is elsewhere (its heartbeats arrive) or stale (they
 do not; `jobmon recover` replaces it).
+A terminal gets a table that fits; a pipe gets all text uncut. $NO_COLOR turns colours off.
 
 examples:
   jobmon status
+  jobmon status --failed --since 2d
+  jobmon status --running --pending --watch
+  jobmon status --name 'train*' --limit 20
+  jobmon status 8123 8124
   jobmon status --json | jq '.[] | select(.outcome == "failure")'"""
+_REFRESH_S = 2.0
+_HOME, _CLEAR, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[2J", "\x1b[K", "\x1b[J"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = (
-        "List the jobs that are watched, that have undelivered messages, or that ended in the last 7 days."
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument("job", nargs="*", type=job_ref, help="list only these job ids, however old")
+    parser.add_argument("--failed", action="store_true", help="list jobs that failed or have failed tasks")
+    parser.add_argument("--running", action="store_true", help="list running jobs")
+    parser.add_argument("--pending", action="store_true", help="list pending jobs; such options add up")
+    parser.add_argument(
+        "--name", default="", metavar="GLOB", help="list jobs with such a name, e.g. 'train*'"
     )
-    parser.epilog = EPILOG
+    parser.add_argument(
+        "--since",
+        type=period_s,
+        metavar="TIME",
+        help="list active jobs and those that ended since, e.g. 36h, 2d",
+    )
+    parser.add_argument(
+        "--limit", type=natural, metavar="N", help="list only the N jobs with the highest ids"
+    )
     parser.add_argument("--all", action="store_true", help="list all jobs, however old")
+    parser.add_argument("--watch", action="store_true", help="refresh every two seconds, until Ctrl-C")
     parser.add_argument("--json", action="store_true", help="print a JSON list (see the README)")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the table or the JSON list; report unreadable state files and lost monitors on stderr."""
     ctx = open_context()
-    now_s = ctx.clock.now()
-    shown: list[JobStatus] = []
-    for status in list_jobs(ctx):
-        if not isinstance(status, JobStatus):
-            say(f"skipped a state file: {status.why}")
-        elif options.all or is_recent(status, now_s):
-            shown.append(status)
+    if options.watch:
+        if options.json or not sys.stdout.isatty():
+            raise UsageError("--watch needs a terminal and cannot be combined with --json")
+        return _watch(ctx, options)
+    known, selected = _select(ctx, options, ctx.clock.now())
+    for file in known.unreadable:
+        say(f"skipped a state file: {file.why}")
     if options.json:
-        print(json.dumps([status_json(each) for each in shown], indent=2))
+        print(json.dumps([status_json(each) for each in selected.jobs], indent=2))
         return 0
-    from jobmon.views.terminal import status_table
+    from jobmon.views.status import status_lines
 
-    print(status_table(shown, now_s))
-    if any(each.health is Health.DEAD for each in shown):
-        say("some monitors are DEAD; `jobmon recover` restarts them")
-    if any(each.health in (Health.REMOTE, Health.STALE) for each in shown):
+    print(*status_lines(selected, known, ctx.clock.now(), stdout_console()), sep="\n")
+    for notice in _notices(ctx, selected):
+        say(notice)
+    return 0
+
+
+def _select(ctx: Context, options: argparse.Namespace, now_s: float) -> tuple[Overview, Selected]:
+    selection = Selection(
+        refs=tuple(options.job),
+        all=options.all,
+        failed=options.failed,
+        running=options.running,
+        pending=options.pending,
+        name=options.name,
+        since_s=None if options.since is None else now_s - options.since,
+        limit=options.limit,
+    )
+    known = overview(ctx)
+    return known, select(known.jobs, selection, now_s)
+
+
+def _notices(ctx: Context, selected: Selected) -> Iterator[str]:
+    """Yield what the user should know about the monitors of the listed jobs."""
+    if any(each.health is Health.DEAD for each in selected.jobs):
+        yield "some monitors are DEAD; `jobmon recover` restarts them"
+    if any(each.health in (Health.REMOTE, Health.STALE) for each in selected.jobs):
         from jobmon_core.app.setup import describe_home
 
-        say(f"monitors run on other hosts: only heartbeats show their health; {describe_home(ctx.home.root)}")
-    return 0
+        home = describe_home(ctx.home.root)
+        yield f"monitors run on other hosts: only heartbeats show their health; {home}"
+
+
+def _watch(ctx: Context, options: argparse.Namespace) -> int:
+    """Redraw the screen in place until Ctrl-C."""
+    sys.stdout.write(_CLEAR)
+    try:
+        while True:
+            sys.stdout.write(_frame(ctx, options))
+            sys.stdout.flush()
+            ctx.clock.wait(_REFRESH_S)
+    except KeyboardInterrupt:
+        print()
+        return 0
+
+
+def _frame(ctx: Context, options: argparse.Namespace) -> str:
+    """Return the text that replaces the whole screen; lines that do not fit are counted."""
+    from jobmon.views.status import status_lines
+
+    now_s, console = ctx.clock.now(), stdout_console()
+    known, selected = _select(ctx, options, now_s)
+    lines = [*status_lines(selected, known, now_s, console)]
+    for notice in (*(f"skipped: {file.why}" for file in known.unreadable), *_notices(ctx, selected)):
+        lines += console.prose(notice)
+    height = max(2, shutil.get_terminal_size().lines - 1)
+    if len(lines) > height:
+        hidden = len(lines) - height + 1
+        lines = [
+            *lines[: height - 1],
+            console.line(f"... {hidden} more lines; enlarge the window or use --limit"),
+        ]
+    return _HOME + "".join(f"{line}{_CLEAR_LINE}\n" for line in lines) + _CLEAR_BELOW

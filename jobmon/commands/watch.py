@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import job_ref, open_context
+from jobmon.commands.common import job_ref, open_context, stdout_console
 from jobmon.errors import say
-from jobmon.views.terminal import details
+from jobmon.views.details import detail_lines
 from jobmon_core.app.watch import watch
 from jobmon_core.context import backend_names
 from jobmon_core.domain.errors import AlreadyReported, JobmonError
@@ -55,7 +55,8 @@ def run(options: argparse.Namespace) -> int:
             watch(ctx, MonitorStarter(ctx), ref, backend, logs, again=options.again)
         except AlreadyReported as reported:
             say(str(reported))
-            print(details(job_status(ctx, ctx.store.load(reported.state_id)), ref.key, ctx.clock.now()))
+            status = job_status(ctx, ctx.store.load(reported.state_id))
+            print(*detail_lines(status, ref.key, ctx.clock.now(), stdout_console()), sep="\n")
         except JobmonError as error:
             say(str(error))
             exit_code = max(exit_code, error.exit_code)

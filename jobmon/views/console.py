@@ -1,29 +1,33 @@
-"""Format lines for a terminal, which has a width and bold type, or for a file, which has neither."""
+"""Format lines for a terminal, which has a width and colours, or for a file, which has neither."""
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
+from enum import StrEnum
+
+from jobmon.views.text_width import truncated, wrap
 
 _MIN_WIDTH = 20
+_RESET = "\x1b[0m"
+
+
+class Style(StrEnum):
+    """How a text stands out on a terminal."""
+
+    PLAIN = ""
+    BOLD = "\x1b[1m"
+    DIM = "\x1b[2m"
+    GOOD = "\x1b[32m"  # green
+    BAD = "\x1b[31m"  # red
+    ATTENTION = "\x1b[33m"  # yellow
+    ACTIVE = "\x1b[36m"  # cyan
 
 
 def one_line(text: str) -> str:
     """Return ``text`` with unprintable characters, such as control codes, replaced by spaces."""
+    if text.isprintable():
+        return text
     return "".join(character if character.isprintable() else " " for character in text)
-
-
-def wrap(text: str, width: int) -> list[str]:
-    """Break ``text`` at spaces into lines of at most ``width`` characters; longer words are split."""
-    lines: list[str] = []
-    for line in text.split("\n"):
-        lines += textwrap.wrap(line, width, break_on_hyphens=False) or [""]
-    return lines
-
-
-def truncated(text: str, width: int) -> str:
-    """Return at most ``width`` characters of ``text``; an ellipsis replaces the rest."""
-    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +35,26 @@ class Console:
     """Formats text as lines; control characters in the text become spaces."""
 
     width: int = 0  # columns of the terminal; 0 for a file or a pipe
+    colour: bool = False
+
+    def styled(self, text: str, style: Style) -> str:
+        """Return a text without control characters in a style, if the terminal has any."""
+        return f"{style}{text}{_RESET}" if self.colour and style and text else text
 
     def bold(self, text: str) -> str:
         """Return one line, truncated and in bold on a terminal."""
-        text = self.line(text)
-        return f"\x1b[1m{text}\x1b[0m" if self.width else text
+        return self.styled(self.line(text), Style.BOLD)
 
-    def prose(self, text: str, indent: str = "") -> list[str]:
-        """Return a text as lines after ``indent``: of the terminal's width, or a single one for a file."""
+    def prose(self, text: str, indent: str = "", hanging: str | None = None) -> list[str]:
+        """Return a text as lines after ``indent``: of the terminal's width, or a single one for a file.
+
+        ``hanging`` replaces ``indent`` before all lines but the first.
+        """
         text = one_line(text)
-        pieces = wrap(text, self._columns - len(indent)) if self.width else [text]
-        return [f"{indent}{piece}" for piece in pieces]
+        following = indent if hanging is None else hanging
+        columns = max(1, self._columns - max(len(indent), len(following)))
+        pieces = wrap(text, columns) if self.width else [text]
+        return [f"{following if number else indent}{piece}" for number, piece in enumerate(pieces)]
 
     def line(self, text: str) -> str:
         """Return one line, truncated to the terminal's width."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import End, Task
 
 _INDENT = "  "
+_CONTINUED = "    "  # before the rest of a log line that is wrapped
 _ENDINGS = {
     Outcome.SUCCESS: "completed",
     Outcome.FAILURE: "failed",
@@ -60,9 +61,8 @@ def report_lines(report: Report, titles: Mapping[str, str], console: Console) ->
     yield from console.prose(f"{title}{diagnosis.explanation}")
     if diagnosis.evidence:
         yield from ("", "Proof:" if diagnosis.is_proved else "Last lines:")
-        yield from (
-            console.line(f"{_INDENT}{_location(line, console)}{line.text}") for line in diagnosis.evidence
-        )
+        for line in diagnosis.evidence:
+            yield from console.prose(f"{_location(line, console)}{line.text}", _INDENT, _CONTINUED)
     if diagnosis.advice:
         yield from ("", "What to do:", *console.prose(diagnosis.advice, _INDENT))
     yield from _details(report, titles, console)
@@ -91,7 +91,7 @@ def _details(report: Report, titles: Mapping[str, str], console: Console) -> Ite
         yield ""
     yield from lines
     if confidence:
-        yield console.line(confidence)
+        yield from console.prose(confidence)
 
 
 def _confidence(diagnosis: Diagnosis) -> str:

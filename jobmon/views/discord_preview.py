@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, tzinfo
 
-from jobmon.views.console import wrap
+from jobmon.views.text_width import wrap
 from jobmon_core.domain.humanize import duration
 
 _BAR = "▌ "

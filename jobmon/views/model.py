@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from typing import TYPE_CHECKING, Any
@@ -12,35 +13,46 @@ from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.slurm.exit_codes import describe_exit
 from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
-from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.lifecycle.health import Health, JobStatus
+from jobmon_core.domain.slurm.states import JobState, Outcome, Phase
 
 if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.lifecycle.health import JobStatus
 
-RECENT_S = 7 * 86_400
 _NO_DIAGNOSIS = Diagnosis(None, "", "", "")
-
-
-def is_recent(status: JobStatus, now_s: float) -> bool:
-    """Whether a job is watched, has undelivered messages, or ended in the last 7 days."""
-    job = status.job
-    if status.health is not Health.DONE or job.undelivered:
-        return True
-    return now_s - (job.concluded_s or job.unwatched_s or job.registered_s) < RECENT_S
 
 
 def state(job: WatchedJob) -> str:
     """Return the state as Slurm writes it; if tasks differ in state, the number of tasks in each."""
+    counted = state_counts(job)
+    if len(counted) > 1:
+        return " ".join(f"{each}:{number}" for each, number in counted.items())
+    return next(iter(counted), JobState.UNKNOWN)
+
+
+def short_state(job: WatchedJob) -> str:
+    """Return the number of tasks in each state as in squeue's column ST, e.g. ``F:2 R:1 CD:7``."""
+    counted = ((JobState.from_slurm(each), each, number) for each, number in state_counts(job).items())
+    return " ".join(
+        f"{each.short or raw}:{number}" for each, raw, number in sorted(counted, key=_by_interest)
+    )
+
+
+def _by_interest(counted: tuple[JobState, str, int]) -> tuple[bool, bool]:
+    """Return the sort key of a state: bad ends first, success last."""
+    each = counted[0]
+    return each is JobState.COMPLETED, each.is_alive
+
+
+def state_counts(job: WatchedJob) -> Counter[str]:
+    """Return the number of tasks in each state."""
     states = (
         task.end.state if task.end else task.raw_state or JobState.UNKNOWN for task in job.tasks.values()
     )
     counted: Counter[str] = Counter(sorted(states))
     if pending := len(IndexSet.parse(job.pending_indices)):
         counted[JobState.PENDING] += pending
-    if len(counted) > 1:
-        return " ".join(f"{each}:{number}" for each, number in counted.items())
-    return next(iter(counted), JobState.UNKNOWN)
+    return counted
 
 
 def leading(job: WatchedJob) -> Task | None:
@@ -65,14 +77,51 @@ def cause(job: WatchedJob) -> str:
 
 
 def elapsed(job: WatchedJob, now_s: float) -> str:
-    """Return the run time and the limit, e.g. ``3m 05s / 2h 00m``; empty if the job did not start."""
+    """Return the run time and the limit, e.g. ``3m 05s/2h 00m``; empty if the job did not start.
+
+    For an array, it is the time from the start of its first task to the end of its last one.
+    """
+    if len(job.tasks) > 1:
+        seconds = _span_s(job, now_s)
+        return "" if seconds is None else duration(seconds)
     task = leading(job)
-    if task is None:
+    return task_elapsed(task, now_s, "/") if task else ""
+
+
+def task_elapsed(task: Task, now_s: float, separator: str = " of ") -> str:
+    """Return the run time of a task and its limit; empty if it did not start."""
+    seconds = task.end.elapsed_s if task.end else _running_s(task, now_s)
+    if seconds is None:
         return ""
-    seconds = task.end.elapsed_s if task.end else (now_s - task.start_s if task.start_s else None)
-    if seconds is None or (not task.end and seconds < 0):
-        return ""
-    return duration(seconds) + (f" / {duration(task.limit_s)}" if task.limit_s else "")
+    return duration(seconds) + (f"{separator}{duration(task.limit_s)}" if task.limit_s else "")
+
+
+def _running_s(task: Task, now_s: float) -> float | None:
+    """Return for how long a task has run; squeue also shows when a pending one is expected to start."""
+    if task.start_s is None or task.start_s > now_s or task.state.phase is Phase.WAITING:
+        return None
+    return now_s - task.start_s
+
+
+def _span_s(job: WatchedJob, now_s: float) -> float | None:
+    tasks = job.tasks.values()
+    started = (task for task in tasks if task.end or task.state.phase is not Phase.WAITING)
+    starts = [start_s for task in started if (start_s := task.end.started_s if task.end else task.start_s)]
+    if not starts or min(starts) > now_s:
+        return None
+    ends = [task.end.ended_s for task in tasks if task.end and task.end.ended_s]
+    end_s = max(ends, default=None) if job.ended else now_s
+    return None if end_s is None else end_s - min(starts)
+
+
+def age(seconds: float) -> str:
+    """Return an age in its largest unit, e.g. ``42s``, ``12m``, ``3h``."""
+    return span(seconds).split(maxsplit=1)[0]
+
+
+def span(seconds: float) -> str:
+    """Return a duration in words, ``?`` for an impossible one from a damaged state file."""
+    return duration(seconds) if math.isfinite(seconds) else "?"
 
 
 def clock(at_s: float, now_s: float) -> str:
@@ -134,6 +183,8 @@ def details_json(status: JobStatus) -> dict[str, Any]:
                 "attempts": entry.attempts,
                 "delivered_at": entry.delivered_s,
                 "given_up": entry.given_up or None,
+                "problem": entry.problem or None,
+                "next_try_at": entry.next_try_s if entry.is_open else None,
                 "maybe_repeated": entry.maybe_delivered,
             }
             for entry in job.outbox

@@ -23,6 +23,7 @@ from jobmon_core.domain.tracking.apply_accounting import apply_accounting
 from jobmon_core.domain.tracking.apply_queue import apply_queue, mark_answered, mark_unreachable
 from jobmon_core.domain.tracking.apply_record import apply_record
 from jobmon_core.domain.tracking.clock_skew import clamp_to_now
+from jobmon_core.domain.tracking.policy import SAVE_INTERVAL_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from jobmon_core.system.clock import Clock
 
 FIRST_MAX_AGE_S = 5.0  # the age limit of the first queue answer for a job, which was just submitted
-_SAVE_INTERVAL_S = 300.0  # while nothing changes in a job but the time of the last answer
 _RECHECK_S = 1.0  # while another monitor is querying the scheduler
 
 
@@ -245,4 +245,4 @@ def _needs_saving(job: WatchedJob, saved: WatchedJob) -> bool:
     if job.answered_s is None or saved.answered_s is None:
         return job != saved
     unsaved_s = job.answered_s - saved.answered_s
-    return not 0 <= unsaved_s < _SAVE_INTERVAL_S or replace(job, answered_s=saved.answered_s) != saved
+    return not 0 <= unsaved_s < SAVE_INTERVAL_S or replace(job, answered_s=saved.answered_s) != saved

@@ -117,7 +117,8 @@ class Outbox:
         """Retry for up to a day, since the file may be being edited or on a file server that is down."""
         now_s = self.clock.now()
         if now_s - entry.message.created_s < _CONFIG_DEADLINE_S:
-            return replace(entry, next_try_s=now_s + _CONFIG_RECHECK_S)
+            next_try_s = now_s + _CONFIG_RECHECK_S
+            return replace(entry, next_try_s=next_try_s, problem="the configuration is invalid")
         why = f"the configuration is invalid: {'; '.join(error.faults)}; fix it and run `jobmon recover`"
         return replace(entry, given_up=why, fingerprint="")
 

@@ -40,9 +40,9 @@ class SharedAnswer(JsonFile[StoredAnswer]):
     durable: bool = False
 
     @classmethod
-    def named(cls, folder: Path, *names: str) -> SharedAnswer:
-        """Return the file for a kind of answer, e.g. ("queue", "slurm", cluster, user)."""
-        return cls(folder / f"{file_name(*names, os.uname().nodename)}.reply")
+    def named(cls, folder: Path, *names: str, host: str = "") -> SharedAnswer:
+        """Return a host's file for a kind of answer, e.g. ("queue", "slurm", cluster, user)."""
+        return cls(folder / f"{file_name(*names, host or os.uname().nodename)}.reply")
 
     def stamp(self) -> Stamp | None:
         """Return values that change whenever the answer is replaced, None if the file is missing."""

@@ -81,8 +81,7 @@ def test_what_the_user_says_of_the_end_is_evidence(shell: Shell) -> None:
     [
         (("x", "--state", "bogus"), "'bogus' is not a Slurm job state; final states are COMPLETED, FAILED"),
         (("x", "--exit-code", "1:x"), "'1:x' is not an exit code; expected N or N:SIGNAL"),
-        (("12", "13"), "12 is not a file; give one job, or any number of files"),
-        (("ok.log", "12_3"), "12_3 is not a file; give one job, or any number of files"),
+        (("ok.log", "12_3"), "12_3 is a job, not a file; give either jobs or files"),
         ((), "`jobmon diagnose --help`"),
     ],
 )

@@ -73,6 +73,12 @@ def test_the_version_is_told(shell: Shell, option: str) -> None:
         (("patterns", "list", "--jsn"), "did you mean --json?); see `jobmon patterns list --help`"),
         (("inbox", "--port", "x"), "argument --port: 'x' is not a port number (0 to 65535)"),
         (("inbox", "--port", "80999"), "argument --port: '80999' is not a port number"),
+        (("logs", "1", "2"), "unexpected argument '2'"),
+        (("logs", "1", "--out", "--monitor"), "not allowed with argument"),
+        (("status", "--since", "2"), "'2' is not a period; expected e.g. 90m, 36h, 2d or 1w"),
+        (("status", "--limit", "-1"), "'-1' is not a number of 0 or more"),
+        (("status", "--watch"), "--watch needs a terminal"),
+        (("prune",), "required: --older-than"),
         (
             ("submit", "--backend", "pbs", "x.sh"),
             "nothing was submitted: --backend takes one of slurm, local, not 'pbs'",

@@ -6,8 +6,12 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
+from jobmon.views.console import Console
+from jobmon.views.details import detail_lines
 from jobmon.views.model import details_json, status_json
-from jobmon.views.terminal import details, status_table
+from jobmon.views.status import status_lines
+from jobmon_core.app.jobs.overview import Overview
+from jobmon_core.app.jobs.selection import Selection, select
 from jobmon_core.domain.autostart.command import AutostartCommand, AutostartUnavailable, marker_for
 from jobmon_core.domain.autostart.crontab_text import (
     cron_lines,
@@ -75,9 +79,13 @@ def _reloaded(store: JobStore, saved: dict[str, object]) -> str:
 def _show(job: WatchedJob) -> None:
     """Show a job in every way: one odd state file must not hide all others."""
     status = JobStatus(job, Health.DEAD)
-    table = status_table([status], _NOW_S)
-    assert "\x1b" not in table
-    assert "\x1b" not in details(status, "", _NOW_S)
+    selected = select([status], Selection(all=True), _NOW_S)
+    for console in (Console(), Console(80), Console(40)):
+        screen = [
+            *status_lines(selected, Overview([status], []), _NOW_S, console),
+            *detail_lines(status, "", _NOW_S, console),
+        ]
+        assert all(line.isprintable() for line in screen)
     json.dumps([status_json(status), details_json(status)])
     if job.ended:
         for message in job_ended_messages(job, _NOW_S, per_task=len(job.name) % 2 == 0):

@@ -267,7 +267,14 @@ def test_secrets_are_only_in_the_configuration(user: User) -> None:
     user.told(job_id)
     config = user.home / "config.json"
     config.write_text(config.read_text().replace("webhooks/", "webhooks/5"))
-    verbs = (("test-discord",), ("status", "--json"), ("show", "--json"), ("show",), ("logs",), ("recover",))
+    verbs = (
+        ("test-discord",),
+        ("status", "--json"),
+        ("show", "--json"),
+        ("show",),
+        ("logs", "--monitor"),
+        ("recover",),
+    )
     for verb, *options in verbs:
         done = user.jobmon(verb, *([str(job_id)] if verb in ("show", "logs") else []), *options)
         output += done.stdout + done.stderr

@@ -57,4 +57,4 @@ def test_a_job_is_reported_once_although_its_monitors_keep_handing_over(user: Us
     assert user.told(job_id).outcome is Outcome.FAILURE
     (payload,) = user.discord.received()
     assert "repeat" not in str(payload)
-    assert user.jobmon("logs", str(job_id)).stdout.count("hands over") > 1
+    assert user.jobmon("logs", str(job_id), "--monitor").stdout.count("hands over") > 1

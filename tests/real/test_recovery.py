@@ -225,7 +225,7 @@ def _write_owner(user: User, job_id: int, owner: Owner) -> Path:
 def test_a_terminated_monitor_can_be_recovered(user: User, job_id: int) -> None:
     os.kill(user.monitor_pid(job_id), signal.SIGTERM)
     eventually(lambda: user.snapshot(job_id).health is Health.DEAD)
-    assert "`jobmon recover`" in user.jobmon("logs", str(job_id)).stdout
+    assert "`jobmon recover`" in user.jobmon("logs", str(job_id), "--monitor").stdout
     _recover(user)
     let_go(user)
     _assert_exit_5_reported_once(user, job_id)

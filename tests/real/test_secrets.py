@@ -19,7 +19,7 @@ SHOWN = (
     ("status", "--json", "--all"),
     ("show", "JOB"),
     ("show", "JOB", "--json"),
-    ("logs", "JOB"),
+    ("logs", "JOB", "--monitor"),
     ("recover",),
     ("diagnose", "JOB"),
     ("diagnose", "JOB", "--json"),

@@ -50,7 +50,7 @@ def _ends_well(user: User, job_id: int) -> None:
 
 
 def _log(user: User, job_id: int) -> str:
-    return user.jobmon("logs", str(job_id)).stdout
+    return user.jobmon("logs", str(job_id), "--monitor").stdout
 
 
 def _logged(user: User, job_id: int, text: str) -> None:

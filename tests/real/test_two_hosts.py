@@ -151,7 +151,7 @@ def test_without_shared_locks_a_replaced_monitor_stops_watching_the_job(site: Si
     finally:
         os.kill(pid, signal.SIGCONT)
     taken_over = "was adopted by monitor"
-    eventually(lambda: taken_over in site.user.jobmon("logs", str(job_id)).stdout)
+    eventually(lambda: taken_over in site.user.jobmon("logs", str(job_id), "--monitor").stdout)
     assert_failed_and_told_once(site.user, job_id)
     assert len(site.user.discord.attempts) == 1
 

@@ -34,7 +34,7 @@ UNKNOWN = Diagnosis(
 )
 CLEAN = Diagnosis(None, "No failure found", "Nothing shows a failure.", "", label="clean", confidence=0.9)
 FAILED = End(JobState.FAILED, "FAILED", Outcome.FAILURE, Source.QUEUE, exit_code=1, signal=0)
-PIPE, TERMINAL = Console(), Console(60)
+PIPE, TERMINAL = Console(), Console(60, colour=True)
 
 
 def drawn(report: Report, sheet: Console = PIPE) -> list[str]:
@@ -82,9 +82,9 @@ def test_only_a_terminal_gets_bold_type_and_lines_that_fit() -> None:
     lines = drawn(Report(FOUND), TERMINAL)
     assert lines[0] == "\x1b[1mOut of GPU memory\x1b[0m"
     assert lines[-1].startswith("Confidence: 90 %, fingerprint")
-    proof = lines[lines.index("Proof:") + 1]
-    assert proof.startswith("  …/train.err:412: CUDA out of memory. xxx")
-    assert proof.endswith("…")
+    proof = lines[lines.index("Proof:") + 1 : lines.index("What to do:") - 1]
+    assert proof[0].startswith("  …/train.err:412: CUDA out of memory. xxx")
+    assert "".join(line.strip() for line in proof).endswith("x" * 200)  # wrapped, not cut
     assert all(len(line) <= 60 for line in lines[1:])
     assert "\x1b" not in "".join(drawn(Report(FOUND)))
 

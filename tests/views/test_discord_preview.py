@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon.views.console import wrap
 from jobmon.views.discord_preview import RenderOptions, discord_preview
+from jobmon.views.text_width import wrap
 
 NOW = 1_754_500_000
 LOOK = RenderOptions(NOW, width=60, zone=UTC)

@@ -89,24 +89,33 @@ def test_a_message_that_was_given_up_counts_as_undelivered() -> None:
     assert model.status_json(JobStatus(watched, Health.ALIVE))["undelivered"] == 2
 
 
-def test_the_short_list_holds_what_lives_what_is_owed_and_what_is_new() -> None:
-    told = replace(NEW, concluded_s=2000.0)
-    later_s = 2000.0 + model.RECENT_S
-    assert model.is_recent(JobStatus(told, Health.DONE), later_s - 1)
-    assert not model.is_recent(JobStatus(told, Health.DONE), later_s)
-    assert model.is_recent(JobStatus(NEW, Health.DEAD), later_s * 9)
-    assert model.is_recent(JobStatus(replace(told, outbox=(OWED,)), Health.DONE), later_s * 9)
-
-
 @pytest.mark.parametrize(
     ("started_s", "limit_s", "words"),
-    [(1000, 7200, "1m 40s / 2h 00m"), (1000, None, "1m 40s"), (None, 7200, ""), (5000, None, "")],
+    [(1000, 7200, "1m 40s/2h 00m"), (1000, None, "1m 40s"), (None, 7200, ""), (5000, None, "")],
 )
 def test_the_time_is_what_ran_of_what_is_allowed(
     started_s: int | None, limit_s: int | None, words: str
 ) -> None:
     running = replace(task(""), start_s=started_s, limit_s=limit_s)
     assert model.elapsed(job(running), 1100.0) == words
+
+
+def test_an_expected_start_is_not_a_run() -> None:
+    pending = replace(task("", word="PENDING"), state=JobState.PENDING, start_s=1000)
+    assert model.elapsed(job(pending), 1100.0) == ""
+
+
+def test_the_time_of_an_array_spans_all_of_its_tasks() -> None:
+    first = replace(task("1", replace(SUCCESS, started_s=1000, ended_s=1010)), start_s=1000)
+    second = replace(task("2"), start_s=1060)
+    assert model.elapsed(job(first, second), 1100.0) == "1m 40s"
+    ended = replace(second, end=replace(FAILURE, started_s=1060, ended_s=1090))
+    assert model.elapsed(job(first, ended), 9999.0) == "1m 30s"
+
+
+def test_the_short_states_of_an_array_name_failures_first() -> None:
+    tasks = (task("1", SUCCESS), task("2"), task("3", FAILURE))
+    assert model.short_state(job(*tasks)) == "F:1 R:1 CD:1"
 
 
 def test_a_moment_of_another_day_has_its_date() -> None:

@@ -107,6 +107,7 @@ class OutboxEntry:
     unconfirmed_attempts: int = 0  # attempts that were sent and got no response
     plain: bool = False  # send the minimal form, because the channel refused the full one
     delivered_s: float | None = None
+    problem: str = ""  # why the latest attempt failed; empty if it did not
     given_up: str = ""  # why no further attempt is made; empty unless jobmon gave up
     channel_was_dead: bool = False  # given up because the channel accepts no message
     channel: str = ""  # the configured name
@@ -166,7 +167,7 @@ def unconfirmed_until_s(entry: OutboxEntry, now_s: float) -> float | None:
 
 def apply_receipt(entry: OutboxEntry, receipt: Receipt, now_s: float) -> OutboxEntry:
     """Return the entry after the attempt that just ended with ``receipt``."""
-    ended = replace(entry, attempt_since_s=None)
+    ended = replace(entry, attempt_since_s=None, problem=receipt.why)
     match receipt.outcome:
         case DeliveryOutcome.DELIVERED:
             return replace(ended, delivered_s=now_s)

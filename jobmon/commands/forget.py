@@ -1,0 +1,48 @@
+"""``jobmon forget``: remove the records of jobs that have ended."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import job_ref, open_context
+from jobmon.errors import say
+from jobmon.views.console import one_line
+from jobmon_core.app.jobs.forget import forget
+from jobmon_core.domain.errors import JobmonError
+
+if TYPE_CHECKING:
+    import argparse
+
+DESCRIPTION = """\
+Remove jobmon's records of jobs that have ended: the state file and the log of the monitor. The job's
+own output is not touched. A job that is still watched or has an undelivered message is kept, and
+jobmon says what to do first."""
+EPILOG = """\
+examples:
+  jobmon forget 8123
+  jobmon forget 8123 8124_7
+  jobmon forget --given-up 8123         even if its message could never be delivered"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument("job", nargs="+", metavar="JOB", type=job_ref, help="job ids")
+    parser.add_argument("--given-up", action="store_true", help="drop messages that jobmon gave up sending")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Remove the records of each job, even after an error with another one; return the highest exit code."""
+    ctx = open_context()
+    exit_code = 0
+    for ref in options.job:
+        try:
+            for removal in forget(ctx, ref, drop_given_up=options.given_up):
+                if removal.removed:
+                    print(one_line(f"{removal.subject}: forgotten; the job's own output is not touched"))
+                else:
+                    say(one_line(f"{removal.subject}: kept: {removal.kept_because}"))
+                    exit_code = max(exit_code, 1)
+        except JobmonError as error:
+            say(str(error))
+            exit_code = max(exit_code, error.exit_code)
+    return exit_code

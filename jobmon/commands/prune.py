@@ -1,0 +1,56 @@
+"""``jobmon prune``: remove the records of all jobs that ended some time ago."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import open_context, period_s
+from jobmon.errors import say
+from jobmon.views.console import one_line
+from jobmon.views.model import stamp
+from jobmon_core.app.jobs.forget import prune
+from jobmon_core.app.jobs.selection import last_change_s
+from jobmon_core.domain.humanize import count
+
+if TYPE_CHECKING:
+    import argparse
+
+    from jobmon_core.app.jobs.forget import Removal
+
+DESCRIPTION = """\
+Remove jobmon's records (state file, log of the monitor) of all jobs that ended longer ago than a period,
+or whose monitoring was stopped then. The jobs' own output is not touched. Jobs that are watched or have
+an undelivered message are always kept."""
+EPILOG = """\
+examples:
+  jobmon prune --older-than 30d --dry-run    list what would be removed
+  jobmon prune --older-than 30d"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument(
+        "--older-than", type=period_s, required=True, metavar="TIME", help="e.g. 36h, 30d or 8w"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only list what would be removed")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Remove the records and print each job; report on stderr those that are kept for a message."""
+    removed = 0
+    for removal in prune(open_context(), options.older_than, dry_run=options.dry_run):
+        if removal.removed:
+            removed += 1
+            print(one_line(f"{'would remove' if options.dry_run else 'removed'}: {_described(removal)}"))
+        else:
+            say(one_line(f"{removal.subject}: kept: {removal.kept_because}"))
+    verb = "would be removed" if options.dry_run else "removed"
+    print(f"records of {count(removed, 'job')} {verb}" if removed else "nothing to remove")
+    return 0
+
+
+def _described(removal: Removal) -> str:
+    if removal.job is None:
+        return removal.subject
+    ended = stamp(last_change_s(removal.job), "%Y-%m-%d")
+    return f"{removal.subject}, {removal.job.outcome or 'no longer watched'}, {ended}"

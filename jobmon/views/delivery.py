@@ -1,0 +1,57 @@
+"""What became of a job's messages, in words, and what the user can do about those not delivered."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon.views.model import clock
+from jobmon_core.domain.humanize import count
+from jobmon_core.lifecycle.health import Health
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobmon_core.domain.delivery.outbox import OutboxEntry
+    from jobmon_core.lifecycle.health import JobStatus
+
+_WAIT = "; next attempt in "  # in the reason of a channel: relative to an attempt in the past
+
+
+def delivery(entry: OutboxEntry, now_s: float) -> str:
+    """Return e.g. ``not delivered: connection refused, next try 12:40``."""
+    channel = f" to channel {entry.channel!r}" if entry.channel else ""
+    if entry.delivered_s is not None:
+        repeated = " (perhaps twice)" if entry.maybe_delivered else ""
+        return f"delivered{channel} at {clock(entry.delivered_s, now_s)}{repeated}"
+    if entry.given_up:
+        return f"not delivered{channel}, given up: {entry.given_up}"
+    next_try = f"next try {clock(entry.next_try_s, now_s)}" if entry.next_try_s > now_s else "next try now"
+    if entry.problem:
+        return f"not delivered{channel}: {entry.problem.partition(_WAIT)[0]}, {next_try}"
+    if entry.attempts:
+        return f"not delivered{channel} yet, {count(entry.attempts, 'attempt')}, {next_try}"
+    return f"not sent{channel} yet, {next_try}"
+
+
+def undelivered(status: JobStatus, now_s: float) -> Iterator[tuple[str, str]]:
+    """Yield for each undelivered message of a job its state, and what the user can do about it."""
+    for entry in status.job.outbox:
+        if entry.delivered_s is not None:
+            continue
+        if status.job.unwatched_s is not None:
+            yield "message not delivered: the job is no longer watched", ""
+        else:
+            yield f"message {delivery(entry, now_s)}", advice(entry, status)
+
+
+def advice(entry: OutboxEntry, status: JobStatus) -> str:
+    """Return what the user can do; empty if nothing is to do, or if the reason of a failure says it."""
+    if entry.delivered_s is not None or status.job.unwatched_s is not None:
+        return ""
+    if entry.given_up:
+        if "`jobmon" in entry.given_up:
+            return ""
+        return "check the channel with `jobmon test-discord`, then `jobmon recover` sends the message again"
+    if status.health in (Health.DEAD, Health.STALE):
+        return "its monitor is gone; `jobmon recover` sends the message"
+    return "jobmon keeps trying; `jobmon test-discord` checks the channel" if entry.problem else ""

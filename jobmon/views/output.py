@@ -1,0 +1,51 @@
+"""The output of a job, which may be several files, as text that cannot control the terminal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from jobmon.views.console import Style, one_line
+
+if TYPE_CHECKING:
+    from jobmon.views.console import Console
+    from jobmon_core.app.jobs.output import OutputText
+
+_ERASE_LINE = "\r\x1b[K"
+
+
+@dataclass(slots=True)
+class OutputScreen:
+    """Turns pieces of several files into text, with a header as ``tail`` prints when the file changes."""
+
+    console: Console
+    has_headers: bool
+    _shown: str = field(default="", init=False)  # the file of the latest piece
+    _unfinished: dict[str, str] = field(default_factory=dict, init=False)  # by file
+    _ends_unfinished: bool = field(default=False, init=False)  # what was shown last
+
+    def text(self, piece: OutputText) -> str:
+        """Return what to write for the next piece; on a terminal an unfinished line is shown, too."""
+        body = [one_line(line.expandtabs()) for line in piece.lines]
+        if piece.problem and self.has_headers:
+            body.append(f"({piece.problem})")
+        unfinished = one_line(piece.unfinished.expandtabs()) if self.console.width else ""
+        if not body and unfinished in ("", self._unfinished.get(piece.path)):
+            return ""
+        start = _ERASE_LINE if self._ends_unfinished else ""
+        self._unfinished[piece.path] = unfinished
+        self._ends_unfinished = bool(unfinished)
+        header = self._header(piece.path)
+        return start + "".join(f"{line}\n" for line in (*header, *body)) + self.console.line(unfinished)
+
+    def end(self) -> str:
+        """Return what ends an unfinished line."""
+        return "\n" if self._ends_unfinished else ""
+
+    def _header(self, path: str) -> list[str]:
+        if not self.has_headers or path == self._shown:
+            return []
+        header = self.console.styled(f"==> {one_line(path)} <==", Style.BOLD)
+        lines = ["", header] if self._shown else [header]
+        self._shown = path
+        return lines

@@ -1,0 +1,66 @@
+"""The columns that a text takes on a terminal: East Asian characters take two, combining marks none."""
+
+from __future__ import annotations
+
+import textwrap
+from unicodedata import category, east_asian_width
+
+_ZERO_WIDTH = ("Mn", "Me", "Cf")
+_WIDE = ("W", "F")
+_ELLIPSIS = "…"
+
+
+def text_width(text: str) -> int:
+    """Return the number of columns of ``text``, which has no control characters."""
+    return len(text) if text.isascii() else sum(map(_char_width, text))
+
+
+def truncated(text: str, width: int) -> str:
+    """Return at most ``width`` columns of ``text``; an ellipsis replaces the rest."""
+    if text_width(text) <= width:
+        return text
+    return _start(text, width - 1) + _ELLIPSIS
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Break ``text`` at spaces into lines of at most ``width`` columns; longer words are split."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if text_width(line) == len(line):  # which most texts satisfy
+            lines += textwrap.wrap(line, width, break_on_hyphens=False) or [""]
+        else:
+            lines += _wrapped_wide(line, width)
+    return lines
+
+
+def _wrapped_wide(text: str, width: int) -> list[str]:
+    lines = [""]
+    for word in text.split():
+        separator = " " if lines[-1] else ""
+        if text_width(lines[-1] + separator + word) <= width:
+            lines[-1] += separator + word
+            continue
+        rest = word
+        lines += [""] if lines[-1] else []
+        while text_width(rest) > width:
+            lines[-1] = _start(rest, width) or rest[0]  # a wide character may exceed the width alone
+            rest = rest[len(lines[-1]) :]
+            lines.append("")
+        lines[-1] = rest
+    return lines
+
+
+def _start(text: str, width: int) -> str:
+    """Return as many of the first characters as fit into ``width`` columns."""
+    used = 0
+    for position, character in enumerate(text):
+        used += _char_width(character)
+        if used > width:
+            return text[:position]
+    return text
+
+
+def _char_width(character: str) -> int:
+    if category(character) in _ZERO_WIDTH:
+        return 0
+    return 2 if east_asian_width(character) in _WIDE else 1

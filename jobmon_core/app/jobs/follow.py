@@ -1,0 +1,82 @@
+"""Use case: follow the output of a job until the job has ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from jobmon_core.app.jobs.output import OutputText, begin_following, task_to_read
+from jobmon_core.domain.slurm.job_ids import ref_of
+from jobmon_core.lifecycle.health import Health, job_status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobmon_core.context import Context
+    from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.observe.logs.follow import LogFollower
+
+_STATE_INTERVAL_S = 3.0  # between two looks at the state file
+# Before the first read after the end: a network file system may show the last lines late.
+_FLUSH_S = 2.0
+
+
+def wait_for_start(ctx: Context, job: WatchedJob, ref: JobRef) -> WatchedJob:
+    """Return the job as soon as a task that ``ref`` names has started, or nothing watches it any more."""
+    while task_to_read(job, ref.key) is None and not job.closed:
+        ctx.clock.wait(_STATE_INTERVAL_S)
+        job = ctx.store.load(job.id)
+    return job
+
+
+@dataclass(slots=True)
+class FollowOutput:
+    """The files of one task, read as they grow. With an empty ``key``, the whole job is followed."""
+
+    ctx: Context
+    job: WatchedJob
+    key: str
+    files: list[str]
+    _followers: dict[str, LogFollower] = field(default_factory=dict, init=False)
+    _loaded_s: float = field(default=0.0, init=False)
+
+    def begin(self, lines: int) -> Iterator[OutputText]:
+        """Yield the last ``lines`` complete lines of each file."""
+        for path in self.files:
+            text, self._followers[path] = begin_following(path, lines)
+            yield text
+
+    def new_text(self) -> Iterator[OutputText]:
+        """Yield what was written to each file since the last call."""
+        return (OutputText(path, *follower.read()) for path, follower in self._followers.items())
+
+    def rest(self) -> Iterator[OutputText]:
+        """Yield what is left when the job has ended."""
+        self.ctx.clock.wait(_FLUSH_S)
+        return (OutputText(path, *follower.rest()) for path, follower in self._followers.items())
+
+    def has_ended(self) -> bool:
+        """Whether the task has ended, or nothing watches the job any more."""
+        now_s = self.ctx.clock.now()
+        if now_s - self._loaded_s >= _STATE_INTERVAL_S:
+            self.job, self._loaded_s = self.ctx.store.load(self.job.id), now_s
+        task = self.job.tasks.get(self.key)
+        return bool(task and task.end) or self.job.concluded_s is not None
+
+    def caveat(self) -> str:
+        """Return why the end of the job may go unnoticed; empty if it will be noticed."""
+        if self.job.unwatched_s is not None and not self.has_ended():
+            return "the job is no longer watched, so its end is not noticed; Ctrl-C ends this"
+        if job_status(self.ctx, self.job).health in (Health.DEAD, Health.STALE):
+            return (
+                "the job's monitor is gone, so its end is not noticed; `jobmon recover` restarts the monitor"
+            )
+        return ""
+
+    def ending(self) -> str:
+        """Return how the job ended, in a sentence."""
+        ref = ref_of(self.job.job_id, self.key) if self.key else self.job.ref
+        task = self.job.tasks.get(self.key)
+        state = f": {task.end.raw_state or task.end.state}" if task and task.end else ""
+        return f"job {ref} has ended{state}; `jobmon show {ref}` shows more"

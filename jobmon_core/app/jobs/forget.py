@@ -1,0 +1,119 @@
+"""Use case: remove the records of jobs that have ended, once all their messages are delivered."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jobmon_core.app.jobs.selection import last_change_s
+from jobmon_core.app.recover import name_of
+from jobmon_core.domain.errors import AlreadyWatched, UnknownJob
+from jobmon_core.lifecycle.health import Health, find_watched, job_status, list_jobs
+from jobmon_core.store.jobs import Unreadable
+from jobmon_core.store.owner import acquire_job
+from jobmon_core.store.records import remove_records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobmon_core.context import Context
+    from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.lifecycle.health import JobStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What became of the records of one job."""
+
+    subject: str
+    job: WatchedJob | None = None  # None for a state file that cannot be read
+    kept_because: str = ""  # empty if the records were removed, or would be
+
+    @property
+    def removed(self) -> bool:
+        """Whether the records were removed, or would be."""
+        return not self.kept_because
+
+
+def kept_because(status: JobStatus, *, drop_given_up: bool = False) -> str:
+    """Return why the records of a job must stay, and what to do; empty if they may be removed.
+
+    ``drop_given_up``: messages that jobmon gave up sending do not count.
+    """
+    job = status.job
+    if job.unwatched_s is not None:
+        return ""
+    waiting = [entry for entry in job.outbox if entry.is_open]
+    if not job.closed:
+        return f"it is still watched; `jobmon cancel {job.ref}` stops that"
+    if waiting:
+        problem = f" ({waiting[0].problem})" if waiting[0].problem else ""
+        title = waiting[0].message.title
+        return f"its message {title!r} is not delivered yet{problem}; see `jobmon show {job.ref}`"
+    if status.health is not Health.DONE:
+        return f"its monitor still reports an outage; `jobmon cancel {job.ref}` stops that"
+    given_up = [entry for entry in job.outbox if entry.given_up]
+    if given_up and not drop_given_up:
+        return (
+            f"its message {given_up[0].message.title!r} could not be delivered: {given_up[0].given_up}; "
+            f"`jobmon recover` sends it once its channel works, `jobmon forget --given-up {job.ref}` drops it"
+        )
+    return ""
+
+
+def forget(ctx: Context, ref: JobRef, *, drop_given_up: bool = False) -> Iterator[Removal]:
+    """Remove all records of the job that ``ref`` names; yield a result for each, also if Slurm reused the id.
+
+    Raises:
+        UnknownJob: jobmon has no record of it, or only one of a larger job.
+        StateUnreadable: its state file cannot be read.
+        StorageFailed: a file cannot be removed.
+    """
+    found = find_watched(ctx, ref)
+    if not found:
+        raise UnknownJob(f"job {ref} was never watched; `jobmon status --all` lists the jobs that were")
+    records = [job for job in found if job.watched_part == ref.key]
+    if not records:
+        whole = found[-1].ref
+        raise UnknownJob(f"job {ref} is part of the record of job {whole}; use `jobmon forget {whole}`")
+    for job in records:
+        yield _remove(ctx, job, drop_given_up=drop_given_up)
+
+
+def prune(ctx: Context, older_than_s: float, *, dry_run: bool = False) -> Iterator[Removal]:
+    """Remove the records of jobs that ended more than ``older_than_s`` seconds ago; yield a result for each.
+
+    ``dry_run``: only yield what would be done.
+
+    Raises:
+        StorageFailed: a file cannot be removed.
+    """
+    latest_s = ctx.clock.now() - older_than_s
+    for status in list(list_jobs(ctx)):
+        if isinstance(status, Unreadable):
+            yield Removal(status.path.name, kept_because=status.why)
+        elif status.job.closed and last_change_s(status.job) < latest_s:
+            if dry_run:
+                yield Removal(name_of(status.job), status.job, kept_because(status))
+            else:
+                yield _remove(ctx, status.job)
+
+
+def _remove(ctx: Context, job: WatchedJob, *, drop_given_up: bool = False) -> Removal:
+    """Remove the records of a job, as its owner, so that no monitor adopts it meanwhile."""
+    why = kept_because(job_status(ctx, job), drop_given_up=drop_given_up)
+    if why:
+        return Removal(name_of(job), job, why)
+    try:
+        lock = acquire_job(ctx.home.monitors / f"{job.id}.lock")
+    except AlreadyWatched as error:
+        return Removal(name_of(job), job, f"{error}; try again in a moment")
+    try:
+        if ctx.store.load(job.id) != job:
+            return Removal(name_of(job), job, "it has just changed; try again")
+        remove_records(ctx.home, job.id)
+    finally:
+        os.close(lock)
+    return Removal(name_of(job), job)

@@ -1,0 +1,127 @@
+"""Use case: the output of a job: which task's, in which files, and its last lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.analysis.job_logs import log_files, with_script_logs
+from jobmon_core.app.jobs.array_summary import task_index
+from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.slurm.job_ids import ref_of
+from jobmon_core.domain.slurm.states import Outcome, Phase
+from jobmon_core.observe.logs.follow import LogFollower
+from jobmon_core.observe.logs.read import TAIL_BYTES, read_tail
+
+if TYPE_CHECKING:
+    from jobmon_core.context import Context
+    from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.observe.logs.read import LogPart
+
+_MAX_BYTES = 64 * 2**20  # of the end of a log, however many lines are asked for
+# which task's output to show: a failed one, then one that still runs, then one that succeeded
+_ORDER: tuple[Outcome | None, ...] = (
+    Outcome.FAILURE,
+    Outcome.UNKNOWN,
+    None,
+    Outcome.SUCCESS,
+    Outcome.CANCELLED,
+)
+
+
+class OutputText(NamedTuple):
+    """Lines of one file, as a terminal would finally show them."""
+
+    path: str
+    lines: tuple[str, ...] = ()
+    unfinished: str = ""  # the text after the last line, e.g. a progress bar
+    problem: str = ""  # why lines are missing; completes a sentence that starts with the path
+    is_readable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class JobOutput:
+    """The files that one task writes its stdout and stderr to; one file if they are the same."""
+
+    task: Task
+    ref: JobRef
+    stdout: str
+    stderr: str
+
+    def files(self, *, out: bool = True, err: bool = True) -> list[str]:
+        """Return the paths of the wanted files, each once."""
+        wanted = ([self.stdout] if out else []) + ([self.stderr] if err else [])
+        return list(dict.fromkeys(wanted))
+
+
+def job_output(ctx: Context, job: WatchedJob, ref: JobRef) -> JobOutput | None:
+    """Return the output of the task that ``ref`` names, see `task_to_read`; None if it has not started.
+
+    Raises:
+        JobmonError: jobmon does not know where the output is.
+    """
+    task = task_to_read(job, ref.key)
+    if task is None:
+        return None
+    if not job.logs.source:
+        job = with_script_logs(job, ctx.scheduler(job.backend, job.cluster if job.remote else ""))
+    stdout, stderr = log_files(job, task)
+    if not stdout:
+        raise JobmonError(f"job {ref}: jobmon does not know where its output is; see `jobmon show {ref}`")
+    return JobOutput(task, ref_of(job.job_id, task.key), stdout, stderr or stdout)
+
+
+def known_files(job: WatchedJob, task: Task) -> list[str]:
+    """Return the paths of a task's output as far as they are known, without asking the scheduler."""
+    if not job.logs.stdout or not _has_output(task):
+        return []
+    return list(dict.fromkeys(path for path in log_files(job, task) if path))
+
+
+def task_to_read(job: WatchedJob, key: str) -> Task | None:
+    """Return the task ``key``, of all tasks the first failed one, if any; None if it has not started."""
+    tasks = [task for task in job.tasks.values() if key in ("", task.key) and _has_output(task)]
+    return min(tasks, key=_rank, default=None)
+
+
+def last_lines(path: str, count: int) -> OutputText:
+    """Return the last ``count`` lines of a file, fewer if they exceed 64 MiB. Never raises."""
+    return _text(_read_lines(path, count))
+
+
+def begin_following(path: str, count: int) -> tuple[OutputText, LogFollower]:
+    """Return the last ``count`` lines without one that is unfinished, and a reader that continues there."""
+    part = _read_lines(path, count)
+    if part.excerpt.path != path:  # a rotated copy: the file itself is yet to be written
+        return _text(part), LogFollower(path)
+    follower = LogFollower.after(path, part.size)
+    text = _text(part)
+    return (text._replace(lines=text.lines[:-1]) if follower.offset < part.size else text), follower
+
+
+def _read_lines(path: str, count: int) -> LogPart:
+    max_bytes = TAIL_BYTES
+    part = read_tail(path, max_bytes)
+    while len(part.excerpt.texts) < count and not (part.complete or part.problem) and max_bytes < _MAX_BYTES:
+        max_bytes *= 8
+        part = read_tail(path, max_bytes)
+    texts = part.excerpt.texts[-count:] if count else ()
+    return replace(part, excerpt=replace(part.excerpt, texts=texts))
+
+
+def _text(part: LogPart) -> OutputText:
+    problem = part.problem or part.note
+    readable = not part.problem or part.problem == "is empty"
+    return OutputText(part.excerpt.path, part.excerpt.texts, problem=problem, is_readable=readable)
+
+
+def _has_output(task: Task) -> bool:
+    if task.end:
+        return task.end.started_s is not None or task.has_started
+    return task.has_started or task.state.phase is not Phase.WAITING
+
+
+def _rank(task: Task) -> tuple[int, int]:
+    outcome = task.end.outcome if task.end else None
+    return _ORDER.index(outcome), task_index(task)

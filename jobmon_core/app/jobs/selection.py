@@ -1,0 +1,142 @@
+"""Which jobs `jobmon status` lists: pure decisions about records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.slurm.states import Outcome, Phase
+from jobmon_core.lifecycle.health import Health, JobStatus
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.domain.tracking.model import WatchedJob
+
+RECENT_S = 7 * 86_400.0
+
+
+class Group(StrEnum):
+    """What a job does now, or how it ended: each job counts once."""
+
+    RUNNING = "running"
+    PENDING = "pending"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    UNKNOWN = "of unknown outcome"
+    UNWATCHED = "no longer watched"
+
+
+_OF_OUTCOME = {
+    Outcome.SUCCESS: Group.COMPLETED,
+    Outcome.FAILURE: Group.FAILED,
+    Outcome.CANCELLED: Group.CANCELLED,
+    Outcome.UNKNOWN: Group.UNKNOWN,
+}
+_BAD = (Outcome.FAILURE, Outcome.UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The jobs that the user asked for. Times are Unix seconds."""
+
+    refs: tuple[JobRef, ...] = ()
+    all: bool = False
+    failed: bool = False
+    running: bool = False
+    pending: bool = False
+    name: str = ""  # a pattern as in a shell
+    since_s: float | None = None
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The selected jobs, sorted by id, and how many others there are."""
+
+    jobs: list[JobStatus]
+    older: int = 0  # not recent enough
+    beyond_limit: int = 0
+
+
+def select(jobs: Sequence[JobStatus], selection: Selection, now_s: float) -> Selected:
+    """Return the jobs that match ``selection``; by default those that are watched or recent."""
+    matching = [each for each in jobs if _matches(each.job, selection)]
+    recent = [each for each in matching if _is_recent_enough(each, selection, now_s)]
+    recent.sort(key=_by_id)
+    shown = recent if selection.limit is None else recent[max(0, len(recent) - selection.limit) :]
+    return Selected(shown, len(matching) - len(recent), len(recent) - len(shown))
+
+
+def is_recent(status: JobStatus, now_s: float) -> bool:
+    """Whether a job is watched, has undelivered messages, or ended in the last 7 days."""
+    return _is_active(status) or now_s - last_change_s(status.job) < RECENT_S
+
+
+def last_change_s(job: WatchedJob) -> float:
+    """Return when a job ended; when its monitoring was stopped or began if it did not end (Unix seconds)."""
+    return job.concluded_s or job.unwatched_s or job.registered_s
+
+
+def group_of(job: WatchedJob) -> Group:
+    """Return the one group that a job counts in."""
+    if job.outcome is not None:
+        return _OF_OUTCOME[job.outcome]
+    if job.unwatched_s is not None:
+        return Group.UNWATCHED
+    waits = all(task.end or task.state.phase is Phase.WAITING for task in job.tasks.values())
+    return Group.PENDING if waits else Group.RUNNING
+
+
+def counts(jobs: Sequence[JobStatus]) -> list[tuple[Group, int]]:
+    """Return the number of jobs in each group that has any, in the order of `Group`."""
+    numbers = Counter(group_of(each.job) for each in jobs)
+    return [(group, numbers[group]) for group in Group if numbers[group]]
+
+
+def _is_active(status: JobStatus) -> bool:
+    return status.health is not Health.DONE or bool(status.job.undelivered)
+
+
+def _is_recent_enough(status: JobStatus, selection: Selection, now_s: float) -> bool:
+    if selection.all or selection.refs:
+        return True
+    if selection.since_s is None:
+        return is_recent(status, now_s)
+    return status.health is not Health.DONE or last_change_s(status.job) >= selection.since_s
+
+
+def _matches(job: WatchedJob, selection: Selection) -> bool:
+    if selection.refs and not any(_is_part_of(job, ref) for ref in selection.refs):
+        return False
+    if selection.name and not fnmatchcase(job.name, selection.name):
+        return False
+    return _matches_state(job, selection)
+
+
+def _matches_state(job: WatchedJob, selection: Selection) -> bool:
+    if not (selection.failed or selection.running or selection.pending):
+        return True
+    group = group_of(job)
+    return (
+        (selection.failed and any(task.end and task.end.outcome in _BAD for task in job.tasks.values()))
+        or (selection.running and group is Group.RUNNING)
+        or (selection.pending and group is Group.PENDING)
+    )
+
+
+def _is_part_of(job: WatchedJob, ref: JobRef) -> bool:
+    if job.job_id != ref.job_id:
+        return not ref.key and any(task.raw_job_id == ref.job_id for task in job.tasks.values())
+    return not job.watched_part or ref.key in ("", job.watched_part)
+
+
+def _by_id(status: JobStatus) -> tuple[int, int, int, float]:
+    ref = status.job.ref
+    component = -1 if ref.component is None else ref.component
+    return ref.job_id, component, -1 if ref.task is None else ref.task, status.job.registered_s

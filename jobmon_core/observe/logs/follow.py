@@ -1,0 +1,69 @@
+"""Read what is appended to a log, as ``tail -F`` does."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from jobmon_core.domain.diagnosis.log_text import clean_lines
+from jobmon_core.observe.logs.open_file import RegularFile, Unreadable, regular_file
+
+_MAX_BYTES = 4 * 2**20  # read at once; the next call reads on
+_MAX_UNFINISHED = 256 * 1024  # bytes of a line that is kept until it ends
+
+
+class NewText(NamedTuple):
+    """The lines that were completed since the last call, and the text after them."""
+
+    lines: tuple[str, ...] = ()
+    unfinished: str = ""  # e.g. a progress bar, as a terminal would finally show it
+
+
+@dataclass(slots=True)
+class LogFollower:
+    """Reads one log from an offset on; from the start if the file is truncated or replaced."""
+
+    path: str
+    offset: int = 0  # bytes
+    _inode: int | None = field(default=None, init=False)
+    _unfinished: bytes = field(default=b"", init=False)
+
+    @classmethod
+    def after(cls, path: str, size: int) -> LogFollower:
+        """Return a reader that continues at the last line that is unfinished in the first ``size`` bytes."""
+        start = max(0, size - _MAX_UNFINISHED)
+        data = b""
+        with suppress(Unreadable), regular_file(path) as file:
+            data = file.read_at(start, size - start)
+        return cls(path, start + data.rfind(b"\n") + 1)
+
+    def read(self) -> NewText:
+        """Return the new lines; none while the file is missing or cannot be read."""
+        data = b""
+        with suppress(Unreadable), regular_file(self.path) as file:
+            self._check_identity(file)
+            data = file.read_at(self.offset, _MAX_BYTES)
+        self.offset += len(data)
+        data = self._unfinished + data
+        end = data.rfind(b"\n") + 1
+        rest = data[end:]
+        # a progress bar writes all its states in one line: only the last one is of use
+        rest = rest[max(0, rest.rfind(b"\r", 0, -1)) :]
+        if len(rest) > _MAX_UNFINISHED:
+            end, rest = len(data), b""
+        self._unfinished = rest
+        return NewText(clean_lines(data[:end]), "".join(clean_lines(rest)))
+
+    def rest(self) -> NewText:
+        """Return all that is left as lines, the unfinished one too."""
+        new = self.read()
+        self._unfinished = b""
+        return NewText((*new.lines, new.unfinished) if new.unfinished else new.lines)
+
+    def _check_identity(self, file: RegularFile) -> None:
+        inode = os.fstat(file.descriptor).st_ino
+        if file.size < self.offset or self._inode not in (None, inode):
+            self.offset, self._unfinished = 0, b""
+        self._inode = inode

@@ -1,0 +1,40 @@
+"""Remove everything that jobmon keeps about one job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.system.files import failure_reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from jobmon_core.store.home import Home
+
+
+def remove_records(home: Home, job_id: str) -> None:
+    """Remove the files of the job with this state id, the state file first: without it, the job is unknown.
+
+    The caller owns the job: the record of its owner and its lock are removed last.
+
+    Raises:
+        StorageFailed: a file cannot be removed.
+    """
+    for path in _files(home, job_id):
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise StorageFailed(f"{path} cannot be removed: {failure_reason(path, error)}") from error
+
+
+def _files(home: Home, job_id: str) -> Iterator[Path]:
+    yield home.state / f"{job_id}.json"
+    yield home.logs / f"{job_id}.log"
+    yield home.logs / f"{job_id}.log.1"
+    yield home.monitors / f"{job_id}.drop"
+    # of owners that were superseded; an id has no characters that a pattern would interpret
+    yield from home.monitors.glob(f"{job_id}.*.heir")
+    yield home.monitors / f"{job_id}.owner"
+    yield home.monitors / f"{job_id}.lock"

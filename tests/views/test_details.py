@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jobmon.views.console import Console
+from jobmon.views.details import detail_lines
+from jobmon.views.text_width import text_width
+from jobmon_core.domain.slurm.log_paths import LogPaths
+from jobmon_core.domain.tracking.model import AccountingStatus, EndInquiry, StateChange, WatchedJob
+from jobmon_core.lifecycle.health import Health
+from tests.support.job_records import ENTRY, JOB, NOW_S, OOM, RUNNING, failed, job_of, status_of, succeeded
+
+
+def shown(job: WatchedJob, key: str = "", *, all_tasks: bool = False, console: Console | None = None) -> str:
+    status = status_of(job, Health.DONE if job.closed else Health.ALIVE)
+    return "\n".join(detail_lines(status, key, NOW_S + 600, console or Console(), all_tasks=all_tasks))
+
+
+def array(count: int, bad: int) -> WatchedJob:
+    tasks = [failed(str(n), OOM if n % 2 else None) for n in range(bad)]
+    return replace(
+        job_of(*tasks, *(succeeded(str(n)) for n in range(bad, count))), array_indices=f"0-{count - 1}"
+    )
+
+
+def test_a_running_job_shows_its_time_its_limit_and_its_log() -> None:
+    running = replace(RUNNING, start_s=int(NOW_S), limit_s=7200, nodes="n17")
+    text = shown(replace(job_of(running), logs=LogPaths("/w/%x-%j.out", "/w/%x-%j.err", "Slurm")))
+    assert "  running   10m 00s of 2h 00m, started " in text
+    assert ", limit reached " in text
+    assert "  log       /w/train-12.out\n            /w/train-12.err" in text
+
+
+def test_a_failed_job_shows_cause_advice_and_proof() -> None:
+    text = shown(job_of(failed(diagnosis=OOM), concluded_s=NOW_S))
+    assert "  cause     CUDA out of memory\n            A GPU had" in text
+    assert "  to do     Lower the batch size of 12." in text
+    assert "  log       /w/train.err\n            | 7: torch.OutOfMemoryError" in text
+    assert text.count("outcome") == 1
+
+
+def test_an_array_is_summarised_before_its_failed_tasks() -> None:
+    text = shown(array(100, 4))
+    assert "  tasks     100: 96 COMPLETED, 4 FAILED\n" in text
+    assert (
+        "  causes    FAILED, exit code 1, 2 tasks: 0,2\n            CUDA out of memory, 2 tasks: 1,3\n"
+        in text
+    )
+    assert [f"12_{n}: FAILED" in text for n in range(5)] == [True] * 4 + [False]
+    assert "96 other tasks not shown: add --all" in text
+    assert "12_99: COMPLETED" in shown(array(100, 4), all_tasks=True)
+
+
+def test_tasks_that_failed_alike_are_explained_once() -> None:
+    text = shown(array(100, 4))
+    assert text.count("A GPU had too little free memory.") == 1
+    assert "CUDA out of memory, as in 12_1" in text
+
+
+def test_of_very_many_failed_tasks_some_of_each_cause_are_shown() -> None:
+    text = shown(array(500, 400))
+    assert text.count(": FAILED") == 10
+    assert "390 more failed and 100 other tasks not shown" in text
+
+
+def test_one_task_of_an_array_can_be_shown_alone() -> None:
+    text = shown(array(10, 2), "7")
+    assert "12_7: COMPLETED" in text
+    assert "12_1" not in text
+    assert "not shown" not in text
+
+
+def test_what_became_of_each_message_is_shown_in_words() -> None:
+    outbox = (
+        replace(ENTRY, attempts=2, problem="connection refused", next_try_s=NOW_S + 5000, channel="error"),
+        replace(ENTRY, given_up="the webhook is gone"),
+        replace(ENTRY, delivered_s=NOW_S),
+    )
+    text = shown(replace(JOB, outbox=outbox))
+    assert "train failed: not delivered to channel 'error': connection refused, next try " in text
+    assert "train failed: not delivered, given up: the webhook is gone; check the channel with" in text
+    assert "train failed: delivered at " in text
+
+
+def test_an_outage_is_shown_with_its_error() -> None:
+    inquiry = EndInquiry(
+        NOW_S, NOW_S, accounting=AccountingStatus.UNREACHABLE, accounting_error="sacct: Connection refused"
+    )
+    text = shown(replace(JOB, tasks={"": replace(RUNNING, inquiry=inquiry)}))
+    assert "accounting (sacct) has not answered since" in text
+    assert "sacct: Connection refused" in text
+    assert "not answered" not in shown(replace(JOB, stale_since_s=NOW_S, unwatched_s=NOW_S))
+
+
+def test_an_impossible_time_hides_nothing() -> None:
+    seen = replace(RUNNING, history=(StateChange("RUNNING", float("inf")),))
+    text = shown(replace(JOB, answered_s=1e300, stale_since_s=1e300, tasks={"": seen}))
+    assert "the scheduler has not answered since ?" in text
+    assert "? RUNNING" in text
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_the_text_is_wrapped_but_paths_stay_whole(width: int) -> None:
+    path = "/scratch/" + "x" * 150
+    job = replace(job_of(failed(diagnosis=OOM)), workdir=path, outbox=(replace(ENTRY, given_up="y " * 90),))
+    lines = shown(job, console=Console(width)).splitlines()
+    assert all(text_width(line) <= width or path in line for line in lines)
+    assert any(line.endswith(path) for line in lines)

@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jobmon.views.console import Console
+from jobmon.views.status import status_lines
+from jobmon.views.text_width import text_width
+from jobmon_core.app.jobs.overview import Overview
+from jobmon_core.app.jobs.selection import Selection, select
+from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.tracking.model import AccountingStatus, EndInquiry, WatchedJob
+from jobmon_core.lifecycle.health import Health, JobStatus
+from tests.support.job_records import (
+    ENTRY,
+    JOB,
+    NOW_S,
+    OOM,
+    PENDING,
+    RUNNING,
+    ended,
+    failed,
+    job_of,
+    status_of,
+)
+from tests.support.job_records import succeeded as done
+
+PIPE = Console()
+
+
+def screen(
+    *statuses: JobStatus, console: Console = PIPE, age_s: float = 5.0, limit: int | None = None
+) -> list[str]:
+    now_s = NOW_S + age_s
+    selected = select(statuses, Selection(all=True, limit=limit), now_s)
+    return list(status_lines(selected, Overview(list(statuses), []), now_s, console))
+
+
+def row(job: WatchedJob, health: Health = Health.ALIVE, age_s: float = 5.0) -> str:
+    return screen(status_of(job, health), age_s=age_s)[1]
+
+
+def notes(*jobs: WatchedJob, health: Health = Health.ALIVE) -> list[str]:
+    lines = screen(*(status_of(job, health) for job in jobs))
+    return lines[lines.index("") + 2 :]
+
+
+@pytest.mark.parametrize(
+    ("health", "words"),
+    [
+        (Health.ALIVE, "alive"),
+        (Health.DEAD, "DEAD"),
+        (Health.STALE, "stale (login2)"),
+        (Health.REMOTE, "elsewhere (login2)"),
+        (Health.DONE, "done"),
+    ],
+)
+def test_the_health_of_the_monitor_ends_the_row(health: Health, words: str) -> None:
+    assert row(JOB, health).endswith(f" {words}")
+
+
+def test_data_older_than_one_interval_show_their_age() -> None:
+    assert "as of" not in row(JOB, age_s=35)
+    assert "as of 42s ago" in row(JOB, age_s=42)
+    assert "as of" not in row(job_of(PENDING), age_s=65)
+    assert "as of 12m ago" in row(job_of(PENDING), age_s=725)
+    assert "as of" not in row(job_of(done(), concluded_s=NOW_S), age_s=9000)
+
+
+def test_a_job_is_fresh_right_after_its_submission() -> None:
+    new = replace(JOB, answered_s=None, tasks={})
+    assert "  submitted  " in row(new)
+    assert "not yet listed" in row(new)
+    assert "scheduler not responding" in row(replace(new, stale_since_s=NOW_S))
+
+
+def test_a_pending_job_shows_its_reason() -> None:
+    assert "PENDING (Priority)" in row(job_of(PENDING))
+    array = replace(JOB, tasks={}, pending_indices="0-9", pending_reason="Dependency")
+    assert "PENDING (Dependency)" in row(array)
+
+
+@pytest.mark.parametrize(
+    ("task", "words"),
+    [
+        (done(), "success"),
+        (failed(), "exit code 1"),
+        (failed(diagnosis=OOM), "CUDA out of memory"),
+        (ended(JobState.CANCELLED, Outcome.CANCELLED), "cancelled"),
+    ],
+)
+def test_an_ended_job_shows_its_outcome_or_the_cause(task: object, words: str) -> None:
+    assert f"  {words}  " in row(replace(JOB, tasks={"": task}, concluded_s=NOW_S))  # type: ignore[dict-item] # parametrized
+
+
+def test_a_running_array_says_how_many_tasks_failed_so_far() -> None:
+    array = replace(job_of(failed("1"), replace(RUNNING, key="2")), array_indices="1-2")
+    assert "FAILED:1 RUNNING:1" in row(array)
+    assert "1 failed so far" in row(array)
+
+
+def test_a_job_no_longer_watched_says_so() -> None:
+    assert "no longer watched" in row(replace(JOB, unwatched_s=NOW_S), Health.DONE)
+
+
+def test_an_outage_is_explained_once_for_all_jobs_that_it_concerns() -> None:
+    jobs = [
+        replace(job_of(RUNNING, job_id=n), stale_since_s=NOW_S, stale_why="connect failure") for n in (1, 2)
+    ]
+    (note,) = notes(*jobs)
+    assert note.startswith("1, 2: as of ")
+    assert note.endswith(": the scheduler is not responding: connect failure")
+    assert ", stale since " in note
+
+
+def test_a_silent_sacct_is_explained() -> None:
+    inquiry = EndInquiry(
+        NOW_S, NOW_S, accounting=AccountingStatus.UNREACHABLE, accounting_error="sacct: Connection refused"
+    )
+    (note,) = notes(job_of(replace(RUNNING, inquiry=inquiry)))
+    assert note.startswith("12: left the queue, but sacct has not answered since ")
+    assert note.endswith(": sacct: Connection refused")
+
+
+def test_an_undelivered_message_is_explained_with_what_to_do() -> None:
+    waiting = replace(ENTRY, attempts=2, problem="connection refused", next_try_s=NOW_S + 60)
+    given_up = replace(
+        ENTRY, given_up="no error webhook is configured; after `jobmon init` run `jobmon recover`"
+    )
+    first, second = notes(
+        replace(job_of(failed(), job_id=1), outbox=(waiting,)),
+        replace(job_of(failed(), job_id=2), outbox=(given_up,)),
+    )
+    assert first.startswith("1: message not delivered: connection refused, next try ")
+    assert first.endswith("; jobmon keeps trying; `jobmon test-discord` checks the channel")
+    assert second == f"2: message not delivered, given up: {given_up.given_up}"
+
+
+def test_many_jobs_with_the_same_note_are_counted() -> None:
+    jobs = [
+        replace(job_of(failed(), job_id=n), outbox=(replace(ENTRY, given_up="404"),)) for n in range(1, 9)
+    ]
+    (note,) = notes(*jobs)
+    assert note.startswith("1, 2, 3, 4, 5 and 3 more: message not delivered, given up: 404; ")
+
+
+def test_the_counts_follow_the_table() -> None:
+    jobs = [job_of(RUNNING, job_id=1), job_of(failed(), job_id=2), job_of(done(), job_id=3)]
+    assert screen(*map(status_of, jobs))[-1] == "3 jobs: 1 running, 1 completed, 1 failed"
+    assert screen(*map(status_of, jobs), limit=1)[-1] == "1 job: 1 completed; 2 more match"
+
+
+def test_nothing_watched_says_how_to_begin() -> None:
+    assert "`jobmon submit SCRIPT`" in screen()[0]
+
+
+@pytest.mark.parametrize("width", [40, 76, 80, 120])
+def test_the_screen_fits_the_terminal(width: int) -> None:
+    long = replace(
+        job_of(failed(diagnosis=OOM), job_id=12345678, name="学習" * 30),
+        outbox=(replace(ENTRY, attempts=1, problem="could not reach discord.com: connection refused"),),
+    )
+    array = replace(
+        job_of(failed("1"), replace(RUNNING, key="2"), done("3")),
+        pending_indices="4-9",
+        pending_reason="Resources",
+    )
+    lines = screen(status_of(long), status_of(array, Health.REMOTE), console=Console(width))
+    assert max(map(text_width, lines)) <= width
+    assert any("12345678" in line for line in lines)
+
+
+def test_a_pipe_gets_everything_uncut() -> None:
+    assert f" {'x' * 99} " in row(replace(JOB, name="x" * 99))
+
+
+def test_no_name_breaks_the_table() -> None:
+    assert "a b  2J" in row(replace(JOB, name="a\nb\x1b\x07" + "2J"))
+    assert " 1e5 " in row(replace(JOB, name="1e5"))
+
+
+def test_only_a_terminal_with_colours_gets_them() -> None:
+    failing = status_of(job_of(failed(), concluded_s=NOW_S))
+    assert "\x1b[31mFAILED" in "".join(screen(failing, console=Console(80, colour=True)))
+    assert "\x1b" not in "".join(screen(failing, console=Console(80)))
+
+
+def test_an_impossible_time_hides_no_job() -> None:
+    assert "train" in row(replace(JOB, answered_s=1e300, stale_since_s=1e300))
+    assert "as of ? ago" in row(replace(JOB, answered_s=float("-inf")))

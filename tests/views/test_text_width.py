@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobmon.views.text_width import text_width, truncated, wrap
+
+PRINTABLE = st.text(st.characters(exclude_categories=["C", "Z"]) | st.just(" "))
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [("", 0), ("train", 5), ("学習", 4), ("e\u0301te\u0301", 3), ("\uff46ull", 5), ("é…", 2)],
+)
+def test_wide_characters_take_two_columns_and_combining_marks_none(text: str, columns: int) -> None:
+    assert text_width(text) == columns
+
+
+def test_a_text_is_cut_between_characters() -> None:
+    assert truncated("学習ジョブ", 10) == "学習ジョブ"
+    assert truncated("学習ジョブ", 9) == "学習ジョ…"
+    assert truncated("学習ジョブ", 8) == "学習ジ…"
+
+
+def test_long_words_are_split() -> None:
+    assert wrap("学習ジョブ is done", 6) == ["学習ジ", "ョブ", "is", "done"]
+    assert wrap("a\n\nbc def", 3) == ["a", "", "bc", "def"]
+
+
+@given(PRINTABLE, st.integers(2, 30))
+def test_no_line_exceeds_its_width(text: str, width: int) -> None:
+    assert text_width(truncated(text, width)) <= width
+    assert all(text_width(line) <= width for line in wrap(text, width))
+
+
+@given(PRINTABLE, st.integers(2, 30))
+def test_wrapping_loses_nothing_but_spaces(text: str, width: int) -> None:
+    assert "".join(wrap(text, width)).replace(" ", "") == text.replace(" ", "")
