@@ -124,7 +124,8 @@ def _write(text: str) -> None:
 def _show_monitor_log(ctx: Context, job: WatchedJob, options: argparse.Namespace) -> int:
     log = ctx.monitor_log(job.id)
     if options.follow:
-        return _follow(FollowOutput(ctx, job, "", [str(log.path)]), options.lines or _LINES)
+        lines = _LINES if options.lines is None else options.lines
+        return _follow(FollowOutput(ctx, job, "", [str(log.path)]), lines)
     text = log.read()
     if options.lines is not None:
         text = "".join(text.splitlines(keepends=True)[-options.lines :] if options.lines else [])

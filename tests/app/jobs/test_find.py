@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.app.jobs.find import find_job, parse_job_name
+from jobmon_core.context import Context
+from jobmon_core.domain.errors import UnknownJob
+from jobmon_core.store.home import Home
+from tests.support.job_records import NOW_S, RUNNING, job_of
+
+
+@pytest.fixture
+def ctx(tmp_path: Path) -> Context:
+    ctx = Context(Home(tmp_path), {})
+    tasks = [replace(RUNNING, key=key, raw_job_id=90 + int(key)) for key in ("1", "2")]
+    ctx.store.save(replace(job_of(*tasks, job_id=12, name="sweep"), array_indices="1-2"))
+    for number, name in ((13, "train"), (14, "train"), (15, "latest")):
+        ctx.store.save(replace(job_of(RUNNING, job_id=number, name=name), registered_s=NOW_S + number))
+    return ctx
+
+
+@pytest.mark.parametrize(
+    ("argument", "found"),
+    [
+        ("13", ("slurm-13-x", "13")),
+        ("12_2", ("slurm-12-x", "12_2")),
+        ("92", ("slurm-12-x", "12_2")),  # the raw job id of a task
+        ("train", ("slurm-14-x", "14")),
+        ("latest", ("slurm-15-x", "15")),
+    ],
+)
+def test_a_job_is_found_by_id_by_name_or_as_the_latest(
+    ctx: Context, argument: str, found: tuple[str, str]
+) -> None:
+    job, ref = find_job(ctx, argument)
+    assert (job.id, str(ref)) == found
+
+
+@pytest.mark.parametrize(
+    ("argument", "words"),
+    [
+        ("4711", "job 4711 was never watched; `jobmon watch 4711` watches it"),
+        ("12_9", "unknown job 12_9: job 12 has no such task"),
+        (
+            "trian",
+            "'trian' is neither a job id (12, 12_3, 12+1) nor the name of a watched job; did you mean",
+        ),
+    ],
+)
+def test_an_unknown_job_is_reported_with_what_to_do(ctx: Context, argument: str, words: str) -> None:
+    with pytest.raises(UnknownJob) as error:
+        find_job(ctx, argument)
+    assert str(error.value).startswith(words)
+
+
+def test_without_any_job_there_is_no_latest_one(tmp_path: Path) -> None:
+    with pytest.raises(UnknownJob, match="no job was ever watched"):
+        find_job(Context(Home(tmp_path), {}), "latest")
+
+
+def test_a_file_of_that_name_is_not_taken_for_a_job(
+    ctx: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert str(parse_job_name(ctx, "train")) == "14"
+    assert parse_job_name(ctx, "missing.log") is None
+    (tmp_path / "train").touch()
+    assert parse_job_name(ctx, "train") is None
+    assert parse_job_name(ctx, "-") is None

@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.app.jobs.output import begin_following, job_output, known_files, last_lines, task_to_read
+from jobmon_core.context import Context
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.domain.slurm.log_paths import LogPaths
+from jobmon_core.store.home import Home
+from tests.support.job_records import PENDING, RUNNING, failed, job_of, succeeded
+
+
+@pytest.mark.parametrize(
+    ("tasks", "key", "chosen"),
+    [
+        ((succeeded("1"), replace(RUNNING, key="2"), failed("3"), failed("4")), "", "3"),
+        ((succeeded("1"), replace(RUNNING, key="2")), "", "2"),
+        ((succeeded("1"), replace(PENDING, key="2")), "", "1"),
+        ((succeeded("1"), failed("3")), "1", "1"),
+        ((replace(PENDING, key="2"),), "", None),
+        ((), "", None),
+    ],
+)
+def test_of_an_array_the_output_of_a_failed_task_is_shown_first(
+    tasks: tuple[object, ...], key: str, chosen: str | None
+) -> None:
+    task = task_to_read(job_of(*tasks), key)  # type: ignore[arg-type] # parametrized
+    assert (task and task.key) == chosen
+
+
+def test_the_paths_of_an_array_task_are_expanded(tmp_path: Path) -> None:
+    job = replace(
+        job_of(failed("3"), succeeded("4")),
+        logs=LogPaths("/w/%A_%a.out", "/w/%A_%a.err", "Slurm"),
+        array_indices="3-4",
+    )
+    output = job_output(Context(Home(tmp_path), {}), job, JobRef(12))
+    assert output is not None
+    assert (str(output.ref), output.files()) == ("12_3", ["/w/12_3.out", "/w/12_3.err"])
+    assert output.files(out=False) == ["/w/12_3.err"]
+    assert known_files(job, job.tasks["4"]) == ["/w/12_4.out", "/w/12_4.err"]
+
+
+def test_one_file_for_stdout_and_stderr_is_shown_once(tmp_path: Path) -> None:
+    job = replace(job_of(RUNNING), logs=LogPaths("/w/%j.out", "/w/%j.out", "Slurm"))
+    output = job_output(Context(Home(tmp_path), {}), job, JobRef(12))
+    assert output is not None
+    assert output.files() == ["/w/12.out"]
+
+
+def test_the_last_lines_are_read_however_long_they_are(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_text("".join(f"{n} {'x' * 500}\n" for n in range(5000)))
+    assert [line.split()[0] for line in last_lines(str(log), 2).lines] == ["4998", "4999"]
+    assert len(last_lines(str(log), 3000).lines) == 3000
+    assert len(last_lines(str(log), 9000).lines) == 5000
+    assert last_lines(str(log), 0).lines == ()
+
+
+def test_a_rotated_log_is_read_in_the_place_of_a_missing_one(tmp_path: Path) -> None:
+    (tmp_path / "a.log.1").write_text("old\n")
+    text = last_lines(str(tmp_path / "a.log"), 5)
+    assert (text.path, text.lines) == (str(tmp_path / "a.log.1"), ("old",))
+    text, follower = begin_following(str(tmp_path / "a.log"), 5)
+    (tmp_path / "a.log").write_text("new\n")
+    assert (text.lines, follower.read().lines) == (("old",), ("new",))
+
+
+def test_a_missing_or_empty_file_is_explained(tmp_path: Path) -> None:
+    text = last_lines(str(tmp_path / "none"), 5)
+    assert (text.problem, text.is_readable) == ("does not exist", False)
+    (tmp_path / "empty").touch()
+    text = last_lines(str(tmp_path / "empty"), 5)
+    assert (text.problem, text.is_readable) == ("is empty", True)
+
+
+def test_following_continues_exactly_where_the_last_lines_end(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_text("one\ntwo\nthr")
+    text, follower = begin_following(str(log), 5)
+    with log.open("a") as file:
+        file.write("ee\nfour\n")
+    assert (text.lines, follower.read().lines) == (("one", "two"), ("three", "four"))

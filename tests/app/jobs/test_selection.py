@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from jobmon_core.app.jobs.selection import (
+    RECENT_S,
+    Group,
+    Selection,
+    counts,
+    group_of,
+    is_recent,
+    select,
+)
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.lifecycle.health import Health, JobStatus
+from tests.support.job_records import (
+    ENTRY,
+    JOB,
+    NOW_S,
+    PENDING,
+    RUNNING,
+    ended,
+    failed,
+    job_of,
+    status_of,
+    succeeded,
+)
+
+UNKNOWN = ended(JobState.UNKNOWN, Outcome.UNKNOWN)
+JOBS = [
+    status_of(job_of(RUNNING, job_id=30, name="train-a")),
+    status_of(job_of(PENDING, job_id=4, name="eval")),
+    status_of(job_of(failed(), job_id=5, name="train-b", concluded_s=NOW_S - 100), Health.DONE),
+    status_of(job_of(succeeded(), job_id=6, name="prep", concluded_s=NOW_S - 5000), Health.DONE),
+    status_of(job_of(UNKNOWN, job_id=7, name="prep", concluded_s=NOW_S - 2 * RECENT_S), Health.DONE),
+    status_of(
+        replace(job_of(failed("1"), replace(RUNNING, key="2"), job_id=8, name="sweep"), array_indices="1-2")
+    ),
+]
+
+
+def selected(selection: Selection) -> list[int]:
+    return [each.job.job_id for each in select(JOBS, selection, NOW_S).jobs]
+
+
+@pytest.mark.parametrize(
+    ("selection", "ids"),
+    [
+        (Selection(), [4, 5, 6, 8, 30]),
+        (Selection(all=True), [4, 5, 6, 7, 8, 30]),
+        (Selection(failed=True), [5, 8]),
+        (Selection(failed=True, all=True), [5, 7, 8]),
+        (Selection(running=True), [8, 30]),
+        (Selection(running=True, pending=True), [4, 8, 30]),
+        (Selection(name="train*"), [5, 30]),
+        (Selection(name="train"), []),
+        (Selection(since_s=NOW_S - 1000), [4, 5, 8, 30]),
+        (Selection(since_s=0), [4, 5, 6, 7, 8, 30]),
+        (Selection(limit=2), [8, 30]),
+        (Selection(limit=0), []),
+        (Selection(refs=(JobRef(7), JobRef(8, task=2))), [7, 8]),
+        (Selection(refs=(JobRef(8),), failed=True, name="s*"), [8]),
+    ],
+)
+def test_jobs_are_selected_and_sorted_by_id(selection: Selection, ids: list[int]) -> None:
+    assert selected(selection) == ids
+
+
+def test_what_is_left_out_is_counted() -> None:
+    result = select(JOBS, Selection(limit=2), NOW_S)
+    assert (result.older, result.beyond_limit) == (1, 3)
+
+
+def test_the_short_list_holds_active_undelivered_and_recent_jobs() -> None:
+    concluded = replace(JOB, concluded_s=2000.0)
+    later_s = 2000.0 + RECENT_S
+    assert is_recent(JobStatus(concluded, Health.DONE), later_s - 1)
+    assert not is_recent(JobStatus(concluded, Health.DONE), later_s)
+    assert is_recent(JobStatus(JOB, Health.DEAD), later_s * 9)
+    assert is_recent(JobStatus(replace(concluded, outbox=(ENTRY,)), Health.DONE), later_s * 9)
+
+
+@pytest.mark.parametrize(
+    ("job", "group"),
+    [
+        (replace(JOB, tasks={}, answered_s=None), Group.PENDING),
+        (job_of(PENDING), Group.PENDING),
+        (job_of(RUNNING), Group.RUNNING),
+        (replace(job_of(succeeded("1")), pending_indices="2-3"), Group.PENDING),
+        (replace(JOB, unwatched_s=1.0), Group.UNWATCHED),
+        (job_of(succeeded("1"), failed("2")), Group.FAILED),
+        (job_of(UNKNOWN), Group.UNKNOWN),
+    ],
+)
+def test_each_job_counts_in_one_group(job: WatchedJob, group: Group) -> None:
+    assert group_of(job) is group
+    assert counts([status_of(job)]) == [(group, 1)]
+
+
+def test_a_part_of_a_job_is_sorted_after_the_job() -> None:
+    parts = [status_of(replace(JOB, watched_part=part)) for part in ("10", "9", "")]
+    assert [each.job.watched_part for each in select(parts, Selection(), NOW_S).jobs] == ["", "9", "10"]

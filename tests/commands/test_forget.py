@@ -1,0 +1,30 @@
+"""``jobmon forget`` in a shell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from jobmon_core.store.jobs import JobStore
+from tests.support.job_records import ENTRY, NOW_S, RUNNING, failed, job_of
+from tests.support.shell import Shell
+
+
+def test_what_may_go_goes_and_the_rest_says_what_to_do(shell: Shell) -> None:
+    store = JobStore(shell.state)
+    store.save(job_of(failed(), concluded_s=NOW_S))
+    store.save(job_of(RUNNING, job_id=13))
+    store.save(
+        replace(job_of(failed(), job_id=14, concluded_s=NOW_S), outbox=(replace(ENTRY, given_up="404"),))
+    )
+    done = shell.jobmon("forget", "12", "13", "14", "15")
+    assert done.returncode == 1
+    assert done.stdout == "12 train: forgotten; the job's own output is not touched\n"
+    kept, given_up, unknown = done.stderr.splitlines()
+    assert kept == "jobmon: 13 train: kept: it is still watched; `jobmon cancel 13` stops that"
+    assert given_up.startswith(
+        "jobmon: 14 train: kept: its message 'train failed' could not be delivered: 404; "
+    )
+    assert unknown.startswith("jobmon: job 15 was never watched; ")
+    done = shell.jobmon("forget", "--given-up", "14")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert store.job_ids() == {13}
