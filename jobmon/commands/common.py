@@ -9,7 +9,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from jobmon.views.console import Console, one_line, truncated
+from jobmon.views.console import Console, one_line
+from jobmon.views.text_width import truncated
 from jobmon_core.context import Context
 from jobmon_core.domain.slurm.job_ids import JobRef
 
