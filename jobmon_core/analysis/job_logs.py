@@ -9,7 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.slurm.log_paths import PathContext, expand, templates_from_record
+from jobmon_core.domain.slurm.log_paths import (
+    BY_SCRIPT,
+    BY_SLURM,
+    BY_USER,
+    PathContext,
+    expand,
+    literal,
+    templates_from_record,
+)
 from jobmon_core.domain.slurm.sbatch_options import script_directives
 
 if TYPE_CHECKING:
@@ -17,12 +25,9 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.scheduler.base import Scheduler
 
-BY_USER = "the user"
-BY_SLURM = "Slurm"
-BY_SCRIPT = "the script"
 _MAX_SCRIPT_BYTES = 4 * 2**20  # by default sbatch accepts no larger script
 _OLDEST_SLURM = (20, 11)  # expands the fewest placeholders in file names
-_ANY_NODE = "\0"  # no path can contain it
+_ANY = "\0"  # stands for any text; no path can contain it
 
 
 def learn_logs(job: WatchedJob, records: tuple[Record, ...], scheduler: Scheduler) -> WatchedJob:
@@ -31,10 +36,13 @@ def learn_logs(job: WatchedJob, records: tuple[Record, ...], scheduler: Schedule
     if job.logs.source == BY_USER or first is None:
         return job
     stdout, stderr = first.stdout, first.stderr
+    if first.paths_expanded:
+        stdout, stderr = literal(stdout), literal(stderr)
     templates = None
-    # scontrol shows the paths of one task for all of an array, leaves some placeholders as they are, and
-    # expands a backslash wrongly
-    if _is_of_array(job) or any(character in stdout + stderr for character in "%\\"):
+    # scontrol shows the paths of one task for all of an array. Before 25.11 it leaves some placeholders as
+    # they are, and expands a backslash wrongly.
+    is_incomplete = not first.paths_expanded and any(character in stdout + stderr for character in "%\\")
+    if _is_of_array(job) or is_incomplete:
         templates = scheduler.ask_log_templates(job.job_id)
     if templates is None:
         if not stdout:
@@ -50,7 +58,8 @@ def with_script_logs(job: WatchedJob, scheduler: Scheduler) -> WatchedJob:
     """Return the job with the log templates of its script, if no templates are known yet."""
     if job.logs.source:
         return job
-    directives = script_directives(scheduler.script_of(job.job_id) or _read_script(job.command))
+    users_copy = job.command if job.command.startswith("/") else ""
+    directives = script_directives(scheduler.script_of(job.job_id) or read_script(users_copy))
     templates = templates_from_record(
         directives.get("output", ""),
         directives.get("error", ""),
@@ -63,6 +72,10 @@ def with_script_logs(job: WatchedJob, scheduler: Scheduler) -> WatchedJob:
 
 def log_files(job: WatchedJob, task: Task) -> tuple[str, str]:
     """Return the paths of stdout and stderr of one task."""
+    record = task.inquiry.record if task.inquiry else None
+    has_own_paths = record and record.paths_expanded and record.ref.task is not None and record.stdout
+    if record and has_own_paths and job.logs.source == BY_SLURM:
+        return record.stdout, record.stderr or record.stdout
     return _expand(job, task, job.logs.stdout), _expand(job, task, job.logs.stderr)
 
 
@@ -70,10 +83,11 @@ def _is_of_array(job: WatchedJob) -> bool:
     return bool(job.array_indices) or job.watched_part.isdigit()
 
 
-def _read_script(command: str) -> str:
-    script = Path(command)
+def read_script(path: str) -> str:
+    """Return the text of a job script; empty if there is none."""
+    script = Path(path)
     try:
-        if not (command.startswith("/") and script.is_file()):  # after `sbatch <(generate)` it is a pipe
+        if not script.is_file():  # after `sbatch <(generate)` it is a pipe
             return ""
         with script.open("rb") as file:
             return file.read(_MAX_SCRIPT_BYTES).decode(errors="replace")
@@ -88,8 +102,9 @@ def _expand(job: WatchedJob, task: Task, template: str) -> str:
         path = expand(template, candidate)
         if os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a folder without permission
             return path
-        # %N is the host's own name, which may differ from the node name in Slurm
-        pattern = glob.escape(expand(template, replace(candidate, node=_ANY_NODE))).replace(_ANY_NODE, "*")
+        # %N is the host's own name, which may differ from the node name in Slurm; %S is not known
+        wildcards = replace(candidate, node=_ANY, sluid=_ANY)
+        pattern = glob.escape(expand(template, wildcards)).replace(_ANY, "*")
         matches = glob.glob(pattern)  # noqa: PTH207 - pathlib cannot glob from the root
         if len(matches) == 1:
             return matches[0]

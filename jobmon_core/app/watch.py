@@ -7,10 +7,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.job_logs import BY_USER
 from jobmon_core.app.submit import state_id
 from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched, SchedulerUnavailable, UnknownJob
-from jobmon_core.domain.slurm.log_paths import LogPaths
+from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
 from jobmon_core.domain.slurm.rows import RawAnswer, Unreachable
 from jobmon_core.domain.tracking.model import WatchedJob, includes
 from jobmon_core.domain.tracking.reopen import is_same_submission, reopened

@@ -1,23 +1,22 @@
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from jobmon_core.analysis.job_logs import (
-    BY_SCRIPT,
-    BY_SLURM,
-    BY_USER,
-    learn_logs,
-    log_files,
-    with_script_logs,
-)
-from jobmon_core.domain.slurm.log_paths import LogPaths
-from jobmon_core.domain.tracking.model import Task, WatchedJob
+from jobmon_core.analysis.job_logs import learn_logs, log_files, with_script_logs
+from jobmon_core.domain.slurm.log_paths import BY_SCRIPT, BY_SLURM, BY_USER, LogPaths
+from jobmon_core.domain.tracking.model import EndInquiry, Task, WatchedJob
+from jobmon_core.domain.tracking.policy import Policy
+from jobmon_core.scheduler.slurm.client import SlurmScheduler
+from jobmon_core.scheduler.slurm.scontrol import read_records
+from tests.support.fake_runner import FakeRunner
 from tests.support.play import record
 from tests.support.processes import in_a_copy
+from tests.support.recordings import SCENARIOS, Recordings
 from tests.support.scheduler import FakeScheduler
 
 JOB = WatchedJob("slurm-12-x", 12, 0.0, user="me", name="train", workdir="/w")
@@ -65,6 +64,59 @@ def test_without_templates_the_paths_of_the_record_are_used(slurm: FakeScheduler
     reported = replace(record("12", "PENDING"), stdout="/w/%j-%x.log", stderr="")
     job = learn_logs(JOB, (reported,), slurm)
     assert log_files(job, Task("")) == ("/w/12-train.log", "/w/12-train.log")
+
+
+def test_a_true_path_from_the_record_is_not_expanded_again(slurm: FakeScheduler) -> None:
+    reported = replace(record("12", "RUNNING"), stdout="/w/50%j/100%.out", paths_expanded=True)
+    job = learn_logs(JOB, (reported,), slurm)
+    assert log_files(job, Task("")) == ("/w/50%j/100%.out", "/w/50%j/100%.out")
+    assert not slurm.asked
+
+
+LOG_FILES = json.loads((SCENARIOS.folder / "log-files.json").read_text())
+
+
+def recorded_job(number: int, answers: Recordings) -> WatchedJob:
+    """A job before its record is known."""
+    job_id = read_records(answers.answer(f"log{number}-record").stdout)[0].ref.job_id
+    return replace(JOB, job_id=job_id, user="anna", name="odd one", workdir="/home/anna/work")
+
+
+@pytest.mark.parametrize(("number", "given", "file"), [(n, *each) for n, each in enumerate(LOG_FILES)])
+def test_slurm_names_the_file_that_it_created(number: int, given: str, file: str) -> None:
+    records = read_records(SCENARIOS.answer(f"log{number}-record").stdout)
+    slurm = SlurmScheduler(FakeRunner())  # answers nothing
+    job = learn_logs(recorded_job(number, SCENARIOS), records, slurm)
+    assert log_files(job, Task("", nodes="n1"))[0] == f"/home/anna/work/{file}", given
+
+
+@pytest.mark.parametrize(
+    ("number", "given", "file"), [(n, *each) for n, each in enumerate(LOG_FILES) if "%S" not in each[0]]
+)
+def test_the_template_expands_to_the_file_that_slurm_created(number: int, given: str, file: str) -> None:
+    job = recorded_job(number, SCENARIOS)
+    answers = [SCENARIOS.answer(f"log{number}-templates")]
+    templates = SlurmScheduler(FakeRunner().on("squeue", answers=answers)).ask_log_templates(job.job_id)
+    assert templates
+    job = replace(job, logs=replace(templates, source=BY_SLURM))
+    assert log_files(job, Task("", nodes="n1"))[0] == f"/home/anna/work/{file}", given
+
+
+def test_each_task_of_an_array_has_the_path_of_its_own_record(slurm: FakeScheduler) -> None:
+    records = read_records(SCENARIOS.answer("sluid_array-record").stdout)
+    job = replace(JOB, job_id=1290, array_indices="1-2", logs=LogPaths("/w/%a-%S", "/w/%a-%S", BY_SLURM))
+    opened = EndInquiry.opened(0.0, Policy())
+    tasks = [Task(each.ref.key, inquiry=replace(opened, record=each)) for each in records]
+    assert [log_files(job, task)[0] for task in tasks] == [each.stdout for each in records]
+    assert not slurm.asked
+
+
+def test_a_log_with_the_id_that_only_slurm_knows_is_found_by_its_file(tmp_path: Path) -> None:
+    for name in ("12-1-s0WHM815BBXS00.log", "12-2-s0WHM815BBXT00.log"):
+        (tmp_path / name).touch()
+    job = replace(ARRAY, logs=LogPaths(f"{tmp_path}/%A-%a-%S.log", "", BY_SLURM))
+    assert log_files(job, Task("2"))[0] == f"{tmp_path}/12-2-s0WHM815BBXT00.log"
+    assert log_files(job, Task("3"))[0] == f"{tmp_path}/12-3-%S.log"
 
 
 def test_a_path_from_the_user_is_not_replaced(slurm: FakeScheduler) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from jobmon_core.domain.slurm.exit_codes import SIGNAL_BASE
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
 from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, Usage
 from jobmon_core.domain.slurm.states import JobState, Phase
@@ -117,6 +118,7 @@ def _run(draw: Choices) -> tuple[AccountingRow, list[str]]:
     """Return a run, and the records of the run and of its batch step."""
     listed, state, peak_bytes = _listed(draw), draw.pick(_STATES), 1024 * draw.number(2)
     by = draw.number(2) if state is JobState.CANCELLED else None
+    exit_code = draw.number()
     row = AccountingRow(
         ref=listed.ref,
         state=state,
@@ -124,7 +126,8 @@ def _run(draw: Choices) -> tuple[AccountingRow, list[str]]:
         raw_job_id=None if listed.pending else 100 + draw.number(),
         pending_indices=listed.pending,
         cancelled_by=by,
-        exit_code=draw.number(),
+        exit_code=exit_code,
+        exit_code_exact=exit_code >= SIGNAL_BASE,
         signal=draw.below(65) or None,
         submit_s=_time(draw),
         start_s=_time(draw),
@@ -161,17 +164,23 @@ def _run(draw: Choices) -> tuple[AccountingRow, list[str]]:
 
 
 _BETWEEN_NAME_AND_STATE = (
-    " UserId={user}({uid}) GroupId=root(0) MCS_label=N/A Priority=4294901751 Nice=0 Account=root QOS=normal "
+    "\n   UserId={user}({uid}) GroupId=root(0) MCS_label=N/A"
+    "\n   Priority=4294901751 Nice=0 Account=root QOS=normal\n   "
 )
 _RECORD = (
-    "JobId={own} {part}JobName={name}" + _BETWEEN_NAME_AND_STATE + "JobState={state} Reason={reason} "
-    "Dependency=(null) Requeue=1 Restarts={restarts} BatchFlag=1 Reboot=0 ExitCode={code}:{signal} "
-    "RunTime=00:00:04 TimeLimit={limit} TimeMin=N/A SubmitTime={submit} EligibleTime=1 AccrueTime=1 "
-    "StartTime={start} EndTime={end} Deadline=N/A PreemptEligibleTime=1 PreemptTime=None SuspendTime=None "
-    "SecsPreSuspend=0 LastSchedEval=1 Scheduler=Main Partition=main AllocNode:Sid=localhost:5546 "
-    "ReqNodeList=(null) ExcNodeList=(null) NodeList={nodes} BatchHost=n2 NumNodes=1 NumCPUs=2 NumTasks=2 "
-    "TRES=cpu=2,mem=2G,node=1,billing=2 Features=(null) DelayBoot=00:00:00 Network=(null) Command={command} "
-    "WorkDir={workdir} Comment={comment}  StdErr={stderr} StdIn=/dev/null StdOut={stdout} Power= \n"
+    "JobId={own} {part}JobName={name}"
+    + _BETWEEN_NAME_AND_STATE
+    + "JobState={state} Reason={reason} Dependency=(null)"
+    "\n   Requeue=1 Restarts={restarts} BatchFlag=1 Reboot=0 ExitCode={code}:{signal}"
+    "\n   RunTime=00:00:04 TimeLimit={limit} TimeMin=N/A"
+    "\n   SubmitTime={submit} EligibleTime=1\n   AccrueTime=1"
+    "\n   StartTime={start} EndTime={end} Deadline=N/A\n   PreemptEligibleTime=1 PreemptTime=None"
+    "\n   SuspendTime=None SecsPreSuspend=0 LastSchedEval=1 Scheduler=Main"
+    "\n   Partition=main AllocNode:Sid=localhost:5546\n   ReqNodeList=(null) ExcNodeList=(null)"
+    "\n   NodeList={nodes}\n   BatchHost=n2\n   NumNodes=1 NumCPUs=2 NumTasks=2"
+    "\n   TRES=cpu=2,mem=2G,node=1,billing=2\n   Features=(null) DelayBoot=00:00:00\n   Network=(null)"
+    "\n   Command={command}\n   WorkDir={workdir}\n   Comment={comment} "
+    "\n   StdErr={stderr}\n   StdIn=/dev/null\n   StdOut={stdout}\n   Power= NewKey=1\n   \n\n"
 )
 
 
@@ -209,8 +218,8 @@ def _record(draw: Choices) -> dict[str, str]:
         "nodes": f"n{draw.word()}",
         "command": f"{folder}/job.sh",
         "workdir": folder,
-        "stdout": f"{folder}/a.out",
-        "stderr": f"{folder}/b.err",
+        "stdout": f"{folder}/{draw.line()}",
+        "stderr": f"{folder}/{draw.line()}",
     }
     figures = {"own": own, "uid": draw.number(2), "restarts": draw.below(9), "code": draw.number()}
     times = {"signal": draw.below(65), **{name: 1 + draw.number(4) for name in ("submit", "start", "end")}}

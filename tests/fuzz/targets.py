@@ -48,7 +48,7 @@ def _recorded(*starts: str) -> Seeds:
 
     @cache
     def seeds() -> tuple[bytes, ...]:
-        files = sorted((_TESTS / "recordings" / "slurm-22.05").glob("*.json"))
+        files = sorted((_TESTS / "recordings").glob("slurm-*/*.json"))
         matching = (file for file in files if file.name.startswith(starts))
         return tuple(json.loads(file.read_text("utf-8"))["stdout"].encode() for file in matching)
 

@@ -26,10 +26,10 @@ from tests.support.recordings import job_id, recorded
 
 QUERIES = {
     "squeue": ("squeue", "--local", "-u"),
-    "scontrol": ("scontrol", "--local", "-o", "show", "job"),
+    "scontrol": ("scontrol", "--local", "show", "job"),
     "sacct": ("sacct", "--local"),
 }
-READ_ONLY = {"squeue", "sacct", "scontrol -o", "scontrol show", "scontrol write"}
+READ_ONLY = {"squeue", "sacct", "scontrol show", "scontrol write"}
 TRUTH = {
     "running": {
         "squeue": recorded("queue"),

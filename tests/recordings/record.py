@@ -18,17 +18,27 @@ from typing import TYPE_CHECKING
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from jobmon_core.scheduler.slurm import commands
+from jobmon_core.scheduler.slurm import commands, values
 from jobmon_core.system.runner import Ran, Runner
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from jobmon_core.scheduler.slurm.values import Version
+
 HERE = Path(__file__).parent
 WORK = Path("/tmp/jobmon-recording")  # a fixed path, so that two recordings differ little
+AWKWARD_LOG = "a b=c Switches=1@x %% StdOut=.log"
+PERCENT_FOLDER = WORK / "50%j"
 AWKWARD_NAME = "we|ird \"q\" 's' %j =x=y \\ ü\nJobState=FAKE JobId=3 UserId=me(7) "
+# of these, scontrol prints keys after the log's path
+OPTIONS = ("--gres-flags=enforce-binding", "--kill-on-invalid-dep=yes", "--spread-job", "--cpu-freq=high")
+MANY_LINES = (
+    "cat <<END\nJobId=3 JobName=x\n   UserId=me(7) GroupId=me(7)\n   WorkDir=/x\n   StdOut=/evil\nEND"
+)
 STEPS = "srun -n2 sleep 3; srun -n1 sh -c 'exit 5'; exit 0"
 PATIENCE_S = 60.0
+_NO_STUBS_SINCE = (25, 11)  # a minute of trying finds none
 
 programs = Runner()
 
@@ -42,8 +52,9 @@ def run(*argv: str) -> Ran:
 class Recorder:
     """Where the answers of one version go."""
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, version: Version) -> None:
+        self.accounting_fields = commands.accounting_fields_of(version)
+        self._folder = folder = HERE / f"slurm-{version[0]}.{version[1]:02}"
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
 
@@ -59,7 +70,7 @@ class Recorder:
 
 
 def submit(*arguments: str) -> int:
-    ran = run("sbatch", "--parsable", "-D", str(WORK), *arguments)
+    ran = run("sbatch", "--parsable", "-D", str(WORK), *arguments)  # the last -D counts
     assert ran.exit_code == 0, ran.error_text
     return int(ran.stdout)
 
@@ -92,6 +103,9 @@ def begin() -> dict[str, int]:
         "array_default": submit("-a", "7-8", *later, *long),
         "requeued": submit("-o", "o %x-%j %%", *long),
         "het": submit("-n1", ":", "-n1", *long),
+        "options": submit("-o", AWKWARD_LOG, *OPTIONS, *later, *long),
+        "percent_folder": submit("-D", str(PERCENT_FOLDER), *later, *long),
+        "many_lines": submit(*later, "--wrap", MANY_LINES),
     }
 
 
@@ -108,9 +122,15 @@ def go_on(jobs: dict[str, int]) -> None:
     run("scancel", str(jobs["leftover"]))
     jobs["killed"] = submit("--wrap", "kill -9 $$")
     jobs["exit_137"] = submit("--wrap", "exit 137")
+    jobs["sluid_array"] = submit("-a", "1-2", "-o", "%A-%a-%S.log", "--wrap", "true")
     jobs["cancelled_array"] = submit("-a", "1-4", "--begin", "now+1hour", "--wrap", "true")
     run("scancel", str(jobs["cancelled_array"]))
+    jobs["dependency_kill"] = submit(
+        "-d", f"afterok:{jobs['killed']}", "--kill-on-invalid-dep=yes", "--wrap", "true"
+    )
     becomes(jobs["exit_137"], "FAILED")
+    becomes(jobs["sluid_array"], "COMPLETED")
+    becomes(jobs["dependency_kill"], "CANCELLED")
     becomes(jobs["leftover"], "CANCELLED")
     becomes(jobs["requeued"], "PENDING")
 
@@ -130,11 +150,14 @@ def record_jobs(recorder: Recorder, jobs: dict[str, int]) -> None:
         recorder.answer(f"templates-{name}", commands.templates(job_id, ""))
     recorder.answer("script", commands.script(jobs["running"], ""))
     until(is_accounted, "accounting knows the last jobs")
-    recorder.answer("accounting", commands.accounting(ids, commands.ACCOUNTING_FIELDS, ""))
+    recorder.answer("accounting", commands.accounting(ids, recorder.accounting_fields, ""))
 
 
 def record_stub(recorder: Recorder) -> None:
-    """Accounting hears of an end at once and of a start some seconds later: ask in between."""
+    """Accounting hears of an end at once and of a start some seconds later: ask in between.
+
+    25.11 prints no such row.
+    """
 
     def is_stub() -> bool:
         jobs["stub"] = submit("-a", "1-3", "--wrap", "exit $SLURM_ARRAY_TASK_ID")
@@ -142,7 +165,7 @@ def record_stub(recorder: Recorder) -> None:
         recorder.answer("accounting-stub", ask := commands.accounting([jobs["stub"]], fields, ""))
         return "allocation" in run(*ask).stdout
 
-    fields = commands.ACCOUNTING_FIELDS
+    fields = recorder.accounting_fields
     jobs: dict[str, int] = {}
     until(is_stub, "an array ended before accounting knew of its start")
     recorder.write("jobs-stub", jobs)
@@ -162,7 +185,7 @@ def record_sbatch(recorder: Recorder, cluster: str) -> None:
 
 
 def record_refusals(recorder: Recorder) -> None:
-    fields = commands.ACCOUNTING_FIELDS
+    fields = recorder.accounting_fields
     recorder.answer("queue-invalid-user", commands.queue("no-such-user", ""))
     recorder.answer("queue-invalid-cluster", commands.queue("root", "nowhere"))
     recorder.answer("record-unknown", commands.record(4_000_000, ""))
@@ -171,6 +194,7 @@ def record_refusals(recorder: Recorder) -> None:
     recorder.answer("accounting-unknown", commands.accounting([4_000_000], fields, ""))
     recorder.answer("accounting-invalid-field", commands.accounting([1], (*fields, "Futurity"), ""))
     recorder.answer("accounting-fields", commands.accounting_fields())
+    recorder.answer("accounting-version", commands.accounting_version())
     recorder.answer("configuration", commands.configuration())
 
 
@@ -189,7 +213,7 @@ def changed(pattern: str, replacement: str) -> Iterator[None]:
 
 
 def record_outages(recorder: Recorder) -> None:
-    accounting = commands.accounting([1], commands.ACCOUNTING_FIELDS, "")
+    accounting = commands.accounting([1], recorder.accounting_fields, "")
     with changed("^SlurmctldPort=.*", "SlurmctldPort=1"):
         recorder.answer("queue-no-slurmctld", commands.queue("root", ""))
         recorder.answer("record-no-slurmctld", commands.record(1, ""))
@@ -202,11 +226,13 @@ def record_outages(recorder: Recorder) -> None:
 
 def main() -> None:
     assert "SLURM_CONF" in os.environ, "run me as: dev/with-slurm python3 tests/recordings/record.py"
-    version = re.findall(r"\d+", run("sbatch", "--version").stdout)
-    recorder = Recorder(HERE / f"slurm-{version[0]}.{version[1]}")
-    WORK.mkdir(exist_ok=True)
+    version = values.version(run("sbatch", "--version").stdout)
+    assert version
+    recorder = Recorder(version)
+    PERCENT_FOLDER.mkdir(parents=True, exist_ok=True)
     cluster = re.findall(r"^ClusterName *= *(\S+)", run(*commands.configuration()).stdout, re.MULTILINE)[0]
-    record_stub(recorder)
+    if version < _NO_STUBS_SINCE:
+        record_stub(recorder)
     jobs = begin()
     go_on(jobs)
     record_jobs(recorder, jobs)

@@ -1,7 +1,7 @@
 """Paths of a job's logs: Slurm's file name patterns, expanded as slurmd does.
 
 Source: ``expand_stdio_fields()`` of Slurm's ``print_fields.c`` and ``_create_batch_fname()`` of
-``slurmd/common/fname.c``, checked against the files that 22.05 and 25.05 create.
+``slurmd/common/fname.c``, checked against the files that 22.05, 25.05 and 25.11 create.
 """
 
 from __future__ import annotations
@@ -11,15 +11,21 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 NO_TASK = 4294967294  # NO_VAL: Slurm's value of %a if the job is not an array
+BY_USER = "the user"  # who says where the logs are
+BY_SLURM = "Slurm"
+BY_SCRIPT = "the script"
 DEFAULT_OUTPUT = "slurm-%j.out"
 DEFAULT_ARRAY_OUTPUT = "slurm-%A_%a.out"
 _MAX_PADDING = 10
 _DEV_NULL = "/dev/null"
 _NULL = ("", "(null)")
 _ARRAY_MODULUS = 10  # of %b
-_SINCE = {"b": (24, 11), "r": (25, 11)}  # Slurm versions that introduced these; older ones do not expand them
+_REWRITTEN = (25, 11)  # slurmd then began to treat unknown letters in another way
+# Slurm versions that introduced these letters; older ones do not expand them
+_SINCE = {"b": (24, 11), "r": _REWRITTEN, "S": _REWRITTEN}
 
-_FIELD = re.compile(r"%(?:%|(\d*)([^\d%]?))")
+_FIELD = re.compile(r"%(\d*)(.?)", re.DOTALL)
+_OLD_FIELD = re.compile(r"%(?:%|(\d*)([^\d%]?))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +39,15 @@ class PathContext:
     job_name: str = ""
     node: str = ""  # short name of the job's first node
     restart: int = 0
+    sluid: str = ""  # Slurm's own unique id of the job; empty if not known
     version: tuple[int, int] | None = None  # Slurm's, e.g. (24, 11); None: assume the newest
 
     def values(self) -> dict[str, int | str]:
         """Return the value of each letter."""
         task = NO_TASK if self.array_task is None else self.array_task
         master = self.job_id if self.array_job_id is None else self.array_job_id
-        return {
+        known: dict[str, int | str] = {"S": self.sluid} if self.sluid else {}
+        return known | {
             "j": self.job_id,
             "J": self.job_id,  # the batch step has no suffix
             "A": master,
@@ -66,7 +74,7 @@ class LogPaths:
 
     stdout: str = ""
     stderr: str = ""
-    source: str = ""  # "the user", "Slurm", or "the script"
+    source: str = ""  # one of the three above
 
 
 def expand(template: str, context: PathContext) -> str:
@@ -76,22 +84,42 @@ def expand(template: str, context: PathContext) -> str:
     """
     if "\\" in template:
         return template.replace("\\", "")
+    is_old = context.version is not None and context.version < _REWRITTEN
+    if is_old:
+        return _OLD_FIELD.sub(lambda field: _expanded_by_old(field, context), template)
     return _FIELD.sub(lambda field: _expanded(field, context), template)
+
+
+def literal(path: str) -> str:
+    """Return the template that expands to this path, which must not contain a backslash."""
+    return path.replace("%", "%%")
 
 
 def _expanded(field: re.Match[str], context: PathContext) -> str:
     padding, letter = field.groups()
+    value = _value(padding, letter, context)
+    return {"%": "", "%%": "%"}.get(field[0], field[0]) if value is None else value
+
+
+def _expanded_by_old(field: re.Match[str], context: PathContext) -> str:
+    padding, letter = field.groups()
     if letter is None:
         return "%"
+    value = _value(padding, letter, context)
+    if value is not None:
+        return value
+    # before an unknown letter slurmd drops the % and all digits but the last
+    return f"{padding[-1]}{letter}" if padding else f"%{letter}"
+
+
+def _value(padding: str, letter: str, context: PathContext) -> str | None:
+    """Return what slurmd puts in place of a letter; None if it does not know it."""
     is_supported = context.version is None or context.version >= _SINCE.get(letter, (0, 0))
     value = context.values().get(letter) if is_supported else None
     if isinstance(value, int):
         width = int(padding.lstrip("0")[:3] or "0")  # three digits exceed the maximum
         return str(value).zfill(min(width, _MAX_PADDING))
-    if value is not None:
-        return value
-    # before an unknown letter slurmd drops the % and all digits but the last
-    return f"{padding[-1]}{letter}" if padding else f"%{letter}"
+    return value
 
 
 def templates_from_record(
@@ -114,11 +142,17 @@ def _template(value: str, workdir: str, *, is_array: bool, job_id: int | None) -
     printed = f"slurm-{job_id}.out"
     if value.strip() in _NULL or value == f"{folder}/{printed}":
         plain = printed if value.endswith(printed) else DEFAULT_OUTPUT
-        name = DEFAULT_ARRAY_OUTPUT if is_array else plain
-        return f"{folder.replace('%', '%%')}/{name}" if workdir else name  # Slurm does not expand the folder
+        return _in_workdir(DEFAULT_ARRAY_OUTPUT if is_array else plain, workdir)
+    if value in (DEFAULT_OUTPUT, DEFAULT_ARRAY_OUTPUT):  # so squeue prints the default since 24.05
+        return _in_workdir(value, workdir)
     if value.lower() == "none":
         return _DEV_NULL
     path = value if value.startswith("/") or not workdir else f"{folder}/{value}"
     if not is_array:
         return path
     return path.replace(str(NO_TASK), "%a")  # scontrol prints NO_TASK in the record of a whole array
+
+
+def _in_workdir(default_name: str, workdir: str) -> str:
+    """Return the template of a default name; Slurm does not expand the folder of one."""
+    return f"{literal(workdir.rstrip('/'))}/{default_name}" if workdir else default_name

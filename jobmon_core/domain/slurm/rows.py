@@ -74,6 +74,8 @@ class DetailedRow(JobRow):
     user: str = ""
     partition: str = ""
     workdir: str = ""
+    stdout: str = ""  # the log's path; it may contain Slurm's patterns
+    stderr: str = ""
     exit_code: int | None = None
     signal: int | None = None
 
@@ -85,8 +87,7 @@ class Record(DetailedRow):
     uid: int | None = None
     restarts: int | None = None
     batch_host: str = ""
-    stdout: str = ""
-    stderr: str = ""
+    paths_expanded: bool = False  # whether stdout and stderr name the files, with nothing left to expand
     command: str = ""
     requested_bytes: int | None = None  # memory of the whole job
 
@@ -106,9 +107,11 @@ class Usage:
 class AccountingRow(DetailedRow):
     """One run of a job in accounting (``sacct -D``), its steps included.
 
-    sacct subtracts 128 from an exit code of 128 or more, so the true one may be ``exit_code + 128``.
+    Before 25.11 sacct subtracts 128 from an exit code of 128 or more, so the true one may be
+    ``exit_code + 128``; sacct prints log paths since 24.05.
     """
 
+    exit_code_exact: bool = False
     cancelled_by: int | None = None  # uid
     derived_exit_code: int | None = None
     elapsed_s: int | None = None

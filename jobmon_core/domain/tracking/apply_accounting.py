@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact
+from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths, templates_from_record
 from jobmon_core.domain.slurm.rows import AccountingAnswer, AccountingRow, Disabled, Unreachable
 from jobmon_core.domain.tracking.model import AccountingStatus, EndInquiry, Task, WatchedJob, includes
 from jobmon_core.domain.tracking.policy import Policy
@@ -56,7 +57,20 @@ def _fill_details(job: WatchedJob, rows: Sequence[AccountingRow]) -> WatchedJob:
         partition=job.partition or newest.partition,
         workdir=job.workdir or newest.workdir,
         cluster=job.cluster or newest.cluster,
+        logs=job.logs if job.logs.source else _log_paths(rows),
     )
+
+
+def _log_paths(rows: Sequence[AccountingRow]) -> LogPaths:
+    """Return the log templates that accounting lists since Slurm 24.05; without any, empty ones."""
+    # of a het job only the first component runs the script
+    row = next((row for row in reversed(rows) if row.stdout and not row.ref.component), None)
+    if row is None:
+        return LogPaths()
+    templates = templates_from_record(
+        row.stdout, row.stderr, row.workdir, is_array=row.ref.task is not None, job_id=row.raw_job_id
+    )
+    return replace(templates, source=BY_SLURM)
 
 
 def _add_row(task: Task, inquiry: EndInquiry, rows: Sequence[AccountingRow]) -> EndInquiry:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.slurm.log_paths import LogPaths, templates_from_record
@@ -18,11 +19,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
+    from jobmon_core.scheduler.slurm.values import Version
 
 
 # a slurmctld with rate limiting makes its clients wait silently and without end
 TIMEOUT_S = 120.0
 _SEARCH_TIMEOUT_S = 15.0  # of one query; the user waits, and the whole search takes about a minute
+
+_VERSION_TIMEOUT_S = 10.0  # a command that asks no daemon
 
 _UNKNOWN_JOB = "Invalid job id specified"
 _NO_ACCOUNTING = "Slurm accounting storage is disabled"
@@ -55,7 +59,8 @@ class SlurmScheduler:
         self._cluster = cluster
         self._timeout_s = timeout_s
         self._clock = clock
-        self._fields: tuple[str, ...] = commands.ACCOUNTING_FIELDS
+        self._version: Version | None = None  # of sacct, once asked
+        self._fields: tuple[str, ...] | None = None  # that this sacct supports, if it lacks some of the usual
 
     def ask_queue(self, user: str) -> RawAnswer | Unreachable:
         """Query all jobs of ``user``, a name or a uid; see `Scheduler`."""
@@ -105,9 +110,10 @@ class SlurmScheduler:
         asked_s = self._clock()
         if not job_ids:
             return RawAnswer("", asked_s)  # without ids sacct would list all of today's jobs
-        answer = self._run(commands.accounting(job_ids, self._fields, self._cluster), within_s)
+        fields = self._fields or commands.accounting_fields_of(self._sacct_version())
+        answer = self._run(commands.accounting(job_ids, fields, self._cluster), within_s)
         if isinstance(answer, Ran) and _UNKNOWN_FIELD in answer.stderr:
-            self._fields = self._supported_fields()
+            self._fields = self._supported_fields(fields)
             answer = self._run(commands.accounting(job_ids, self._fields, self._cluster), within_s)
         if isinstance(answer, Ran) and _NO_ACCOUNTING in answer.stderr:
             return Disabled()
@@ -124,15 +130,27 @@ class SlurmScheduler:
         answer = _checked(self._runner.capture(argv, min(self._timeout_s, _SEARCH_TIMEOUT_S)))
         return answer if isinstance(answer, Unreachable) else read_sessions(answer.stdout)
 
-    def _supported_fields(self) -> tuple[str, ...]:
-        """Return the fields that this sacct supports; if it does not list them, those in use now."""
+    def _supported_fields(self, fields: tuple[str, ...]) -> tuple[str, ...]:
+        """Return those of the fields that this sacct supports; if it does not list any, all of them."""
         answer = self._ask(commands.accounting_fields())
         supported = set() if isinstance(answer, Unreachable) else set(answer.stdout.split())
-        return tuple(name for name in commands.ACCOUNTING_FIELDS if name in supported) or self._fields
+        return tuple(name for name in fields if name in supported) or fields
+
+    def _sacct_version(self) -> Version:
+        """Return the version of this host's sacct; if it does not say, that of a very old one."""
+        if self._version is None:
+            answer = _checked(self._run(commands.accounting_version(), _VERSION_TIMEOUT_S))
+            known = None if isinstance(answer, Unreachable) else values.version(answer.stdout)
+            self._version = known or commands.OLDEST_VERSION
+        return self._version
 
     def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:
         """Parse the rows of one job; see `Scheduler`."""
-        return sacct.read_accounting(text, job_id)
+        rows = sacct.read_accounting(text, job_id)
+        if not any(row.exit_code and not row.exit_code_exact for row in rows):
+            return rows
+        is_exact = self._sacct_version() >= commands.EXACT_CODES_SINCE
+        return tuple(replace(row, exit_code_exact=True) for row in rows) if is_exact else rows
 
     def script_of(self, job_id: int) -> str:
         """Query the batch script; see `Scheduler`."""

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from jobmon_core.scheduler.slurm.values import Version
+
 SEP = "\x1f"  # ASCII "unit separator"
 
 # id, raw job id, array job id, task, state, start, end, submit, limit, nodes, reason (free text: last)
@@ -22,7 +24,7 @@ QUEUE_COLUMNS = QUEUE_FORMAT.count("|") + 1
 SESSION_FIELDS = ("ArrayJobID", "HetJobID", "AllocSID", "SubmitTime", "AllocNodes")
 TEMPLATE_FIELDS = ("JobID", "JobArrayID", "WorkDir", "StdErr", "StdOut")
 
-# all exist since 20.11; JobName comes last because it may contain newlines
+# all exist since 20.11, because sacct fails if one is unknown; JobName comes last: it may contain newlines
 ACCOUNTING_FIELDS = (
     "JobID",
     "JobIDRaw",
@@ -48,6 +50,18 @@ ACCOUNTING_FIELDS = (
     "WorkDir",
     "JobName",
 )
+_PATH_FIELDS = ("StdOut", "StdErr")
+_PATHS_SINCE = (24, 5)
+OLDEST_VERSION = (20, 11)
+EXACT_CODES_SINCE = (25, 11)  # before, sacct subtracts 128 from exit codes of 128 or more
+
+
+def accounting_fields_of(version: Version) -> tuple[str, ...]:
+    """Return the fields to query from a sacct of this version."""
+    if version < _PATHS_SINCE:
+        return ACCOUNTING_FIELDS
+    *fields, name = ACCOUNTING_FIELDS
+    return (*fields, *_PATH_FIELDS, name)
 
 
 def submit(arguments: Sequence[str]) -> list[str]:
@@ -75,7 +89,7 @@ def templates(job_id: int, cluster: str) -> list[str]:
 
 def record(job_id: int, cluster: str) -> list[str]:
     """Show everything that slurmctld remembers of a job, including its array tasks."""
-    return ["scontrol", *_cluster_args(cluster), "-o", "show", "job", str(job_id)]
+    return ["scontrol", *_cluster_args(cluster), "show", "job", str(job_id)]
 
 
 def script(job_id: int, cluster: str) -> list[str]:
@@ -98,6 +112,11 @@ def accounting(job_ids: Sequence[int], fields: Sequence[str], cluster: str) -> l
     ids = ",".join(str(job_id) for job_id in job_ids)
     output = ["-D", "-P", f"--delimiter={SEP}"]
     return ["sacct", *_cluster_args(cluster), *output, "-j", ids, "-o", ",".join(fields)]
+
+
+def accounting_version() -> list[str]:
+    """Print the version of sacct, without a query to any daemon."""
+    return ["sacct", "--version"]
 
 
 def accounting_fields() -> list[str]:

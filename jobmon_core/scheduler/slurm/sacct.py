@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.slurm.exit_codes import SIGNAL_BASE
 from jobmon_core.domain.slurm.rows import AccountingRow, Usage
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.slurm import values
@@ -98,6 +99,8 @@ def _row(run: _Run) -> AccountingRow | None:
         pending_indices=pending,
         cancelled_by=int(by[1]) if by else None,
         exit_code=exit_code,
+        # only a sacct that subtracts nothing prints such a code
+        exit_code_exact=(exit_code or 0) >= SIGNAL_BASE,
         signal=signal,
         derived_exit_code=values.exit_pair(main.get("DerivedExitCode", ""))[0],
         submit_s=values.unix_time(main.get("Submit", "")),
@@ -112,6 +115,8 @@ def _row(run: _Run) -> AccountingRow | None:
         cluster=main.get("Cluster", ""),
         user=main.get("User", ""),
         workdir=main.get("WorkDir", ""),
+        stdout=main.get("StdOut", ""),
+        stderr=main.get("StdErr", ""),
         usage=_usage(run),
     )
 

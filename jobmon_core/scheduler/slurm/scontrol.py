@@ -1,8 +1,8 @@
-"""Parse the output of ``scontrol -o show job``. Pure and total: invalid records are skipped.
+"""Parse the output of ``scontrol show job``. Pure and total: invalid records are skipped.
 
-A record is a sequence of ``Key=value``, separated by blanks. A value may contain blanks, ``=``, quotes and
-newlines (the job's name may contain all of them). So a value ends where the next of the known keys starts.
-Source: ``slurm_sprint_job_info`` of 20.11 to 25.11.
+A record is several lines of ``Key=value``; all but the first are indented, and an empty line ends it. A text
+that the user chose, such as a path, is alone on its line, whereas ``scontrol -o`` puts other keys behind it,
+which differ by version. Source: ``slurm_sprint_job_info`` of 20.11 to 25.11.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from jobmon_core.scheduler.slurm import values
 from jobmon_core.scheduler.slurm.squeue import estimates_removed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _START = re.compile(
     r"^JobId=(?P<raw>\d{1,10}) "
@@ -29,36 +29,23 @@ _START = re.compile(
 )
 # what follows the name; long enough that no name or comment contains it by chance
 _USER = re.compile(
-    r" (?:HetJobIdSet=\S+ )?UserId=(?P<user>\S+)\((?P<uid>\d{1,10})\) GroupId=\S+\(\d+\)"
-    r"(?= MCS_label=\S+ Priority=\d+ Nice=)",
+    r"\n   (?:\w+=\S*\n   )*UserId=(?P<user>\S+)\((?P<uid>\d{1,10})\) GroupId=\S+\(\d+\)"
+    r"(?= MCS_label=\S+\n   Priority=\d+ Nice=)",
     re.ASCII,
 )
-
-# keys before any text of the user: of two equal ones the first counts
-_HEAD = (
-    *("MCS_label", "Priority", "Nice", "Account", "QOS", "WCKey", "JobState", "Reason", "FailedNode"),
-    *("Dependency", "Requeue", "Restarts", "BatchFlag", "Reboot", "ExitCode", "DerivedExitCode", "RunTime"),
-    *("TimeLimit", "TimeMin", "SubmitTime", "EligibleTime", "AccrueTime", "StartTime", "EndTime", "Deadline"),
-    *("PreemptEligibleTime", "PreemptTime", "SuspendTime", "SecsPreSuspend", "LastSchedEval", "Scheduler"),
-    *("Partition", "AllocNode:Sid", "ReqNodeList", "ExcNodeList", "NodeList", "SchedNodeList", "BatchHost"),
-    *("StepMgrEnabled", "NumNodes", "NumCPUs", "NumTasks", "CPUs/Task", "ReqB:S:C:T", "TRES", "ReqTRES"),
-    *("AllocTRES", "Socks/Node", "NtasksPerN:B:S:C", "CoreSpec", "MinCPUsNode", "MinMemoryNode"),
-    *("MinMemoryCPU", "MinTmpDiskNode", "Features", "Gres", "Reservation", "OverSubscribe", "Contiguous"),
-    *("Licenses", "LicensesAlloc", "Network", "Command"),
-)
-# keys after texts of the user, which may contain the same keys: the last one counts
-_TAIL = (
-    *("SubmitLine", "WorkDir", "AdminComment", "SystemComment", "Comment", "Extra", "Container", "StdErr"),
-    *("StdIn", "StdOut", "Switches", "Power", "CpusPerTres", "MemPerTres", "TresBind", "TresFreq"),
-    *("TresPerJob", "TresPerNode", "TresPerSocket", "TresPerTask", "NtasksPerTRES", "MailUser", "MailType"),
-)
-_KEY = re.compile(r"(?:^| )(" + "|".join(re.escape(key) for key in (*_HEAD, *_TAIL)) + ")=")
+_KEY = re.compile(r"(?<!\S)([A-Z][^\s=]*)=")
+# where the text of one line ends: at the next line of the record, or with the record
+_LINE_END = re.compile(r"\n   [A-Z][^\s=]*=|\n\s*\Z")
+_END = "\n\n"
 _NONE = ("(null)", "N/A")
 
 
 def read_records(text: str) -> tuple[Record, ...]:
     """Parse all records."""
-    records = (_record(start, body) for start, body in _split(text, _START))
+    starts = [*_START.finditer(text)]
+    # an empty line precedes all but the first; elsewhere a text of the user looks like a record
+    true_starts = [start for start in starts if start is starts[0] or text.endswith(_END, 0, start.start())]
+    records = (_record(start, body) for start, body in _split(text, true_starts))
     return tuple(record for record in records if record is not None)
 
 
@@ -69,12 +56,11 @@ def defect_of(text: str, records: tuple[Record, ...]) -> str:
     """
     if not records:
         return f"unintelligible output: {text[:80]!r:.120}"
-    return "" if text.endswith("\n") else "truncated output"
+    return "" if text.endswith(_END) else "truncated output"
 
 
-def _split(text: str, pattern: re.Pattern[str]) -> Iterator[tuple[re.Match[str], str]]:
-    """Yield each match of the pattern, with the text from there to the next match."""
-    matches = [*pattern.finditer(text)]
+def _split(text: str, matches: Sequence[re.Match[str]]) -> Iterator[tuple[re.Match[str], str]]:
+    """Yield each match, with the text from there to the next match."""
     for match, following in zip_longest(matches, matches[1:]):
         yield match, text[match.end() : following.start() if following else None]
 
@@ -83,7 +69,7 @@ def _record(start: re.Match[str], body: str) -> Record | None:
     user = _USER.search(body)
     if user is None:
         return None
-    fields = _fields(body[user.end() :].rstrip("\n"))
+    fields = _fields(body[user.end() :])
     raw_state = fields.get("JobState", "")
     if not raw_state:
         return None
@@ -113,6 +99,7 @@ def _record(start: re.Match[str], body: str) -> Record | None:
         workdir=_text(fields, "WorkDir"),
         stdout=_text(fields, "StdOut"),
         stderr=_text(fields, "StdErr"),
+        paths_expanded="SubmitLine" in fields,  # both since 25.11
         command=_text(fields, "Command"),
         partition=_text(fields, "Partition"),
         requested_bytes=values.requested_bytes(fields, "AllocTRES", "ReqTRES", "TRES"),
@@ -128,14 +115,35 @@ def _identity(start: re.Match[str]) -> tuple[JobRef, IndexSet | None]:
 
 
 def _fields(text: str) -> dict[str, str]:
+    """Return the fields of a record from the user on.
+
+    The lines up to the command hold no text of the user. Of the lines after it, jobmon needs those of three
+    paths; other texts around them may have lines that look the same, if they contain newlines.
+    """
+    head, _, tail = text.partition("\n   Command=")
     fields: dict[str, str] = {}
-    # texts that may imitate WorkDir follow it; only SubmitLine, in later versions, comes before
-    workdir_is_first = " SubmitLine=" not in text.partition(" WorkDir=")[0]
-    for key, value in _split(text, _KEY):
-        counts_last = key[1] in _TAIL and not (workdir_is_first and key[1] == "WorkDir")
-        if counts_last or key[1] not in fields:
-            fields[key[1]] = value.rstrip(" ")
+    for key, value in _split(head, [*_KEY.finditer(head)]):
+        fields.setdefault(key[1], value.strip())
+    fields["Command"] = _until_line_end(tail)
+    # the submit line, which 25.11 prints before it, is a text of the user; the comments follow it
+    has_submit_line = "\n   SubmitLine=" in tail.partition("\n   WorkDir=")[0]
+    find = str.rfind if has_submit_line else str.find
+    fields["WorkDir"] = _line_at(tail, find(tail, "\n   WorkDir="))
+    if has_submit_line:
+        fields["SubmitLine"] = _until_line_end(tail.partition("\n   SubmitLine=")[2])
+    for path in ("StdErr", "StdOut"):
+        fields[path] = _line_at(tail, tail.rfind(f"\n   {path}="))
     return fields
+
+
+def _line_at(text: str, start: int) -> str:
+    """Return the value of the line that starts at this newline; empty if there is none (-1)."""
+    return "" if start < 0 else _until_line_end(text[start:].partition("=")[2])
+
+
+def _until_line_end(text: str) -> str:
+    end = _LINE_END.search(text)
+    return text[: end.start()] if end else text
 
 
 def _text(fields: dict[str, str], key: str) -> str:

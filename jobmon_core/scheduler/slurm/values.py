@@ -14,6 +14,8 @@ from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, parse_listed
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+Version = tuple[int, int]  # of Slurm, e.g. (25, 11)
+
 _DAY_S = 86_400
 _MINUTE_S = 60
 # what Slurm prints for a running job if neither the job nor its partition has a limit
@@ -25,6 +27,7 @@ _MAX_ARRAY_SIZE = 4_000_001  # Slurm's upper bound; more indices would take too 
 _DURATION = re.compile(r"(?:(\d{1,9})-)?(?:(\d{1,9}):)?(\d{1,9}):(\d{1,9}(?:\.\d{1,9})?)", re.ASCII)
 _SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)([KMGTPE]?)", re.ASCII)
 _PAIR = re.compile(r"(\d{1,9}):(\d{1,9})", re.ASCII)
+_VERSION = re.compile(r"^slurm\S* (\d{1,4})\.(\d{1,4})\b", re.ASCII | re.MULTILINE)
 _OVERLONG_ID = re.compile(rf"\d{{{_MAX_ID_DIGITS + 1}}}")
 _FACTORS = {suffix: 1024**power for power, suffix in enumerate(("", "K", "M", "G", "T", "P", "E"))}
 
@@ -86,6 +89,12 @@ def exit_pair(text: str) -> tuple[int | None, int | None]:
     """Parse ``code:signal``; a signal of 0 is no signal."""
     match = _PAIR.fullmatch(text)
     return (int(match[1]), int(match[2]) or None) if match else (None, None)
+
+
+def version(text: str) -> Version | None:
+    """Parse the version that a command prints, e.g. (25, 11) of ``slurm 25.11.7``."""
+    match = _VERSION.search(text)
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def listed_id(text: str) -> tuple[JobRef, IndexSet | None] | None:

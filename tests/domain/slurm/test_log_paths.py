@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.slurm.log_paths import PathContext, expand, templates_from_record
+from jobmon_core.domain.slurm.log_paths import PathContext, expand, literal, templates_from_record
 
 BATCH = PathContext(job_id=15, user="root", job_name="jn", node="vm", restart=2)
 TASK = PathContext(job_id=71, array_job_id=67, array_task=13, user="root", job_name="jn", node="vm")
@@ -32,17 +34,36 @@ TASK = PathContext(job_id=71, array_job_id=67, array_task=13, user="root", job_n
         ("%j\\", "%j"),
         (r"\\x%x", "x%x"),
         ("%q", "%q"),
-        ("%5q", "5q"),
-        ("%", "%"),
-        ("%12", "2"),
-        ("%5%j", "515"),
-        ("100%", "100%"),
-        ("%r", "2"),
         ("", ""),
     ],
 )
 def test_a_pattern_expands_to_the_file_that_slurm_creates(template: str, path: str) -> None:
     assert expand(template, BATCH) == path
+    assert expand(template, replace(BATCH, version=(22, 5))) == path
+
+
+@pytest.mark.parametrize(
+    ("template", "old", "new"),
+    [
+        ("%3q", "3q", "%3q"),
+        ("%08q", "8q", "%08q"),
+        ("%12q", "2q", "%12q"),
+        ("%5%j", "515", "%5%j"),
+        ("100%", "100%", "100"),
+        ("%r-%b", "%r-4", "2-4"),
+        ("%S", "%S", "s0X"),
+    ],
+)
+def test_what_is_not_a_letter_expands_as_the_version_does(template: str, old: str, new: str) -> None:
+    context = replace(BATCH, sluid="s0X")
+    assert expand(template, replace(context, version=(25, 5))) == old
+    assert expand(template, replace(context, version=(25, 11))) == new
+
+
+@given(st.text(alphabet="%0123456789jJaAxuNbrqtSs/.-é\n"))
+def test_a_literal_path_expands_to_itself(path: str) -> None:
+    assert expand(literal(path), BATCH) == path
+    assert expand(literal(path), replace(BATCH, version=(22, 5))) == path
 
 
 @pytest.mark.parametrize(
@@ -97,7 +118,7 @@ def test_the_wrong_default_that_squeue_shows_for_arrays_until_23_11_is_corrected
 
 
 def test_a_folder_with_a_per_cent_is_taken_as_it_is_for_the_default_name_only() -> None:
-    for shown in ("", "/50%j/slurm-69.out"):
+    for shown in ("", "/50%j/slurm-69.out", "slurm-%j.out"):
         found = templates_from_record(shown, "", "/50%j", is_array=False, job_id=69)
         assert expand(found.stdout, PathContext(job_id=69)) == "/50%j/slurm-69.out"
     found = templates_from_record("log.txt", "", "/50%j", is_array=False, job_id=69)

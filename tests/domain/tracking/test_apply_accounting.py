@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from jobmon_core.domain.slurm.log_paths import BY_SLURM, BY_USER, LogPaths
 from jobmon_core.domain.slurm.states import Outcome
 from tests.support.play import START_S, Play, record, row, sacct_row
 
@@ -20,6 +21,25 @@ def test_lagging_accounting_is_queried_again_with_growing_waits() -> None:
     assert not play.job.ended
     assert waits == sorted(waits)
     assert waits[0] < waits[-1]
+
+
+def test_accounting_names_the_logs_of_a_job_that_slurmctld_forgot() -> None:
+    told = replace(sacct_row("12", "FAILED", 1), workdir="/w/50%j", stdout="slurm-%j.out")
+    play = Play().queue(row("12", "RUNNING")).later(30).queue().record().later(3).accounting(told)
+    default = "/w/50%%j/slurm-%j.out"
+    assert play.job.logs == LogPaths(default, default, BY_SLURM)
+
+
+def test_accounting_does_not_replace_log_paths_that_are_known() -> None:
+    play = Play().queue(row("12", "RUNNING")).later(30).queue().record().later(3)
+    play.job = replace(play.job, logs=LogPaths("/mine", "/mine", BY_USER))
+    play.accounting(replace(sacct_row("12", "FAILED", 1), stdout="/w/%j.out"))
+    assert play.job.logs.stdout == "/mine"
+
+
+def test_an_accounting_without_log_paths_changes_none() -> None:
+    play = Play().queue(row("12", "RUNNING")).later(30).queue().record().later(3)
+    assert play.accounting(sacct_row("12", "FAILED", 1)).job.logs == LogPaths()
 
 
 def test_an_earlier_run_proves_nothing_about_the_current_one() -> None:

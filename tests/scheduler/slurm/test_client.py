@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from jobmon_core.domain.slurm.log_paths import LogPaths
+from jobmon_core.domain.slurm.log_paths import LogPaths, PathContext, expand
 from jobmon_core.domain.slurm.rows import Disabled, NotListed, RawAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.tracking.policy import NO_HURRY_S
@@ -14,9 +14,9 @@ from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.scheduler.slurm import commands
 from jobmon_core.scheduler.slurm.client import TIMEOUT_S, SlurmScheduler
 from jobmon_core.system.runner import Ran, TimedOut
-from tests.recordings.record import WORK
+from tests.recordings.record import PERCENT_FOLDER, WORK
 from tests.support.fake_runner import Answer, FakeRunner, said
-from tests.support.recordings import job_id, recorded
+from tests.support.recordings import NEW, OLD, SCENARIOS, VERSIONS, Recordings, job_id, recorded
 
 NOW_S = 1_000
 
@@ -27,6 +27,12 @@ def client(runner: FakeRunner, cluster: str = "") -> Scheduler:
 
 def answering(program: str, *answers: Ran | TimedOut) -> Scheduler:
     return client(FakeRunner().on(program, answers=answers))
+
+
+def sacct_of(slurm: Recordings, *answers: Ran | TimedOut) -> FakeRunner:
+    """A runner whose sacct has this version."""
+    runner = FakeRunner().on("sacct", answers=answers)
+    return runner.on("sacct", "--version", answers=[slurm.answer("accounting-version")])
 
 
 def why(answer: object) -> str:
@@ -95,37 +101,76 @@ class TestRecord:
             assert why(answering("scontrol", said(whole[:end])).ask_record(1)) == "scontrol: truncated output"
 
 
+def expanded(slurm: Recordings, name: str, template: str) -> str:
+    return expand(template, PathContext(slurm.job_id(name)))
+
+
+@pytest.mark.parametrize("slurm", VERSIONS, ids=repr)
 class TestLogTemplates:
-    def templates(self, name: str) -> LogPaths | None:
-        return answering("squeue", recorded(f"templates-{name}")).ask_log_templates(job_id(name))
+    def templates(self, slurm: Recordings, name: str) -> LogPaths | None:
+        answer = slurm.answer(f"templates-{name}")
+        return answering("squeue", answer).ask_log_templates(slurm.job_id(name))
 
-    def test_patterns_come_as_they_were_given(self) -> None:
+    def test_patterns_come_as_they_were_given(self, slurm: Recordings) -> None:
         given = f"{WORK}/o %x-%j %%"
-        assert self.templates("requeued") == LogPaths(given, given)
+        assert self.templates(slurm, "requeued") == LogPaths(given, given)
 
-    def test_an_array_has_one_for_all_tasks(self) -> None:
-        assert self.templates("array") == LogPaths(f"{WORK}/%A.%3a", f"{WORK}/%A.%3a")
+    def test_an_array_has_one_for_all_tasks(self, slurm: Recordings) -> None:
+        assert self.templates(slurm, "array") == LogPaths(f"{WORK}/%A.%3a", f"{WORK}/%A.%3a")
 
-    def test_the_wrong_default_of_an_array_is_mended(self) -> None:
+    def test_the_default_of_an_array_is_right_even_where_squeue_prints_a_wrong_one(
+        self, slurm: Recordings
+    ) -> None:
+        default = f"{WORK}/slurm-%A_%a.out"
         for name in ("array_default", "leftover"):
-            assert self.templates(name) == LogPaths(f"{WORK}/slurm-%A_%a.out", f"{WORK}/slurm-%A_%a.out")
+            assert self.templates(slurm, name) == LogPaths(default, default)
 
-    def test_the_log_of_a_het_job_is_that_of_its_first_component(self) -> None:
-        log = f"{WORK}/slurm-{job_id('het')}.out"
-        assert self.templates("het") == LogPaths(log, log)
+    def test_the_folder_of_a_default_log_is_not_expanded(self, slurm: Recordings) -> None:
+        templates = self.templates(slurm, "percent_folder")
+        assert templates
+        log = f"{PERCENT_FOLDER}/slurm-{slurm.job_id('percent_folder')}.out"
+        assert expanded(slurm, "percent_folder", templates.stdout) == log
 
-    def test_a_forgotten_job_has_no_log_templates(self) -> None:
-        assert answering("squeue", recorded("templates-unknown")).ask_log_templates(1) is None
+    def test_the_log_of_a_het_job_is_that_of_its_first_component(self, slurm: Recordings) -> None:
+        templates = self.templates(slurm, "het")
+        assert templates
+        assert expanded(slurm, "het", templates.stdout) == f"{WORK}/slurm-{slurm.job_id('het')}.out"
+        assert templates.stderr == templates.stdout
+
+    def test_a_forgotten_job_has_no_log_templates(self, slurm: Recordings) -> None:
+        assert answering("squeue", slurm.answer("templates-unknown")).ask_log_templates(1) is None
 
 
 class TestAccounting:
-    def test_one_question_for_all_jobs(self) -> None:
-        runner = FakeRunner().on("sacct", answers=[recorded("accounting")])
+    @pytest.mark.parametrize("version", VERSIONS, ids=repr)
+    def test_one_question_for_all_jobs_with_the_fields_of_the_version(self, version: Recordings) -> None:
+        recording = version.answer("accounting")
+        runner = sacct_of(version, recording)
         slurm = client(runner)
-        reply = slurm.ask_accounting([1, 2])
-        assert reply == RawAnswer(recorded("accounting").stdout, NOW_S)
-        assert len(runner.asked) == 1
-        assert slurm.read_accounting(recorded("accounting").stdout, job_id("killed"))[0].signal == 9
+        for _ in range(2):
+            assert slurm.ask_accounting([1, 2]) == RawAnswer(recording.stdout, NOW_S)
+        version_query, *queries = runner.asked
+        assert version_query == ("sacct", "--version")
+        fields = recording.argv[-1]
+        assert [query[-3:] for query in queries] == [("1,2", "-o", fields)] * 2
+        assert slurm.read_accounting(recording.stdout, version.job_id("killed"))[0].signal == 9
+
+    def test_a_sacct_without_a_version_gets_the_oldest_fields(self) -> None:
+        runner = FakeRunner().on("sacct", answers=[recorded("accounting")])
+        runner.on("sacct", "--version", answers=[said("", "error", 1)])
+        assert isinstance(client(runner).ask_accounting([1]), RawAnswer)
+        assert runner.asked[-1][-1].split(",") == [*commands.ACCOUNTING_FIELDS]
+
+    @pytest.mark.parametrize("code", [3, 9, 129, 137, 255])
+    def test_a_new_sacct_prints_true_exit_codes(self, code: int) -> None:
+        text = SCENARIOS.answer(f"exit_{code}-accounting").stdout
+        number = int(text.split("\n")[1].split(commands.SEP)[0])
+        (row,) = client(sacct_of(NEW)).read_accounting(text, number)
+        assert (row.exit_code, row.exit_code_exact) == (code, True)
+
+    def test_the_exit_codes_of_an_old_sacct_are_in_doubt(self) -> None:
+        (row,) = client(sacct_of(OLD)).read_accounting(recorded("accounting").stdout, job_id("exit_137"))
+        assert (row.exit_code, row.exit_code_exact) == (9, False)
 
     def test_no_jobs_no_question(self) -> None:
         runner = FakeRunner()
@@ -145,18 +190,17 @@ class TestAccounting:
         assert "unintelligible output" in why(answering("sacct", said("")).ask_accounting([1]))
 
     def test_a_field_that_this_sacct_lacks_is_left_out_from_then_on(self) -> None:
-        runner = FakeRunner().on(
-            "sacct", answers=[recorded("accounting-invalid-field"), recorded("accounting")]
-        )
-        fields = recorded("accounting-fields").stdout.replace("WorkDir", "")
-        runner.on("sacct", "--helpformat", answers=[said(fields)])
+        # a wrapper around an old sacct that names a new version
+        runner = sacct_of(NEW, recorded("accounting-invalid-field"), recorded("accounting"))
+        runner.on("sacct", "--helpformat", answers=[recorded("accounting-fields")])
         slurm = client(runner)
         assert isinstance(slurm.ask_accounting([1]), RawAnswer)
         assert isinstance(slurm.ask_accounting([1]), RawAnswer)
         asked = [argv[-1].split(",") for argv in runner.asked]
-        assert asked[0] == [*commands.ACCOUNTING_FIELDS]
-        assert asked[1] == ["--helpformat"]
-        assert asked[2] == asked[3] == [name for name in commands.ACCOUNTING_FIELDS if name != "WorkDir"]
+        assert asked[0] == ["--version"]
+        assert {*asked[1]} - {*commands.ACCOUNTING_FIELDS} == {"StdOut", "StdErr"}
+        assert asked[2] == ["--helpformat"]
+        assert asked[3] == asked[4] == [*commands.ACCOUNTING_FIELDS]
 
 
 class TestScriptAndCluster:
@@ -196,4 +240,4 @@ def test_sacct_gets_the_callers_time_limit_up_to_that_of_any_command(within_s: f
     runner = Stopwatch()
     runner.on("sacct", answers=[recorded("accounting")])
     SlurmScheduler(runner).ask_accounting([1], within_s)
-    assert runner.given_s == [given_s]
+    assert runner.given_s[-1] == given_s

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,18 +10,18 @@ from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.slurm.commands import ACCOUNTING_FIELDS, SEP
 from jobmon_core.scheduler.slurm.sacct import is_answer, read_accounting
 from tests.recordings.record import AWKWARD_NAME, WORK
-from tests.support.recordings import job_id, recorded
+from tests.support.recordings import NEW, OLD, VERSIONS, Recordings, job_id, recorded
 
 LEDGER = recorded("accounting").stdout
 HEADER = SEP.join(ACCOUNTING_FIELDS)
 
 
-def rows(name: str) -> tuple[AccountingRow, ...]:
-    return read_accounting(LEDGER, job_id(name))
+def rows(slurm: Recordings, name: str) -> tuple[AccountingRow, ...]:
+    return read_accounting(slurm.answer("accounting").stdout, slurm.job_id(name))
 
 
-def only(name: str) -> AccountingRow:
-    (row,) = rows(name)
+def only(slurm: Recordings, name: str) -> AccountingRow:
+    (row,) = rows(slurm, name)
     return row
 
 
@@ -30,39 +31,40 @@ def sacct_output(*lines: dict[str, str]) -> str:
     return "\n".join([HEADER, *body]) + "\n"
 
 
+@pytest.mark.parametrize("slurm", VERSIONS, ids=repr)
 class TestRecordedAnswers:
-    def test_sacct_prints_an_exit_code_from_128_on_less_128(self) -> None:
-        row = only("exit_137")
-        assert (row.state, row.exit_code, row.signal) == (JobState.FAILED, 9, None)
+    def test_a_signal_is_parsed(self, slurm: Recordings) -> None:
+        assert (only(slurm, "killed").exit_code, only(slurm, "killed").signal) == (0, 9)
 
-    def test_a_signal_is_parsed(self) -> None:
-        assert (only("killed").exit_code, only("killed").signal) == (0, 9)
-
-    def test_a_name_with_newlines_is_put_together_again(self) -> None:
+    def test_a_name_with_newlines_is_put_together_again(self, slurm: Recordings) -> None:
         # slurmctld tells slurmdbd ` for "
-        assert only("running").name == AWKWARD_NAME.replace('"', "`")
-        assert only("running").workdir == str(WORK)
+        assert only(slurm, "running").name == AWKWARD_NAME.replace('"', "`")
+        assert only(slurm, "running").workdir == str(WORK)
 
-    def test_both_runs_of_a_requeued_job_are_listed_oldest_first(self) -> None:
-        first, second = rows("requeued")
+    def test_both_runs_of_a_requeued_job_are_listed_oldest_first(self, slurm: Recordings) -> None:
+        first, second = rows(slurm, "requeued")
         assert (first.state, second.state) == (JobState.REQUEUED, JobState.PENDING)
         assert first.submit_s is not None
         assert second.submit_s is not None
         assert first.submit_s < second.submit_s
 
-    def test_the_cancelling_user_is_parsed(self) -> None:
-        row = only("cancelled_array")
+    def test_the_cancelling_user_is_parsed(self, slurm: Recordings) -> None:
+        row = only(slurm, "cancelled_array")
         assert (row.state, row.raw_state, row.cancelled_by) == (JobState.CANCELLED, "CANCELLED by 0", 0)
         assert row.pending_indices is not None
         assert [*row.pending_indices] == [1, 2, 3, 4]
 
-    def test_tasks_and_components_have_their_own_rows(self) -> None:
-        array, het = job_id("array"), job_id("het")
-        assert {row.ref for row in rows("array")} == {JobRef(array), JobRef(array, 1), JobRef(array, 2)}
-        assert [row.ref for row in rows("het")] == [JobRef(het, component=0), JobRef(het, component=1)]
+    def test_tasks_and_components_have_their_own_rows(self, slurm: Recordings) -> None:
+        array, het = slurm.job_id("array"), slurm.job_id("het")
+        assert {row.ref for row in rows(slurm, "array")} == {
+            JobRef(array),
+            JobRef(array, 1),
+            JobRef(array, 2),
+        }
+        assert [row.ref for row in rows(slurm, "het")] == [JobRef(het, component=0), JobRef(het, component=1)]
 
-    def test_steps_are_folded_into_their_job(self) -> None:
-        row = only("steps")
+    def test_steps_are_folded_into_their_job(self, slurm: Recordings) -> None:
+        row = only(slurm, "steps")
         assert (row.exit_code, row.derived_exit_code) == (0, 5)
         assert row.usage.cpus == 2
         assert row.usage.requested_bytes == 2 << 30
@@ -70,22 +72,39 @@ class TestRecordedAnswers:
         assert 0 < row.usage.max_rss_bytes < 1 << 30
         assert row.usage.cpu_s is not None
 
-    def test_a_job_that_never_ran_has_no_usage(self) -> None:
-        row = only("cancelled_array")
+    def test_a_job_that_never_ran_has_no_usage(self, slurm: Recordings) -> None:
+        row = only(slurm, "cancelled_array")
         assert (row.elapsed_s, row.usage.max_rss_bytes, row.nodes) == (0, None, "")
 
-    def test_a_pending_job_has_no_start(self) -> None:
-        assert (only("held").start_s, only("held").end_s, only("held").nodes) == (None, None, "")
+    def test_a_pending_job_has_no_start(self, slurm: Recordings) -> None:
+        assert (only(slurm, "held").start_s, only(slurm, "held").end_s, only(slurm, "held").nodes) == (
+            None,
+            None,
+            "",
+        )
 
-    def test_the_stub_of_an_array_is_not_taken_for_its_end(self) -> None:
-        text = recorded("accounting-stub").stdout
-        stub, array = text.split("\n")[1], job_id("stub")
-        assert stub.startswith(SEP.join([str(array), str(array), "FAILED", "3:0"])), "as if it were one job"
-        assert read_accounting(text, array) == ()
+    def test_limits_are_in_seconds(self, slurm: Recordings) -> None:
+        assert only(slurm, "held").limit_s == 120
+        assert only(slurm, "running").limit_s is None
 
-    def test_limits_are_in_seconds(self) -> None:
-        assert only("held").limit_s == 120
-        assert only("running").limit_s is None
+
+def test_an_old_sacct_prints_an_exit_code_from_128_on_less_128() -> None:
+    old, new = only(OLD, "exit_137"), only(NEW, "exit_137")
+    assert (old.state, old.exit_code, old.exit_code_exact, old.signal) == (JobState.FAILED, 9, False, None)
+    assert (new.state, new.exit_code, new.exit_code_exact, new.signal) == (JobState.FAILED, 137, True, None)
+
+
+def test_a_new_sacct_prints_the_templates_of_the_logs() -> None:
+    default, old = only(NEW, "exit_137"), only(OLD, "exit_137")
+    assert (default.stdout, default.stderr, old.stdout) == ("slurm-%j.out", "", "")
+    assert rows(NEW, "array")[0].stdout == f"{WORK}/%A.%3a"
+
+
+def test_the_stub_of_an_array_is_not_taken_for_its_end() -> None:
+    text = recorded("accounting-stub").stdout  # no new sacct prints one
+    stub, array = text.split("\n")[1], job_id("stub")
+    assert stub.startswith(SEP.join([str(array), str(array), "FAILED", "3:0"])), "as if it were one job"
+    assert read_accounting(text, array) == ()
 
 
 MAIN = {

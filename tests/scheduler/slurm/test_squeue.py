@@ -8,84 +8,89 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import QueueRow
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.scheduler.slurm.squeue import defect_of, read_queue
-from tests.support.recordings import job_id, recorded
+from tests.support.recordings import OLD, VERSIONS, Recordings, job_id, recorded
 
 QUEUE = recorded("queue").stdout
 
 
-def rows(name: str) -> tuple[QueueRow, ...]:
-    return read_queue(QUEUE, [job_id(name)])
+def rows(slurm: Recordings, name: str) -> tuple[QueueRow, ...]:
+    return read_queue(slurm.answer("queue").stdout, [slurm.job_id(name)])
 
 
-def only(name: str) -> QueueRow:
-    (row,) = rows(name)
+def only(slurm: Recordings, name: str) -> QueueRow:
+    (row,) = rows(slurm, name)
     return row
 
 
+@pytest.mark.parametrize("slurm", VERSIONS, ids=repr)
 class TestRecordedRows:
-    def test_a_running_job_has_a_start_and_no_end(self) -> None:
-        row = only("running")
-        assert row.ref == JobRef(job_id("running"))
+    def test_a_running_job_has_a_start_and_no_end(self, slurm: Recordings) -> None:
+        row = only(slurm, "running")
+        assert row.ref == JobRef(slurm.job_id("running"))
         assert (row.state, row.raw_state, row.nodes, row.end_s) == (JobState.RUNNING, "RUNNING", "n1", None)
         assert row.submit_s is not None
         assert row.start_s is not None
         assert row.submit_s <= row.start_s
 
-    def test_365_days_are_no_limit(self) -> None:
-        assert only("running").limit_s is None
+    def test_365_days_are_no_limit(self, slurm: Recordings) -> None:
+        assert only(slurm, "running").limit_s is None
 
-    def test_a_held_job_has_its_reason_and_its_limit(self) -> None:
-        row = only("held")
+    def test_a_held_job_has_its_reason_and_its_limit(self, slurm: Recordings) -> None:
+        row = only(slurm, "held")
         assert (row.state, row.reason, row.limit_s) == (JobState.PENDING, "JobHeldUser", 120)
 
-    def test_an_estimated_start_is_dropped(self) -> None:
-        assert only("waiting_array").start_s is None
+    def test_an_estimated_start_is_dropped(self, slurm: Recordings) -> None:
+        assert only(slurm, "waiting_array").start_s is None
 
-    def test_an_array_shows_its_running_tasks_and_in_one_row_all_that_wait(self) -> None:
-        one, two, waiting = rows("array")
-        array = job_id("array")
+    def test_an_array_shows_its_running_tasks_and_in_one_row_all_that_wait(self, slurm: Recordings) -> None:
+        one, two, waiting = rows(slurm, "array")
+        array = slurm.job_id("array")
         assert (one.ref, two.ref, waiting.ref) == (JobRef(array, 1), JobRef(array, 2), JobRef(array))
         assert waiting.pending_indices is not None
         assert [*waiting.pending_indices] == [3, 4, 5, 6]
         assert None not in (one.raw_job_id, two.raw_job_id)
         assert len({one.raw_job_id, two.raw_job_id, array}) == 3, "each task has an id of its own"
 
-    def test_a_long_expression_of_indices_is_not_cut(self) -> None:
-        waiting = only("waiting_array").pending_indices
+    def test_a_long_expression_of_indices_is_not_cut(self, slurm: Recordings) -> None:
+        waiting = only(slurm, "waiting_array").pending_indices
         assert waiting is not None
         assert [*waiting] == [*range(1, 300, 3), 500]
 
-    def test_the_pending_tasks_of_a_cancelled_array_are_one_row(self) -> None:
-        rest, task = sorted(rows("leftover"), key=lambda row: row.ref.task or 0)
+    def test_the_pending_tasks_of_a_cancelled_array_are_one_row(self, slurm: Recordings) -> None:
+        rest, task = sorted(rows(slurm, "leftover"), key=lambda row: row.ref.task or 0)
         assert (rest.state, task.state) == (JobState.CANCELLED, JobState.CANCELLED)
         assert rest.pending_indices is not None
         assert [*rest.pending_indices] == [2, 3]
         assert task.ref.task == 1
 
-    def test_components_of_a_het_job_have_their_own_ids(self) -> None:
-        first, second = rows("het")
-        het = job_id("het")
+    def test_components_of_a_het_job_have_their_own_ids(self, slurm: Recordings) -> None:
+        first, second = rows(slurm, "het")
+        het = slurm.job_id("het")
         assert (first.ref, first.raw_job_id) == (JobRef(het, component=0), het)
         assert (second.ref, second.raw_job_id) == (JobRef(het, component=1), het + 1)
 
-    def test_an_ended_job_is_shown_with_its_end(self) -> None:
-        row = only("exit_137")
+    def test_an_ended_job_is_shown_with_its_end(self, slurm: Recordings) -> None:
+        row = only(slurm, "exit_137")
         assert (row.state, row.reason) == (JobState.FAILED, "NonZeroExitCode")
         assert row.end_s is not None
 
-    def test_a_requeued_job_waits_again(self) -> None:
-        assert (only("requeued").state, only("requeued").reason) == (JobState.PENDING, "BeginTime")
+    def test_a_requeued_job_waits_again(self, slurm: Recordings) -> None:
+        assert (only(slurm, "requeued").state, only(slurm, "requeued").reason) == (
+            JobState.PENDING,
+            "BeginTime",
+        )
 
-    def test_every_recorded_row_can_be_read(self) -> None:
-        ids = {int("".join(c for c in line.split("|")[2] if c.isdigit())) for line in QUEUE.splitlines()}
-        assert len(read_queue(QUEUE, ids | {job_id("het")})) == len(QUEUE.splitlines())
+    def test_every_recorded_row_can_be_read(self, slurm: Recordings) -> None:
+        text = slurm.answer("queue").stdout
+        ids = {int("".join(c for c in line.split("|")[2] if c.isdigit())) for line in text.splitlines()}
+        assert len(read_queue(text, ids | {slurm.job_id("het")})) == len(text.splitlines())
 
 
 class TestOneBadLine:
     def test_costs_one_line(self) -> None:
         garbled = QUEUE.replace("|RUNNING|", "|", 1)
         assert read_queue(garbled, [job_id("running")]) == ()
-        assert read_queue(garbled, [job_id("held")]) == rows("held")
+        assert read_queue(garbled, [job_id("held")]) == rows(OLD, "held")
 
     def test_a_job_is_not_taken_for_one_whose_id_begins_alike(self) -> None:
         assert read_queue(QUEUE, [job_id("running") // 10]) == ()
