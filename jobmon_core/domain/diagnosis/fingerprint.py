@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from jobmon_core.domain.diagnosis.log_text import without_label
+from jobmon_core.domain.diagnosis.log_text import searched_text
 
 _LENGTH = 16  # hexadecimal digits: 64 bits
 _MAX_CHARACTERS = 300  # of a line; what follows rarely describes the failure
@@ -37,7 +37,7 @@ def fingerprint(identifier: str, line: str, frame: str = "") -> str:
     when the code before it is edited.
     """
     file, _, function = frame.strip().partition('", line ')
-    failure = _VARIABLE.sub(_replacement, without_label(line).strip()[:_MAX_CHARACTERS])
+    failure = _VARIABLE.sub(_replacement, searched_text(line).strip()[:_MAX_CHARACTERS])
     text = "\n".join((identifier, failure, _path(file), function.partition(", ")[2]))
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:_LENGTH]
 

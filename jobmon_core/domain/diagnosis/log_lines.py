@@ -9,7 +9,7 @@ from functools import cached_property
 from hashlib import sha256
 from itertools import accumulate, chain
 
-from jobmon_core.domain.diagnosis.log_text import LABEL_STARTS, without_label
+from jobmon_core.domain.diagnosis.log_text import LABEL_STARTS, searched_text, without_label
 from jobmon_core.domain.diagnosis.model import EarlierLog, Line
 
 
@@ -52,9 +52,9 @@ class LogLines:
 
     @cached_property
     def unprefixed(self) -> tuple[str, ...]:
-        """The texts without the labels of the ranks that printed them."""
+        """The texts to match patterns with, without the labels of the ranks that printed them."""
         # the first character rules out a label in nearly every line, which is faster than the regex
-        return tuple([without_label(text) if text[:1] in LABEL_STARTS else text for text in self.texts])
+        return tuple([searched_text(text) if text[:1] in LABEL_STARTS else text for text in self.texts])
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -62,8 +62,8 @@ class LogLines:
         if self.unprefixed == self.texts:
             return ("",) * len(self.texts)
         return tuple(
-            text[: len(text) - len(unlabelled)]
-            for text, unlabelled in zip(self.texts, self.unprefixed, strict=True)
+            "" if text == unprefixed else text[: len(text) - len(without_label(text))]
+            for text, unprefixed in zip(self.texts, self.unprefixed, strict=True)
         )
 
     def __len__(self) -> int:

@@ -28,6 +28,9 @@ _RANK_LABELS = re.compile(
     r"(?:ERROR|CRITICAL|FATAL) [\d :.,-]{5,30}\[[\w./-]{1,60}:\d+\] ?|"
     r"[EF]\d{4} [\d:.]{8,15} +\d+ [\w./-]{1,120}:\d+\] ?){0,4}"
 )
+# of slurmstepd's messages since 25.05, where older versions print ``slurmstepd: ``
+_STEPD_CLOCK = re.compile(r"\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?\] (?=error: |fatal: )")
+_STEPD_NAME = "slurmstepd: "
 LABEL_STARTS = frozenset("0123456789[(ECF")  # the first characters of all of these
 
 
@@ -99,3 +102,10 @@ def without_label(line: str) -> str:
     """Return the line without the rank labels and log prefix at its start, e.g. ``[rank3]: `` or ``12: ``."""
     labels = _RANK_LABELS.match(line)
     return line[labels.end() :] if labels else line
+
+
+def searched_text(line: str) -> str:
+    """Return the text of a line to match patterns with: unlabelled, with slurmstepd named in all versions."""
+    text = without_label(line)
+    clock = _STEPD_CLOCK.match(text)
+    return f"{_STEPD_NAME}{text[clock.end() :]}" if clock else text

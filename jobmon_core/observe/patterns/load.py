@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from jobmon_core.domain.diagnosis.log_text import without_label
+from jobmon_core.domain.diagnosis.log_text import searched_text
 from jobmon_core.domain.diagnosis.patterns import Pattern, Role, Severity
 from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
@@ -154,7 +154,7 @@ def _regex_faults(entry: dict[str, object]) -> list[str]:
         regexes.append(regex)
 
     def matches(line: str) -> bool:
-        searched = to_bytes(without_label(line))
+        searched = to_bytes(searched_text(line))
         return any(regex.search(searched) for regex in regexes)
 
     if faults:

@@ -20,6 +20,14 @@ def test_the_lines_of_several_files_keep_their_numbers() -> None:
     assert lines == [Line("a", 1, "a1"), Line("a", 2, "a2"), Line("b", 7, "b7"), Line("c", None, "?")]
 
 
+def test_the_prefix_of_slurmstepd_is_not_the_label_of_a_rank() -> None:
+    lines = LogLines(
+        [LogExcerpt("a", ("[2026-11-22T07:53:10.008] error: x", "3: [2026-11-22T07:53:10] error: x"))]
+    )
+    assert lines.unprefixed == ("slurmstepd: error: x",) * 2
+    assert lines.labels == ("", "3: ")
+
+
 def test_there_is_no_line_after_the_last() -> None:
     assert len(LINES) == 4
     with pytest.raises(IndexError):

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.diagnosis.log_text import LINE_LIMIT, clean_lines, is_binary, without_label
+from jobmon_core.domain.diagnosis.log_text import (
+    LINE_LIMIT,
+    clean_lines,
+    is_binary,
+    searched_text,
+    without_label,
+)
 
 ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?")
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]")
@@ -105,6 +111,21 @@ def test_machine_data_is_binary(data: bytes) -> None:
 )  # fmt: skip
 def test_the_label_of_a_rank_is_removed(line: str, bare: str) -> None:
     assert without_label(line) == bare
+
+
+@pytest.mark.parametrize(
+    ("line", "searched"),
+    [
+        ("[2026-11-22T07:53:10.008] error: *** JOB 5 ON n1", "slurmstepd: error: *** JOB 5 ON n1"),
+        ("[2026-11-22T07:53:10] fatal: no", "slurmstepd: fatal: no"),
+        ("0: [2026-11-22T07:53:10.008] error: execve(): a.out", "slurmstepd: error: execve(): a.out"),
+        ("slurmstepd: error: x", "slurmstepd: error: x"),
+        ("[2026-11-22T07:53:10.008] error, not of Slurm", "[2026-11-22T07:53:10.008] error, not of Slurm"),
+        ("[2026-11-22 07:53:10] error: x", "[2026-11-22 07:53:10] error: x"),
+    ],
+)
+def test_messages_of_slurmstepd_are_searched_alike_in_all_versions(line: str, searched: str) -> None:
+    assert searched_text(line) == searched
 
 
 @given(st.text())
