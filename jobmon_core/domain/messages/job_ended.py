@@ -174,7 +174,7 @@ def _state_text(end: End, *, is_explained: bool) -> str:
 
 def _exit_text(end: End) -> str:
     text = describe_exit(end.exit_code, end.signal)
-    if not end.exit_code_exact and end.exit_code:
+    if not end.exit_code_exact and end.exit_code and end.exit_code < SIGNAL_BASE:
         other = describe_exit(end.exit_code + SIGNAL_BASE, None)
         text += f", or {other}: sacct does not distinguish them"
     if end.derived_exit_code and not end.exit_code:

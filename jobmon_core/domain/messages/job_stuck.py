@@ -12,7 +12,11 @@ from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _RELEASE = "Check its log, then release it (scontrol release JOBID) or cancel it (scancel JOBID)."
-_SPECIAL_EXIT = ("is held after a special exit", _RELEASE)
+_HELD_STATES = {
+    JobState.SPECIAL_EXIT: ("is held after a special exit", _RELEASE),
+    # of 25.11, after --requeue=expedite and an exit code other than 0; `scontrol requeuehold` leaves PENDING
+    JobState.REQUEUE_HOLD: ("failed, was requeued and is held", _RELEASE),
+}
 _LAUNCH_FAILED = ("is held: its launch failed", _RELEASE)
 # Pending reasons that never go away by themselves: the end of the title, and the advice.
 # Source: Slurm's job_reason_codes.
@@ -53,8 +57,8 @@ def stuck_alerts(job: WatchedJob, now_s: float) -> Iterator[tuple[str, Message]]
             continue
         if reason in _STUCK_REASONS:
             subject, (problem, advice) = reason, _STUCK_REASONS[reason]
-        elif task.state is JobState.SPECIAL_EXIT:
-            subject, (problem, advice) = f"{task.state}-{task.restarts}", _SPECIAL_EXIT
+        elif task.state in _HELD_STATES:
+            subject, (problem, advice) = f"{task.state}-{task.restarts}", _HELD_STATES[task.state]
         else:
             continue
         ref = str(ref_of(job.job_id, task.key))

@@ -13,6 +13,10 @@ from jobmon_core.domain.tracking.policy import Policy
 
 _Evidence = tuple[JobState, str, Source]  # final state, the same as Slurm writes it, which source says so
 _MISSING_DETAILS = "accounting (sacct) had no record of this job yet, so details may be missing"
+# Slurm itself ended a job in one of these states. In place of an exit status it then stores a wait status of
+# 1, which scontrol prints as signal 1 and sacct as exit code 1.
+_WITHOUT_EXIT_CODE = frozenset({JobState.NODE_FAIL, JobState.BOOT_FAIL, JobState.DEADLINE})
+_PLACEHOLDERS = ((0, 1), (1, None))
 _MIN_GRACE_SHARE = 1 / 2  # of the grace, even if jobmon notices the end late
 
 
@@ -101,7 +105,9 @@ def _end(task: Task, inquiry: EndInquiry, evidence: _Evidence) -> End:
     row = inquiry.row
     record = inquiry.record if inquiry.record and not inquiry.record.state.is_alive else None
     run = record or row  # slurmctld's record is exact where sacct's exit code is not
-    exit_code = run.exit_code if run else None
+    exit_code, signal = (run.exit_code, run.signal) if run else (None, None)
+    if state in _WITHOUT_EXIT_CODE and (exit_code, signal) in _PLACEHOLDERS:
+        exit_code = signal = None
     nodes = (run.nodes if run else "") or task.nodes
     started_s = (row.start_s if row else None) or (run.start_s if run else None) or task.start_s
     ended_s = (row.end_s if row else None) or (run.end_s if run else None)
@@ -112,8 +118,8 @@ def _end(task: Task, inquiry: EndInquiry, evidence: _Evidence) -> End:
         outcome=_outcome(state, exit_code),
         source=source,
         exit_code=exit_code,
-        exit_code_exact=record is not None and record.exit_code is not None,
-        signal=run.signal if run else None,
+        exit_code_exact=record.exit_code is not None if record else bool(row and row.exit_code_exact),
+        signal=signal,
         derived_exit_code=row.derived_exit_code if row else None,
         cancelled_by=row.cancelled_by if row else None,
         # for a job that never got a node, Slurm reports the time of its end as its start

@@ -32,6 +32,16 @@ def test_each_special_exit_causes_one_alert() -> None:
     assert play.job.outcome is None
 
 
+def test_a_failed_job_that_stays_held_after_its_requeue_causes_one_alert() -> None:
+    held = row("12", "REQUEUE_HOLD", "job requeued in held state", submit_s=1_000_006)
+    play = Play().queue(row("12", "RUNNING")).record(record("12", "RUNNING")).later(60)
+    play.queue(held).record(replace(record("12", "REQUEUE_HOLD"), restarts=1)).later(60).queue(held)
+    (entry,) = play.job.outbox
+    assert entry.message.title == "train (12) failed, was requeued and is held"
+    assert "scontrol release 12" in entry.message.advice
+    assert not play.job.ended
+
+
 def test_a_job_held_by_its_user_causes_no_alert() -> None:
     held = row("12", "PENDING", "JobHeldUser")
     play = Play().queue(held).later(60).queue(held)
