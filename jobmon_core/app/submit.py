@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from contextlib import suppress
 from itertools import pairwise
@@ -47,6 +48,7 @@ class SubmitJob:
         self._starter = starter
         self._tell = tell
         self._add_sentinel = add_sentinel
+        self._submitted_indices = ""
 
     def submit(self, backend: str | None, arguments: Sequence[str]) -> int:
         """Submit as the scheduler's own command would, and watch the job; return that command's exit code.
@@ -58,7 +60,7 @@ class SubmitJob:
         config = self._ctx.configuration()
         name = backend or config.backend
         result = self._ctx.submitter(name).submit(
-            arguments, lambda submitted: self._watch(name, submitted), self._prepare
+            arguments, lambda submitted: self._watch(name, submitted), lambda: self._prepare(arguments)
         )
         if result.note:
             self._tell(result.note)
@@ -68,13 +70,17 @@ class SubmitJob:
             self._warn_of_logout()
         return result.exit_code
 
-    def _prepare(self) -> None:
+    def _prepare(self, arguments: Sequence[str]) -> None:
         """Do what takes time while sbatch is running."""
         self._starter.prefork()
         import jobmon_core.app.logout_warning
         import jobmon_core.domain.slurm.sbatch_options
         import jobmon_core.domain.tracking.new_job
         import jobmon_core.store.jobs  # noqa: F401 - loads them
+        from jobmon_core.analysis.job_logs import read_script
+        from jobmon_core.domain.slurm.sbatch_options import array_expression
+
+        self._submitted_indices = array_expression(arguments, os.environ, read_script)
 
     def _warn_of_misplaced_options(self, arguments: Sequence[str]) -> None:
         """Point out options that follow the script, and so became its arguments."""
@@ -114,6 +120,7 @@ class SubmitJob:
             cluster=submitted.cluster,
             remote=bool(submitted.cluster),
             user=user_name(),
+            submitted_indices=self._submitted_indices,
         )
         try:
             self._ctx.store.save(job)

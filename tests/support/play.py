@@ -79,10 +79,19 @@ def sacct_row(listed: str, raw_state: str, exit_code: int = 0, submit_s: int = 1
 class Play:
     """One watched job without any I/O, with a clock that only the test moves."""
 
-    def __init__(self, policy: Policy | None = None, watched_part: str = "") -> None:
+    def __init__(
+        self, policy: Policy | None = None, watched_part: str = "", submitted_indices: str = ""
+    ) -> None:
         self.policy = policy or Policy()
         self.now_s = START_S
-        self.job = WatchedJob("t-12", JOB, START_S - 1, watched_part=watched_part, user="me")
+        self.job = WatchedJob(
+            "t-12",
+            JOB,
+            START_S - 1,
+            watched_part=watched_part,
+            user="me",
+            submitted_indices=submitted_indices,
+        )
         self.notice = OutageNotice()
         self.actions: tuple[Action, ...] = ()
 

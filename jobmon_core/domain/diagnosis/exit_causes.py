@@ -54,6 +54,15 @@ _NODE_FAILED = Cause(
     "A node of the job died or lost its connection to Slurm. The program is not at fault.",
     "Submit the job again. If the node has failed before, exclude it (#SBATCH --exclude=NODE).",
 )
+_NEVER_SATISFIED = "DependencyNeverSatisfied"
+_INVALID_DEPENDENCY = Cause(
+    CANCELLED,
+    "Cancelled by Slurm: its dependency can never be satisfied",
+    "Another job did not end as this one's --dependency requires, so this job could never start. Slurm "
+    "cancels such jobs if they have --kill-on-invalid-dep=yes or the cluster is configured so.",
+    "Find out why the other job ended as it did, then submit both again. If this one may start after any "
+    "end, use --dependency=afterany.",
+)
 _HUNG = Cause(
     "slurm_timeout.hang",
     "Hung until the time limit",
@@ -177,6 +186,8 @@ def stated_cause(evidence: SlurmEvidence) -> Cause | None:
             f"The job was cancelled by {user} (scancel, by hand or from a script).",
             "" if user == YOU else f"If you did not expect this, ask {user} why.",
         )
+    if cause is not None and cause.id == CANCELLED and evidence.reason == _NEVER_SATISFIED:
+        return _INVALID_DEPENDENCY
     if evidence.state is JobState.TIMEOUT and _was_hanging(evidence):
         cause = _HUNG
     return None if cause is None else _with_details(cause, evidence)

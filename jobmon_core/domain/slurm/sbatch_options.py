@@ -5,7 +5,7 @@ Source for ``#SBATCH`` lines: ``_opt_batch_script()`` and ``get_argument()`` of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -155,6 +155,7 @@ def _unmarked(word: str) -> str:
 
 
 _PREFIXES = ("#SBATCH", "#SLURM")
+_ARRAY_VARIABLE = "SBATCH_ARRAY_INX"
 _NEXT_COMPONENT = ("hetjob", "packjob")  # the lines after it describe the next component of a het job
 
 
@@ -172,6 +173,26 @@ def script_directives(script_text: str) -> dict[str, str]:
         with suppress(SchedulerRejected):
             directives.update(read_arguments(words)[0])
     return directives
+
+
+def array_expression(
+    arguments: Sequence[str], environment: Mapping[str, str], read_script: Callable[[str], str]
+) -> str:
+    """Return the array indices that sbatch takes from these arguments; empty if there are none, or not known.
+
+    ``read_script`` returns the text of the script at a path, empty if there is none.
+    """
+    try:
+        options, operands = read_arguments(arguments)
+    except SchedulerRejected:
+        return ""  # an option of a newer sbatch
+    given = dict(options)
+    if "array" in given:
+        return given["array"]
+    if _ARRAY_VARIABLE in environment:
+        return environment[_ARRAY_VARIABLE]
+    has_script = operands and "wrap" not in given
+    return script_directives(read_script(operands[0])).get("array", "") if has_script else ""
 
 
 def directive_words(script_text: str) -> Iterator[list[str]]:

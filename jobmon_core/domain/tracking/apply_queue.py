@@ -91,12 +91,15 @@ def _pending_indices(job: WatchedJob, rows: Sequence[QueueRow]) -> IndexSet:
 
 
 def _array_indices(job: WatchedJob, rows: Sequence[QueueRow]) -> str:
-    """Return the known indices of the array, extended by those that squeue lists."""
+    """Return the known indices of the array, extended by those that squeue lists or that were submitted."""
     if job.watched_part:
         return job.array_indices
     known = set(IndexSet.parse(job.array_indices))
     listed = {row.ref.task for row in rows if row.ref.task is not None}
     listed |= {index for row in rows if row.pending_indices for index in row.pending_indices}
+    submitted = set(IndexSet.parse(job.submitted_indices))
+    if listed and listed <= submitted:
+        listed = submitted  # squeue never lists those cancelled before the first query
     return job.array_indices if listed <= known else compact([*known, *listed])
 
 

@@ -192,6 +192,7 @@ class WatchedJob:
     batch_host: str = ""
     logs: LogPaths = LogPaths()
     earlier_logs: dict[str, EarlierLog] = field(default_factory=dict)  # by path, as seen before the start
+    submitted_indices: str = ""  # of the array, as given to sbatch; empty if not known
     array_indices: str = ""  # all known indices of an array, e.g. ``1-9``
     pending_indices: str = ""  # those of them that have not started
     pending_reason: str = ""  # why not, as Slurm writes it

@@ -23,3 +23,4 @@ class NewJob:
     cluster: str = ""
     remote: bool = False
     user: str = ""
+    submitted_indices: str = ""

@@ -35,6 +35,17 @@ def test_a_cancellation_names_the_user_who_cancelled() -> None:
     assert found.advice == "If you did not expect this, ask ada why."
 
 
+def test_slurm_cancels_a_job_whose_dependency_can_never_be_satisfied() -> None:
+    evidence = SlurmEvidence(state=JobState.CANCELLED, reason="DependencyNeverSatisfied")
+    found = diagnosed(evidence, "")
+    assert (found.cause, found.title) == (
+        "slurm_cancelled",
+        "Cancelled by Slurm: its dependency can never be satisfied",
+    )
+    assert "scancel" not in found.explanation
+    assert diagnosed(replace(evidence, canceller="ada"), "").title == "Cancelled by ada"
+
+
 def test_nobody_is_asked_why_they_cancelled_their_own_job() -> None:
     found = diagnosed(SlurmEvidence(state=JobState.CANCELLED, canceller=YOU), "epoch 1")
     assert (found.cause, found.title, found.advice) == ("slurm_cancelled", "Cancelled by you", "")

@@ -4,11 +4,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.slurm.sbatch_options import OPTIONS, Argument, script_directives
+from jobmon_core.domain.slurm.sbatch_options import OPTIONS, Argument, array_expression, script_directives
 
 
 def _script(*lines: str) -> str:
     return "\n".join(("#!/bin/bash", *lines, "echo run", "#SBATCH -o late.out"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "expression"),
+    [
+        (["--array=1-4", "job.sh"], {"SBATCH_ARRAY_INX": "5"}, "1-4"),
+        (["-a1-4%2", "job.sh"], {}, "1-4%2"),
+        (["-a", "1", "--array", "2", "--wrap", "true"], {}, "2"),
+        (["-n1", "job.sh", "--array=9"], {"SBATCH_ARRAY_INX": "5"}, "5"),
+        (["job.sh"], {}, "7-8"),
+        (["--wrap", "true"], {}, ""),
+        ([], {}, ""),
+        (["--unheard-of", "job.sh"], {}, ""),
+    ],
+)
+def test_the_array_is_that_of_the_command_line_else_of_the_environment_else_of_the_script(
+    arguments: list[str], environment: dict[str, str], expression: str
+) -> None:
+    scripts = {"job.sh": _script("#SBATCH -a 7-8")}
+    assert array_expression(arguments, environment, lambda path: scripts[path]) == expression
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from jobmon_core.domain.channels import Route
@@ -24,6 +26,30 @@ def test_accounting_proves_the_end_of_a_job_that_left_the_queue() -> None:
     end = play.end()
     assert (end.outcome, end.source, end.exit_code) == (Outcome.FAILURE, Source.ACCOUNTING, 3)
     assert not end.exit_code_exact
+
+
+def test_the_exit_code_of_a_sacct_that_prints_true_ones_is_exact() -> None:
+    play = Play().queue(row("12", "RUNNING")).later(30).queue().record().later(3)
+    play.accounting(replace(sacct_row("12", "FAILED", exit_code=9), exit_code_exact=True))
+    assert (play.end().exit_code, play.end().exit_code_exact) == (9, True)
+
+
+@pytest.mark.parametrize("state", ["NODE_FAIL", "DEADLINE", "BOOT_FAIL"])
+def test_where_slurm_itself_ended_the_job_there_is_no_exit_code(state: str) -> None:
+    from_scontrol = Play(Policy(running_s=0)).queue(row("12", state)).record(record("12", state, signal=1))
+    from_scontrol.later(3).accounting(sacct_row("12", state, exit_code=1))
+    from_sacct = Play(Policy(running_s=0)).queue(row("12", state)).record().later(3)
+    from_sacct.accounting(sacct_row("12", state, exit_code=1))
+    for play in (from_scontrol, from_sacct):
+        assert (play.end().exit_code, play.end().signal) == (None, None)
+        fields = [field.name for field in play.job.outbox[0].message.fields]
+        assert "Exit code" not in fields
+
+
+def test_a_hangup_of_a_job_that_failed_by_itself_is_its_signal() -> None:
+    play = Play().queue(row("12", "FAILED")).record(record("12", "FAILED", signal=1)).later(3)
+    play.accounting(sacct_row("12", "FAILED"))
+    assert play.end().signal == 1
 
 
 def test_the_exact_exit_code_comes_from_slurmctld() -> None:
@@ -173,6 +199,26 @@ def test_a_pending_task_that_its_array_no_longer_lists_counts_as_cancelled() -> 
     assert play.end("3").outcome is Outcome.CANCELLED
     assert play.end("3").source is Source.ARRAY
     assert play.job.tasks["1"].end is None
+
+
+def test_tasks_cancelled_before_the_first_query_are_counted() -> None:
+    play = Play(Policy(vanished_s=120), submitted_indices="1-4%1")
+    for _ in range(6):  # as recorded of an array whose tasks 3 and 4 were cancelled at once
+        play.queue(row("12_1", "RUNNING"), row("12_[2%1]", "PENDING")).record(record("12_1", "RUNNING"))
+        play.accounting(sacct_row("12_1", "RUNNING")).later(30)
+    play.ends(("12_1", "COMPLETED", 0), ("12_2", "COMPLETED", 0))
+    assert {key: play.end(key).outcome for key in "34"} == dict.fromkeys("34", Outcome.CANCELLED)
+    (entry,) = play.job.outbox
+    assert entry.message.title == "train (12): 2 cancelled, 2 completed"
+
+
+def test_the_submitted_indices_count_only_once_squeue_lists_some_of_them() -> None:
+    play = Play(submitted_indices="1-3").queue()  # a reply older than the job
+    assert list(play.job.tasks) == [""]
+    play.later(30).queue(row("12_[1-3]", "PENDING"))
+    assert (play.job.array_indices, play.job.ended) == ("1-3", False)
+    other = Play(submitted_indices="1-3").queue(row("12_[1-9]", "PENDING"))
+    assert other.job.array_indices == "1-9"
 
 
 def test_a_short_deadline_does_not_make_a_vanished_task_unknown() -> None:
