@@ -16,10 +16,12 @@ class DeliveryReport:
 
     events: int
     arrivals: int
+    digests: int  # different ones that arrived
     lost: tuple[str, ...]
     unexpected: tuple[str, ...]  # no such event, or the wrong channel
     repeats_after_kills: int
     repeats_after_lost_answers: int
+    repeats_of_digests: int  # after kills: each message of a digest, which a kill interrupts only once
     unmarked: tuple[str, ...]  # repeats without the "possible repeat" mark
     unexplained: tuple[str, ...]  # repeats that no kill during a send and no lost answer caused
     out_of_order: tuple[str, ...]
@@ -54,17 +56,28 @@ def check_delivery(
     unanswered = {id_: sum(not copy.answered for copy in of_id[:-1]) for id_, of_id in copies.items()}
     repeats = {id_: len(of_id) - 1 for id_, of_id in copies.items()}
     after_kills = {id_: max(0, count - unanswered[id_]) for id_, count in repeats.items()}
+    in_digests = {arrival.id for arrival in arrivals if arrival.digest_of}
     return DeliveryReport(
         events=len(events),
         arrivals=len(arrivals),
+        digests=len({arrival.digest_of for arrival in arrivals if arrival.digest_of}),
         lost=tuple(id_ for id_ in expected if id_ not in copies),
         unexpected=tuple(arrival.id for arrival in arrivals if not _is_expected(arrival, expected)),
-        repeats_after_kills=sum(after_kills.values()),
+        repeats_after_kills=sum(after_kills[id_] for id_ in after_kills if id_ not in in_digests),
         repeats_after_lost_answers=sum(repeats.values()) - sum(after_kills.values()),
+        repeats_of_digests=sum(after_kills[id_] for id_ in after_kills if id_ in in_digests),
         unmarked=tuple(id_ for id_, of_id in copies.items() if not all(copy.marked for copy in of_id[1:])),
-        unexplained=tuple(id_ for id_, count in after_kills.items() if count > interrupted.get(id_, 0)),
+        unexplained=tuple(
+            id_ for id_, count in after_kills.items() if count > _interruptions(id_, copies[id_], interrupted)
+        ),
         out_of_order=tuple(_out_of_order(events, arrivals)),
     )
+
+
+def _interruptions(id_: str, copies: Sequence[Arrival], interrupted: Mapping[str, int]) -> int:
+    """Return how many attempts to send a message were interrupted, alone or in a digest."""
+    senders = {id_, *(copy.digest_of for copy in copies if copy.digest_of)}
+    return sum(interrupted.get(sender, 0) for sender in senders)
 
 
 def _is_expected(arrival: Arrival, expected: Mapping[str, Event]) -> bool:

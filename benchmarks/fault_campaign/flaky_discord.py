@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections import Counter
 from dataclasses import dataclass
@@ -16,6 +17,8 @@ from tests.support.fake_discord import FakeDiscord
 
 _NO_SCHEMA = Path("/nonexistent")  # the campaign checks delivery, not the form of messages
 _FOOTER_SEPARATOR = " · "
+_DIGEST = "+"  # in the id of a digest, after the id of the message whose monitor sends it
+_JOB = re.compile(r"\((\d+_\d+)\)")  # in each line of a digest
 _REPEAT_MARK = "possible repeat"
 _LATE = "accepted late"
 _MAX_DELAY_S = 8.0  # by the campaign's clock
@@ -31,6 +34,7 @@ class Arrival:
     route: Route
     marked: bool  # as a possible repeat
     answered: bool  # whether the sender got an answer
+    digest_of: str = ""  # the message whose monitor sent it in a digest; empty if it came alone
 
 
 def _outcome(random: Random) -> tuple[str, Scripted]:
@@ -79,16 +83,21 @@ class FlakyDiscord(FakeDiscord):
         return answer
 
     def take(self, path: str, headers: dict[str, str], body: bytes, planned: Scripted) -> Scripted:
-        """Answer a request, and record the message if it appears."""
-        footer = json.loads(body)["embeds"][0]["footer"]["text"].split(_FOOTER_SEPARATOR)
+        """Answer a request, and record the messages that appear: one, or those of a digest."""
+        embed = json.loads(body)["embeds"][0]
+        footer = embed["footer"]["text"].split(_FOOTER_SEPARATOR)
+        sender, is_digest, _ = footer[1].partition(_DIGEST)
+        ids = [f"{job}/end" for job in _JOB.findall(embed["description"])] if is_digest else [sender]
         with self._lock:
-            answer = super().take(path, headers, body, self._limited(footer[1], planned))
+            answer = super().take(path, headers, body, self._limited(ids, planned))
             if answer.saves:
                 marked, answered = _REPEAT_MARK in footer[2:], answer.behaviour not in _UNANSWERED
-                self._arrivals.append(Arrival(footer[1], self._saved[-1][0], marked, answered))
+                route, digest_of = self._saved[-1][0], sender if is_digest else ""
+                self._arrivals += [Arrival(id_, route, marked, answered, digest_of) for id_ in ids]
             return answer
 
-    def _limited(self, message_id: str, planned: Scripted) -> Scripted:
-        """Return the planned answer, or a plain success once the message has lost too many answers."""
-        self._unanswered[message_id] += planned.behaviour in _UNANSWERED
-        return answers.ok() if self._unanswered[message_id] > _MAX_UNANSWERED else planned
+    def _limited(self, ids: list[str], planned: Scripted) -> Scripted:
+        """Return the planned answer, or a plain success once a message has lost too many answers."""
+        if planned.behaviour in _UNANSWERED:
+            self._unanswered.update(ids)
+        return answers.ok() if max(self._unanswered[id_] for id_ in ids) > _MAX_UNANSWERED else planned

@@ -74,6 +74,16 @@ def test_a_marked_repeat_after_a_lost_answer_is_counted_separately() -> None:
     assert (report.broken, report.repeats_after_kills, report.repeats_after_lost_answers) == ((), 0, 1)
 
 
+def test_a_kill_during_a_digest_allows_a_marked_repeat_of_each_of_its_messages() -> None:
+    digest = [replace(arrival, digest_of="1/a") for arrival in (A, OTHER)]
+    again = [A_AGAIN, replace(OTHER, marked=True)]
+    report = delivery(*digest, *again, B, interrupted={"1/a": 1})
+    assert report.broken == ()
+    assert (report.digests, report.repeats_of_digests, report.repeats_after_kills) == (1, 2, 0)
+    assert delivery(*digest, *again, B, interrupted={"1/b": 1}).unexplained == ("1/a", "2/a")
+    assert delivery(*digest, A, B, interrupted={"1/a": 1}).unmarked == ("1/a",)
+
+
 def test_a_repeat_without_a_mark_breaks_a_bound() -> None:
     assert delivery(A_AGAIN, A, B, OTHER, interrupted={"1/a": 1}).unmarked == ("1/a",)
 

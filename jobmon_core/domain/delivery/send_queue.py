@@ -25,7 +25,7 @@ _RETURN_WITHIN_S = 90.0  # an entry expires this long after its turn: its monito
 _MAX_WAIT_S = 2 * 86_400.0  # no real wait exceeds a day: a later time was written under a wrong clock
 _MAX_BLOCKING_S = 3600.0  # how long failures that may concern one message alone delay the others
 _RECEIPT_RECHECK_S = 5.0
-_RECEIPT_KEPT_S = 3600.0  # for a monitor that died and is replaced
+_RECEIPT_KEPT_S = 3600.0  # for monitors that die before they save it, and are replaced
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ def request_turn(
     if sent.offered_s is not None and own.taken_by:
         if own.receipt:
             sent = apply_receipt(mark_attempt(sent, own.sending_since_s), own.receipt, own.sending_since_s)
-            return _without(queue, message.id), Turn(sent, sent.next_try_s)
+            return queue, Turn(sent, sent.next_try_s)  # the receipt stays, since it is not saved yet
         limit_s = own.sending_since_s + TAKEN_LIMIT_S
         if own.sending_since_s <= now_s < limit_s:
             return queue, Turn(sent, min(now_s + _RECEIPT_RECHECK_S, limit_s))
@@ -184,7 +184,9 @@ def record_result(
             taken[message_id] = replace(entry, offer=None, receipt=receipt, until_s=until_s)
         queue = replace(queue, entries={**queue.entries, **taken})
         queue = _count_ends(queue, sent, 1 + len(taken), now_s, digest_from)
-        return _without(queue, sent.message.id)  # it is done, or its repeat delays no other message
+        # it is done, or its repeat delays no other message
+        entries = {key: entry for key, entry in queue.entries.items() if key != sent.message.id}
+        return replace(queue, entries=entries)
     trouble_since_s = None if receipt.for_all else own.trouble_since_s or now_s
     own = replace(own, until_s=sent.next_try_s + _RETURN_WITHIN_S, trouble_since_s=trouble_since_s)
     shut_until_s = sent.next_try_s if own.blocks(now_s) else queue.shut_until_s
@@ -203,8 +205,3 @@ def _count_ends(queue: SendQueue, sent: OutboxEntry, ends: int, now_s: float, di
     if len(recent) >= digest_from:
         shut_until_s = max(shut_until_s, now_s + DIGEST_PACE_S)
     return replace(queue, shut_until_s=shut_until_s, ends_s={**queue.ends_s, route: recent})
-
-
-def _without(queue: SendQueue, message_id: str) -> SendQueue:
-    entries = {key: entry for key, entry in queue.entries.items() if key != message_id}
-    return replace(queue, entries=entries)

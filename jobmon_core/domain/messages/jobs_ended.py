@@ -10,7 +10,7 @@ from jobmon_core.domain.delivery.outbox import Message, Tone
 from jobmon_core.domain.delivery.send_queue import Entry
 from jobmon_core.domain.redaction import redacted
 
-_MAX_CHARS = 3000  # of all lines, so that the largest digest fits into a message of any channel
+_MAX_CHARS = 2000  # of all lines: about a screen
 _MAX_LINE_CHARS = 200
 _WORDS = {  # the worst first
     Tone.FAILURE: "failed",
@@ -29,14 +29,15 @@ def digest_message(message: Message, others: Sequence[Entry]) -> Message:
     Its tone is the worst of all. It looks as old as the oldest of them, so that a delay is visible.
     """
     offers = [entry.offer for entry in others if entry.offer]
-    tones = Counter((message.tone, *(offer.tone for offer in offers)))
-    lines = [_line(text) for text in (message.title, *(offer.line for offer in offers))]
+    jobs = [(message.tone, message.title), *((offer.tone, offer.line) for offer in offers)]
+    tones = Counter(tone for tone, _ in jobs)
+    worst_first = sorted(jobs, key=lambda job: list(_WORDS).index(job[0]))
     return Message(
         id=f"{message.id}+{len(offers)}",
         route=message.route,
-        tone=next((tone for tone in _WORDS if tones[tone]), message.tone),
+        tone=worst_first[0][0],
         title=_title(tones),
-        evidence=_shown(lines, _COMMANDS[message.route]),
+        evidence=_shown([_line(text) for _, text in worst_first], _COMMANDS[message.route]),
         advice="" if set(tones) == {Tone.SUCCESS} else "jobmon show JOB explains how one of them ended.",
         created_s=min((message.created_s, *(entry.created_s for entry in others))),
     )

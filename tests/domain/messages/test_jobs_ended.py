@@ -49,6 +49,14 @@ def test_each_job_has_a_line_with_its_cause() -> None:
     assert digest_message(DONE, [waiting(2, Tone.SUCCESS)]).advice == ""
 
 
+def test_the_worst_come_first_because_the_last_may_be_left_out() -> None:
+    cancelled = Message("1/end", Route.ERROR, Tone.CANCELLED, "train (1) was cancelled")
+    others = [waiting(2, Tone.ATTENTION), waiting(3, Tone.FAILURE), waiting(4, Tone.FAILURE)]
+    assert [line.split()[1] for line in digest_message(cancelled, others).evidence] == [
+        *("(3)", "(4)", "(2)", "(1)")
+    ]
+
+
 def test_a_thousand_jobs_fit_into_one_message_that_says_how_many_it_leaves_out() -> None:
     line = "a_rather_long_name_of_a_job ({}) failed after 3h 12m: No module named 'flash_attn' ```*_"
     digest = digest_message(FAILED, [waiting(job, Tone.FAILURE, line.format(job)) for job in range(2, 1001)])
