@@ -71,7 +71,7 @@ def report_lines(report: Report, titles: Mapping[str, str], console: Console) ->
 def summary(diagnosis: Diagnosis) -> str:
     """Return a diagnosis in one line."""
     cause = f" ({diagnosis.cause})" if diagnosis.cause else ""
-    return f"{diagnosis.headline}{cause}" + (
+    return f"{diagnosis.title}{cause}" + (
         f", confidence {_percent(diagnosis)}" if _has_verdict(diagnosis) else ""
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -42,7 +42,7 @@ def explain(
 
     stderr is read first, because programs print failures there. While the logs show no root cause, more is
     read: stdout, then the logs of single ranks, then the beginnings of long logs. Of a successful job, only
-    the ends of stderr and stdout are read, for the line with its result.
+    the ends of stderr and stdout are read, because they hold its result.
 
     Args:
         evidence: what Slurm reports about the run.
@@ -55,12 +55,10 @@ def explain(
     evidence = replace(evidence, silent_s=_silent_s(evidence, stdout_path, stderr_path))
     analyser = _Analyser(evidence, user_patterns, earlier)
     main_logs = tuple(dict.fromkeys((stderr_path or stdout_path, stdout_path or stderr_path)))
-    main_ends = [lambda path=path: analyser.read_end(path) for path in main_logs]
-    if evidence.is_success:
-        return analyser.diagnosis_of_success(*main_ends)
-    return analyser.diagnosis(
-        *main_ends, lambda: analyser.read_rank_logs(main_logs, job_id), analyser.read_beginnings
-    )
+    steps: list[Callable[[], None]] = [partial(analyser.read_end, path) for path in main_logs]
+    if not evidence.is_success:
+        steps += [partial(analyser.read_rank_logs, main_logs, job_id), analyser.read_beginnings]
+    return analyser.with_result(analyser.diagnosis(*steps))
 
 
 def explain_files(
@@ -104,9 +102,8 @@ class _Analyser:
         diagnosis = _redacted(diagnose(self._evidence, self._analysis, note=self._note()))
         return replace(diagnosis, fact=log_fact(diagnosis), also_seen=self._titles(diagnosis.symptoms))
 
-    def diagnosis_of_success(self, *steps: Callable[[], None]) -> Diagnosis:
-        """Return the diagnosis; unless it names a cause, its evidence is the line with the job's result."""
-        diagnosis = self.diagnosis(*steps)
+    def with_result(self, diagnosis: Diagnosis) -> Diagnosis:
+        """Return the diagnosis; if nothing failed, with the log line that has the job's result."""
         if diagnosis.cause is not None or diagnosis.evidence:
             return diagnosis
         line = result_line(self._analysis.lines)

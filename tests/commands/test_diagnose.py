@@ -16,7 +16,7 @@ from jobmon_core.store.jobs import JobStore
 from tests.support.shell import Shell, complaint
 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
-KEYS = ["cause", "label", "title", "confidence", "advice", "evidence", "symptoms", "fingerprint"]
+KEYS = ["cause", "label", "title", "headline", "confidence", "advice", "evidence", "symptoms", "fingerprint"]
 ALL_KEYS = [*KEYS, "explanation", "note", "job_id"]
 
 
@@ -39,7 +39,7 @@ def test_a_log_is_explained_with_its_proof_and_advice_and_no_terminal_codes(shel
     done = shell.jobmon("diagnose", log(shell, "train.err", f"step 1\n{OOM}"))
     assert (done.returncode, done.stderr) == (0, "")
     first, _, *rest = done.stdout.splitlines()
-    assert first == "Out of GPU memory"
+    assert first == "CUDA out of memory (tried 2.00 GiB)"
     assert rest[:3] == ["", "Proof:", f"  train.err:2: {OOM.rstrip()}"]
     assert "What to do:" in rest
     assert "\x1b" not in done.stdout
@@ -104,7 +104,7 @@ def test_a_file_that_can_not_be_read_is_named(shell: Shell) -> None:
 def test_one_file_that_can_not_be_read_keeps_no_other_from_being_read(shell: Shell) -> None:
     done = shell.jobmon("diagnose", log(shell, "train.err", OOM), "nowhere.log")
     assert done.returncode == 1
-    assert done.stdout.startswith("Out of GPU memory\n")
+    assert done.stdout.startswith("CUDA out of memory (tried 2.00 GiB)\n")
     assert done.stderr == "jobmon: nowhere.log does not exist\n"
 
 
@@ -121,7 +121,7 @@ def test_a_name_with_a_leading_dash_stands_behind_two(shell: Shell) -> None:
 def test_a_name_of_bytes_that_are_no_text_is_read(shell: Shell) -> None:
     (shell.work / os.fsdecode(b"\xff.log")).write_text(OOM)
     done = shell.line("jobmon diagnose *.log")
-    assert done.stdout.startswith("Out of GPU memory\n"), done
+    assert done.stdout.startswith("CUDA out of memory (tried 2.00 GiB)\n"), done
 
 
 def test_standard_input_is_read(shell: Shell) -> None:
@@ -173,7 +173,7 @@ def test_a_watched_array_is_explained_by_its_worst_task(shell: Shell) -> None:
         assert found(shell, words)["job_id"] == "12_2"
     shown = shell.jobmon("diagnose", "12").stdout.splitlines()
     assert shown[:2] == [
-        "Out of GPU memory",
+        "CUDA out of memory (tried 2.00 GiB)",
         "Job 12_2 sweep: FAILED, exit code 1; 1 of 2 tasks failed",
     ]
     assert found(shell, "12_1")["label"] == "clean"
