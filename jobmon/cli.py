@@ -39,6 +39,7 @@ GROUPS = {
     "get help": {
         "where": "show files, versions and settings, for a bug report",
         "help": "show the help of a command",
+        "completion": "print the completion script of bash, zsh or fish",
     },
 }
 COMMANDS = {name: summary for group in GROUPS.values() for name, summary in group.items()}

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _INTERRUPTED = 130  # the exit code that a shell reports for SIGINT
 DESCRIPTION = """\
-Submit a job exactly as `sbatch SBATCH-ARGUMENTS...` does, then watch it in the background.
+Submit a job exactly as sbatch does, then watch it in the background.
 stdout and the exit code are those of sbatch. Options of jobmon come first; the first other
 argument and everything after it are passed to sbatch unchanged."""
 EPILOG = """\
@@ -34,7 +34,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options for the help and the shell completion only: see `_own_options`."""
-    parser.usage = "jobmon submit [--backend slurm|local] [--sentinel] SBATCH-ARGUMENTS..."
+    parser.usage = "jobmon submit [--backend NAME] [--sentinel] [SBATCH-OPTIONS] FILE [ARGS]"
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument(
         "--backend",
@@ -49,7 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="also submit a tiny job that starts when yours has ended and reports the end if the monitor "
         "is gone, e.g. because the login node is down",
     )
-    parser.add_argument("arguments", nargs="*", metavar="SBATCH-ARGUMENTS", help="as for sbatch")
+    parser.add_argument(
+        "script",
+        nargs="*",
+        metavar="FILE",
+        help="the batch script; options of sbatch come before it, its own arguments after it",
+    )
 
 
 def run(arguments: Sequence[str]) -> int:

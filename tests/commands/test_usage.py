@@ -212,3 +212,18 @@ def test_without_webhooks_the_channels_fail_and_it_is_said_what_to_do(shell: She
     assert done.returncode == 1
     assert done.stdout.count("no webhook is configured") == 2
     assert done.stdout.count("run `jobmon init`") == 2
+
+
+def test_the_job_ids_for_completion_are_those_of_the_state_files(shell: Shell) -> None:
+    for job_id in (7, 12):
+        (shell.state / f"slurm-{job_id}-20260101T000000.json").write_text("")
+    assert shell.jobmon("completion", "jobs").stdout == "12\n7\n"
+    assert shell.jobmon("completion", "jobs", JOBMON_HOME=str(shell.work / "none")).stdout == ""
+    assert not (shell.work / "none").exists()
+
+
+@pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
+def test_completion_prints_the_script_of_a_shell(shell: Shell, name: str) -> None:
+    done = shell.jobmon("completion", name)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"written by `jobmon completion {name}`" in done.stdout

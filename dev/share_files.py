@@ -1,0 +1,125 @@
+"""Write the files of share/ from the parsers: the manual page and the completion scripts.
+
+The package installs them. `tests/dev/test_share_files.py` fails if they are not current: run this then.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from jobmon.commands.completion import command_models
+from jobmon.parser import DESCRIPTION, EPILOG
+from jobmon.views.command_model import CommandModel, Option, Value
+from jobmon.views.completion import SCRIPTS
+
+SHARE = Path(__file__).resolve().parents[1] / "share"
+COMPLETION_NAMES = {"bash": "jobmon.bash", "zsh": "_jobmon", "fish": "jobmon.fish"}
+
+_FILES = {
+    "$JOBMON_HOME/config.json": "the configuration, written by jobmon init. Without JOBMON_HOME, the folder "
+    "is the checkout that jobmon runs from, else ~/.local/share/jobmon",
+    "$JOBMON_HOME/patterns.json": "failure patterns of your own",
+    "$JOBMON_HOME/state/": "what jobmon knows of the watched jobs, one file for each submission",
+    "$JOBMON_HOME/logs/": "the logs of the monitors",
+}
+_ENVIRONMENT = {
+    "JOBMON_HOME": "the folder of the files above",
+    "JOBMON_SUCCESS_WEBHOOK, JOBMON_ERROR_WEBHOOK": "webhook URLs; they override those in config.json",
+    "HTTPS_PROXY, NO_PROXY, REQUESTS_CA_BUNDLE": "how to reach Discord",
+    "NO_COLOR": "if set, output has no colours",
+}
+_EXIT_CODES = {
+    "0": "success",
+    "1": "refused, unknown job, or an input cannot be read",
+    "2": "wrong command line",
+    "69": "Slurm is not responding",
+    "70": "internal error",
+    "74": "a file cannot be written",
+    "75": "the same command is already running",
+    "78": "the configuration has faults, or a Python package is missing",
+    "127": "sbatch is not installed",
+    "130": "interrupted",
+    "141": "stdout was closed",
+}
+
+
+def share_files() -> dict[str, str]:
+    """Return the text of each file by its name in share/."""
+    commands = command_models()
+    scripts = {name: SCRIPTS[shell](commands) for shell, name in COMPLETION_NAMES.items()}
+    return {"jobmon.1": "\n".join((*_manual(commands), "")), **scripts}
+
+
+def main() -> int:
+    """Write all files."""
+    SHARE.mkdir(exist_ok=True)
+    for name, text in share_files().items():
+        (SHARE / name).write_text(text, encoding="utf-8")
+    return 0
+
+
+def _manual(commands: Sequence[CommandModel]) -> Iterator[str]:
+    yield '.\\" Written by dev/share_files.py.'
+    yield '.TH JOBMON 1 "" "jobmon" "User Commands"'
+    yield from (".SH NAME", r"jobmon \- submit Slurm jobs and get a message when each ends")
+    yield from (".SH SYNOPSIS", ".B jobmon", ".I COMMAND", "[\\fIOPTIONS\\fR]")
+    yield from (".SH DESCRIPTION", *_prose(DESCRIPTION), *_prose(EPILOG), ".SH COMMANDS")
+    for command in commands:
+        yield from _command(command)
+    for title, entries in (("FILES", _FILES), ("ENVIRONMENT", _ENVIRONMENT), ("EXIT STATUS", _EXIT_CODES)):
+        yield f".SH {title}"
+        for name, text in entries.items():
+            yield from (".TP", f".B {_escaped(name)}", _escaped(text))
+    yield "The exit status of \\fBjobmon submit\\fR is that of sbatch."
+    yield from (".SH SEE ALSO", ".BR sbatch (1),", ".BR squeue (1),", ".BR sacct (1)")
+
+
+def _command(command: CommandModel) -> Iterator[str]:
+    words = [f"\\fBjobmon {_escaped(command.name)}\\fR"]
+    words += [f"[{_option_names(option)}]" for option in command.options if "--help" not in option.names]
+    yield f".SS {' '.join((*words, *map(_placeholder, command.values)))}"
+    yield from _prose(command.description or command.summary)
+    for value in command.values:
+        yield from (".TP", f".I {_escaped(value.name)}", _escaped(value.summary))
+    for option in command.options:
+        if "--help" not in option.names:
+            yield from (".TP", _option_names(option), _escaped(option.summary))
+    yield from _prose(command.epilog)
+    for subcommand in command.subcommands:
+        yield from _command(subcommand)
+
+
+def _option_names(option: Option) -> str:
+    names = ", ".join(f"\\fB{_escaped(name)}\\fR" for name in option.names)
+    if option.value is None:
+        return names
+    value = f"\\fI{_escaped(option.value.name)}\\fR"
+    return f"{names} [{value}]" if option.value.is_optional else f"{names} {value}"
+
+
+def _placeholder(value: Value) -> str:
+    name = f"\\fI{_escaped(value.name)}\\fR" + ("..." if value.is_repeatable else "")
+    return f"[{name}]" if value.is_optional else name
+
+
+def _prose(text: str) -> Iterator[str]:
+    """Yield paragraphs; those with indented lines, such as examples, keep their lines."""
+    for paragraph in text.split("\n\n"):
+        if not paragraph.strip():
+            continue
+        yield ".PP"
+        if "\n " in paragraph or paragraph.startswith(" "):
+            yield from (".nf", *map(_escaped, paragraph.strip("\n").split("\n")), ".fi")
+        else:
+            yield from map(_escaped, paragraph.split("\n"))
+
+
+def _escaped(text: str) -> str:
+    text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga")
+    return f"\\&{text}" if text.startswith((".", "\\(aq")) else text
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+# bash completion of jobmon: written by `jobmon completion bash`
+_jobmon() {
+    local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}
+    local command=${COMP_WORDS[1]} options= words= kind= i
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        COMPREPLY=($(compgen -W "submit watch cancel status show logs diagnose init test-discord inbox recover patterns where help completion -h --help -V --version" -- "$current"))
+        return
+    fi
+    case $command in
+        patterns) if ((COMP_CWORD > 2)); then command+=" ${COMP_WORDS[2]}"; fi ;;
+    esac
+    case $command in
+        "submit") options="-h --help --backend --sentinel" words= kind="file" ;;
+        "watch") options="-h --help --error --output --again --backend" words= kind="job" ;;
+        "cancel") options="-h --help" words= kind="job" ;;
+        "status") options="-h --help --all --json" ;;
+        "show") options="-h --help --json" words= kind="job" ;;
+        "logs") options="-h --help" words= kind="job" ;;
+        "diagnose") options="-h --help --state --exit-code --json" words= kind="job or file" ;;
+        "init") options="-h --help --no-check" ;;
+        "test-discord") options="-h --help" ;;
+        "inbox") options="-h --help --port" ;;
+        "recover") options="-h --help --install --uninstall --quiet --yes --stay" ;;
+        "patterns") options="-h --help" words="list check test" ;;
+        "patterns list") options="-h --help --json" ;;
+        "patterns check") options="-h --help" words= kind="file" ;;
+        "patterns test") options="-h --help" words= kind="file" ;;
+        "where") options="-h --help" ;;
+        "help") options="-h --help" words="submit watch cancel status show logs diagnose init test-discord inbox recover patterns where help completion" kind= ;;
+        "completion") options="-h --help" words="bash zsh fish jobs" kind= ;;
+    esac
+    case "$command $before" in
+        "submit --backend") options= words="slurm local" kind= ;;
+        "watch --error") options= words= kind="file" ;;
+        "watch --output") options= words= kind="file" ;;
+        "watch --backend") options= words="slurm local" kind= ;;
+        "diagnose --state") options= words= kind="text" ;;
+        "diagnose --exit-code") options= words= kind="text" ;;
+        "inbox --port") options= words= kind="text" ;;
+        "recover --install") words="best cron systemd scrontab" kind= ;;
+    esac
+    if [[ $command == submit ]]; then  # what follows the options of jobmon is for sbatch
+        for ((i = 2; i < COMP_CWORD; i++)); do
+            case ${COMP_WORDS[i]} in
+                --sentinel) ;;
+                --backend) ((i++)) ;;
+                *) options= ;;
+            esac
+        done
+    fi
+    if [[ $current == -* ]]; then
+        words=$options kind=
+    elif [[ $kind == job* ]]; then
+        words=$("${COMP_WORDS[0]}" completion jobs 2>/dev/null)
+    elif [[ -z $words$kind ]]; then
+        words=$options
+    fi
+    COMPREPLY=($(compgen -W "$words" -- "$current"))
+    if [[ $kind == *file && -z ${COMPREPLY[*]} ]]; then compopt -o default; fi
+}
+complete -F _jobmon jobmon

@@ -1,0 +1,81 @@
+"""The manual page and the completion scripts: current, and understood by those that read them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from share_files import COMPLETION_NAMES, SHARE, share_files
+
+from jobmon.cli import COMMANDS
+
+
+def test_the_files_are_those_that_the_parsers_make_now() -> None:
+    stale = [name for name, text in share_files().items() if (SHARE / name).read_text() != text]
+    assert not stale, "run `PYTHONPATH=. .venv/bin/python dev/share_files.py`"
+
+
+def test_every_command_is_in_every_file() -> None:
+    for name, text in share_files().items():
+        assert all(command.replace("-", "\\-") in text or command in text for command in COMMANDS), name
+
+
+@pytest.mark.parametrize("shell", COMPLETION_NAMES)
+def test_the_shells_accept_their_scripts(shell: str) -> None:
+    if not shutil.which(shell):
+        pytest.skip(f"{shell} is not installed")
+    done = subprocess.run(
+        [shell, "-n", str(SHARE / COMPLETION_NAMES[shell])], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_the_manual_page_formats_without_warnings() -> None:
+    if not shutil.which("groff"):
+        pytest.skip("groff is not installed")
+    page = ["groff", "-man", "-Tutf8", "-ww", "-z", str(SHARE / "jobmon.1")]
+    done = subprocess.run(page, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("words", "completions"),
+    [
+        (["sta"], "status"),
+        (["--v"], "--version"),
+        (["status", "--js"], "--json"),
+        (["show", ""], "12 7"),
+        (["diagnose", "1"], "12"),
+        (["diagnose", "tr"], "files"),
+        (["watch", "--error", ""], "files"),
+        (["patterns", ""], "list check test"),
+        (["patterns", "list", "--j"], "--json"),
+        (["patterns", "check", ""], "files"),
+        (["recover", "--install", "c"], "cron"),
+        (["inbox", "--port", ""], ""),
+        (["help", "ini"], "init"),
+        (["submit", "--b"], "--backend"),
+        (["submit", "--backend", ""], "slurm local"),
+        (["submit", "--backend", "local", "--s"], "--sentinel"),
+        (["submit", ""], "files"),
+        (["submit", "job.sh", "--s"], ""),
+    ],
+)
+def test_bash_completes_commands_options_jobs_and_files(
+    tmp_path: Path, words: list[str], completions: str
+) -> None:
+    jobmon = tmp_path / "jobmon"
+    jobmon.write_text('#!/bin/sh\n[ "$*" = "completion jobs" ] && echo 12 && echo 7\n')
+    jobmon.chmod(0o755)
+    script = f"""
+source {SHARE / "jobmon.bash"}
+compopt() {{ [ "$*" = "-o default" ] && echo files; }}
+COMP_WORDS=({jobmon} "$@") COMP_CWORD=$#
+_jobmon
+echo ${{COMPREPLY[*]}}"""
+    done = subprocess.run(
+        ["/bin/bash", "-c", script, "bash", *words], capture_output=True, text=True, check=True
+    )
+    assert (done.stdout.strip(), done.stderr) == (completions, "")
