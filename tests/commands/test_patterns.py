@@ -167,7 +167,7 @@ def test_each_part_has_help_with_an_example(shell: Shell, what: str) -> None:
         ((), "`jobmon patterns --help`"),
         (("bogus",), "invalid choice: 'bogus'"),
         (("test",), "`jobmon patterns test --help`"),
-        (("check", "a", "b"), "unrecognized arguments: b"),
+        (("check", "a", "b"), "unexpected argument 'b'"),
     ],
 )
 def test_a_wrong_command_line_is_told_in_one_line(
