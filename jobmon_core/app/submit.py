@@ -14,7 +14,7 @@ from jobmon_core.domain.errors import AlreadyWatched, JobmonError
 from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from jobmon_core.context import Context
     from jobmon_core.domain.config import Config
@@ -49,6 +49,7 @@ class SubmitJob:
         self._tell = tell
         self._add_sentinel = add_sentinel
         self._submitted_indices = ""
+        self._warnings: tuple[str, ...] = ()
 
     def submit(self, backend: str | None, arguments: Sequence[str]) -> int:
         """Submit as the scheduler's own command would, and watch the job; return that command's exit code.
@@ -64,7 +65,8 @@ class SubmitJob:
         )
         if result.note:
             self._tell(result.note)
-        self._warn_of_misplaced_options(arguments)
+        for warning in self._warnings:
+            self._tell(warning)
         if result.job:
             self._warn_of_missing_webhooks(config)
             self._warn_of_logout()
@@ -74,24 +76,14 @@ class SubmitJob:
         """Do what takes time while sbatch is running."""
         self._starter.prefork()
         import jobmon_core.app.logout_warning
-        import jobmon_core.domain.slurm.sbatch_options
         import jobmon_core.domain.tracking.new_job
         import jobmon_core.store.jobs  # noqa: F401 - loads them
         from jobmon_core.analysis.job_logs import read_script
         from jobmon_core.domain.slurm.sbatch_options import array_expression
 
         self._submitted_indices = array_expression(arguments, os.environ, read_script)
-
-    def _warn_of_misplaced_options(self, arguments: Sequence[str]) -> None:
-        """Point out options that follow the script, and so became its arguments."""
-        from jobmon_core.domain.slurm.sbatch_options import misplaced_options
-
-        script, options = misplaced_options(arguments)
-        if options:
-            names = " ".join(dict.fromkeys(options))
-            self._tell(f"passed to {script}, not to sbatch: {names} (for sbatch, put it before the script)")
-        for own in misplaced_own_options(arguments):
-            self._tell(f"{own} was not used by jobmon; put it first: `jobmon submit {own} ...`")
+        if any(word.startswith("-") for word in arguments[1:]):  # else no option can follow the script
+            self._warnings = tuple(_warnings(arguments))
 
     def _warn_of_missing_webhooks(self, config: Config) -> None:
         missing = [route.value for route in Route if not config.channels_for(route)]
@@ -141,7 +133,19 @@ class SubmitJob:
         self._tell(f"job {submitted.ref} is submitted, but not watched: {error}; `{remedy}` tries again")
 
 
-def misplaced_own_options(arguments: Sequence[str]) -> list[str]:
+def _warnings(arguments: Sequence[str]) -> Iterator[str]:
+    """Yield a warning about options that became arguments of the script because they follow it."""
+    from jobmon_core.domain.slurm.sbatch_options import misplaced_options
+
+    script, options = misplaced_options(arguments)
+    if options:
+        names = " ".join(dict.fromkeys(options))
+        yield f"passed to {script}, not to sbatch: {names} (for sbatch, put it before the script)"
+    for own in _misplaced_own_options(arguments):
+        yield f"{own} was not used by jobmon; put it first: `jobmon submit {own} ...`"
+
+
+def _misplaced_own_options(arguments: Sequence[str]) -> list[str]:
     """Return the options of jobmon among the arguments of sbatch and of the script."""
     pairs = {*pairwise(arguments), *(tuple(word.split("=", 1)) for word in arguments)}
     # programs may have a --backend too, but with other values

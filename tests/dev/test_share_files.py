@@ -14,7 +14,7 @@ from jobmon.cli import COMMANDS
 
 def test_the_files_are_those_that_the_parsers_make_now() -> None:
     stale = [name for name, text in share_files().items() if (SHARE / name).read_text() != text]
-    assert not stale, "run `PYTHONPATH=. .venv/bin/python dev/share_files.py`"
+    assert not stale, "run `.venv/bin/python dev/share_files.py`"
 
 
 def test_every_command_is_in_every_file() -> None:

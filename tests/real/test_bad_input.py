@@ -65,9 +65,9 @@ def test_without_webhooks_the_message_waits_for_them(user: User, webhook: str | 
     assert user.status(job_id)["undelivered"] == 1
     assert "after `jobmon init` run `jobmon recover`" in user.jobmon("show", str(job_id)).stdout
     urls = f"{user.discord.success_url}\n{user.discord.error_url}\n"
-    assert user.jobmon("init", stdin=urls).returncode == 0
-    recovered = user.jobmon("recover").stdout
-    assert f"{job_id} wrap: its message had been given up; sending it to the webhook" in recovered
+    done = user.jobmon("init", stdin=urls)
+    assert done.returncode == 0
+    assert f"{job_id} wrap: its message had been given up; sending it to the webhook" in done.stdout
     assert_failed_and_told_once(user, job_id)
     assert user.jobmon("recover").stdout == "nothing to do: no jobs are being watched\n"
 
