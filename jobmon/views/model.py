@@ -76,6 +76,12 @@ def cause(job: WatchedJob) -> str:
     return task.end.why
 
 
+def doubt(job: WatchedJob) -> str:
+    """Return what the log of a successful job shows against its success; empty if nothing."""
+    found = (task.diagnosis for task in job.tasks.values() if task.diagnosis and task.diagnosis.cause)
+    return next((each.title for each in found), "") if job.outcome is Outcome.SUCCESS else ""
+
+
 def elapsed(job: WatchedJob, now_s: float) -> str:
     """Return the run time and the limit, e.g. ``3m 05s/2h 00m``; empty if the job did not start.
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style, one_line
 from jobmon.views.delivery import undelivered
-from jobmon.views.model import age, cause, clock, elapsed, short_state, state
+from jobmon.views.model import age, cause, clock, doubt, elapsed, short_state, state
 from jobmon.views.table import Cell, Shrink, table_lines
 from jobmon_core.app.jobs.array_summary import failed_count
 from jobmon_core.app.jobs.selection import Group, counts, group_of
@@ -76,16 +76,20 @@ def status_lines(selected: Selected, known: Overview, now_s: float, console: Con
 
 def _row(status: JobStatus, known: Overview, now_s: float, console: Console) -> list[Cell]:
     job = status.job
-    has_failed = job.outcome is None and failed_count(job)
-    style = Style.BAD if has_failed else _STYLES.get(group_of(job), Style.PLAIN)
     return [
         Cell(str(job.ref)),
         Cell(_name(job, console)),
-        Cell(one_line(_state(job, console)), style),
+        Cell(one_line(_state(job, console)), _style(job)),
         Cell(elapsed(job, now_s)),
         Cell(one_line(_outcome(job, known.age_s(job, now_s)))),
         Cell(health_text(status), Style.BAD if status.health in (Health.DEAD, Health.STALE) else Style.PLAIN),
     ]
+
+
+def _style(job: WatchedJob) -> Style:
+    if job.outcome is None and failed_count(job):
+        return Style.BAD
+    return Style.ATTENTION if doubt(job) else _STYLES.get(group_of(job), Style.PLAIN)
 
 
 def _name(job: WatchedJob, console: Console) -> str:
@@ -118,7 +122,8 @@ def pending_reason(job: WatchedJob) -> str:
 def _outcome(job: WatchedJob, age_s: float | None) -> str:
     """Return the cause or the outcome of an ended job; what is missing to know more about another one."""
     if job.outcome:
-        return cause(job) or job.outcome
+        reason = doubt(job)
+        return f"success, but {reason}" if reason else cause(job) or job.outcome
     if job.unwatched_s is not None:
         return "no longer watched"
     if job.answered_s is None:

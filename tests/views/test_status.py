@@ -94,6 +94,11 @@ def test_an_ended_job_shows_its_outcome_or_the_cause(task: object, words: str) -
     assert f"  {words}  " in row(replace(JOB, tasks={"": task}, concluded_s=NOW_S))  # type: ignore[dict-item] # parametrized
 
 
+def test_a_success_whose_log_ends_in_a_failure_is_doubted() -> None:
+    doubtful = replace(done(), diagnosis=OOM)
+    assert "  success, but CUDA out of memory  " in row(job_of(doubtful, concluded_s=NOW_S))
+
+
 def test_a_running_array_says_how_many_tasks_failed_so_far() -> None:
     array = replace(job_of(failed("1"), replace(RUNNING, key="2")), array_indices="1-2")
     assert "FAILED:1 RUNNING:1" in row(array)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.tracking.reopen import is_same_submission
 
 
 def without_duplicates(jobs: Iterable[WatchedJob]) -> list[WatchedJob]:
@@ -34,5 +35,4 @@ def _is_same_submission(earlier: WatchedJob, later: WatchedJob) -> bool:
     if later.is_own_run(earlier.submitted_s):
         return True
     # a record made after a requeue knows only the later submission
-    was_open_s = earlier.concluded_s or earlier.unwatched_s or float("inf")
-    return earlier.is_own_run(later.submitted_s) and (later.submitted_s or 0) <= was_open_s
+    return earlier.is_own_run(later.submitted_s) and is_same_submission(earlier, later.submitted_s)
