@@ -40,9 +40,7 @@ class Diagnosis:
     confidence: float = 0.0  # 0 to 1
     fingerprint: str = ""  # equal for the same failure of other jobs; empty without a cause
     is_proved: bool = False  # whether the evidence proves the cause
-    fact: str = (
-        ""  # the failure in the words of the log, e.g. ``KeyError: 'lr'``; empty if the title says more
-    )
+    fact: str = ""  # the failure in the log's words, e.g. ``KeyError: 'lr'``; empty if the title says more
     also_seen: tuple[str, ...] = ()  # titles of those ``symptoms`` that say more than that a process ended
 
     @property

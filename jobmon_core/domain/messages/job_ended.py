@@ -69,11 +69,12 @@ def where_fields(job: WatchedJob, nodes: str = "") -> Iterator[Field]:
 
 
 def _task_message(job: WatchedJob, task: Task, end: End, now_s: float) -> Message:
+    style = _STYLES[end.outcome]
     message = Message(
         id=f"{ref_of(job.job_id, task.key)}/end",
-        route=_STYLES[end.outcome].route,
-        tone=_STYLES[end.outcome].tone,
-        title=f"{job_title(job, task.key)} {_what_happened(end, task.diagnosis)}",
+        route=style.route,
+        tone=Tone.ATTENTION if _ignored_failure(task, end) else style.tone,
+        title=f"{job_title(job, task.key)} {_what_happened(task, end)}",
         headline="" if _is_cancelled(task.diagnosis) else _cause_headline(task.diagnosis),
         summary=_summary(task, end),
         fields=tuple(_task_fields(job, task, end)),
@@ -110,13 +111,21 @@ def _also_seen(diagnosis: Diagnosis) -> str:
     return f"{shown}; and {hidden} more" if hidden > 0 else shown
 
 
-def _what_happened(end: End, diagnosis: Diagnosis | None) -> str:
+def _ignored_failure(task: Task, end: End) -> bool:
+    """Whether Slurm reports success although the log ends in a failure, which the job script ignored."""
+    return end.outcome is Outcome.SUCCESS and _cause_headline(task.diagnosis) != ""
+
+
+def _what_happened(task: Task, end: End) -> str:
     """Return the second half of the title, e.g. ``failed after 3m 05s: CUDA out of memory``."""
-    style, headline = _STYLES[end.outcome], _cause_headline(diagnosis)
+    diagnosis, style = task.diagnosis, _STYLES[end.outcome]
+    headline = _cause_headline(diagnosis)
     verb = style.verb
     if _is_cancelled(diagnosis):
         verb, headline = f"was {headline[:1].lower()}{headline[1:]}", ""
     ran = f" {style.preposition} {duration(end.elapsed_s)}" if style.preposition and end.elapsed_s else ""
+    if _ignored_failure(task, end):
+        return f"{verb}{ran} with exit code 0, but its log ends in {headline}"
     return f"{verb}{ran}: {headline}" if headline else f"{verb}{ran}"
 
 
@@ -199,10 +208,12 @@ def _digest(job: WatchedJob, ended: list[_EndedTask], now_s: float) -> Message:
     total = f"{count(len(ended), noun)} in total"
     outcomes = [end.outcome for _, end in ended]
     counts = [f"{outcomes.count(each)} {_STYLES[each].adjective}" for each in FROM_WORST if each in outcomes]
+    if ignored := sum(_ignored_failure(task, end) for task, end in ended):
+        counts.append(f"{ignored} of them with a failure at the end of the log")
     message = Message(
         id=f"{job.ref}/end",
         route=_STYLES[outcome].route,
-        tone=_STYLES[outcome].tone,
+        tone=Tone.ATTENTION if ignored and outcome is Outcome.SUCCESS else _STYLES[outcome].tone,
         title=f"{job_title(job, '')}: {', '.join(counts)}",
         summary="\n".join((*_group_lines(groups, noun), f"{total}. Details: jobmon show {job.ref}")),
         fields=tuple(_total_fields(job, ended)),
@@ -220,14 +231,17 @@ def _digest(job: WatchedJob, ended: list[_EndedTask], now_s: float) -> Message:
 
 
 def _groups(ended: list[_EndedTask]) -> _Groups:
-    """Group the tasks that did not succeed by what happened to them, largest group first."""
-    groups: dict[str, list[_EndedTask]] = {}
+    """Group the tasks that failed, or ignored a failure, by what happened to them, largest group first."""
+    groups: dict[tuple[str, str], list[_EndedTask]] = {}
     for task, end in ended:
-        if end.outcome is not Outcome.SUCCESS:
+        if end.outcome is not Outcome.SUCCESS or _ignored_failure(task, end):
             title = task.diagnosis.title if task.diagnosis and task.diagnosis.cause else ""
             suffix = " before starting" if _never_started(end) else ""
-            groups.setdefault(f"{title or _end_label(end)}{suffix}", []).append((task, end))
-    labelled = [(_common_headline(group) or label, group) for label, group in groups.items()]
+            suffix += " (completed)" if end.outcome is Outcome.SUCCESS else ""
+            groups.setdefault((title or _end_label(end), suffix), []).append((task, end))
+    labelled = [
+        (f"{_common_headline(group) or title}{suffix}", group) for (title, suffix), group in groups.items()
+    ]
     return sorted(labelled, key=lambda group: -len(group[1]))
 
 

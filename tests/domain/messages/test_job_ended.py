@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Message
+from jobmon_core.domain.delivery.outbox import Message, Tone
 from jobmon_core.domain.diagnosis.model import Diagnosis, Line
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.slurm.rows import Usage
@@ -144,3 +144,23 @@ def test_a_group_of_an_array_is_named_by_the_log_if_all_its_tasks_say_the_same()
     assert digest("KeyError: 'a'").startswith("• KeyError: 'a': 45 tasks (1,3,5,")
     assert ",…)\n45 tasks in total. Details: jobmon show 12" in digest("KeyError: 'a'")
     assert digest("KeyError: 'a'", "?", "KeyError: 'b'").startswith("• A key is missing: 45 tasks")
+
+
+def test_a_success_whose_log_ends_in_a_failure_says_so_first_and_is_amber() -> None:
+    message = ended("COMPLETED", _KEY_ERROR)
+    assert message.title == (
+        "train (12) completed in 1m 00s with exit code 0, but its log ends in KeyError: 'model_config'"
+    )
+    assert (message.route, message.tone) == (Route.SUCCESS, Tone.ATTENTION)
+    assert message.cause.startswith("A key is missing.")
+    assert message.advice == "Print the keys."
+
+
+def test_an_array_that_completed_shows_the_tasks_whose_logs_end_in_a_failure() -> None:
+    job = Play().ends(*((f"12_{index}", "COMPLETED", 0) for index in range(1, 4))).job
+    task = replace(job.tasks["2"], diagnosis=_KEY_ERROR)
+    (message,) = job_ended_messages(replace(job, tasks={**job.tasks, "2": task}), 0, per_task=False)
+    assert message.title == "train (12): 3 completed, 1 of them with a failure at the end of the log"
+    assert message.summary.startswith("• KeyError: 'model_config' (completed): 1 task (2)\n3 tasks in total")
+    assert (message.route, message.tone) == (Route.SUCCESS, Tone.ATTENTION)
+    assert message.cause.startswith("12_2: A key is missing.")

@@ -67,7 +67,7 @@ def test_a_thousand_jobs_fit_into_one_message_that_says_how_many_it_leaves_out()
         assert faults(dict(payload)) == []
     payload = full(OutboxEntry(digest), mentions)
     assert more in payload["embeds"][0]["description"]
-    assert "1000 jobs failed" in payload["embeds"][0]["title"]
+    assert "1000 jobs failed" in payload["content"]
     assert payload["content"].count("1" * 18) == 1
 
 
