@@ -20,7 +20,7 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health, JobStatus, job_status, list_jobs
 from jobmon_core.store.jobs import JobStore
-from tests.support.fake_discord import FakeDiscord, Payload
+from tests.support.fake_discord import FakeDiscord
 from tests.support.waiting import PATIENCE_S, eventually
 
 
@@ -155,18 +155,3 @@ class User:
                     os.kill(found.owner.pid, signal.SIGKILL)
         if jobs and "SLURM_CONF" in self.environment:
             self.run("scancel", *jobs)
-
-
-def facts(payload: Payload) -> dict[str, str]:
-    """Return the fields of a message."""
-    return {field["name"]: field["value"] for field in payload["embeds"][0].get("fields", [])}
-
-
-def title(payload: Payload) -> str:
-    """Return the title of a message."""
-    return str(payload["embeds"][0]["title"])
-
-
-def text(payload: Payload) -> str:
-    """Return the body of a message."""
-    return str(payload["embeds"][0].get("description", ""))
