@@ -90,7 +90,7 @@ def test_a_dead_webhook_is_reported_and_the_message_is_sent_after_its_repair(
     user.told(job_id)
     assert user.discord.received() == []
     assert user.status(job_id)["undelivered"] == 1
-    assert "GIVEN UP to channel error: " in user.jobmon("show", str(job_id)).stdout
+    assert "not delivered to channel 'error', given up: " in user.jobmon("show", str(job_id)).stdout
     assert len(user.discord.attempts) == 1
     user.jobmon("recover")  # the configuration is unchanged, so nothing is sent
     assert len(user.discord.attempts) == 1
