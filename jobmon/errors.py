@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ _BUG = 70  # EX_SOFTWARE of sysexits.h
 _INTERRUPTED = 130  # the exit code that a shell reports for SIGINT
 _CLOSED_PIPE = 141  # the one for SIGPIPE
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+_MIN_COLUMNS = 20  # a terminal without a size has 0
 _MISSING_PACKAGE = 78  # EX_CONFIG
 # module -> its package on PyPI, where the names differ
 _PACKAGES = {"ahocorasick_rs": "ahocorasick-rs", "daemon": "python-daemon", "re2": "google-re2"}
@@ -30,9 +32,25 @@ class UsageError(JobmonError):
 def say(text: str) -> None:
     """Print a message for the user on stderr, since stdout is for results; ignore a closed stderr."""
     try:
-        print(f"jobmon: {text}", file=sys.stderr, flush=True)
+        print(_wrapped(f"jobmon: {text}"), file=sys.stderr, flush=True)
     except OSError:
         streams.abandon(sys.stderr)
+
+
+def _wrapped(text: str) -> str:
+    """Return ``text`` with lines that exceed the terminal's width broken at spaces."""
+    if not sys.stderr.isatty():
+        return text
+    columns = os.get_terminal_size(sys.stderr.fileno()).columns
+    lines = text.split("\n")
+    if columns < _MIN_COLUMNS or max(map(len, lines)) <= columns:
+        return text
+    import textwrap  # rarely needed, and the user of `jobmon submit` waits
+
+    return "\n".join(
+        textwrap.fill(line, columns, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        for line in lines
+    )
 
 
 def report(error: JobmonError, prefix: str = "") -> int:

@@ -90,8 +90,8 @@ def _read_script() -> bool:
 
     sbatch could read it itself, but after Ctrl-C it would be unclear whether Slurm has received a job.
     """
-    say("type the batch script, end it with Ctrl-D (Ctrl-C submits nothing)")
     try:
+        say("type the batch script, end it with Ctrl-D (Ctrl-C submits nothing)")
         script = sys.stdin.buffer.read()
     except KeyboardInterrupt:
         return False

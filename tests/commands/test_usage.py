@@ -227,3 +227,11 @@ def test_completion_prints_the_script_of_a_shell(shell: Shell, name: str) -> Non
     done = shell.jobmon("completion", name)
     assert (done.returncode, done.stderr) == (0, "")
     assert f"written by `jobmon completion {name}`" in done.stdout
+
+
+def test_long_messages_are_broken_at_spaces_on_a_terminal(shell: Shell) -> None:
+    shell.program("sbatch", "echo Submitted; exit 3")
+    code, screen = shell.talk(["submit", "job.sh", "--gres=gpu:1", "--sentinel"])
+    assert code == 3
+    warning = "jobmon: passed to job.sh, not to sbatch: --gres (for sbatch, put it before the\n  script)"
+    assert warning in screen
