@@ -4,7 +4,7 @@ _jobmon() {
     local command=${COMP_WORDS[1]} options= words= kind= i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W "submit watch cancel status show logs diagnose init test-discord inbox recover patterns where help completion -h --help -V --version" -- "$current"))
+        COMPREPLY=($(compgen -W "submit watch cancel forget prune status show logs diagnose init test-discord inbox recover patterns where help completion -h --help -V --version" -- "$current"))
         return
     fi
     case $command in
@@ -14,12 +14,14 @@ _jobmon() {
         "submit") options="-h --help --backend --sentinel" words= kind="file" ;;
         "watch") options="-h --help --error --output --again --backend" words= kind="job" ;;
         "cancel") options="-h --help" words= kind="job" ;;
-        "status") options="-h --help --all --json" ;;
-        "show") options="-h --help --json" words= kind="job" ;;
-        "logs") options="-h --help" words= kind="job" ;;
+        "forget") options="-h --help --given-up" words= kind="job" ;;
+        "prune") options="-h --help --older-than --dry-run" ;;
+        "status") options="-h --help --failed --running --pending --name --since --limit --all --watch --json" words= kind="job" ;;
+        "show") options="-h --help --all --json" words= kind="job" ;;
+        "logs") options="-h --help -f --follow -n --lines --out --err --monitor" words= kind="job" ;;
         "diagnose") options="-h --help --state --exit-code --json" words= kind="job or file" ;;
         "init") options="-h --help --no-check" ;;
-        "test-discord") options="-h --help" ;;
+        "test-discord") options="-h --help --largest" ;;
         "inbox") options="-h --help --port" ;;
         "recover") options="-h --help --install --uninstall --quiet --yes --stay" ;;
         "patterns") options="-h --help" words="list check test" ;;
@@ -27,7 +29,7 @@ _jobmon() {
         "patterns check") options="-h --help" words= kind="file" ;;
         "patterns test") options="-h --help" words= kind="file" ;;
         "where") options="-h --help" ;;
-        "help") options="-h --help" words="submit watch cancel status show logs diagnose init test-discord inbox recover patterns where help completion" kind= ;;
+        "help") options="-h --help" words="submit watch cancel forget prune status show logs diagnose init test-discord inbox recover patterns where help completion" kind= ;;
         "completion") options="-h --help" words="bash zsh fish jobs" kind= ;;
     esac
     case "$command $before" in
@@ -35,6 +37,11 @@ _jobmon() {
         "watch --error") options= words= kind="file" ;;
         "watch --output") options= words= kind="file" ;;
         "watch --backend") options= words="slurm local" kind= ;;
+        "prune --older-than") options= words= kind="text" ;;
+        "status --name") options= words= kind="text" ;;
+        "status --since") options= words= kind="text" ;;
+        "status --limit") options= words= kind="text" ;;
+        "logs -n"|"logs --lines") options= words= kind="text" ;;
         "diagnose --state") options= words= kind="text" ;;
         "diagnose --exit-code") options= words= kind="text" ;;
         "inbox --port") options= words= kind="text" ;;

@@ -21,7 +21,7 @@ EPILOG = """\
 examples:
   jobmon forget 8123
   jobmon forget 8123 8124_7
-  jobmon forget --given-up 8123         even if its message could never be delivered"""
+  jobmon forget --given-up 8123         even if its message was never delivered"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

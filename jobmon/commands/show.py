@@ -21,15 +21,19 @@ Show everything known about jobs: state, time, log, how they ended, the cause wi
 prove it, the state history, and what became of the messages. An array is summarised: the number of
 tasks in each state and the causes with their tasks; only failed tasks follow, unless --all is given."""
 EPILOG = """\
---json prints one object, or a list of objects for several jobs. Its keys are those of `jobmon status
---json` (job_id, name, state, outcome, exit_code, signal, cause, monitor, undelivered, ...) and
-  workdir, command, stdout, stderr   paths; stdout and stderr with Slurm's % patterns
-  tasks      a list: job_id, state, outcome, witness (what proves the end), exit_code, signal, why,
-             nodes, started_at, ended_at (Unix seconds), max_rss_bytes, restarts, cause, title, advice,
-             log, evidence (file, line, text) and history (state, at, reason)
-  messages   a list: title, route, channel, attempts, delivered_at, given_up, maybe_repeated,
-             problem (why the latest attempt failed) and next_try_at (Unix seconds)
-What is not known is null or an empty text.
+--json prints one object, or a list of objects for several jobs. Its keys are those of
+`jobmon status --json` (job_id, name, state, outcome, exit_code, signal, cause, monitor,
+undelivered, ...) and those below. What is not known is null or an empty text.
+
+  workdir, command, stdout, stderr
+             paths; stdout and stderr with Slurm's % patterns
+  tasks      a list: job_id, state, outcome, witness (what proves the end),
+             exit_code, signal, why, nodes, started_at, ended_at (Unix
+             seconds), max_rss_bytes, restarts, cause, title, advice, log,
+             evidence (file, line, text) and history (state, at, reason)
+  messages   a list: title, route, channel, attempts, delivered_at, given_up,
+             maybe_repeated, problem (why the latest attempt failed) and
+             next_try_at (Unix seconds)
 
 examples:
   jobmon show 8123
