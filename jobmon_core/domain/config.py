@@ -132,6 +132,7 @@ def _policy(top: Section, messages: Section) -> Policy:
         accounting_grace_s=accounting.number("grace_s", default.accounting_grace_s, 0),
         deadline_s=accounting.number("deadline_s", default.deadline_s, 0),
         array_messages=messages.choice("array", ARRAY_MESSAGES, default.array_messages),
+        doubtful_success=messages.choice("doubtful_success", tuple(Route), default.doubtful_success),
     )
     for section in (poll, accounting):
         section.close()

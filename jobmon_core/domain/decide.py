@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.messages.job_stuck import stuck_alerts
@@ -84,7 +85,12 @@ def _decide_about_open_job(job: WatchedJob, policy: Policy, now_s: float) -> tup
         if undiagnosed:
             actions.append(Diagnose(undiagnosed))
         else:
-            messages = job_ended_messages(job, now_s, per_task=policy.array_messages == "each")
+            messages = job_ended_messages(
+                job,
+                now_s,
+                per_task=policy.array_messages == "each",
+                doubtful_route=Route(policy.doubtful_success),
+            )
             if len(job.tasks) == 1:
                 messages = tuple(replace(message, digestible=True) for message in messages)
             outbox = (*job.outbox, *(OutboxEntry(message) for message in messages))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 
+from jobmon_core.domain.channels import Route
 from jobmon_core.domain.slurm.states import Outcome
-from tests.support.messages import end_of
+from tests.support.messages import end_of, only, read, title
 from tests.support.user import User
 from tests.support.waiting import eventually
 
@@ -61,6 +62,24 @@ def test_what_was_in_the_log_before_the_start_is_not_the_jobs_own_evidence(user:
     assert diagnosis.cause is None
     assert _label(user, "shared.log") == "cuda_oom"
     assert _label(user, str(job_id)) is None
+
+
+def test_a_success_whose_log_ends_in_a_crash_says_so(user: User) -> None:
+    job_id = user.submit("-J", "train", "--wrap", "python3 -c 'raise ValueError(\"loss is nan\")' | tee copy")
+    assert user.told(job_id).outcome is Outcome.SUCCESS
+    payload = only(user, Route.SUCCESS)
+    assert "with exit code 0, but its log ends in ValueError: loss is nan" in title(payload)
+    assert "set -euo pipefail" in read(payload)
+
+
+def test_a_success_whose_program_survived_a_failure_is_a_plain_one(user: User) -> None:
+    survived = "try: raise ValueError('loss is nan')\nexcept ValueError: traceback.print_exc()"
+    code = f"import traceback\n{survived}\nprint('epoch 2')"
+    (user.work / "train.py").write_text(code, encoding="utf-8")
+    job_id = user.submit("-J", "train", "--wrap", "python3 train.py")
+    user.told(job_id)
+    assert title(only(user, Route.SUCCESS)).startswith(f"✅ train ({job_id}) completed")
+    assert "but" not in title(only(user, Route.SUCCESS))
 
 
 def test_the_users_own_scancel_is_not_blamed_on_somebody(user: User) -> None:

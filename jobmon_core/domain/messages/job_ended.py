@@ -47,12 +47,24 @@ _MAX_NAME_CHARS = 80  # leaves room in the title for what happened
 _REDUNDANT_REASONS = ("", "None", "NonZeroExitCode", "TimeLimit", "OutOfMemory", "Cancelled")
 
 
-def job_ended_messages(job: WatchedJob, now_s: float, *, per_task: bool) -> tuple[Message, ...]:
-    """Return the final messages: one, a digest if the job has several parts, or one for each array task."""
+def job_ended_messages(
+    job: WatchedJob, now_s: float, *, per_task: bool, doubtful_route: Route = Route.SUCCESS
+) -> tuple[Message, ...]:
+    """Return the final messages: one, a digest if the job has several parts, or one for each array task.
+
+    ``doubtful_route`` is that of a success whose log ends in a failure.
+    """
     ended = [(task, task.end) for task in job.tasks.values() if task.end]
     if len(ended) == 1 or (per_task and job.is_array):
-        return tuple(_task_message(job, task, end, now_s) for task, end in ended)
-    return (_digest(job, ended, now_s),)
+        messages = [_task_message(job, task, end, now_s) for task, end in ended]
+    else:
+        messages = [_digest(job, ended, now_s)]
+    return tuple(
+        replace(message, route=doubtful_route)
+        if message.route is Route.SUCCESS and message.tone is Tone.ATTENTION
+        else message
+        for message in messages
+    )
 
 
 def job_title(job: WatchedJob, key: str) -> str:

@@ -164,3 +164,11 @@ def test_an_array_that_completed_shows_the_tasks_whose_logs_end_in_a_failure() -
     assert message.summary.startswith("• KeyError: 'model_config' (completed): 1 task (2)\n3 tasks in total")
     assert (message.route, message.tone) == (Route.SUCCESS, Tone.ATTENTION)
     assert message.cause.startswith("12_2: A key is missing.")
+
+
+def test_a_success_whose_log_ends_in_a_failure_goes_to_the_configured_route() -> None:
+    job = Play().ends(("12", "COMPLETED", 0)).job
+    doubtful = replace(job, tasks={"": replace(job.tasks[""], diagnosis=_KEY_ERROR)})
+    for each, route in ((doubtful, Route.ERROR), (job, Route.SUCCESS)):
+        (message,) = job_ended_messages(each, 0, per_task=False, doubtful_route=Route.ERROR)
+        assert message.route is route
