@@ -103,3 +103,20 @@ def test_a_het_job_gets_one_message_for_its_two_components(user: User, code: int
     assert {end_of(job, key).exit_code for key in job.tasks} == {code}
     assert "2 failed" in title(payload) if code else "2 completed" in title(payload)
     assert "2 components in total" in read(payload)
+
+
+def test_tasks_cancelled_before_the_first_look_count_as_cancelled(user: User) -> None:
+    user.configure(poll={"running_s": 5, "pending_s": 5}, accounting={"deadline_s": 5})
+    # jobmon learns the job id only after the tasks are gone
+    path, tools = user.environment["PATH"], user.work / "tools"
+    tools.mkdir()
+    sbatch = f'id=$(PATH="{path}" sbatch --hold --parsable "$@") && scancel ${{id}}_[3-4] && echo $id'
+    (tools / "sbatch").write_text(f"#!/bin/bash\n{sbatch}\n")
+    (tools / "sbatch").chmod(0o755)
+    array = user.script("true", "--array=1-4%1")
+    job_id = user.submit(array, PATH=f"{tools}:{path}")
+    user.slurm("scontrol", "release", str(job_id))
+    job = user.told(job_id)
+    expected = dict.fromkeys("12", Outcome.SUCCESS) | dict.fromkeys("34", Outcome.CANCELLED)
+    assert _outcomes(job) == expected
+    assert "2 cancelled, 2 completed" in title(only(user, Route.ERROR))

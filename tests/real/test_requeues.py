@@ -148,3 +148,12 @@ def test_an_impossible_dependency_is_reported_once(user: User, array: tuple[str,
     assert user.told(job_id).outcome is Outcome.CANCELLED
     assert [title(each)[0] for each in user.discord.received(Route.ERROR)] == ["⚠", "⏹"]
     assert not user.discord.received(Route.SUCCESS)
+
+
+def test_slurm_is_named_as_what_cancelled_a_job_with_an_impossible_dependency(user: User) -> None:
+    first = user.submit("--wrap", "false")
+    job_id = user.submit(f"--dependency=afterok:{first}", "--kill-on-invalid-dep=yes", "--wrap", "true")
+    assert end_of(user.told(job_id)).outcome is Outcome.CANCELLED
+    titles = [title(payload) for payload in user.discord.received(Route.ERROR)]
+    end = f"⏹ wrap ({job_id}) was cancelled by Slurm: its dependency can never be satisfied"
+    assert end in titles
