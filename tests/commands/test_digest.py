@@ -9,7 +9,7 @@ import threading
 from typing import Any
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.store.jobs import JobStore
 from jobmon_core.store.owner import OwnerRecord
 from tests.support.discord_answers import Scripted, hang
@@ -28,9 +28,12 @@ class FirstDigestHangs(FakeDiscord):
     def __init__(self) -> None:
         super().__init__()
         self.is_hanging = threading.Event()
+        self.sender = 0  # the job whose monitor sends that digest
 
     def take(self, path: str, headers: dict[str, str], body: bytes, planned: Scripted) -> Scripted:
         if b" jobs failed" in body and not self.is_hanging.is_set():
+            footer = json.loads(body)["embeds"][0]["footer"]["text"]
+            self.sender = int(footer.split(" · ")[1].partition("/")[0])
             self.is_hanging.set()
             planned = hang(saves=True)
         return super().take(path, headers, body, planned)
@@ -92,12 +95,8 @@ def test_a_monitor_killed_while_it_sends_a_digest_loses_nothing(shell: Shell) ->
         _submit(shell, discord)
         (shell.work / "go").touch()
         assert discord.is_hanging.wait(120)
-        (sender,) = (
-            job.id
-            for job in store.all()
-            if isinstance(job, WatchedJob) and any(entry.attempt_since_s is not None for entry in job.outbox)
-        )
-        owner = OwnerRecord(shell.state / "monitors" / f"{sender}.owner").read()
+        (job,) = store.find(JobRef(discord.sender))
+        owner = OwnerRecord(shell.state / "monitors" / f"{job.id}.owner").read()
         assert owner is not None
         os.kill(owner[0].pid, signal.SIGKILL)
         assert shell.jobmon("recover").returncode == 0
