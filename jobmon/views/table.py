@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from tabulate import tabulate
+
 from jobmon.views.console import Style
 from jobmon.views.text_width import text_width, truncated
 
@@ -12,7 +14,7 @@ if TYPE_CHECKING:
 
     from jobmon.views.console import Console
 
-_GAP = "  "
+_GAP = "  "  # between the columns of tabulate's plain tables
 
 
 class Cell(NamedTuple):
@@ -37,12 +39,9 @@ def table_lines(
     widths = [max(text_width(row[column].text) for row in cells) for column in range(len(headers))]
     if console.width:
         _shrink(widths, console.width - len(_GAP) * (len(headers) - 1), steps)
-    for row in cells:
-        pieces = [
-            _cell(cell, width, console, is_last=column == len(row) - 1)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        yield _GAP.join(pieces).rstrip()
+    drawn = [[_drawn(*each, console) for each in zip(row, widths, strict=True)] for row in cells]
+    table = tabulate(drawn, tablefmt="plain", disable_numparse=True)  # as headers, they would be padded
+    yield from map(str.rstrip, table.split("\n"))
 
 
 def _shrink(widths: list[int], available: int, steps: Sequence[Shrink]) -> None:
@@ -53,7 +52,5 @@ def _shrink(widths: list[int], available: int, steps: Sequence[Shrink]) -> None:
         widths[step.column] = min(widths[step.column], max(step.width, widths[step.column] - excess))
 
 
-def _cell(cell: Cell, width: int, console: Console, *, is_last: bool) -> str:
-    text = truncated(cell.text, width)
-    rest = "" if is_last else " " * (width - text_width(text))
-    return console.styled(text, cell.style) + rest
+def _drawn(cell: Cell, width: int, console: Console) -> str:
+    return console.styled(truncated(cell.text, width), cell.style)
