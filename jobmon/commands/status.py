@@ -30,7 +30,9 @@ EPILOG = """\
 MONITOR is the state of the job's monitor: alive, done (the job needs no monitor any more) or DEAD
 (`jobmon recover` restarts it). On another host it is elsewhere (its heartbeats arrive) or stale (they
 do not; `jobmon recover` replaces it).
-A terminal gets a table that fits; a pipe gets all text uncut. $NO_COLOR turns colours off.
+
+A terminal gets a table that fits, with the states of an array as in squeue's column ST if they are
+many (F:2 R:1 CD:7); a pipe gets all text uncut. $NO_COLOR turns colours off.
 
 examples:
   jobmon status
@@ -45,7 +47,9 @@ _HOME, _CLEAR, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[2J", "\x1b[K", "\x1b[
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
-    parser.add_argument("job", nargs="*", type=job_ref, help="list only these job ids, however old")
+    parser.add_argument(
+        "job", nargs="*", metavar="JOB", type=job_ref, help="list only these job ids, however old"
+    )
     parser.add_argument("--failed", action="store_true", help="list jobs that failed or have failed tasks")
     parser.add_argument("--running", action="store_true", help="list running jobs")
     parser.add_argument("--pending", action="store_true", help="list pending jobs; such options add up")

@@ -36,6 +36,12 @@ def test_an_interrupted_attempt_makes_the_next_one_a_possible_repeat() -> None:
     assert restarted.attempts == 2
 
 
+def test_the_reason_of_the_latest_failure_is_kept_until_an_attempt_succeeds() -> None:
+    failed = attempted(Receipt(DeliveryOutcome.TRY_AGAIN, "connection refused"))
+    assert (failed.problem, failed.is_open) == ("connection refused", True)
+    assert attempted(Receipt(DeliveryOutcome.DELIVERED), failed).problem == ""
+
+
 def test_a_delivered_message_is_closed() -> None:
     entry = attempted(Receipt(DeliveryOutcome.DELIVERED))
     assert entry.delivered_s == NOW

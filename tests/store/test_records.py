@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.store.home import Home
+from jobmon_core.store.records import remove_records
+
+
+def test_a_folder_in_the_place_of_a_file_is_reported_and_left_alone(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    state, blocked = home.state / "slurm-12-x.json", home.logs / "slurm-12-x.log"
+    state.touch()
+    blocked.mkdir()
+    with pytest.raises(StorageFailed, match=r"slurm-12-x\.log cannot be removed: it is a folder"):
+        remove_records(home, "slurm-12-x")
+    assert blocked.is_dir()
+    assert not state.exists()
+
+
+def test_files_that_are_missing_do_not_matter(tmp_path: Path) -> None:
+    remove_records(Home(tmp_path), "slurm-12-x")
