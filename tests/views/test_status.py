@@ -194,3 +194,8 @@ def test_only_a_terminal_with_colours_gets_them() -> None:
 def test_an_impossible_time_hides_no_job() -> None:
     assert "train" in row(replace(JOB, answered_s=1e300, stale_since_s=1e300))
     assert "as of ? ago" in row(replace(JOB, answered_s=float("-inf")))
+
+
+def test_at_80_columns_the_reason_of_a_pending_job_is_whole() -> None:
+    jobs = [job_of(PENDING, job_id=1234567), job_of(failed(diagnosis=OOM), name="x" * 40, job_id=1234568)]
+    assert "PENDING (Priority)" in "".join(screen(*map(status_of, jobs), console=Console(80)))
