@@ -14,6 +14,7 @@ from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
 
     from jobmon_core.context import Context
 
@@ -80,23 +81,26 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _recover(ctx: Context, *, quiet: bool) -> None:
-    """Print what was done and what could not be done; the healthy jobs are only counted."""
-    healthy, unhealthy = 0, 0
+    """Print what was done and what could not be done; the jobs with living monitors are only counted."""
+    hosts: list[str] = []
+    printed = 0
     try:
         for result in RecoverJobs(ctx, MonitorStarter(ctx)).recover():
-            healthy += result.healthy
-            unhealthy += not result.healthy
-            if result.acted or not (quiet or result.healthy):
+            if result.watched_on:
+                hosts.append(result.watched_on)
+            elif result.acted or not quiet:
                 print(result_line(result.subject, result.action), flush=True)
+                printed += 1
     except CommandBusy:
         if not quiet:  # the autostart tries again in a few minutes
             raise
-    if not quiet and (healthy or not unhealthy):
-        print(_summary(healthy, others=bool(unhealthy)))
+    if not quiet and (hosts or not printed):
+        print(_summary(hosts, prefix="" if printed else "nothing to do: "))
 
 
-def _summary(healthy: int, *, others: bool) -> str:
-    if not healthy:
-        return "nothing to do: no jobs are being watched"
-    subject = f"{count(healthy, 'job')} {'is' if healthy == 1 else 'are'}"
-    return f"{subject} watched by living monitors" if others else f"nothing to do: {subject} being watched"
+def _summary(hosts: Sequence[str], *, prefix: str) -> str:
+    """Return a line about the jobs with living monitors; ``hosts`` has the host of each one."""
+    if not hosts:
+        return f"{prefix}no jobs are being watched"
+    verb = "is" if len(hosts) == 1 else "are"
+    return f"{prefix}{count(len(hosts), 'job')} {verb} being watched on {', '.join(sorted(set(hosts)))}"

@@ -33,7 +33,7 @@ class RecoveryResult:
     subject: str
     action: str  # without `acted`, the reason why nothing was changed
     acted: bool = True
-    healthy: bool = False  # nothing was changed because the job's monitor is alive
+    watched_on: str = ""  # the host of the job's living monitor, if nothing was changed because of that
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,8 @@ class RecoverJobs:
             action = _recovery_action(status, is_reopened=job != status.job)
             if not action:
                 if status.health is not Health.DONE:
-                    yield RecoveryResult(name, _still_monitored(status), acted=False, healthy=True)
+                    host = status.owner.host if status.owner else "an unknown host"
+                    yield RecoveryResult(name, f"skipped: its monitor on {host} is alive", False, host)
             elif reason := self._skipped_because(status) or blocked_because(self.ctx.home.monitors, job.id):
                 yield RecoveryResult(name, f"skipped: {reason}", acted=False)
             else:
@@ -153,8 +154,3 @@ def _recovery_action(status: JobStatus, *, is_reopened: bool) -> str:
             return "its message had been given up; sending it to the webhook configured now"
         case _:
             return ""
-
-
-def _still_monitored(status: JobStatus) -> str:
-    monitor = f"monitor {status.owner.pid} on {status.owner.host}" if status.owner else "its monitor"
-    return f"skipped: {monitor} is alive"
