@@ -53,6 +53,11 @@ PATTERNS = {
     "slurm_cancelled": pattern("slurm_cancelled", 10, is_final=True),
     "host_oom_kill": pattern("host_oom_kill", 95, is_final=True),
     "killed": pattern("killed", is_final=True),
+    "module_env": pattern("module_env", 18),
+    "module_env.activation": pattern("module_env.activation", 43),
+    "file_not_found.command": pattern("file_not_found.command", 15),
+    "python_exception_other.key_error": pattern("python_exception_other.key_error", 44),
+    "python_exception_other.removed_platform": pattern("python_exception_other.removed_platform", 18),
 }
 
 

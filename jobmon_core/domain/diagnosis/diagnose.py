@@ -135,7 +135,9 @@ class _Diagnoser:
 
     def _is_doubtful(self, root: Match) -> bool:
         """Return whether programs often recover from this failure, or this one seems to have recovered."""
-        return root.pattern.precedence < MIN_RELIABLE_PRECEDENCE or self._analysis.recovered_from(root)
+        pattern = root.pattern
+        is_unreliable = pattern.precedence < MIN_RELIABLE_PRECEDENCE or pattern.is_of_preparation
+        return is_unreliable or self._analysis.recovered_from(root)
 
     def _made_job_hang(self, root: Match | None) -> bool:
         """Return whether this failure, not the state from Slurm, is the cause: the job hung after it."""

@@ -14,7 +14,15 @@ from itertools import islice
 
 from jobmon_core.domain.diagnosis.log_lines import LogLines
 from jobmon_core.domain.diagnosis.log_runs import started_again
-from jobmon_core.domain.diagnosis.patterns import GENERIC, UNNAMED_EXCEPTION, Match, Role, Severity
+from jobmon_core.domain.diagnosis.patterns import (
+    GENERIC,
+    LOOKUP,
+    UNNAMED_EXCEPTION,
+    UNSET_VARIABLE,
+    Match,
+    Role,
+    Severity,
+)
 from jobmon_core.domain.diagnosis.tracebacks import (
     DIRECT_CAUSE,
     FATAL,
@@ -38,12 +46,18 @@ AUTHORITATIVE_PRECEDENCE = 90  # from here on, a failure has no cause in the log
 # The program recovered from a failure if more ordinary lines than this follow it.
 MAX_ORDINARY_LINES = 40
 _MAX_ORDINARY_LINES_OF_UNRELIABLE = 10
+_MAX_ORDINARY_LINES_OF_PREPARATION = 2  # programs print more, if they ran without what was to be prepared
 _MAX_ORDINARY_LINES_OF_PRINTED_TRACEBACK = 4  # the program caught the exception and printed its traceback
 
 # the job script may print so many lines after the failure with which the log of a completed job ends
 _MAX_LINES_AFTER_LAST_FAILURE = 5
 
 _SCHEDULER_LABELS = ("slurm_timeout", "slurm_cancelled", "slurm_preempted", "node_fail")
+# commands that the shell could not run, or that failed: shells print it and run the next command
+_OF_JOB_SCRIPT = (
+    "config_error.shell", "file_not_found.command", "file_not_found.working_directory", "module_env",
+    "module_env.unset_variable",
+)  # fmt: skip
 _FAILURE_ROLES = (Role.ROOT, Role.SYMPTOM)
 _FIRST_VISIBLE = "!"  # empty and indented lines sort before it
 
@@ -65,11 +79,20 @@ class LogAnalysis:
                 first.setdefault(position, Match(UNNAMED_EXCEPTION, position))
         self.lines = lines
         self._tracebacks: dict[int, Traceback] = {}
+        texts = lines.unprefixed
+        # code is recognised by the frame above it; ranks without labels may print other lines between the two
+        code = {texts[position] for position in first if is_quoted_code(lines, position)}
         self.matches = tuple(
-            [first[position] for position in sorted(first) if not is_quoted_code(lines, position)]
+            [self._specific(first[position]) for position in sorted(first) if texts[position] not in code]
         )
         # where the program printed that it succeeded
         self.successes = [match.position for match in self.matches if match.pattern.role is Role.SUCCESS]
+
+    def _specific(self, match: Match) -> Match:
+        """Return the match; with the pattern of an unset variable if ``os.environ`` raised the KeyError."""
+        if match.pattern.id == LOOKUP and self.traceback(match).is_of_environment:
+            return match._replace(pattern=UNSET_VARIABLE)
+        return match
 
     @cached_property
     def ends_cleanly(self) -> bool:
@@ -167,9 +190,12 @@ class LogAnalysis:
         return self._tracebacks[position]
 
     def ended_process(self, match: Match) -> bool:
-        """Return whether a failure ended a process: it is uncaught, or its line reports the end."""
-        if match.pattern.is_final:
-            return True
+        """Return whether a failure ended a process: it is uncaught, or its line reports the end.
+
+        Processes that only prepare the job do not count.
+        """
+        if match.pattern.is_final or match.pattern.is_of_preparation:
+            return match.pattern.is_final
         return self.traceback(match).is_uncaught and IN_THREAD not in self._line_above_traceback(match)
 
     def recovered_from(self, root: Match, later: Match | None = None) -> bool:
@@ -190,6 +216,8 @@ class LogAnalysis:
 
     def _max_ordinary_lines(self, root: Match, later: Match | None) -> int:
         """Return how many ordinary lines may follow a failure that the program did not recover from."""
+        if root.pattern.is_of_preparation and later is None:
+            return _MAX_ORDINARY_LINES_OF_PREPARATION
         if root.pattern.precedence < MIN_RELIABLE_PRECEDENCE:
             return _MAX_ORDINARY_LINES_OF_UNRELIABLE
         if not self._may_be_parallel and not self.ended_process(root):
@@ -259,7 +287,8 @@ class LogAnalysis:
 def _without_consequences(analysis: LogAnalysis, roots: list[Match]) -> tuple[Match, ...]:
     """Drop failures after Slurm ended the job, and those that ended a process after another had ended one.
 
-    Exceptions chained to that other failure stay, and so do authoritative failures.
+    Exceptions chained to that other failure stay, and so do authoritative failures. Dropped are also failed
+    commands of the job script if the job lived on until Slurm ended it.
     """
     candidates: list[Match] = []
     scheduler_end: Match | None = None
@@ -271,6 +300,7 @@ def _without_consequences(analysis: LogAnalysis, roots: list[Match]) -> tuple[Ma
             continue
         if root.pattern.is_final and root.pattern.label in _SCHEDULER_LABELS:
             scheduler_end = scheduler_end or root
+            candidates = [each for each in candidates if not _is_of_job_script(each)]
         elif (
             not is_authoritative
             and root.pattern.precedence >= MIN_ROOT_PRECEDENCE
@@ -281,3 +311,8 @@ def _without_consequences(analysis: LogAnalysis, roots: list[Match]) -> tuple[Ma
             first_end = root  # of a chain of exceptions, the latest
         candidates.append(root)
     return tuple(candidates)
+
+
+def _is_of_job_script(root: Match) -> bool:
+    """Return whether a command of the job script failed, after which the script usually goes on."""
+    return root.pattern.is_of_preparation or root.pattern.id in _OF_JOB_SCRIPT

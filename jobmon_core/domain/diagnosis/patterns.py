@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 CLEAN: Final = "clean"  # no failure
+LOOKUP: Final = "python_exception_other.key_error"
 GENERIC: Final = "python_exception_other"  # an exception of no other label, e.g. a failed lookup
 
 LABELS: Final = frozenset({
@@ -17,6 +18,13 @@ LABELS: Final = frozenset({
     "rendezvous_error", "port_in_use", "network_error", "auth_error", "shape_mismatch",
     "dtype_device_mismatch", "checkpoint_mismatch", "checkpoint_corrupt", "config_error", "nan_loss",
     "assertion_error", "module_env", "compile_error", "mpi_error", "srun_error", "python_exception_other",
+})  # fmt: skip
+
+# Failures of commands that prepare a job (modules, conda, git). Unless the job script stops at errors, it
+# goes on, and its programs often run all the same.
+_OF_PREPARATION: Final = frozenset({
+    "auth_error.git", "module_env.activation", "module_env.modules", "module_env.no_module_command",
+    "permission_denied.git", "python_exception_other.removed_platform",
 })  # fmt: skip
 
 
@@ -62,6 +70,11 @@ class Pattern:
         """The class of failures that this pattern belongs to."""
         return label_of(self.id)
 
+    @property
+    def is_of_preparation(self) -> bool:
+        """Whether a command that prepares the job failed, without which a program may still run."""
+        return self.id in _OF_PREPARATION
+
 
 # stands in for a pattern if none matches the exception below a traceback
 UNNAMED_EXCEPTION = Pattern(
@@ -73,6 +86,21 @@ UNNAMED_EXCEPTION = Pattern(
     cause="The program raised an exception that is not among the known patterns.",
     advice="Read the exception and the line of your own code that raised it, both shown here.",
     precedence=44,
+    examples=(),
+    counter_examples=(),
+)
+
+# stands in for the pattern of a KeyError that os.environ raised
+UNSET_VARIABLE = Pattern(
+    id="config_error.unset_variable",
+    title="An environment variable is not set",
+    severity=Severity.ERROR,
+    role=Role.ROOT,
+    regex=(),
+    cause="The program reads an environment variable that is not set in the job.",
+    advice="export NAME=value in the job script before the program (or sbatch --export=ALL,NAME=value), or "
+    "read it with os.environ.get and a default.",
+    precedence=50,
     examples=(),
     counter_examples=(),
 )

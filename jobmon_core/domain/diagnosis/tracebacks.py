@@ -14,6 +14,7 @@ from jobmon_core.domain.diagnosis.log_lines import LogLines
 _MAX_LINES = 400  # of a traceback; Python prints the frames of a recursion once and counts the others
 # paths of installed packages and of Python itself
 _LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python3", "<frozen ", "<string>")
+_ENVIRONMENT = ('/os.py", line ', '"<frozen os>", line ')  # the module with os.environ
 _HEAD = "Traceback (most recent call last)"
 WHILE_HANDLING = "During handling of the above exception"
 DIRECT_CAUSE = "The above exception was the direct cause"
@@ -62,6 +63,12 @@ class Traceback(NamedTuple):
         """The file of the main program; empty if the exception is of another thread or process."""
         frames = (frame for frame in self.frames[:_RUNNER_FRAMES] if _PROGRAM in frame.text)
         return next((frame.file for frame in frames), "")
+
+    @property
+    def is_of_environment(self) -> bool:
+        """Whether the exception was raised by the look-up of an environment variable (``os.environ``)."""
+        text = self.frames[-1].text if self.frames else ""
+        return text.endswith(", in __getitem__") and any(map(text.__contains__, _ENVIRONMENT))
 
     def user_frame(self) -> Frame | None:
         """Return the innermost frame of user code, else the innermost frame of all; None without frames."""
@@ -134,14 +141,26 @@ def dump_below(lines: LogLines, position: int) -> Traceback:
 
 
 def is_quoted_code(lines: LogLines, position: int) -> bool:
-    """Return whether a line is code that a traceback quotes below one of its frames."""
-    if not lines.unprefixed[position][:1].isspace():
+    """Return whether a line is code that a traceback quotes below one of its frames.
+
+    Ranks that print the same traceback at the same time repeat each line before the next one.
+    """
+    text, label = lines.unprefixed[position], lines.labels[position]
+    if not text[:1].isspace():
         return False
-    label = lines.labels[position]
     for index in range(position - 1, max(-1, position - 1 - _NEAR_LINES), -1):
-        if lines.labels[index] == label:
-            return _is_frame(lines.unprefixed[index])
+        above = lines.unprefixed[index]
+        if lines.labels[index] != label:
+            continue
+        if _is_frame(above):
+            return _indentation(above) < _indentation(text)
+        if not above[:1].isspace():
+            return False
     return False
+
+
+def _indentation(text: str) -> int:
+    return len(text) - len(text.lstrip())
 
 
 def is_chained(lines: LogLines, earlier: int, later: Traceback, connectives: tuple[str, ...]) -> bool:

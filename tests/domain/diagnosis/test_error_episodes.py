@@ -162,3 +162,51 @@ def test_an_exception_that_python_ignored_is_not_the_cause(above: str) -> None:
 def test_many_successes_and_failures_are_analysed_in_linear_time() -> None:
     found = diagnosed(UNKNOWN, *["finished"] * 9000, *["python"] * 10_000)
     assert found.cause == "python"
+
+
+PREPARED = "module_env.activation"
+
+
+@pytest.mark.parametrize("after", [PROGRESS[:3], ("epoch 1", "finished")])
+def test_a_log_whose_program_ran_although_its_preparation_failed_is_clean(after: tuple[str, ...]) -> None:
+    assert diagnosed(UNKNOWN, PREPARED, *after).label == "clean"
+
+
+def test_a_failed_preparation_after_which_little_was_printed_is_the_cause() -> None:
+    assert diagnosed(UNKNOWN, PREPARED, *PROGRESS[:2]).cause == PREPARED
+
+
+def test_a_failed_preparation_explains_a_later_failure() -> None:
+    assert diagnosed(FAILED, PREPARED, *PROGRESS[:5], "wrapper.launcher").cause == PREPARED
+
+
+@pytest.mark.parametrize("complaint", [PREPARED, "module_env", "file_not_found.command"])
+def test_a_job_that_lived_until_slurm_ended_it_did_not_end_by_its_preparation(complaint: str) -> None:
+    assert diagnosed(UNKNOWN, complaint, "slurm_cancelled").cause == "slurm_cancelled"
+    assert diagnosed(UNKNOWN, complaint, "python", "slurm_cancelled").cause == "python"
+
+
+def test_a_failed_preparation_is_not_said_to_have_made_a_job_hang() -> None:
+    assert diagnosed(SlurmEvidence(state=JobState.TIMEOUT), PREPARED).cause == "slurm_timeout"
+
+
+def test_an_uncaught_exception_of_a_tool_that_prepares_the_job_does_not_end_it() -> None:
+    removed = "python_exception_other.removed_platform"
+    assert diagnosed(UNKNOWN, *TRACEBACK[:-1], removed, *PROGRESS[:3]).label == "clean"
+    assert diagnosed(UNKNOWN, *TRACEBACK[:-1], removed).cause == removed
+
+
+@pytest.mark.parametrize("module", ["/usr/lib/python3.10/os.py", "<frozen os>"])
+def test_a_key_that_os_environ_does_not_have_is_an_unset_variable(module: str) -> None:
+    frame = f'  File "{module}", line 679, in __getitem__'
+    key_error = "KeyError: 'DATA' python_exception_other.key_error"
+    lookup = (*TRACEBACK[:6], frame, "    raise KeyError(key) from None", key_error)
+    found = diagnosed(FAILED, *lookup)
+    assert (found.cause, found.evidence[-1].text) == ("config_error.unset_variable", key_error)
+    assert diagnosed(FAILED, *TRACEBACK[:-1], key_error).cause == "python_exception_other.key_error"
+
+
+def test_code_is_recognised_below_the_lines_of_another_rank() -> None:
+    code = "    import cuda_oom"
+    ranks = (*TRACEBACK[:2], TRACEBACK[1], code, "python", code, "python")
+    assert diagnosed(FAILED, *ranks).cause == "python"

@@ -31,6 +31,16 @@ def test_code_quoted_by_a_traceback_matches_no_pattern() -> None:
     assert diagnosed(FAILED, *TRACEBACK[:4], "    cuda_oom", "python").symptoms == ()
 
 
+def test_every_line_of_quoted_code_matches_no_pattern() -> None:
+    code = ("    raise ValueError(", '        "cuda_oom"', "    )")
+    assert diagnosed(FAILED, *TRACEBACK[:4], *code, "python").symptoms == ()
+
+
+def test_an_exception_quoted_within_an_indented_block_is_no_code() -> None:
+    quoted = ("    " + line for line in (*TRACEBACK[:2], TRACEBACK[2]))
+    assert diagnosed(FAILED, "worker said:", *quoted, "    cuda_oom").cause == "cuda_oom"
+
+
 def texts(found: Sequence[Line]) -> list[str]:
     return [line.text.strip() for line in found]
 
