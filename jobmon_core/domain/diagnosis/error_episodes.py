@@ -34,6 +34,7 @@ from jobmon_core.domain.diagnosis.tracebacks import (
     dump_below,
     ends_of_tracebacks,
     is_chained,
+    is_ignored,
     is_quoted_code,
     traceback_above,
 )
@@ -174,6 +175,7 @@ class LogAnalysis:
             if match.pattern.role is Role.ROOT
             and match.pattern.severity is Severity.ERROR
             and not any(map(self._line_above_traceback(match).__contains__, IGNORED))
+            and not is_ignored(self.lines, match.position)
         ]
 
     def _line_above_traceback(self, match: Match) -> str:

@@ -27,8 +27,11 @@ IN_THREAD = "Exception in thread"
 # the line above the traceback of an exception that Python or asyncio only reports
 IGNORED = (
     "Exception ignored in", "Error in atexit._run_exitfuncs", "Error in sys.excepthook",
-    "Task exception was never retrieved", "Future exception was never retrieved",
+    "Task exception was never retrieved", "Future exception was never retrieved", "Exception in callback",
+    "exception calling callback", "--- Logging error ---",
 )  # fmt: skip
+# the line below the indented traceback of a .pth file that Python could not execute at its start
+_IGNORED_FILE = "Remainder of file ignored"
 # lines after the frames that are not an exception, or not a failure
 NO_EXCEPTION = (_HEAD, "KeyboardInterrupt", "SystemExit", "[", "<", "-", "=", "*")
 _NEAR_LINES = 12  # other ranks may print this many lines between two lines of one rank
@@ -161,6 +164,12 @@ def is_quoted_code(lines: LogLines, position: int) -> bool:
 
 def _indentation(text: str) -> int:
     return len(text) - len(text.lstrip())
+
+
+def is_ignored(lines: LogLines, position: int) -> bool:
+    """Return whether Python ignored an exception at its start: that of a ``.pth`` file."""
+    is_indented = lines.unprefixed[position][:1].isspace()
+    return is_indented and _IGNORED_FILE in lines.unprefixed[position + 1 : position + 3]
 
 
 def is_chained(lines: LogLines, earlier: int, later: Traceback, connectives: tuple[str, ...]) -> bool:

@@ -153,10 +153,20 @@ def test_a_log_that_ends_within_a_traceback_is_not_clean() -> None:
 
 
 @pytest.mark.parametrize(
-    "above", ["Exception ignored in: <function F.__del__>", "Error in atexit._run_exitfuncs:"]
+    "above",
+    [
+        "Exception ignored in: <function F.__del__>",
+        "Error in atexit._run_exitfuncs:",
+        "--- Logging error ---",
+    ],
 )
 def test_an_exception_that_python_ignored_is_not_the_cause(above: str) -> None:
     assert diagnosed(FAILED, above, *TRACEBACK).cause is None
+
+
+def test_an_exception_of_a_file_that_python_ignored_at_its_start_is_not_the_cause() -> None:
+    ignored = ("Error processing line 1 of /env/a.pth:", "", *(f"  {line}" for line in TRACEBACK), "")
+    assert diagnosed(UNKNOWN, *ignored, "Remainder of file ignored").label == "clean"
 
 
 def test_many_successes_and_failures_are_analysed_in_linear_time() -> None:
