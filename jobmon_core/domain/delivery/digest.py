@@ -11,7 +11,8 @@ Each job has its own monitor and outbox, so no process has all messages; they me
    offer that is missing may have been taken. Both are sent again as possible repeats. An offer that is still
    there has certainly not been sent.
 4. Once a minute had so many ends, the channel pauses for `DIGEST_PACE_S` after each, so that the next ones
-   gather. That pause and the limit above together delay no message by more than a minute.
+   gather. An offer waits for such a pause and at most as long again for its turn; only an interrupted
+   digest adds the limit above.
 """
 
 from __future__ import annotations
