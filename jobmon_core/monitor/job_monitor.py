@@ -188,7 +188,15 @@ class JobMonitor:
         )
         if self.job.logs.source or not job.logs.source or job.is_array or not is_pending:
             return job
-        return replace(job, earlier_logs=self._deps.earlier_logs(job))
+        earlier_logs = self._deps.earlier_logs(job)
+        # the job may have started and printed something while the logs were read
+        return replace(job, earlier_logs=earlier_logs) if earlier_logs and self._is_still_waiting() else job
+
+    def _is_still_waiting(self) -> bool:
+        answer = self._deps.scheduler.ask_record(self.job.job_id)
+        if isinstance(answer, Unreachable | NotListed):
+            return False
+        return all(record.state.phase is Phase.WAITING and not record.restarts for record in answer)
 
     def _query_accounting(self) -> None:
         def timeout_s(unresponsive: bool) -> float:  # noqa: FBT001 - the only argument of a callback

@@ -8,6 +8,7 @@ import pytest
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.diagnosis.model import EarlierLog
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.domain.tracking.model import WatchedJob
@@ -100,3 +101,25 @@ def test_an_unchanged_job_is_saved_every_five_minutes_and_a_change_at_once(tmp_p
     saved = store.load("slurm-12-x")
     assert saved.stale_since_s == clock.now_s
     assert saved.answered_s == clock.now_s - 31.0  # the last answer, to the second
+
+
+@pytest.mark.parametrize(
+    ("state_then", "is_noted"), [("PENDING", True), ("RUNNING", False), ("FAILED", False)]
+)
+def test_what_a_log_held_counts_as_earlier_only_if_the_job_still_waited_when_it_was_read(
+    tmp_path: Path,
+    state_then: str,
+    is_noted: bool,  # noqa: FBT001
+) -> None:
+    slurm = FakeScheduler()
+    slurm.queue = [(row("12", "PENDING"),)]
+    waiting = replace(record("12", "PENDING"), stdout="/w/12.out", stderr="/w/12.out")
+    slurm.records = [(waiting,), (record("12", state_then),)]
+    deps = monitor_deps(tmp_path, slurm, FakeClock())
+    earlier = {"/w/12.out": EarlierLog(3, "abc")}
+    monitor = JobMonitor(
+        WatchedJob("slurm-12-x", 12, 100.0, user="me"), replace(deps, earlier_logs=lambda _: earlier)
+    )
+    monitor.poll_once()
+    assert monitor.job.earlier_logs == (earlier if is_noted else {})
+    assert slurm.asked["record"] == 2
