@@ -10,6 +10,7 @@ from jobmon.views.model import clock, span, stamp, state, state_counts, task_ela
 from jobmon.views.status import health_text, pending_reason
 from jobmon_core.app.jobs.array_summary import cause_groups, detailed_tasks, failed_count, in_order
 from jobmon_core.app.jobs.output import known_files
+from jobmon_core.domain.diagnosis.patterns import CLEAN
 from jobmon_core.domain.humanize import count, duration, size
 from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.slurm.exit_codes import describe_exit
@@ -185,9 +186,10 @@ def _end(job: WatchedJob, task: Task, end: End, now_s: float) -> Pairs:
 
 
 def _diagnosis(found: Diagnosis, ref: JobRef) -> Pairs:
-    if found.title:
+    is_healthy = found.label == CLEAN
+    if found.title and not is_healthy:
         yield "cause", found.title
-    if found.explanation:
+    if found.explanation and not is_healthy:
         yield "cause", found.explanation
     if found.advice:
         yield "to do", found.advice.replace("JOBID", str(ref))

@@ -43,7 +43,7 @@ def diagnoses_of(
         return worker.run(dict[str, Diagnosis], diagnose_all, _TIMEOUT_S)
     except WorkerFailed as error:
         log(f"the analysis of the logs failed: {error}")
-        note = "jobmon could not analyse the log; run jobmon logs to see why"
+        note = "jobmon could not analyse the log; `jobmon logs --monitor` shows why"
         return dict.fromkeys(keys, Diagnosis(None, "", "", "", note=note))
 
 
