@@ -25,6 +25,7 @@ from jobmon_core.domain.diagnosis.patterns import (
 )
 from jobmon_core.domain.diagnosis.tracebacks import (
     DIRECT_CAUSE,
+    ENDED_APPLICATION,
     FATAL,
     IGNORED,
     IN_THREAD,
@@ -46,7 +47,7 @@ AUTHORITATIVE_PRECEDENCE = 90  # from here on, a failure has no cause in the log
 
 # The program recovered from a failure if more ordinary lines than this follow it.
 MAX_ORDINARY_LINES = 40
-_MAX_ORDINARY_LINES_OF_UNRELIABLE = 10
+_MAX_ORDINARY_LINES_OF_UNRELIABLE = 5
 _MAX_ORDINARY_LINES_OF_PREPARATION = 2  # programs print more, if they ran without what was to be prepared
 _MAX_ORDINARY_LINES_OF_PRINTED_TRACEBACK = 4  # the program caught the exception and printed its traceback
 
@@ -198,7 +199,8 @@ class LogAnalysis:
         """
         if match.pattern.is_final or match.pattern.is_of_preparation:
             return match.pattern.is_final
-        return self.traceback(match).is_uncaught and IN_THREAD not in self._line_above_traceback(match)
+        above = self._line_above_traceback(match)
+        return ENDED_APPLICATION in above or (self.traceback(match).is_uncaught and IN_THREAD not in above)
 
     def recovered_from(self, root: Match, later: Match | None = None) -> bool:
         """Return whether the program continued after a failure, until ``later`` or the end of the excerpt.

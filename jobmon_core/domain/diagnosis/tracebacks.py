@@ -20,7 +20,12 @@ WHILE_HANDLING = "During handling of the above exception"
 DIRECT_CAUSE = "The above exception was the direct cause"
 # the outermost frame of an uncaught exception: of the main program, a thread or a process
 _PROGRAM = ", in <module>"
-_OUTERMOST = (_PROGRAM, ", in _bootstrap", ", in _run_module_as_main", ", in spawn_main")
+_OUTERMOST = (
+    _PROGRAM, ", in _bootstrap", ", in _run_module_as_main", ", in spawn_main",
+    "/multiprocessing/spawn.py",  # of torch, in the message of the parent process
+)  # fmt: skip
+# the line above the traceback of an exception that ended a Hydra application, without its outermost frames
+ENDED_APPLICATION = "Error executing job with overrides"
 _RUNNER_FRAMES = 3  # of Python itself (runpy) before the first frame of the program
 FATAL = "Fatal Python error"
 IN_THREAD = "Exception in thread"

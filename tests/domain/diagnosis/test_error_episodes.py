@@ -169,6 +169,12 @@ def test_an_exception_of_a_file_that_python_ignored_at_its_start_is_not_the_caus
     assert diagnosed(UNKNOWN, *ignored, "Remainder of file ignored").label == "clean"
 
 
+def test_an_exception_that_hydra_reports_ended_its_application() -> None:
+    hydra = ("Error executing job with overrides: ['a=1']", TRACEBACK[0], *TRACEBACK[3:])
+    found = diagnosed(FAILED, *hydra, "wrapper.launcher", *TRACEBACK[:-1], "cuda_oom")
+    assert found.cause == "python"
+
+
 def test_many_successes_and_failures_are_analysed_in_linear_time() -> None:
     found = diagnosed(UNKNOWN, *["finished"] * 9000, *["python"] * 10_000)
     assert found.cause == "python"
