@@ -131,7 +131,8 @@ class LogAnalysis:
         if not reports and (self._may_be_parallel or not self._ended_program(root)):
             return False
         last = reports[-1] if reports else root
-        return self._count_ordinary_lines(last, stop) > MAX_ORDINARY_LINES or self._started_again(last, stop)
+        ordinary = self._count_ordinary_lines(last, stop)
+        return ordinary > MAX_ORDINARY_LINES or (ordinary > 0 and self._started_again(last, stop))
 
     def _ended_program(self, root: Match) -> bool:
         """Return whether a failure ended the main program, not only a thread or a child process."""

@@ -34,7 +34,8 @@ def started_again(before: Sequence[str], after: Sequence[str], *, is_beginning: 
     job_ids = _job_ids(after)
     if job_ids and not job_ids & (_job_ids(before) or job_ids):
         return True
-    failed_s, later_s = _last_time_s(before), _last_time_s(after)
+    later_s = _last_time_s(after)
+    failed_s = None if later_s is None else _last_time_s(before)
     return failed_s is not None and later_s is not None and later_s - failed_s > _LATER_S
 
 

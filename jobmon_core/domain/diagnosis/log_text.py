@@ -30,6 +30,7 @@ _RANK_LABELS = re.compile(
 )
 # of slurmstepd's messages since 25.05, where older versions print ``slurmstepd: ``
 _STEPD_CLOCK = re.compile(r"\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?\] (?=error: |fatal: )")
+_CENTURY = "[20"
 _STEPD_NAME = "slurmstepd: "
 LABEL_STARTS = frozenset("0123456789[(ECF")  # the first characters of all of these
 
@@ -107,5 +108,7 @@ def without_label(line: str) -> str:
 def searched_text(line: str) -> str:
     """Return the text of a line to match patterns with: unlabelled, with slurmstepd named in all versions."""
     text = without_label(line)
+    if not text.startswith(_CENTURY):  # which rules out nearly every line, quicker than the regex
+        return text
     clock = _STEPD_CLOCK.match(text)
     return f"{_STEPD_NAME}{text[clock.end() :]}" if clock else text
