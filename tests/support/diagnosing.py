@@ -55,6 +55,7 @@ PATTERNS = {
     "killed": pattern("killed", is_final=True),
     "module_env": pattern("module_env", 18),
     "module_env.activation": pattern("module_env.activation", 43),
+    "import_error": pattern("import_error", 42),
     "file_not_found.command": pattern("file_not_found.command", 15),
     "python_exception_other.key_error": pattern("python_exception_other.key_error", 44),
     "python_exception_other.removed_platform": pattern("python_exception_other.removed_platform", 18),

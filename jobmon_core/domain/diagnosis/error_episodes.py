@@ -60,6 +60,8 @@ _OF_JOB_SCRIPT = (
     "config_error.shell", "file_not_found.command", "file_not_found.working_directory", "module_env",
     "module_env.unset_variable",
 )  # fmt: skip
+# what a program fails with if the job is not prepared
+_LABELS_OF_LACK = ("file_not_found", "import_error", "module_env")
 _FAILURE_ROLES = (Role.ROOT, Role.SYMPTOM)
 _FIRST_VISIBLE = "!"  # empty and indented lines sort before it
 
@@ -221,9 +223,11 @@ class LogAnalysis:
 
     def _max_ordinary_lines(self, root: Match, later: Match | None) -> int:
         """Return how many ordinary lines may follow a failure that the program did not recover from."""
-        if root.pattern.is_of_preparation and later is None:
+        is_of_preparation = root.pattern.is_of_preparation
+        if is_of_preparation and later is None:
             return _MAX_ORDINARY_LINES_OF_PREPARATION
-        if root.pattern.precedence < MIN_RELIABLE_PRECEDENCE:
+        is_unrelated = later is not None and later.pattern.label not in _LABELS_OF_LACK
+        if root.pattern.precedence < MIN_RELIABLE_PRECEDENCE or (is_of_preparation and is_unrelated):
             return _MAX_ORDINARY_LINES_OF_UNRELIABLE
         if not self._may_be_parallel and not self.ended_process(root):
             if self.traceback(root).head is not None:

@@ -196,6 +196,12 @@ def test_a_failed_preparation_explains_a_later_failure() -> None:
     assert diagnosed(FAILED, PREPARED, *PROGRESS[:5], "wrapper.launcher").cause == PREPARED
 
 
+def test_a_failed_preparation_explains_only_what_a_program_lacks() -> None:
+    lines = PROGRESS[:6]
+    assert diagnosed(FAILED, PREPARED, *lines, "nccl_timeout", "wrapper.launcher").cause == "nccl_timeout"
+    assert diagnosed(FAILED, PREPARED, *lines, "import_error", "wrapper.launcher").cause == PREPARED
+
+
 @pytest.mark.parametrize("complaint", [PREPARED, "module_env", "file_not_found.command"])
 def test_a_job_that_lived_until_slurm_ended_it_did_not_end_by_its_preparation(complaint: str) -> None:
     assert diagnosed(UNKNOWN, complaint, "slurm_cancelled").cause == "slurm_cancelled"
