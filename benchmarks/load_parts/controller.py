@@ -55,12 +55,17 @@ def request_counts() -> RequestCounts:
 
 
 class CountedSacct:
-    """A ``sacct`` that records each run; ``folder`` goes to the front of ``PATH``."""
+    """A ``sacct`` that records each query; ``folder`` goes to the front of ``PATH``.
+
+    ``sacct --version`` asks no daemon, so it is not counted.
+    """
 
     def __init__(self, folder: Path) -> None:
         """Install it."""
         self.folder = folder
-        install_wrapper(folder, "sacct", f'echo "$*" >> "{folder}/runs"', 'exec "{real}" "$@"')
+        install_wrapper(
+            folder, "sacct", f'[ "$*" = --version ] || echo "$*" >> "{folder}/runs"', 'exec "{real}" "$@"'
+        )
 
     @property
     def runs(self) -> int:

@@ -73,8 +73,8 @@ def test_a_success_whose_log_ends_in_a_crash_says_so(user: User) -> None:
 
 
 def test_a_success_whose_program_survived_a_failure_is_a_plain_one(user: User) -> None:
-    survived = "try: raise ValueError('loss is nan')\nexcept ValueError: traceback.print_exc()"
-    code = f"import traceback\n{survived}\nprint('epoch 2')"
+    survived = "try: raise ValueError('loss is nan')\n    except ValueError: traceback.print_exc()"
+    code = f"import traceback\ndef train():\n    {survived}\ntrain()\nprint('epoch 2')"
     (user.work / "train.py").write_text(code, encoding="utf-8")
     job_id = user.submit("-J", "train", "--wrap", "python3 train.py")
     user.told(job_id)
