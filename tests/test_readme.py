@@ -1,0 +1,145 @@
+"""The README: its commands run, its examples are what jobmon prints, and it names only what exists."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jobmon.cli import COMMANDS
+from jobmon.parser import command_parser
+from tests.support.fake_discord import FakeDiscord
+from tests.support.processes import processes_of
+from tests.support.shell import Shell
+from tests.support.waiting import eventually
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+EXAMPLE_ID = "8123"
+LOG = """\
+epoch 1/30  loss 1.600
+Traceback (most recent call last):
+  File "/home/me/train.py", line 88, in <module>
+    loss = model(batch).mean()
+torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.00 GiB. GPU 0 has a total capacity of 39 GiB
+srun: error: n17: task 0: Exited with exit code 1
+"""
+# what cannot run in a test, with the reason; other lines do run
+_INSTALLERS = {
+    "pip install .": "needs a package index",
+    "uv tool install .": "needs uv and a package index",
+    "pipx install .": "needs pipx and a package index",
+    "uv python install 3.11": "needs uv and the network",
+    "conda create -n jobmon python=3.11": "needs conda and the network",
+    "module load python/3.11": "needs environment modules",
+}
+_STDIN = {"jobmon init": "printf '%s\\n' $URLS | "}
+
+
+def _blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def _command_lines() -> list[str]:
+    """Return every command line of the README, without its remark."""
+    lines = [line for block in _blocks("console") for line in block.splitlines() if line.startswith("$ ")]
+    return [re.sub(r"\s+#.*", "", line.removeprefix("$ ")) for line in lines]
+
+
+def _inline_commands() -> Iterator[list[str]]:
+    for code in re.findall(r"`(jobmon [^`]+)`", README):
+        words = code.replace("\\|", "|").split()
+        yield [re.sub(r"[][…]", "", word) for word in words[1:]]
+
+
+@pytest.fixture
+def user(shell: Shell) -> Shell:
+    """A user who has the files that the README mentions, in a copy of what a checkout holds."""
+    (shell.work / "train.sbatch").write_text("#!/bin/bash\necho epoch 1/1 loss 0.1\n", encoding="utf-8")
+    (shell.work / "train-8123.err").write_text(LOG, encoding="utf-8")
+    example = (CHECKOUT / "config.json.example").read_text(encoding="utf-8")
+    (shell.work / "config.json.example").write_text(example, encoding="utf-8")
+    (pattern_file,) = _blocks("json")
+    (shell.home / "patterns.json").write_text(pattern_file, encoding="utf-8")
+    return shell
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    """A shell with the programs of a usual machine, and without Slurm."""
+    return Shell(tmp_path, os.environ)
+
+
+def test_every_command_line_runs(user: Shell) -> None:
+    job_id = EXAMPLE_ID
+    with FakeDiscord() as discord:
+        environment = {"PATH": os.environ["PATH"], "URLS": f"{discord.success_url} {discord.error_url}"}
+        for line in _command_lines():
+            if line in _INSTALLERS:
+                continue
+            command = re.sub(rf"\b{EXAMPLE_ID}$", job_id, _STDIN.get(line, "") + line)
+            done = user.line(command.replace("jobmon submit", "jobmon submit --backend local"), **environment)
+            assert done.returncode == 0, (line, done)
+            if line.startswith("jobmon submit"):
+                job_id = done.stdout.split()[-1]
+        eventually(lambda: not list(processes_of(user.home)))
+    assert len(discord.received()) >= int(job_id)
+
+
+def test_diagnose_prints_what_the_readme_shows(user: Shell) -> None:
+    shown = next(block for block in _blocks("console") if block.startswith("$ jobmon diagnose train"))
+    printed = user.jobmon("diagnose", "train-8123.err").stdout.splitlines()
+    expected = shown.splitlines()[1:]
+    assert len(printed) == len(expected)
+    for line, full in zip(expected, printed, strict=True):
+        assert full.startswith(line.removesuffix("…").rstrip()), line
+
+
+def test_the_example_pattern_is_valid_and_names_its_cause(user: Shell) -> None:
+    assert "1 pattern, no faults" in user.jobmon("patterns", "check").stdout
+    done = user.jobmon("diagnose", "-", stdin="solve: no licence for mesh available\n")
+    assert done.stdout.startswith("solve: no licence for mesh available\nNo free licence.")
+
+
+def test_the_example_configuration_works_after_the_two_commands(user: Shell) -> None:
+    copied = user.line("cp config.json.example $JOBMON_HOME/config.json", PATH=os.environ["PATH"])
+    assert copied.returncode == 0, copied
+    assert "chmod 600" in user.jobmon("patterns", "list").stderr + user.jobmon("test-discord").stderr
+    assert user.line("chmod 600 $JOBMON_HOME/config.json", PATH=os.environ["PATH"]).returncode == 0
+    assert "success: Discord (discord.com" in user.jobmon("where").stdout
+
+
+def test_the_defaults_in_the_table_are_those_of_the_code() -> None:
+    for key, default in _config_values(json.loads((CHECKOUT / "config.json.example").read_text())):
+        if f"`{key}`" in README and isinstance(default, int | str) and default:
+            row = next(line for line in README.splitlines() if line.startswith("|") and f"`{key}`" in line)
+            assert str(default) in row, row
+
+
+def _config_values(section: dict[str, object], prefix: str = "") -> Iterator[tuple[str, object]]:
+    for key, value in section.items():
+        if isinstance(value, dict):
+            yield from _config_values(value, f"{prefix}{key}.")
+        elif "webhook" not in key:
+            yield prefix + key, value
+
+
+def test_no_installer_is_listed_that_the_readme_does_not_mention() -> None:
+    assert set(_INSTALLERS) <= set(_command_lines())
+
+
+def test_every_command_and_option_in_the_text_exists() -> None:
+    for command, *words in _inline_commands():
+        assert command in COMMANDS or command in ("COMMAND", "help", "--help"), command
+        if command in COMMANDS:
+            known = command_parser(command).format_help()
+            for option in (part for word in words for part in word.split("|") if part.startswith("-")):
+                assert option in known, f"jobmon {command} {option}"
+
+
+def test_every_command_is_in_the_readme() -> None:
+    assert set(COMMANDS) == {command for command, *_ in _inline_commands() if command in COMMANDS}
