@@ -70,7 +70,7 @@ def cause(job: WatchedJob) -> str:
     if task is None or task.end is None or task.end.outcome is Outcome.SUCCESS:
         return ""
     if task.diagnosis and task.diagnosis.cause:
-        return task.diagnosis.title
+        return task.diagnosis.headline
     if task.end.exit_code or task.end.signal:
         return f"exit code {describe_exit(task.end.exit_code, task.end.signal)}"
     return task.end.why
@@ -79,7 +79,7 @@ def cause(job: WatchedJob) -> str:
 def doubt(job: WatchedJob) -> str:
     """Return what the log of a successful job shows against its success; empty if nothing."""
     found = (task.diagnosis for task in job.tasks.values() if task.diagnosis and task.diagnosis.cause)
-    return next((each.title for each in found), "") if job.outcome is Outcome.SUCCESS else ""
+    return next((each.headline for each in found), "") if job.outcome is Outcome.SUCCESS else ""
 
 
 def elapsed(job: WatchedJob, now_s: float) -> str:
