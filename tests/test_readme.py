@@ -128,6 +128,11 @@ def _config_values(section: dict[str, object], prefix: str = "") -> Iterator[tup
             yield prefix + key, value
 
 
+def test_no_code_block_escapes_these_tests() -> None:
+    assert set(re.findall(r"^```(\w+)$", README, re.MULTILINE)) == {"console", "json", "text"}
+    assert README.count("\n```") == 2 * sum(len(_blocks(each)) for each in ("console", "json", "text"))
+
+
 def test_no_installer_is_listed_that_the_readme_does_not_mention() -> None:
     assert set(_INSTALLERS) <= set(_command_lines())
 
