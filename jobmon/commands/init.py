@@ -138,10 +138,15 @@ def _send_given_up(ctx: Context) -> None:
 
 
 def _agrees(question: str, *, default: bool) -> bool:
-    print(f"{question} [{'Y/n' if default else 'y/N'}] ", end="", file=sys.stderr, flush=True)
-    line = sys.stdin.readline()
-    answer = line.strip().lower()
-    return answer in ("y", "yes") if answer or not line else default  # no line: the terminal was closed
+    while True:
+        print(f"{question} [{'Y/n' if default else 'y/N'}] ", end="", file=sys.stderr, flush=True)
+        line = sys.stdin.readline()
+        answer = line.strip().lower()
+        if not line:  # the terminal was closed
+            return False
+        if answer in ("", "y", "yes", "n", "no"):
+            return default if not answer else answer.startswith("y")
+        say("please answer y or n")
 
 
 def _detail(text: str) -> None:

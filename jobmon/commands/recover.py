@@ -95,12 +95,14 @@ def _recover(ctx: Context, *, quiet: bool) -> None:
         if not quiet:  # the autostart tries again in a few minutes
             raise
     if not quiet and (hosts or not printed):
-        print(_summary(hosts, prefix="" if printed else "nothing to do: "))
+        print(_summary(hosts, is_rest=printed > 0))
 
 
-def _summary(hosts: Sequence[str], *, prefix: str) -> str:
-    """Return a line about the jobs with living monitors; ``hosts`` has the host of each one."""
+def _summary(hosts: Sequence[str], *, is_rest: bool) -> str:
+    """Return a line about the jobs with living monitors: all jobs, or the rest of them."""
+    prefix = "" if is_rest else "nothing to do: "
     if not hosts:
         return f"{prefix}no jobs are being watched"
     verb = "is" if len(hosts) == 1 else "are"
-    return f"{prefix}{count(len(hosts), 'job')} {verb} being watched on {', '.join(sorted(set(hosts)))}"
+    jobs = count(len(hosts), "other job" if is_rest else "job")
+    return f"{prefix}{jobs} {verb} being watched on {', '.join(sorted(set(hosts)))}"

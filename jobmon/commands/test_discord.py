@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_context
+from jobmon.commands.common import open_context, stdout_console
 from jobmon_core.app.setup import try_channels
 
 if TYPE_CHECKING:
@@ -28,6 +28,6 @@ def run(options: argparse.Namespace) -> int:
         print(f"{result.channel}: {'works' if result.worked else 'FAILED'} ({result.destination})")
         for line in (result.why, result.advice):
             if line and not result.worked:
-                print(f"  {line}")
+                print(*stdout_console().prose(line, "  "), sep="\n")
         failed += not result.worked
     return 1 if failed else 0

@@ -25,7 +25,7 @@ def delivery(entry: OutboxEntry, now_s: float) -> str:
         return f"delivered{channel} at {clock(entry.delivered_s, now_s)}{repeated}"
     if entry.given_up:
         return f"not delivered{channel}, given up: {entry.given_up}"
-    next_try = f"next try {clock(entry.next_try_s, now_s)}" if entry.next_try_s > now_s else "next try now"
+    next_try = f"next try {clock(entry.next_try_s, now_s)}" if entry.next_try_s > now_s else "trying now"
     if entry.problem:
         return f"not delivered{channel}: {entry.problem.partition(_WAIT)[0]}, {next_try}"
     if entry.attempts:

@@ -187,8 +187,10 @@ def _end(job: WatchedJob, task: Task, end: End, now_s: float) -> Pairs:
 
 def _diagnosis(found: Diagnosis, ref: JobRef) -> Pairs:
     is_healthy = found.label == CLEAN
-    if found.title and not is_healthy:
-        yield "cause", found.title
+    if found.headline and not is_healthy:
+        yield "cause", found.headline
+    if found.fact and not is_healthy:
+        yield "cause", f"{found.title}."
     if found.explanation and not is_healthy:
         yield "cause", found.explanation
     if found.advice:

@@ -36,7 +36,9 @@ def find_job(ctx: Context, argument: str) -> tuple[WatchedJob, JobRef]:
         return job, job.ref
     jobs = without_duplicates(find_watched(ctx, ref))
     if not jobs:
-        raise UnknownJob(f"job {ref} was never watched; `jobmon watch {ref}` watches it, {_LIST}")
+        raise UnknownJob(
+            f"job {ref} was never watched; `jobmon watch {ref}` watches it if it exists; {_LIST}"
+        )
     job = jobs[-1]
     if ref.job_id != job.job_id:  # the raw job id of an array task or het component
         part = next(task for task in job.tasks.values() if task.raw_job_id == ref.job_id)
