@@ -106,7 +106,7 @@ def test_a_het_job_gets_one_message_for_its_two_components(user: User, code: int
 
 
 def test_tasks_cancelled_before_the_first_look_count_as_cancelled(user: User) -> None:
-    user.configure(poll={"running_s": 5, "pending_s": 5}, accounting={"deadline_s": 5})
+    user.configure(poll={"running_s": 5, "pending_s": 5}, accounting={"deadline_s": 45})
     # jobmon learns the job id only after the tasks are gone
     path, tools = user.environment["PATH"], user.work / "tools"
     tools.mkdir()

@@ -134,7 +134,7 @@ def test_one_monitor_adopts_all_orphans_and_live_monitors_keep_their_jobs(user: 
         kill(user, job_id)
     output = _recover(user)
     assert output.count("restarted") == 3
-    assert "\n1 job is being watched on " in output
+    assert "\n1 other job is being watched on " in output
     assert user.monitor_pid(watched) == before
     (adopter,) = {user.monitor_pid(job_id) for job_id in orphans}
     assert monitors_of(user.home) == {before, adopter}
