@@ -16,6 +16,7 @@ from jobmon_core.domain.diagnosis.patterns import Role
 from jobmon_core.domain.diagnosis.result_line import result_line
 from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.redaction import redacted_lines
+from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.observe.logs.rank_logs import rank_logs, read_rank_log
 from jobmon_core.observe.logs.read import LogPart, read_head, read_tail
 from jobmon_core.observe.patterns.load import load_patterns
@@ -154,7 +155,9 @@ def _silent_s(evidence: SlurmEvidence, stdout_path: str, stderr_path: str) -> fl
 
     The time of the last write to stdout shows it, if stderr is another file that holds only Slurm's messages.
     """
-    if evidence.ended_s is None or stderr_path in ("", stdout_path):
+    if evidence.state is not JobState.TIMEOUT or evidence.ended_s is None:
+        return None  # only for a time limit does it tell a hang from work
+    if stderr_path in ("", stdout_path):
         return None
     try:
         last_s = os.stat(stdout_path).st_mtime  # noqa: PTH116 - see job_logs
