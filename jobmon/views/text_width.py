@@ -26,7 +26,7 @@ def wrap(text: str, width: int) -> list[str]:
     """Break ``text`` at spaces into lines of at most ``width`` columns; longer words are split."""
     lines: list[str] = []
     for line in text.split("\n"):
-        if text_width(line) == len(line):  # which most texts satisfy
+        if line.isascii() or all(_char_width(character) == 1 for character in line):
             lines += textwrap.wrap(line, width, break_on_hyphens=False) or [""]
         else:
             lines += _wrapped_wide(line, width)

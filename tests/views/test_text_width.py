@@ -28,6 +28,10 @@ def test_long_words_are_split() -> None:
     assert wrap("a\n\nbc def", 3) == ["a", "", "bc", "def"]
 
 
+def test_a_combining_mark_does_not_make_up_for_a_wide_character() -> None:
+    assert wrap("0\u0591\u2e800", 2) == ["0\u0591", "\u2e80", "0"]
+
+
 @given(PRINTABLE, st.integers(2, 30))
 def test_no_line_exceeds_its_width(text: str, width: int) -> None:
     assert text_width(truncated(text, width)) <= width
