@@ -113,7 +113,7 @@ def _resolved(found: re.Match[str], options: RenderOptions) -> str:
 
 
 def _time(found: re.Match[str], options: RenderOptions) -> str:
-    """Return a timestamp as local time, or as a distance such as ``3m 00s ago``."""
+    """Return a timestamp as local time, or as a distance such as ``3m 05s ago``."""
     at_s = int(found["time"])
     if found["style"] == "R":
         age_s = options.now_s - at_s

@@ -6,16 +6,20 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 
 
 def duration(seconds: float) -> str:
-    """Format a duration in seconds: ``45s``, ``3m 05s``, ``2h 03m``, ``1d 04h``."""
+    """Format a duration in seconds: ``45s``, ``3m 05s``, ``2h 03m``, ``1d 04h``, and whole ones ``8h``."""
     whole = max(0, round(seconds))
     minutes, second = divmod(whole, 60)
     hours, minute = divmod(minutes, 60)
     days, hour = divmod(hours, 24)
     if days:
-        return f"{days}d {hour:02}h"
+        return _two_units(f"{days}d", hour, "h")
     if hours:
-        return f"{hours}h {minute:02}m"
-    return f"{minutes}m {second:02}s" if minutes else f"{second}s"
+        return _two_units(f"{hours}h", minute, "m")
+    return _two_units(f"{minutes}m", second, "s") if minutes else f"{second}s"
+
+
+def _two_units(larger: str, number: int, unit: str) -> str:
+    return f"{larger} {number:02}{unit}" if number else larger
 
 
 def size(count_bytes: float) -> str:

@@ -13,12 +13,14 @@ from jobmon_core.domain.humanize import count, duration, size
         (-5, "0s"),
         (0, "0s"),
         (45.4, "45s"),
-        (59.6, "1m 00s"),
+        (59.6, "1m"),
         (185, "3m 05s"),
-        (3600, "1h 00m"),
+        (3600, "1h"),
+        (3659, "1h"),
+        (86_400, "1d"),
         (7380, "2h 03m"),
         (100_800, "1d 04h"),
-        (90 * 86_400, "90d 00h"),
+        (90 * 86_400, "90d"),
     ],
 )
 def test_a_duration_is_formatted_for_people(seconds: float, text: str) -> None:

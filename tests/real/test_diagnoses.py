@@ -276,7 +276,7 @@ _KINDS = {
         proof=("DUE TO TIME LIMIT",),
         advice="--time",
         exit_code=None,
-        explanation="The limit was 1m 00s.",
+        explanation="The limit was 1m.",
     ),
     "hung": Kind(
         _program("loader.py"),

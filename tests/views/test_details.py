@@ -28,7 +28,7 @@ def array(count: int, bad: int) -> WatchedJob:
 def test_a_running_job_shows_its_time_its_limit_and_its_log() -> None:
     running = replace(RUNNING, start_s=int(NOW_S), limit_s=7200, nodes="n17")
     text = shown(replace(job_of(running), logs=LogPaths("/w/%x-%j.out", "/w/%x-%j.err", "Slurm")))
-    assert "  running   10m 00s of 2h 00m, started " in text
+    assert "  running   10m of 2h, started " in text
     assert ", limit reached " in text
     assert "  log       /w/train-12.out\n            /w/train-12.err" in text
 

@@ -50,7 +50,7 @@ def test_a_message_reads_as_discord_shows_it() -> None:
         "▌",
         "▌ Exit code: 1",
         "▌ Ended: 2025-08-06 17:03",
-        "▌ Seen: 3m 00s ago",
+        "▌ Seen: 3m ago",
         "▌",
         "▌ jobmon · 4211 · 2025-08-06 17:06",
     ]
@@ -75,7 +75,7 @@ def test_with_colour_the_bar_has_the_colour_of_the_message() -> None:
     ("offset", "words"),
     [
         (0, "0s ago"),
-        (-7200, "2h 00m ago"),
+        (-7200, "2h ago"),
         (90, "in 1m 30s"),
     ],
 )

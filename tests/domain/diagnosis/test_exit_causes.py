@@ -62,7 +62,7 @@ HUNG = SlurmEvidence(state=JobState.TIMEOUT, step_cpu_s=4, elapsed_s=7200, limit
 def test_idle_steps_and_a_silent_log_are_a_probable_hang() -> None:
     found = diagnosed(HUNG)
     assert (found.cause, found.label) == ("slurm_timeout.hang", "slurm_timeout")
-    assert "The limit was 2h 00m. CPU time of its steps: 4s. It printed nothing" in found.explanation
+    assert "The limit was 2h. CPU time of its steps: 4s. It printed nothing" in found.explanation
     assert found.confidence == diagnosed(FAILED, "noise").confidence < diagnosed(PLAIN_LIMIT).confidence
 
 

@@ -96,7 +96,7 @@ _KEY_ERROR = Diagnosis(
 
 def test_the_title_has_the_run_time_and_the_words_of_the_log_and_the_cause_their_class() -> None:
     message = ended("FAILED", _KEY_ERROR, 1)
-    assert message.title == "train (12) failed after 1m 00s: KeyError: 'model_config'"
+    assert message.title == "train (12) failed after 1m: KeyError: 'model_config'"
     assert message.headline == "KeyError: 'model_config'"
     assert message.cause == "A key is missing. The program looked up a key that does not exist."
 
@@ -123,7 +123,7 @@ def test_a_success_shows_the_result_and_the_log_and_no_cause() -> None:
     line = Line("/w/train.out", 30, "epoch 30 loss 0.02")
     completed = Diagnosis(None, "Completed", "The job completed.", "", (line,), log_path="/w/train.out")
     message = ended("COMPLETED", completed)
-    assert message.title == "train (12) completed in 1m 00s"
+    assert message.title == "train (12) completed in 1m"
     assert (message.evidence, message.log_path) == (("epoch 30 loss 0.02",), "/w/train.out")
     assert (message.headline, message.cause, message.advice) == ("", "", "")
     assert [field.name for field in message.fields] == ["Wall time", "Where", "Ended"]
@@ -149,7 +149,7 @@ def test_a_group_of_an_array_is_named_by_the_log_if_all_its_tasks_say_the_same()
 def test_a_success_whose_log_ends_in_a_failure_says_so_first_and_is_amber() -> None:
     message = ended("COMPLETED", _KEY_ERROR)
     assert message.title == (
-        "train (12) completed in 1m 00s with exit code 0, but its log ends in KeyError: 'model_config'"
+        "train (12) completed in 1m with exit code 0, but its log ends in KeyError: 'model_config'"
     )
     assert (message.route, message.tone) == (Route.SUCCESS, Tone.ATTENTION)
     assert message.cause.startswith("A key is missing.")

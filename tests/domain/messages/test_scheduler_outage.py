@@ -167,7 +167,7 @@ class TestAccountingOutage:
         # the first failed query of sacct, and the latest response of squeue
         assert times == {"No response since": START_S + 90, "Last response of squeue": START_S + 1830}
         assert recovery.title == "Slurm (big): accounting (sacct) is responding again"
-        assert "The outage lasted 1h 00m" in recovery.summary
+        assert "The outage lasted 1h" in recovery.summary
 
     def test_begins_with_the_first_failed_query_of_sacct(self) -> None:
         play = (

@@ -69,7 +69,7 @@ ORDINARY = Message(
     id="4211-0",
     route=Route.ERROR,
     tone=Tone.FAILURE,
-    title="train_gpt (4211) failed after 2h 00m: CUDA out of memory",
+    title="train_gpt (4211) failed after 2h: CUDA out of memory",
     headline="CUDA out of memory",
     summary="It was requeued once.",
     fields=(Field("Exit code", "1"), Field("Ended", at_s=NOW), Field("Node", "")),
@@ -144,7 +144,7 @@ def test_an_ordinary_failure_tells_what_why_and_what_to_do() -> None:
 
 def test_the_first_line_is_what_a_lock_screen_needs() -> None:
     payload = discord_payload.full(OutboxEntry(ORDINARY), Mentions())
-    assert payload["content"] == "❌ train_gpt (4211) failed after 2h 00m: CUDA out of memory"
+    assert payload["content"] == "❌ train_gpt (4211) failed after 2h: CUDA out of memory"
 
 
 @given(OWED)
