@@ -8,7 +8,7 @@ from jobmon.views.console import one_line
 from jobmon.views.delivery import advice, delivery
 from jobmon.views.model import clock, span, stamp, state, state_counts, task_elapsed
 from jobmon.views.status import health_text, pending_reason
-from jobmon_core.app.jobs.array_summary import cause_groups, detailed_tasks, failed_count, in_order
+from jobmon_core.app.jobs.array_summary import detailed_tasks, failed_count, in_order
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.domain.diagnosis.patterns import CLEAN
 from jobmon_core.domain.humanize import count, duration, size
@@ -16,6 +16,7 @@ from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.slurm.exit_codes import describe_exit
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.tracking.cause_groups import cause_groups
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:

@@ -1,47 +1,24 @@
-"""The summary of an array or het job: groups of tasks with the same end, and those to show in detail."""
+"""The tasks of an array or het job to show in detail, their order, and the number of those that failed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from jobmon_core.domain.slurm.exit_codes import describe_exit
-from jobmon_core.domain.slurm.job_ids import compact, ref_of
+from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import Outcome
-from jobmon_core.domain.tracking.model import FROM_WORST
+from jobmon_core.domain.tracking.cause_groups import cause_groups
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jobmon_core.domain.tracking.model import End, Task, WatchedJob
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
 
-
-class CauseGroup(NamedTuple):
-    """Tasks that did not succeed, for the same cause."""
-
-    cause: str
-    outcome: Outcome
-    keys: list[str]
-
-    @property
-    def indices(self) -> str:
-        """The indices of the tasks in Slurm's short form, e.g. ``1-3,7``."""
-        tasks = [ref_of(0, key).task for key in self.keys]
-        return compact([index for index in tasks if index is not None]) or ", ".join(self.keys)
-
-
-def cause_groups(job: WatchedJob) -> list[CauseGroup]:
-    """Return the ended tasks that did not succeed by cause: failures first, then the largest group."""
-    groups: dict[tuple[str, Outcome], list[str]] = {}
-    for task in job.tasks.values():
-        if task.end and task.end.outcome is not Outcome.SUCCESS:
-            groups.setdefault((_cause(task, task.end), task.end.outcome), []).append(task.key)
-    found = [CauseGroup(cause, outcome, keys) for (cause, outcome), keys in groups.items()]
-    return sorted(found, key=lambda group: (FROM_WORST.index(group.outcome), -len(group.keys)))
+_BAD = (Outcome.FAILURE, Outcome.UNKNOWN)
 
 
 def detailed_tasks(job: WatchedJob, limit: int) -> list[Task]:
     """Return the failed tasks to show in detail, at most ``limit``: the first of each cause before others."""
-    groups = [group.keys for group in cause_groups(job) if group.outcome is not Outcome.CANCELLED]
+    groups = [group.keys for group in cause_groups(job) if group.outcome in _BAD]
     ranked = sorted(
         (position, rank, key) for rank, keys in enumerate(groups) for position, key in enumerate(keys)
     )
@@ -61,13 +38,4 @@ def task_index(task: Task) -> int:
 
 def failed_count(job: WatchedJob) -> int:
     """Return the number of tasks that failed or ended with unknown outcome."""
-    bad = (Outcome.FAILURE, Outcome.UNKNOWN)
-    return sum(1 for task in job.tasks.values() if task.end and task.end.outcome in bad)
-
-
-def _cause(task: Task, end: End) -> str:
-    if task.diagnosis and task.diagnosis.cause:
-        return task.diagnosis.title
-    if end.exit_code or end.signal:
-        return f"{end.raw_state}, exit code {describe_exit(end.exit_code, end.signal)}"
-    return end.raw_state or end.why
+    return sum(1 for task in job.tasks.values() if task.end and task.end.outcome in _BAD)

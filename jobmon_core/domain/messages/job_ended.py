@@ -12,12 +12,12 @@ from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.humanize import count, duration, size
 from jobmon_core.domain.slurm.exit_codes import SIGNAL_BASE, describe_exit
-from jobmon_core.domain.slurm.job_ids import compact, ref_of
+from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.tracking.cause_groups import CauseGroup, cause_groups
 from jobmon_core.domain.tracking.model import FROM_WORST, End, Source, Task, WatchedJob
 
 _EndedTask = tuple[Task, End]
-_Groups = list[tuple[str, list[_EndedTask]]]  # what happened, and the tasks that it happened to
 
 
 class _Style(NamedTuple):
@@ -56,15 +56,8 @@ def job_ended_messages(
     """
     ended = [(task, task.end) for task in job.tasks.values() if task.end]
     if len(ended) == 1 or (per_task and job.is_array):
-        messages = [_task_message(job, task, end, now_s) for task, end in ended]
-    else:
-        messages = [_digest(job, ended, now_s)]
-    return tuple(
-        replace(message, route=doubtful_route)
-        if message.route is Route.SUCCESS and message.tone is Tone.ATTENTION
-        else message
-        for message in messages
-    )
+        return tuple(_task_message(job, task, end, doubtful_route, now_s) for task, end in ended)
+    return (_digest(job, ended, doubtful_route, now_s),)
 
 
 def job_title(job: WatchedJob, key: str) -> str:
@@ -80,12 +73,12 @@ def where_fields(job: WatchedJob, nodes: str = "") -> Iterator[Field]:
         yield Field("Where", where)
 
 
-def _task_message(job: WatchedJob, task: Task, end: End, now_s: float) -> Message:
-    style = _STYLES[end.outcome]
+def _task_message(job: WatchedJob, task: Task, end: End, doubtful_route: Route, now_s: float) -> Message:
+    route, tone = _route_and_tone(end.outcome, doubtful_route if task.is_doubtful_success else None)
     message = Message(
         id=f"{ref_of(job.job_id, task.key)}/end",
-        route=style.route,
-        tone=Tone.ATTENTION if _ignored_failure(task, end) else style.tone,
+        route=route,
+        tone=tone,
         title=f"{job_title(job, task.key)} {_what_happened(task, end)}",
         headline="" if _is_cancelled(task.diagnosis) else _cause_headline(task.diagnosis),
         summary=_summary(task, end),
@@ -93,6 +86,12 @@ def _task_message(job: WatchedJob, task: Task, end: End, now_s: float) -> Messag
         created_s=int(now_s),
     )
     return _with_diagnosis(message, job, task, end)
+
+
+def _route_and_tone(outcome: Outcome, doubtful_route: Route | None) -> tuple[Route, Tone]:
+    """Return where to send a message, and its tone; ``doubtful_route`` is for a doubtful success only."""
+    style = _STYLES[outcome]
+    return (doubtful_route, Tone.ATTENTION) if doubtful_route else (style.route, style.tone)
 
 
 def _with_diagnosis(message: Message, job: WatchedJob, task: Task, end: End) -> Message:
@@ -105,7 +104,7 @@ def _with_diagnosis(message: Message, job: WatchedJob, task: Task, end: End) -> 
     # inferred from the rest of an array: Slurm has nothing more to say; or a success, which has no cause
     if end.source is Source.ARRAY or (end.outcome is Outcome.SUCCESS and diagnosis.cause is None):
         return message
-    note = "" if _never_started(end) else _sentence(diagnosis.note)
+    note = "" if end.never_started else _sentence(diagnosis.note)
     title = f"{diagnosis.title}." if diagnosis.fact and diagnosis.title else ""  # else the headline has it
     is_told = _is_cancelled(diagnosis) and end.cancelled_by is not None  # by the message's title
     advice = diagnosis.advice or (_UNKNOWN_ADVICE if end.outcome is Outcome.UNKNOWN else "")
@@ -123,11 +122,6 @@ def _also_seen(diagnosis: Diagnosis) -> str:
     return f"{shown}; and {hidden} more" if hidden > 0 else shown
 
 
-def _ignored_failure(task: Task, end: End) -> bool:
-    """Whether Slurm reports success although the log ends in a failure, which the job script ignored."""
-    return end.outcome is Outcome.SUCCESS and _cause_headline(task.diagnosis) != ""
-
-
 def _what_happened(task: Task, end: End) -> str:
     """Return the second half of the title, e.g. ``failed after 3m 05s: CUDA out of memory``."""
     diagnosis, style = task.diagnosis, _STYLES[end.outcome]
@@ -136,7 +130,7 @@ def _what_happened(task: Task, end: End) -> str:
     if _is_cancelled(diagnosis):
         verb, headline = f"was {headline[:1].lower()}{headline[1:]}", ""
     ran = f" {style.preposition} {duration(end.elapsed_s)}" if style.preposition and end.elapsed_s else ""
-    if _ignored_failure(task, end):
+    if task.is_doubtful_success:
         return f"{verb}{ran} with exit code 0, but its log ends in {headline}"
     return f"{verb}{ran}: {headline}" if headline else f"{verb}{ran}"
 
@@ -149,12 +143,8 @@ def _is_cancelled(diagnosis: Diagnosis | None) -> bool:
     return diagnosis is not None and diagnosis.cause == CANCELLED
 
 
-def _never_started(end: End) -> bool:
-    return end.state is JobState.CANCELLED and end.started_s is None
-
-
 def _summary(task: Task, end: End) -> str:
-    if end.why or not _never_started(end):
+    if end.why or not end.never_started:
         return _sentence(end.why)
     return "It was requeued but did not start again." if task.restarts else "It never started."
 
@@ -213,73 +203,44 @@ def _memory_text(end: End) -> str:
     return text
 
 
-def _digest(job: WatchedJob, ended: list[_EndedTask], now_s: float) -> Message:
+def _digest(job: WatchedJob, ended: list[_EndedTask], doubtful_route: Route, now_s: float) -> Message:
     outcome = job.outcome or Outcome.UNKNOWN
-    groups = _groups(ended)
+    route, tone = _route_and_tone(outcome, doubtful_route if job.is_doubtful_success else None)
+    groups = cause_groups(job)
     noun = "task" if job.is_array else "component"
     total = f"{count(len(ended), noun)} in total"
     outcomes = [end.outcome for _, end in ended]
     counts = [f"{outcomes.count(each)} {_STYLES[each].adjective}" for each in FROM_WORST if each in outcomes]
-    if ignored := sum(_ignored_failure(task, end) for task, end in ended):
-        counts.append(f"{ignored} of them with a failure at the end of the log")
+    if doubtful := sum(task.is_doubtful_success for task, _ in ended):
+        counts.append(f"{doubtful} of them with a failure at the end of the log")
     message = Message(
         id=f"{job.ref}/end",
-        route=_STYLES[outcome].route,
-        tone=Tone.ATTENTION if ignored and outcome is Outcome.SUCCESS else _STYLES[outcome].tone,
+        route=route,
+        tone=tone,
         title=f"{job_title(job, '')}: {', '.join(counts)}",
         summary="\n".join((*_group_lines(groups, noun), f"{total}. Details: jobmon show {job.ref}")),
         fields=tuple(_total_fields(job, ended)),
         created_s=int(now_s),
     )
     # explain one task: the first with the outcome of the job, of the largest group
-    decisive = (item for _, group in groups for item in group if item[1].outcome is outcome)
-    example = next(decisive, None)
-    if example is None:
-        return message
-    task, end = example
-    message = _with_diagnosis(message, job, task, end)
-    cause = message.cause or _sentence(end.why)
-    return replace(message, cause=f"{ref_of(job.job_id, task.key)}: {cause}" if cause else "")
-
-
-def _groups(ended: list[_EndedTask]) -> _Groups:
-    """Group the tasks that failed, or ignored a failure, by what happened to them, largest group first."""
-    groups: dict[tuple[str, str], list[_EndedTask]] = {}
+    decisive = next((group.keys[0] for group in groups if group.outcome is outcome), None)
     for task, end in ended:
-        if end.outcome is not Outcome.SUCCESS or _ignored_failure(task, end):
-            title = task.diagnosis.title if task.diagnosis and task.diagnosis.cause else ""
-            suffix = " before starting" if _never_started(end) else ""
-            suffix += " (completed)" if end.outcome is Outcome.SUCCESS else ""
-            groups.setdefault((title or _end_label(end), suffix), []).append((task, end))
-    labelled = [
-        (f"{_common_headline(group) or title}{suffix}", group) for (title, suffix), group in groups.items()
-    ]
-    return sorted(labelled, key=lambda group: -len(group[1]))
+        if task.key == decisive:
+            message = _with_diagnosis(message, job, task, end)
+            cause = message.cause or _sentence(end.why)
+            return replace(message, cause=f"{ref_of(job.job_id, task.key)}: {cause}" if cause else "")
+    return message
 
 
-def _common_headline(group: list[_EndedTask]) -> str:
-    """Return what the log says of every task in a group; empty if it differs, e.g. in a file name."""
-    facts = {task.diagnosis.fact if task.diagnosis else "" for task, _ in group}
-    return facts.pop() if len(facts) == 1 else ""
-
-
-def _end_label(end: End) -> str:
-    if end.exit_code or end.signal:
-        return f"{end.raw_state}, exit code {describe_exit(end.exit_code, end.signal)}"
-    return end.raw_state
-
-
-def _group_lines(groups: _Groups, noun: str) -> Iterator[str]:
-    """Yield one line for each of the largest groups, with the indices of its tasks."""
-    for label, group in groups[:_MAX_GROUPS]:
-        keys = [task.key for task, _ in group]
-        indices = [int(key) for key in keys if key.isdigit()]
-        listed = compact(indices) or ", ".join(keys)
+def _group_lines(groups: list[CauseGroup], noun: str) -> Iterator[str]:
+    """Yield one line for each of the first groups, with the indices of its tasks."""
+    for group in groups[:_MAX_GROUPS]:
+        listed = group.indices
         if len(listed) > _MAX_INDICES_CHARS:
             listed = f"{listed[:_MAX_INDICES_CHARS].rpartition(',')[0]},…"
-        yield f"• {label}: {count(len(group), noun)} ({listed})"
+        yield f"• {group.cause}: {count(len(group.keys), noun)} ({listed})"
     if hidden := groups[_MAX_GROUPS:]:
-        total = sum(len(group) for _, group in hidden)
+        total = sum(len(group.keys) for group in hidden)
         yield f"• Other: {count(total, noun)} in {count(len(hidden), 'more group')}"
 
 

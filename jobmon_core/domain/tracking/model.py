@@ -76,6 +76,11 @@ class End:
             return None
         return max(0, self.ended_s - self.started_s)
 
+    @property
+    def never_started(self) -> bool:
+        """Whether the task was cancelled before it started."""
+        return self.state is JobState.CANCELLED and self.started_s is None
+
 
 class AccountingStatus(StrEnum):
     """What accounting has answered about a task; a failed query does not undo FOUND."""
@@ -158,6 +163,12 @@ class Task:
         """Whether squeue showed this task in a state other than waiting, or Slurm restarted it."""
         phases = (JobState.from_slurm(change.state).phase for change in self.history)
         return bool(self.restarts) or any(phase is not Phase.WAITING for phase in phases)
+
+    @property
+    def is_doubtful_success(self) -> bool:
+        """Whether the log ends in a failure although Slurm reports success: the job script ignored it."""
+        succeeded = self.end is not None and self.end.outcome is Outcome.SUCCESS
+        return succeeded and self.diagnosis is not None and bool(self.diagnosis.cause)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +267,12 @@ class WatchedJob:
         if not self.ended:
             return None
         return worst(task.end.outcome for task in self.tasks.values() if task.end)
+
+    @property
+    def is_doubtful_success(self) -> bool:
+        """Whether all tasks succeeded, but at least one of them doubtfully."""
+        doubtful = any(task.is_doubtful_success for task in self.tasks.values())
+        return doubtful and self.outcome is Outcome.SUCCESS
 
     def is_elsewhere(self, local_cluster: Callable[[], str]) -> bool:
         """Whether the job is on another cluster than this host; ``local_cluster`` returns "" if not known."""

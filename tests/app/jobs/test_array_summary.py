@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from jobmon_core.app.jobs.array_summary import cause_groups, detailed_tasks, failed_count
+from jobmon_core.app.jobs.array_summary import detailed_tasks, failed_count
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from tests.support.job_records import OOM, ended, failed, job_of, succeeded
 
@@ -13,20 +13,7 @@ ARRAY = job_of(
 )
 
 
-def test_causes_are_grouped_with_failures_first_and_the_largest_group_before_others() -> None:
-    assert [(group.cause, group.indices) for group in cause_groups(ARRAY)] == [
-        ("CUDA out of memory", "3-5,9"),
-        ("FAILED, exit code 1", "1-2"),
-        ("CANCELLED", "20-24"),
-    ]
-
-
 def test_the_first_tasks_of_each_cause_are_shown_in_detail() -> None:
     assert [task.key for task in detailed_tasks(ARRAY, 2)] == ["1", "3"]
     assert [task.key for task in detailed_tasks(ARRAY, 99)] == ["1", "2", "3", "4", "5", "9"]
     assert failed_count(ARRAY) == 6
-
-
-def test_components_of_a_het_job_are_named_by_their_key() -> None:
-    (group,) = cause_groups(job_of(failed("+0"), failed("+1")))
-    assert group.indices == "+0, +1"
