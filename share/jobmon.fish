@@ -49,7 +49,7 @@ complete -c jobmon -n '__jobmon_at prune' -s h -l help -d 'show this help messag
 complete -c jobmon -n '__jobmon_at prune' -l older-than -r -d 'e.g. 36h, 30d or 8w'
 complete -c jobmon -n '__jobmon_at prune' -l dry-run -d 'only list what would be removed'
 complete -c jobmon -n '__jobmon_at status' -s h -l help -d 'show this help message and exit'
-complete -c jobmon -n '__jobmon_at status' -l failed -d 'list jobs that failed or have failed tasks'
+complete -c jobmon -n '__jobmon_at status' -l failed -d 'list jobs that failed, have failed tasks, or succeeded although the log ends in a failure'
 complete -c jobmon -n '__jobmon_at status' -l running -d 'list running jobs'
 complete -c jobmon -n '__jobmon_at status' -l pending -d 'list pending jobs; such options add up'
 complete -c jobmon -n '__jobmon_at status' -l name -r -d 'list jobs with such a name, e.g. \'train*\''

@@ -29,10 +29,14 @@ shown if the data are older than one polling interval."""
 EPILOG = """\
 MONITOR is the state of the job's monitor: alive, done (the job needs no monitor any more) or DEAD
 (`jobmon recover` restarts it). On another host it is elsewhere (its heartbeats arrive) or stale (they
-do not; `jobmon recover` replaces it).
+do not; `jobmon recover` replaces it). A terminal gets this column only if some monitor is neither
+alive nor done.
+
+A success is doubtful if the log ends in a failure all the same. (as of 20s ago) is the age of the
+latest answer about the jobs that are not finished.
 
 A terminal gets a table that fits, with the states of an array as in squeue's column ST if they are
-many (F:2 R:1 CD:7); a pipe gets all text uncut. $NO_COLOR turns colours off.
+too long (F:2 R:1 CD:7); a pipe gets all columns, uncut. $NO_COLOR turns colours off.
 
 examples:
   jobmon status
@@ -50,7 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "job", nargs="*", metavar="JOB", type=job_ref, help="list only these job ids, however old"
     )
-    parser.add_argument("--failed", action="store_true", help="list jobs that failed or have failed tasks")
+    parser.add_argument(
+        "--failed",
+        action="store_true",
+        help="list jobs that failed, have failed tasks, or succeeded although the log ends in a failure",
+    )
     parser.add_argument("--running", action="store_true", help="list running jobs")
     parser.add_argument("--pending", action="store_true", help="list pending jobs; such options add up")
     parser.add_argument(
@@ -131,19 +139,12 @@ def _watch(ctx: Context, options: argparse.Namespace) -> int:
 
 
 def _frame(ctx: Context, options: argparse.Namespace) -> str:
-    """Return the text that replaces the whole screen; lines that do not fit are counted."""
-    from jobmon.views.status import status_lines
+    """Return the text that replaces the whole screen."""
+    from jobmon.views.status import watch_lines
 
     now_s, console = ctx.clock.now(), stdout_console()
     known, selected = _select(ctx, options, now_s)
-    lines = [*status_lines(selected, known, now_s, console)]
-    for notice in (*(f"skipped: {file.why}" for file in known.unreadable), *_notices(ctx, selected)):
-        lines += console.prose(notice)
+    notices = [*(f"skipped a state file: {file.why}" for file in known.unreadable), *_notices(ctx, selected)]
     height = max(2, shutil.get_terminal_size().lines - 1)
-    if len(lines) > height:
-        hidden = len(lines) - height + 1
-        lines = [
-            *lines[: height - 1],
-            console.line(f"... {hidden} more lines; enlarge the window or use --limit"),
-        ]
+    lines = watch_lines(selected, known, now_s, console, notices=notices, height=height)
     return _HOME + "".join(f"{line}{_CLEAR_LINE}\n" for line in lines) + _CLEAR_BELOW

@@ -38,10 +38,10 @@ def short_state(job: WatchedJob) -> str:
     )
 
 
-def _by_interest(counted: tuple[JobState, str, int]) -> tuple[bool, bool]:
-    """Return the sort key of a state: bad ends first, success last."""
+def _by_interest(counted: tuple[JobState, str, int]) -> tuple[bool, bool, bool]:
+    """Return the sort key of a state: failures first, then cancellations, success last."""
     each = counted[0]
-    return each is JobState.COMPLETED, each.is_alive
+    return each is JobState.COMPLETED, each.is_alive, each is JobState.CANCELLED
 
 
 def state_counts(job: WatchedJob) -> Counter[str]:
@@ -78,12 +78,14 @@ def cause(job: WatchedJob) -> str:
 
 def doubt(job: WatchedJob) -> str:
     """Return what the log of a successful job shows against its success; empty if nothing."""
-    found = (task.diagnosis for task in job.tasks.values() if task.diagnosis and task.diagnosis.cause)
-    return next((each.headline for each in found), "") if job.outcome is Outcome.SUCCESS else ""
+    if not job.is_doubtful_success:
+        return ""
+    found = (task.diagnosis for task in job.tasks.values() if task.is_doubtful_success and task.diagnosis)
+    return next(found).headline
 
 
 def elapsed(job: WatchedJob, now_s: float) -> str:
-    """Return the run time and the limit, e.g. ``3m 05s/2h 00m``; empty if the job did not start.
+    """Return the run time and the limit, e.g. ``3m 05s/2h``; empty if the job did not start.
 
     For an array, it is the time from the start of its first task to the end of its last one.
     """

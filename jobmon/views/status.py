@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style, one_line
 from jobmon.views.delivery import undelivered
-from jobmon.views.model import age, cause, clock, doubt, elapsed, short_state, state
+from jobmon.views.model import age, cause, clock, doubt, elapsed, short_state, state, state_counts
 from jobmon.views.table import Cell, Shrink, table_lines
 from jobmon_core.app.jobs.array_summary import failed_count
-from jobmon_core.app.jobs.selection import Group, counts, group_of
+from jobmon_core.app.jobs.selection import Group, counts, fitting, group_of
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.slurm.states import Phase
@@ -29,6 +30,7 @@ _NAME, _STATE, _CAUSE, _MONITOR = 1, 2, 4, 5
 _MAX_NAME = 40
 _STEPS = (
     Shrink(_NAME, 24),
+    Shrink(_STATE, 24),
     Shrink(_CAUSE, 28),
     Shrink(_NAME, 14),
     Shrink(_STATE, 18),
@@ -43,8 +45,8 @@ _STEPS = (
     Shrink(_CAUSE, 10),
 )
 _MIN_TABLE = 76  # columns; a narrower terminal gets a few lines per job
-_LONG_STATE = 24
 _IDS_SHOWN = 5
+_QUIET = (Health.ALIVE, Health.DONE)  # monitors that need no attention
 _STYLES = {
     Group.RUNNING: Style.ACTIVE,
     Group.COMPLETED: Style.GOOD,
@@ -57,22 +59,53 @@ _STYLES = {
 
 def status_lines(selected: Selected, known: Overview, now_s: float, console: Console) -> Iterator[str]:
     """Yield the lines of ``jobmon status``."""
-    if not known.jobs:
-        yield from console.prose(
-            "no jobs are being watched; start with `jobmon submit SCRIPT` or `jobmon watch JOBID`"
-        )
-        return
-    if selected.jobs:
-        rows = [_row(each, known, now_s, console) for each in selected.jobs]
-        if console.width and console.width < _MIN_TABLE:
-            yield from _stacked(rows, console)
-        else:
-            yield from table_lines(_HEADERS, rows, console, _STEPS)
-        yield ""
-    yield from console.prose(_counts_line(selected))
-    for ids, text in _grouped_notes(selected.jobs, now_s):
-        for line in console.prose(f"{_id_list(ids)}: {text}"):
-            yield console.styled(line, Style.ATTENTION)
+    header, jobs = _job_lines(selected.jobs, known, now_s, console)
+    yield from chain(header, *jobs, [""] if jobs else [])
+    yield from _counts_lines(selected, known, now_s, console)
+    yield from _note_lines(selected.jobs, now_s, console)
+
+
+def watch_lines(
+    selected: Selected,
+    known: Overview,
+    now_s: float,
+    console: Console,
+    *,
+    notices: Sequence[str] = (),
+    height: int,
+) -> list[str]:
+    """Return at most ``height`` lines of ``jobmon status --watch``; jobs that do not fit are counted."""
+    header, jobs = _job_lines(selected.jobs, known, now_s, console)
+    notes = [*_note_lines(selected.jobs, now_s, console)]
+    notes += chain.from_iterable(map(console.prose, notices))
+    if len(notes) > height // 2:
+        notes = [*notes[: height // 2], console.line("... enlarge the window for more notes")]
+    counted = _counts_lines(selected, known, now_s, console)
+    heights = [len(lines) for lines in jobs]
+    room = height - len(header) - len(counted) - len(notes) - 1
+    shown = fitting(selected.jobs, heights, room)
+    hint = []
+    if len(shown) < len(jobs):
+        shown = fitting(selected.jobs, heights, room - 1)
+        hidden = f"... {count(len(jobs) - len(shown), 'more job')} hidden; "
+        hint = [console.line(f"{hidden}enlarge the window, or select with e.g. --running")]
+    table = [*header, *chain.from_iterable(jobs[position] for position in shown)] if shown else []
+    return [*table, *hint, *([""] if table else []), *counted, *notes][:height]
+
+
+def _job_lines(
+    jobs: Sequence[JobStatus], known: Overview, now_s: float, console: Console
+) -> tuple[list[str], list[list[str]]]:
+    """Return the header of the table, empty if there is none, and the lines of each job."""
+    rows = [_row(each, known, now_s, console) for each in jobs]
+    headers: Sequence[str] = _HEADERS
+    if console.width and all(each.health in _QUIET for each in jobs):
+        headers, rows = _HEADERS[:_MONITOR], [row[:_MONITOR] for row in rows]
+    if not rows or 0 < console.width < _MIN_TABLE:
+        return [], [list(_stacked(row, console)) for row in rows]
+    steps = [step for step in _STEPS if step.column < len(headers)]
+    header, *lines = table_lines(headers, rows, console, steps)
+    return [header], [[line] for line in lines]
 
 
 def _row(status: JobStatus, known: Overview, now_s: float, console: Console) -> list[Cell]:
@@ -80,7 +113,7 @@ def _row(status: JobStatus, known: Overview, now_s: float, console: Console) -> 
     return [
         Cell(str(job.ref)),
         Cell(_name(job, console)),
-        Cell(one_line(_state(job, console)), _style(job)),
+        Cell(one_line(_state(job)), _style(job), one_line(short_state(job)) if _is_mixed(job) else ""),
         Cell(elapsed(job, now_s)),
         Cell(one_line(_outcome(job, known.age_s(job, now_s)))),
         Cell(health_text(status), Style.BAD if status.health in (Health.DEAD, Health.STALE) else Style.PLAIN),
@@ -100,15 +133,16 @@ def _name(job: WatchedJob, console: Console) -> str:
     return truncated(name, _MAX_NAME) if console.width else name
 
 
-def _state(job: WatchedJob, console: Console) -> str:
-    """Return the state with the reason of a pending job; many states of an array in squeue's short form."""
+def _is_mixed(job: WatchedJob) -> bool:
+    return len(state_counts(job)) > 1
+
+
+def _state(job: WatchedJob) -> str:
+    """Return the state, with the reason of a pending job."""
     if job.answered_s is None and not job.closed and not job.tasks:
         return "submitted" if job.stale_since_s is None else "unknown"
-    text = state(job)
-    if console.width and ":" in text and len(text) > _LONG_STATE:
-        return short_state(job)
-    reason = pending_reason(job)
-    return f"{text} ({reason})" if reason and ":" not in text else text
+    reason = "" if _is_mixed(job) else pending_reason(job)
+    return f"{state(job)} ({reason})" if reason else state(job)
 
 
 def pending_reason(job: WatchedJob) -> str:
@@ -142,24 +176,53 @@ def health_text(status: JobStatus) -> str:
     return status.health
 
 
-def _stacked(rows: Sequence[Sequence[Cell]], console: Console) -> Iterator[str]:
-    """Yield a few short lines for each job, for a terminal too narrow for a table."""
-    for job, name, state_cell, elapsed_cell, outcome, monitor in rows:
-        yield console.bold(f"{job.text} {name.text}".rstrip())
-        parts = (state_cell.text, elapsed_cell.text, f"monitor {monitor.text}")
-        for line in console.prose(", ".join(part for part in parts if part), "  "):
-            yield console.styled(line, state_cell.style)
-        if outcome.text:
-            yield from console.prose(outcome.text, "  ")
+def _stacked(row: Sequence[Cell], console: Console) -> Iterator[str]:
+    """Yield a few short lines for a job, for a terminal too narrow for a table."""
+    job, name, state_cell, elapsed_cell, outcome, *monitor = row
+    yield console.bold(f"{job.text} {name.text}".rstrip())
+    parts = (state_cell.text, elapsed_cell.text, *(f"monitor {cell.text}" for cell in monitor))
+    for line in console.prose(", ".join(filter(None, parts)), "  "):
+        yield console.styled(line, state_cell.style)
+    if outcome.text:
+        yield from console.prose(outcome.text, "  ")
 
 
-def _counts_line(selected: Selected) -> str:
-    """Return e.g. ``3 jobs: 1 running, 2 failed; 5 older ones: --all``."""
-    groups = ", ".join(f"{number} {group}" for group, number in counts(selected.jobs))
-    line = f"{count(len(selected.jobs), 'job')}: {groups}" if selected.jobs else "no job matches"
+def _counts_lines(selected: Selected, known: Overview, now_s: float, console: Console) -> list[str]:
+    """Return e.g. ``3 jobs: 1 running, 2 failed (as of 20s ago); 5 older: add --all``."""
+    if not known.jobs:
+        return console.prose(
+            "no jobs are being watched; start with `jobmon submit SCRIPT` or `jobmon watch JOBID`"
+        )
+    jobs = selected.jobs
+    line = f"{count(len(jobs), 'job')}: {', '.join(_numbers(jobs))}" if jobs else "no job matches"
+    if console.width:
+        line += _freshness(jobs, known, now_s)
     if selected.beyond_limit:
         line += f"; {selected.beyond_limit} more match"
-    return f"{line}; {selected.older} older: add --all" if selected.older else line
+    return console.prose(f"{line}; {selected.older} older: add --all" if selected.older else line)
+
+
+def _numbers(jobs: Sequence[JobStatus]) -> Iterator[str]:
+    doubtful = sum(each.job.is_doubtful_success for each in jobs)
+    for group, number in counts(jobs):
+        in_doubt = f" ({doubtful} doubtful)" if doubtful and group is Group.COMPLETED else ""
+        yield f"{number} {group}{in_doubt}"
+
+
+def _freshness(jobs: Sequence[JobStatus], known: Overview, now_s: float) -> str:
+    """Return the age of the latest answer about a job; empty if no active job has recent data."""
+    ages = [
+        now_s - job.answered_s
+        for job in (each.job for each in jobs)
+        if not job.closed and job.answered_s is not None and known.age_s(job, now_s) is None
+    ]
+    return f" (as of {age(min(ages))} ago)" if ages else ""
+
+
+def _note_lines(jobs: Sequence[JobStatus], now_s: float, console: Console) -> Iterator[str]:
+    for ids, text in _grouped_notes(jobs, now_s):
+        for line in console.prose(f"{_id_list(ids)}: {text}"):
+            yield console.styled(line, Style.ATTENTION)
 
 
 def _grouped_notes(jobs: Sequence[JobStatus], now_s: float) -> Iterator[tuple[list[str], str]]:

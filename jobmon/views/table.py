@@ -1,4 +1,4 @@
-"""Tables that fit a terminal: some columns shrink, and cells that are too long end with an ellipsis."""
+"""Tables that fit a terminal: some columns shrink, and a text that is too long is cut or replaced."""
 
 from __future__ import annotations
 
@@ -18,10 +18,17 @@ _GAP = "  "  # between the columns of tabulate's plain tables
 
 
 class Cell(NamedTuple):
-    """One cell: a text without control characters, and its style."""
+    """One cell: a text without control characters, its style, and a short text for a narrow column."""
 
     text: str
     style: Style = Style.PLAIN
+    short: str = ""
+
+    def fitted(self, width: int) -> Cell:
+        """Return the cell with a text of at most ``width`` columns."""
+        if text_width(self.text) <= width:
+            return self
+        return self._replace(text=truncated(self.short or self.text, width))
 
 
 class Shrink(NamedTuple):
@@ -36,21 +43,23 @@ def table_lines(
 ) -> Iterator[str]:
     """Yield the header and the rows; on a terminal, ``steps`` are taken in order until the table fits."""
     cells = [[Cell(header, Style.BOLD) for header in headers], *rows]
-    widths = [max(text_width(row[column].text) for row in cells) for column in range(len(headers))]
+    columns = [list(column) for column in zip(*cells, strict=True)]
     if console.width:
-        _shrink(widths, console.width - len(_GAP) * (len(headers) - 1), steps)
-    drawn = [[_drawn(*each, console) for each in zip(row, widths, strict=True)] for row in cells]
+        _shrink(columns, console.width - len(_GAP) * (len(headers) - 1), steps)
+    drawn = [[console.styled(cell.text, cell.style) for cell in row] for row in zip(*columns, strict=True)]
     table = tabulate(drawn, tablefmt="plain", disable_numparse=True)  # as headers, they would be padded
     yield from map(str.rstrip, table.split("\n"))
 
 
-def _shrink(widths: list[int], available: int, steps: Sequence[Shrink]) -> None:
-    for step in steps:
+def _shrink(columns: list[list[Cell]], available: int, steps: Sequence[Shrink]) -> None:
+    widths = [_width(column) for column in columns]
+    for number, smallest in steps:
         excess = sum(widths) - available
         if excess <= 0:
             return
-        widths[step.column] = min(widths[step.column], max(step.width, widths[step.column] - excess))
+        columns[number] = [cell.fitted(max(smallest, widths[number] - excess)) for cell in columns[number]]
+        widths[number] = _width(columns[number])
 
 
-def _drawn(cell: Cell, width: int, console: Console) -> str:
-    return console.styled(truncated(cell.text, width), cell.style)
+def _width(column: Sequence[Cell]) -> int:
+    return max(text_width(cell.text) for cell in column)

@@ -91,7 +91,7 @@ def test_a_message_that_was_given_up_counts_as_undelivered() -> None:
 
 @pytest.mark.parametrize(
     ("started_s", "limit_s", "words"),
-    [(1000, 7200, "1m 40s/2h 00m"), (1000, None, "1m 40s"), (None, 7200, ""), (5000, None, "")],
+    [(1000, 7200, "1m 40s/2h"), (1000, None, "1m 40s"), (None, 7200, ""), (5000, None, "")],
 )
 def test_the_time_is_what_ran_of_what_is_allowed(
     started_s: int | None, limit_s: int | None, words: str
@@ -114,8 +114,9 @@ def test_the_time_of_an_array_spans_all_of_its_tasks() -> None:
 
 
 def test_the_short_states_of_an_array_name_failures_first() -> None:
-    tasks = (task("1", SUCCESS), task("2"), task("3", FAILURE))
-    assert model.short_state(job(*tasks)) == "F:1 R:1 CD:1"
+    cancelled = end(JobState.CANCELLED, Outcome.CANCELLED)
+    tasks = (task("1", SUCCESS), task("2"), task("3", FAILURE), task("4", cancelled))
+    assert model.short_state(job(*tasks)) == "F:1 CA:1 R:1 CD:1"
 
 
 def test_a_moment_of_another_day_has_its_date() -> None:

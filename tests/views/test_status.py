@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from jobmon.views.console import Console
-from jobmon.views.status import status_lines
+from jobmon.views.status import status_lines, watch_lines
 from jobmon.views.text_width import text_width
 from jobmon_core.app.jobs.overview import Overview
 from jobmon_core.app.jobs.selection import Selection, select
@@ -99,6 +99,27 @@ def test_a_success_whose_log_ends_in_a_failure_is_doubted() -> None:
     assert "  success, but CUDA out of memory  " in row(job_of(doubtful, concluded_s=NOW_S))
 
 
+def test_the_states_of_an_array_are_short_where_they_do_not_fit() -> None:
+    tasks = [*(done(str(n)) for n in range(5)), *(failed(str(n), OOM) for n in range(5, 8))]
+    array = status_of(replace(job_of(*tasks, name="x" * 40), array_indices="0-7"), Health.REMOTE)
+    assert " F:3 CD:5 " in screen(array, console=Console(80))[1]
+    assert " COMPLETED:5 FAILED:3 " in screen(array, console=Console(120))[1]
+    assert " COMPLETED:5 FAILED:3 " in screen(array)[1]
+
+
+def test_a_terminal_shows_monitors_only_if_one_needs_attention() -> None:
+    quiet = [status_of(JOB), status_of(job_of(done(), job_id=13), Health.DONE)]
+    for width in (40, 80):
+        assert "alive" not in "".join(screen(*quiet, console=Console(width)))
+        for health in (Health.DEAD, Health.REMOTE, Health.STALE):
+            shown = "".join(
+                screen(*quiet, status_of(job_of(RUNNING, job_id=14), health), console=Console(width))
+            )
+            assert "alive" in shown
+            assert "done" in shown
+    assert "alive" in "".join(screen(*quiet))
+
+
 def test_a_running_array_says_how_many_tasks_failed_so_far() -> None:
     array = replace(job_of(failed("1"), replace(RUNNING, key="2")), array_indices="1-2")
     assert "FAILED:1 RUNNING:1" in row(array)
@@ -154,6 +175,65 @@ def test_the_counts_follow_the_table() -> None:
     jobs = [job_of(RUNNING, job_id=1), job_of(failed(), job_id=2), job_of(done(), job_id=3)]
     assert screen(*map(status_of, jobs))[-1] == "3 jobs: 1 running, 1 completed, 1 failed"
     assert screen(*map(status_of, jobs), limit=1)[-1] == "1 job: 1 completed; 2 more match"
+
+
+def test_doubtful_successes_are_counted() -> None:
+    doubtful = replace(done(), diagnosis=OOM)
+    jobs = [job_of(doubtful, job_id=1), job_of(done(), job_id=2), job_of(failed(), job_id=3)]
+    assert screen(*map(status_of, jobs))[-1] == "3 jobs: 2 completed (1 doubtful), 1 failed"
+
+
+def test_a_terminal_shows_the_age_of_the_latest_answer_while_a_job_is_active() -> None:
+    stale = replace(job_of(RUNNING, job_id=1), answered_s=NOW_S - 100)
+    fresh, ended_job = job_of(PENDING, job_id=2), job_of(done(), job_id=3, concluded_s=NOW_S)
+
+    def last_line(*jobs: WatchedJob, width: int = 120) -> str:
+        return screen(*map(status_of, jobs), console=Console(width), age_s=20)[-1]
+
+    assert last_line(stale, fresh) == "2 jobs: 1 running, 1 pending (as of 20s ago)"
+    assert last_line(stale) == "1 job: 1 running"
+    assert last_line(ended_job) == "1 job: 1 completed"
+    assert last_line(fresh, width=0) == "1 job: 1 pending"
+
+
+def watched(*statuses: JobStatus, height: int, width: int = 80, notices: tuple[str, ...] = ()) -> list[str]:
+    selected = select(statuses, Selection(all=True), NOW_S)
+    known = Overview(list(statuses), [])
+    return watch_lines(selected, known, NOW_S, Console(width), notices=notices, height=height)
+
+
+MANY = [status_of(job_of(done(), job_id=n), Health.DONE) for n in range(1, 11)] + [
+    status_of(job_of(failed() if n % 2 else RUNNING, job_id=n), Health.ALIVE) for n in range(11, 31)
+]
+
+
+def test_a_short_window_hides_successes_and_old_jobs_but_not_the_counts() -> None:
+    lines = watched(*MANY, height=14, notices=("a notice",))
+    assert len(lines) == 14
+    assert [line.split()[0] for line in lines[:10]] == ["JOB", *map(str, range(22, 31))]
+    assert lines[10] == "... 21 more jobs hidden; enlarge the window, or select with e.g. --running"
+    assert lines[11:] == ["", "30 jobs: 10 running, 10 completed, 10 failed (as of 0s ago)", "a notice"]
+
+
+def test_a_window_that_is_high_enough_hides_nothing() -> None:
+    lines = watched(*MANY, height=33)
+    assert len(lines) == 33
+    assert "hidden" not in "".join(lines)
+    assert "2 more jobs hidden" in "".join(watched(*MANY, height=32))
+
+
+@pytest.mark.parametrize("width", [40, 80])
+@pytest.mark.parametrize("height", range(2, 40))
+def test_the_counts_stay_in_any_window(width: int, height: int) -> None:
+    undelivered = [
+        replace(each, job=replace(each.job, outbox=(replace(ENTRY, given_up=f"{number} " * 30),)))
+        for number, each in enumerate(MANY)
+    ]
+    for jobs in (MANY, undelivered):
+        lines = watched(*jobs, height=height, width=width)
+        assert len(lines) <= height
+        assert any(line.startswith("30 jobs: 10 running") for line in lines)
+        assert max(map(text_width, lines)) <= width
 
 
 def test_nothing_watched_says_how_to_begin() -> None:

@@ -30,6 +30,17 @@ def test_on_a_terminal_columns_shrink_in_the_given_order_until_the_table_fits() 
     assert lines(Console(200), Shrink(1, 3)) == lines(Console())
 
 
+def test_a_text_that_does_not_fit_is_replaced_by_the_short_one_before_more_is_cut() -> None:
+    rows = [
+        (Cell("a" * 10), Cell("COMPLETED:5 FAILED:3", Style.BAD, "F:3 CD:5")),
+        (Cell("b"), Cell("RUNNING")),
+    ]
+    steps = (Shrink(1, 18), Shrink(0, 4))
+    assert list(table_lines(("A", "B"), rows, Console(31), steps))[1] == "aaaaaaaaaa  F:3 CD:5"
+    assert list(table_lines(("A", "B"), rows, Console(32), steps))[1] == "aaaaaaaaaa  COMPLETED:5 FAILED:3"
+    assert list(table_lines(("A", "B"), rows, Console(16), steps))[1] == "aaaaa…  F:3 CD:5"
+
+
 def test_a_pipe_gets_all_text() -> None:
     assert lines(Console(), Shrink(1, 3)) == lines(Console(200))
 

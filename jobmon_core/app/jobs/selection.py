@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from jobmon_core.app.jobs.array_summary import failed_count
 from jobmon_core.domain.slurm.states import Outcome, Phase
 from jobmon_core.lifecycle.health import Health, JobStatus
 
@@ -38,7 +41,6 @@ _OF_OUTCOME = {
     Outcome.CANCELLED: Group.CANCELLED,
     Outcome.UNKNOWN: Group.UNKNOWN,
 }
-_BAD = (Outcome.FAILURE, Outcome.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,21 @@ def select(jobs: Sequence[JobStatus], selection: Selection, now_s: float) -> Sel
     recent.sort(key=_by_id)
     shown = recent if selection.limit is None else recent[max(0, len(recent) - selection.limit) :]
     return Selected(shown, len(matching) - len(recent), len(recent) - len(shown))
+
+
+def fitting(jobs: Sequence[JobStatus], heights: Sequence[int], room: int) -> list[int]:
+    """Return the positions of those of ``jobs``, sorted by id, that fit into ``room`` lines.
+
+    ``heights`` are the numbers of lines that they take. Successes are left out first, then the oldest jobs.
+    """
+
+    def rank(position: int) -> tuple[bool, int]:
+        job = jobs[position].job
+        return group_of(job) is Group.COMPLETED and not job.is_doubtful_success, -position
+
+    ranked = sorted(range(len(jobs)), key=rank)
+    used = list(accumulate(heights[position] for position in ranked))
+    return sorted(ranked[: bisect_right(used, room)])
 
 
 def is_recent(status: JobStatus, now_s: float) -> bool:
@@ -124,10 +141,14 @@ def _matches_state(job: WatchedJob, selection: Selection) -> bool:
         return True
     group = group_of(job)
     return (
-        (selection.failed and any(task.end and task.end.outcome in _BAD for task in job.tasks.values()))
+        (selection.failed and _has_failure(job))
         or (selection.running and group is Group.RUNNING)
         or (selection.pending and group is Group.PENDING)
     )
+
+
+def _has_failure(job: WatchedJob) -> bool:
+    return failed_count(job) > 0 or any(task.is_doubtful_success for task in job.tasks.values())
 
 
 def _is_part_of(job: WatchedJob, ref: JobRef) -> bool:

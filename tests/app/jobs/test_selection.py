@@ -9,6 +9,7 @@ from jobmon_core.app.jobs.selection import (
     Group,
     Selection,
     counts,
+    fitting,
     group_of,
     is_recent,
     select,
@@ -21,6 +22,7 @@ from tests.support.job_records import (
     ENTRY,
     JOB,
     NOW_S,
+    OOM,
     PENDING,
     RUNNING,
     ended,
@@ -68,6 +70,42 @@ def selected(selection: Selection) -> list[int]:
 )
 def test_jobs_are_selected_and_sorted_by_id(selection: Selection, ids: list[int]) -> None:
     assert selected(selection) == ids
+
+
+def test_a_doubtful_success_is_listed_with_the_failures() -> None:
+    doubtful = replace(succeeded("1"), diagnosis=OOM)
+    jobs = [
+        status_of(job_of(doubtful, job_id=1)),
+        status_of(job_of(replace(succeeded(), diagnosis=replace(OOM, cause=None)), job_id=2)),
+        status_of(replace(job_of(doubtful, replace(RUNNING, key="2"), job_id=3), array_indices="1-2")),
+    ]
+    assert [each.job.job_id for each in select(jobs, Selection(failed=True), NOW_S).jobs] == [1, 3]
+
+
+@pytest.mark.parametrize(
+    ("heights", "room", "shown"),
+    [
+        ([1] * 5, 9, [0, 1, 2, 3, 4]),
+        ([1] * 5, 5, [0, 1, 2, 3, 4]),
+        ([1] * 5, 4, [0, 2, 3, 4]),
+        ([1] * 5, 2, [3, 4]),
+        ([1] * 5, 0, []),
+        ([1] * 5, -3, []),
+        ([1, 1, 1, 3, 2], 5, [3, 4]),
+        ([1, 1, 1, 3, 2], 4, [4]),
+    ],
+)
+def test_of_too_many_jobs_successes_and_then_the_oldest_are_hidden(
+    heights: list[int], room: int, shown: list[int]
+) -> None:
+    doubtful = replace(succeeded(), diagnosis=OOM)
+    jobs = [status_of(job_of(task)) for task in (doubtful, succeeded(), failed(), RUNNING, PENDING)]
+    assert fitting(jobs, heights, room) == shown
+
+
+def test_of_successes_the_oldest_are_hidden_first() -> None:
+    jobs = [status_of(job_of(task)) for task in (RUNNING, succeeded(), succeeded())]
+    assert fitting(jobs, [1] * 3, 2) == [0, 2]
 
 
 def test_what_is_left_out_is_counted() -> None:
