@@ -21,15 +21,25 @@ from tests.support.clock import FakeClock
 _STARTED_S = 1_800_000_000
 _FIRST_JOB = 100_000
 _INTERVAL_S = 61.0  # longer than any default: each poll gets a new answer
-_RECORD = (
-    "JobId={id} JobName=load UserId=me(1000) GroupId=me(1000) MCS_label=N/A Priority=1 Nice=0 Account=me "
-    "QOS=normal JobState=RUNNING Reason=None Dependency=(null) Requeue=1 Restarts=0 BatchFlag=1 Reboot=0 "
-    "ExitCode=0:0 RunTime=00:10:00 TimeLimit=UNLIMITED TimeMin=N/A SubmitTime={at} EligibleTime={at} "
-    "AccrueTime={at} StartTime={at} EndTime=Unknown Deadline=N/A SuspendTime=None SecsPreSuspend=0 "
-    "LastSchedEval={at} Scheduler=Main Partition=main AllocNode:Sid=login:1 ReqNodeList=(null) "
-    "ExcNodeList=(null) NodeList=n1 BatchHost=n1 NumNodes=1 NumCPUs=1 NumTasks=1 CPUs/Task=1 "
-    "Command=/w/job.sh WorkDir=/w StdErr=/w/{id}.out StdIn=/dev/null StdOut=/w/{id}.out Power= \n"
-)
+_RECORD = """\
+JobId={id} JobName=load
+   UserId=me(1000) GroupId=me(1000) MCS_label=N/A
+   Priority=1 Nice=0 Account=me QOS=normal
+   JobState=RUNNING Reason=None Dependency=(null)
+   Requeue=1 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=0:0
+   RunTime=00:10:00 TimeLimit=UNLIMITED TimeMin=N/A
+   SubmitTime={at} EligibleTime={at}
+   StartTime={at} EndTime=Unknown Deadline=N/A
+   Partition=main AllocNode:Sid=login:1
+   NodeList=n1
+   BatchHost=n1
+   Command=/w/job.sh
+   WorkDir=/w
+   StdErr=/w/{id}.out
+   StdIn=/dev/null
+   StdOut=/w/{id}.out
+
+"""
 
 
 @dataclass(slots=True)
@@ -38,6 +48,7 @@ class RunningJobs(Runner):
 
     jobs: int
     squeue: str = field(init=False)
+    records: int = field(init=False, default=0)  # of single jobs, which scontrol has shown
 
     def __post_init__(self) -> None:
         """Build the output of squeue once."""
@@ -50,6 +61,7 @@ class RunningJobs(Runner):
         if argv[0] == "squeue":
             return Ran(tuple(argv), 0, "" if "-j" in argv else self.squeue, "")
         if "job" in argv:
+            self.records += 1
             return Ran(tuple(argv), 0, _RECORD.format(id=argv[-1], at=_STARTED_S), "")
         return Ran(tuple(argv), 0, "ClusterName = load\n", "")
 
@@ -89,6 +101,8 @@ def poll_cpu_s(jobs: int, polls: int = 10) -> float:
             took_s.append(time.process_time() - started_s)
         if any(monitor.job.answered_s != clock.now_s for monitor in monitors):
             raise SystemExit("a job was not polled")
+        if ctx.runner.records > jobs:
+            raise SystemExit("a monitor asked again for the record of a job")
     return fmean(took_s[1:])  # the first poll asks for the record of each job
 
 
