@@ -187,8 +187,9 @@ class _Parser:
         return self._literal(character)
 
     def _any_of(self, members: str) -> _Part:
-        """Return what a character class matches. A class such as ``[Ee]`` is a short list."""
-        is_list = not any(map(members.__contains__, "^-[\\"))  # no complement, range, named class or escape
+        """Return what a character class matches. Classes such as ``[Ee]`` and ``[r-]`` are short lists."""
+        # no complement, range (at the end, a hyphen stands for itself), named class or escape
+        is_list = "-" not in members[:-1] and not any(map(members.__contains__, "^[\\"))
         return _alternation([self._literal(member) for member in members]) if is_list else _UNKNOWN
 
     def _quantified(self, part: _Part) -> _Part:

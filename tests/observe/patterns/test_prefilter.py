@@ -28,6 +28,8 @@ REGEXES = [regex for rule in load_patterns() for regex in rule.regex]
         ("Cause: (?i:Kill)", {"cause: kill"}),
         ("[[:digit:]]abc[^]x]", {"abc"}),
         ("[]x]y", {"]y", "xy"}),
+        ("[r-]w", {"rw", "-w"}),
+        ("[+--]wx", {"wx"}),
         ("na\N{LATIN SMALL LETTER I WITH DIAERESIS}ven", {"ven"}),
         ("(?P<word>boom)!", set()),
         ("[a-z]+|boom", set()),
