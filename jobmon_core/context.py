@@ -94,19 +94,19 @@ class Context:
         """Return the log of the monitor of the job with this state id."""
         from jobmon_core.store.monitor_log import MonitorLog
 
-        return MonitorLog(self.home.logs / f"{job_id}.log")
+        return MonitorLog(self.home.log_file(job_id))
 
     def owner_record(self, job_id: str) -> OwnerRecord:
         """Return the record of the process that watches the job with this state id."""
         from jobmon_core.store.owner import OwnerRecord
 
-        return OwnerRecord(self.home.monitors / f"{job_id}.owner")
+        return OwnerRecord(self.home.owner_file(job_id))
 
     def cancel_request(self, job_id: str) -> CancelRequest:
         """Return the request to stop watching the job with this state id."""
         from jobmon_core.store.owner import CancelRequest
 
-        return CancelRequest(self.home.monitors / f"{job_id}.drop")
+        return CancelRequest(self.home.cancel_file(job_id))
 
     @property
     def dead_channels(self) -> DeadChannels:

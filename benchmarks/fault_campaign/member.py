@@ -80,7 +80,7 @@ def run_monitor(spec: MonitorSpec, acquired: Connection) -> None:
     """Acquire the jobs, send their ids over ``acquired``, and monitor them until they end."""
     os.setsid()
     home = Home(spec.home)
-    locks = acquire_jobs(home.monitors, spec.job_ids)
+    locks = acquire_jobs(home, spec.job_ids)
     acquired.send(tuple(locks))
     acquired.close()
     if not locks:

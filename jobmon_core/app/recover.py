@@ -87,7 +87,7 @@ class RecoverJobs:
                 if status.health is not Health.DONE:
                     host = status.owner.host if status.owner else "an unknown host"
                     yield RecoveryResult(name, f"skipped: its monitor on {host} is alive", False, host)
-            elif reason := self._skipped_because(status) or blocked_because(self.ctx.home.monitors, job.id):
+            elif reason := self._skipped_because(status) or blocked_because(self.ctx.home, job.id):
                 yield RecoveryResult(name, f"skipped: {reason}", acted=False)
             else:
                 if job != status.job:

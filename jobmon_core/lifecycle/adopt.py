@@ -119,7 +119,7 @@ def adopt_job(
         return
     try:
         if job_id not in process_state.locks:
-            process_state.locks[job_id] = acquire_job(process_state.home.monitors / f"{job_id}.lock")
+            process_state.locks[job_id] = acquire_job(process_state.home.lock_file(job_id))
             watch(job_id)
             process_state.write_slot()
     except AlreadyWatched:

@@ -58,7 +58,7 @@ def daemonize(
         signal.pthread_sigmask(signal.SIG_BLOCK, Clock.WAKING)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         _raise_open_file_limit()
-        locks = acquire_jobs(home.monitors, job_ids)
+        locks = acquire_jobs(home, job_ids)
         process_state = ProcessState(home, locks, slot, max_monitors, _cpu_budget_s())
         process_state.write_slot()
         _report(status_pipe, READY + " ".join(locks) if locks else ALREADY_OWNED)
@@ -91,7 +91,7 @@ def _detach(home: Home, job_id: str, descriptors: list[int]) -> None:
     """
     from daemon import DaemonContext
 
-    with _open_log(home.logs / f"{job_id}.log") as log:
+    with _open_log(home.log_file(job_id)) as log:
         DaemonContext(
             umask=_UMASK,
             working_directory=str(home.state),

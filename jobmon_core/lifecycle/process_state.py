@@ -66,7 +66,7 @@ class ProcessState:
             StorageFailed: an owner record cannot be written.
         """
         for job_id in self.locks:
-            OwnerRecord(self.home.monitors / f"{job_id}.owner").write(Owner.this_process())
+            OwnerRecord(self.home.owner_file(job_id)).write(Owner.this_process())
         self.write_slot()
 
     def write_slot(self) -> None:
@@ -89,6 +89,6 @@ class ProcessState:
         """Release the lock and the owner record of a job, if this process holds them."""
         lock = self.locks.pop(job_id, None)
         if lock is not None:
-            OwnerRecord(self.home.monitors / f"{job_id}.owner").remove()
+            OwnerRecord(self.home.owner_file(job_id)).remove()
             os.close(lock)
             self.write_slot()

@@ -68,7 +68,7 @@ class Sentinel:
     def _acquire(self) -> int | None:
         """Lock the job and become its owner; return the lock, or None if that is not possible now."""
         try:
-            return acquire_job(self._ctx.home.monitors / f"{self._job_id}.lock")
+            return acquire_job(self._ctx.home.lock_file(self._job_id))
         except AlreadyWatched as error:
             self._log_once(f"cannot take over: {error}")
         except StorageFailed as error:

@@ -80,8 +80,24 @@ class Home(NamedTuple):
 
     @property
     def logs(self) -> Path:
-        """One log per monitor."""
+        """One log per job, of its monitor."""
         return private_folder(self.root / "logs")
+
+    def log_file(self, job_id: str) -> Path:
+        """Return the log of the monitor of a job."""
+        return self.logs / f"{job_id}.log"
+
+    def lock_file(self, job_id: str) -> Path:
+        """Return the file that the owner of a job locks."""
+        return self.monitors / f"{job_id}.lock"
+
+    def owner_file(self, job_id: str) -> Path:
+        """Return the record of the owner of a job."""
+        return self.monitors / f"{job_id}.owner"
+
+    def cancel_file(self, job_id: str) -> Path:
+        """Return the file that asks the owner of a job to stop watching it."""
+        return self.monitors / f"{job_id}.drop"
 
     def clean_up(self) -> Iterator[Path]:
         """Remove the temporary files that killed processes left; yield each.

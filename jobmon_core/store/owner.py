@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
+    from jobmon_core.store.home import Home
+
 # Several heartbeats, and more than the clocks of two hosts differ where they date the files, as on Lustre:
 # munge, and with it Slurm, refuses a host whose clock is five minutes off.
 STALE_AFTER_S = 900.0
@@ -204,7 +206,7 @@ def acquire_job(path: Path) -> int:
     return descriptor
 
 
-def acquire_jobs(folder: Path, job_ids: Iterable[str]) -> dict[str, int]:
+def acquire_jobs(home: Home, job_ids: Iterable[str]) -> dict[str, int]:
     """Lock those of these jobs that have no owner; return job id -> descriptor of the lock.
 
     Raises:
@@ -213,13 +215,13 @@ def acquire_jobs(folder: Path, job_ids: Iterable[str]) -> dict[str, int]:
     locks = {}
     for job_id in job_ids:
         with suppress(AlreadyWatched):
-            locks[job_id] = acquire_job(folder / f"{job_id}.lock")
+            locks[job_id] = acquire_job(home.lock_file(job_id))
     return locks
 
 
-def blocked_because(folder: Path, job_id: str) -> str:
+def blocked_because(home: Home, job_id: str) -> str:
     """Return why a job cannot be locked or owned: the path in the way, and what to do; empty if it can be."""
-    for path in (folder / f"{job_id}.lock", folder / f"{job_id}.owner"):
+    for path in (home.lock_file(job_id), home.owner_file(job_id)):
         if why := blocking_file(path):
             return f"{path} is in the way: {why}"
     return ""

@@ -31,10 +31,10 @@ def remove_records(home: Home, job_id: str) -> None:
 
 def _files(home: Home, job_id: str) -> Iterator[Path]:
     yield home.state / f"{job_id}.json"
-    yield home.logs / f"{job_id}.log"
-    yield home.logs / f"{job_id}.log.1"
-    yield home.monitors / f"{job_id}.drop"
+    yield home.log_file(job_id)
+    yield home.log_file(job_id).with_suffix(".log.1")
+    yield home.cancel_file(job_id)
     # of owners that were superseded; an id has no characters that a pattern would interpret
     yield from home.monitors.glob(f"{job_id}.*.heir")
-    yield home.monitors / f"{job_id}.owner"
-    yield home.monitors / f"{job_id}.lock"
+    yield home.owner_file(job_id)
+    yield home.lock_file(job_id)

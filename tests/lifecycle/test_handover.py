@@ -56,7 +56,7 @@ class Scripted(ProcessState):
             os.kill(old, signal.SIGUSR1)
 signal.pthread_sigmask(signal.SIG_BLOCK, Clock.WAKING)
 home = Home(Path(root))
-locks = acquire_jobs(home.monitors, ("a", "b"))
+locks = acquire_jobs(home, ("a", "b"))
 state = Scripted(home, locks, MonitorSlots(home.slots).acquire(1), 1, float(cpu_budget_s))
 state.write_slot()
 os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
@@ -108,7 +108,7 @@ def handing_over(login: Login, successor: str = "starts", cpu_budget_s: float = 
 
 def is_locked(login: Login) -> bool:
     for job_id in ("a", "b"):
-        lock = acquire(login.ctx.home.monitors / f"{job_id}.lock")
+        lock = acquire(login.ctx.home.lock_file(job_id))
         if lock is not None:
             os.close(lock)
             return False

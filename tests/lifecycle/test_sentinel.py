@@ -113,7 +113,7 @@ def test_a_sentinel_repeats_no_message_that_was_sent_while_it_waited(tmp_path: P
 
 def test_a_sentinel_waits_until_the_lock_of_the_job_is_free(tmp_path: Path) -> None:
     node = Node(tmp_path)
-    with python(_HOLD, str(node.ctx.home.monitors / f"{JOB.id}.lock")) as holder:
+    with python(_HOLD, str(node.ctx.home.lock_file(JOB.id))) as holder:
         assert said(holder) == "held"
 
         def let_go() -> None:

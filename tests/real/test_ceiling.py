@@ -39,7 +39,7 @@ from jobmon_core.context import Context
 from jobmon_core.store.owner import acquire_job
 signal.pthread_sigmask(signal.SIG_BLOCK, Clock.WAKING)
 home = Context.open(os.environ).home
-lock = acquire_job(home.monitors / f"{sys.argv[1]}.lock")
+lock = acquire_job(home.lock_file(sys.argv[1]))
 ProcessState(home, {sys.argv[1]: lock}, cpu_budget_s=0.0).exec_monitor()
 """
 

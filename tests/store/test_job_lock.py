@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.errors import AlreadyWatched, StorageFailed
+from jobmon_core.store.home import Home
 from jobmon_core.store.owner import CancelRequest, Owner, OwnerRecord, acquire_job, acquire_jobs
 from jobmon_core.system.lock import acquire, try_lock
 from tests.support.processes import kill, python, said
@@ -111,8 +112,9 @@ def test_the_process_that_locks_a_job_becomes_its_owner(tmp_path: Path) -> None:
 
 
 def test_of_several_jobs_those_without_an_owner_are_locked(tmp_path: Path) -> None:
-    acquire_job(tmp_path / "12.lock")
-    assert list(acquire_jobs(tmp_path, ("11", "12", "13"))) == ["11", "13"]
+    home = Home(tmp_path)
+    acquire_job(home.lock_file("12"))
+    assert list(acquire_jobs(home, ("11", "12", "13"))) == ["11", "13"]
 
 
 def test_a_cancel_request_is_pending_until_it_is_cleared(tmp_path: Path) -> None:

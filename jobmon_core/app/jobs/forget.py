@@ -107,7 +107,7 @@ def _remove(ctx: Context, job: WatchedJob, *, drop_given_up: bool = False) -> Re
     if why:
         return Removal(name_of(job), job, why)
     try:
-        lock = acquire_job(ctx.home.monitors / f"{job.id}.lock")
+        lock = acquire_job(ctx.home.lock_file(job.id))
     except AlreadyWatched as error:
         return Removal(name_of(job), job, f"{error}; try again in a moment")
     try:
