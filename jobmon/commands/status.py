@@ -32,11 +32,11 @@ MONITOR is the state of the job's monitor: alive, done (the job needs no monitor
 do not; `jobmon recover` replaces it). A terminal gets this column only if some monitor is neither
 alive nor done.
 
-A success is doubtful if the log ends in a failure all the same. (as of 20s ago) is the age of the
-latest answer about the jobs that are not finished.
+A success is doubtful if the log ends in a failure. `as of 20s ago` after the counts is the age of the
+latest answer about a job that is active.
 
-A terminal gets a table that fits, with the states of an array as in squeue's column ST if they are
-too long (F:2 R:1 CD:7); a pipe gets all columns, uncut. $NO_COLOR turns colours off.
+A terminal gets a table that fits, with squeue's short names of states where the long ones do not fit
+(F:2 R:1 CD:7); a pipe gets all columns, uncut. $NO_COLOR turns colours off.
 
 examples:
   jobmon status

@@ -9,11 +9,12 @@ from jobmon.views.console import Style, one_line
 from jobmon.views.delivery import undelivered
 from jobmon.views.model import age, cause, clock, doubt, elapsed, short_state, state, state_counts
 from jobmon.views.table import Cell, Shrink, table_lines
+from jobmon.views.text_width import text_width, truncated
 from jobmon_core.app.jobs.array_summary import failed_count
 from jobmon_core.app.jobs.selection import Group, counts, fitting, group_of
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.messages.scheduler_outage import current_outage
-from jobmon_core.domain.slurm.states import Phase
+from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
@@ -30,12 +31,13 @@ _NAME, _STATE, _CAUSE, _MONITOR = 1, 2, 4, 5
 _MAX_NAME = 40
 _STEPS = (
     Shrink(_NAME, 24),
-    Shrink(_STATE, 24),
+    Shrink(_STATE, 28),
     Shrink(_CAUSE, 28),
     Shrink(_NAME, 14),
-    Shrink(_STATE, 18),
+    Shrink(_STATE, 21),
     Shrink(_CAUSE, 20),
     Shrink(_MONITOR, 12),
+    Shrink(_STATE, 18),
     Shrink(_NAME, 10),
     Shrink(_CAUSE, 18),
     Shrink(_NAME, 8),
@@ -78,8 +80,8 @@ def watch_lines(
     header, jobs = _job_lines(selected.jobs, known, now_s, console)
     notes = [*_note_lines(selected.jobs, now_s, console)]
     notes += chain.from_iterable(map(console.prose, notices))
-    if len(notes) > height // 2:
-        notes = [*notes[: height // 2], console.line("... enlarge the window for more notes")]
+    if len(notes) > height // 3:
+        notes = [*notes[: height // 3 - 1], console.line("... more notes; enlarge the window")]
     counted = _counts_lines(selected, known, now_s, console)
     heights = [len(lines) for lines in jobs]
     room = height - len(header) - len(counted) - len(notes) - 1
@@ -87,8 +89,8 @@ def watch_lines(
     hint = []
     if len(shown) < len(jobs):
         shown = fitting(selected.jobs, heights, room - 1)
-        hidden = f"... {count(len(jobs) - len(shown), 'more job')} hidden; "
-        hint = [console.line(f"{hidden}enlarge the window, or select with e.g. --running")]
+        more = count(len(jobs) - len(shown), "more job")
+        hint = [console.line(f"... {more}; enlarge the window, or list fewer, e.g. with --running")]
     table = [*header, *chain.from_iterable(jobs[position] for position in shown)] if shown else []
     return [*table, *hint, *([""] if table else []), *counted, *notes][:height]
 
@@ -113,7 +115,7 @@ def _row(status: JobStatus, known: Overview, now_s: float, console: Console) -> 
     return [
         Cell(str(job.ref)),
         Cell(_name(job, console)),
-        Cell(one_line(_state(job)), _style(job), one_line(short_state(job)) if _is_mixed(job) else ""),
+        _state_cell(job),
         Cell(elapsed(job, now_s)),
         Cell(one_line(_outcome(job, known.age_s(job, now_s)))),
         Cell(health_text(status), Style.BAD if status.health in (Health.DEAD, Health.STALE) else Style.PLAIN),
@@ -127,22 +129,21 @@ def _style(job: WatchedJob) -> Style:
 
 
 def _name(job: WatchedJob, console: Console) -> str:
-    from jobmon.views.text_width import truncated
-
     name = one_line(job.name)
     return truncated(name, _MAX_NAME) if console.width else name
 
 
-def _is_mixed(job: WatchedJob) -> bool:
-    return len(state_counts(job)) > 1
-
-
-def _state(job: WatchedJob) -> str:
-    """Return the state, with the reason of a pending job."""
+def _state_cell(job: WatchedJob) -> Cell:
+    """Return the state with the reason of a pending job; the short form has the codes of squeue."""
+    style = _style(job)
     if job.answered_s is None and not job.closed and not job.tasks:
-        return "submitted" if job.stale_since_s is None else "unknown"
-    reason = "" if _is_mixed(job) else pending_reason(job)
-    return f"{state(job)} ({reason})" if reason else state(job)
+        return Cell("submitted" if job.stale_since_s is None else "unknown", style)
+    if len(state_counts(job)) > 1:
+        return Cell(one_line(state(job)), style, one_line(short_state(job)))
+    text, reason = one_line(state(job)), one_line(pending_reason(job))
+    if not reason:
+        return Cell(text, style)
+    return Cell(f"{text} ({reason})", style, f"{JobState.from_slurm(text).short or text} ({reason})")
 
 
 def pending_reason(job: WatchedJob) -> str:
@@ -188,18 +189,22 @@ def _stacked(row: Sequence[Cell], console: Console) -> Iterator[str]:
 
 
 def _counts_lines(selected: Selected, known: Overview, now_s: float, console: Console) -> list[str]:
-    """Return e.g. ``3 jobs: 1 running, 2 failed (as of 20s ago); 5 older: add --all``."""
+    """Return e.g. ``3 jobs: 1 running, 2 failed; 5 older: add --all (as of 20s ago)``.
+
+    A file gets no age of the data, nor does a terminal on which it does not fit into the line.
+    """
     if not known.jobs:
         return console.prose(
             "no jobs are being watched; start with `jobmon submit SCRIPT` or `jobmon watch JOBID`"
         )
     jobs = selected.jobs
     line = f"{count(len(jobs), 'job')}: {', '.join(_numbers(jobs))}" if jobs else "no job matches"
-    if console.width:
-        line += _freshness(jobs, known, now_s)
     if selected.beyond_limit:
         line += f"; {selected.beyond_limit} more match"
-    return console.prose(f"{line}; {selected.older} older: add --all" if selected.older else line)
+    if selected.older:
+        line += f"; {selected.older} older: add --all"
+    dated = line + _freshness(jobs, known, now_s)
+    return console.prose(dated if text_width(dated) <= console.width else line)
 
 
 def _numbers(jobs: Sequence[JobStatus]) -> Iterator[str]:

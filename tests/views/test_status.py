@@ -120,6 +120,12 @@ def test_a_terminal_shows_monitors_only_if_one_needs_attention() -> None:
     assert "alive" in "".join(screen(*quiet))
 
 
+def test_the_reason_of_a_pending_job_stays_where_its_state_does_not_fit() -> None:
+    job = job_of(replace(PENDING, reason="QOSMaxJobsPerUserLimit"), name="x" * 40)
+    assert "PD (QOSMaxJobsPerUserLimit)" in screen(status_of(job), console=Console(80))[1]
+    assert "PENDING (QOSMaxJobsPerUserLimit)" in screen(status_of(job), console=Console(120))[1]
+
+
 def test_a_running_array_says_how_many_tasks_failed_so_far() -> None:
     array = replace(job_of(failed("1"), replace(RUNNING, key="2")), array_indices="1-2")
     assert "FAILED:1 RUNNING:1" in row(array)
@@ -192,6 +198,7 @@ def test_a_terminal_shows_the_age_of_the_latest_answer_while_a_job_is_active() -
 
     assert last_line(stale, fresh) == "2 jobs: 1 running, 1 pending (as of 20s ago)"
     assert last_line(stale) == "1 job: 1 running"
+    assert last_line(stale, fresh, width=40) == "2 jobs: 1 running, 1 pending"
     assert last_line(ended_job) == "1 job: 1 completed"
     assert last_line(fresh, width=0) == "1 job: 1 pending"
 
@@ -207,19 +214,19 @@ MANY = [status_of(job_of(done(), job_id=n), Health.DONE) for n in range(1, 11)] 
 ]
 
 
-def test_a_short_window_hides_successes_and_old_jobs_but_not_the_counts() -> None:
+def test_a_short_window_hides_some_jobs_but_not_the_counts() -> None:
     lines = watched(*MANY, height=14, notices=("a notice",))
     assert len(lines) == 14
-    assert [line.split()[0] for line in lines[:10]] == ["JOB", *map(str, range(22, 31))]
-    assert lines[10] == "... 21 more jobs hidden; enlarge the window, or select with e.g. --running"
+    assert [line.split()[0] for line in lines[:10]] == ["JOB", *map(str, range(14, 31, 2))]
+    assert lines[10] == "... 21 more jobs; enlarge the window, or list fewer, e.g. with --running"
     assert lines[11:] == ["", "30 jobs: 10 running, 10 completed, 10 failed (as of 0s ago)", "a notice"]
 
 
 def test_a_window_that_is_high_enough_hides_nothing() -> None:
     lines = watched(*MANY, height=33)
     assert len(lines) == 33
-    assert "hidden" not in "".join(lines)
-    assert "2 more jobs hidden" in "".join(watched(*MANY, height=32))
+    assert "more jobs" not in "".join(lines)
+    assert "... 2 more jobs; " in "".join(watched(*MANY, height=32))
 
 
 @pytest.mark.parametrize("width", [40, 80])

@@ -78,12 +78,15 @@ def select(jobs: Sequence[JobStatus], selection: Selection, now_s: float) -> Sel
 def fitting(jobs: Sequence[JobStatus], heights: Sequence[int], room: int) -> list[int]:
     """Return the positions of those of ``jobs``, sorted by id, that fit into ``room`` lines.
 
-    ``heights`` are the numbers of lines that they take. Successes are left out first, then the oldest jobs.
+    ``heights`` are the numbers of lines that they take. Successes are left out first, then other jobs
+    that do not run; of each kind the oldest.
     """
 
-    def rank(position: int) -> tuple[bool, int]:
+    def rank(position: int) -> tuple[bool, bool, int]:
         job = jobs[position].job
-        return group_of(job) is Group.COMPLETED and not job.is_doubtful_success, -position
+        group = group_of(job)
+        is_plain_success = group is Group.COMPLETED and not job.is_doubtful_success
+        return is_plain_success, group is not Group.RUNNING, -position
 
     ranked = sorted(range(len(jobs)), key=rank)
     used = list(accumulate(heights[position] for position in ranked))

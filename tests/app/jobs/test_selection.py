@@ -88,14 +88,15 @@ def test_a_doubtful_success_is_listed_with_the_failures() -> None:
         ([1] * 5, 9, [0, 1, 2, 3, 4]),
         ([1] * 5, 5, [0, 1, 2, 3, 4]),
         ([1] * 5, 4, [0, 2, 3, 4]),
-        ([1] * 5, 2, [3, 4]),
+        ([1] * 5, 3, [2, 3, 4]),
+        ([1] * 5, 1, [3]),
         ([1] * 5, 0, []),
         ([1] * 5, -3, []),
         ([1, 1, 1, 3, 2], 5, [3, 4]),
-        ([1, 1, 1, 3, 2], 4, [4]),
+        ([1, 1, 1, 3, 2], 4, [3]),
     ],
 )
-def test_of_too_many_jobs_successes_and_then_the_oldest_are_hidden(
+def test_of_too_many_jobs_successes_then_others_that_do_not_run_and_of_these_the_oldest_are_hidden(
     heights: list[int], room: int, shown: list[int]
 ) -> None:
     doubtful = replace(succeeded(), diagnosis=OOM)
