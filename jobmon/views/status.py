@@ -80,8 +80,8 @@ def watch_lines(
     header, jobs = _job_lines(selected.jobs, known, now_s, console)
     notes = [*_note_lines(selected.jobs, now_s, console)]
     notes += chain.from_iterable(map(console.prose, notices))
-    if len(notes) > height // 3:
-        notes = [*notes[: height // 3 - 1], console.line("... more notes; enlarge the window")]
+    if len(notes) > (most := max(1, height // 3)):
+        notes = [*notes[: most - 1], console.line("... more notes; enlarge the window")]
     counted = _counts_lines(selected, known, now_s, console)
     heights = [len(lines) for lines in jobs]
     room = height - len(header) - len(counted) - len(notes) - 1
@@ -189,7 +189,7 @@ def _stacked(row: Sequence[Cell], console: Console) -> Iterator[str]:
 
 
 def _counts_lines(selected: Selected, known: Overview, now_s: float, console: Console) -> list[str]:
-    """Return e.g. ``3 jobs: 1 running, 2 failed; 5 older: add --all (as of 20s ago)``.
+    """Return e.g. ``3 jobs: 1 running, 2 failed (as of 20s ago); 5 older: add --all``.
 
     A file gets no age of the data, nor does a terminal on which it does not fit into the line.
     """
@@ -199,12 +199,10 @@ def _counts_lines(selected: Selected, known: Overview, now_s: float, console: Co
         )
     jobs = selected.jobs
     line = f"{count(len(jobs), 'job')}: {', '.join(_numbers(jobs))}" if jobs else "no job matches"
-    if selected.beyond_limit:
-        line += f"; {selected.beyond_limit} more match"
-    if selected.older:
-        line += f"; {selected.older} older: add --all"
-    dated = line + _freshness(jobs, known, now_s)
-    return console.prose(dated if text_width(dated) <= console.width else line)
+    others = f"; {selected.beyond_limit} more match" if selected.beyond_limit else ""
+    others += f"; {selected.older} older: add --all" if selected.older else ""
+    dated = f"{line}{_freshness(jobs, known, now_s)}{others}"
+    return console.prose(dated if text_width(dated) <= console.width else line + others)
 
 
 def _numbers(jobs: Sequence[JobStatus]) -> Iterator[str]:
