@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.domain.slurm.exit_codes import describe_exit
+from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.job_ids import compact, ref_of
-from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.domain.slurm.states import Outcome, Phase
 from jobmon_core.domain.tracking.model import FROM_WORST
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from jobmon_core.domain.tracking.model import End, Task, WatchedJob
+
+
+# which task stands for a job: one that failed, else one that still runs, else one that was cancelled
+_TO_SHOW: tuple[Outcome | None, ...] = (
+    Outcome.FAILURE,
+    Outcome.UNKNOWN,
+    None,
+    Outcome.CANCELLED,
+    Outcome.SUCCESS,
+)
 
 
 class CauseGroup(NamedTuple):
@@ -48,6 +58,16 @@ def detailed_tasks(job: WatchedJob, limit: int) -> list[Task]:
     return in_order([job.tasks[key] for _, _, key in ranked[:limit]])
 
 
+def worst_task(tasks: Iterable[Task]) -> Task | None:
+    """Return the task to explain or to show for all of them: the first with the worst outcome, if any."""
+    return min(tasks, key=_rank, default=None)
+
+
+def is_waiting(task: Task) -> bool:
+    """Whether a task has not started."""
+    return task.end is None and not task.has_started and task.state.phase is Phase.WAITING
+
+
 def in_order(tasks: Sequence[Task]) -> list[Task]:
     """Return tasks sorted by their index."""
     return sorted(tasks, key=task_index)
@@ -65,9 +85,13 @@ def failed_count(job: WatchedJob) -> int:
     return sum(1 for task in job.tasks.values() if task.end and task.end.outcome in bad)
 
 
+def _rank(task: Task) -> tuple[bool, int, int]:
+    return is_waiting(task), _TO_SHOW.index(task.end.outcome if task.end else None), task_index(task)
+
+
 def _cause(task: Task, end: End) -> str:
     if task.diagnosis and task.diagnosis.cause:
         return task.diagnosis.title
     if end.exit_code or end.signal:
-        return f"{end.raw_state}, exit code {describe_exit(end.exit_code, end.signal)}"
+        return f"{end.raw_state}, {exit_phrase(end.exit_code, end.signal)}"
     return end.raw_state or end.why
