@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import open_context, stdout_console
 from jobmon.errors import UsageError, say
 from jobmon.views.diagnosis import report_json, report_lines
-from jobmon_core.app.diagnose import DiagnoseCommand, Report, parse_job
+from jobmon_core.app.diagnose import STDIN, DiagnoseCommand, Report, parse_job
 from jobmon_core.app.jobs.find import parse_job_name
 from jobmon_core.app.patterns import own_patterns, titles
 from jobmon_core.domain.errors import JobmonError
@@ -78,14 +79,24 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _jobs(ctx: Context, arguments: list[str]) -> list[JobRef]:
-    """Return the jobs that the arguments name; an empty list if all of them are files."""
+    """Return the jobs that the arguments name; an empty list if all of them are files.
+
+    Raises:
+        UsageError: there are both, or an argument beside a job is neither.
+    """
     refs = [parse_job(argument) or parse_job_name(ctx, argument) for argument in arguments]
     jobs = [ref for ref in refs if ref]
-    if jobs and len(jobs) < len(refs):
-        names = zip(arguments, refs, strict=True)
-        job = next(argument for argument, ref in names if ref)
-        raise UsageError(f"{job} is a job, not a file; give either jobs or files")
-    return jobs
+    if not jobs or len(jobs) == len(refs):
+        return jobs
+    other = next(argument for argument, ref in zip(arguments, refs, strict=True) if not ref)
+    if other != STDIN and not os.path.lexists(other):
+        raise UsageError(f"{other!r} is neither a job that jobmon watched nor a file")
+    job = next(argument for argument, ref in zip(arguments, refs, strict=True) if ref)
+    kind = "standard input" if other == STDIN else "a file"
+    raise UsageError(
+        f"{job} is a job and {other} is {kind}; diagnose them one after the other: files that are given "
+        "together belong to one run"
+    )
 
 
 def _print(ctx: Context, reports: list[Report], *, as_json: bool, as_list: bool) -> None:

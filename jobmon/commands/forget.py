@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
                 if removal.removed:
                     print(one_line(f"{removal.subject}: forgotten; the job's own output is not touched"))
                 else:
-                    say(one_line(f"{removal.subject}: kept: {removal.kept_because}"))
+                    say(one_line(f"{removal.subject}: not removed: {removal.kept_because}"))
                     exit_code = max(exit_code, 1)
         except JobmonError as error:
             say(str(error))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from jobmon.commands.common import JOB_HELP, natural, open_context, stdout_console
 from jobmon.errors import say
 from jobmon.views.output import OutputScreen
+from jobmon_core.app.jobs.ending import state_text
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.follow import FollowOutput, wait_for_start
 from jobmon_core.app.jobs.output import job_output, last_lines
@@ -138,7 +139,7 @@ def _show_monitor_log(ctx: Context, job: WatchedJob, options: argparse.Namespace
 def _say_which(job: WatchedJob, ref: JobRef, output: JobOutput) -> None:
     if not ref.key and len(job.tasks) > 1:
         end = output.task.end
-        state = end.raw_state if end else output.task.raw_state
+        state = state_text(end) if end else output.task.raw_state
         shown = f"task {output.ref} ({state or 'state unknown'}) of {len(job.tasks)}"
         say(f"{shown}; `jobmon logs {ref}_N` shows another")
 

@@ -1,21 +1,25 @@
-"""The screen of ``jobmon show``: everything known about one job."""
+"""The screen of ``jobmon show``: everything known about one job, the most important first."""
 
 from __future__ import annotations
 
+import math
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import one_line
 from jobmon.views.delivery import advice, delivery
+from jobmon.views.diagnosis import explanation
 from jobmon.views.model import clock, span, stamp, state, state_counts, task_elapsed
 from jobmon.views.status import health_text, pending_reason
 from jobmon_core.app.jobs.array_summary import detailed_tasks, failed_count, in_order
+from jobmon_core.app.jobs.ending import end_text
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.domain.diagnosis.patterns import CLEAN
 from jobmon_core.domain.humanize import count, duration, size
 from jobmon_core.domain.messages.scheduler_outage import current_outage
-from jobmon_core.domain.slurm.exit_codes import describe_exit
 from jobmon_core.domain.slurm.job_ids import ref_of
-from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.slurm.pending_reasons import pending_hint
+from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.domain.tracking.cause_groups import cause_groups
 from jobmon_core.lifecycle.health import Health
 
@@ -25,7 +29,7 @@ if TYPE_CHECKING:
     from jobmon.views.console import Console
     from jobmon_core.domain.diagnosis.model import Diagnosis
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import End, Task, WatchedJob
+    from jobmon_core.domain.tracking.model import End, StateChange, Task, WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
 
     Pairs = Iterator[tuple[str, str]]
@@ -40,26 +44,37 @@ def detail_lines(
 ) -> Iterator[str]:
     """Yield the details of a job, or of its part ``key``; of many tasks a summary and the failed ones."""
     job = status.job
+    tasks = list(job.tasks.values())
     yield console.bold(f"{job.ref} {job.name}".rstrip())
+    if all(ref_of(job.job_id, task.key) == job.ref for task in tasks):
+        parts = (_part(job, task, {}, now_s) for task in tasks)
+        histories = (_history(task) for task in tasks)
+        yield from _drawn(
+            chain(_heading(status, now_s), *parts, _closing(status, now_s), *histories), console
+        )
+        return
     yield from _drawn(_heading(status, now_s), console)
-    if key or len(job.tasks) <= 1:
-        shown = [task for task in job.tasks.values() if not key or task.key == key]
+    if key or len(tasks) == 1:
+        shown = [task for task in tasks if not key or task.key == key]
     else:
         yield from _drawn(_summary(job), console)
-        shown = in_order(list(job.tasks.values())) if all_tasks else detailed_tasks(job, _TASKS_SHOWN)
-    explained: dict[str, JobRef] = {}
-    for task in shown:
-        ref = ref_of(job.job_id, task.key)
-        if task.key:
-            yield from ("", console.bold(f"{ref}: {task.raw_state or 'not listed'}"))
-        yield from _drawn(_part(job, task, explained, now_s), console)
-        if task.diagnosis and task.diagnosis.cause:
-            explained.setdefault(task.diagnosis.title, ref)
+        shown = in_order(tasks) if all_tasks else detailed_tasks(job, _TASKS_SHOWN)
+    yield from _task_lines(job, shown, now_s, console)
     if not key and not all_tasks:
         yield from _hidden(job, len(shown), console)
-    if job.outbox and any(task.key for task in shown):
+    yield ""
+    yield from _drawn(_closing(status, now_s), console)
+
+
+def _task_lines(job: WatchedJob, tasks: list[Task], now_s: float, console: Console) -> Iterator[str]:
+    explained: dict[str, JobRef] = {}
+    for task in tasks:
+        ref = ref_of(job.job_id, task.key)
         yield ""
-    yield from _drawn(_messages(status, now_s), console)
+        yield console.bold(f"{ref}: {end_text(task.end) if task.end else task.raw_state or 'not listed'}")
+        yield from _drawn(chain(_part(job, task, explained, now_s), _history(task)), console)
+        if task.diagnosis and task.diagnosis.cause:
+            explained.setdefault(task.diagnosis.title, ref)
 
 
 def _drawn(pairs: Pairs, console: Console) -> Iterator[str]:
@@ -75,22 +90,19 @@ def _drawn(pairs: Pairs, console: Console) -> Iterator[str]:
 
 
 def _heading(status: JobStatus, now_s: float) -> Pairs:
+    """Yield the state, and what keeps the job or its monitor from going on."""
     job = status.job
-    if where := " / ".join(part for part in (job.cluster or job.backend, job.partition) if part):
-        yield "where", where
     yield "state", _state(job) + (f", outcome {job.outcome}" if len(job.tasks) > 1 and job.outcome else "")
+    if not job.closed:
+        yield from _reason(pending_reason(job), job.ref)
     if not job.closed and job.answered_s is not None:
         yield "as of", f"{clock(job.answered_s, now_s)}, {span(now_s - job.answered_s)} ago"
-    monitor = f", process {status.owner.pid} on {status.owner.host}" if status.owner else ""
-    advice = "; `jobmon recover` restarts it" if status.health in (Health.DEAD, Health.STALE) else ""
-    yield "monitor", health_text(status) + (monitor if status.health is not Health.DONE else "") + advice
+    if _needs_recovery(status):
+        yield from _monitor(status)
     if not job.closed and (outage := current_outage(job)):
         who = "accounting (sacct)" if outage.only_accounting else "the scheduler"
         since = clock(outage.since_s, now_s)
         yield "outage", f"{who} has not answered since {since}: {outage.why or 'no error text'}"
-    for name, value in (("folder", job.workdir), ("script", job.command)):
-        if value:
-            yield name, value
 
 
 def _state(job: WatchedJob) -> str:
@@ -98,7 +110,14 @@ def _state(job: WatchedJob) -> str:
         return "submitted, not yet listed" if job.stale_since_s is None else "unknown"
     reason = pending_reason(job)
     unwatched = ", no longer watched" if job.unwatched_s is not None and not job.outcome else ""
-    return state(job) + (f" ({reason})" if reason else "") + unwatched
+    ends = [task.end for task in job.tasks.values()]
+    text = end_text(ends[0]) if len(ends) == 1 and ends[0] else state(job)
+    return text + (f" ({reason})" if reason else "") + unwatched
+
+
+def _reason(reason: str, ref: JobRef) -> Pairs:
+    if hint := pending_hint(reason):
+        yield "reason", f"It {hint.problem}. {hint.advice}".replace("JOBID", str(ref))
 
 
 def _summary(job: WatchedJob) -> Pairs:
@@ -126,80 +145,137 @@ def _hidden(job: WatchedJob, shown: int, console: Console) -> Iterator[str]:
     yield from console.prose(f"{what} not shown: add --all, or show one task, e.g. {example}", "  ")
 
 
-def _messages(status: JobStatus, now_s: float) -> Pairs:
-    for entry in status.job.outbox:
+def _closing(status: JobStatus, now_s: float) -> Pairs:
+    """Yield what is known of the job as a whole: where it runs, the messages, the monitor."""
+    job = status.job
+    if where := " / ".join(part for part in (job.cluster or job.backend, job.partition) if part):
+        yield "where", where
+    for name, value in (("folder", job.workdir), ("script", job.command)):
+        if value:
+            yield name, value
+    for entry in job.outbox:
         hint = advice(entry, status)
         yield "message", f"{entry.message.title}: {delivery(entry, now_s)}" + (f"; {hint}" if hint else "")
+    if not _needs_recovery(status):
+        yield from _monitor(status)
+
+
+def _needs_recovery(status: JobStatus) -> bool:
+    return status.health in (Health.DEAD, Health.STALE)
+
+
+def _monitor(status: JobStatus) -> Pairs:
+    process = f", process {status.owner.pid} on {status.owner.host}" if status.owner else ""
+    advice = "; `jobmon recover` restarts it" if _needs_recovery(status) else ""
+    yield "monitor", health_text(status) + (process if status.health is not Health.DONE else "") + advice
 
 
 def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: float) -> Pairs:
     """Yield what is known of a task; a cause that another task shows in ``explained`` only by its title."""
-    if task.key and task.reason not in ("", "None") and not task.end:
+    ref = ref_of(job.job_id, task.key)
+    proof_path = ""
+    if ref != job.ref and task.reason not in ("", "None") and not task.end:
         yield "reason", task.reason
+        yield from _reason(task.reason, ref)
     if task.end:
-        yield from _end(job, task, task.end, now_s)
-    else:
-        yield from _running(task, now_s)
+        yield "outcome", f"{task.end.outcome}, {job.source_phrase(task.end.source)}"
+        if task.end.why:
+            yield "note", task.end.why
     if task.diagnosis and task.diagnosis.title in explained:
         yield "cause", f"{task.diagnosis.title}, as in {explained[task.diagnosis.title]}"
-        yield "log", task.diagnosis.log_path
     elif task.diagnosis:
-        yield from _diagnosis(task.diagnosis, ref_of(job.job_id, task.key))
-    if not (task.diagnosis and task.diagnosis.log_path):
-        for path in known_files(job, task):
-            yield "log", path
-    for moment in task.history[-_HISTORY_SHOWN:]:
-        reason = f" ({moment.reason})" if moment.reason not in ("", "None") else ""
-        yield "history", f"{stamp(moment.at_s)} {moment.state}{reason}"
-
-
-def _running(task: Task, now_s: float) -> Pairs:
-    if running := task_elapsed(task, now_s):
-        started = f", started {clock(task.start_s, now_s)}" if task.start_s else ""
-        until_s = task.start_s + task.limit_s if task.start_s and task.limit_s else None
-        until = f", limit reached {clock(until_s, now_s)}" if until_s else ""
-        yield "running", running + started + until
-    elif task.start_s and task.start_s > now_s:
-        yield "start", f"expected {clock(task.start_s, now_s)}"
-    if task.nodes:
-        yield "nodes", task.nodes
-    if task.restarts:
-        yield "restarts", str(task.restarts)
-
-
-def _end(job: WatchedJob, task: Task, end: End, now_s: float) -> Pairs:
-    yield "outcome", f"{end.outcome}, {job.source_phrase(end.source)}"
-    if end.exit_code or end.signal or (end.exit_code == 0 and end.state is JobState.COMPLETED):
-        yield "exit code", describe_exit(end.exit_code, end.signal)
-    if end.elapsed_s is not None:
-        limit = f" of {duration(end.limit_s)}" if end.limit_s else ""
-        ended = f", ended {clock(end.ended_s, now_s)}" if end.ended_s else ""
-        yield "ran", duration(end.elapsed_s) + limit + ended
-    if end.usage.max_rss_bytes:
-        requested = f" of {size(end.usage.requested_bytes)}" if end.usage.requested_bytes else ""
-        yield "memory", size(end.usage.max_rss_bytes) + requested
-    if end.nodes:
-        yield "nodes", end.nodes
-    if task.restarts:
-        yield "restarts", str(task.restarts)
-    if end.why:
-        yield "note", end.why
+        yield from _diagnosis(task.diagnosis, ref)
+        proof_path = task.diagnosis.log_path
+    yield from _times(job, task, now_s)
+    yield from _resources(task)
+    yield from _files(job, task, proof_path)
 
 
 def _diagnosis(found: Diagnosis, ref: JobRef) -> Pairs:
-    is_healthy = found.label == CLEAN
-    if found.headline and not is_healthy:
-        yield "cause", found.headline
-    if found.fact and not is_healthy:
-        yield "cause", f"{found.title}."
-    if found.explanation and not is_healthy:
-        yield "cause", found.explanation
-    if found.advice:
-        yield "to do", found.advice.replace("JOBID", str(ref))
+    if found.label != CLEAN:
+        for text in (found.headline, explanation(found)):
+            if text:
+                yield "cause", text
+    label = "proof" if found.is_proved else "log"
     if found.log_path:
-        yield "log", found.log_path
+        yield label, found.log_path
     for line in found.evidence:
         number = f"{line.number}: " if line.number else ""
-        yield "log", f"| {number}{line.text}"
+        yield label, f"| {number}{line.text}"
+    if found.advice:
+        yield "to do", found.advice.replace("JOBID", str(ref))
     if found.note:
         yield "note", found.note
+
+
+def _times(job: WatchedJob, task: Task, now_s: float) -> Pairs:
+    """Yield the times that Slurm reports, and how long the task waited and ran."""
+    if submitted_s := job.submitted_s or task.submit_s:
+        yield "submitted", clock(submitted_s, now_s)
+    if task.restarts:
+        at = f", the last at {clock(task.submit_s, now_s)}" if task.submit_s else ""
+        yield "restarts", f"{task.restarts}{at}"
+    started_s = task.end.started_s if task.end else task.start_s
+    elapsed = task_elapsed(task, now_s)
+    if started_s and elapsed:
+        waited = f", after {duration(started_s - task.submit_s)} in the queue" if task.submit_s else ""
+        yield "started", f"{clock(started_s, now_s)}{waited}"
+    elif started_s and not task.end and started_s > now_s:
+        yield "start", f"expected {clock(started_s, now_s)}"
+    if task.end:
+        yield from _ended(task.end, now_s)
+    elif elapsed:
+        until_s = started_s + task.limit_s if started_s and task.limit_s else None
+        yield "running", elapsed + (f", limit reached {clock(until_s, now_s)}" if until_s else "")
+
+
+def _ended(end: End, now_s: float) -> Pairs:
+    limit = f" of {duration(end.limit_s)}" if end.limit_s else ""
+    ran = f", ran {duration(end.elapsed_s)}{limit}" if end.elapsed_s is not None else ""
+    if end.ended_s:
+        yield "ended", f"{clock(end.ended_s, now_s)}{ran}"
+
+
+def _resources(task: Task) -> Pairs:
+    if task.end and task.end.usage.max_rss_bytes:
+        usage = task.end.usage
+        requested = f" of {size(usage.requested_bytes)} requested" if usage.requested_bytes else ""
+        yield "peak RAM", size(task.end.usage.max_rss_bytes) + requested
+    if nodes := (task.end.nodes if task.end else task.nodes):
+        yield "nodes", nodes
+
+
+def _files(job: WatchedJob, task: Task, proof_path: str) -> Pairs:
+    """Yield the files with the task's output, except one that the proof names already."""
+    files = known_files(job, task)
+    if not files and task.diagnosis and task.diagnosis.log_path:
+        files = [task.diagnosis.log_path]
+    names = ("stdout", "stderr") if len(files) > 1 else ("log",)
+    yield from ((name, path) for name, path in zip(names, files, strict=False) if path != proof_path)
+
+
+def _history(task: Task) -> Pairs:
+    """Yield the latest changes of state, at Slurm's times if they are known, else when jobmon saw them."""
+    before = (-math.inf, *(change.at_s for change in task.history))
+    rows = [
+        _history_row(task, change, before_s) for before_s, change in zip(before, task.history, strict=False)
+    ]
+    yield from (("history", row) for row in rows[-_HISTORY_SHOWN:])
+
+
+def _history_row(task: Task, change: StateChange, before_s: float) -> str:
+    """Return a line for a change that happened between two looks at the queue, the first at ``before_s``."""
+    reason = f" ({change.reason})" if change.reason not in ("", "None") else ""
+    at_s = _slurm_time_s(task, JobState.from_slurm(change.state).phase)
+    if at_s is None or not before_s - 1 < at_s <= change.at_s:
+        return f"{stamp(change.at_s)} seen {change.state}{reason}"
+    return f"{stamp(at_s)} {change.state}{reason}"
+
+
+def _slurm_time_s(task: Task, phase: Phase) -> int | None:
+    """Return when the latest run of a task entered a phase, as Slurm reports it; None if it does not."""
+    if phase is Phase.WAITING:
+        return task.submit_s
+    if phase is Phase.ACTIVE:
+        return task.end.started_s if task.end else task.start_s
+    return task.end.ended_s if task.end and phase is not Phase.UNKNOWN else None

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from jobmon_core.app.jobs.ending import end_text
+from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.patterns import CLEAN
-from jobmon_core.domain.slurm.exit_codes import describe_exit
 from jobmon_core.domain.slurm.states import JobState, Outcome
 
 if TYPE_CHECKING:
@@ -14,10 +15,10 @@ if TYPE_CHECKING:
     from jobmon.views.console import Console
     from jobmon_core.app.diagnose import Report, Subject
     from jobmon_core.domain.diagnosis.model import Diagnosis, Line
-    from jobmon_core.domain.tracking.model import End, Task
 
 _INDENT = "  "
 _CONTINUED = "    "  # before the rest of a log line that is wrapped
+_DOUBTFUL_BELOW = 0.7  # a lower confidence is shown
 _ENDINGS = {
     Outcome.SUCCESS: "completed",
     Outcome.FAILURE: "failed",
@@ -56,9 +57,9 @@ def report_lines(report: Report, titles: Mapping[str, str], console: Console) ->
     diagnosis = report.diagnosis
     yield console.bold(diagnosis.headline)
     if report.subject:
-        yield from console.prose(_heading(report.subject))
-    title = f"{diagnosis.title}. " if diagnosis.fact and diagnosis.title else ""
-    yield from console.prose(f"{title}{diagnosis.explanation}")
+        yield from console.prose(_heading(report.subject, diagnosis))
+    if explained := explanation(diagnosis):
+        yield from console.prose(explained)
     if diagnosis.evidence:
         yield from ("", "Proof:" if diagnosis.is_proved else "Last lines:")
         for line in diagnosis.evidence:
@@ -66,6 +67,13 @@ def report_lines(report: Report, titles: Mapping[str, str], console: Console) ->
     if diagnosis.advice:
         yield from ("", "What to do:", *console.prose(diagnosis.advice, _INDENT))
     yield from _details(report, titles, console)
+
+
+def explanation(diagnosis: Diagnosis) -> str:
+    """Return what the headline does not say: the failure in general terms, and how uncertain the cause is."""
+    doubt = f"Not certain ({_percent(diagnosis)})." if 0 < diagnosis.confidence < _DOUBTFUL_BELOW else ""
+    text = "" if diagnosis.label == CLEAN else diagnosis.explanation
+    return " ".join(part for part in (text, doubt) if part)
 
 
 def summary(diagnosis: Diagnosis) -> str:
@@ -77,7 +85,7 @@ def summary(diagnosis: Diagnosis) -> str:
 
 
 def _details(report: Report, titles: Mapping[str, str], console: Console) -> Iterator[str]:
-    """Yield the closing lines, after an empty one: other matches, log, note, confidence."""
+    """Yield the closing lines, after an empty one: other matches, log, note."""
     diagnosis = report.diagnosis
     others = ", ".join(f"{titles[each]} ({each})" if each in titles else each for each in diagnosis.symptoms)
     pairs = [
@@ -86,19 +94,9 @@ def _details(report: Report, titles: Mapping[str, str], console: Console) -> Ite
         ("Note", diagnosis.note),
     ]
     lines = [line for name, value in pairs if value for line in console.prose(f"{name}: {value}")]
-    confidence = _confidence(diagnosis)
-    if lines or confidence:
+    if lines:
         yield ""
     yield from lines
-    if confidence:
-        yield from console.prose(confidence)
-
-
-def _confidence(diagnosis: Diagnosis) -> str:
-    """Return the confidence, and the fingerprint by which the same failure is recognised."""
-    confidence = f"Confidence: {_percent(diagnosis)}" if _has_verdict(diagnosis) else ""
-    fingerprint = f"fingerprint {diagnosis.fingerprint}" if diagnosis.fingerprint else ""
-    return ", ".join(part for part in (confidence, fingerprint) if part)
 
 
 def _has_verdict(diagnosis: Diagnosis) -> bool:
@@ -115,22 +113,19 @@ def _location(line: Line, console: Console) -> str:
     return f"{console.path(line.file)}:{line.number}: " if line.number else f"{console.path(line.file)}: "
 
 
-def _heading(subject: Subject) -> str:
+def _heading(subject: Subject, diagnosis: Diagnosis) -> str:
     """Return the job or task and how it ended, in Slurm's terms."""
     name = f"Job {subject.ref} {subject.name}".rstrip()
     outcome = subject.task.end.outcome if subject.task.end else None
     share = (
         f"; {subject.same_outcome} of {subject.total} tasks {_ENDINGS[outcome]}" if subject.total > 1 else ""
     )
-    return f"{name}: {_ending(subject.task, subject.end)}{share}"
+    return f"{name}: {_ending(subject, diagnosis)}{share}"
 
 
-def _ending(task: Task, end: End | None) -> str:
-    if end is None:
-        return task.raw_state or JobState.UNKNOWN
-    state = end.raw_state or end.state
-    exit_text = describe_exit(end.exit_code, end.signal)
-    if end.signal:
-        return f"{state}, {exit_text}"
-    # a job that timed out or was cancelled has exit code 0, which would confuse
-    return f"{state}, exit code {exit_text}" if end.exit_code or end.state is JobState.COMPLETED else state
+def _ending(subject: Subject, diagnosis: Diagnosis) -> str:
+    if subject.end is None:
+        return subject.task.raw_state or JobState.UNKNOWN
+    if diagnosis.cause == CANCELLED:
+        return subject.end.state  # the headline names who cancelled
+    return end_text(subject.end)

@@ -11,7 +11,7 @@ from jobmon.views.diagnosis import evidence_json
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.messages.scheduler_outage import current_outage
-from jobmon_core.domain.slurm.exit_codes import describe_exit
+from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
 from jobmon_core.domain.slurm.states import JobState, Outcome, Phase
 
@@ -72,7 +72,7 @@ def cause(job: WatchedJob) -> str:
     if task.diagnosis and task.diagnosis.cause:
         return task.diagnosis.headline
     if task.end.exit_code or task.end.signal:
-        return f"exit code {describe_exit(task.end.exit_code, task.end.signal)}"
+        return exit_phrase(task.end.exit_code, task.end.signal)
     return task.end.why
 
 

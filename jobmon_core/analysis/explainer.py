@@ -86,11 +86,12 @@ def evidence_of(end: End) -> SlurmEvidence:
         ended_s=end.ended_s,
         limit_s=end.limit_s,
         nodes=end.nodes,
-        canceller="" if end.cancelled_by is None else _canceller(end.cancelled_by),
+        canceller="" if end.cancelled_by is None else canceller_name(end.cancelled_by),
     )
 
 
-def _canceller(uid: int) -> str:
+def canceller_name(uid: int) -> str:
+    """Return the name of the user who cancelled a job, as the user of this process reads it."""
     if uid == os.getuid():
         return YOU
     name = user_name(uid)

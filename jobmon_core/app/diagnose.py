@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 from jobmon_core.analysis.explain import explain, explain_files
 from jobmon_core.analysis.explainer import evidence_of, unique_job_id
 from jobmon_core.analysis.job_logs import log_files, with_script_logs
+from jobmon_core.app.jobs.array_summary import is_waiting, worst_task
 from jobmon_core.app.lookup import look_up
 from jobmon_core.app.patterns import own_patterns
 from jobmon_core.app.submit import state_id
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, ref_of
-from jobmon_core.domain.slurm.states import JobState, Outcome, Phase
-from jobmon_core.domain.tracking.model import FROM_WORST, Task, WatchedJob
+from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.tracking.model import Task, WatchedJob
 from jobmon_core.domain.tracking.user_override import NOTHING_KNOWN
 from jobmon_core.lifecycle.health import find_watched
 from jobmon_core.observe.logs.open_file import Unreadable, find_rotated, regular_file
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
 STDIN = "-"
 _STDIN_NAME = "<stdin>"
 _JOB_ID = re.compile(r"[0-9]+(?:[_+][0-9]+)?")
-# which task's log to read: a failed one, then one that still runs, then a successful one
-_FROM_WORST: tuple[Outcome | None, ...] = (*FROM_WORST[:-1], None, FROM_WORST[-1])
 _STILL_RUNNING = "the job has not ended ({word}); this is what its log shows so far"
 _UNREACHABLE = "{scheduler} is not responding; the job had not ended when it was last seen"
 _FORGOTTEN = "{scheduler} no longer knows the job; it had not ended when it was last seen"
@@ -114,7 +113,7 @@ class DiagnoseCommand:
         """
         job, caveat = self._find(ref)
         task = _find_task(job, ref)
-        if task is None or (task.end is None and not task.has_started and task.state.phase is Phase.WAITING):
+        if task is None or is_waiting(task):
             raise _no_log_yet(job, ref, task)
         end = override.apply_to(task.end or NOTHING_KNOWN)
         part = ref_of(job.job_id, task.key)
@@ -198,12 +197,7 @@ def _find_task(job: WatchedJob, ref: JobRef) -> Task | None:
         named = [task for task in job.tasks.values() if not ref.key or task.key == ref.key]
     else:
         named = [task for task in job.tasks.values() if task.raw_job_id == ref.job_id]
-    return min(named, key=_rank, default=None)
-
-
-def _rank(task: Task) -> tuple[int, int]:
-    outcome = task.end.outcome if task.end else None
-    return _FROM_WORST.index(outcome), int(task.key or 0)
+    return worst_task(named)
 
 
 def _no_log_yet(job: WatchedJob, ref: JobRef, task: Task | None) -> JobmonError:
@@ -223,6 +217,7 @@ def _notes(task: Task, note: str, caveat: str) -> tuple[str, ...]:
 
 
 def _with_totals(subject: Subject, job: WatchedJob) -> Subject:
-    same_outcome = sum(_rank(task)[0] == _rank(subject.task)[0] for task in job.tasks.values())
+    outcome = subject.task.end and subject.task.end.outcome
+    same_outcome = sum((task.end and task.end.outcome) is outcome for task in job.tasks.values())
     total = len(job.tasks) + len(IndexSet.parse(job.pending_indices))
     return replace(subject, same_outcome=same_outcome, total=total)

@@ -20,7 +20,7 @@ def sample_message(channel: str, route: Route, now_s: int) -> Message:
     summary = (
         "This is a test of jobmon, no such job exists. Messages to this channel will look like this one."
     )
-    fields = (Field("Wall time", "3h 12m of 12h"), Field("Peak memory", "41.3 GiB of 64.0 GiB"))
+    fields = (Field("Wall time", "3h 12m of 12h"), Field("Peak RAM", "41.3 GiB of 64.0 GiB"))
     base = Message(f"test-{channel}", route, Tone.SUCCESS, f"{test} completed in 3h 12m", created_s=now_s)
     base = replace(base, summary=summary, fields=fields)
     if route is Route.SUCCESS:

@@ -144,6 +144,15 @@ def test_the_worst_part_comes_before_one_that_runs_and_that_before_a_success(ben
     assert str(report.subject.ref) == "12_2"
 
 
+def test_a_task_that_waits_does_not_hide_one_that_ended(bench: Bench) -> None:
+    waits = Task("2", JobState.PENDING, "PENDING")
+    bench.watched(Task("1", end=COMPLETED), waits, expected="1-2")
+    bench.slurm.queue = [(row("12_2", "PENDING"),)]
+    report = bench.ask("12")
+    assert report.subject is not None
+    assert (str(report.subject.ref), report.subject.same_outcome) == ("12_1", 1)
+
+
 def test_of_a_job_that_runs_it_is_said_that_it_does(bench: Bench) -> None:
     bench.watched(RUNNING)
     bench.slurm.queue = [(row("12", "RUNNING"),)]

@@ -20,9 +20,9 @@ def test_what_may_go_goes_and_the_rest_says_what_to_do(shell: Shell) -> None:
     assert done.returncode == 1
     assert done.stdout == "12 train: forgotten; the job's own output is not touched\n"
     kept, given_up, unknown = done.stderr.splitlines()
-    assert kept == "jobmon: 13 train: kept: it is still watched; `jobmon cancel 13` stops that"
+    assert kept == "jobmon: 13 train: not removed: jobmon still watches it; run `jobmon cancel 13` first"
     assert given_up.startswith(
-        "jobmon: 14 train: kept: its message 'train failed' could not be delivered: 404; "
+        "jobmon: 14 train: not removed: its message 'train failed' was never delivered: 404; once "
     )
     assert unknown.startswith("jobmon: job 15 was never watched; ")
     done = shell.jobmon("forget", "--given-up", "14")

@@ -78,9 +78,8 @@ def test_output_is_followed_from_before_the_start_to_the_end(shell: Shell, is_ar
         screen.shows("20 %")
         save(shell, replace(job_of(failed(key), concluded_s=1.0), **{**array, "pending_indices": ""}))  # type: ignore[arg-type] # as above
         assert screen.wait() == 0
-    assert screen.text.endswith(
-        "jobmon: job 12_1 has ended: FAILED; `jobmon show 12_1` shows more\n" if is_array else "shows more\n"
-    )
+    how = "job 12_1 has ended: FAILED, exit code 1; `jobmon show 12_1`" if is_array else ""
+    assert screen.text.endswith(f"{how} shows more\n")
 
 
 def test_following_ends_cleanly_when_interrupted(shell: Shell) -> None:

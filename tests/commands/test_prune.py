@@ -21,7 +21,7 @@ def test_old_records_are_listed_first_and_then_removed(shell: Shell) -> None:
     assert planned.stdout.startswith("would remove: 12 train, failure, 2023-11-")
     assert planned.stdout.endswith("\nrecords of 1 job would be removed\n")
     assert planned.stderr.startswith(
-        "jobmon: 14 train: kept: its message 'train failed' could not be delivered"
+        "jobmon: 14 train: not removed: its message 'train failed' was never delivered"
     )
     assert store.job_ids() == {12, 13, 14}
     done = shell.jobmon("prune", "--older-than", "30d")

@@ -27,6 +27,7 @@ OOM = Diagnosis(
         Line("/w/train.err", 7, "torch.OutOfMemoryError: CUDA out of memory. " + "Tried to allocate " * 5),
     ),
     log_path="/w/train.err",
+    is_proved=True,
 )
 
 

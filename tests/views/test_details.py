@@ -1,16 +1,32 @@
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import pytest
 
 from jobmon.views.console import Console
 from jobmon.views.details import detail_lines
+from jobmon.views.model import stamp
 from jobmon.views.text_width import text_width
 from jobmon_core.domain.slurm.log_paths import LogPaths
+from jobmon_core.domain.slurm.rows import Usage
+from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import AccountingStatus, EndInquiry, StateChange, WatchedJob
 from jobmon_core.lifecycle.health import Health
-from tests.support.job_records import ENTRY, JOB, NOW_S, OOM, RUNNING, failed, job_of, status_of, succeeded
+from tests.support.job_records import (
+    ENTRY,
+    JOB,
+    NOW_S,
+    OOM,
+    PENDING,
+    RUNNING,
+    ended,
+    failed,
+    job_of,
+    status_of,
+    succeeded,
+)
 
 
 def shown(job: WatchedJob, key: str = "", *, all_tasks: bool = False, console: Console | None = None) -> str:
@@ -28,17 +44,96 @@ def array(count: int, bad: int) -> WatchedJob:
 def test_a_running_job_shows_its_time_its_limit_and_its_log() -> None:
     running = replace(RUNNING, start_s=int(NOW_S), limit_s=7200, nodes="n17")
     text = shown(replace(job_of(running), logs=LogPaths("/w/%x-%j.out", "/w/%x-%j.err", "Slurm")))
-    assert "  running   10m of 2h, started " in text
-    assert ", limit reached " in text
-    assert "  log       /w/train-12.out\n            /w/train-12.err" in text
+    assert "  started   " in text
+    assert "  running   10m of 2h, limit reached " in text
+    assert "  stdout    /w/train-12.out\n  stderr    /w/train-12.err" in text
 
 
 def test_a_failed_job_shows_cause_advice_and_proof() -> None:
     text = shown(job_of(failed(diagnosis=OOM), concluded_s=NOW_S))
     assert "  cause     CUDA out of memory\n            A GPU had" in text
     assert "  to do     Lower the batch size of 12." in text
-    assert "  log       /w/train.err\n            | 7: torch.OutOfMemoryError" in text
+    assert "  proof     /w/train.err\n            | 7: torch.OutOfMemoryError" in text
     assert text.count("outcome") == 1
+
+
+def labels(text: str) -> list[str]:
+    return [name for line in text.splitlines() if (name := line[2:11].strip())]
+
+
+def test_what_happened_and_why_comes_first_and_the_bookkeeping_last() -> None:
+    task = failed(diagnosis=OOM)
+    assert task.end is not None
+    end = replace(task.end, limit_s=600, nodes="n17", usage=Usage(2**30, 2**31))
+    task = replace(task, end=end, submit_s=int(NOW_S) - 90, history=(StateChange("FAILED", NOW_S + 61),))
+    job = replace(
+        job_of(task, concluded_s=NOW_S),
+        logs=LogPaths("/w/train.out", "/w/train.err", "Slurm"),
+        workdir="/w",
+        partition="gpu",
+        outbox=(ENTRY,),
+    )
+    text = shown(job)
+    assert labels(text)[1:] == [
+        "state", "outcome", "cause", "proof", "to do", "submitted", "started", "ended", "peak RAM", "nodes",
+        "stdout", "where", "folder", "message", "monitor", "history",
+    ]  # fmt: skip
+    assert "  state     FAILED, exit code 1\n" in text
+    assert ", after 1m 30s in the queue\n" in text
+    assert ", ran 1m of 10m\n" in text
+    assert "  peak RAM  1.0 GiB of 2.0 GiB requested\n" in text
+
+
+def test_the_history_has_the_times_of_slurm_and_marks_those_of_jobmon() -> None:
+    start_s = int(NOW_S)
+    task = replace(
+        succeeded(),
+        submit_s=start_s - 100,
+        history=(
+            StateChange("PENDING", start_s - 80, "None"),
+            StateChange("PENDING", start_s - 50, "Priority"),
+            StateChange("RUNNING", start_s + 9),
+            StateChange("COMPLETING", start_s + 70),
+            StateChange("COMPLETED", start_s + 95),
+        ),
+    )
+    _, _, rows = shown(job_of(task)).partition("  history   ")
+    assert [row.split()[1:] for row in rows.splitlines()] == [
+        [stamp(start_s - 100, "%X"), "PENDING"],
+        [stamp(start_s - 50, "%X"), "seen", "PENDING", "(Priority)"],
+        [stamp(start_s, "%X"), "RUNNING"],
+        [stamp(start_s + 60, "%X"), "COMPLETING"],
+        [stamp(start_s + 95, "%X"), "seen", "COMPLETED"],
+    ]
+
+
+def test_the_first_run_of_a_requeued_job_does_not_get_the_start_of_the_second() -> None:
+    start_s = int(NOW_S)
+    seen = (StateChange("RUNNING", start_s - 500), StateChange("RUNNING", start_s + 9))
+    _, _, rows = shown(job_of(replace(RUNNING, start_s=start_s, history=seen))).partition("  history   ")
+    assert [("seen" in row, row.split()[1]) for row in rows.splitlines()] == [
+        (True, stamp(start_s - 500, "%X")),
+        (False, stamp(start_s, "%X")),
+    ]
+
+
+def test_a_job_that_is_held_says_what_to_do() -> None:
+    text = shown(job_of(replace(PENDING, reason="JobHeldUser")))
+    assert "  state     PENDING (JobHeldUser)\n" in text
+    assert "  reason    It is held by its user. Release it with scontrol release 12.\n" in text
+    assert "  reason" not in shown(job_of(PENDING))
+
+
+def test_a_task_of_an_array_that_is_held_says_what_to_do() -> None:
+    job = replace(job_of(replace(PENDING, key="3", reason="JobHeldUser"), failed("4")), array_indices="3-4")
+    assert "scontrol release 12_3." in shown(job, "3")
+
+
+def test_the_user_who_cancelled_is_named() -> None:
+    task = ended(JobState.CANCELLED, Outcome.CANCELLED)
+    assert task.end is not None
+    end = replace(task.end, raw_state="CANCELLED by 0", cancelled_by=os.getuid())
+    assert "  state     CANCELLED by you\n" in shown(job_of(replace(task, end=end)))
 
 
 def test_an_array_is_summarised_before_its_failed_tasks() -> None:
@@ -98,7 +193,7 @@ def test_an_impossible_time_hides_nothing() -> None:
     seen = replace(RUNNING, history=(StateChange("RUNNING", float("inf")),))
     text = shown(replace(JOB, answered_s=1e300, stale_since_s=1e300, tasks={"": seen}))
     assert "the scheduler has not answered since ?" in text
-    assert "? RUNNING" in text
+    assert "? seen RUNNING" in text
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 
 import pytest
@@ -60,12 +61,24 @@ def test_a_diagnosis_of_a_file_is_drawn_with_what_is_urgent_first() -> None:
         "",
         "Also seen: srun reports an end (srun_error), unheard_of",
         "Note: it still runs",
-        "Confidence: 90 %, fingerprint 0a1b2c3d4e5f6071",
     ]
 
 
 def test_a_healthy_log_says_so_and_no_more() -> None:
-    assert drawn(Report(CLEAN)) == ["No failure found", "Nothing shows a failure.", "", "Confidence: 90 %"]
+    assert drawn(Report(CLEAN)) == ["No failure found"]
+
+
+@pytest.mark.parametrize(("confidence", "is_said"), [(0.0, False), (0.5, True), (0.7, False), (0.9, False)])
+def test_only_a_low_confidence_is_shown(confidence: float, *, is_said: bool) -> None:
+    said = "A GPU had no memory left." + (" Not certain (50 %)." if is_said else "")
+    assert drawn(Report(replace(FOUND, confidence=confidence)))[1] == said
+
+
+def test_a_cancellation_is_told_once() -> None:
+    found = replace(FOUND, cause="slurm_cancelled", title="Cancelled by you")
+    end = replace(FAILED, state=JobState.CANCELLED, raw_state="CANCELLED by 0", cancelled_by=os.getuid())
+    subject = Subject(JobRef(8123), "train", Task("", end=end), end)
+    assert drawn(Report(found, subject))[:2] == ["Cancelled by you", "Job 8123 train: CANCELLED"]
 
 
 def test_where_nothing_is_certain_no_confidence_is_claimed_and_nothing_is_called_proof() -> None:
@@ -81,7 +94,7 @@ def test_where_nothing_is_certain_no_confidence_is_claimed_and_nothing_is_called
 def test_only_a_terminal_gets_bold_type_and_lines_that_fit() -> None:
     lines = drawn(Report(FOUND), TERMINAL)
     assert lines[0] == "\x1b[1mOut of GPU memory\x1b[0m"
-    assert lines[-1].startswith("Confidence: 90 %, fingerprint")
+    assert lines[-1] == "Note: it still runs"
     proof = lines[lines.index("Proof:") + 1 : lines.index("What to do:") - 1]
     assert proof[0].startswith("  …/train.err:412: CUDA out of memory. xxx")
     assert "".join(line.strip() for line in proof).endswith("x" * 200)  # wrapped, not cut
@@ -101,6 +114,10 @@ def test_only_a_terminal_gets_bold_type_and_lines_that_fit() -> None:
             "COMPLETED, exit code 0",
         ),
         (replace(FAILED, raw_state="CANCELLED by 1000", exit_code=None), "CANCELLED by 1000"),
+        (
+            replace(FAILED, state=JobState.CANCELLED, exit_code=0, cancelled_by=os.getuid()),
+            "CANCELLED by you",
+        ),
     ],
 )
 def test_a_diagnosis_of_a_job_says_which_part_it_is_about_and_how_it_ended(
@@ -134,11 +151,11 @@ def test_the_json_has_the_documented_keys_in_their_order() -> None:
     assert report_json(Report(CLEAN))["job_id"] is None
 
 
-def test_the_words_of_the_log_are_the_title_and_their_class_begins_the_explanation() -> None:
+def test_the_words_of_the_log_are_the_title_and_are_not_repeated() -> None:
     report = Report(replace(FOUND, fact="CUDA out of memory (tried 4.00 GiB)"))
     assert drawn(report)[:2] == [
         "CUDA out of memory (tried 4.00 GiB)",
-        "Out of GPU memory. A GPU had no memory left.",
+        "A GPU had no memory left.",
     ]
     assert report_json(report)["headline"] == "CUDA out of memory (tried 4.00 GiB)"
     assert report_json(Report(FOUND))["headline"] == "Out of GPU memory"

@@ -58,7 +58,7 @@ def test_the_state_is_slurms_word_or_a_count_of_words(watched: WatchedJob, words
         (SUCCESS, Diagnosis("oom", "Out of memory", "", ""), ""),
         (FAILURE, Diagnosis("oom", "Out of memory", "", ""), "Out of memory"),
         (FAILURE, Diagnosis(None, "", "", ""), "exit code 5"),
-        (end(JobState.FAILED, Outcome.FAILURE, 0, 9), None, "exit code"),
+        (end(JobState.FAILED, Outcome.FAILURE, 0, 9), None, "killed by signal 9"),
         (replace(end(JobState.UNKNOWN, Outcome.UNKNOWN), why="nobody knows"), None, "nobody knows"),
     ],
 )

@@ -5,15 +5,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.slurm.job_ids import ref_of
-from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.domain.slurm.states import Outcome, Phase
 from jobmon_core.domain.tracking.cause_groups import cause_groups
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _BAD = (Outcome.FAILURE, Outcome.UNKNOWN)
+# which task stands for a job: one that failed, else one that still runs, else one that was cancelled
+_TO_SHOW: tuple[Outcome | None, ...] = (
+    Outcome.FAILURE,
+    Outcome.UNKNOWN,
+    None,
+    Outcome.CANCELLED,
+    Outcome.SUCCESS,
+)
 
 
 def detailed_tasks(job: WatchedJob, limit: int) -> list[Task]:
@@ -23,6 +31,16 @@ def detailed_tasks(job: WatchedJob, limit: int) -> list[Task]:
         (position, rank, key) for rank, keys in enumerate(groups) for position, key in enumerate(keys)
     )
     return in_order([job.tasks[key] for _, _, key in ranked[:limit]])
+
+
+def worst_task(tasks: Iterable[Task]) -> Task | None:
+    """Return the task to explain or to show for all of them: the first with the worst outcome, if any."""
+    return min(tasks, key=_rank, default=None)
+
+
+def is_waiting(task: Task) -> bool:
+    """Whether a task has not started."""
+    return task.end is None and not task.has_started and task.state.phase is Phase.WAITING
 
 
 def in_order(tasks: Sequence[Task]) -> list[Task]:
@@ -39,3 +57,7 @@ def task_index(task: Task) -> int:
 def failed_count(job: WatchedJob) -> int:
     """Return the number of tasks that failed or ended with unknown outcome."""
     return sum(1 for task in job.tasks.values() if task.end and task.end.outcome in _BAD)
+
+
+def _rank(task: Task) -> tuple[bool, int, int]:
+    return is_waiting(task), _TO_SHOW.index(task.end.outcome if task.end else None), task_index(task)

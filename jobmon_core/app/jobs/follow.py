@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from jobmon_core.app.jobs.ending import end_text
 from jobmon_core.app.jobs.output import OutputText, begin_following, task_to_read
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.lifecycle.health import Health, job_status
@@ -78,5 +79,5 @@ class FollowOutput:
         """Return how the job ended, in a sentence."""
         ref = ref_of(self.job.job_id, self.key) if self.key else self.job.ref
         task = self.job.tasks.get(self.key)
-        state = f": {task.end.raw_state or task.end.state}" if task and task.end else ""
-        return f"job {ref} has ended{state}; `jobmon show {ref}` shows more"
+        how = f": {end_text(task.end)}" if task and task.end else ""
+        return f"job {ref} has ended{how}; `jobmon show {ref}` shows more"

@@ -38,7 +38,7 @@ class Removal:
 
 
 def kept_because(status: JobStatus, *, drop_given_up: bool = False) -> str:
-    """Return why the records of a job must stay, and what to do; empty if they may be removed.
+    """Return why the records of a job must stay, and what to do first; empty if they may be removed.
 
     ``drop_given_up``: messages that jobmon gave up sending do not count.
     """
@@ -47,18 +47,21 @@ def kept_because(status: JobStatus, *, drop_given_up: bool = False) -> str:
         return ""
     waiting = [entry for entry in job.outbox if entry.is_open]
     if not job.closed:
-        return f"it is still watched; `jobmon cancel {job.ref}` stops that"
+        return f"jobmon still watches it; run `jobmon cancel {job.ref}` first"
     if waiting:
         problem = f" ({waiting[0].problem})" if waiting[0].problem else ""
         title = waiting[0].message.title
-        return f"its message {title!r} is not delivered yet{problem}; see `jobmon show {job.ref}`"
+        return (
+            f"its message {title!r} is not delivered yet{problem}; `jobmon show {job.ref}` shows when jobmon "
+            "tries again"
+        )
     if status.health is not Health.DONE:
-        return f"its monitor still reports an outage; `jobmon cancel {job.ref}` stops that"
+        return f"its monitor still reports an outage; run `jobmon cancel {job.ref}` first"
     given_up = [entry for entry in job.outbox if entry.given_up]
     if given_up and not drop_given_up:
         return (
-            f"its message {given_up[0].message.title!r} could not be delivered: {given_up[0].given_up}; "
-            f"`jobmon recover` sends it once its channel works, `jobmon forget --given-up {job.ref}` drops it"
+            f"its message {given_up[0].message.title!r} was never delivered: {given_up[0].given_up}; once "
+            f"the channel works, `jobmon recover` sends it; `jobmon forget --given-up {job.ref}` drops it"
         )
     return ""
 

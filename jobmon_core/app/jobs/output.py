@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.job_logs import log_files, with_script_logs
-from jobmon_core.app.jobs.array_summary import task_index
+from jobmon_core.app.jobs.array_summary import is_waiting, worst_task
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.slurm.job_ids import ref_of
-from jobmon_core.domain.slurm.states import Outcome, Phase
 from jobmon_core.observe.logs.follow import LogFollower
 from jobmon_core.observe.logs.read import TAIL_BYTES, read_tail
 
@@ -20,14 +19,6 @@ if TYPE_CHECKING:
     from jobmon_core.observe.logs.read import LogPart
 
 _MAX_BYTES = 64 * 2**20  # of the end of a log, however many lines are asked for
-# which task's output to show: a failed one, then one that still runs, then one that succeeded
-_ORDER: tuple[Outcome | None, ...] = (
-    Outcome.FAILURE,
-    Outcome.UNKNOWN,
-    None,
-    Outcome.SUCCESS,
-    Outcome.CANCELLED,
-)
 
 
 class OutputText(NamedTuple):
@@ -80,9 +71,9 @@ def known_files(job: WatchedJob, task: Task) -> list[str]:
 
 
 def task_to_read(job: WatchedJob, key: str) -> Task | None:
-    """Return the task ``key``, of all tasks the first failed one, if any; None if it has not started."""
+    """Return the task ``key``, of all tasks the worst one; None if it has not started."""
     tasks = [task for task in job.tasks.values() if key in ("", task.key) and _has_output(task)]
-    return min(tasks, key=_rank, default=None)
+    return worst_task(tasks)
 
 
 def last_lines(path: str, count: int) -> OutputText:
@@ -119,9 +110,4 @@ def _text(part: LogPart) -> OutputText:
 def _has_output(task: Task) -> bool:
     if task.end:
         return task.end.started_s is not None or task.has_started
-    return task.has_started or task.state.phase is not Phase.WAITING
-
-
-def _rank(task: Task) -> tuple[int, int]:
-    outcome = task.end.outcome if task.end else None
-    return _ORDER.index(outcome), task_index(task)
+    return not is_waiting(task)

@@ -29,7 +29,7 @@ from jobmon_core.domain.diagnosis.exit_causes import Cause, implied_cause, state
 from jobmon_core.domain.diagnosis.fingerprint import fingerprint
 from jobmon_core.domain.diagnosis.model import Diagnosis, Line, SlurmEvidence
 from jobmon_core.domain.diagnosis.patterns import CLEAN, Match, Role, Severity, label_of
-from jobmon_core.domain.slurm.exit_codes import describe_exit
+from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.states import JobState
 
 _LAST_LINES = 8  # shown if the cause is unknown
@@ -242,8 +242,7 @@ def _describe_end(evidence: SlurmEvidence) -> str:
     state = f"Slurm reports {evidence.state}" if is_known else "It is unknown how the job ended"
     if evidence.exit_code is None and not evidence.signal:
         return state
-    description = describe_exit(evidence.exit_code, evidence.signal)
-    end = description if evidence.signal else f"exit code {description}"
+    end = exit_phrase(evidence.exit_code, evidence.signal)
     step = (
         f", and one of its steps exit code {evidence.derived_exit_code}" if evidence.derived_exit_code else ""
     )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from jobmon_core.domain.diagnosis.model import SlurmEvidence
 from jobmon_core.domain.humanize import duration, size
-from jobmon_core.domain.slurm.exit_codes import LAUNCH_IO_FAILED, SLURM_OOM, describe_exit, effective_signal
+from jobmon_core.domain.slurm.exit_codes import LAUNCH_IO_FAILED, SLURM_OOM, effective_signal
 from jobmon_core.domain.slurm.states import JobState
 
 _IDLE_SHARE = 0.01  # of one core; steps that use less are waiting
@@ -183,7 +183,7 @@ def stated_cause(evidence: SlurmEvidence) -> Cause | None:
         return Cause(
             CANCELLED,
             f"Cancelled by {user}",
-            f"The job was cancelled by {user} (scancel, by hand or from a script).",
+            "scancel was run, by hand or from a script.",
             "" if user == YOU else f"If you did not expect this, ask {user} why.",
         )
     if cause is not None and cause.id == CANCELLED and evidence.reason == _NEVER_SATISFIED:
@@ -201,8 +201,7 @@ def implied_cause(evidence: SlurmEvidence) -> Cause | None:
         return None
     if signal == _SIGKILL and _is_near_memory_limit(evidence):
         return _with_details(_OUT_OF_MEMORY, evidence)
-    end = describe_exit(evidence.exit_code, evidence.signal)
-    return replace(cause, explanation=f"{cause.explanation} Exit: {end}.")
+    return cause
 
 
 def _with_details(cause: Cause, evidence: SlurmEvidence) -> Cause:

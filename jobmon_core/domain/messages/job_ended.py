@@ -11,7 +11,7 @@ from jobmon_core.domain.delivery.outbox import Field, Message, Tone
 from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.humanize import count, duration, size
-from jobmon_core.domain.slurm.exit_codes import SIGNAL_BASE, describe_exit
+from jobmon_core.domain.slurm.exit_codes import SIGNAL_BASE, describe_exit, labelled_exit
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.cause_groups import CauseGroup, cause_groups
@@ -105,12 +105,11 @@ def _with_diagnosis(message: Message, job: WatchedJob, task: Task, end: End) -> 
     if end.source is Source.ARRAY or (end.outcome is Outcome.SUCCESS and diagnosis.cause is None):
         return message
     note = "" if end.never_started else _sentence(diagnosis.note)
-    title = f"{diagnosis.title}." if diagnosis.fact and diagnosis.title else ""  # else the headline has it
     is_told = _is_cancelled(diagnosis) and end.cancelled_by is not None  # by the message's title
     advice = diagnosis.advice or (_UNKNOWN_ADVICE if end.outcome is Outcome.UNKNOWN else "")
     return replace(
         message,
-        cause=" ".join(filter(None, (title, "" if is_told else diagnosis.explanation, note))),
+        cause=" ".join(filter(None, ("" if is_told else diagnosis.explanation, note))),
         also_seen=_also_seen(diagnosis),
         advice=advice.replace("JOBID", str(ref_of(job.job_id, task.key))),
     )
@@ -156,14 +155,14 @@ def _sentence(text: str) -> str:
 def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
     """Yield what the title, the cause and the text do not say."""
     if end.exit_code or end.signal or end.derived_exit_code:
-        yield Field("Exit code", _exit_text(end))
+        yield _exit_field(end)
     if state := _state_text(end, is_explained=bool(task.diagnosis and task.diagnosis.cause)):
         yield Field("State", state)
     if end.elapsed_s is not None:
         limit = f" of {duration(end.limit_s)}" if end.limit_s else ""
         yield Field("Wall time", duration(end.elapsed_s) + limit)
     if memory := _memory_text(end):
-        yield Field("Peak memory", memory)
+        yield Field("Peak RAM", memory)
     if task.restarts:
         yield Field("Restarts", f"{task.restarts}; all details are from the last run")
     yield from where_fields(job, end.nodes)
@@ -183,14 +182,14 @@ def _state_text(end: End, *, is_explained: bool) -> str:
     )
 
 
-def _exit_text(end: End) -> str:
-    text = describe_exit(end.exit_code, end.signal)
+def _exit_field(end: End) -> Field:
+    label, text = labelled_exit(end.exit_code, end.signal)
     if not end.exit_code_exact and end.exit_code and end.exit_code < SIGNAL_BASE:
         other = describe_exit(end.exit_code + SIGNAL_BASE, None)
         text += f", or {other}: sacct does not distinguish them"
     if end.derived_exit_code and not end.exit_code:
         text += f"; a job step exited with {end.derived_exit_code}"
-    return text
+    return Field(label.capitalize(), text)
 
 
 def _memory_text(end: End) -> str:
@@ -252,7 +251,7 @@ def _total_fields(job: WatchedJob, ended: list[_EndedTask]) -> Iterator[Field]:
         yield Field("Wall time", duration(max(ends) - min(starts)))
     largest = max(ended, key=lambda item: item[1].usage.max_rss_bytes or 0, default=None)
     if largest and (memory := _memory_text(largest[1])):
-        yield Field("Peak memory", f"{memory} ({ref_of(job.job_id, largest[0].key)})")
+        yield Field("Peak RAM", f"{memory} ({ref_of(job.job_id, largest[0].key)})")
     yield from where_fields(job)
     if starts and ends:
         yield Field("Ended", at_s=max(ends))

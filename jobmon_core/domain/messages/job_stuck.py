@@ -8,38 +8,14 @@ from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Field, Message, Tone
 from jobmon_core.domain.messages.job_ended import job_title, where_fields
 from jobmon_core.domain.slurm.job_ids import ref_of
+from jobmon_core.domain.slurm.pending_reasons import RELEASE, STUCK_REASONS, Hint
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.tracking.model import Task, WatchedJob
 
-_RELEASE = "Check its log, then release it (scontrol release JOBID) or cancel it (scancel JOBID)."
 _HELD_STATES = {
-    JobState.SPECIAL_EXIT: ("is held after a special exit", _RELEASE),
+    JobState.SPECIAL_EXIT: Hint("is held after a special exit", RELEASE),
     # of 25.11, after --requeue=expedite and an exit code other than 0; `scontrol requeuehold` leaves PENDING
-    JobState.REQUEUE_HOLD: ("failed, was requeued and is held", _RELEASE),
-}
-_LAUNCH_FAILED = ("is held: its launch failed", _RELEASE)
-# Pending reasons that never go away by themselves: the end of the title, and the advice.
-# Source: Slurm's job_reason_codes.
-_STUCK_REASONS = {
-    "DependencyNeverSatisfied": (
-        "will never start: its dependency can no longer be met",
-        "The other job did not end as required. Cancel this one (scancel JOBID) or change its dependency.",
-    ),
-    "BadConstraints": (
-        "will never start: no node can satisfy its constraints",
-        "Cancel it (scancel JOBID), adjust the request to what sinfo lists and submit it again.",
-    ),
-    "InvalidAccount": (
-        "will not start: its account is invalid",
-        "Set a valid account (scontrol update jobid=JOBID account=...), or cancel it and submit it again.",
-    ),
-    "InvalidQOS": (
-        "will not start: its QOS is invalid",
-        "Set a valid QOS (scontrol update jobid=JOBID qos=...), or cancel it and submit it again.",
-    ),
-    "JobHoldMaxRequeue": ("is held: it was requeued too often", _RELEASE),
-    "launch failed requeued held": _LAUNCH_FAILED,
-    "launch_failed_requeued_held": _LAUNCH_FAILED,
+    JobState.REQUEUE_HOLD: Hint("failed, was requeued and is held", RELEASE),
 }
 
 
@@ -55,8 +31,8 @@ def stuck_alerts(job: WatchedJob, now_s: float) -> Iterator[tuple[str, Message]]
         reason = task.reason.strip("()")
         if task.end is not None:
             continue
-        if reason in _STUCK_REASONS:
-            subject, (problem, advice) = reason, _STUCK_REASONS[reason]
+        if reason in STUCK_REASONS:
+            subject, (problem, advice) = reason, STUCK_REASONS[reason]
         elif task.state in _HELD_STATES:
             subject, (problem, advice) = f"{task.state}-{task.restarts}", _HELD_STATES[task.state]
         else:

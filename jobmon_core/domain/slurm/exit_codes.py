@@ -10,6 +10,7 @@ SIGNAL_BASE = 128  # a shell reports "killed by signal n" as 128 + n
 LAUNCH_IO_FAILED = 53  # Slurm could not open the job's output files
 SLURM_OOM = 125  # SIG_OOM of Slurm: the step's memory limit killed a process
 _MAX_SIGNAL = 64
+_KILLED = "killed by signal "
 
 SIGNALS: dict[int, tuple[str, str]] = {
     1: ("SIGHUP", "terminal closed"),
@@ -62,6 +63,20 @@ def describe_exit(code: int | None, signal: int | None) -> str:
     return f"{code} ({_CODES[code]})" if code in _CODES else str(code)
 
 
+def labelled_exit(code: int | None, signal: int | None) -> tuple[str, str]:
+    """Return a label and a description: ``exit code`` and ``1``, or ``signal`` and ``15 (SIGTERM: ...)``."""
+    text = describe_exit(code, signal)
+    if text.startswith(_KILLED):
+        return "signal", text.removeprefix(_KILLED)
+    return "exit code", text
+
+
+def exit_phrase(code: int | None, signal: int | None) -> str:
+    """Return an exit for a sentence, e.g. ``exit code 1`` or ``killed by signal 15 (SIGTERM: ...)``."""
+    label, text = labelled_exit(code, signal)
+    return f"{_KILLED}{text}" if label == "signal" else f"{label} {text}"
+
+
 def _describe_signal(signal: int) -> str:
     if signal == LAUNCH_IO_FAILED:
         return "0:53 (Slurm could not open the output file: its folder does not exist or is not writable)"
@@ -69,5 +84,5 @@ def _describe_signal(signal: int) -> str:
         return "0:125 (killed for using more memory than the job had)"
     if signal in SIGNALS:
         name, meaning = SIGNALS[signal]
-        return f"killed by signal {signal} ({name}: {meaning})"
-    return f"killed by signal {signal}"
+        return f"{_KILLED}{signal} ({name}: {meaning})"
+    return f"{_KILLED}{signal}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from jobmon_core.domain.slurm.exit_codes import describe_exit
+from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.job_ids import compact, ref_of
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.model import FROM_WORST, End, Task, WatchedJob
@@ -43,7 +43,7 @@ def _title(task: Task, end: End) -> str:
     if task.diagnosis and task.diagnosis.cause:
         return task.diagnosis.title
     if end.exit_code or end.signal:
-        return f"{end.raw_state}, exit code {describe_exit(end.exit_code, end.signal)}"
+        return f"{end.raw_state}, {exit_phrase(end.exit_code, end.signal)}"
     return end.raw_state or end.why
 
 

@@ -27,6 +27,7 @@ _LOG_SUFFIXES = (".err", ".out", ".log")
 # only names of logs: scripts, settings and checkpoints may be named after a job too and contain error texts
 _LOG_NAME = re.compile(r"(?i)(?:[^.]*|.*\.(?:err|out|log|txt|stderr|stdout|[eo]?\d{1,9}))(?:\.gz)?")
 _CORE_DUMP = "core."
+_MAX_INDEX = 10_000  # a job id below it may be the index of an array task in another job's slurm-91000_1.out
 
 
 def rank_logs(log_paths: Sequence[str], job_id: int | None, texts: Iterable[str]) -> tuple[str, ...]:
@@ -65,7 +66,8 @@ def _identity(path: str) -> tuple[int, int] | None:
 
 def _logs_with_id(job_id: int, folder: str, budget: ScanBudget) -> list[FoundFile]:
     """Return the logs in ``folder`` that have the job id in their own names or in that of a folder."""
-    has_id = re.compile(rf"(?<!\d){job_id}(?!\d)").search
+    no_index = r"(?<!\d_)" if job_id < _MAX_INDEX else ""
+    has_id = re.compile(rf"(?<!\d){no_index}{job_id}(?!\d)").search
     if has_id(Path(folder).name):
         return find_files(folder, _is_log_in_job_folder, budget, _LEVELS)
     entries = [entry for entry in budget.entries(folder) if has_id(entry.name)]

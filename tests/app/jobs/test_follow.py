@@ -58,7 +58,7 @@ def test_output_is_followed_until_the_job_has_ended(ctx: Context, tmp_path: Path
         assert new.unfinished == "unfinished"
     assert rounds == 2
     assert [text.lines for text in follow.rest()] == [("unfinished",)]
-    assert follow.ending() == "job 12 has ended: FAILED; `jobmon show 12` shows more"
+    assert follow.ending() == "job 12 has ended: FAILED, exit code 1; `jobmon show 12` shows more"
 
 
 def test_a_pending_job_is_waited_for(ctx: Context) -> None:

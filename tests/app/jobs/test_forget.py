@@ -45,12 +45,12 @@ def files_of(ctx: Context, job: WatchedJob) -> list[str]:
         (ENDED, ""),
         (replace(WATCHED, unwatched_s=1.0), ""),
         (replace(WAITING, unwatched_s=1.0), ""),  # the user decided that it is not sent
-        (WATCHED, "it is still watched; `jobmon cancel 13` stops that"),
+        (WATCHED, "jobmon still watches it; run `jobmon cancel 13` first"),
         (
             WAITING,
-            "its message 'train failed' is not delivered yet (connection refused); see `jobmon show 14`",
+            "its message 'train failed' is not delivered yet (connection refused); `jobmon show 14` shows",
         ),
-        (GIVEN_UP, "its message 'train failed' could not be delivered: 404; `jobmon recover` sends it once"),
+        (GIVEN_UP, "its message 'train failed' was never delivered: 404; once the channel works,"),
     ],
 )
 def test_only_jobs_that_ended_and_have_no_message_left_may_be_removed(job: WatchedJob, words: str) -> None:

@@ -9,8 +9,11 @@ from jobmon_core.app.jobs.output import begin_following, job_output, known_files
 from jobmon_core.context import Context
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import LogPaths
+from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.store.home import Home
-from tests.support.job_records import PENDING, RUNNING, failed, job_of, succeeded
+from tests.support.job_records import PENDING, RUNNING, ended, failed, job_of, succeeded
+
+CANCELLED = ended(JobState.CANCELLED, Outcome.CANCELLED, "2")
 
 
 @pytest.mark.parametrize(
@@ -19,6 +22,8 @@ from tests.support.job_records import PENDING, RUNNING, failed, job_of, succeede
         ((succeeded("1"), replace(RUNNING, key="2"), failed("3"), failed("4")), "", "3"),
         ((succeeded("1"), replace(RUNNING, key="2")), "", "2"),
         ((succeeded("1"), replace(PENDING, key="2")), "", "1"),
+        ((succeeded("1"), CANCELLED, replace(RUNNING, key="3")), "", "3"),
+        ((succeeded("1"), CANCELLED), "", "2"),
         ((succeeded("1"), failed("3")), "1", "1"),
         ((replace(PENDING, key="2"),), "", None),
         ((), "", None),

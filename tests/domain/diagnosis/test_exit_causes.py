@@ -31,7 +31,6 @@ def test_a_definite_state_from_slurm_is_the_cause(state: JobState, cause: str) -
 def test_a_cancellation_names_the_user_who_cancelled() -> None:
     found = diagnosed(SlurmEvidence(state=JobState.CANCELLED, canceller="ada"), "epoch 1")
     assert (found.cause, found.title) == ("slurm_cancelled", "Cancelled by ada")
-    assert "ada" in found.explanation
     assert found.advice == "If you did not expect this, ask ada why."
 
 

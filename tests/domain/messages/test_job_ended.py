@@ -47,10 +47,18 @@ def test_an_array_causes_one_digest() -> None:
     )
 
 
+def test_a_signal_is_not_called_an_exit_code() -> None:
+    play = Play().queue(row("12", "FAILED")).record(replace(record("12", "FAILED"), signal=15)).later(3)
+    play.accounting(replace(sacct_row("12", "FAILED"), signal=15))
+    fields = {field.name: field.value for field in play.job.outbox[0].message.fields}
+    assert fields["Signal"] == "15 (SIGTERM: terminated)"
+    assert "Exit code" not in fields
+
+
 def test_a_job_that_ran_out_of_memory_shows_its_last_sample_and_its_limit() -> None:
     play = Play().queue(row("12", "OUT_OF_MEMORY")).record(record("12", "OUT_OF_MEMORY")).later(3)
     play.accounting(replace(sacct_row("12", "OUT_OF_MEMORY"), usage=Usage(3 * 2**30, 4 * 2**30)))
-    memory = next(field for field in play.job.outbox[0].message.fields if field.name == "Peak memory")
+    memory = next(field for field in play.job.outbox[0].message.fields if field.name == "Peak RAM")
     assert memory.value == "3.0 GiB of 4.0 GiB when last sampled; the actual peak was higher"
 
 
@@ -94,11 +102,11 @@ _KEY_ERROR = Diagnosis(
 )
 
 
-def test_the_title_has_the_run_time_and_the_words_of_the_log_and_the_cause_their_class() -> None:
+def test_the_title_has_the_run_time_and_the_words_of_the_log_and_the_cause_explains_them() -> None:
     message = ended("FAILED", _KEY_ERROR, 1)
     assert message.title == "train (12) failed after 1m: KeyError: 'model_config'"
     assert message.headline == "KeyError: 'model_config'"
-    assert message.cause == "A key is missing. The program looked up a key that does not exist."
+    assert message.cause == "The program looked up a key that does not exist."
 
 
 def test_without_words_of_the_log_the_class_is_the_title_and_not_repeated() -> None:
@@ -152,7 +160,7 @@ def test_a_success_whose_log_ends_in_a_failure_says_so_first_and_is_amber() -> N
         "train (12) completed in 1m with exit code 0, but its log ends in KeyError: 'model_config'"
     )
     assert (message.route, message.tone) == (Route.SUCCESS, Tone.ATTENTION)
-    assert message.cause.startswith("A key is missing.")
+    assert message.cause.startswith("The program looked up a key")
     assert message.advice == "Print the keys."
 
 
@@ -163,7 +171,7 @@ def test_an_array_that_completed_shows_the_tasks_whose_logs_end_in_a_failure() -
     assert message.title == "train (12): 3 completed, 1 of them with a failure at the end of the log"
     assert message.summary.startswith("• KeyError: 'model_config' (completed): 1 task (2)\n3 tasks in total")
     assert (message.route, message.tone) == (Route.SUCCESS, Tone.ATTENTION)
-    assert message.cause.startswith("12_2: A key is missing.")
+    assert message.cause.startswith("12_2: The program looked up a key")
 
 
 def test_a_success_whose_log_ends_in_a_failure_goes_to_the_configured_route() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.slurm.exit_codes import describe_exit, effective_signal
+from jobmon_core.domain.slurm.exit_codes import describe_exit, effective_signal, exit_phrase, labelled_exit
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,19 @@ from jobmon_core.domain.slurm.exit_codes import describe_exit, effective_signal
 )
 def test_exits_are_told_in_words(code: int | None, signal: int | None, words: str) -> None:
     assert describe_exit(code, signal) == words
+
+
+@pytest.mark.parametrize(
+    ("code", "signal", "label", "phrase"),
+    [
+        (1, 0, ("exit code", "1"), "exit code 1"),
+        (0, 15, ("signal", "15 (SIGTERM: terminated)"), "killed by signal 15 (SIGTERM: terminated)"),
+        (0, 40, ("signal", "40"), "killed by signal 40"),
+    ],
+)
+def test_only_an_exit_code_is_called_one(code: int, signal: int, label: tuple[str, str], phrase: str) -> None:
+    assert labelled_exit(code, signal) == label
+    assert exit_phrase(code, signal) == phrase
 
 
 def test_the_signals_that_only_slurm_has_are_told_by_their_meaning() -> None:

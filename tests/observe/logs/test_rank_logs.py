@@ -46,6 +46,13 @@ def test_logs_of_other_jobs_and_other_files_are_not_found(tmp_path: Path, name: 
     assert found(tmp_path) == []
 
 
+def test_the_index_of_an_array_task_is_not_taken_for_a_small_job_id(tmp_path: Path) -> None:
+    main = put(tmp_path / "slurm-1.out")
+    put(tmp_path / "slurm-91000_1.out")
+    rank = put(tmp_path / "slurm-1_91000.out")
+    assert rank_logs([str(main)], 1, []) == (str(rank),)
+
+
 def test_without_a_job_id_no_names_are_searched(tmp_path: Path) -> None:
     put(tmp_path / "slurm-8123_0.err")
     assert found(tmp_path, job_id=None) == []
