@@ -98,7 +98,7 @@ def test_the_history_has_the_times_of_slurm_and_marks_those_of_jobmon() -> None:
         ),
     )
     _, _, rows = shown(job_of(task)).partition("  history   ")
-    assert [row.split()[1:] for row in rows.splitlines()] == [
+    assert [row.split() for row in rows.splitlines()] == [
         [stamp(start_s - 100, "%X"), "PENDING"],
         [stamp(start_s - 50, "%X"), "seen", "PENDING", "(Priority)"],
         [stamp(start_s, "%X"), "RUNNING"],
@@ -111,7 +111,7 @@ def test_the_first_run_of_a_requeued_job_does_not_get_the_start_of_the_second() 
     start_s = int(NOW_S)
     seen = (StateChange("RUNNING", start_s - 500), StateChange("RUNNING", start_s + 9))
     _, _, rows = shown(job_of(replace(RUNNING, start_s=start_s, history=seen))).partition("  history   ")
-    assert [("seen" in row, row.split()[1]) for row in rows.splitlines()] == [
+    assert [("seen" in row, row.split()[0]) for row in rows.splitlines()] == [
         (True, stamp(start_s - 500, "%X")),
         (False, stamp(start_s, "%X")),
     ]
@@ -132,13 +132,13 @@ def test_a_task_of_an_array_that_is_held_says_what_to_do() -> None:
 def test_the_user_who_cancelled_is_named() -> None:
     task = ended(JobState.CANCELLED, Outcome.CANCELLED)
     assert task.end is not None
-    end = replace(task.end, raw_state="CANCELLED by 0", cancelled_by=os.getuid())
+    end = replace(task.end, raw_state="CANCELLED by 0", cancelled_by=os.getuid(), signal=15)
     assert "  state     CANCELLED by you\n" in shown(job_of(replace(task, end=end)))
 
 
 def test_an_array_is_summarised_before_its_failed_tasks() -> None:
     text = shown(array(100, 4))
-    assert "  tasks     100: 96 COMPLETED, 4 FAILED\n" in text
+    assert "  outcome   failure\n  tasks     100: 96 COMPLETED, 4 FAILED\n" in text
     assert (
         "  causes    FAILED, exit code 1, 2 tasks: 0,2\n            CUDA out of memory, 2 tasks: 1,3\n"
         in text
