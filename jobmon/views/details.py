@@ -6,7 +6,7 @@ import math
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from jobmon.views.console import one_line
+from jobmon.views.console import Style, one_line
 from jobmon.views.delivery import advice, delivery
 from jobmon.views.diagnosis import explanation
 from jobmon.views.model import clock, span, state, state_counts, task_elapsed
@@ -14,6 +14,7 @@ from jobmon.views.status import health_text, pending_reason
 from jobmon_core.app.jobs.array_summary import cause_groups, detailed_tasks, failed_count, in_order
 from jobmon_core.app.jobs.ending import end_text
 from jobmon_core.app.jobs.output import known_files
+from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.patterns import CLEAN
 from jobmon_core.domain.humanize import count, duration, size
 from jobmon_core.domain.messages.scheduler_outage import current_outage
@@ -70,7 +71,8 @@ def _task_lines(job: WatchedJob, tasks: list[Task], now_s: float, console: Conso
     for task in tasks:
         ref = ref_of(job.job_id, task.key)
         yield ""
-        yield console.bold(f"{ref}: {end_text(task.end) if task.end else task.raw_state or 'not listed'}")
+        heading = f"{ref}: {end_text(task.end) if task.end else task.raw_state or 'not listed'}"
+        yield from (console.styled(line, Style.BOLD) for line in console.prose(heading))
         yield from _drawn(chain(_part(job, task, explained, now_s), _history(task, now_s)), console)
         if task.diagnosis and task.diagnosis.cause:
             explained.setdefault(task.diagnosis.title, ref)
@@ -191,7 +193,8 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
     if task.diagnosis and task.diagnosis.title in explained:
         yield "cause", f"{task.diagnosis.title}, as in {explained[task.diagnosis.title]}"
     elif task.diagnosis:
-        yield from _diagnosis(task.diagnosis, ref)
+        is_told = task.diagnosis.cause == CANCELLED and task.end and task.end.cancelled_by is not None
+        yield from _diagnosis(task.diagnosis, ref, with_cause=not is_told)
         proof_path = task.diagnosis.log_path
     if task.end and task.end.why:
         yield "note", task.end.why
@@ -200,8 +203,8 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
     yield from _files(job, task, proof_path)
 
 
-def _diagnosis(found: Diagnosis, ref: JobRef) -> Pairs:
-    if found.label != CLEAN:
+def _diagnosis(found: Diagnosis, ref: JobRef, *, with_cause: bool) -> Pairs:
+    if with_cause and found.label != CLEAN:
         for text in (found.headline, explanation(found)):
             if text:
                 yield "cause", text
