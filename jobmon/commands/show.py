@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     import argparse
 
 DESCRIPTION = """\
-Show everything known about jobs: state, time, log, how they ended, the cause with the log lines that
-prove it, the state history, and what became of the messages. An array is summarised: the number of
-tasks in each state and the causes with their tasks; only failed tasks follow, unless --all is given."""
+Show everything known about jobs: how they ended, the cause with the log lines that prove it, what to
+do, times, memory, files, what became of the messages, and the state history. A time in the history is
+Slurm's, or after "seen" that of jobmon's query. An array is summarised: the number of tasks in each state
+and the causes with their tasks; only failed tasks follow, unless --all is given."""
 EPILOG = """\
 --json prints one object, or a list of objects for several jobs. Its keys are those of
 `jobmon status --json` (job_id, name, state, outcome, exit_code, signal, cause, monitor,
@@ -30,7 +31,8 @@ undelivered, ...) and those below. What is not known is null or an empty text.
   tasks      a list: job_id, state, outcome, witness (what proves the end),
              exit_code, signal, why, nodes, started_at, ended_at (Unix
              seconds), max_rss_bytes, restarts, cause, title, advice, log,
-             evidence (file, line, text) and history (state, at, reason)
+             evidence (file, line, text) and history (state, reason, and
+             at: when jobmon saw it, in Unix seconds)
   messages   a list: title, route, channel, attempts, delivered_at, given_up,
              maybe_repeated, problem (why the latest attempt failed) and
              next_try_at (Unix seconds)

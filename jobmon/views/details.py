@@ -6,14 +6,15 @@ import math
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from jobmon.views.console import one_line
+from jobmon.views.console import Style, one_line
 from jobmon.views.delivery import advice, delivery
 from jobmon.views.diagnosis import explanation
-from jobmon.views.model import clock, span, stamp, state, state_counts, task_elapsed
+from jobmon.views.model import clock, span, state, state_counts, task_elapsed
 from jobmon.views.status import health_text, pending_reason
 from jobmon_core.app.jobs.array_summary import detailed_tasks, failed_count, in_order
 from jobmon_core.app.jobs.ending import end_text
 from jobmon_core.app.jobs.output import known_files
+from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.patterns import CLEAN
 from jobmon_core.domain.humanize import count, duration, size
 from jobmon_core.domain.messages.scheduler_outage import current_outage
@@ -48,16 +49,16 @@ def detail_lines(
     yield console.bold(f"{job.ref} {job.name}".rstrip())
     if all(ref_of(job.job_id, task.key) == job.ref for task in tasks):
         parts = (_part(job, task, {}, now_s) for task in tasks)
-        histories = (_history(task) for task in tasks)
+        histories = (_history(task, now_s) for task in tasks)
         yield from _drawn(
             chain(_heading(status, now_s), *parts, _closing(status, now_s), *histories), console
         )
         return
-    yield from _drawn(_heading(status, now_s), console)
     if key or len(tasks) == 1:
+        yield from _drawn(_heading(status, now_s), console)
         shown = [task for task in tasks if not key or task.key == key]
     else:
-        yield from _drawn(_summary(job), console)
+        yield from _drawn(chain(_summary(job), _hindrances(status, now_s)), console)
         shown = in_order(tasks) if all_tasks else detailed_tasks(job, _TASKS_SHOWN)
     yield from _task_lines(job, shown, now_s, console)
     if not key and not all_tasks:
@@ -71,8 +72,9 @@ def _task_lines(job: WatchedJob, tasks: list[Task], now_s: float, console: Conso
     for task in tasks:
         ref = ref_of(job.job_id, task.key)
         yield ""
-        yield console.bold(f"{ref}: {end_text(task.end) if task.end else task.raw_state or 'not listed'}")
-        yield from _drawn(chain(_part(job, task, explained, now_s), _history(task)), console)
+        heading = f"{ref}: {end_text(task.end) if task.end else task.raw_state or 'not listed'}"
+        yield from (console.styled(line, Style.BOLD) for line in console.prose(heading))
+        yield from _drawn(chain(_part(job, task, explained, now_s), _history(task, now_s)), console)
         if task.diagnosis and task.diagnosis.cause:
             explained.setdefault(task.diagnosis.title, ref)
 
@@ -90,9 +92,13 @@ def _drawn(pairs: Pairs, console: Console) -> Iterator[str]:
 
 
 def _heading(status: JobStatus, now_s: float) -> Pairs:
-    """Yield the state, and what keeps the job or its monitor from going on."""
+    yield "state", _state(status.job)
+    yield from _hindrances(status, now_s)
+
+
+def _hindrances(status: JobStatus, now_s: float) -> Pairs:
+    """Yield what keeps the job, its monitor or the scheduler from going on, and how old the data are."""
     job = status.job
-    yield "state", _state(job) + (f", outcome {job.outcome}" if len(job.tasks) > 1 and job.outcome else "")
     if not job.closed:
         yield from _reason(pending_reason(job), job.ref)
     if not job.closed and job.answered_s is not None:
@@ -109,10 +115,13 @@ def _state(job: WatchedJob) -> str:
     if job.answered_s is None and not job.closed and not job.tasks:
         return "submitted, not yet listed" if job.stale_since_s is None else "unknown"
     reason = pending_reason(job)
-    unwatched = ", no longer watched" if job.unwatched_s is not None and not job.outcome else ""
     ends = [task.end for task in job.tasks.values()]
     text = end_text(ends[0]) if len(ends) == 1 and ends[0] else state(job)
-    return text + (f" ({reason})" if reason else "") + unwatched
+    return text + (f" ({reason})" if reason else "") + _unwatched(job)
+
+
+def _unwatched(job: WatchedJob) -> str:
+    return ", no longer watched" if job.unwatched_s is not None and not job.outcome else ""
 
 
 def _reason(reason: str, ref: JobRef) -> Pairs:
@@ -121,14 +130,17 @@ def _reason(reason: str, ref: JobRef) -> Pairs:
 
 
 def _summary(job: WatchedJob) -> Pairs:
-    """Yield the number of tasks in each state, the causes with their tasks, and what is pending."""
+    """Yield the outcome, the number of tasks in each state, the causes with their tasks, what is pending."""
+    if job.outcome:
+        yield "outcome", job.outcome
     counted = state_counts(job)
     numbers = ", ".join(f"{number} {each}" for each, number in counted.items())
-    yield "tasks", f"{counted.total()}: {numbers}"
+    yield "tasks", f"{counted.total()}: {numbers}{_unwatched(job)}"
     for group in cause_groups(job):
         yield "causes", f"{group.cause}, {count(len(group.keys), 'task')}: {group.indices}"
     if job.pending_indices:
-        yield "pending", job.pending_indices
+        reason = pending_reason(job)
+        yield "pending", job.pending_indices + (f" ({reason})" if reason else "")
 
 
 def _hidden(job: WatchedJob, shown: int, console: Console) -> Iterator[str]:
@@ -179,20 +191,21 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
         yield from _reason(task.reason, ref)
     if task.end:
         yield "outcome", f"{task.end.outcome}, {job.source_phrase(task.end.source)}"
-        if task.end.why:
-            yield "note", task.end.why
     if task.diagnosis and task.diagnosis.title in explained:
         yield "cause", f"{task.diagnosis.title}, as in {explained[task.diagnosis.title]}"
     elif task.diagnosis:
-        yield from _diagnosis(task.diagnosis, ref)
+        is_told = task.diagnosis.cause == CANCELLED and task.end and task.end.cancelled_by is not None
+        yield from _diagnosis(task.diagnosis, ref, with_cause=not is_told)
         proof_path = task.diagnosis.log_path
+    if task.end and task.end.why:
+        yield "note", task.end.why
     yield from _times(job, task, now_s)
     yield from _resources(task)
     yield from _files(job, task, proof_path)
 
 
-def _diagnosis(found: Diagnosis, ref: JobRef) -> Pairs:
-    if found.label != CLEAN:
+def _diagnosis(found: Diagnosis, ref: JobRef, *, with_cause: bool) -> Pairs:
+    if with_cause and found.label != CLEAN:
         for text in (found.headline, explanation(found)):
             if text:
                 yield "cause", text
@@ -254,22 +267,23 @@ def _files(job: WatchedJob, task: Task, proof_path: str) -> Pairs:
     yield from ((name, path) for name, path in zip(names, files, strict=False) if path != proof_path)
 
 
-def _history(task: Task) -> Pairs:
+def _history(task: Task, now_s: float) -> Pairs:
     """Yield the latest changes of state, at Slurm's times if they are known, else when jobmon saw them."""
     before = (-math.inf, *(change.at_s for change in task.history))
     rows = [
-        _history_row(task, change, before_s) for before_s, change in zip(before, task.history, strict=False)
+        _history_row(task, change, before_s, now_s)
+        for before_s, change in zip(before, task.history, strict=False)
     ]
     yield from (("history", row) for row in rows[-_HISTORY_SHOWN:])
 
 
-def _history_row(task: Task, change: StateChange, before_s: float) -> str:
+def _history_row(task: Task, change: StateChange, before_s: float, now_s: float) -> str:
     """Return a line for a change that happened between two looks at the queue, the first at ``before_s``."""
     reason = f" ({change.reason})" if change.reason not in ("", "None") else ""
     at_s = _slurm_time_s(task, JobState.from_slurm(change.state).phase)
     if at_s is None or not before_s - 1 < at_s <= change.at_s:
-        return f"{stamp(change.at_s)} seen {change.state}{reason}"
-    return f"{stamp(at_s)} {change.state}{reason}"
+        return f"{clock(change.at_s, now_s, seconds=True)} seen {change.state}{reason}"
+    return f"{clock(at_s, now_s, seconds=True)} {change.state}{reason}"
 
 
 def _slurm_time_s(task: Task, phase: Phase) -> int | None:

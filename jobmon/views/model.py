@@ -132,10 +132,11 @@ def span(seconds: float) -> str:
     return duration(seconds) if math.isfinite(seconds) else "?"
 
 
-def clock(at_s: float, now_s: float) -> str:
+def clock(at_s: float, now_s: float, *, seconds: bool = False) -> str:
     """Return a Unix time as local time, with the date unless it is today."""
+    form = "%H:%M:%S" if seconds else "%H:%M"
     today = stamp(at_s, "%Y-%m-%d") == stamp(now_s, "%Y-%m-%d")
-    return stamp(at_s, "%H:%M" if today else "%Y-%m-%d %H:%M")
+    return stamp(at_s, form if today else f"%Y-%m-%d {form}")
 
 
 def stamp(at_s: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:

@@ -9,6 +9,7 @@ from jobmon.views.console import Console
 from jobmon.views.details import detail_lines
 from jobmon.views.model import stamp
 from jobmon.views.text_width import text_width
+from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome
@@ -98,7 +99,7 @@ def test_the_history_has_the_times_of_slurm_and_marks_those_of_jobmon() -> None:
         ),
     )
     _, _, rows = shown(job_of(task)).partition("  history   ")
-    assert [row.split()[1:] for row in rows.splitlines()] == [
+    assert [row.split() for row in rows.splitlines()] == [
         [stamp(start_s - 100, "%X"), "PENDING"],
         [stamp(start_s - 50, "%X"), "seen", "PENDING", "(Priority)"],
         [stamp(start_s, "%X"), "RUNNING"],
@@ -111,7 +112,7 @@ def test_the_first_run_of_a_requeued_job_does_not_get_the_start_of_the_second() 
     start_s = int(NOW_S)
     seen = (StateChange("RUNNING", start_s - 500), StateChange("RUNNING", start_s + 9))
     _, _, rows = shown(job_of(replace(RUNNING, start_s=start_s, history=seen))).partition("  history   ")
-    assert [("seen" in row, row.split()[1]) for row in rows.splitlines()] == [
+    assert [("seen" in row, row.split()[0]) for row in rows.splitlines()] == [
         (True, stamp(start_s - 500, "%X")),
         (False, stamp(start_s, "%X")),
     ]
@@ -129,16 +130,19 @@ def test_a_task_of_an_array_that_is_held_says_what_to_do() -> None:
     assert "scontrol release 12_3." in shown(job, "3")
 
 
-def test_the_user_who_cancelled_is_named() -> None:
-    task = ended(JobState.CANCELLED, Outcome.CANCELLED)
+def test_the_user_who_cancelled_is_named_once() -> None:
+    found = Diagnosis("slurm_cancelled", "Cancelled by you", "scancel was run.", "")
+    task = ended(JobState.CANCELLED, Outcome.CANCELLED, diagnosis=found)
     assert task.end is not None
-    end = replace(task.end, raw_state="CANCELLED by 0", cancelled_by=os.getuid())
-    assert "  state     CANCELLED by you\n" in shown(job_of(replace(task, end=end)))
+    end = replace(task.end, raw_state="CANCELLED by 0", cancelled_by=os.getuid(), signal=15)
+    text = shown(job_of(replace(task, end=end)))
+    assert "  state     CANCELLED by you\n" in text
+    assert "  cause" not in text
 
 
 def test_an_array_is_summarised_before_its_failed_tasks() -> None:
     text = shown(array(100, 4))
-    assert "  tasks     100: 96 COMPLETED, 4 FAILED\n" in text
+    assert "  outcome   failure\n  tasks     100: 96 COMPLETED, 4 FAILED\n" in text
     assert (
         "  causes    FAILED, exit code 1, 2 tasks: 0,2\n            CUDA out of memory, 2 tasks: 1,3\n"
         in text
@@ -201,5 +205,10 @@ def test_the_text_is_wrapped_but_paths_stay_whole(width: int) -> None:
     path = "/scratch/" + "x" * 150
     job = replace(job_of(failed(diagnosis=OOM)), workdir=path, outbox=(replace(ENTRY, given_up="y " * 90),))
     lines = shown(job, console=Console(width)).splitlines()
+    task = failed("3")
+    assert task.end is not None
+    long_end = replace(task.end, exit_code=0, signal=24)
+    array = replace(job_of(replace(task, end=long_end), failed("4")), array_indices="3-4")
+    assert "(ulimit -t)" in shown(array, console=Console(width)).replace("\n", " ").replace("  ", " ")
     assert all(text_width(line) <= width or path in line for line in lines)
     assert any(line.endswith(path) for line in lines)

@@ -21,6 +21,10 @@ def state_text(end: End) -> str:
 
 def end_text(end: End) -> str:
     """Return the final state and what else ended the task, e.g. ``FAILED, exit code 1``."""
-    # a job that timed out or was cancelled has exit code 0, which would confuse
-    is_telling = end.exit_code or end.signal or (end.exit_code == 0 and end.state is JobState.COMPLETED)
+    # the exit code 0 of a job that timed out would confuse, as would the signal that cancelled a job
+    is_telling = (
+        end.exit_code
+        or (end.signal and end.state is JobState.FAILED)
+        or (end.exit_code == 0 and end.state is JobState.COMPLETED)
+    )
     return f"{state_text(end)}, {exit_phrase(end.exit_code, end.signal)}" if is_telling else state_text(end)

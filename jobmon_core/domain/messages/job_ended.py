@@ -154,7 +154,7 @@ def _sentence(text: str) -> str:
 
 def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
     """Yield what the title, the cause and the text do not say."""
-    if end.exit_code or end.signal or end.derived_exit_code:
+    if end.exit_code or end.derived_exit_code or (end.signal and end.state is JobState.FAILED):
         yield _exit_field(end)
     if state := _state_text(end, is_explained=bool(task.diagnosis and task.diagnosis.cause)):
         yield Field("State", state)

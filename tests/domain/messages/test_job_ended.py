@@ -53,6 +53,9 @@ def test_a_signal_is_not_called_an_exit_code() -> None:
     fields = {field.name: field.value for field in play.job.outbox[0].message.fields}
     assert fields["Signal"] == "15 (SIGTERM: terminated)"
     assert "Exit code" not in fields
+    play = Play().queue(row("12", "CANCELLED")).record(replace(record("12", "CANCELLED"), signal=15)).later(3)
+    play.accounting(replace(sacct_row("12", "CANCELLED"), signal=15))
+    assert not {"Signal", "Exit code"} & {field.name for field in play.job.outbox[0].message.fields}
 
 
 def test_a_job_that_ran_out_of_memory_shows_its_last_sample_and_its_limit() -> None:
