@@ -102,7 +102,7 @@ def test_diagnose_prints_what_the_readme_shows(user: Shell) -> None:
 def test_the_example_pattern_is_valid_and_names_its_cause(user: Shell) -> None:
     assert "1 pattern, no faults" in user.jobmon("patterns", "check").stdout
     done = user.jobmon("diagnose", "-", stdin="solve: no licence for mesh available\n")
-    assert done.stdout.startswith("solve: no licence for mesh available\nAll licences were in use.")
+    assert done.stdout.startswith("solve: no licence for mesh available\nNo free licence.")
 
 
 def test_the_example_configuration_works_after_the_two_commands(user: Shell) -> None:

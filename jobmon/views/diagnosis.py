@@ -70,10 +70,11 @@ def report_lines(report: Report, titles: Mapping[str, str], console: Console) ->
 
 
 def explanation(diagnosis: Diagnosis) -> str:
-    """Return what the headline does not say: the failure in general terms, and how uncertain the cause is."""
+    """Return what the headline does not say: the class of the failure, the reasons, how certain they are."""
+    title = f"{diagnosis.title}." if diagnosis.fact and diagnosis.title else ""
     doubt = f"Not certain ({_percent(diagnosis)})." if 0 < diagnosis.confidence < _DOUBTFUL_BELOW else ""
     text = "" if diagnosis.label == CLEAN else diagnosis.explanation
-    return " ".join(part for part in (text, doubt) if part)
+    return " ".join(part for part in (title, text, doubt) if part)
 
 
 def summary(diagnosis: Diagnosis) -> str:

@@ -225,7 +225,7 @@ _KINDS = {
         label="host_oom_kill",
         proof=("Detected 1 oom-kill event(s)",),
         advice="--mem",
-        exit_code="0:125 (killed for using more memory than the job had)",
+        exit_code=None,
         explanation="requested",
     ),
     "cascade": Kind(

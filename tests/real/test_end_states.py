@@ -75,7 +75,7 @@ def test_the_message_about_a_killed_job_names_the_signal(
     end = end_of(job)
     assert (end.state, end.outcome, end.signal) == (JobState.FAILED, Outcome.FAILURE, number)
     payload = only(user, Route.ERROR)
-    assert f"killed by signal {number} (SIG{name}" in facts(payload)["Exit code"]
+    assert facts(payload)["Signal"].startswith(f"{number} (SIG{name}")
     status = user.status(job.job_id)
     assert (status["signal"], status["cause"]) == (number, cause)
 

@@ -151,11 +151,11 @@ def test_the_json_has_the_documented_keys_in_their_order() -> None:
     assert report_json(Report(CLEAN))["job_id"] is None
 
 
-def test_the_words_of_the_log_are_the_title_and_are_not_repeated() -> None:
+def test_the_words_of_the_log_are_the_title_and_their_class_begins_the_explanation() -> None:
     report = Report(replace(FOUND, fact="CUDA out of memory (tried 4.00 GiB)"))
     assert drawn(report)[:2] == [
         "CUDA out of memory (tried 4.00 GiB)",
-        "A GPU had no memory left.",
+        "Out of GPU memory. A GPU had no memory left.",
     ]
     assert report_json(report)["headline"] == "CUDA out of memory (tried 4.00 GiB)"
     assert report_json(Report(FOUND))["headline"] == "Out of GPU memory"

@@ -79,20 +79,20 @@ _BY_STATE: dict[JobState, Cause] = {
     JobState.TIMEOUT: Cause(
         "slurm_timeout",
         "Time limit reached",
-        "The job reached its time limit and Slurm ended it.",
+        "Slurm ended the job.",
         "Request more time (#SBATCH --time, up to the partition's limit: sinfo -o '%P %l'), or save "
         "checkpoints and continue from the last one.",
     ),
     JobState.CANCELLED: Cause(
         CANCELLED,
         "Cancelled",
-        "The job was cancelled (scancel) by its owner, an administrator or a script.",
+        "scancel was run by its owner, an administrator or a script.",
         "If you did not cancel it, sacct -j JOBID -o State%30 shows who did (CANCELLED by UID).",
     ),
     JobState.PREEMPTED: Cause(
         "slurm_preempted",
         "Preempted by a job of higher priority",
-        "Slurm gave the nodes to a job of higher priority. The program is not at fault.",
+        "Slurm gave its nodes to that job. The program is not at fault.",
         "Submit the job again, or add #SBATCH --requeue and save checkpoints often.",
     ),
     JobState.NODE_FAIL: _NODE_FAILED,
@@ -150,7 +150,7 @@ _BY_SIGNAL: dict[int, Cause] = {
     15: Cause(
         "slurm_cancelled.terminated",
         "Terminated (SIGTERM)",
-        "The job received SIGTERM: from scancel --signal, torchrun or an administrator.",
+        "The signal came from scancel --signal, torchrun or an administrator.",
         "If you did not do this, sacct -j JOBID shows the state of each step.",
     ),
     LAUNCH_IO_FAILED: _NO_OUTPUT_FOLDER,
@@ -167,7 +167,7 @@ _BY_EXIT_CODE: dict[int, Cause] = {
     127: Cause(
         "module_env",
         "Command not found",
-        "The last command was not found on the node.",
+        "The last command of the script is not installed on the node, or not on its PATH.",
         "In the job script, load the module or activate the environment that provides it before using it.",
     ),
 }

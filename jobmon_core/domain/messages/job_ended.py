@@ -105,11 +105,12 @@ def _with_diagnosis(message: Message, job: WatchedJob, task: Task, end: End) -> 
     if end.source is Source.ARRAY or (end.outcome is Outcome.SUCCESS and diagnosis.cause is None):
         return message
     note = "" if end.never_started else _sentence(diagnosis.note)
+    title = f"{diagnosis.title}." if diagnosis.fact and diagnosis.title else ""  # else the headline has it
     is_told = _is_cancelled(diagnosis) and end.cancelled_by is not None  # by the message's title
     advice = diagnosis.advice or (_UNKNOWN_ADVICE if end.outcome is Outcome.UNKNOWN else "")
     return replace(
         message,
-        cause=" ".join(filter(None, ("" if is_told else diagnosis.explanation, note))),
+        cause=" ".join(filter(None, (title, "" if is_told else diagnosis.explanation, note))),
         also_seen=_also_seen(diagnosis),
         advice=advice.replace("JOBID", str(ref_of(job.job_id, task.key))),
     )

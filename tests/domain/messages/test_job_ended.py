@@ -105,11 +105,11 @@ _KEY_ERROR = Diagnosis(
 )
 
 
-def test_the_title_has_the_run_time_and_the_words_of_the_log_and_the_cause_explains_them() -> None:
+def test_the_title_has_the_run_time_and_the_words_of_the_log_and_the_cause_their_class() -> None:
     message = ended("FAILED", _KEY_ERROR, 1)
     assert message.title == "train (12) failed after 1m: KeyError: 'model_config'"
     assert message.headline == "KeyError: 'model_config'"
-    assert message.cause == "The program looked up a key that does not exist."
+    assert message.cause == "A key is missing. The program looked up a key that does not exist."
 
 
 def test_without_words_of_the_log_the_class_is_the_title_and_not_repeated() -> None:
@@ -163,7 +163,7 @@ def test_a_success_whose_log_ends_in_a_failure_says_so_first_and_is_amber() -> N
         "train (12) completed in 1m with exit code 0, but its log ends in KeyError: 'model_config'"
     )
     assert (message.route, message.tone) == (Route.SUCCESS, Tone.ATTENTION)
-    assert message.cause.startswith("The program looked up a key")
+    assert message.cause.startswith("A key is missing.")
     assert message.advice == "Print the keys."
 
 
@@ -174,7 +174,7 @@ def test_an_array_that_completed_shows_the_tasks_whose_logs_end_in_a_failure() -
     assert message.title == "train (12): 3 completed, 1 of them with a failure at the end of the log"
     assert message.summary.startswith("• KeyError: 'model_config' (completed): 1 task (2)\n3 tasks in total")
     assert (message.route, message.tone) == (Route.SUCCESS, Tone.ATTENTION)
-    assert message.cause.startswith("12_2: The program looked up a key")
+    assert message.cause.startswith("12_2: A key is missing.")
 
 
 def test_a_success_whose_log_ends_in_a_failure_goes_to_the_configured_route() -> None:
