@@ -34,11 +34,11 @@ def say(text: str) -> None:
     _print(f"jobmon: {text}")
 
 
-def interrupted(text: str = "interrupted") -> int:
-    """Print a message after Ctrl-C and return the exit code; on a terminal, start a line after its ``^C``."""
+def interrupted(text: str = "interrupted", exit_code: int = _INTERRUPTED) -> int:
+    """Print a message after Ctrl-C, on a terminal below its ``^C``, and return the exit code."""
     start = "\n" if sys.stderr.isatty() else ""
     _print(f"{start}jobmon: {text}")
-    return _INTERRUPTED
+    return exit_code
 
 
 def _print(text: str) -> None:
