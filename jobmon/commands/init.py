@@ -140,8 +140,9 @@ def _send_undelivered(ctx: Context) -> None:
         say("`jobmon recover` is running; run it again to send the messages that waited for a webhook")
         return
     if jobs:
-        print(f"Sending the undelivered messages of {count(len(jobs), 'job')}:")
-        print(*(stdout_console().line(f"  {job}") for job in jobs), sep="\n", flush=True)
+        console = stdout_console()
+        title = f"Sending the undelivered messages of {count(len(jobs), 'job')}:"
+        print(*console.prose(title), *(console.line(f"  {job}") for job in jobs), sep="\n", flush=True)
 
 
 def _agrees(question: str, *, default: bool) -> bool:

@@ -31,7 +31,7 @@ def install(ctx: Context, wanted: AutostartMethod | None, *, confirmed: bool) ->
         raise AutostartUnavailable(f"{method} cannot be used here: {status.unavailable_because}")
     print("methods on this machine:")
     for each in statuses:
-        print(*stdout_console().prose(_status_line(each), hanging=" " * 12), sep="\n")
+        print(*stdout_console().prose(_status_line(each), hanging="    "), sep="\n")
     installer = autostart.installers[method]
     print(f"{method} needs", *installer.preview(), sep="\n")
     for name in autostart.omitted_secrets:
