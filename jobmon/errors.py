@@ -31,8 +31,19 @@ class UsageError(JobmonError):
 
 def say(text: str) -> None:
     """Print a message for the user on stderr, since stdout is for results; ignore a closed stderr."""
+    _print(f"jobmon: {text}")
+
+
+def interrupted(text: str = "interrupted", exit_code: int = _INTERRUPTED) -> int:
+    """Print a message after Ctrl-C, on a terminal below its ``^C``, and return the exit code."""
+    start = "\n" if sys.stderr.isatty() else ""
+    _print(f"{start}jobmon: {text}")
+    return exit_code
+
+
+def _print(text: str) -> None:
     try:
-        print(_wrapped(f"jobmon: {text}"), file=sys.stderr, flush=True)
+        print(_wrapped(text), file=sys.stderr, flush=True)
     except OSError:
         streams.abandon(sys.stderr)
 
@@ -70,8 +81,7 @@ def run_guarded(command: Callable[[], int]) -> int:
     except JobmonError as error:
         return report(error)
     except KeyboardInterrupt:
-        say("interrupted")
-        return _INTERRUPTED
+        return interrupted()
     except BrokenPipeError:
         streams.abandon(sys.stdout)
         return _CLOSED_PIPE

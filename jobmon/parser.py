@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import importlib
 import shutil
-import textwrap
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
 
 from jobmon.errors import UsageError
+from jobmon.views.text_width import fill
 from jobmon_core import __version__
 
 if TYPE_CHECKING:
@@ -76,17 +76,13 @@ def _overview(groups: Mapping[str, Mapping[str, str]]) -> Iterator[str]:
 
 
 class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
-    """Wraps paragraphs to the terminal, at most 80 columns; keeps those with indented lines (examples)."""
+    """Wraps descriptions to the terminal, at most 80 columns; keeps the lines of examples."""
 
     def __init__(self, prog: str) -> None:
         super().__init__(prog, width=min(shutil.get_terminal_size().columns, _MAX_COLUMNS))
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:  # noqa: ARG002 - argparse passes it
-        paragraphs = text.split("\n\n")
-        return "\n\n".join(
-            paragraph if "\n " in paragraph else textwrap.fill(paragraph, width, break_on_hyphens=False)
-            for paragraph in paragraphs
-        )
+        return fill(text, width)
 
 
 class _Parser(argparse.ArgumentParser):

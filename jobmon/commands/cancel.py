@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import job_ref, open_context, result_line
+from jobmon.commands.common import job_ref, open_context, result_text
 from jobmon.errors import say
+from jobmon.views.console import one_line
 from jobmon_core.app.cancel import cancel
 from jobmon_core.domain.errors import JobmonError
 
@@ -14,13 +15,16 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Stop watching jobs. The jobs themselves keep running; scancel ends a job."
+    parser.description = "Stop watching jobs. The jobs themselves keep running; `scancel` ends a job."
     parser.epilog = "examples:\n  jobmon cancel 8123"
     parser.add_argument("job", nargs="+", type=job_ref, help="job ids")
 
 
 def run(options: argparse.Namespace) -> int:
-    """Stop watching each job, even after an error with another one; return the highest exit code."""
+    """Stop watching each job, even after an error with another one; return the highest exit code.
+
+    It is 1 for a job that needs no monitor any more.
+    """
     ctx = open_context()
     exit_code = 0
     for ref in options.job:
@@ -30,5 +34,9 @@ def run(options: argparse.Namespace) -> int:
             say(str(error))
             exit_code = max(exit_code, error.exit_code)
         else:
-            print(result_line(result.subject, result.action))
+            if result.acted:
+                print(result_text(result.subject, result.action))
+            else:
+                say(one_line(f"{result.subject}: {result.action}"))
+                exit_code = max(exit_code, 1)
     return exit_code

@@ -68,10 +68,10 @@ def stdout_console() -> Console:
     return Console(shutil.get_terminal_size().columns, has_colour)
 
 
-def result_line(subject: str, action: str) -> str:
-    """Return ``subject: action`` as one line; on a terminal, a long subject is cut, so that both fit."""
+def result_text(subject: str, action: str) -> str:
+    """Return ``subject: action`` as one line; on a terminal, wrapped, and with a long subject cut."""
+    console = stdout_console()
     subject, action = one_line(subject), one_line(action)
-    if sys.stdout.isatty():
-        room = shutil.get_terminal_size().columns - len(action) - len(": ")
-        subject = truncated(subject, max(room, _MIN_SUBJECT))
-    return f"{subject}: {action}"
+    if console.width:
+        subject = truncated(subject, max(console.width - len(action) - len(": "), _MIN_SUBJECT))
+    return "\n".join(console.prose(f"{subject}: {action}", hanging="  "))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import shutil
 import sys
+from typing import NoReturn
 
-from jobmon.errors import say
+from jobmon.errors import interrupted, say
 from jobmon.views.discord_preview import RenderOptions, discord_preview
 from jobmon_core.app.setup import open_inbox
 
@@ -32,8 +33,15 @@ def _port(text: str) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print each message as it arrives, until KeyboardInterrupt."""
-    with open_inbox(options.port) as inbox:
+    """Print each message as it arrives; Ctrl-C is the normal end, so it returns 0."""
+    try:
+        _print_messages(options.port)
+    except KeyboardInterrupt:
+        return interrupted("stopped; the two URLs no longer work", exit_code=0)
+
+
+def _print_messages(port: int) -> NoReturn:
+    with open_inbox(port) as inbox:
         print(inbox.success_url, inbox.error_url, sep="\n", flush=True)
         say("the URLs above are the webhooks for success and error messages; waiting (Ctrl-C to stop)")
         printed = 0

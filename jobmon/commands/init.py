@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import getpass
+import shutil
 import sys
 import textwrap
 from typing import TYPE_CHECKING
 
 from jobmon.cli import main
-from jobmon.commands.common import open_context, result_line
-from jobmon.errors import say
+from jobmon.commands.common import open_context, stdout_console
+from jobmon.errors import interrupted, say
+from jobmon.views.text_width import fill
 from jobmon_core.app import setup
 from jobmon_core.app.recover import RecoverJobs
 from jobmon_core.domain.errors import CommandBusy
+from jobmon_core.domain.humanize import count
 from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:
@@ -20,8 +23,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.context import Context
 
-_COLUMNS = 80
-_INTERRUPTED = 130  # the exit code that a shell reports for SIGINT
+_MAX_COLUMNS = 80
 WHAT = """\
 jobmon posts one message when a job ends: to one Discord channel if the job
 succeeded, to another one if it did not. It needs a webhook URL for each of the
@@ -52,18 +54,19 @@ def run(options: argparse.Namespace) -> int:
     ctx = open_context()
     if not sys.stdin.isatty():
         return _read_pipe(ctx)
-    setup.existing_config(ctx)  # a file that cannot be kept is reported before the user types anything
+    exists = bool(setup.existing_config(ctx))  # reports an unusable file before the user types anything
+    _tell(f"{WHAT}\n{HOW_TO}\n{PRIVACY}", "")
+    if exists:
+        _tell(f"{ctx.home.config} exists: only its webhooks are replaced, its other settings are kept.", "")
     try:
         success, error = _ask_urls(checks=not options.no_check)
     except (KeyboardInterrupt, EOFError):
-        _tell("")
-        say("stopped; nothing was saved")
-        return _INTERRUPTED
+        return interrupted("stopped; nothing was saved")
     _save(ctx, success, error)
-    _tell(f"\nSaved in {ctx.home.config}.")
+    _tell("", f"Saved in {ctx.home.config}.")
     for name in setup.overriding_variables(ctx):
         say(f"${name} is set, and takes precedence over what was saved")
-    _send_given_up(ctx)
+    _send_undelivered(ctx)
     _offer_more()
     return 0
 
@@ -71,17 +74,19 @@ def run(options: argparse.Namespace) -> int:
 def _read_pipe(ctx: Context) -> int:
     success, error = sys.stdin.readline().strip(), sys.stdin.readline().strip()
     if not success or not error:
-        say(f"nothing was written: two webhook URLs are required\n{WHAT}\n{HOW_TO}")
+        say("nothing was written: two webhook URLs are required")
+        _tell(f"{WHAT}\n{HOW_TO}")
         return 1
+    exists = bool(setup.existing_config(ctx))
     _save(ctx, success, error)
-    print(f"wrote {ctx.home.config}; `jobmon test-discord` tests every channel")
-    _send_given_up(ctx)
+    done = "replaced the webhooks and kept the other settings in" if exists else "wrote"
+    print(f"{done} {ctx.home.config}; `jobmon test-discord` tests every channel")
+    _send_undelivered(ctx)
     return 0
 
 
 def _ask_urls(*, checks: bool) -> tuple[str, str]:
-    """Ask for both URLs on the terminal. All questions go to stderr, because stdout is for results."""
-    _tell(f"{WHAT}\n{HOW_TO}\n{PRIVACY}")
+    """Ask for both URLs on the terminal."""
     success = _ask_url("1 of 2: URL for successes", checks=checks)
     return success, _ask_url("2 of 2: URL for everything else (Enter: the same)", success, checks=checks)
 
@@ -91,13 +96,13 @@ def _offer_more() -> None:
         main(["test-discord"])
     if _agrees("Restart lost monitors automatically, e.g. after a reboot?", default=False):
         main(["recover", "--install"])
-    _tell("\nReady: use `jobmon submit SCRIPT` in place of `sbatch SCRIPT`.")
+    _tell("", "Ready: use `jobmon submit SCRIPT` in place of `sbatch SCRIPT`.")
 
 
 def _ask_url(question: str, default: str = "", *, checks: bool) -> str:
     """Ask until the answer is a webhook URL that Discord knows, or that the user wants to keep anyway."""
     while True:
-        url = getpass.getpass(f"{question}: ").strip()
+        url = getpass.getpass(_prompt(f"{question}:")).strip()
         if not url and default:
             return default
         if fault := setup.webhook_fault(url):
@@ -127,19 +132,23 @@ def _save(ctx: Context, success: str, error: str) -> None:
         say(problem)
 
 
-def _send_given_up(ctx: Context) -> None:
+def _send_undelivered(ctx: Context) -> None:
     """Send the messages that waited for a webhook."""
     try:
-        for result in RecoverJobs(ctx, MonitorStarter(ctx)).send_given_up():
-            if result.acted:
-                print(result_line(result.subject, result.action), flush=True)
+        jobs = [each.subject for each in RecoverJobs(ctx, MonitorStarter(ctx)).send_given_up() if each.acted]
     except CommandBusy:
         say("`jobmon recover` is running; run it again to send the messages that waited for a webhook")
+        return
+    if jobs:
+        console = stdout_console()
+        title = f"Sending the undelivered messages of {count(len(jobs), 'job')}:"
+        print(*console.prose(title), *(console.line(f"  {job}") for job in jobs), sep="\n", flush=True)
 
 
 def _agrees(question: str, *, default: bool) -> bool:
     while True:
-        print(f"{question} [{'Y/n' if default else 'y/N'}] ", end="", file=sys.stderr, flush=True)
+        choices = "[Y/n]" if default else "[y/N]"
+        print(_prompt(f"{question} {choices}"), end="", file=sys.stderr, flush=True)
         line = sys.stdin.readline()
         answer = line.strip().lower()
         if not line:  # the terminal was closed
@@ -150,8 +159,18 @@ def _agrees(question: str, *, default: bool) -> bool:
 
 
 def _detail(text: str) -> None:
-    _tell(textwrap.fill(text, _COLUMNS, initial_indent="   ", subsequent_indent="   "))
+    print(textwrap.indent(fill(text, _columns() - 3), "   "), file=sys.stderr, flush=True)
 
 
-def _tell(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)
+def _prompt(text: str) -> str:
+    return f"{fill(text, _columns() - 1)} "
+
+
+def _tell(*texts: str) -> None:
+    """Print texts, wrapped, on stderr, because stdout is for results."""
+    for text in texts:
+        print(fill(text, _columns()), file=sys.stderr, flush=True)
+
+
+def _columns() -> int:
+    return min(shutil.get_terminal_size().columns, _MAX_COLUMNS)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import open_context, result_line
+from jobmon.commands.common import open_context, result_text, stdout_console
 from jobmon.errors import UsageError
 from jobmon_core.app.recover import RecoverJobs, wait_for_monitors
 from jobmon_core.domain.autostart.command import AutostartMethod
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Restart the monitors that died, and replace those on other hosts that have sent no heartbeat for 15
-minutes. Jobs that ended in the meantime are analysed and reported. Messages that jobmon had given up
-are sent again if the settings of their channel have changed, or if `jobmon test-discord` has reached
-the channel since. Living monitors are left alone, so it is safe to run this at any time.
+minutes. Jobs that ended in the meantime are analysed and reported. Messages that could not be
+delivered are sent again if the settings of their channel have changed, or if `jobmon test-discord`
+has reached the channel since. Living monitors are left alone, so it is safe to run this at any time.
 
 --install makes this machine run `jobmon recover` after every reboot and every ten minutes, via
 cron, a timer of your systemd user instance, or Slurm's scrontab. It shows the changes and asks
@@ -89,13 +89,13 @@ def _recover(ctx: Context, *, quiet: bool) -> None:
             if result.watched_on:
                 hosts.append(result.watched_on)
             elif result.acted or not quiet:
-                print(result_line(result.subject, result.action), flush=True)
+                print(result_text(result.subject, result.action), flush=True)
                 printed += 1
     except CommandBusy:
         if not quiet:  # the autostart tries again in a few minutes
             raise
     if not quiet and (hosts or not printed):
-        print(_summary(hosts, is_rest=printed > 0))
+        print(*stdout_console().prose(_summary(hosts, is_rest=printed > 0)), sep="\n")
 
 
 def _summary(hosts: Sequence[str], *, is_rest: bool) -> str:

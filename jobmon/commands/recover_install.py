@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import jobmon_command
+from jobmon.commands.common import jobmon_command, stdout_console
 from jobmon.errors import say
 from jobmon_core.app.autostart import Autostart
 from jobmon_core.domain.autostart.command import AutostartMethod, AutostartUnavailable
@@ -29,7 +29,9 @@ def install(ctx: Context, wanted: AutostartMethod | None, *, confirmed: bool) ->
     status = next(each for each in statuses if each.method is method)
     if status.unavailable_because:
         raise AutostartUnavailable(f"{method} cannot be used here: {status.unavailable_because}")
-    print("methods on this machine:", *map(_status_line, statuses), sep="\n")
+    print("methods on this machine:")
+    for each in statuses:
+        print(*stdout_console().prose(_status_line(each), hanging="    "), sep="\n")
     installer = autostart.installers[method]
     print(f"{method} needs", *installer.preview(), sep="\n")
     for name in autostart.omitted_secrets:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from jobmon.errors import UsageError, report, say
+from jobmon.errors import UsageError, interrupted, report, say
 from jobmon_core.domain.errors import ConfigInvalid, SchedulerMissing
 
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.tracking.new_job import NewJob
 
-_INTERRUPTED = 130  # the exit code that a shell reports for SIGINT
 DESCRIPTION = """\
 Submit a job exactly as sbatch does, then watch it in the background.
 stdout and the exit code are those of sbatch. Options of jobmon come first; the first other
@@ -67,9 +67,8 @@ def run(arguments: Sequence[str]) -> int:
 
 def _submit(arguments: list[str]) -> int:
     backend, wants_sentinel, rest = _own_options(arguments)
-    if not rest and sys.stdin.isatty() and not _read_script():
-        say("nothing was submitted")
-        return _INTERRUPTED
+    if sys.stdin.isatty() and _reads_stdin(rest) and not _read_script():
+        return interrupted("nothing was submitted")
     from jobmon_core.app.submit import SubmitJob
     from jobmon_core.context import Context
     from jobmon_core.lifecycle.start import MonitorStarter
@@ -85,13 +84,26 @@ def _submit(arguments: list[str]) -> int:
         starter.discard()
 
 
+def _reads_stdin(arguments: Sequence[str]) -> bool:
+    """Return whether sbatch would read the script from stdin."""
+    # Most command lines show it without the table of options, and the user waits: a word that is neither an
+    # option nor follows one is the script, or an argument of the script.
+    for previous, word in pairwise(("", *arguments)):
+        follows_option = previous.startswith("-") and "=" not in previous
+        if word.startswith("--wrap") or not (word.startswith("-") or follows_option):
+            return False
+    from jobmon_core.domain.slurm.sbatch_options import reads_stdin
+
+    return reads_stdin(arguments)
+
+
 def _read_script() -> bool:
     """Read the script from the terminal and make it the new stdin; return False if the user pressed Ctrl-C.
 
     sbatch could read it itself, but after Ctrl-C it would be unclear whether Slurm has received a job.
     """
     try:
-        say("type the batch script, end it with Ctrl-D (Ctrl-C submits nothing)")
+        say("no script given: type it here, end with Ctrl-D (Ctrl-C submits nothing)")
         script = sys.stdin.buffer.read()
     except KeyboardInterrupt:
         return False

@@ -23,11 +23,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Test every channel; return 0 only if each accepted the message and no route lacks a channel."""
+    console = stdout_console()
     failed = 0
     for result in try_channels(open_context(), largest=options.largest):
-        print(f"{result.channel}: {'works' if result.worked else 'FAILED'} ({result.destination})")
-        for line in (result.why, result.advice):
-            if line and not result.worked:
-                print(*stdout_console().prose(line, "  "), sep="\n")
+        verdict = "works" if result.worked else "FAILED"
+        print(*console.prose(f"{result.channel}: {verdict} ({result.destination})", hanging="  "), sep="\n")
+        for line in filter(None, (result.why, result.advice)):
+            print(*console.prose(line, "  "), sep="\n")
         failed += not result.worked
     return 1 if failed else 0

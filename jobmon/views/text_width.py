@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from unicodedata import category, east_asian_width
 
 _ZERO_WIDTH = ("Mn", "Me", "Cf")
 _WIDE = ("W", "F")
 _ELLIPSIS = "…"
+# what stands before the text of a line: a number of a list, or the first column of a table
+_BEFORE_TEXT = re.compile(r" *(?:\d+\. |\S+ {2,})?")
 
 
 def text_width(text: str) -> int:
@@ -31,6 +34,29 @@ def wrap(text: str, width: int) -> list[str]:
         else:
             lines += _wrapped_wide(line, width)
     return lines
+
+
+def fill(text: str, width: int) -> str:
+    """Wrap paragraphs, and each line of lists and tables, at spaces.
+
+    Examples keep their lines, since a wrapped command cannot be copied.
+    """
+    return "\n\n".join(_filled(paragraph, width) for paragraph in text.split("\n\n"))
+
+
+def _filled(paragraph: str, width: int) -> str:
+    if paragraph.startswith("examples:"):
+        return paragraph
+    lines = paragraph.split("\n") if "\n " in paragraph else [paragraph.strip()]
+    return "\n".join(_hanging(line, width) for line in lines)
+
+
+def _hanging(line: str, width: int) -> str:
+    before = _BEFORE_TEXT.match(line) if line.startswith(" ") else None
+    indent = " " * (before.end() if before else 0)
+    return textwrap.fill(
+        line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def _wrapped_wide(text: str, width: int) -> list[str]:

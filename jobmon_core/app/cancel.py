@@ -23,22 +23,32 @@ _CHECK_INTERVAL_S = 0.05
 
 
 def cancel(ctx: Context, ref: JobRef) -> RecoveryResult:
-    """Stop watching a job; the job itself is not touched.
+    """Stop watching a job; the job itself is not touched. Nothing is changed if it is not watched any more.
 
     Raises:
-        UnknownJob: it is not watched, or only as part of a larger job.
+        UnknownJob: it was never watched, or only as part of a larger job.
         StateUnreadable: its state file cannot be read.
         StorageFailed: a file cannot be written.
     """
-    jobs = [job for job in find_watched(ctx, ref) if job_status(ctx, job).health is not Health.DONE]
-    if not jobs:
+    found = find_watched(ctx, ref)
+    if not found:
         raise UnknownJob(f"job {ref} is not watched; `jobmon status` lists the watched jobs")
+    jobs = [job for job in found if job_status(ctx, job).health is not Health.DONE]
+    if not jobs:
+        return RecoveryResult(name_of(found[-1]), _unchanged_because(found[-1]), acted=False)
     watched = next((job for job in jobs if job.watched_part == ref.key), None)
     if watched is None:
         raise UnknownJob(
             f"job {ref} is watched as part of job {jobs[-1].ref}; use `jobmon cancel {jobs[-1].ref}`"
         )
     return RecoveryResult(name_of(watched), _stop_watching(ctx, watched))
+
+
+def _unchanged_because(job: WatchedJob) -> str:
+    """Return why the monitoring of a job that needs no monitor any more is not stopped."""
+    if job.unwatched_s is not None:
+        return "its monitoring was stopped before; nothing was changed"
+    return f"it has ended; nothing was changed (`jobmon forget {job.ref}` removes its record)"
 
 
 def _stop_watching(ctx: Context, job: WatchedJob) -> str:
@@ -58,5 +68,5 @@ def _stop_watching(ctx: Context, job: WatchedJob) -> str:
         monitor = f"monitor {status.owner.pid} on {status.owner.host}"
         return f"{monitor} will stop watching as soon as it reads the request; the job itself is not touched"
     command = cancel_command(job.backend, str(job.ref))
-    hint = f" (to end it: {command})" if command else ""
+    hint = f" (`{command}` ends it)" if command else ""
     return f"no longer watched; the job itself is not touched{hint}"

@@ -151,6 +151,6 @@ def _recovery_action(status: JobStatus, *, is_reopened: bool) -> str:
         case Health.STALE if status.owner:
             return f"its monitor on {status.owner.host} has been silent for too long; restarted on this host"
         case Health.DONE if is_reopened:
-            return "its message had been given up; sending it to the webhook configured now"
+            return "sending its undelivered message again"
         case _:
             return ""

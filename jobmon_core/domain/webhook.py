@@ -8,6 +8,7 @@ from urllib.parse import SplitResult, parse_qs, urlsplit
 
 API_VERSION = 10  # a URL without a version uses v6, which is deprecated and whose errors name no field
 
+_FORM = "a webhook URL looks like https://discord.com/api/webhooks/<id>/<token>"
 _PATH = re.compile(r"/api(?:/v[0-9]+)?/webhooks/([0-9]{1,20})/([A-Za-z0-9._~-]+)/?")
 # Also matches the forms in JSON (\/) and in a query (%2F). A separator starts with a character that cannot
 # occur in the part before it, which keeps the search linear.
@@ -34,14 +35,17 @@ class Webhook(NamedTuple):
         """
         if not text.strip():
             raise ValueError("no webhook URL given")
-        parts = split_address(text.strip(), "not a webhook URL")
+        try:
+            parts = split_address(text.strip(), "not a webhook URL")
+        except ValueError as error:
+            raise ValueError(f"{error}; {_FORM}") from None
         if parts.scheme == "http" and not is_loopback(parts.hostname or ""):
             raise ValueError(
                 "plain http shows the token to the network: use https (http works for localhost only)"
             )
         match = _PATH.fullmatch(parts.path)
         if match is None:
-            raise ValueError("not a webhook URL: its path must be /api/webhooks/<id>/<token> and no more")
+            raise ValueError(f"not a webhook URL: its path is incomplete or has more parts; {_FORM}")
         return cls(f"{parts.scheme}://{parts.netloc.lower()}", match[1], match[2], _thread_id(parts.query))
 
     @property

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from jobmon_core.domain.errors import JobmonError, StorageFailed
 from jobmon_core.system.clock import Clock
+from jobmon_core.system.process import fork_with_pipe
 
 if TYPE_CHECKING:
     from jobmon_core.lifecycle.process_state import ProcessState
@@ -36,21 +37,13 @@ def hand_over(process_state: ProcessState) -> bool:
         HandoverFailed: there is no successor; says why.
     """
     try:
-        reading, writing = os.pipe()
+        pid, own_end = fork_with_pipe()
     except OSError as error:
-        raise HandoverFailed(f"cannot create a pipe: {error.strerror}") from error
-    try:
-        pid = os.fork()
-    except OSError as error:
-        os.close(reading)
-        os.close(writing)
         raise HandoverFailed(f"cannot start a process: {error.strerror}") from error
     if pid == 0:
-        os.close(reading)
-        _take_ownership(process_state, writing)
+        _take_ownership(process_state, own_end)
         return False
-    os.close(writing)
-    with open(reading, "rb") as pipe:
+    with open(own_end, "rb") as pipe:
         status = pipe.read()  # until the successor closes its end or dies
     if status != _OWNS_ALL:
         _take_back(process_state, pid, status.decode(errors="replace") or "the new process was killed")

@@ -14,7 +14,7 @@ S = TypeVar("S")
 
 
 class AttemptResult(NamedTuple):
-    """The result of one attempt to deliver a message, and what the user can do about it."""
+    """The result of one attempt to deliver a message, and what the user who sends a test can do about it."""
 
     receipt: Receipt
     advice: str = ""  # empty after a success

@@ -63,7 +63,7 @@ def _exposed(path: Path, status: os.stat_result) -> str:
     if status.st_uid == os.geteuid():
         import shlex  # only for this message: an idle monitor stays small
 
-        return f"its mode is {mode:04o}: chmod 600 {shlex.quote(str(path))}"
+        return f"its mode is {mode:04o}: run `chmod 600 {shlex.quote(str(path))}`"
     owner = user_name(status.st_uid)
     return f"it belongs to {owner} and its mode is {mode:04o}: use a copy of your own with mode 0600"
 

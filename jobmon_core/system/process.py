@@ -1,4 +1,4 @@
-"""Processes of this host: their identity, and whether they still run."""
+"""Processes of this host: forking one, their identity, and whether they still run."""
 
 from __future__ import annotations
 
@@ -14,6 +14,27 @@ _PROC = Path("/proc")
 _SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER = 1, 36  # of prctl(2)
 # positions of the fields of /proc/PID/stat after the command name, see proc(5)
 _STATE, _PARENT, _SESSION, _START_TIME = 0, 1, 3, 19
+
+
+def fork_with_pipe() -> tuple[int, int]:
+    """Fork; the child gets one end of a new pipe to write to, the parent the other end to read from.
+
+    Returns:
+        The child's PID (0 in the child) and the descriptor of this process's end.
+
+    Raises:
+        OSError: the host cannot create a process or a pipe; no descriptor stays open.
+    """
+    reading, writing = os.pipe()
+    try:
+        pid = os.fork()
+    except OSError:
+        os.close(reading)
+        os.close(writing)
+        raise
+    own, other = (reading, writing) if pid else (writing, reading)
+    os.close(other)
+    return pid, own
 
 
 def die_with_parent(parent: int) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from jobmon_core.system.json_codec import DecodeError, from_json, to_json
+from jobmon_core.system.process import fork_with_pipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -44,21 +45,16 @@ class Worker:
         Raises:
             WorkerFailed: the child ended without a result, or not within ``timeout_s`` seconds.
         """
-        reading, writing = os.pipe()
         try:
-            pid = os.fork()
+            pid, pipe = fork_with_pipe()
         except OSError as error:
-            os.close(reading)
-            os.close(writing)
             raise WorkerFailed(f"cannot start a worker process: {error.strerror}") from error
         if pid == 0:
-            os.close(reading)
-            self._run_child(work, writing)
-        os.close(writing)
+            self._run_child(work, pipe)
         try:
-            data = _read(reading, timeout_s)
+            data = _read(pipe, timeout_s)
         finally:
-            os.close(reading)
+            os.close(pipe)
             _end(pid)
         return _result(kind, data)
 

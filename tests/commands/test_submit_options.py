@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
+from pathlib import Path
 
 import pytest
 
@@ -64,11 +63,28 @@ def test_options_in_the_wrong_place_are_pointed_out(sbatch: Shell, given: str, w
 
 def test_a_script_is_read_from_the_terminal_and_ctrl_c_ends_that_at_once(shell: Shell) -> None:
     shell.program("sbatch", 'while read -r line; do echo "<$line>"; done; exit 3')
-    prompt = "end it with Ctrl-D (Ctrl-C submits nothing)\n"
+    prompt = "end with Ctrl-D (Ctrl-C submits nothing)\n"
     code, screen = shell.talk(["submit"], (prompt, "one\ntwo\n\x04"))
     assert (code, screen.partition("<")[2]) == (3, "one>\n<two>\n")
     code, screen = shell.talk(["submit"], (prompt, "one\n\x03"))
-    assert (code, screen.splitlines()[-1]) == (130, "^Cjobmon: nothing was submitted")
+    assert (code, screen.splitlines()[-2:]) == (130, ["^C", "jobmon: nothing was submitted"])
+
+
+@pytest.mark.parametrize("options", ["--gres=gpu:1", "-c 4", "-H", "--exclusive -J x"])
+def test_options_without_a_script_ask_for_one_on_the_terminal(sbatch: Shell, options: str) -> None:
+    code, screen = sbatch.talk(["submit", *options.split()], ("Ctrl-C submits nothing)\n", "one\n\x03"))
+    assert screen.startswith("jobmon: no script given: type it here, end with Ctrl-D (")
+    assert (code, screen.splitlines()[-1]) == (130, "jobmon: nothing was submitted")
+    code, screen = sbatch.talk(["submit", *options.split()], ("Ctrl-C submits nothing)\n", "one\n\x04"))
+    assert (code, screen.splitlines()[-1]) == (3, f"<{options}>")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    ["job.sh", "-p x job.sh", "-c4 job.sh", "-H job.sh", "--wrap true", "-c 4 --wra=true", "-V", "--new"],
+)
+def test_no_script_is_asked_for_if_one_is_given_or_needless(sbatch: Shell, arguments: str) -> None:
+    assert sbatch.talk(["submit", *arguments.split()]) == (3, f"<{arguments}>\n")
 
 
 def test_who_wants_no_sentinel_does_not_wait_for_its_code(sbatch: Shell) -> None:
@@ -81,12 +97,22 @@ def test_who_wants_no_sentinel_does_not_wait_for_its_code(sbatch: Shell) -> None
     assert _POSTING in loaded[("--sentinel",)]
 
 
-def test_sbatch_starts_before_slow_modules_are_imported(sbatch: Shell) -> None:
-    code = """import sys
-sys.addaudithook(lambda event, _: event == "subprocess.Popen" and print(*sys.modules, file=sys.stderr))
-from jobmon.cli import main
-main(["submit", "job.sh"])"""
-    done = sbatch.line(f"{sys.executable} -c {shlex.quote(code)}")
-    imported = set(done.stderr.splitlines()[0].split())
+@pytest.mark.parametrize(
+    ("arguments", "spared"),
+    [
+        ("job.sh", "jobmon_core.domain.slurm.sbatch_options"),
+        ("-p x --gres=gpu:1 job.sh", "jobmon_core.domain.slurm.sbatch_options"),
+        ("--exclusive job.sh", "jobmon_core.app.logout_warning"),
+    ],
+)
+def test_sbatch_starts_before_slow_modules_are_imported(
+    sbatch: Shell, tmp_path: Path, arguments: str, spared: str
+) -> None:
+    list_modules = tmp_path / "sitecustomize.py"
+    list_modules.write_text("""import sys
+sys.addaudithook(lambda event, _: event == "subprocess.Popen" and print(*sys.modules))""")
+    _, screen = sbatch.talk(["submit", *arguments.split()], PYTHONPATH=str(tmp_path))
+    imported = set(screen.split("<")[0].split())
     assert "jobmon_core.scheduler.slurm.submit" in imported
-    assert {"dataclasses", "inspect", "argparse", "daemon", "jobmon_core.store.jobs"} & imported == set()
+    slow = {"dataclasses", "inspect", "argparse", "daemon", "jobmon_core.store.jobs", spared}
+    assert slow & imported == set()

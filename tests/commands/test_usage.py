@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -31,6 +32,13 @@ def test_the_help_of_jobmon_names_every_verb_and_an_example(shell: Shell) -> Non
 def test_help_fits_80_columns(shell: Shell, verb: str) -> None:
     done = shell.jobmon(*filter(None, (verb, "--help")), COLUMNS="200")
     assert max(map(len, (done.stdout + done.stderr).splitlines())) <= 80
+
+
+@pytest.mark.parametrize("verb", ["", *COMMANDS])
+def test_help_fits_a_narrow_terminal_but_for_usage_and_examples(shell: Shell, verb: str) -> None:
+    done = shell.jobmon(*filter(None, (verb, "--help")), COLUMNS="40")
+    _usage, _, text = (done.stdout + done.stderr).partition("examples:")[0].partition("\n\n")
+    assert max(map(len, text.splitlines())) <= 40
 
 
 def test_help_of_a_command_is_what_its_option_prints(shell: Shell) -> None:
@@ -140,6 +148,13 @@ def test_a_home_that_can_not_be_used_is_told_in_one_line(shell: Shell, verb: str
     assert complaint(done).startswith("/proc/home/state cannot be used: ")
 
 
+def test_the_inbox_prints_its_urls_and_ends_quietly_at_ctrl_c(shell: Shell) -> None:
+    code, screen = shell.talk(["inbox"], ("(Ctrl-C to stop)\n", "\x03"))
+    assert code == 0
+    assert len(re.findall("^http://127.0.0.1:[0-9]+/api/v10/webhooks/[0-9]+/", screen, re.MULTILINE)) == 2
+    assert screen.endswith("\n^C\njobmon: stopped; the two URLs no longer work\n")
+
+
 def test_status_of_nothing_says_how_to_begin(shell: Shell) -> None:
     assert "`jobmon submit SCRIPT`" in shell.jobmon("status").stdout
     assert json.loads(shell.jobmon("status", "--json").stdout) == []
@@ -178,7 +193,7 @@ def test_init_writes_a_file_that_only_its_owner_can_read_and_shows_no_secret(she
 def test_init_without_two_urls_explains_how_to_make_them(shell: Shell, stdin: str) -> None:
     done = shell.jobmon("init", stdin=stdin)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("jobmon: nothing was written: two webhook URLs are required\n")
+    assert done.stderr.startswith("jobmon: nothing was written: two webhook URLs are required\njobmon posts")
     assert "Integrations > Webhooks.\n  2. New Webhook." in done.stderr
     assert not (shell.home / "config.json").exists()
 

@@ -67,7 +67,7 @@ def test_without_webhooks_the_message_waits_for_them(user: User, webhook: str | 
     urls = f"{user.discord.success_url}\n{user.discord.error_url}\n"
     done = user.jobmon("init", stdin=urls)
     assert done.returncode == 0
-    assert f"{job_id} wrap: its message had been given up; sending it to the webhook" in done.stdout
+    assert f"Sending the undelivered messages of 1 job:\n  {job_id} wrap\n" in done.stdout
     assert_failed_and_told_once(user, job_id)
     assert user.jobmon("recover").stdout == "nothing to do: no jobs are being watched\n"
 
@@ -95,7 +95,7 @@ def test_a_dead_webhook_is_reported_and_the_message_is_sent_after_its_repair(
     user.jobmon("recover")  # the configuration is unchanged, so nothing is sent
     assert len(user.discord.attempts) == 1
     config.write_text(valid)
-    assert "its message had been given up; sending it to the webhook" in user.jobmon("recover").stdout
+    assert "sending its undelivered message again" in user.jobmon("recover").stdout
     assert_failed_and_told_once(user, job_id)
 
 

@@ -96,7 +96,7 @@ def test_the_default_backend_is_the_first(ctx: Context) -> None:
 
 
 @pytest.mark.parametrize(
-    ("backend", "hint"), [("slurm", " (to end it: scancel 12)"), ("local", ""), ("toy", ""), ("pbs", "")]
+    ("backend", "hint"), [("slurm", " (`scancel 12` ends it)"), ("local", ""), ("toy", ""), ("pbs", "")]
 )
 def test_only_a_backend_with_a_cancel_command_offers_it(ctx: Context, backend: str, hint: str) -> None:
     ctx.store.save(WatchedJob("any-12-x", 12, 100.0, backend=backend))

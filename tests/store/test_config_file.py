@@ -91,7 +91,7 @@ def test_a_webhook_file_that_cannot_be_read_is_a_fault_among_the_others(path: Pa
 def test_a_configuration_that_others_can_read_is_refused_with_the_remedy(path: Path, mode: int) -> None:
     write_config(path, {"backend": "local"})
     path.chmod(mode)
-    with pytest.raises(ConfigInvalid, match=f"its mode is {mode:04o}: chmod 600 {path}$") as caught:
+    with pytest.raises(ConfigInvalid, match=f"its mode is {mode:04o}: run `chmod 600 {path}`$") as caught:
         read_config(path, {}, parsers(), BACKENDS)
     assert str(caught.value).startswith(f"{path} is not usable:")
     assert stat.S_IMODE(path.stat().st_mode) == mode
@@ -105,7 +105,7 @@ def test_the_remedy_can_be_pasted_into_a_shell(tmp_path: Path) -> None:
     path.chmod(0o644)
     with pytest.raises(ConfigInvalid) as caught:
         read_config(path, {}, parsers(), BACKENDS)
-    command = caught.value.faults[0].partition(": ")[2]
+    command = caught.value.faults[0].split("`")[1]
     assert shlex.split(command) == ["chmod", "600", str(path)]
 
 
@@ -124,5 +124,7 @@ def test_a_webhook_file_that_others_can_read_is_refused(path: Path) -> None:
     secret = path.with_name("error")
     secret.write_text(URL, encoding="ascii")
     secret.chmod(0o644)
-    with pytest.raises(ConfigInvalid, match=f"it holds a secret, but its mode is 0644: chmod 600 {secret}"):
+    with pytest.raises(
+        ConfigInvalid, match=f"it holds a secret, but its mode is 0644: run `chmod 600 {secret}`"
+    ):
         read_config(path, {}, parsers(), BACKENDS)

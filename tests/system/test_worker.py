@@ -156,12 +156,15 @@ def test_a_worker_runs_with_descriptors_above_the_limit_of_select() -> None:
     in_a_copy(work)
 
 
-def test_a_worker_that_cannot_be_started_is_a_failure() -> None:
+@pytest.mark.parametrize("limit", [resource.RLIMIT_NPROC, resource.RLIMIT_NOFILE])
+def test_a_worker_that_cannot_be_started_is_a_failure(limit: int) -> None:
     def work() -> None:
-        resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
         before = open_files()
+        soft, hard = resource.getrlimit(limit)
+        resource.setrlimit(limit, (0, hard))
         with pytest.raises(WorkerFailed, match="cannot start a worker process"):
             run(lambda: Result("x"))
+        resource.setrlimit(limit, (soft, hard))
         assert open_files() == before
 
     in_a_copy(work, as_nobody=True)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon.views.text_width import text_width, truncated, wrap
+from jobmon.views.text_width import fill, text_width, truncated, wrap
 
 PRINTABLE = st.text(st.characters(exclude_categories=["C", "Z"]) | st.just(" "))
 
@@ -26,6 +26,18 @@ def test_a_text_is_cut_between_characters() -> None:
 def test_long_words_are_split() -> None:
     assert wrap("学習ジョブ is done", 6) == ["学習ジ", "ョブ", "is", "done"]
     assert wrap("a\n\nbc def", 3) == ["a", "", "bc", "def"]
+
+
+def test_lists_and_tables_are_wrapped_below_their_texts_and_examples_are_kept() -> None:
+    text = (
+        "One paragraph\nof a text.\n\nlist:\n  1. Open the menu.\n  status    list jobs\n\nexamples:\n"
+        "  jobmon submit --gres=gpu:4 train.sbatch"
+    )
+    assert fill(text, 16).split("\n") == [
+        *("One paragraph of", "a text.", ""),
+        *("list:", "  1. Open the", "     menu.", "  status    list", "            jobs", ""),
+        *("examples:", "  jobmon submit --gres=gpu:4 train.sbatch"),
+    ]
 
 
 def test_a_combining_mark_does_not_make_up_for_a_wide_character() -> None:

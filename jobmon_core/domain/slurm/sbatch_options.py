@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -30,8 +29,7 @@ class Treatment(StrEnum):
     REFUSED = "refused"  # without it the job would not do what the user asked for
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """One option of sbatch."""
 
     name: str  # the canonical long name, without dashes
@@ -119,6 +117,18 @@ def read_arguments(words: Sequence[str]) -> tuple[list[GivenOption], list[str]]:
         raise SchedulerRejected(error.msg.replace("\0", "")) from None
     options = [GivenOption(_name_of(option), _unmarked(value)) for option, value in given]
     return options, [_unmarked(word) for word in operands]
+
+
+_WITHOUT_SCRIPT = ("help", "usage", "version", "wrap")
+
+
+def reads_stdin(words: Sequence[str]) -> bool:
+    """Return whether sbatch reads the script from stdin; False if it would reject the options."""
+    try:
+        options, operands = read_arguments(words)
+    except SchedulerRejected:
+        return False
+    return not operands and not any(option.name in _WITHOUT_SCRIPT for option in options)
 
 
 # options that many programs have too, so that after a script they are probably meant for it

@@ -29,12 +29,12 @@ _PERMISSION = (
 )
 _NETWORK = (
     "Check that this machine can reach the host: on many clusters only login nodes can, or only through a "
-    "proxy (set HTTPS_PROXY). jobmon retries automatically."
+    "proxy (set HTTPS_PROXY). Then run `jobmon test-discord` again."
 )
-_WAIT = "Nothing to do: jobmon waits and retries automatically."
-_REPORT = "jobmon sends the message once more in a plain form. If this happens again, please report it."
+_WAIT = "Run `jobmon test-discord` again later. Messages about jobs are retried automatically."
+_REPORT = "Please report this. Messages about jobs are then sent once more in a plain form."
 _PROXY = "Check whether a proxy changes the requests, then run `jobmon test-discord`."
-_OUTAGE = "Nothing to do at first: jobmon retries automatically. If it lasts, see https://discordstatus.com."
+_OUTAGE = f"{_WAIT} If this lasts, see https://discordstatus.com."
 
 
 class _ErrorKind(NamedTuple):
@@ -101,7 +101,7 @@ def interpret_response(result: PostResult) -> AttemptResult:
     if isinstance(result, NotSent):
         return AttemptResult(Receipt(DeliveryOutcome.TRY_AGAIN, result.why, for_all=True), _NETWORK)
     if isinstance(result, MaybeSent):
-        advice = f"Check whether the message arrived. {_NETWORK}"
+        advice = f"Check whether the test message arrived. {_NETWORK}"
         return AttemptResult(Receipt(DeliveryOutcome.MAYBE_DELIVERED, result.why), advice)
     if 200 <= result.status < 300:  # noqa: PLR2004 - HTTP status classes
         return AttemptResult(Receipt(DeliveryOutcome.DELIVERED))
@@ -132,10 +132,10 @@ def _error_kind(response: HttpResponse, error: _ErrorBody) -> _ErrorKind:
 def _rate_limited(wait_s: float | None) -> AttemptResult:
     """Interpret a 429. One without a wait is from Cloudflare, which then blocks this IP address."""
     if wait_s is None:
-        why = f"this IP address is blocked for too many requests; next attempt in {_BLOCKED_WAIT_S:g} s"
+        why = "this IP address is blocked for too many requests"
         receipt = Receipt(DeliveryOutcome.TRY_AGAIN, why, _BLOCKED_WAIT_S, for_all=True)
         return AttemptResult(receipt, f"{_WAIT} Other users of this network may be the cause.")
-    why = f"rate limited by Discord; next attempt in {wait_s:g} s"
+    why = f"rate limited by Discord for {wait_s:g} s"
     return AttemptResult(Receipt(DeliveryOutcome.TRY_AGAIN, why, wait_s, for_all=True), _WAIT)
 
 

@@ -84,7 +84,7 @@ def _after_failure(result: JobRef | NotListed | str) -> tuple[JobRef | None, str
     match result:
         case str(problem):
             note = f"Slurm may have accepted the job, but {problem}"
-            return None, f"{note}; check with squeue before you submit it again"
+            return None, f"{note}; check with `squeue` before you submit it again"
         case NotListed():
             return None, "the queue has no new job of yours: it was not submitted"
         case JobRef():

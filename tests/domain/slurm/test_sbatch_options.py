@@ -4,7 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.slurm.sbatch_options import OPTIONS, Argument, array_expression, script_directives
+from jobmon_core.domain.slurm.sbatch_options import (
+    OPTIONS,
+    Argument,
+    array_expression,
+    reads_stdin,
+    script_directives,
+)
 
 
 def _script(*lines: str) -> str:
@@ -29,6 +35,28 @@ def test_the_array_is_that_of_the_command_line_else_of_the_environment_else_of_t
 ) -> None:
     scripts = {"job.sh": _script("#SBATCH -a 7-8")}
     assert array_expression(arguments, environment, lambda path: scripts[path]) == expression
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ("", True),
+        ("--gres=gpu:1 -c 4", True),
+        ("-J job.sh", True),
+        ("--test-only --", True),
+        ("-c 4 job.sh", False),
+        ("-- job.sh", False),
+        ("--wrap true", False),
+        ("--wra=true -c 4", False),
+        ("-c 4 --help", False),
+        ("-V", False),
+        ("--unheard-of", False),
+    ],
+)
+def test_sbatch_reads_stdin_if_neither_a_script_nor_a_command_is_given(
+    arguments: str, *, expected: bool
+) -> None:
+    assert reads_stdin(arguments.split()) is expected
 
 
 @pytest.mark.parametrize(

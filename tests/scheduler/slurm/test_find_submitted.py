@@ -70,7 +70,7 @@ class TestSearchingForTheJob:
         user = User(runner.on("squeue", answers=[recorded("queue-no-slurmctld")]))
         submission = user.submit()
         assert submission.job is None
-        assert "check with squeue before you submit it again" in submission.note
+        assert "check with `squeue` before you submit it again" in submission.note
         assert user.now_s - NOW_S <= 60
 
     @pytest.mark.parametrize("sbatch", [HUNG, recorded("sbatch-quiet")])
@@ -88,7 +88,7 @@ class TestSearchingForTheJob:
         runner = FakeRunner().on("sbatch", answers=[HUNG]).on("squeue", answers=[listing((5, MINE))])
         note = User(runner, lock=busy).submit().note
         assert "jobmon could not search for it: another `jobmon submit`" in note
-        assert "check with squeue before you submit it again" in note
+        assert "check with `squeue` before you submit it again" in note
 
 
 @pytest.mark.parametrize(
