@@ -121,13 +121,13 @@ def test_the_first_run_of_a_requeued_job_does_not_get_the_start_of_the_second() 
 def test_a_job_that_is_held_says_what_to_do() -> None:
     text = shown(job_of(replace(PENDING, reason="JobHeldUser")))
     assert "  state     PENDING (JobHeldUser)\n" in text
-    assert "  reason    It is held by its user. Release it with scontrol release 12.\n" in text
+    assert "  reason    It is held by its user. Release it with `scontrol release 12`.\n" in text
     assert "  reason" not in shown(job_of(PENDING))
 
 
 def test_a_task_of_an_array_that_is_held_says_what_to_do() -> None:
     job = replace(job_of(replace(PENDING, key="3", reason="JobHeldUser"), failed("4")), array_indices="3-4")
-    assert "scontrol release 12_3." in shown(job, "3")
+    assert "`scontrol release 12_3`." in shown(job, "3")
 
 
 def test_the_user_who_cancelled_is_named_once() -> None:

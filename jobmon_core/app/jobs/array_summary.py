@@ -59,5 +59,6 @@ def failed_count(job: WatchedJob) -> int:
     return sum(1 for task in job.tasks.values() if task.end and task.end.outcome in _BAD)
 
 
-def _rank(task: Task) -> tuple[bool, int, int]:
-    return is_waiting(task), _TO_SHOW.index(task.end.outcome if task.end else None), task_index(task)
+def _rank(task: Task) -> tuple[bool, int, bool, int]:
+    outcome = task.end.outcome if task.end else None
+    return is_waiting(task), _TO_SHOW.index(outcome), not task.is_doubtful_success, task_index(task)

@@ -87,7 +87,7 @@ _BY_STATE: dict[JobState, Cause] = {
         CANCELLED,
         "Cancelled",
         "scancel was run by its owner, an administrator or a script.",
-        "If you did not cancel it, sacct -j JOBID -o State%30 shows who did (CANCELLED by UID).",
+        "If you did not cancel it, `sacct -j JOBID -o State%30` shows who did (CANCELLED by UID).",
     ),
     JobState.PREEMPTED: Cause(
         "slurm_preempted",
@@ -151,7 +151,7 @@ _BY_SIGNAL: dict[int, Cause] = {
         "slurm_cancelled.terminated",
         "Terminated (SIGTERM)",
         "The signal came from scancel --signal, torchrun or an administrator.",
-        "If you did not do this, sacct -j JOBID shows the state of each step.",
+        "If you did not do this, `sacct -j JOBID` shows the state of each step.",
     ),
     LAUNCH_IO_FAILED: _NO_OUTPUT_FOLDER,
     SLURM_OOM: _OUT_OF_MEMORY,

@@ -16,31 +16,31 @@ class Hint(NamedTuple):
     advice: str
 
 
-RELEASE = "Check its log, then release it (scontrol release JOBID) or cancel it (scancel JOBID)."
-_CHANGE = "Cancel it (scancel JOBID), change the request and submit it again."
+RELEASE = "Check its log, then release it (`scontrol release JOBID`) or cancel it (`scancel JOBID`)."
+_CHANGE = "Cancel it (`scancel JOBID`), change the request and submit it again."
 _OTHERS_END = "It starts when enough of them have ended."
 _LAUNCH_FAILED = Hint("is held: its launch failed", RELEASE)
 _PARTITION_CLOSED = Hint(
     "waits: its partition is closed",
-    "It starts when an administrator opens the partition; sinfo shows the others.",
+    "It starts when an administrator opens the partition; `sinfo` shows the others.",
 )
 # reasons that never go away by themselves, and that the user did not choose: they cause an alert
 STUCK_REASONS = {
     "DependencyNeverSatisfied": Hint(
         "will never start: its dependency can no longer be met",
-        "The other job did not end as required. Cancel this one (scancel JOBID) or change its dependency.",
+        "The other job did not end as required. Cancel this one (`scancel JOBID`) or change its dependency.",
     ),
     "BadConstraints": Hint(
         "will never start: no node can satisfy its constraints",
-        "Cancel it (scancel JOBID), adjust the request to what sinfo lists and submit it again.",
+        "Cancel it (`scancel JOBID`), adjust the request to what `sinfo` lists and submit it again.",
     ),
     "InvalidAccount": Hint(
         "will not start: its account is invalid",
-        "Set a valid account (scontrol update jobid=JOBID account=...), or cancel it and submit it again.",
+        "Set a valid account (`scontrol update jobid=JOBID account=...`), or cancel it and submit it again.",
     ),
     "InvalidQOS": Hint(
         "will not start: its QOS is invalid",
-        "Set a valid QOS (scontrol update jobid=JOBID qos=...), or cancel it and submit it again.",
+        "Set a valid QOS (`scontrol update jobid=JOBID qos=...`), or cancel it and submit it again.",
     ),
     "JobHoldMaxRequeue": Hint("is held: it was requeued too often", RELEASE),
     "launch failed requeued held": _LAUNCH_FAILED,
@@ -48,14 +48,14 @@ STUCK_REASONS = {
 }
 _HINTS = {
     **STUCK_REASONS,
-    "JobHeldUser": Hint("is held by its user", "Release it with scontrol release JOBID."),
+    "JobHeldUser": Hint("is held by its user", "Release it with `scontrol release JOBID`."),
     "job requeued in held state": Hint("was requeued and is held", RELEASE),
     "JobHeldAdmin": Hint(
         "is held by an administrator", "Ask the administrators why: only they can release it."
     ),
     "PartitionTimeLimit": Hint(
         "will not start: its time limit is longer than its partition allows",
-        "sinfo -o '%P %l' lists the limits. Lower its own with scontrol update jobid=JOBID timelimit=...",
+        "`sinfo -o '%P %l'` lists the limits. Lower its own: `scontrol update jobid=JOBID timelimit=...`.",
     ),
     "PartitionNodeLimit": Hint(
         "will not start: its partition does not allow that many nodes, or has too few that are up", _CHANGE
@@ -65,7 +65,7 @@ _HINTS = {
     "PartitionInactive": _PARTITION_CLOSED,
     "ReqNodeNotAvail": Hint(
         "waits for nodes that are down, drained or reserved",
-        "sinfo -R and scontrol show reservation show why. A job with a shorter time limit may fit in before "
+        "`sinfo -R` and `scontrol show reservation` show why. A job with a shorter time limit may fit in before "
         "a reservation.",
     ),
 }

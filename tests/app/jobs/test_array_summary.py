@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from jobmon_core.app.jobs.array_summary import detailed_tasks, failed_count
+from dataclasses import replace
+
+from jobmon_core.app.jobs.array_summary import detailed_tasks, failed_count, worst_task
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from tests.support.job_records import OOM, ended, failed, job_of, succeeded
 
@@ -17,3 +19,11 @@ def test_the_first_tasks_of_each_cause_are_shown_in_detail() -> None:
     assert [task.key for task in detailed_tasks(ARRAY, 2)] == ["1", "3"]
     assert [task.key for task in detailed_tasks(ARRAY, 99)] == ["1", "2", "3", "4", "5", "9"]
     assert failed_count(ARRAY) == 6
+
+
+def test_the_worst_task_stands_for_the_job() -> None:
+    doubtful = replace(succeeded("7"), diagnosis=OOM)
+    assert worst_task(ARRAY.tasks.values()) == failed("1")
+    assert worst_task([succeeded("0"), doubtful, succeeded("8")]) == doubtful
+    assert worst_task([succeeded("0"), doubtful, *CANCELLED]) == CANCELLED[0]
+    assert worst_task([]) is None
