@@ -29,12 +29,12 @@ from jobmon_core.domain.diagnosis.tracebacks import (
     FATAL,
     IGNORED,
     IN_THREAD,
-    NO_EXCEPTION,
     WHILE_HANDLING,
     Traceback,
     dump_below,
     ends_of_tracebacks,
     is_chained,
+    is_exception,
     is_ignored,
     is_quoted_code,
     traceback_above,
@@ -79,7 +79,7 @@ class LogAnalysis:
             first.setdefault(match.position, match)
         exceptions, self.is_cut_off_in_traceback = ends_of_tracebacks(lines)
         for position in exceptions:
-            if not lines.unprefixed[position].startswith(NO_EXCEPTION):
+            if is_exception(lines.unprefixed[position]):
                 first.setdefault(position, Match(UNNAMED_EXCEPTION, position))
         self.lines = lines
         self._tracebacks: dict[int, Traceback] = {}

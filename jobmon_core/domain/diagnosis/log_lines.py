@@ -9,7 +9,13 @@ from functools import cached_property
 from hashlib import sha256
 from itertools import accumulate, chain
 
-from jobmon_core.domain.diagnosis.log_text import LABEL_STARTS, searched_text, without_label
+from jobmon_core.domain.diagnosis.log_text import (
+    LABEL_STARTS,
+    PADDED_RANK,
+    host_labels,
+    searched_text,
+    without_label,
+)
 from jobmon_core.domain.diagnosis.model import EarlierLog, Line
 
 
@@ -53,8 +59,21 @@ class LogLines:
     @cached_property
     def unprefixed(self) -> tuple[str, ...]:
         """The texts to match patterns with, without the labels of the ranks that printed them."""
-        # the first character rules out a label in nearly every line, which is faster than the regex
-        return tuple([searched_text(text) if text[:1] in LABEL_STARTS else text for text in self.texts])
+        if hosts := self._hosts:
+            return tuple([searched_text(text, hosts) for text in self.texts])
+        # the first characters rule out a label in nearly every line, which is faster than the regex
+        return tuple(
+            [
+                searched_text(text)
+                if text[:1] in LABEL_STARTS or (text[:1] == " " and PADDED_RANK.match(text))
+                else text
+                for text in self.texts
+            ]
+        )
+
+    @cached_property
+    def _hosts(self) -> frozenset[str]:
+        return host_labels(self.texts)
 
     @cached_property
     def labels(self) -> tuple[str, ...]:
@@ -62,7 +81,7 @@ class LogLines:
         if self.unprefixed == self.texts:
             return ("",) * len(self.texts)
         return tuple(
-            "" if text == unprefixed else text[: len(text) - len(without_label(text))]
+            "" if text == unprefixed else text[: len(text) - len(without_label(text, self._hosts))]
             for text, unprefixed in zip(self.texts, self.unprefixed, strict=True)
         )
 

@@ -6,6 +6,10 @@ Every function here accepts any input and takes time linear in its length.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LINE_LIMIT = 4000  # characters of one line; longer lines are shortened in the middle
 _TAIL_LENGTH = 1500  # characters from the end of a shortened line
@@ -20,10 +24,11 @@ _CONTROL_BYTES = bytes({*range(0x20), 0x7F} - {*b"\t\n"})
 _C1_BYTES = re.compile(rb"\xc2[\x80-\x9f]")
 _UNPRINTABLE_BYTES = bytes({*range(1, 0x20), 0x7F} - {*b"\a\b\t\n\v\f\r\x1b"})
 
-# what precedes a line's own text: the rank labels of srun --label, torchrun, mpirun --tag-output and Ray,
-# and the prefix of a logged error (vLLM, glog), but not of other log levels, which report no failure
+# what precedes a line's own text: the rank labels of srun --label (padded to the same width), torchrun,
+# mpirun --tag-output and Ray, and the prefix of a logged error (vLLM, glog), but not of other log levels,
+# which report no failure
 _RANK_LABELS = re.compile(
-    r"(?:\d{1,6}: |\[(?:rank|default|RANK )?\d{1,6}\]:? ?|\[\d{1,6},\d{1,6}\]<std(?:err|out)>: ?|"
+    r"(?: {0,5}\d{1,6}:(?: |$)|\[(?:rank|default|RANK )?\d{1,6}\]:? ?|\[\d{1,6},\d{1,6}\]<std(?:err|out)>: ?|"
     r"\([^()]{1,60}\bpid=\d+[^()]{0,60}\) ?|"
     r"(?:ERROR|CRITICAL|FATAL) [\d :.,-]{5,30}\[[\w./-]{1,60}:\d+\] ?|"
     r"[EF]\d{4} [\d:.]{8,15} +\d+ [\w./-]{1,120}:\d+\] ?){0,4}"
@@ -32,7 +37,11 @@ _RANK_LABELS = re.compile(
 _STEPD_CLOCK = re.compile(r"\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?\] (?=error: |fatal: )")
 _CENTURY = "[20"
 _STEPD_NAME = "slurmstepd: "
-LABEL_STARTS = frozenset("0123456789[(ECF")  # the first characters of all of these
+LABEL_STARTS = frozenset("0123456789[(ECF")  # the first characters of all of these, apart from the padding
+PADDED_RANK = re.compile(r" {1,5}\d")
+# a frame of a traceback after the name of the host that printed it: pdsh, with which DeepSpeed starts nodes
+_HOST_FRAME = re.compile(r'([A-Za-z][\w.-]{0,63}): {3}File "[^"]*", line \d')
+_PREFIXED_FRAME = ':   File "'
 
 
 def clean_lines(data: bytes) -> tuple[str, ...]:
@@ -99,15 +108,26 @@ def is_binary(data: bytes) -> bool:
     return unprintable > max(_MIN_UNPRINTABLE, _BINARY_SHARE * (len(text) - data.count(0)))
 
 
-def without_label(line: str) -> str:
-    """Return the line without the rank labels and log prefix at its start, e.g. ``[rank3]: `` or ``12: ``."""
+def host_labels(lines: Sequence[str]) -> frozenset[str]:
+    """Return the names of the hosts that label the lines of tracebacks."""
+    if _PREFIXED_FRAME not in "\n".join(lines):  # most logs; quicker than a search in every line
+        return frozenset()
+    return frozenset([frame[1] for frame in map(_HOST_FRAME.match, lines) if frame])
+
+
+def without_label(line: str, hosts: frozenset[str] = frozenset()) -> str:
+    """Return the line without the labels and log prefix at its start, e.g. ``[rank3]: `` or a host."""
+    if hosts:
+        host, colon, text = line.partition(":")
+        if colon and host in hosts:
+            line = text.removeprefix(" ")
     labels = _RANK_LABELS.match(line)
     return line[labels.end() :] if labels else line
 
 
-def searched_text(line: str) -> str:
+def searched_text(line: str, hosts: frozenset[str] = frozenset()) -> str:
     """Return the text of a line to match patterns with: unlabelled, with slurmstepd named in all versions."""
-    text = without_label(line)
+    text = without_label(line, hosts)
     if not text.startswith(_CENTURY):  # which rules out nearly every line, quicker than the regex
         return text
     clock = _STEPD_CLOCK.match(text)

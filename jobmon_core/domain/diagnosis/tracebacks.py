@@ -6,6 +6,7 @@ at the same time.
 
 from __future__ import annotations
 
+import re
 from itertools import compress, count, repeat
 from typing import NamedTuple
 
@@ -37,8 +38,10 @@ IGNORED = (
 )  # fmt: skip
 # the line below the indented traceback of a .pth file that Python could not execute at its start
 _IGNORED_FILE = "Remainder of file ignored"
-# lines after the frames that are not an exception, or not a failure
-NO_EXCEPTION = (_HEAD, "KeyboardInterrupt", "SystemExit", "[", "<", "-", "=", "*")
+# the line of an exception: its class, and its message if it has one. Ranks without labels may print lines
+# of code and of other output there, too
+_EXCEPTION = re.compile(r"[A-Za-z_][\w.<>]*(?:\(\w+\))?(?:: |:?$)")
+_NO_FAILURE = ("KeyboardInterrupt", "SystemExit")
 _NEAR_LINES = 12  # other ranks may print this many lines between two lines of one rank
 
 
@@ -169,6 +172,11 @@ def is_quoted_code(lines: LogLines, position: int) -> bool:
 
 def _indentation(text: str) -> int:
     return len(text) - len(text.lstrip())
+
+
+def is_exception(text: str) -> bool:
+    """Return whether the line below the frames of a traceback is an exception that reports a failure."""
+    return _EXCEPTION.match(text) is not None and not text.startswith(_NO_FAILURE)
 
 
 def is_ignored(lines: LogLines, position: int) -> bool:

@@ -28,6 +28,21 @@ def test_the_prefix_of_slurmstepd_is_not_the_label_of_a_rank() -> None:
     assert lines.labels == ("", "3: ")
 
 
+def test_the_ranks_of_a_step_with_more_than_ten_tasks_are_padded() -> None:
+    lines = LogLines([LogExcerpt("a", (" 3: Traceback", '12:   File "a.py", line 3', '  File "a.py"'))])
+    assert lines.unprefixed == ("Traceback", '  File "a.py", line 3', '  File "a.py"')
+    assert lines.labels == (" 3: ", "12: ", "")
+
+
+def test_hosts_that_label_the_frames_of_tracebacks_label_all_their_lines() -> None:
+    frame = '  File "a.py", line 3, in f'
+    lines = LogLines(
+        [LogExcerpt("a", (f"n-1: {frame}", "n-1: [rank0]: x", "n-1:", "n-2: x", f"n 3: {frame}"))]
+    )
+    assert lines.unprefixed == (frame, "x", "", "n-2: x", f"n 3: {frame}")
+    assert lines.labels == ("n-1: ", "n-1: [rank0]: ", "n-1:", "", "")
+
+
 def test_there_is_no_line_after_the_last() -> None:
     assert len(LINES) == 4
     with pytest.raises(IndexError):

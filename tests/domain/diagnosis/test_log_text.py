@@ -106,6 +106,9 @@ def test_machine_data_is_binary(data: bytes) -> None:
         ("E0501 22:05:19.414000 1396 torch/api.py:881] failed", "failed"),
         ('0:   File "a.py", line 3', '  File "a.py", line 3'),
         ("INFO 06-11 01:51:09 [executor.py:527] fine", "INFO 06-11 01:51:09 [executor.py:527] fine"),
+        ("  3: ValueError: x", "ValueError: x"),
+        ("3:", ""),
+        ("    3 errors: x", "    3 errors: x"),
         ("ValueError: 12: x", "ValueError: 12: x"),
     ],
 )  # fmt: skip

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
 from jobmon_core.domain.diagnosis.model import Line
 from tests.support.diagnosing import FAILED, TRACEBACK, UNKNOWN, diagnosed
 
@@ -25,6 +27,29 @@ def test_the_evidence_of_a_fatal_error_is_the_user_frame_of_its_dump() -> None:
 def test_an_exception_without_a_pattern_is_found_by_its_traceback() -> None:
     found = diagnosed(UNKNOWN, *TRACEBACK[:-1], "mypkg.core.Boom: header")
     assert (found.label, found.evidence[-1].text) == ("python_exception_other", "mypkg.core.Boom: header")
+
+
+@pytest.mark.parametrize(
+    "below",
+    [
+        "main()",
+        'main()  File "/home/u/train.py", line 7, in main',
+        "^^^^^",
+        "2026-11-22 07:53:10 - INFO - go on",
+        "INFO:root:go on",
+    ],
+)
+def test_a_line_of_another_rank_below_the_frames_is_no_exception(below: str) -> None:
+    """Ranks without labels that fail at the same time tear apart each other's tracebacks."""
+    assert diagnosed(FAILED, *TRACEBACK[:-1], below, "python").cause == "python"
+    assert diagnosed(UNKNOWN, *TRACEBACK[:-1], below).label == "clean"
+
+
+@pytest.mark.parametrize(
+    "line", ["mypkg.core.Boom", "mypkg.Boom(KeyError): header", "mypkg.f.<locals>.Boom: header"]
+)
+def test_a_class_below_the_frames_is_an_exception(line: str) -> None:
+    assert diagnosed(UNKNOWN, *TRACEBACK[:-1], line).label == "python_exception_other"
 
 
 def test_code_quoted_by_a_traceback_matches_no_pattern() -> None:
