@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 
@@ -62,6 +63,10 @@ _OF_JOB_SCRIPT = (
 )  # fmt: skip
 # what a program fails with if the job is not prepared
 _LABELS_OF_LACK = ("file_not_found", "import_error", "module_env")
+# what the connection to a process that is gone fails with, apart from exceptions of no other label
+_LABELS_OF_CONNECTION = (GENERIC, "file_not_found", "network_error")
+# of the communication between the processes of a job
+_LABELS_OF_PARALLEL = ("mpi_error", "nccl_error", "nccl_timeout", "rendezvous_error", "srun_error")
 _FAILURE_ROLES = (Role.ROOT, Role.SYMPTOM)
 _FIRST_VISIBLE = "!"  # empty and indented lines sort before it
 
@@ -93,9 +98,16 @@ class LogAnalysis:
         self.successes = [match.position for match in self.matches if match.pattern.role is Role.SUCCESS]
 
     def _specific(self, match: Match) -> Match:
-        """Return the match; with the pattern of an unset variable if ``os.environ`` raised the KeyError."""
-        if match.pattern.id == LOOKUP and self.traceback(match).is_of_environment:
+        """Return the match with the pattern that its traceback shows.
+
+        A KeyError of ``os.environ`` is an unset variable. The failure of a connection to another process is
+        usually a consequence of that one's end.
+        """
+        pattern = match.pattern
+        if pattern.id == LOOKUP and self.traceback(match).is_of_environment:
             return match._replace(pattern=UNSET_VARIABLE)
+        if pattern.label in _LABELS_OF_CONNECTION and self.traceback(match).is_of_connection:
+            return match._replace(pattern=replace(pattern, precedence=MIN_RELIABLE_PRECEDENCE))
         return match
 
     @cached_property
@@ -255,9 +267,17 @@ class LogAnalysis:
 
     @cached_property
     def _may_be_parallel(self) -> bool:
-        """Whether several processes may have written the log: a launcher reports one, or lines have ranks."""
+        """Whether several processes may have written the log.
+
+        Either a launcher reports one, or lines have ranks, or the communication between processes failed.
+        """
         labels = self.lines.labels
-        return any(match.pattern.role is Role.SYMPTOM or labels[match.position] for match in self.matches)
+        return any(
+            match.pattern.role is Role.SYMPTOM
+            or labels[match.position]
+            or match.pattern.label in _LABELS_OF_PARALLEL
+            for match in self.matches
+        )
 
     def was_raised_in_handler(self, earlier: Match, later: Match) -> bool:
         """Return whether the second of two generic exceptions was raised while the first was handled."""

@@ -16,6 +16,8 @@ _MAX_LINES = 400  # of a traceback; Python prints the frames of a recursion once
 # paths of installed packages and of Python itself
 _LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python3", "<frozen ", "<string>")
 _ENVIRONMENT = ('/os.py", line ', '"<frozen os>", line ')  # the module with os.environ
+# the module whose functions fail if the process at the other end of a pipe or socket is gone
+_CONNECTION = "/multiprocessing/connection.py"
 _HEAD = "Traceback (most recent call last)"
 WHILE_HANDLING = "During handling of the above exception"
 DIRECT_CAUSE = "The above exception was the direct cause"
@@ -80,6 +82,11 @@ class Traceback(NamedTuple):
         """Whether the exception was raised by the look-up of an environment variable (``os.environ``)."""
         text = self.frames[-1].text if self.frames else ""
         return text.endswith(", in __getitem__") and any(map(text.__contains__, _ENVIRONMENT))
+
+    @property
+    def is_of_connection(self) -> bool:
+        """Whether the exception was raised by the connection to another process of the same program."""
+        return bool(self.frames) and _CONNECTION in self.frames[-1].text
 
     def user_frame(self) -> Frame | None:
         """Return the innermost frame of user code, else the innermost frame of all; None without frames."""

@@ -232,3 +232,23 @@ def test_code_is_recognised_below_the_lines_of_another_rank() -> None:
     code = "    import cuda_oom"
     ranks = (*TRACEBACK[:2], TRACEBACK[1], code, "python", code, "python")
     assert diagnosed(FAILED, *ranks).cause == "python"
+
+
+CONNECTION = (
+    '  File "/usr/lib/python3.11/multiprocessing/connection.py", line 388, in _recv',
+    "    chunk = read(handle)",
+)
+
+
+def test_a_lost_connection_to_a_process_that_ended_is_not_the_cause() -> None:
+    lost = (*TRACEBACK[:-1], *CONNECTION, "python_exception_other")
+    assert diagnosed(FAILED, *lost, "nccl_timeout", *TRACEBACK).cause == "python"
+    assert diagnosed(FAILED, *lost).cause == "python_exception_other"
+    raised = (*TRACEBACK[:-1], "python_exception_other")
+    assert diagnosed(FAILED, *raised, "nccl_timeout", *TRACEBACK).cause == "python_exception_other"
+
+
+def test_failed_communication_shows_that_several_processes_wrote_the_log() -> None:
+    """Otherwise the second of two tracebacks of the same program would be that of a later run."""
+    assert diagnosed(UNKNOWN, *TRACEBACK, *TRACEBACK[:-1], "cuda_oom").cause == "cuda_oom"
+    assert diagnosed(UNKNOWN, *TRACEBACK, *TRACEBACK[:-1], "cuda_oom", "nccl_timeout").cause == "python"
