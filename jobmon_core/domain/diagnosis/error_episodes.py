@@ -37,6 +37,7 @@ from jobmon_core.domain.diagnosis.tracebacks import (
     is_chained,
     is_exception,
     is_ignored,
+    is_of_connection,
     is_quoted_code,
     traceback_above,
 )
@@ -106,7 +107,7 @@ class LogAnalysis:
         pattern = match.pattern
         if pattern.id == LOOKUP and self.traceback(match).is_of_environment:
             return match._replace(pattern=UNSET_VARIABLE)
-        if pattern.label in _LABELS_OF_CONNECTION and self.traceback(match).is_of_connection:
+        if pattern.label in _LABELS_OF_CONNECTION and is_of_connection(self.lines, match.position):
             return match._replace(pattern=replace(pattern, precedence=MIN_RELIABLE_PRECEDENCE))
         return match
 

@@ -83,11 +83,6 @@ class Traceback(NamedTuple):
         text = self.frames[-1].text if self.frames else ""
         return text.endswith(", in __getitem__") and any(map(text.__contains__, _ENVIRONMENT))
 
-    @property
-    def is_of_connection(self) -> bool:
-        """Whether the exception was raised by the connection to another process of the same program."""
-        return bool(self.frames) and _CONNECTION in self.frames[-1].text
-
     def user_frame(self) -> Frame | None:
         """Return the innermost frame of user code, else the innermost frame of all; None without frames."""
         for frame in reversed(self.frames):
@@ -190,6 +185,15 @@ def is_ignored(lines: LogLines, position: int) -> bool:
     """Return whether Python ignored an exception at its start: that of a ``.pth`` file."""
     is_indented = lines.unprefixed[position][:1].isspace()
     return is_indented and _IGNORED_FILE in lines.unprefixed[position + 1 : position + 3]
+
+
+def is_of_connection(lines: LogLines, position: int) -> bool:
+    """Return whether the exception was raised by the connection to another process of the same program."""
+    near = lines.unprefixed[max(0, position - _NEAR_LINES) : position]
+    if not any(map(str.__contains__, near, repeat(_CONNECTION))):  # nearly always, and found out quickly
+        return False
+    frames = traceback_above(lines, position).frames
+    return bool(frames) and _CONNECTION in frames[-1].text
 
 
 def is_chained(lines: LogLines, earlier: int, later: Traceback, connectives: tuple[str, ...]) -> bool:
