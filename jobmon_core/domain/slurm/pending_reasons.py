@@ -65,8 +65,8 @@ _HINTS = {
     "PartitionInactive": _PARTITION_CLOSED,
     "ReqNodeNotAvail": Hint(
         "waits for nodes that are down, drained or reserved",
-        "`sinfo -R` and `scontrol show reservation` show why. A job with a shorter time limit may fit in before "
-        "a reservation.",
+        "`sinfo -R` and `scontrol show reservation` show why. A job with a shorter time limit may fit in "
+        "before a reservation.",
     ),
 }
 # names of limits: of a QOS, or of an association (the user's account); the first that matches counts
