@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import JOB_HELP, natural, open_context, stdout_console
 from jobmon.errors import say
+from jobmon.views.model import age
 from jobmon.views.output import OutputScreen
+from jobmon_core.app.jobs.array_summary import is_waiting
 from jobmon_core.app.jobs.ending import state_text
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.follow import FollowOutput, wait_for_start
 from jobmon_core.app.jobs.output import job_output, last_lines
+from jobmon_core.app.jobs.overview import current_status
 from jobmon_core.domain.errors import JobmonError
 
 if TYPE_CHECKING:
@@ -64,13 +67,12 @@ def run(options: argparse.Namespace) -> int:
     if options.monitor:
         return _show_monitor_log(ctx, job, options)
     output = job_output(ctx, job, ref)
-    if output is None and options.follow:
-        say(f"job {ref} has not started{_why_pending(job)}; waiting for it, Ctrl-C ends this")
+    if output is None and options.follow and not job.closed:
+        say(f"{_not_started(ctx, job, ref)}; waiting for it, Ctrl-C ends this")
         job = wait_for_start(ctx, job, ref)
         output = job_output(ctx, job, ref)
     if output is None:
-        hint = "" if job.closed else "; `jobmon logs -f` waits for it"
-        raise JobmonError(f"job {ref} has not started{_why_pending(job)}, so it has no output yet{hint}")
+        raise JobmonError(_why_no_output(ctx, job, ref))
     _say_which(job, ref, output)
     files = output.files(out=not options.err, err=not options.out)
     lines = _LINES if options.lines is None else options.lines
@@ -139,14 +141,26 @@ def _show_monitor_log(ctx: Context, job: WatchedJob, options: argparse.Namespace
 def _say_which(job: WatchedJob, ref: JobRef, output: JobOutput) -> None:
     if not ref.key and len(job.tasks) > 1:
         end = output.task.end
-        state = state_text(end) if end else output.task.raw_state
+        state = "started" if is_waiting(output.task) else output.task.raw_state
+        state = state_text(end) if end else state
         shown = f"task {output.ref} ({state or 'state unknown'}) of {len(job.tasks)}"
         say(f"{shown}; `jobmon logs {ref}_N` shows another")
 
 
-def _why_pending(job: WatchedJob) -> str:
+def _why_no_output(ctx: Context, job: WatchedJob, ref: JobRef) -> str:
+    if job.concluded_s is not None:
+        return f"job {ref} ended, but is not known to have started, so it has no output"
+    if job.unwatched_s is not None:
+        again = f"`jobmon watch {job.ref}` watches it again"
+        return f"job {ref} is no longer watched, and jobmon never saw it start; {again}"
+    return f"{_not_started(ctx, job, ref)}, so it has no output yet; `jobmon logs -f {ref}` waits for it"
+
+
+def _not_started(ctx: Context, job: WatchedJob, ref: JobRef) -> str:
+    """Return that a watched job had not started when the scheduler last answered, and why not."""
+    answered_s = current_status(ctx, job).job.answered_s
+    if answered_s is None:
+        return f"job {ref} is not listed yet"
     reasons = (*(task.reason for task in job.tasks.values()), job.pending_reason)
-    reason = next((each for each in reasons if each not in ("", "None")), "")
-    if job.closed:
-        return ""
-    return f" (PENDING, {reason})" if reason else " (PENDING)"
+    why = next((f", {reason}" for reason in reasons if reason not in ("", "None")), "")
+    return f"as of {age(ctx.clock.now() - answered_s)} ago, job {ref} had not started (PENDING{why})"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from dataclasses import replace
 
 import pytest
 
+from jobmon_core.domain.diagnosis.model import EarlierLog
 from jobmon_core.domain.slurm.log_paths import LogPaths
-from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.tracking.model import End, Source, WatchedJob
 from jobmon_core.store.jobs import JobStore
 from tests.support.job_records import PENDING, RUNNING, failed, job_of, succeeded
 from tests.support.pseudo_terminal import terminal
@@ -46,12 +49,54 @@ def test_of_an_array_a_failed_task_is_shown_and_named(shell: Shell) -> None:
 
 def test_a_job_without_output_says_why(shell: Shell) -> None:
     save(shell, job_of(PENDING))
-    assert complaint(shell.jobmon("logs", "12")) == (
-        "job 12 has not started (PENDING, Priority), so it has no output yet; `jobmon logs -f` waits for it"
+    assert re.fullmatch(
+        r"as of \d+d ago, job 12 had not started \(PENDING, Priority\), so it has no output yet; "
+        r"`jobmon logs -f 12` waits for it",
+        complaint(shell.jobmon("logs", "12")),
+    )
+    save(shell, replace(job_of(), answered_s=None))
+    assert complaint(shell.jobmon("logs", "12")).startswith("job 12 is not listed yet, so it has no output")
+    save(shell, replace(job_of(), unwatched_s=1.0))
+    assert complaint(shell.jobmon("logs", "-f", "12")) == (
+        "job 12 is no longer watched, and jobmon never saw it start; `jobmon watch 12` watches it again"
+    )
+    cancelled = replace(PENDING, end=End(JobState.CANCELLED, "CANCELLED", Outcome.CANCELLED, Source.QUEUE))
+    save(shell, job_of(cancelled, concluded_s=1.0))
+    assert complaint(shell.jobmon("logs", "-f", "12")) == (
+        "job 12 ended, but is not known to have started, so it has no output"
     )
     save(shell, job_of(RUNNING))
     done = shell.jobmon("logs", "12")
     assert (done.returncode, complaint(done)) == (1, f"{shell.work}/12.out does not exist")
+
+
+@pytest.mark.parametrize("is_array", [False, True])
+def test_a_new_log_is_shown_before_the_monitor_sees_the_start(shell: Shell, is_array: bool) -> None:  # noqa: FBT001 - parametrized
+    job = replace(job_of(), array_indices="3-7", pending_indices="3-7") if is_array else job_of(PENDING)
+    save(shell, job)
+    log = shell.work / ("12_3.out" if is_array else "12.out")
+    log.write_text("epoch 1\n")
+    assert shell.jobmon("logs", "12").stdout == "epoch 1\n"
+    os.utime(log, (job.registered_s - 1, job.registered_s - 1))  # of an earlier job
+    assert "had not started" in complaint(shell.jobmon("logs", "12"))
+
+
+def test_a_log_that_the_job_before_writes_shows_no_start(shell: Shell) -> None:
+    log = shell.work / "12.out"
+    log.write_text("of job 11\n")
+    waiting = job_of(replace(PENDING, reason="Dependency"))
+    save(shell, replace(waiting, earlier_logs={str(log): EarlierLog(1, "x")}))
+    assert "had not started (PENDING, Dependency)" in complaint(shell.jobmon("logs", "12"))
+
+
+def test_following_begins_with_a_new_log_before_the_monitor_sees_the_start(shell: Shell) -> None:
+    save(shell, job_of(PENDING))
+    with terminal("logs", "-f", "12", environment=os.environ) as screen:
+        screen.shows("job 12 had not started")
+        (shell.work / "12.out").write_text("epoch 1\n")
+        screen.shows("epoch 1\n")
+        save(shell, job_of(failed(), concluded_s=1.0))
+        assert screen.wait() == 0
 
 
 def test_the_log_of_the_monitor_is_shown_on_request(shell: Shell) -> None:
@@ -69,7 +114,7 @@ def test_output_is_followed_from_before_the_start_to_the_end(shell: Shell, is_ar
     save(shell, replace(job_of(replace(PENDING, key=key)), **array))  # type: ignore[arg-type] # two strings
     log = shell.work / ("12_1.out" if is_array else "12.out")
     with terminal("logs", "-f", "12", environment=os.environ) as screen:
-        screen.shows("job 12 has not started (PENDING, Priority); waiting for it")
+        screen.shows("job 12 had not started")
         log.write_text("epoch 1\n")
         save(shell, replace(job_of(replace(RUNNING, key=key)), **{**array, "pending_indices": ""}))  # type: ignore[arg-type] # as above
         screen.shows("epoch 1\n")

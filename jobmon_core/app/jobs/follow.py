@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.jobs.ending import end_text
-from jobmon_core.app.jobs.output import OutputText, begin_following, task_to_read
+from jobmon_core.app.jobs.output import OutputText, begin_following, task_to_read, task_with_new_log
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.lifecycle.health import Health, job_status
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.observe.logs.follow import LogFollower
 
+_START_INTERVAL_S = 1.0  # between two looks for the start
 _STATE_INTERVAL_S = 3.0  # between two looks at the state file
 # Before the first read after the end: a network file system may show the last lines late.
 _FLUSH_S = 2.0
@@ -25,8 +26,8 @@ _FLUSH_S = 2.0
 
 def wait_for_start(ctx: Context, job: WatchedJob, ref: JobRef) -> WatchedJob:
     """Return the job as soon as a task that ``ref`` names has started, or nothing watches it any more."""
-    while task_to_read(job, ref.key) is None and not job.closed:
-        ctx.clock.wait(_STATE_INTERVAL_S)
+    while not (task_to_read(job, ref.key) or task_with_new_log(job, ref.key) or job.closed):
+        ctx.clock.wait(_START_INTERVAL_S)
         job = ctx.store.load(job.id)
     return job
 
@@ -68,7 +69,10 @@ class FollowOutput:
     def caveat(self) -> str:
         """Return why the end of the job may go unnoticed; empty if it will be noticed."""
         if self.job.unwatched_s is not None and not self.has_ended():
-            return "the job is no longer watched, so its end is not noticed; Ctrl-C ends this"
+            return (
+                "the job is no longer watched, so its end is not noticed; Ctrl-C ends this, and "
+                f"`jobmon watch {self.job.ref}` watches the job again"
+            )
         if job_status(self.ctx, self.job).health in (Health.DEAD, Health.STALE):
             return (
                 "the job's monitor is gone, so its end is not noticed; `jobmon recover` restarts the monitor"

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import os
+import re
+import stat
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.job_logs import log_files, with_script_logs
 from jobmon_core.app.jobs.array_summary import is_waiting, worst_task
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.slurm.job_ids import ref_of
+from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
+from jobmon_core.domain.tracking.model import Task, includes
 from jobmon_core.observe.logs.follow import LogFollower
 from jobmon_core.observe.logs.read import TAIL_BYTES, read_tail
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.observe.logs.read import LogPart
 
 _MAX_BYTES = 64 * 2**20  # of the end of a log, however many lines are asked for
@@ -49,10 +54,12 @@ class JobOutput:
 def job_output(ctx: Context, job: WatchedJob, ref: JobRef) -> JobOutput | None:
     """Return the output of the task that ``ref`` names, see `task_to_read`; None if it has not started.
 
+    Pending jobs are queried rarely, so a new log shows a start before the monitor sees it.
+
     Raises:
         JobmonError: jobmon does not know where the output is.
     """
-    task = task_to_read(job, ref.key)
+    task = task_to_read(job, ref.key) or task_with_new_log(job, ref.key)
     if task is None:
         return None
     if not job.logs.source:
@@ -74,6 +81,44 @@ def task_to_read(job: WatchedJob, key: str) -> Task | None:
     """Return the task ``key``, of all tasks the worst one; None if it has not started."""
     tasks = [task for task in job.tasks.values() if key in ("", task.key) and _has_output(task)]
     return worst_task(tasks)
+
+
+def task_with_new_log(job: WatchedJob, key: str) -> Task | None:
+    """Return a task not known to have started whose log was written since the submission; None without one.
+
+    ``key`` names the task; if it is empty, any task is meant, but of an array's pending tasks only the first.
+    """
+    if not job.logs.stdout:  # until the monitor has read the job's record
+        return None
+    waiting = [task for task in job.tasks.values() if key in ("", task.key) and is_waiting(task)]
+    pending = IndexSet.parse(job.pending_indices)
+    if includes(pending, key):
+        waiting.append(job.tasks.get(key) or Task(key))
+    elif not key:
+        waiting += [Task(str(index)) for index in islice(pending, 1)]
+    return next((task for task in waiting if _has_new_log(job, task)), None)
+
+
+def _has_new_log(job: WatchedJob, task: Task) -> bool:
+    if task.key.isdigit() and task.raw_job_id is None and not _is_named_by_index(job.logs.stdout):
+        return False
+    return any(_is_new(job, task, path) for path in log_files(job, task) if path)
+
+
+def _is_named_by_index(template: str) -> bool:
+    """Whether the index alone tells the log of one array task from those of the others."""
+    return bool(re.search(r"%\d*a", template)) and not re.search(r"%\d*[jJ]", template)
+
+
+def _is_new(job: WatchedJob, task: Task, path: str) -> bool:
+    """Whether a file was written since the submission, and not by a job that this one waits for."""
+    if path in job.earlier_logs and task.reason == "Dependency":
+        return False
+    try:
+        status = os.stat(path)  # noqa: PTH116 - as in the modules that read logs: a path is a text
+    except OSError:  # it does not exist yet, or may not be read: then nothing shows a start
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_mtime >= (job.submitted_s or job.registered_s)
 
 
 def last_lines(path: str, count: int) -> OutputText:
