@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
             continue
         status = current_status(ctx, job)
         if options.json:
-            objects.append(details_json(status))
+            objects.append(details_json(status, ctx.clock.now()))
             continue
         lines = detail_lines(status, ref.key, ctx.clock.now(), console, all_tasks=options.all)
         print(*([] if first else [""]), *lines, sep="\n")

@@ -33,7 +33,7 @@ do not; `jobmon recover` replaces it). A terminal gets this column only if some 
 alive nor done.
 
 A success is doubtful if the log ends in a failure. `as of 20s ago` after the counts is the age of the
-latest answer about a job that is active.
+oldest data about an active job; a row shows its own age if that is more than one polling interval.
 
 A terminal gets a table that fits, with squeue's short names of states where the long ones do not fit
 (F:2 R:1 CD:7); a pipe gets all columns, uncut. $NO_COLOR turns colours off.
@@ -85,15 +85,16 @@ def run(options: argparse.Namespace) -> int:
         if options.json or not sys.stdout.isatty():
             raise UsageError("--watch needs a terminal and cannot be combined with --json")
         return _watch(ctx, options)
-    known, selected = _select(ctx, options, ctx.clock.now())
+    now_s = ctx.clock.now()
+    known, selected = _select(ctx, options, now_s)
     for file in known.unreadable:
         say(f"skipped a state file: {file.why}")
     if options.json:
-        print(json.dumps([status_json(each) for each in selected.jobs], indent=2))
+        print(json.dumps([status_json(each, now_s) for each in selected.jobs], indent=2))
         return 0
     from jobmon.views.status import status_lines
 
-    print(*status_lines(selected, known, ctx.clock.now(), stdout_console()), sep="\n")
+    print(*status_lines(selected, known, now_s, stdout_console()), sep="\n")
     for notice in _notices(ctx, selected):
         say(notice)
     return 0

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from jobmon.views.console import Style, one_line
 from jobmon.views.delivery import advice, delivery
 from jobmon.views.diagnosis import explanation
-from jobmon.views.model import clock, span, state, state_counts, task_elapsed
+from jobmon.views.model import clock, span, state, state_counts, task_elapsed, task_state
 from jobmon.views.status import health_text, pending_reason
 from jobmon_core.app.jobs.array_summary import detailed_tasks, failed_count, in_order
-from jobmon_core.app.jobs.ending import end_text
+from jobmon_core.app.jobs.ending import end_text, ending_of
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.patterns import CLEAN
@@ -72,7 +72,8 @@ def _task_lines(job: WatchedJob, tasks: list[Task], now_s: float, console: Conso
     for task in tasks:
         ref = ref_of(job.job_id, task.key)
         yield ""
-        heading = f"{ref}: {end_text(task.end) if task.end else task.raw_state or 'not listed'}"
+        last = task_state(task) if task.raw_state else "not listed"
+        heading = f"{ref}: {end_text(task.end) if task.end else last}"
         yield from (console.styled(line, Style.BOLD) for line in console.prose(heading))
         yield from _drawn(chain(_part(job, task, explained, now_s), _history(task, now_s)), console)
         if task.diagnosis and task.diagnosis.cause:
@@ -167,7 +168,10 @@ def _closing(status: JobStatus, now_s: float) -> Pairs:
             yield name, value
     for entry in job.outbox:
         hint = advice(entry, status)
-        yield "message", f"{entry.message.title}: {delivery(entry, now_s)}" + (f"; {hint}" if hint else "")
+        yield (
+            "message",
+            f'"{entry.message.title}": ' + f"{delivery(entry, now_s)}" + (f"; {hint}" if hint else ""),
+        )
     if not _needs_recovery(status):
         yield from _monitor(status)
 
@@ -191,6 +195,8 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
         yield from _reason(task.reason, ref)
     if task.end:
         yield "outcome", f"{task.end.outcome}, {job.source_phrase(task.end.source)}"
+    elif ending := ending_of(task):
+        yield "outcome", ending.text
     if task.diagnosis and task.diagnosis.title in explained:
         yield "cause", f"{task.diagnosis.title}, as in {explained[task.diagnosis.title]}"
     elif task.diagnosis:
@@ -237,6 +243,10 @@ def _times(job: WatchedJob, task: Task, now_s: float) -> Pairs:
         yield "start", f"expected {clock(started_s, now_s)}"
     if task.end:
         yield from _ended(task.end, now_s)
+    elif ending := ending_of(task):
+        ran = f", ran {elapsed}" if elapsed else ""
+        if ending.ended_s:
+            yield "ended", f"{clock(ending.ended_s, now_s)}{ran}"
     elif elapsed:
         until_s = started_s + task.limit_s if started_s and task.limit_s else None
         yield "running", elapsed + (f", limit reached {clock(until_s, now_s)}" if until_s else "")

@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from jobmon.views.diagnosis import evidence_json
+from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.messages.scheduler_outage import current_outage
@@ -46,13 +47,16 @@ def _by_interest(counted: tuple[JobState, str, int]) -> tuple[bool, bool, bool]:
 
 def state_counts(job: WatchedJob) -> Counter[str]:
     """Return the number of tasks in each state."""
-    states = (
-        task.end.state if task.end else task.raw_state or JobState.UNKNOWN for task in job.tasks.values()
-    )
-    counted: Counter[str] = Counter(sorted(states))
+    counted: Counter[str] = Counter(sorted(task_state(task) for task in job.tasks.values()))
     if pending := len(IndexSet.parse(job.pending_indices)):
         counted[JobState.PENDING] += pending
     return counted
+
+
+def task_state(task: Task) -> str:
+    """Return the final state of a task, from the first source that shows one, else the latest."""
+    final = task.end or ending_of(task)
+    return (final.state if final else None) or task.raw_state or JobState.UNKNOWN
 
 
 def leading(job: WatchedJob) -> Task | None:
@@ -98,14 +102,17 @@ def elapsed(job: WatchedJob, now_s: float) -> str:
 
 def task_elapsed(task: Task, now_s: float, separator: str = " of ") -> str:
     """Return the run time of a task and its limit; empty if it did not start."""
-    seconds = task.end.elapsed_s if task.end else _running_s(task, now_s)
+    seconds = run_time_s(task, now_s)
     if seconds is None:
         return ""
     return duration(seconds) + (f"{separator}{duration(task.limit_s)}" if task.limit_s else "")
 
 
-def _running_s(task: Task, now_s: float) -> float | None:
-    """Return for how long a task has run; squeue also shows when a pending one is expected to start."""
+def run_time_s(task: Task, now_s: float) -> float | None:
+    """Return for how long a task has run, or ran, in seconds; None if it did not start or that is unknown."""
+    if final := task.end or ending_of(task):
+        return final.elapsed_s
+    # squeue also shows when a pending task is expected to start
     if task.start_s is None or task.start_s > now_s or task.state.phase is Phase.WAITING:
         return None
     return now_s - task.start_s
@@ -117,8 +124,9 @@ def _span_s(job: WatchedJob, now_s: float) -> float | None:
     starts = [start_s for task in started if (start_s := task.end.started_s if task.end else task.start_s)]
     if not starts or min(starts) > now_s:
         return None
-    ends = [task.end.ended_s for task in tasks if task.end and task.end.ended_s]
-    end_s = max(ends, default=None) if job.ended else now_s
+    finals = [task.end or ending_of(task) for task in tasks]
+    ends = [final.ended_s for final in finals if final and final.ended_s]
+    end_s = max(ends, default=None) if all(finals) and not job.pending_indices else now_s
     return None if end_s is None else end_s - min(starts)
 
 
@@ -147,7 +155,7 @@ def stamp(at_s: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
         return "?"
 
 
-def status_json(status: JobStatus) -> dict[str, Any]:
+def status_json(status: JobStatus, now_s: float) -> dict[str, Any]:
     """Return the documented object for one job in the list of ``jobmon status --json``."""
     job = status.job
     task = leading(job)
@@ -166,7 +174,7 @@ def status_json(status: JobStatus) -> dict[str, Any]:
         "backend": job.backend,
         "cluster": job.cluster,
         "partition": job.partition,
-        "elapsed_s": end.elapsed_s if end else None,
+        "elapsed_s": _whole_run_time_s(task, now_s) if task and (end or not job.closed) else None,
         "limit_s": task.limit_s if task else None,
         "restarts": task.restarts if task else 0,
         "as_of": job.answered_s,
@@ -174,11 +182,16 @@ def status_json(status: JobStatus) -> dict[str, Any]:
     }
 
 
-def details_json(status: JobStatus) -> dict[str, Any]:
+def _whole_run_time_s(task: Task, now_s: float) -> int | None:
+    seconds = run_time_s(task, now_s)
+    return None if seconds is None else int(seconds)
+
+
+def details_json(status: JobStatus, now_s: float) -> dict[str, Any]:
     """Return the documented object of ``jobmon show --json``: `status_json` and paths, tasks, messages."""
     job = status.job
     return {
-        **status_json(status),
+        **status_json(status, now_s),
         "workdir": job.workdir,
         "command": job.command,
         "stdout": job.logs.stdout,

@@ -11,6 +11,7 @@ from jobmon.views.model import age, cause, clock, doubt, elapsed, short_state, s
 from jobmon.views.table import Cell, Shrink, table_lines
 from jobmon.views.text_width import text_width, truncated
 from jobmon_core.app.jobs.array_summary import failed_count
+from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.app.jobs.selection import Group, counts, fitting, group_of
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.messages.scheduler_outage import current_outage
@@ -165,6 +166,8 @@ def _outcome(job: WatchedJob, age_s: float | None) -> str:
     if job.answered_s is None:
         return "not yet listed" if job.stale_since_s is None else "scheduler not responding"
     parts = [f"{failed} failed so far"] if (failed := failed_count(job)) else []
+    if group_of(job) is Group.ENDING:
+        parts.append(next(ending.text for task in job.tasks.values() if (ending := ending_of(task))))
     return ", ".join([*parts, f"as of {age(age_s)} ago"] if age_s is not None else parts)
 
 
@@ -213,13 +216,13 @@ def _numbers(jobs: Sequence[JobStatus]) -> Iterator[str]:
 
 
 def _freshness(jobs: Sequence[JobStatus], known: Overview, now_s: float) -> str:
-    """Return the age of the latest answer about a job; empty if no active job has recent data."""
+    """Return the age of the oldest data about an active job, except jobs whose rows show their own."""
     ages = [
         now_s - job.answered_s
         for job in (each.job for each in jobs)
         if not job.closed and job.answered_s is not None and known.age_s(job, now_s) is None
     ]
-    return f" (as of {age(min(ages))} ago)" if ages else ""
+    return f" (as of {age(max(ages))} ago)" if ages else ""
 
 
 def _note_lines(jobs: Sequence[JobStatus], now_s: float, console: Console) -> Iterator[str]:

@@ -86,7 +86,7 @@ def _show(job: WatchedJob) -> None:
             *detail_lines(status, "", _NOW_S, console),
         ]
         assert all(line.isprintable() for line in screen)
-    json.dumps([status_json(status), details_json(status)])
+    json.dumps([status_json(status, _NOW_S), details_json(status, _NOW_S)])
     if job.ended:
         for message in job_ended_messages(job, _NOW_S, per_task=len(job.name) % 2 == 0):
             assert faults(dict(payload.full(OutboxEntry(message), Mentions()))) == []

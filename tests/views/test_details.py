@@ -10,8 +10,9 @@ from jobmon.views.details import detail_lines
 from jobmon.views.model import stamp
 from jobmon.views.text_width import text_width
 from jobmon_core.domain.diagnosis.model import Diagnosis
+from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import LogPaths
-from jobmon_core.domain.slurm.rows import Usage
+from jobmon_core.domain.slurm.rows import Record, Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import AccountingStatus, EndInquiry, StateChange, WatchedJob
 from jobmon_core.lifecycle.health import Health
@@ -178,9 +179,9 @@ def test_what_became_of_each_message_is_shown_in_words() -> None:
         replace(ENTRY, delivered_s=NOW_S),
     )
     text = shown(replace(JOB, outbox=outbox))
-    assert "train failed: not delivered to channel 'error': connection refused, next try " in text
-    assert "train failed: not delivered, given up: the webhook is gone; check the channel with" in text
-    assert "train failed: delivered at " in text
+    assert "\"train failed\": not delivered to channel 'error': connection refused, next try " in text
+    assert '"train failed": not delivered, given up: the webhook is gone; check the channel with' in text
+    assert '"train failed": delivered at ' in text
 
 
 def test_an_outage_is_shown_with_its_error() -> None:
@@ -191,6 +192,19 @@ def test_an_outage_is_shown_with_its_error() -> None:
     assert "accounting (sacct) has not answered since" in text
     assert "sacct: Connection refused" in text
     assert "not answered" not in shown(replace(JOB, stale_since_s=NOW_S, unwatched_s=NOW_S))
+
+
+def test_the_clock_of_a_job_that_waits_for_its_outcome_stands_still() -> None:
+    record = Record(JobRef(12), JobState.FAILED, "FAILED", start_s=int(NOW_S), end_s=int(NOW_S) + 5)
+    seen = replace(RUNNING, start_s=int(NOW_S), limit_s=300, inquiry=EndInquiry(NOW_S, NOW_S, record=record))
+    text = shown(job_of(seen))
+    assert "state     FAILED\n" in text
+    assert "outcome   ended, waiting for accounting\n" in text
+    assert ", ran 5s of 5m" in text
+    assert "running" not in text
+    squeue_only = replace(seen, inquiry=EndInquiry(NOW_S, NOW_S, queue_state=JobState.CANCELLED))
+    assert "state     CANCELLED\n" in shown(job_of(squeue_only))
+    assert "limit reached" not in shown(job_of(squeue_only))
 
 
 def test_an_impossible_time_hides_nothing() -> None:

@@ -8,6 +8,8 @@ from jobmon.views import model
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.diagnosis.model import Diagnosis
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.domain.slurm.rows import AccountingRow
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import AccountingStatus, End, EndInquiry, Source, Task, WatchedJob
 from jobmon_core.lifecycle.health import Health, JobStatus
@@ -73,20 +75,20 @@ def test_the_cause_is_the_best_that_is_known(
 def test_the_part_that_failed_stands_for_the_whole() -> None:
     whole = job(task("1", SUCCESS), task("2", FAILURE), task("3", SUCCESS))
     assert whole.outcome is Outcome.FAILURE
-    assert model.status_json(JobStatus(whole, Health.DONE))["exit_code"] == 5
+    assert model.status_json(JobStatus(whole, Health.DONE), 1100.0)["exit_code"] == 5
 
 
 def test_json_has_the_documented_keys_whatever_is_known() -> None:
     for watched in (NEW, job(task("")), job(task("", FAILURE))):
-        shown = model.status_json(JobStatus(watched, Health.ALIVE))
+        shown = model.status_json(JobStatus(watched, Health.ALIVE), 1100.0)
         assert {"job_id", "name", "state", "outcome", "exit_code", "signal", "cause", "monitor"} <= set(shown)
         assert (shown["job_id"], shown["undelivered"], shown["monitor"]) == ("12", 0, "alive")
-    assert model.status_json(JobStatus(NEW, Health.ALIVE))["outcome"] is None
+    assert model.status_json(JobStatus(NEW, Health.ALIVE), 1100.0)["outcome"] is None
 
 
 def test_a_message_that_was_given_up_counts_as_undelivered() -> None:
     watched = replace(NEW, outbox=(OWED, replace(OWED, given_up="404"), replace(OWED, delivered_s=1.0)))
-    assert model.status_json(JobStatus(watched, Health.ALIVE))["undelivered"] == 2
+    assert model.status_json(JobStatus(watched, Health.ALIVE), 1100.0)["undelivered"] == 2
 
 
 @pytest.mark.parametrize(
@@ -113,6 +115,28 @@ def test_the_time_of_an_array_spans_all_of_its_tasks() -> None:
     assert model.elapsed(job(first, ended), 9999.0) == "1m 30s"
 
 
+def test_a_job_that_waits_for_its_outcome_has_the_state_and_the_times_of_its_end() -> None:
+    row = AccountingRow(JobRef(12), JobState.CANCELLED, "CANCELLED by 0", start_s=1000, end_s=1030)
+    seen = replace(task(""), start_s=1000, limit_s=60, inquiry=EndInquiry(1040.0, 1040.0, row=row))
+    gone = replace(seen, inquiry=EndInquiry(1040.0, 1040.0))
+    assert (model.state(job(seen)), model.elapsed(job(seen), 1100.0)) == ("CANCELLED", "30s/1m")
+    assert (model.state(job(gone)), model.elapsed(job(gone), 1100.0)) == ("RUNNING", "")
+    both = [replace(seen, key="1"), replace(seen, key="2")]
+    assert model.elapsed(job(*both), 1100.0) == "30s"
+
+
+def test_the_run_time_of_a_job_that_runs_is_a_number_for_programs() -> None:
+    running = replace(task(""), start_s=1000)
+
+    def shown(watched: WatchedJob) -> object:
+        return model.status_json(JobStatus(watched, Health.ALIVE), 1100.9)["elapsed_s"]
+
+    assert shown(job(running)) == 100
+    assert shown(job(replace(running, end=replace(SUCCESS, started_s=1000, ended_s=1010)))) == 10
+    assert shown(replace(job(running), unwatched_s=1050.0)) is None
+    assert shown(NEW) is None
+
+
 def test_the_short_states_of_an_array_name_failures_first() -> None:
     cancelled = end(JobState.CANCELLED, Outcome.CANCELLED)
     tasks = (task("1", SUCCESS), task("2"), task("3", FAILURE), task("4", cancelled))
@@ -127,14 +151,15 @@ def test_a_moment_of_another_day_has_its_date() -> None:
 def test_stale_since_is_told_while_it_is_so_and_the_job_is_followed() -> None:
     silent = replace(job(task("")), answered_s=10.0, stale_since_s=20.0)
     shown = [
-        model.status_json(JobStatus(each, Health.ALIVE))["stale_since"] for each in (silent, job(task("")))
+        model.status_json(JobStatus(each, Health.ALIVE), 1100.0)["stale_since"]
+        for each in (silent, job(task("")))
     ]
     assert shown == [20.0, None]
     told = replace(silent, concluded_s=30.0)
-    assert model.status_json(JobStatus(told, Health.DONE))["stale_since"] is None
+    assert model.status_json(JobStatus(told, Health.DONE), 1100.0)["stale_since"] is None
 
 
 def test_accounting_that_an_end_waits_for_in_vain_makes_it_stale() -> None:
     inquiry = EndInquiry(40.0, 40.0, accounting=AccountingStatus.UNREACHABLE)
     waits = job(replace(task(""), inquiry=inquiry))
-    assert model.status_json(JobStatus(waits, Health.ALIVE))["stale_since"] == 40.0
+    assert model.status_json(JobStatus(waits, Health.ALIVE), 1100.0)["stale_since"] == 40.0

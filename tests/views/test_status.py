@@ -189,7 +189,22 @@ def test_doubtful_successes_are_counted() -> None:
     assert screen(*map(status_of, jobs))[-1] == "3 jobs: 2 completed (1 doubtful), 1 failed"
 
 
-def test_a_terminal_shows_the_age_of_the_latest_answer_while_a_job_is_active() -> None:
+def test_a_job_that_waits_for_its_outcome_does_not_run() -> None:
+    shown = EndInquiry(NOW_S, NOW_S, queue_state=JobState.FAILED)
+    seen = replace(RUNNING, start_s=int(NOW_S), inquiry=shown)
+    lines = screen(status_of(job_of(seen)))
+    assert "  FAILED  " in lines[1]
+    assert "  ended, waiting for accounting  " in lines[1]
+    assert lines[-1] == "1 job: 1 ending"
+    assert "left the queue, outcome not known yet" in row(job_of(replace(seen, inquiry=EndInquiry(0.0, 0.0))))
+    preempted = replace(shown, queue_state=JobState.PREEMPTED)
+    assert "ended, unless requeued" in row(job_of(replace(seen, inquiry=preempted)))
+    assert (
+        screen(status_of(job_of(replace(seen, key="1"), replace(RUNNING, key="2"))))[-1] == "1 job: 1 running"
+    )
+
+
+def test_a_terminal_shows_the_age_of_the_oldest_data_while_a_job_is_active() -> None:
     stale = replace(job_of(RUNNING, job_id=1), answered_s=NOW_S - 100)
     fresh, ended_job = job_of(PENDING, job_id=2), job_of(done(), job_id=3, concluded_s=NOW_S)
 
@@ -197,6 +212,8 @@ def test_a_terminal_shows_the_age_of_the_latest_answer_while_a_job_is_active() -
         return screen(*map(status_of, jobs), console=Console(width), age_s=20)[-1]
 
     assert last_line(stale, fresh) == "2 jobs: 1 running, 1 pending (as of 20s ago)"
+    older = replace(fresh, answered_s=NOW_S - 15)
+    assert last_line(fresh, older) == "2 jobs: 2 pending (as of 35s ago)"
     assert last_line(stale) == "1 job: 1 running"
     assert last_line(stale, fresh, width=40) == "2 jobs: 1 running, 1 pending"
     assert last_line(ended_job) == "1 job: 1 completed"

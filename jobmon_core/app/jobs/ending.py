@@ -1,15 +1,56 @@
-"""How a task ended, in a few words for its user."""
+"""How a task ended, in a few words for its user, and what is known before its outcome is."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.analysis.explainer import canceller_name
 from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.states import JobState
 
 if TYPE_CHECKING:
-    from jobmon_core.domain.tracking.model import End
+    from jobmon_core.domain.slurm.rows import AccountingRow, Record
+    from jobmon_core.domain.tracking.model import End, EndInquiry, Task
+
+
+class Ending(NamedTuple):
+    """What is known of a task that ended or left the queue, but whose outcome is not known yet."""
+
+    state: JobState | None  # the final state; None if no source shows one
+    started_s: int | None
+    ended_s: int | None
+
+    @property
+    def text(self) -> str:
+        """What jobmon waits for."""
+        if self.state is None:
+            return "left the queue, outcome not known yet"
+        return "ended, unless requeued" if self.state.may_return else "ended, waiting for accounting"
+
+    @property
+    def elapsed_s(self) -> int | None:
+        """The run time in seconds, if its start and its end are known."""
+        if self.started_s is None or self.ended_s is None:
+            return None
+        return max(0, self.ended_s - self.started_s)
+
+
+def ending_of(task: Task) -> Ending | None:
+    """Return what is known of a task that does not run any more but has no outcome; None for another one."""
+    if task.end or task.inquiry is None:
+        return None
+    shown, source = task.inquiry.queue_state, _final_row(task.inquiry)
+    state = shown or (source.state if source else None)
+    started_s = (source.start_s if source else None) or task.start_s
+    ended_s = source.end_s if source else None
+    if started_s == ended_s and not task.has_started:  # Slurm's start of a job that never got a node
+        started_s = None
+    return Ending(state, started_s, ended_s)
+
+
+def _final_row(inquiry: EndInquiry) -> AccountingRow | Record | None:
+    rows = (inquiry.row, inquiry.record)
+    return next((row for row in rows if row and not row.state.is_alive), None)
 
 
 def state_text(end: End) -> str:

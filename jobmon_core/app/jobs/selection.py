@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.jobs.array_summary import failed_count
+from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.domain.slurm.states import Outcome, Phase
 from jobmon_core.lifecycle.health import Health, JobStatus
 
@@ -28,6 +29,7 @@ class Group(StrEnum):
 
     RUNNING = "running"
     PENDING = "pending"
+    ENDING = "ending"  # it does not run any more, but its outcome is not known yet
     COMPLETED = "completed"
     FAILED = "failed"
     CANCELLED = "cancelled"
@@ -109,7 +111,10 @@ def group_of(job: WatchedJob) -> Group:
         return _OF_OUTCOME[job.outcome]
     if job.unwatched_s is not None:
         return Group.UNWATCHED
-    waits = all(task.end or task.state.phase is Phase.WAITING for task in job.tasks.values())
+    tasks = job.tasks.values()
+    if tasks and not job.pending_indices and all(task.end or ending_of(task) for task in tasks):
+        return Group.ENDING
+    waits = all(task.end or task.state.phase is Phase.WAITING for task in tasks)
     return Group.PENDING if waits else Group.RUNNING
 
 
