@@ -103,6 +103,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise the UsageError for a wrong command line."""
+        message = message.replace("the following arguments are required: ", "required: ", 1)
         raise UsageError(f"{message}; see `{self.prog} --help`")
 
     def _unknown(self, argument: str) -> str:

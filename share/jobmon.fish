@@ -51,7 +51,7 @@ complete -c jobmon -n '__jobmon_at prune' -l dry-run -d 'only list what would be
 complete -c jobmon -n '__jobmon_at status' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '__jobmon_at status' -l failed -d 'list jobs that failed, have failed tasks, or succeeded although the log ends in a failure'
 complete -c jobmon -n '__jobmon_at status' -l running -d 'list running jobs'
-complete -c jobmon -n '__jobmon_at status' -l pending -d 'list pending jobs; such options add up'
+complete -c jobmon -n '__jobmon_at status' -l pending -d 'list pending jobs; with --failed or --running, those too'
 complete -c jobmon -n '__jobmon_at status' -l name -r -d 'list jobs with such a name, e.g. \'train*\''
 complete -c jobmon -n '__jobmon_at status' -l since -r -d 'list active jobs and those that ended since, e.g. 36h, 2d'
 complete -c jobmon -n '__jobmon_at status' -l limit -r -d 'list only the N jobs with the highest ids'

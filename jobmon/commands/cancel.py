@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import job_ref, open_context, result_text
+from jobmon.commands.common import JOB_HELP, open_context, result_text
 from jobmon.errors import say
 from jobmon.views.console import one_line
 from jobmon_core.app.cancel import cancel
+from jobmon_core.app.jobs.find import find_ref
 from jobmon_core.domain.errors import JobmonError
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Stop watching jobs. The jobs themselves keep running; `scancel` ends a job."
-    parser.epilog = "examples:\n  jobmon cancel 8123"
-    parser.add_argument("job", nargs="+", type=job_ref, help="job ids")
+    parser.epilog = "examples:\n  jobmon cancel 8123\n  jobmon cancel latest"
+    parser.add_argument("job", nargs="+", metavar="JOB", help=JOB_HELP)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -27,9 +28,9 @@ def run(options: argparse.Namespace) -> int:
     """
     ctx = open_context()
     exit_code = 0
-    for ref in options.job:
+    for argument in options.job:
         try:
-            result = cancel(ctx, ref)
+            result = cancel(ctx, find_ref(ctx, argument))
         except JobmonError as error:
             say(str(error))
             exit_code = max(exit_code, error.exit_code)

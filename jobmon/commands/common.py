@@ -41,9 +41,16 @@ def period_s(text: str) -> float:
 
 
 def natural(text: str) -> int:
-    """Parse a number of lines or jobs, 0 or more; raise ArgumentTypeError if it is not one."""
+    """Parse a number of lines, 0 or more; raise ArgumentTypeError if it is not one."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of 0 or more")
+    return int(text)
+
+
+def positive(text: str) -> int:
+    """Parse a number of jobs, 1 or more; raise ArgumentTypeError if it is not one."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 1 or more")
     return int(text)
 
 

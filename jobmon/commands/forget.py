@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import job_ref, open_context
+from jobmon.commands.common import JOB_HELP, open_context
 from jobmon.errors import say
 from jobmon.views.console import one_line
+from jobmon_core.app.jobs.find import find_ref
 from jobmon_core.app.jobs.forget import forget
 from jobmon_core.domain.errors import JobmonError
 
@@ -21,12 +22,13 @@ EPILOG = """\
 examples:
   jobmon forget 8123
   jobmon forget 8123 8124_7
+  jobmon forget train                   the newest job of that name
   jobmon forget --given-up 8123         even if its message was never delivered"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
-    parser.add_argument("job", nargs="+", metavar="JOB", type=job_ref, help="job ids")
+    parser.add_argument("job", nargs="+", metavar="JOB", help=JOB_HELP)
     parser.add_argument("--given-up", action="store_true", help="drop messages that jobmon gave up sending")
 
 
@@ -34,9 +36,9 @@ def run(options: argparse.Namespace) -> int:
     """Remove the records of each job, even after an error with another one; return the highest exit code."""
     ctx = open_context()
     exit_code = 0
-    for ref in options.job:
+    for argument in options.job:
         try:
-            for removal in forget(ctx, ref, drop_given_up=options.given_up):
+            for removal in forget(ctx, find_ref(ctx, argument), drop_given_up=options.given_up):
                 if removal.removed:
                     print(one_line(f"{removal.subject}: forgotten; the job's own output is not touched"))
                 else:

@@ -7,11 +7,12 @@ import shutil
 import sys
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import job_ref, natural, open_context, period_s, stdout_console
+from jobmon.commands.common import JOB_HELP, open_context, period_s, positive, stdout_console
 from jobmon.errors import UsageError, say
 from jobmon.views.model import status_json
+from jobmon_core.app.jobs.find import find_ref, no_record
 from jobmon_core.app.jobs.overview import overview
-from jobmon_core.app.jobs.selection import Selection, select
+from jobmon_core.app.jobs.selection import Selection, select, unknown_refs
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ _HOME, _CLEAR, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[2J", "\x1b[K", "\x1b[
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument(
-        "job", nargs="*", metavar="JOB", type=job_ref, help="list only these job ids, however old"
+        "job", nargs="*", metavar="JOB", help=f"list only these jobs, however old: {JOB_HELP}"
     )
     parser.add_argument(
         "--failed",
@@ -60,7 +61,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="list jobs that failed, have failed tasks, or succeeded although the log ends in a failure",
     )
     parser.add_argument("--running", action="store_true", help="list running jobs")
-    parser.add_argument("--pending", action="store_true", help="list pending jobs; such options add up")
+    parser.add_argument(
+        "--pending", action="store_true", help="list pending jobs; with --failed or --running, those too"
+    )
     parser.add_argument(
         "--name", default="", metavar="GLOB", help="list jobs with such a name, e.g. 'train*'"
     )
@@ -71,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="list active jobs and those that ended since, e.g. 36h, 2d",
     )
     parser.add_argument(
-        "--limit", type=natural, metavar="N", help="list only the N jobs with the highest ids"
+        "--limit", type=positive, metavar="N", help="list only the N jobs with the highest ids"
     )
     parser.add_argument("--all", action="store_true", help="list all jobs, however old")
     parser.add_argument("--watch", action="store_true", help="refresh every two seconds, until Ctrl-C")
@@ -86,11 +89,17 @@ def run(options: argparse.Namespace) -> int:
             raise UsageError("--watch needs a terminal and cannot be combined with --json")
         return _watch(ctx, options)
     now_s = ctx.clock.now()
-    known, selected = _select(ctx, options, now_s)
+    selection = _selection(ctx, options, now_s)
+    known, selected = _select(ctx, selection, now_s)
     for file in known.unreadable:
         say(f"skipped a state file: {file.why}")
+    unknown = unknown_refs(known.jobs, selection.refs)
+    for ref in unknown:
+        say(no_record(ref))
     if options.json:
         print(json.dumps([status_json(each, now_s) for each in selected.jobs], indent=2))
+        return 0
+    if unknown and len(unknown) == len(selection.refs):
         return 0
     from jobmon.views.status import status_lines
 
@@ -100,9 +109,9 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _select(ctx: Context, options: argparse.Namespace, now_s: float) -> tuple[Overview, Selected]:
-    selection = Selection(
-        refs=tuple(options.job),
+def _selection(ctx: Context, options: argparse.Namespace, now_s: float) -> Selection:
+    return Selection(
+        refs=tuple(find_ref(ctx, argument) for argument in options.job),
         all=options.all,
         failed=options.failed,
         running=options.running,
@@ -111,6 +120,9 @@ def _select(ctx: Context, options: argparse.Namespace, now_s: float) -> tuple[Ov
         since_s=None if options.since is None else now_s - options.since,
         limit=options.limit,
     )
+
+
+def _select(ctx: Context, selection: Selection, now_s: float) -> tuple[Overview, Selected]:
     known = overview(ctx)
     return known, select(known.jobs, selection, now_s)
 
@@ -144,7 +156,7 @@ def _frame(ctx: Context, options: argparse.Namespace) -> str:
     from jobmon.views.status import watch_lines
 
     now_s, console = ctx.clock.now(), stdout_console()
-    known, selected = _select(ctx, options, now_s)
+    known, selected = _select(ctx, _selection(ctx, options, now_s), now_s)
     notices = [*(f"skipped a state file: {file.why}" for file in known.unreadable), *_notices(ctx, selected)]
     height = max(2, shutil.get_terminal_size().lines - 1)
     lines = watch_lines(selected, known, now_s, console, notices=notices, height=height)

@@ -31,7 +31,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
-    parser.add_argument("job", nargs="+", type=job_ref, help="job ids")
+    parser.add_argument("job", nargs="+", metavar="JOB", type=job_ref, help="job ids")
     parser.add_argument(
         "--error", type=Path, metavar="FILE", help="the job's stderr, if Slurm does not know it"
     )

@@ -13,8 +13,8 @@ def test_a_job_without_a_monitor_is_left_as_it_is_and_it_is_said_why(shell: Shel
     store = JobStore(shell.state)
     ended = job_of(failed("1"), failed("2"), concluded_s=NOW_S)
     store.save(ended)
-    store.save(replace(job_of(RUNNING, job_id=13), unwatched_s=NOW_S))
-    done = shell.jobmon("cancel", "12_1", "13")
+    store.save(replace(job_of(RUNNING, job_id=13), unwatched_s=NOW_S, registered_s=NOW_S + 1))
+    done = shell.jobmon("cancel", "12_1", "latest")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.splitlines() == [
         "jobmon: 12 train: it has ended; nothing was changed (`jobmon forget 12` removes its record)",

@@ -24,7 +24,7 @@ def test_what_may_go_goes_and_the_rest_says_what_to_do(shell: Shell) -> None:
     assert given_up.startswith(
         "jobmon: 14 train: not removed: its message 'train failed' was never delivered: 404; once "
     )
-    assert unknown.startswith("jobmon: job 15 was never watched; ")
-    done = shell.jobmon("forget", "--given-up", "14")
+    assert unknown.startswith("jobmon: no record of job 15 (never watched, or forgotten); ")
+    done = shell.jobmon("forget", "--given-up", "latest")
     assert (done.returncode, done.stderr) == (0, "")
     assert store.job_ids() == {13}

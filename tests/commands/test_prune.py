@@ -29,4 +29,9 @@ def test_old_records_are_listed_first_and_then_removed(shell: Shell) -> None:
         "would be removed", "removed"
     )
     assert store.job_ids() == {13, 14}
+    for number in (100, 9):
+        store.save(job_of(failed(), job_id=number, concluded_s=NOW_S))
+    planned = shell.jobmon("prune", "--older-than", "30d", "--dry-run")
+    assert [line.split()[2] for line in planned.stdout.splitlines()[:2]] == ["9", "100"]
+    shell.jobmon("prune", "--older-than", "30d")
     assert shell.jobmon("prune", "--older-than", "30d").stdout == "nothing to remove\n"

@@ -57,5 +57,5 @@ def test_an_unknown_job_does_not_hide_the_others(shell: Shell) -> None:
     done = shell.jobmon("show", "4711", "13")
     assert done.returncode == 1
     assert done.stdout.startswith("13 train\n")
-    assert "job 4711 was never watched" in done.stderr
+    assert "no record of job 4711 (never watched, or forgotten)" in done.stderr
     assert "did you mean 'sweep'" in complaint(shell.jobmon("show", "swep"))

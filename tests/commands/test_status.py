@@ -41,6 +41,16 @@ def test_filters_apply_to_the_table_and_to_the_json(shell: Shell) -> None:
         found = json.loads(shell.jobmon("status", "--json", *arguments).stdout)
         assert [each["job_id"] for each in found] == ["12"], arguments
     assert "no job matches" in shell.jobmon("status", "--name", "nothing").stdout
+    assert "'0' is not a number of 1 or more" in shell.jobmon("status", "--limit", "0").stderr
+
+
+def test_a_job_without_a_record_is_named(shell: Shell) -> None:
+    unknown = "jobmon: no record of job 4711 (never watched, or forgotten)\n"
+    done = shell.jobmon("status", "4711")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", unknown)
+    done = shell.jobmon("status", "--json", "4711", "latest")
+    assert ([each["job_id"] for each in json.loads(done.stdout)], done.stderr) == (["9"], unknown)
+    assert "is neither a job id" in shell.jobmon("status", "trian").stderr
 
 
 def test_a_second_record_of_a_job_is_not_listed(shell: Shell) -> None:

@@ -84,9 +84,10 @@ def test_the_version_is_told(shell: Shell, option: str) -> None:
         (("logs", "1", "2"), "unexpected argument '2'"),
         (("logs", "1", "--out", "--monitor"), "not allowed with argument"),
         (("status", "--since", "2"), "'2' is not a period; expected e.g. 90m, 36h, 2d or 1w"),
-        (("status", "--limit", "-1"), "'-1' is not a number of 0 or more"),
+        (("status", "--limit", "-1"), "'-1' is not a number of 1 or more"),
         (("status", "--watch"), "--watch needs a terminal"),
         (("prune",), "required: --older-than"),
+        (("watch",), "required: JOB; see `jobmon watch --help`"),
         (
             ("submit", "--backend", "pbs", "x.sh"),
             "nothing was submitted: --backend takes one of slurm, local, not 'pbs'",
@@ -107,7 +108,7 @@ def test_a_job_that_is_not_known_is_told_in_one_line(shell: Shell, verb: str) ->
     done = shell.jobmon(verb, "4711")
     assert done.returncode == 1
     words = complaint(done)
-    assert words.startswith("job 4711 ")
+    assert words.startswith(("job 4711 ", "no record of job 4711 "))
     assert "`jobmon status" in words
 
 

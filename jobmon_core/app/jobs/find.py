@@ -26,7 +26,7 @@ def find_job(ctx: Context, argument: str) -> tuple[WatchedJob, JobRef]:
     """Return the newest watched job that ``argument`` names, and the whole of it or the part that is meant.
 
     Raises:
-        UnknownJob: jobmon never watched such a job, or it has no such task.
+        UnknownJob: jobmon has no record of such a job, or it has no such task.
         StateUnreadable: the job has a state file that cannot be read.
     """
     try:
@@ -36,9 +36,7 @@ def find_job(ctx: Context, argument: str) -> tuple[WatchedJob, JobRef]:
         return job, job.ref
     jobs = without_duplicates(find_watched(ctx, ref))
     if not jobs:
-        raise UnknownJob(
-            f"job {ref} was never watched; `jobmon watch {ref}` watches it if it exists; {_LIST}"
-        )
+        raise UnknownJob(f"{no_record(ref)}; `jobmon watch {ref}` watches it if it exists; {_LIST}")
     job = jobs[-1]
     if ref.job_id != job.job_id:  # the raw job id of an array task or het component
         part = next(task for task in job.tasks.values() if task.raw_job_id == ref.job_id)
@@ -46,6 +44,23 @@ def find_job(ctx: Context, argument: str) -> tuple[WatchedJob, JobRef]:
     if job.lacks_part(ref.key):
         raise UnknownJob(f"unknown job {ref}: job {job.job_id} has no such task")
     return job, ref
+
+
+def find_ref(ctx: Context, argument: str) -> JobRef:
+    """Return the job id that ``argument`` is, known or not, or that of the newest job that it names.
+
+    Raises:
+        UnknownJob: it is neither a job id nor the name of a watched job.
+    """
+    try:
+        return JobRef.parse(argument)
+    except ValueError:
+        return _named(all_jobs(ctx), argument).ref
+
+
+def no_record(ref: JobRef) -> str:
+    """Return that jobmon does not know a job."""
+    return f"no record of job {ref} (never watched, or forgotten)"
 
 
 def parse_job_name(ctx: Context, argument: str) -> JobRef | None:

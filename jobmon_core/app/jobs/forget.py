@@ -6,7 +6,8 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.app.jobs.selection import last_change_s
+from jobmon_core.app.jobs.find import no_record
+from jobmon_core.app.jobs.selection import by_id, last_change_s
 from jobmon_core.app.recover import name_of
 from jobmon_core.domain.errors import AlreadyWatched, UnknownJob
 from jobmon_core.lifecycle.health import Health, find_watched, job_status, list_jobs
@@ -76,7 +77,7 @@ def forget(ctx: Context, ref: JobRef, *, drop_given_up: bool = False) -> Iterato
     """
     found = find_watched(ctx, ref)
     if not found:
-        raise UnknownJob(f"job {ref} was never watched; `jobmon status --all` lists the jobs that were")
+        raise UnknownJob(f"{no_record(ref)}; `jobmon status --all` lists the watched jobs")
     records = [job for job in found if job.watched_part == ref.key]
     if not records:
         whole = found[-1].ref
@@ -88,16 +89,20 @@ def forget(ctx: Context, ref: JobRef, *, drop_given_up: bool = False) -> Iterato
 def prune(ctx: Context, older_than_s: float, *, dry_run: bool = False) -> Iterator[Removal]:
     """Remove the records of jobs that ended more than ``older_than_s`` seconds ago; yield a result for each.
 
+    State files that cannot be read come first, then the jobs by id.
+
     ``dry_run``: only yield what would be done.
 
     Raises:
         StorageFailed: a file cannot be removed.
     """
     latest_s = ctx.clock.now() - older_than_s
-    for status in list(list_jobs(ctx)):
-        if isinstance(status, Unreadable):
-            yield Removal(status.path.name, kept_because=status.why)
-        elif status.job.closed and last_change_s(status.job) < latest_s:
+    entries = list(list_jobs(ctx))
+    for file in entries:
+        if isinstance(file, Unreadable):
+            yield Removal(file.path.name, kept_because=file.why)
+    for status in sorted((each for each in entries if not isinstance(each, Unreadable)), key=by_id):
+        if status.job.closed and last_change_s(status.job) < latest_s:
             if dry_run:
                 yield Removal(name_of(status.job), status.job, kept_because(status))
             else:

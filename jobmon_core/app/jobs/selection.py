@@ -72,7 +72,7 @@ def select(jobs: Sequence[JobStatus], selection: Selection, now_s: float) -> Sel
     """Return the jobs that match ``selection``; by default those that are watched or recent."""
     matching = [each for each in jobs if _matches(each.job, selection)]
     recent = [each for each in matching if _is_recent_enough(each, selection, now_s)]
-    recent.sort(key=_by_id)
+    recent.sort(key=by_id)
     shown = recent if selection.limit is None else recent[max(0, len(recent) - selection.limit) :]
     return Selected(shown, len(matching) - len(recent), len(recent) - len(shown))
 
@@ -93,6 +93,11 @@ def fitting(jobs: Sequence[JobStatus], heights: Sequence[int], room: int) -> lis
     ranked = sorted(range(len(jobs)), key=rank)
     used = list(accumulate(heights[position] for position in ranked))
     return sorted(ranked[: bisect_right(used, room)])
+
+
+def unknown_refs(jobs: Sequence[JobStatus], refs: Sequence[JobRef]) -> list[JobRef]:
+    """Return those of ``refs`` that none of ``jobs`` belongs to."""
+    return [ref for ref in refs if not any(_is_part_of(each.job, ref) for each in jobs)]
 
 
 def is_recent(status: JobStatus, now_s: float) -> bool:
@@ -165,7 +170,8 @@ def _is_part_of(job: WatchedJob, ref: JobRef) -> bool:
     return not job.watched_part or ref.key in ("", job.watched_part)
 
 
-def _by_id(status: JobStatus) -> tuple[int, int, int, float]:
+def by_id(status: JobStatus) -> tuple[int, int, int, float]:
+    """Return the sort key of a job: its id, then the time when jobmon began to watch it."""
     ref = status.job.ref
     component = -1 if ref.component is None else ref.component
     return ref.job_id, component, -1 if ref.task is None else ref.task, status.job.registered_s

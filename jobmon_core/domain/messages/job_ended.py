@@ -176,11 +176,9 @@ def _state_text(end: End, *, is_explained: bool) -> str:
     is_redundant = end.reason in _REDUNDANT_REASONS or end.reason.startswith("RaisedSignal")
     # Slurm up to 22.05 gives this reason to every job that a signal killed
     if not is_redundant and not (end.reason == "JobLaunchFailure" and end.signal):
-        return f"{end.raw_state} ({end.reason})"
+        return f"{end.state} ({end.reason})"
     is_told = is_explained or end.state in (JobState.COMPLETED, JobState.UNKNOWN)
-    return (
-        "" if is_told or (end.state is JobState.FAILED and (end.exit_code or end.signal)) else end.raw_state
-    )
+    return "" if is_told or (end.state is JobState.FAILED and (end.exit_code or end.signal)) else end.state
 
 
 def _exit_field(end: End) -> Field:

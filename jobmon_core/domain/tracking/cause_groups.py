@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.job_ids import compact, ref_of
-from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import FROM_WORST, End, Task, WatchedJob
 
 
@@ -42,9 +42,10 @@ def cause_groups(job: WatchedJob) -> list[CauseGroup]:
 def _title(task: Task, end: End) -> str:
     if task.diagnosis and task.diagnosis.cause:
         return task.diagnosis.title
-    if end.exit_code or end.signal:
-        return f"{end.raw_state}, {exit_phrase(end.exit_code, end.signal)}"
-    return end.raw_state or end.why
+    # without the uid of "CANCELLED by 1000", and without the signal that cancelled a task
+    if end.exit_code or (end.signal and end.state is not JobState.CANCELLED):
+        return f"{end.state}, {exit_phrase(end.exit_code, end.signal)}"
+    return end.state
 
 
 def _suffix(end: End) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.jobs.find import find_job, parse_job_name
+from jobmon_core.app.jobs.find import find_job, find_ref, parse_job_name
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import UnknownJob
 from jobmon_core.store.home import Home
@@ -42,7 +42,7 @@ def test_a_job_is_found_by_id_by_name_or_as_the_latest(
 @pytest.mark.parametrize(
     ("argument", "words"),
     [
-        ("4711", "job 4711 was never watched; `jobmon watch 4711` watches it"),
+        ("4711", "no record of job 4711 (never watched, or forgotten); `jobmon watch 4711` watches it"),
         ("12_9", "unknown job 12_9: job 12 has no such task"),
         (
             "trian",
@@ -54,6 +54,12 @@ def test_an_unknown_job_is_reported_with_what_to_do(ctx: Context, argument: str,
     with pytest.raises(UnknownJob) as error:
         find_job(ctx, argument)
     assert str(error.value).startswith(words)
+
+
+def test_a_job_id_needs_no_record_and_a_name_stands_for_its_newest_job(ctx: Context) -> None:
+    assert [str(find_ref(ctx, each)) for each in ("4711_2", "train", "latest")] == ["4711_2", "14", "15"]
+    with pytest.raises(UnknownJob, match="'trian' is neither a job id"):
+        find_ref(ctx, "trian")
 
 
 def test_without_any_job_there_is_no_latest_one(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ def test_all_records_of_a_job_are_forgotten_together(ctx: Context) -> None:
 
 @pytest.mark.parametrize(
     ("ref", "words"),
-    [(JobRef(99), "job 99 was never watched"), (JobRef(12, task=3), "use `jobmon forget 12`")],
+    [(JobRef(99), "no record of job 99"), (JobRef(12, task=3), "use `jobmon forget 12`")],
 )
 def test_an_unknown_job_and_a_part_of_a_record_are_refused(ctx: Context, ref: JobRef, words: str) -> None:
     with pytest.raises(UnknownJob, match=words):

@@ -21,6 +21,15 @@ def test_a_job_cancelled_before_its_start_never_started() -> None:
     assert play.job.outbox[0].message.summary == "It never started."
 
 
+def test_the_state_of_a_cancelled_job_names_no_uid() -> None:
+    held = replace(record("12", "CANCELLED"), reason="JobHeldUser")
+    play = Play().queue(row("12", "PENDING")).later(30).queue(row("12", "CANCELLED")).record(held).later(3)
+    play.accounting(sacct_row("12", "CANCELLED by 0"))
+    assert ("State", "CANCELLED (JobHeldUser)") in [
+        (field.name, field.value) for field in play.job.outbox[0].message.fields
+    ]
+
+
 def test_a_requeued_job_cancelled_before_its_next_start_did_not_start_again() -> None:
     requeued_s = 1_000_050
     play = Play().queue(row("12", "RUNNING")).later(30)

@@ -38,6 +38,13 @@ def test_a_group_is_named_by_the_log_if_all_of_its_tasks_say_the_same() -> None:
     assert causes(job_of(failed("1", facts[0]), failed("2", facts[1]))) == [("CUDA out of memory", "1-2")]
 
 
+def test_a_cancelled_task_shows_neither_a_uid_nor_its_signal() -> None:
+    by_root = cancelled("1")
+    assert by_root.end
+    end = replace(by_root.end, raw_state="CANCELLED by 0", cancelled_by=0, signal=15)
+    assert causes(job_of(replace(by_root, end=end))) == [("CANCELLED", "1")]
+
+
 def test_a_success_is_only_grouped_if_it_is_doubtful() -> None:
     job = job_of(succeeded("1"), replace(succeeded("2"), diagnosis=OOM), failed("3", OOM))
     assert causes(job) == [("CUDA out of memory", "3"), ("CUDA out of memory (completed)", "2")]
