@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.jobs.output import begin_following, job_output, known_files, last_lines, task_to_read
+from jobmon_core.app.jobs.output import (
+    begin_following,
+    job_output,
+    known_files,
+    last_lines,
+    task_to_read,
+    task_with_new_log,
+)
 from jobmon_core.context import Context
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import LogPaths
@@ -34,6 +41,27 @@ def test_of_an_array_the_output_of_a_failed_task_is_shown_first(
 ) -> None:
     task = task_to_read(job_of(*tasks), key)  # type: ignore[arg-type] # parametrized
     assert (task and task.key) == chosen
+
+
+@pytest.mark.parametrize(
+    ("template", "key", "found"),
+    [
+        ("%A_%3a.out", "", "3"),  # the first that is pending
+        ("%A_%3a.out", "4", "4"),
+        ("%A_%3a.out", "9", None),  # not pending
+        ("%A.out", "4", None),  # shared by all tasks
+        ("%j_%a.out", "4", None),  # its raw job id is not known yet
+    ],
+)
+def test_a_pending_array_task_is_found_by_a_log_of_its_own(
+    tmp_path: Path, template: str, key: str, found: str | None
+) -> None:
+    for name in ("12_003.out", "12_004.out", "12_009.out", "12.out", "12_4.out"):
+        (tmp_path / name).touch()
+    path = f"{tmp_path}/{template}"
+    job = replace(job_of(), array_indices="1-9", pending_indices="3-5", logs=LogPaths(path, path, "Slurm"))
+    task = task_with_new_log(job, key)
+    assert (task and task.key) == found
 
 
 def test_the_paths_of_an_array_task_are_expanded(tmp_path: Path) -> None:
