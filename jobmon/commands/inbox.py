@@ -14,8 +14,8 @@ from jobmon_core.app.setup import open_inbox
 _MAX_PORT = 65_535
 DESCRIPTION = """\
 Receive messages on this machine and print them as Discord would show them, until Ctrl-C.
-Prints two webhook URLs: paste them into `jobmon init` in another terminal. The URLs work only on
-this machine and only while this command runs."""
+Prints a webhook URL for each channel: paste them into `jobmon init` in another terminal. The URLs
+work only on this machine and only while this command runs."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,8 +42,8 @@ def run(options: argparse.Namespace) -> int:
 
 def _print_messages(port: int) -> NoReturn:
     with open_inbox(port) as inbox:
-        print(inbox.success_url, inbox.error_url, sep="\n", flush=True)
-        say("the URLs above are the webhooks for success and error messages; waiting (Ctrl-C to stop)")
+        print(f"success: {inbox.success_url}", f"error: {inbox.error_url}", sep="\n", flush=True)
+        say("paste these URLs into `jobmon init`; waiting (Ctrl-C to stop)")
         printed = 0
         while True:
             for received in inbox.wait_for(printed + 1, timeout_s=3600)[printed:]:
