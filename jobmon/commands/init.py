@@ -9,10 +9,11 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from jobmon.cli import main
-from jobmon.commands.common import open_context, stdout_console
+from jobmon.commands.common import jobmon_command, open_context, stdout_console
 from jobmon.errors import interrupted, say
 from jobmon.views.text_width import fill
 from jobmon_core.app import setup
+from jobmon_core.app.autostart import Autostart
 from jobmon_core.app.recover import RecoverJobs
 from jobmon_core.domain.errors import CommandBusy
 from jobmon_core.domain.humanize import count
@@ -67,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     for name in setup.overriding_variables(ctx):
         say(f"${name} is set, and takes precedence over what was saved")
     _send_undelivered(ctx)
-    _offer_more()
+    _offer_more(ctx)
     return 0
 
 
@@ -91,39 +92,56 @@ def _ask_urls(*, checks: bool) -> tuple[str, str]:
     return success, _ask_url("2 of 2: URL for everything else (Enter: the same)", success, checks=checks)
 
 
-def _offer_more() -> None:
+def _offer_more(ctx: Context) -> None:
     if _agrees("Post a test message to each channel now?", default=True):
         main(["test-discord"])
-    if _agrees("Restart lost monitors automatically, e.g. after a reboot?", default=False):
-        main(["recover", "--install"])
+    _offer_autostart(Autostart.of(ctx, jobmon_command()))
     _tell("", "Ready: use `jobmon submit SCRIPT` in place of `sbatch SCRIPT`.")
+
+
+def _offer_autostart(autostart: Autostart) -> None:
+    """Ask whether to restart lost monitors automatically, unless that is done already or is impossible."""
+    statuses = autostart.statuses()
+    if active := [status.method.value for status in statuses if status.is_active]:
+        _tell(f"Lost monitors are restarted automatically ({', '.join(active)}).")
+    elif not any(status.is_usable for status in statuses):
+        _tell("This machine cannot restart lost monitors automatically; `jobmon recover` restarts them.")
+    elif _agrees("Restart lost monitors automatically, e.g. after a reboot?", default=False):
+        main(["recover", "--install"])
 
 
 def _ask_url(question: str, default: str = "", *, checks: bool) -> str:
     """Ask until the answer is a webhook URL that Discord knows, or that the user wants to keep anyway."""
+    pasted = ""
     while True:
-        url = getpass.getpass(_prompt(f"{question}:")).strip()
+        url = pasted or getpass.getpass(_prompt(f"{question}:")).strip()
+        pasted = ""
         if not url and default:
             return default
         if fault := setup.webhook_fault(url):
             _detail(f"{fault}. Try again; Ctrl-C stops, and saves nothing.")
         elif not checks or _passes_check(url):
             return url
+        else:
+            answer = _choice("   Keep this URL anyway?", default="n", accepts_url=True)
+            if answer == "y":
+                return url
+            pasted = "" if answer == "n" else answer
 
 
 def _passes_check(url: str) -> bool:
+    """Ask Discord for the webhook and print the result; return False if Discord refuses it."""
     _detail("asking Discord ...")
     result = setup.check_webhook(url)
-    if not result.why:
-        named = f' as "{result.name}"' if result.name else ""
-        _detail(f"works: Discord knows it{named}")
-        return True
-    if not result.is_refused:
+    if result.is_refused:
+        _detail(result.why)
+    elif result.why:
         _detail(f"not checked: {result.why}")
         _detail("It is kept, but messages can be sent only once this machine reaches Discord.")
-        return True
-    _detail(result.why)
-    return _agrees("   Keep this URL anyway?", default=False)
+    else:
+        named = f' as "{result.name}"' if result.name else ""
+        _detail(f"works: Discord knows it{named}")
+    return not result.is_refused
 
 
 def _save(ctx: Context, success: str, error: str) -> None:
@@ -146,16 +164,27 @@ def _send_undelivered(ctx: Context) -> None:
 
 
 def _agrees(question: str, *, default: bool) -> bool:
+    try:
+        return _choice(question, default="y" if default else "n") == "y"
+    except EOFError:  # the terminal was closed
+        return False
+
+
+def _choice(question: str, *, default: str, accepts_url: bool = False) -> str:
+    """Return ``y``, ``n`` or, if accepted, what looks like a URL.
+
+    The input is not shown, because a user may paste a URL here; a choice is printed after it.
+    """
+    choices = "[Y/n]" if default == "y" else "[y/N]"
     while True:
-        choices = "[Y/n]" if default else "[y/N]"
-        print(_prompt(f"{question} {choices}"), end="", file=sys.stderr, flush=True)
-        line = sys.stdin.readline()
-        answer = line.strip().lower()
-        if not line:  # the terminal was closed
-            return False
-        if answer in ("", "y", "yes", "n", "no"):
-            return default if not answer else answer.startswith("y")
-        say("please answer y or n")
+        answer = getpass.getpass(_prompt(f"{question} {choices}")).strip()
+        if accepts_url and "/" in answer:
+            return answer
+        choice = answer.lower() or default
+        if choice in ("y", "yes", "n", "no"):
+            _detail("yes" if choice.startswith("y") else "no")
+            return choice[0]
+        say(f"please answer y or n{', or paste another URL' if accepts_url else ''}")
 
 
 def _detail(text: str) -> None:

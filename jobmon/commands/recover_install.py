@@ -32,8 +32,10 @@ def install(ctx: Context, wanted: AutostartMethod | None, *, confirmed: bool) ->
     print("methods on this machine:")
     for each in statuses:
         print(*stdout_console().prose(_status_line(each), hanging="    "), sep="\n")
+    if status.never_runs_because:
+        say(f"warning: {status.never_runs_because}: {method} restarts no monitor until that changes")
     installer = autostart.installers[method]
-    print(f"{method} needs", *installer.preview(), sep="\n")
+    print(*installer.preview(), sep="\n")
     for name in autostart.omitted_secrets:
         say(f"${name} is a secret and is not stored; restarted monitors will not have it")
     if not _confirm(confirmed=confirmed):
@@ -53,7 +55,7 @@ def uninstall(ctx: Context, *, confirmed: bool) -> int:
         print("nothing is installed; nothing was changed")
         return 0
     for installer in installed:
-        print(f"--uninstall removes from {installer.method}", *installer.installed_entries(), sep="\n")
+        print(*installer.installed_entries(), sep="\n")
     if not _confirm(confirmed=confirmed):
         return _NOT_CHANGED
     for installer in installed:
@@ -63,8 +65,8 @@ def uninstall(ctx: Context, *, confirmed: bool) -> int:
 
 
 def _status_line(status: MethodStatus) -> str:
-    if status.unavailable_because:
-        return f"  {status.method:<9} no: {status.unavailable_because}"
+    if not status.is_usable:
+        return f"  {status.method:<9} no: {status.unavailable_because or status.never_runs_because}"
     notes = [note for note in ("installed" if status.installed else "", status.warning) if note]
     return f"  {status.method:<9} yes{': ' if notes else ''}{'; '.join(notes)}"
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.context import Context
 
+_ROOT = Path("/")
 _SYSTEM_DIRS = ("/usr/local/bin", "/usr/bin", "/bin")
 
 
@@ -71,12 +72,12 @@ class CrontabInstaller:
 
     def preview(self) -> Iterator[str]:
         """Yield text for the user that shows the lines which installing adds."""
-        yield f"lines at the top of your {self.crontab.program} (all other lines stay unchanged):"
+        yield f"--install adds these lines at the top of your {self.crontab.program}, and keeps the others:"
         yield from (f"  {line}" for line in self.lines(self.command))
 
     def installed_entries(self) -> Iterator[str]:
         """Yield text for the user that shows the lines which uninstalling removes."""
-        yield f"these lines of your {self.crontab.program}:"
+        yield f"--uninstall removes these lines from your {self.crontab.program}:"
         yield from (f"  {line}" for line in our_lines(self.crontab.read(), self.command.marker))
 
     def install(self) -> bool:
@@ -116,13 +117,13 @@ class SystemdInstaller:
     def preview(self) -> Iterator[str]:
         """Yield text for the user: the files that installing writes, and the command that it runs."""
         for name, text in unit_files(self.command).items():
-            yield f"the file {self.units.folder / name}:"
+            yield f"--install writes the file {self.units.folder / name}:"
             yield from (f"  {line}" for line in text.splitlines())
-        yield f"and runs `systemctl --user enable --now {self._names[1]}`"
+        yield f"--install runs `systemctl --user enable --now {self._names[1]}`"
 
     def installed_entries(self) -> Iterator[str]:
         """Yield text for the user: the files that uninstalling removes."""
-        yield from (f"the file {self.units.folder / name}" for name in self._names)
+        yield from (f"--uninstall removes the file {self.units.folder / name}" for name in self._names)
 
     def install(self) -> bool:
         """Write the unit files and start the timer; return False if that was done already."""
@@ -143,9 +144,12 @@ class Autostart:
 
     installers: Mapping[AutostartMethod, CrontabInstaller | SystemdInstaller]
     omitted_secrets: Sequence[str]  # names of set variables whose values must not be written to a file
+    root: Path = _ROOT  # whose files show the processes and logind's settings
 
     @classmethod
-    def of(cls, ctx: Context, program: tuple[str, ...], runner: Runner | None = None) -> Autostart:
+    def of(
+        cls, ctx: Context, program: tuple[str, ...], runner: Runner | None = None, root: Path = _ROOT
+    ) -> Autostart:
         """Return the methods for the home of ``ctx``; ``program`` starts jobmon from any directory."""
         home, environment = str(ctx.home.root), ctx.environment
         command = AutostartCommand(
@@ -160,12 +164,18 @@ class Autostart:
             CrontabInstaller(AutostartMethod.SCRONTAB, command, scrontab, scrontab_lines),
         )
         secrets = omitted_secrets(environment, tuple(WEBHOOK_VARIABLES.values()))
-        return cls({installer.method: installer for installer in installers}, secrets)
+        return cls({installer.method: installer for installer in installers}, secrets, root)
 
     def statuses(self) -> list[MethodStatus]:
         """Return the status of every method."""
         return [
-            MethodStatus(method, installer.unavailable_because(), installer.installed(), _warning(method))
+            MethodStatus(
+                method,
+                installer.unavailable_because(),
+                installer.installed(),
+                self._warning(method),
+                self._never_runs_because(method),
+            )
             for method, installer in self.installers.items()
         ]
 
@@ -175,30 +185,34 @@ class Autostart:
         Raises:
             AutostartUnavailable: none of them can be used.
         """
-        method = best_method(statuses, killed_at_logout=_killed_at_logout())
+        method = best_method(statuses, killed_at_logout=self._killed_at_logout())
         if method is None:
-            reasons = "; ".join(f"{status.method}: {status.unavailable_because}" for status in statuses)
+            reasons = "; ".join(
+                f"{status.method}: {status.unavailable_because or status.never_runs_because}"
+                for status in statuses
+            )
             raise AutostartUnavailable(f"this machine cannot run `jobmon recover` automatically ({reasons})")
         return method
 
+    def _killed_at_logout(self) -> bool:
+        return ends_processes(Logind(self.root).settings(), user_name())
 
-def _killed_at_logout() -> bool:
-    return ends_processes(Logind().settings(), user_name())
+    def _never_runs_because(self, method: AutostartMethod) -> str:
+        """Return why nothing would run what the method installs; empty if something would."""
+        is_idle = method is AutostartMethod.CRON and not cron_runs(self.root)
+        return "no cron daemon is running here" if is_idle else ""
 
-
-def _warning(method: AutostartMethod) -> str:
-    """Return what may keep the method from working on this machine; empty if nothing may."""
-    match method:
-        case AutostartMethod.CRON if not cron_runs():
-            return "no cron daemon is running on this machine"
-        case AutostartMethod.CRON if _killed_at_logout():
-            return "logind may kill at logout what cron starts (KillUserProcesses)"
-        case AutostartMethod.SYSTEMD if not Logind().lingers(user_name()):
-            return "it stops when you log out; `loginctl enable-linger` keeps it running"
-        case AutostartMethod.SCRONTAB:
-            return "it runs as a job: its node needs access to jobmon's home and to Discord"
-        case _:
-            return ""
+    def _warning(self, method: AutostartMethod) -> str:
+        """Return what may keep the method from working on this machine; empty if nothing may."""
+        match method:
+            case AutostartMethod.CRON if self._killed_at_logout():
+                return "logind may kill at logout what cron starts (KillUserProcesses)"
+            case AutostartMethod.SYSTEMD if not Logind(self.root).lingers(user_name()):
+                return "it stops when you log out; `loginctl enable-linger` keeps it running"
+            case AutostartMethod.SCRONTAB:
+                return "it runs as a job: its node needs access to jobmon's home and to Discord"
+            case _:
+                return ""
 
 
 def search_path(environment: Mapping[str, str]) -> str:

@@ -121,6 +121,9 @@ def _state(ctx: Context) -> str:
 
 
 def _autostart(ctx: Context, command: tuple[str, ...], runner: Runner) -> str:
-    installers = Autostart.of(ctx, command, runner).installers
-    installed = [method.value for method, installer in installers.items() if installer.installed()]
-    return ", ".join(installed) or "none; `jobmon recover --install` adds it"
+    installed = [each for each in Autostart.of(ctx, command, runner).statuses() if each.installed]
+    names = [
+        f"{each.method} ({why})" if (why := each.never_runs_because) else each.method.value
+        for each in installed
+    ]
+    return ", ".join(names) or "none; `jobmon recover --install` adds it"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from jobmon_core.context import Context
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
@@ -15,7 +17,14 @@ from tests.support.shell import Shell
 from tests.support.waiting import eventually
 
 _FIRST, _SECOND = "URL for successes: ", "(Enter: the same): "
+_KEEP = "Keep this URL anyway? [y/N] "
 _TEST, _RESTART = "channel now? [Y/n] ", "after a reboot? [y/N] "
+
+
+@pytest.fixture(autouse=True)
+def user_systemd(shell: Shell) -> None:
+    """The user's systemd instance, which can restart lost monitors."""
+    shell.program("systemctl")
 
 
 def _webhooks(shell: Shell) -> dict[str, str]:
@@ -52,7 +61,7 @@ def test_what_is_no_webhook_is_asked_again_and_a_refused_one_is_kept_only_on_req
             ["init"],
             (_FIRST, "https://example.org/hook\n"),
             (_FIRST, f"{discord.success_url}x\n"),
-            ("Keep this URL anyway? [y/N] ", "\n"),
+            (_KEEP, "\n"),
             (_FIRST, f"{discord.success_url}\n"),
             (_SECOND, "\n"),
             (_TEST, "\n"),
@@ -63,6 +72,53 @@ def test_what_is_no_webhook_is_asked_again_and_a_refused_one_is_kept_only_on_req
     assert "not a webhook URL: its path is incomplete or has more parts; a webhook URL" in screen
     assert "Discord rejects the token in the webhook's URL" in screen
     assert "success: works" in screen
+
+
+def test_a_url_pasted_in_place_of_a_yes_or_no_is_used_or_asked_again_but_never_shown(shell: Shell) -> None:
+    with FakeDiscord() as discord:
+        code, screen = shell.talk(
+            ["init"],
+            (_FIRST, f"{discord.success_url}x\n"),
+            (_KEEP, f"{discord.error_url}y\n"),
+            ("asking Discord", ""),
+            (_KEEP, "maybe\n"),
+            (_KEEP, f"{discord.success_url}\n"),
+            (_SECOND, "\n"),
+            (_TEST, f"{discord.error_url}\n"),
+            (_TEST, "n\n"),
+            (_RESTART, "n\n"),
+        )
+        assert code == 0
+        assert _webhooks(shell)["success_webhook"] == discord.success_url
+    assert "jobmon: please answer y or n, or paste another URL\n" in screen
+    assert "jobmon: please answer y or n\n" in screen
+    assert "Tok3n" not in screen
+    assert "webhooks/" not in screen
+
+
+def test_a_refused_url_is_kept_on_request(shell: Shell) -> None:
+    with FakeDiscord() as discord:
+        url = f"{discord.success_url}x"
+        steps = ((_FIRST, f"{url}\n"), (_KEEP, "y\n"), (_SECOND, f"{discord.error_url}\n"))
+        code, screen = shell.talk(["init"], *steps, (_TEST, "n\n"), (_RESTART, "\n"))
+    assert code == 0
+    assert _webhooks(shell)["success_webhook"] == url
+    assert f"{_KEEP}\n   yes\n" in screen
+
+
+def test_automatic_restarts_are_not_offered_twice_nor_where_they_are_impossible(shell: Shell) -> None:
+    with FakeDiscord() as discord:
+        url = discord.error_url
+    config = str(shell.work / "config")
+    assert shell.jobmon("recover", "--install", "systemd", "--yes", XDG_CONFIG_HOME=config).returncode == 0
+    steps = ((_FIRST, f"{url}\n"), (_SECOND, "\n"), (_TEST, "n\n"))
+    code, screen = shell.talk(["init", "--no-check"], *steps, XDG_CONFIG_HOME=config)
+    assert code == 0
+    assert "Lost monitors are restarted automatically (systemd).\n" in screen
+    (shell.programs / "systemctl").unlink()
+    code, screen = shell.talk(["init", "--no-check"], *steps)
+    assert code == 0
+    assert "This machine cannot restart lost monitors automatically" in screen
 
 
 def test_offline_the_urls_are_kept_and_it_is_said_that_they_were_not_checked(shell: Shell) -> None:

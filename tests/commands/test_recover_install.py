@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,13 +20,26 @@ from tests.support.waiting import eventually
 USERS_OWN = "MAILTO=me\n0 1 * * * backup # nightly\n"
 
 
+@contextmanager
+def cron_daemon(folder: Path) -> Iterator[None]:
+    """Run a process with the name of a cron daemon."""
+    program = folder / "cron"
+    program.symlink_to(sys.executable)
+    with subprocess.Popen([program, "-c", "input()"], stdin=subprocess.PIPE) as daemon:
+        comm = Path(f"/proc/{daemon.pid}/comm")
+        eventually(lambda: comm.read_text(encoding="ascii") == "cron\n")
+        yield
+        daemon.communicate(b"\n")
+
+
 @pytest.fixture
-def table(shell: Shell) -> Path:
-    """The user's crontab, which has an entry already."""
+def table(shell: Shell) -> Iterator[Path]:
+    """The user's crontab, which has an entry already, and a cron daemon that reads it."""
     path = shell.work / "table"
     path.write_text(USERS_OWN, encoding="utf-8")
     shell.program("crontab", f'exec {sys.executable} {fake_crontab.__file__} {path} "$@"')
-    return path
+    with cron_daemon(shell.work):
+        yield path
 
 
 def install(shell: Shell, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

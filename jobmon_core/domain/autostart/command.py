@@ -38,6 +38,17 @@ class MethodStatus:
     unavailable_because: str = ""  # empty if it can be used
     installed: bool = False
     warning: str = ""  # a limit of the method on this machine
+    never_runs_because: str = ""  # it can be installed, but would not run at present; empty if it would
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether the method can be installed and would run."""
+        return not self.unavailable_because and not self.never_runs_because
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the method is installed and runs."""
+        return self.installed and not self.never_runs_because
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,12 +97,12 @@ def omitted_secrets(environment: Mapping[str, str], webhook_variables: Sequence[
 
 
 def best_method(statuses: Sequence[MethodStatus], *, killed_at_logout: bool) -> AutostartMethod | None:
-    """Return the method to propose, None if no method can be used.
+    """Return the method to propose, None if no method can be installed and would run.
 
     If logind kills the processes of a session at logout, it may also kill what cron started, but never what
     the systemd of a lingering user started.
     """
-    usable = [status.method for status in statuses if not status.unavailable_because]
+    usable = [status.method for status in statuses if status.is_usable]
     if killed_at_logout and AutostartMethod.SYSTEMD in usable:
         return AutostartMethod.SYSTEMD
     return next((method for method in AutostartMethod if method in usable), None)
