@@ -12,7 +12,7 @@ from jobmon.errors import UsageError, say
 from jobmon.views.diagnosis import report_json, report_lines
 from jobmon_core.app.diagnose import STDIN, DiagnoseCommand, Report, parse_job
 from jobmon_core.app.jobs.find import parse_job_name
-from jobmon_core.app.patterns import own_patterns, titles
+from jobmon_core.app.patterns import read_own_patterns, titles
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.tracking.user_override import UserOverride
 
@@ -105,6 +105,6 @@ def _print(ctx: Context, reports: list[Report], *, as_json: bool, as_list: bool)
         print(json.dumps(objects if as_list else objects[0], indent=2))
         return
     for number, report in enumerate(reports):
-        pattern_titles = titles(own_patterns(ctx)) if report.diagnosis.symptoms else {}
+        pattern_titles = titles(read_own_patterns(ctx)) if report.diagnosis.symptoms else {}
         lines = report_lines(report, pattern_titles, stdout_console())
         print(*([""] if number else []), *lines, sep="\n")

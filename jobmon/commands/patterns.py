@@ -7,8 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import open_context, stdout_console
+from jobmon.errors import say
+from jobmon.views.console import one_line
 from jobmon.views.patterns import check_lines, pattern_lines, patterns_json, test_lines
-from jobmon_core.app.patterns import check, effective_patterns, in_use, own_patterns, test_on_log
+from jobmon_core.app.patterns import (
+    check,
+    effective_patterns,
+    in_use,
+    own_patterns,
+    read_own_patterns,
+    test_on_log,
+)
 
 if TYPE_CHECKING:
     import argparse
@@ -61,7 +70,9 @@ def _add(
 
 
 def _list(options: argparse.Namespace) -> int:
-    entries = effective_patterns(own_patterns(open_context()))
+    own = read_own_patterns(open_context())
+    _say_note(own.note)
+    entries = effective_patterns(own)
     if options.json:
         print(json.dumps(patterns_json(entries), indent=2))
     else:
@@ -80,6 +91,13 @@ def _check(options: argparse.Namespace) -> int:
 
 
 def _test(options: argparse.Namespace) -> int:
-    result = test_on_log(options.file, own_patterns(open_context()))
+    own = read_own_patterns(open_context())
+    _say_note(own.note)
+    result = test_on_log(options.file, own)
     print(*test_lines(result, stdout_console()), sep="\n")
     return 0
+
+
+def _say_note(note: str) -> None:
+    if note:
+        say(one_line(note))

@@ -19,7 +19,7 @@ from jobmon_core.domain.redaction import redacted_lines
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.observe.logs.rank_logs import rank_logs, read_rank_log
 from jobmon_core.observe.logs.read import LogPart, read_head, read_tail
-from jobmon_core.observe.patterns.load import load_patterns
+from jobmon_core.observe.patterns.load import PatternFile, load_patterns, read_patterns
 from jobmon_core.observe.patterns.match import Matcher
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def explain(
         evidence: what Slurm reports about the run.
         stdout_path: the expanded path; empty if it is unknown.
         stderr_path: likewise; empty if stderr goes to the same file as stdout.
-        user_patterns: if this file has faults, only the shipped patterns are used and the note lists them.
+        user_patterns: the patterns of this file that have faults are skipped; the note says how many.
         job_id: to find the logs of single ranks by their names; see ``rank_logs``.
         earlier: what the logs held before the job started, by path; it is no evidence.
     """
@@ -186,13 +186,8 @@ def _head_before(tail: LogExcerpt) -> LogPart:
 @lru_cache(maxsize=1)
 def _load_matcher(user_patterns: Path | None) -> tuple[Matcher, str]:
     """Return a matcher, loaded once per process, and why patterns are missing from it (empty if none are)."""
+    own = read_patterns(user_patterns) if user_patterns else PatternFile("")
     try:
-        return Matcher(load_patterns(user_patterns)), ""
-    except PatternsInvalid as error:
-        faults = (
-            f"{error.source} has faults, so only the shipped patterns were used: {'; '.join(error.faults)}"
-        )
-    try:
-        return Matcher(load_patterns()), faults
+        return Matcher(load_patterns(own.patterns)), own.note
     except PatternsInvalid as error:
         return Matcher(()), f"no patterns could be used: {error}"

@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.explain import explain_files
@@ -15,12 +16,16 @@ from jobmon_core.domain.diagnosis.model import SlurmEvidence
 from jobmon_core.domain.errors import JobmonError, PatternsInvalid
 from jobmon_core.domain.redaction import redacted
 from jobmon_core.observe.logs.read import read_tail
-from jobmon_core.observe.patterns.load import load_patterns, read_patterns, shipped_patterns_path
+from jobmon_core.observe.patterns.load import (
+    PatternFile,
+    load_patterns,
+    read_patterns,
+    shipped_patterns_path,
+)
 from jobmon_core.observe.patterns.match import Matcher
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from jobmon_core.context import Context
     from jobmon_core.domain.diagnosis.model import Diagnosis, Line
@@ -43,7 +48,7 @@ class PatternFileCheck:
     """A pattern file with all its faults."""
 
     path: str
-    pattern_count: int  # 0 if the file has faults
+    pattern_count: int  # without faults
     faults: tuple[str, ...] = ()
 
 
@@ -70,24 +75,30 @@ def own_patterns(ctx: Context) -> Path | None:
     return ctx.home.patterns if os.path.lexists(ctx.home.patterns) else None
 
 
-def effective_patterns(own: Path | None) -> tuple[EffectivePattern, ...]:
+def read_own_patterns(ctx: Context) -> PatternFile:
+    """Return the content of the user's own pattern file; its patterns with faults are skipped."""
+    path = own_patterns(ctx)
+    return read_patterns(path) if path else PatternFile("")
+
+
+def effective_patterns(own: PatternFile) -> tuple[EffectivePattern, ...]:
     """Return every pattern in the order in which they are tried.
 
     Raises:
-        PatternsInvalid: a file has faults.
+        PatternsInvalid: the shipped file has faults.
     """
     shipped = {pattern.id for pattern in load_patterns()}
-    mine = {pattern.id for pattern in read_patterns(own)} if own else set()
+    mine = {pattern.id for pattern in own.patterns}
     return tuple(
         EffectivePattern(pattern, pattern.id in mine, pattern.id in mine and pattern.id in shipped)
-        for pattern in load_patterns(own)
+        for pattern in load_patterns(own.patterns)
     )
 
 
-def titles(own: Path | None) -> dict[str, str]:
-    """Return the titles of all patterns by id; empty if a pattern file is invalid."""
+def titles(own: PatternFile) -> dict[str, str]:
+    """Return the titles of all patterns by id; empty if the shipped file is invalid."""
     try:
-        return {pattern.id: pattern.title for pattern in load_patterns(own)}
+        return {pattern.id: pattern.title for pattern in load_patterns(own.patterns)}
     except PatternsInvalid:
         return {}  # the diagnosis itself reports that
 
@@ -95,10 +106,8 @@ def titles(own: Path | None) -> dict[str, str]:
 def check(paths: tuple[Path, ...]) -> Iterator[PatternFileCheck]:
     """Yield the check of each pattern file, which includes the examples of every pattern."""
     for path in paths:
-        try:
-            yield PatternFileCheck(str(path), len(read_patterns(path)))
-        except PatternsInvalid as invalid:
-            yield PatternFileCheck(invalid.source, 0, invalid.faults)
+        file = read_patterns(path)
+        yield PatternFileCheck(file.source, len(file.patterns), file.faults)
 
 
 def in_use(own: Path | None) -> tuple[Path, ...]:
@@ -106,14 +115,14 @@ def in_use(own: Path | None) -> tuple[Path, ...]:
     return (*((own,) if own else ()), shipped_patterns_path())
 
 
-def test_on_log(path: str, own: Path | None) -> PatternTestResult:
+def test_on_log(path: str, own: PatternFile) -> PatternTestResult:
     """Test all patterns on a log.
 
     Raises:
-        PatternsInvalid: a pattern file has faults.
+        PatternsInvalid: the shipped file has faults.
         JobmonError: the log cannot be read.
     """
-    patterns = load_patterns(own)
+    patterns = load_patterns(own.patterns)
     part = read_tail(path, _MAX_BYTES)
     if part.problem:
         raise JobmonError(f"{path} {part.problem}")
@@ -124,4 +133,5 @@ def test_on_log(path: str, own: Path | None) -> PatternTestResult:
     for position, group in groupby(matches, key=attrgetter("position")):
         line = replace(lines[position], text=redacted(lines[position].text))
         hits.append(Hit(line, tuple(match.pattern for match in group), position in counted))
-    return PatternTestResult(tuple(hits), explain_files(SlurmEvidence(), [path], own), part.complete)
+    diagnosis = explain_files(SlurmEvidence(), [path], Path(own.source) if own.source else None)
+    return PatternTestResult(tuple(hits), diagnosis, part.complete)

@@ -105,17 +105,23 @@ def test_a_file_that_is_no_pattern_file_has_a_fault(shell: Shell, content: bytes
 
 
 def test_a_name_in_a_pattern_file_harms_no_terminal(shell: Shell) -> None:
-    own(shell, {**RULE, "k\u001b[2J\u202e": 1})
+    path = own(shell, {**RULE, "k\u001b[2J\u202e": 1})
     assert shell.jobmon("patterns", "check").stdout.replace("\n", "").isprintable()
+    path.write_text(path.read_text().replace('"schema_version": 1', '"schema_version": 2'))
+    assert shell.jobmon("patterns", "list").stderr.strip().isprintable()
 
 
-def test_a_file_with_faults_is_named_where_patterns_are_to_be_used(shell: Shell) -> None:
-    path = own(shell, {**RULE, "regex": "("})
+def test_patterns_with_faults_are_skipped_and_counted_where_patterns_are_used(shell: Shell) -> None:
+    path = own(shell, {**RULE, "id": "bad", "regex": "("}, RULE)
     (shell.work / "a.log").write_text(LOG)
+    skipped = f"skipped 1 pattern of {path} because of faults; `jobmon patterns check` lists them"
     for arguments in (("list",), ("test", "a.log")):
         done = shell.jobmon("patterns", *arguments)
-        assert done.returncode == 78
-        assert done.stderr.startswith(f"jobmon: {path} is not usable:\n  - rules[0].regex: ")
+        assert (done.returncode, done.stderr) == (0, f"jobmon: {skipped}\n")
+        assert "diverged (root)" in done.stdout
+    shown = json.loads(shell.jobmon("diagnose", "--json", "a.log").stdout)
+    assert (shown["cause"], shown["note"]) == ("diverged", skipped)
+    assert shell.jobmon("patterns", "check").returncode == 1
 
 
 def test_a_trial_shows_what_each_pattern_hits_and_which_one_claims_it(shell: Shell) -> None:

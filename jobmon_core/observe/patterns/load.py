@@ -1,4 +1,4 @@
-"""Load pattern files and report all their faults.
+"""Load pattern files: their valid patterns, and all their faults.
 
 The regex of a pattern is one RE2 expression or a list of alternatives, each searched for in every line. The
 order of the patterns matters, because a line counts for the first pattern that matches it.
@@ -7,17 +7,19 @@ order of the patterns matters, because a line counts for the first pattern that 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from jobmon_core.domain.diagnosis.log_text import searched_text
 from jobmon_core.domain.diagnosis.patterns import Pattern, Role, Severity
 from jobmon_core.domain.errors import PatternsInvalid
+from jobmon_core.domain.humanize import count
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 from jobmon_core.observe.patterns.re2_regex import compile_regex, to_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 SCHEMA_VERSION = 1
 FILE_NAME = "error_patterns.json"
@@ -28,6 +30,8 @@ _EXAMPLE_KEYS = ("examples", "counter_examples")
 _CHOICES = {"severity": tuple(Severity), "role": tuple(Role)}
 _REQUIRED_KEYS = frozenset((*_TEXT_KEYS, *_EXAMPLE_KEYS, *_CHOICES, "regex", "precedence"))
 _OPTIONAL_KEY = "is_final"
+_KEYS = _REQUIRED_KEYS | {_OPTIONAL_KEY}
+_DOCUMENT_KEYS = ("schema_version", "rules")
 
 
 def shipped_patterns_path() -> Path:
@@ -37,15 +41,39 @@ def shipped_patterns_path() -> Path:
     return packaged if packaged.is_file() else package.parent / "patterns" / FILE_NAME
 
 
-def load_patterns(user_path: Path | None = None) -> tuple[Pattern, ...]:
-    """Load the shipped patterns; the patterns in ``user_path``, if given, are added or replace them.
+@dataclass(frozen=True, slots=True)
+class PatternFile:
+    """The content of one pattern file."""
+
+    source: str  # its path; empty for a user without a file
+    patterns: tuple[Pattern, ...] = ()  # those without faults
+    faults: tuple[str, ...] = ()  # all of the file, by index and key
+    skipped: int = 0  # patterns with faults
+
+    @property
+    def note(self) -> str:
+        """What of the file is not used, and why; empty if all of it is used."""
+        if self.skipped:
+            skipped = f"skipped {count(self.skipped, 'pattern')} of {self.source} because of faults"
+            return f"{skipped}; `jobmon patterns check` lists them"
+        if self.faults and not self.patterns:
+            return (
+                f"{self.source} has faults, so only the shipped patterns are used: {'; '.join(self.faults)}"
+            )
+        return ""
+
+
+def load_patterns(own: Iterable[Pattern] = ()) -> tuple[Pattern, ...]:
+    """Load the shipped patterns; the user's ``own`` are added or replace them.
 
     Raises:
-        PatternsInvalid: a file cannot be read or has faults; it lists all faults of that file.
+        PatternsInvalid: the shipped file cannot be read or has faults; it lists all of them.
     """
     # the tests check the examples of the shipped patterns; here this would take longer than a diagnosis
     shipped = read_patterns(shipped_patterns_path(), check_examples=False)
-    return shipped if user_path is None else overlay(shipped, read_patterns(user_path))
+    if shipped.faults:
+        raise PatternsInvalid(shipped.source, list(shipped.faults))
+    return overlay(shipped.patterns, own)
 
 
 def overlay(shipped: Iterable[Pattern], own: Iterable[Pattern]) -> tuple[Pattern, ...]:
@@ -55,64 +83,71 @@ def overlay(shipped: Iterable[Pattern], own: Iterable[Pattern]) -> tuple[Pattern
     return (*additions.values(), *merged)
 
 
-def read_patterns(path: Path, *, check_examples: bool = True) -> tuple[Pattern, ...]:
-    """Read one pattern file. ``check_examples`` compiles each regex and tries it on the examples.
-
-    Raises:
-        PatternsInvalid: the file cannot be read or has faults; it lists all of them by index and key.
-    """
+def read_patterns(path: Path, *, check_examples: bool = True) -> PatternFile:
+    """Read one pattern file. ``check_examples`` compiles each regex and tries it on the examples."""
     try:
         with regular_file(str(path)) as file:
             text = file.read_at(0, _MAX_BYTES).decode("utf-8")
     except Unreadable as error:
-        raise PatternsInvalid(str(path), [f"the file {error}"]) from error
+        return PatternFile(str(path), faults=(f"the file {error}",))
     except UnicodeDecodeError as error:
-        raise PatternsInvalid(str(path), [f"cannot be read: {error}"]) from error
+        return PatternFile(str(path), faults=(f"cannot be read: {error}",))
     return parse_patterns(text, str(path), check_examples=check_examples)
 
 
-def parse_patterns(text: str, source: str, *, check_examples: bool = True) -> tuple[Pattern, ...]:
-    """Read patterns from JSON, as ``read_patterns`` does; ``source`` is the file that errors name.
-
-    Raises:
-        PatternsInvalid: the text is not JSON or has faults; it lists all of them by index and key.
-    """
+def parse_patterns(text: str, source: str, *, check_examples: bool = True) -> PatternFile:
+    """Read patterns from JSON, as ``read_patterns`` does; ``source`` is the path of the file."""
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise PatternsInvalid(source, [f"not valid JSON: {error}"]) from error
-    entries, faults = _entries(document)
-    for index, entry in entries.items():
-        faults += [f"rules[{index}].{fault}" for fault in _entry_faults(entry, check_examples=check_examples)]
-    faults += _duplicate_ids(entries)
-    if faults:
-        raise PatternsInvalid(source, faults)
-    return tuple(_pattern(entry) for entry in entries.values())
-
-
-def _entries(document: object) -> tuple[dict[int, dict[str, object]], list[str]]:
-    """Return the entries of a document by index, and the faults of the document itself."""
+        return PatternFile(source, faults=(f"not valid JSON: {error}",))
     if not isinstance(document, dict):
-        return {}, ["must be an object with schema_version and rules"]
-    faults = [f"{key}: unknown key" for key in document if key not in ("schema_version", "rules")]
-    version = document.get("schema_version")
-    if version != SCHEMA_VERSION or isinstance(version, bool):
-        faults.append(f"schema_version: must be {SCHEMA_VERSION}, is {version!r}")
-    rules = document.get("rules")
-    if not isinstance(rules, list):
-        return {}, [*faults, "rules: must be a list"]
-    entries = {index: entry for index, entry in enumerate(rules) if isinstance(entry, dict)}
-    faults += [f"rules[{index}]: must be an object" for index in range(len(rules)) if index not in entries]
-    return entries, faults
+        return PatternFile(source, faults=("must be an object with schema_version and rules",))
+    faults = [_unknown_key(key, _DOCUMENT_KEYS) for key in document if key not in _DOCUMENT_KEYS]
+    version, rules = document.get("schema_version"), document.get("rules")
+    has_version = version == SCHEMA_VERSION and not isinstance(version, bool)
+    faults += [] if has_version else [f"schema_version: must be {SCHEMA_VERSION}, is {version!r}"]
+    faults += [] if isinstance(rules, list) else ["rules: must be a list"]
+    patterns, rule_faults = _patterns(rules if isinstance(rules, list) else [], check_examples=check_examples)
+    faults += rule_faults
+    if not has_version or not isinstance(rules, list):
+        return PatternFile(source, faults=tuple(faults))
+    return PatternFile(source, tuple(patterns), tuple(faults), len(rules) - len(patterns))
+
+
+def _patterns(rules: list[object], *, check_examples: bool) -> tuple[list[Pattern], list[str]]:
+    """Return the patterns of the entries without faults, and the faults of the others."""
+    patterns, faults = [], []
+    first: dict[str, int] = {}  # the index of the first entry with an id
+    for index, entry in enumerate(rules):
+        where = f"rules[{index}]"
+        if not isinstance(entry, dict):
+            faults.append(f"{where}: must be an object")
+            continue
+        entry_faults = _entry_faults(entry, check_examples=check_examples)
+        name = entry.get("id")
+        if isinstance(name, str) and first.setdefault(name, index) != index:
+            entry_faults.append(f"id: {name!r} is also the id of rules[{first[name]}]")
+        faults += [f"{where}.{fault}" for fault in entry_faults]
+        if not entry_faults:
+            patterns.append(_pattern(entry))
+    return patterns, faults
 
 
 def _entry_faults(entry: dict[str, object], *, check_examples: bool) -> list[str]:
-    """Return every fault of one entry, as ``key: what is wrong``. The regex is checked last."""
-    faults = [f"{key}: unknown key" for key in entry if key not in _REQUIRED_KEYS and key != _OPTIONAL_KEY]
+    """Return every fault of one entry, as ``key: what is wrong``."""
+    faults = [_unknown_key(key, _KEYS) for key in entry if key not in _KEYS]
     faults += [f"{key}: missing" for key in sorted(_REQUIRED_KEYS - entry.keys())]
     for key, value in entry.items():
         faults += _value_faults(key, value)
-    return faults or (_regex_faults(entry) if check_examples else [])  # which needs valid types
+    return faults + (_regex_faults(entry) if check_examples else [])
+
+
+def _unknown_key(key: str, known: Collection[str]) -> str:
+    from difflib import get_close_matches  # only for this message
+
+    similar = get_close_matches(key, known, n=1)
+    return f"{key}: unknown key" + (f"; did you mean {similar[0]!r}?" if similar else "")
 
 
 def _value_faults(key: str, value: object) -> list[str]:
@@ -125,9 +160,9 @@ def _value_faults(key: str, value: object) -> list[str]:
     elif key == _OPTIONAL_KEY:
         is_valid, expected = isinstance(value, bool), f"true or false, is {value!r}"
     elif key in _EXAMPLE_KEYS or (key == "regex" and isinstance(value, list)):
-        if isinstance(value, list) and value:
+        if isinstance(value, list) and (value or key == "counter_examples"):
             return [fault for i, text in enumerate(value) for fault in _text_faults(f"{key}[{i}]", text)]
-        is_valid, expected = False, "a non-empty list"
+        is_valid, expected = False, "a list" if key == "counter_examples" else "a non-empty list"
     else:
         return _text_faults(key, value) if key in _REQUIRED_KEYS else []
     return [] if is_valid else [f"{key}: must be {expected}"]
@@ -139,11 +174,14 @@ def _text_faults(key: str, value: object) -> list[str]:
 
 
 def _regex_faults(entry: dict[str, object]) -> list[str]:
-    """Return the faults of each regex; without any, the examples that contradict it."""
-    pattern, is_list = _pattern(entry), isinstance(entry["regex"], list)
+    """Return the faults of each regex, and the examples that contradict the valid ones."""
+    value = entry.get("regex")
+    texts = value if isinstance(value, list) else [value]
     regexes, faults = [], []
-    for index, text in enumerate(pattern.regex):
-        key = f"regex[{index}]" if is_list else "regex"
+    for index, text in enumerate(texts):
+        if _text_faults("regex", text):
+            continue  # reported with the other values
+        key = f"regex[{index}]" if isinstance(value, list) else "regex"
         try:
             regex = compile_regex(text)
         except ValueError as error:
@@ -151,28 +189,25 @@ def _regex_faults(entry: dict[str, object]) -> list[str]:
             continue
         if regex.search(b"") is not None:
             faults.append(f"{key}: matches the empty line, and so every line")
-        regexes.append(regex)
+        else:
+            regexes.append(regex)
 
     def matches(line: str) -> bool:
         searched = to_bytes(searched_text(line))
         return any(regex.search(searched) for regex in regexes)
 
-    if faults:
-        return faults
-    missed = [i for i, line in enumerate(pattern.examples) if not matches(line)]
-    matched = [i for i, line in enumerate(pattern.counter_examples) if matches(line)]
-    faults = [f"examples[{i}]: the regex does not match it" for i in missed]
+    if len(regexes) == len(texts):  # otherwise, a regex with a fault may be the one for the example
+        missed = [i for i, line in _texts(entry, "examples") if not matches(line)]
+        faults += [f"examples[{i}]: the regex does not match it" for i in missed]
+    matched = [i for i, line in _texts(entry, "counter_examples") if matches(line)]
     return faults + [f"counter_examples[{i}]: the regex matches it" for i in matched]
 
 
-def _duplicate_ids(entries: dict[int, dict[str, object]]) -> list[str]:
-    first: dict[str, int] = {}
-    faults = []
-    for index, entry in entries.items():
-        name = entry.get("id")
-        if isinstance(name, str) and first.setdefault(name, index) != index:
-            faults.append(f"rules[{index}].id: {name!r} is also the id of rules[{first[name]}]")
-    return faults
+def _texts(entry: dict[str, object], key: str) -> list[tuple[int, str]]:
+    """Return the valid texts of a list, with their indexes."""
+    values = entry.get(key)
+    items = enumerate(values) if isinstance(values, list) else ()
+    return [(index, text) for index, text in items if not _text_faults(key, text)]
 
 
 def _pattern(entry: dict[str, object]) -> Pattern:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import contextlib
 import json
 from pathlib import Path
 
@@ -9,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jobmon_core.domain.diagnosis.patterns import LABELS, Role
-from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.observe.patterns.load import (
     load_patterns,
     overlay,
@@ -24,17 +22,20 @@ PATTERNS = load_patterns()
 
 
 def test_the_shipped_patterns_have_no_faults() -> None:
-    assert read_patterns(shipped_patterns_path()) == PATTERNS
+    shipped = read_patterns(shipped_patterns_path())
+    assert shipped.faults == ()
+    assert shipped.patterns == PATTERNS
 
 
 def test_every_label_except_clean_has_a_root_pattern_and_every_root_a_label() -> None:
     assert {pattern.label for pattern in PATTERNS if pattern.role is Role.ROOT} == LABELS - {"clean"}
 
 
-def test_every_shipped_pattern_has_a_cause_sentence_and_advice() -> None:
+def test_every_shipped_pattern_has_a_cause_sentence_advice_and_counter_examples() -> None:
     for pattern in PATTERNS:
         assert pattern.cause.endswith(".")
         assert len(pattern.advice) > 20
+        assert pattern.counter_examples
 
 
 def test_a_checkout_uses_its_own_patterns_folder() -> None:
@@ -42,7 +43,7 @@ def test_a_checkout_uses_its_own_patterns_folder() -> None:
 
 
 def test_a_user_pattern_replaces_the_shipped_one_with_the_same_id_in_place() -> None:
-    own = parse_patterns(document(entry(id="segfault")), "own.json")
+    own = parse_patterns(document(entry(id="segfault")), "own.json").patterns
     merged = overlay(PATTERNS, own)
     assert [pattern.id for pattern in merged] == [pattern.id for pattern in PATTERNS]
     assert next(pattern for pattern in merged if pattern.id == "segfault").title == "Mine"
@@ -51,7 +52,7 @@ def test_a_user_pattern_replaces_the_shipped_one_with_the_same_id_in_place() -> 
 def test_a_new_user_pattern_precedes_the_shipped_ones(tmp_path: Path) -> None:
     own = tmp_path / "own.json"
     own.write_text(document(entry(regex="^ValueError: boom", examples=["ValueError: boom"])))
-    assert matching_ids(Matcher(load_patterns(own)), "ValueError: boom") == ["mine"]
+    assert matching_ids(Matcher(load_patterns(read_patterns(own).patterns)), "ValueError: boom") == ["mine"]
 
 
 def test_all_faults_of_a_file_are_reported_together_by_index_and_key() -> None:
@@ -66,12 +67,12 @@ def test_all_faults_of_a_file_are_reported_together_by_index_and_key() -> None:
     assert faults(text) == (
         "comment: unknown key",
         "schema_version: must be 1, is 2",
-        "rules[1]: must be an object",
         "rules[0].surplus: unknown key",
         "rules[0].title: must be a non-empty text",
         "rules[0].severity: must be one of error, warning, is 'bad'",
         "rules[0].role: must be one of root, symptom, context, success, is 3",
         "rules[0].precedence: must be an integer, is True",
+        "rules[1]: must be an object",
         "rules[2].examples: must be a non-empty list",
         "rules[2].counter_examples[1]: must be a non-empty text",
         "rules[3].advice: missing",
@@ -80,12 +81,11 @@ def test_all_faults_of_a_file_are_reported_together_by_index_and_key() -> None:
 
 
 def test_a_list_of_alternatives_matches_if_one_does_and_each_fault_is_reported() -> None:
-    rules = parse_patterns(document(entry(regex=["^boom$", "BOOM"], examples=["boom", "xBOOMx"])), "own.json")
-    assert matching_ids(Matcher(rules), "boom", "boomerang", "a BOOM") == ["mine", "mine"]
+    text = document(entry(regex=["^boom$", "BOOM"], examples=["boom", "xBOOMx"]))
+    patterns = parse_patterns(text, "own.json").patterns
+    assert matching_ids(Matcher(patterns), "boom", "boomerang", "a BOOM") == ["mine", "mine"]
     assert [fault.split(" ")[0] for fault in faults(document(entry(regex=["^boom$", "(", "x*", 3])))] == [
-        "rules[0].regex[3]:"
-    ]
-    assert [fault.split(" ")[0] for fault in faults(document(entry(regex=["^boom$", "(", "x*"])))] == [
+        "rules[0].regex[3]:",
         "rules[0].regex[1]:",
         "rules[0].regex[2]:",
     ]
@@ -99,6 +99,58 @@ def test_wrong_examples_are_faults() -> None:
     )
 
 
+def test_a_fault_does_not_hide_the_faults_of_other_keys() -> None:
+    misspelt = entry(severty="error", precedence="high", regex="loss (nan", examples=["x"])
+    del misspelt["severity"]
+    found = faults(document(misspelt, entry(id="b", regex="a(?!b)"), entry(id="c", title="", examples=["x"])))
+    assert [fault.partition(": ")[0] for fault in found] == [
+        "rules[0].severty",
+        "rules[0].severity",
+        "rules[0].precedence",
+        "rules[0].regex",
+        "rules[1].regex",
+        "rules[2].title",
+        "rules[2].examples[0]",
+    ]
+    assert found[0] == "rules[0].severty: unknown key; did you mean 'severity'?"
+
+
+def test_an_example_is_no_fault_if_the_regex_for_it_may_be_the_one_with_a_fault() -> None:
+    found = faults(document(entry(regex=["^boom$", "("], examples=["bang"], counter_examples=["boom"])))
+    assert [fault.partition(": ")[0] for fault in found] == [
+        "rules[0].regex[1]",
+        "rules[0].counter_examples[0]",
+    ]
+
+
+def test_counter_examples_may_be_empty() -> None:
+    assert faults(document(entry(counter_examples=[]))) == ()
+    assert faults(document(entry(counter_examples="x"))) == ("rules[0].counter_examples: must be a list",)
+
+
+def test_only_the_patterns_with_faults_are_skipped() -> None:
+    file = parse_patterns(
+        document(entry(), entry(id="b", title=""), entry(id="c", examples=["x"])), "own.json"
+    )
+    assert [pattern.id for pattern in file.patterns] == ["mine"]
+    assert file.note == (
+        "skipped 2 patterns of own.json because of faults; `jobmon patterns check` lists them"
+    )
+
+
+@pytest.mark.parametrize("text", ["{", document(entry(), schema_version=2), document(entry(), rules={})])
+def test_no_pattern_of_a_file_that_cannot_be_interpreted_is_used(text: str) -> None:
+    file = parse_patterns(text, "own.json")
+    assert file.patterns == ()
+    assert file.note.startswith("own.json has faults, so only the shipped patterns are used: ")
+
+
+def test_a_file_whose_patterns_are_all_used_needs_no_note() -> None:
+    assert parse_patterns(document(entry()), "own.json").note == ""
+    file = parse_patterns(document(entry(), comment="x"), "own.json")
+    assert (len(file.patterns), file.faults, file.note) == (1, ("comment: unknown key",), "")
+
+
 def test_a_duplicate_id_is_a_fault() -> None:
     assert faults(document(entry(), entry())) == ("rules[1].id: 'mine' is also the id of rules[0]",)
 
@@ -109,11 +161,11 @@ def test_a_document_that_is_not_a_pattern_file_is_a_fault(text: str) -> None:
 
 
 def test_an_unreadable_file_is_a_fault(tmp_path: Path) -> None:
-    with pytest.raises(PatternsInvalid, match="does not exist"):
-        read_patterns(tmp_path / "missing.json")
+    (fault,) = read_patterns(tmp_path / "missing.json").faults
+    assert "does not exist" in fault
     (tmp_path / "latin.json").write_bytes(b'{"a": "\xe9"}')
-    with pytest.raises(PatternsInvalid, match="cannot be read"):
-        read_patterns(tmp_path / "latin.json")
+    (fault,) = read_patterns(tmp_path / "latin.json").faults
+    assert "cannot be read" in fault
 
 
 JSON = st.recursive(
@@ -126,12 +178,12 @@ JSON = st.recursive(
 
 @settings(deadline=None)  # the machine may be busy
 @given(JSON)
-def test_no_json_raises_anything_but_patterns_invalid(value: object) -> None:
+def test_no_json_raises(value: object) -> None:
     for text in (
         json.dumps(value),
         document(value),
         document(entry(regex=value)),
         document(entry(examples=value)),
     ):
-        with contextlib.suppress(PatternsInvalid):
-            parse_patterns(text, "own.json")
+        file = parse_patterns(text, "own.json")
+        assert file.faults or not file.skipped

@@ -51,13 +51,13 @@ def test_no_pattern_matches_its_counter_examples(pattern: Pattern, example: str)
 
 def test_a_regex_is_case_sensitive_unless_it_says_otherwise() -> None:
     for regex, count in (("^boom", 1), ("(?i)^boom", 2)):
-        rules = parse_patterns(document(entry(regex=regex, counter_examples=["no"])), "own.json")
+        rules = parse_patterns(document(entry(regex=regex, counter_examples=["no"])), "own.json").patterns
         assert len(Matcher(rules).find_matches(log("boom", "BOOM"))) == count
 
 
 @pytest.mark.parametrize("regex", [r"^\s*boom$", r"^boom\W*$", r"boom[^x]*$", "(?s)^boom.*$", r"\Aboom\z"])
 def test_a_match_stays_within_its_line(regex: str) -> None:
-    rules = parse_patterns(document(entry(regex=regex, counter_examples=["no"])), "own.json")
+    rules = parse_patterns(document(entry(regex=regex, counter_examples=["no"])), "own.json").patterns
     found = Matcher(rules).find_matches(log("", "  ", "boom", "", "b boo", "m", "boom"))
     assert [match.position for match in found] == [2, 6]
 
@@ -72,14 +72,14 @@ def test_a_line_matches_the_same_patterns_alone_and_among_others(texts: list[str
 
 
 def test_a_regex_without_literals_is_tried_on_every_line() -> None:
-    rules = parse_patterns(document(entry(regex=r"\d$", examples=["7"]), entry(id="b")), "own.json")
+    rules = parse_patterns(document(entry(regex=r"\d$", examples=["7"]), entry(id="b")), "own.json").patterns
     found = Matcher(rules).find_matches(log("", "a1", "boom", "x", "a1"))
     assert [(match.pattern.id, match.position) for match in found] == [("mine", 1), ("b", 2), ("mine", 4)]
     assert Matcher(rules).find_matches(log()) == ()
 
 
 def test_the_first_of_several_matching_patterns_is_found() -> None:
-    rules = parse_patterns(document(entry(id="first"), entry(id="second")), "own.json")
+    rules = parse_patterns(document(entry(id="first"), entry(id="second")), "own.json").patterns
     assert [match.pattern.id for match in Matcher(rules).find_matches(log("boom"))] == ["first"]
     assert [match.pattern.id for match in Matcher(rules).every_match(log("boom"))] == ["first", "second"]
 
@@ -87,7 +87,7 @@ def test_the_first_of_several_matching_patterns_is_found() -> None:
 def test_a_regex_with_catastrophic_backtracking_is_matched_in_linear_time() -> None:
     rules = parse_patterns(
         document(entry(regex="(a+)+$", examples=["aa"], counter_examples=["b"])), "own.json"
-    )
+    ).patterns
     start_s = time.process_time()
     assert Matcher(rules).find_matches(log(*["a" * 4000 + "b"] * 500)) == ()
     assert time.process_time() - start_s < 5
