@@ -123,7 +123,7 @@ def _ask_url(question: str, default: str = "", *, checks: bool) -> str:
         elif not checks or _passes_check(url):
             return url
         else:
-            answer = _choice("   Keep this URL anyway?", default="n", accepts_url=True)
+            answer = _choice("Keep this URL anyway?", default="n", accepts_url=True)
             if answer == "y":
                 return url
             pasted = "" if answer == "n" else answer

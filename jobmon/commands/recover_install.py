@@ -65,10 +65,10 @@ def uninstall(ctx: Context, *, confirmed: bool) -> int:
 
 
 def _status_line(status: MethodStatus) -> str:
-    if not status.is_usable:
-        return f"  {status.method:<9} no: {status.unavailable_because or status.never_runs_because}"
-    notes = [note for note in ("installed" if status.installed else "", status.warning) if note]
-    return f"  {status.method:<9} yes{': ' if notes else ''}{'; '.join(notes)}"
+    obstacle = status.unavailable_because or status.never_runs_because
+    notes = [note for note in (obstacle, "installed" if status.installed else "", status.warning) if note]
+    is_usable = "yes" if status.is_usable else "no"
+    return f"  {status.method:<9} {is_usable}{': ' if notes else ''}{'; '.join(notes)}"
 
 
 def _confirm(*, confirmed: bool) -> bool:
