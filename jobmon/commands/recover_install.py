@@ -31,7 +31,7 @@ def install(ctx: Context, wanted: AutostartMethod | None, *, confirmed: bool) ->
         raise AutostartUnavailable(f"{method} cannot be used here: {status.unavailable_because}")
     print("methods on this machine:")
     for each in statuses:
-        print(*stdout_console().prose(_status_line(each), hanging="    "), sep="\n")
+        print(*stdout_console().prose(status_line(each), hanging="    "), sep="\n")
     if status.never_runs_because:
         say(f"warning: {status.never_runs_because}: {method} restarts no monitor until that changes")
     installer = autostart.installers[method]
@@ -64,11 +64,12 @@ def uninstall(ctx: Context, *, confirmed: bool) -> int:
     return 0
 
 
-def _status_line(status: MethodStatus) -> str:
-    obstacle = status.unavailable_because or status.never_runs_because
-    notes = [note for note in (obstacle, "installed" if status.installed else "", status.warning) if note]
-    is_usable = "yes" if status.is_usable else "no"
-    return f"  {status.method:<9} {is_usable}{': ' if notes else ''}{'; '.join(notes)}"
+def status_line(status: MethodStatus) -> str:
+    """Return whether a method can be used here, with the reason or its limits."""
+    verdict = "yes" if status.is_usable else "no"
+    why = status.warning if status.is_usable else status.unavailable_because or status.never_runs_because
+    notes = [note for note in ("installed" if status.installed else "", why) if note]
+    return f"  {status.method:<9} {verdict}{': ' if notes else ''}{'; '.join(notes)}"
 
 
 def _confirm(*, confirmed: bool) -> bool:

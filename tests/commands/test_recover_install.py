@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from jobmon.commands.recover_install import status_line
+from jobmon_core.domain.autostart.command import AutostartMethod, MethodStatus
 from tests.support import fake_crontab
 from tests.support.processes import kill
 from tests.support.shell import Shell, complaint
@@ -183,6 +185,19 @@ def test_a_machine_without_any_method_gives_the_reason_for_each(shell: Shell) ->
     message = complaint(done)
     for program in ("crontab", "systemctl", "scrontab"):
         assert f"{program}: not found on PATH" in message
+
+
+def test_the_list_says_why_a_method_is_not_usable_and_whether_it_is_installed() -> None:
+    idle = MethodStatus(
+        AutostartMethod.CRON, installed=True, never_runs_because="no cron daemon is running here"
+    )
+    assert status_line(idle) == "  cron      no: installed; no cron daemon is running here"
+    limited = MethodStatus(AutostartMethod.SYSTEMD, warning="it stops when you log out")
+    assert status_line(limited) == "  systemd   yes: it stops when you log out"
+    missing = MethodStatus(
+        AutostartMethod.SCRONTAB, "scrontab: not found on PATH", warning="it runs as a job"
+    )
+    assert status_line(missing) == "  scrontab  no: scrontab: not found on PATH"
 
 
 def test_an_unavailable_method_is_refused_with_its_reason(shell: Shell, table: Path) -> None:
