@@ -151,7 +151,8 @@ class JobMonitor:
         elif self.job.closed:
             self._save(mark_answered(self.job, view.asked_s))
         elif self.job.answered_s is None or view.asked_s > self.job.answered_s:
-            self._save(apply_queue(self.job, view.answer, view.asked_s, self._deps.policy))
+            now_s = self._deps.clock.now()
+            self._save(apply_queue(self.job, view.answer, view.asked_s, self._deps.policy, now_s))
 
     def _perform(self, action: Action) -> None:
         match action:

@@ -105,7 +105,7 @@ def test_the_template_expands_to_the_file_that_slurm_created(number: int, given:
 def test_each_task_of_an_array_has_the_path_of_its_own_record(slurm: FakeScheduler) -> None:
     records = read_records(SCENARIOS.answer("sluid_array-record").stdout)
     job = replace(JOB, job_id=1290, array_indices="1-2", logs=LogPaths("/w/%a-%S", "/w/%a-%S", BY_SLURM))
-    opened = EndInquiry.opened(0.0, Policy())
+    opened = EndInquiry.opened(0.0, Policy(), 0.0)
     tasks = [Task(each.ref.key, inquiry=replace(opened, record=each)) for each in records]
     assert [log_files(job, task)[0] for task in tasks] == [each.stdout for each in records]
     assert not slurm.asked

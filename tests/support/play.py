@@ -100,9 +100,9 @@ class Play:
         self.now_s += seconds
         return self._decide()
 
-    def queue(self, *rows: QueueRow) -> Play:
-        """Apply an answer of squeue."""
-        self.job = apply_queue(self.job, rows, self.now_s, self.policy)
+    def queue(self, *rows: QueueRow, asked_ago_s: float = 0.0) -> Play:
+        """Apply an answer of squeue, which another monitor may have asked for a while ago."""
+        self.job = apply_queue(self.job, rows, self.now_s - asked_ago_s, self.policy, self.now_s)
         return self._decide()
 
     def answered(self) -> Play:

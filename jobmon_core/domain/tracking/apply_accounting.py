@@ -122,7 +122,7 @@ def _add_missing_tasks(
     tasks = {key: task for key, task in job.tasks.items() if key or task.history}
     # a task without a key stood for the job while its tasks were unknown, if squeue never listed it
     placeholder = job.tasks.get("") if "" not in tasks else None
-    inquiry = (placeholder and placeholder.inquiry) or EndInquiry.opened(now_s, policy)
+    inquiry = (placeholder and placeholder.inquiry) or EndInquiry.opened(now_s, policy, now_s)
     tasks |= {key: Task(key, inquiry=inquiry) for key in new_keys}
     indices = {*IndexSet.parse(job.array_indices), *(int(key) for key in new_keys if key.isdigit())}
     return replace(job, tasks=tasks, array_indices=compact(list(indices)))

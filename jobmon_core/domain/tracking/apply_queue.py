@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact
 from jobmon_core.domain.slurm.rows import QueueRow, Record
@@ -17,8 +18,25 @@ from jobmon_core.domain.tracking.policy import Policy
 _HISTORY_LIMIT = 200  # state changes kept per task, so that a job requeued for weeks does not grow forever
 
 
-def apply_queue(job: WatchedJob, rows: Sequence[QueueRow], asked_s: float, policy: Policy) -> WatchedJob:
-    """Return the job after the squeue reply ``rows`` to a query sent at ``asked_s`` (Unix seconds)."""
+class _Reply(NamedTuple):
+    """What applying a row needs to know of the whole reply; times are Unix seconds."""
+
+    asked_s: float
+    now_s: float
+    policy: Policy
+
+    def inquiry(self) -> EndInquiry:
+        return EndInquiry.opened(self.asked_s, self.policy, self.now_s)
+
+
+def apply_queue(
+    job: WatchedJob, rows: Sequence[QueueRow], asked_s: float, policy: Policy, now_s: float | None = None
+) -> WatchedJob:
+    """Return the job after the squeue reply ``rows`` to a query sent at ``asked_s`` (Unix seconds).
+
+    ``now_s`` is the present time, if another monitor sent the query a while ago.
+    """
+    reply = _Reply(asked_s, asked_s if now_s is None else now_s, policy)
     own = [row for row in rows if _is_watched(job, row) and _is_current_run(job, row)]
     pending = _pending_indices(job, own)
     job = replace(
@@ -36,9 +54,9 @@ def apply_queue(job: WatchedJob, rows: Sequence[QueueRow], asked_s: float, polic
     for row in sorted(own, key=lambda row: row.pending_indices is not None):  # single tasks first
         for key in [] if row in remainder else _listed_keys(row, tasks):
             listed.add(key)
-            tasks[key] = _apply_row(tasks.get(key, Task(key)), row, asked_s, policy)
+            tasks[key] = _apply_row(tasks.get(key, Task(key)), row, reply)
     for key in _unlisted_keys(job, tasks, listed, pending):
-        tasks[key] = _mark_unlisted(tasks.get(key, Task(key)), remainder, asked_s, policy)
+        tasks[key] = _mark_unlisted(tasks.get(key, Task(key)), remainder, reply)
     return replace(job, tasks=tasks)
 
 
@@ -131,7 +149,7 @@ def _unlisted_keys(job: WatchedJob, tasks: dict[str, Task], listed: set[str], pe
     return sorted(expected - listed)
 
 
-def _apply_row(task: Task, row: QueueRow, asked_s: float, policy: Policy) -> Task:
+def _apply_row(task: Task, row: QueueRow, reply: _Reply) -> Task:
     is_alive = row.state.is_alive
     if task.end is not None and not is_alive:
         return task
@@ -141,7 +159,7 @@ def _apply_row(task: Task, row: QueueRow, asked_s: float, policy: Policy) -> Tas
         state=row.state,
         raw_state=row.raw_state,
         reason=row.reason,
-        history=_extend_history(task, row, asked_s, is_new_run=is_new_run),
+        history=_extend_history(task, row, reply.asked_s, is_new_run=is_new_run),
         raw_job_id=row.raw_job_id or task.raw_job_id,
         submit_s=latest(row.submit_s, task.submit_s),
         limit_s=row.limit_s or task.limit_s,
@@ -156,12 +174,14 @@ def _apply_row(task: Task, row: QueueRow, asked_s: float, policy: Policy) -> Tas
             end=None,
             diagnosis=None,
         )
-    inquiry = task.inquiry or EndInquiry.opened(asked_s, policy)
+    inquiry = task.inquiry or reply.inquiry()
     return replace(
         task,
         start_s=row.start_s or task.start_s,
         nodes=row.nodes or task.nodes,
-        inquiry=replace(inquiry, queue_state=row.state, queue_raw_state=row.raw_state, last_queue_s=asked_s),
+        inquiry=replace(
+            inquiry, queue_state=row.state, queue_raw_state=row.raw_state, last_queue_s=reply.asked_s
+        ),
     )
 
 
@@ -176,14 +196,14 @@ def _extend_history(
     return (*task.history, StateChange(row.raw_state, asked_s, row.reason))[-_HISTORY_LIMIT:]
 
 
-def _mark_unlisted(task: Task, remainder: Sequence[QueueRow], asked_s: float, policy: Policy) -> Task:
+def _mark_unlisted(task: Task, remainder: Sequence[QueueRow], reply: _Reply) -> Task:
     """Open or continue the inquiry about a task that left the queue.
 
     If it may be one of the array's cancelled pending tasks, the inquiry notes their end.
     """
     if task.end is not None:
         return task
-    inquiry = replace(task.inquiry or EndInquiry.opened(asked_s, policy), last_queue_s=asked_s)
+    inquiry = replace(task.inquiry or reply.inquiry(), last_queue_s=reply.asked_s)
     for row in remainder:
         unnamed = row.pending_indices is None and not task.has_started
         if not row.state.is_alive and (unnamed or includes(row.pending_indices, task.key)):

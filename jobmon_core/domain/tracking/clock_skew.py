@@ -41,6 +41,7 @@ def _clamp_task(task: Task, now_s: float) -> Task:
     inquiry = task.inquiry and replace(
         task.inquiry,
         since_s=min(task.inquiry.since_s, now_s),
+        opened_s=_earlier(task.inquiry.opened_s, now_s),
         last_queue_s=min(task.inquiry.last_queue_s, now_s),
         next_query_s=min(task.inquiry.next_query_s, now_s),
         unreachable_since_s=_earlier(task.inquiry.unreachable_since_s, now_s),

@@ -50,7 +50,8 @@ def grace_deadline_s(inquiry: EndInquiry, policy: Policy) -> float:
     record, grace_s = inquiry.record, policy.accounting_grace_s
     ended_s = record.end_s if record is not None and not record.state.is_alive else None
     start_s = inquiry.since_s if ended_s is None else min(inquiry.since_s, ended_s)
-    return max(start_s + grace_s, inquiry.since_s + grace_s * _MIN_GRACE_SHARE)
+    opened_s = inquiry.since_s if inquiry.opened_s is None else inquiry.opened_s
+    return max(start_s + grace_s, opened_s + grace_s * _MIN_GRACE_SHARE)
 
 
 def requires_accounting(task: Task, inquiry: EndInquiry) -> bool:

@@ -114,7 +114,7 @@ class EndInquiry:
         "accounting_is_fresh": "ledger_is_fresh",
     }
 
-    since_s: float
+    since_s: float  # time of the queue reply that first did not list the task as alive
     last_queue_s: float  # time of the latest queue reply that did not list the task as alive
     queue_state: JobState | None = None  # the end that squeue shows; None if it does not list the task
     queue_raw_state: str = ""
@@ -130,11 +130,15 @@ class EndInquiry:
     remaining_raw_state: str = ""
     array_listed: bool = False  # accounting lists some task of the same array
     accounting_is_fresh: bool = False  # accounting has a sibling event newer than this inquiry
+    opened_s: float | None = None  # when the monitor read that reply, which another one may have asked for
 
     @classmethod
-    def opened(cls, now_s: float, policy: Policy) -> EndInquiry:
-        """Return a new inquiry, which first queries accounting after the shortest wait."""
-        return cls(now_s, now_s, next_query_s=now_s + policy.accounting_wait_s(0))
+    def opened(cls, asked_s: float, policy: Policy, now_s: float) -> EndInquiry:
+        """Return a new inquiry, which first queries accounting after the shortest wait.
+
+        It is opened at ``now_s`` after a reply to a query sent at ``asked_s`` (both in Unix seconds).
+        """
+        return cls(asked_s, asked_s, next_query_s=asked_s + policy.accounting_wait_s(0), opened_s=now_s)
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,6 +103,18 @@ def test_an_end_in_squeue_waits_for_accounting_only_for_the_grace() -> None:
     assert play.end().state is JobState.TIMEOUT
 
 
+def test_an_end_noticed_late_in_a_shared_answer_waits_for_accounting_all_the_same() -> None:
+    play = Play(Policy(accounting_grace_s=30)).queue(row("12", "RUNNING")).later(60)
+    play.queue(row("12", "FAILED"), asked_ago_s=29)
+    assert play.asks_record()
+    assert play.asks_accounting()
+    ended = replace(record("12", "FAILED", 3), end_s=int(play.now_s) - 59)
+    play.record(ended).accounting().later(14)
+    assert not play.job.ended
+    play.accounting(sacct_row("12", "FAILED", 3))
+    assert (play.end().exit_code, play.end().why) == (3, "")
+
+
 def test_accounting_tells_who_cancelled() -> None:
     play = Play().queue(row("12", "CANCELLED")).record(record("12", "CANCELLED")).later(3)
     play.accounting(sacct_row("12", "CANCELLED by 1000"))
