@@ -70,8 +70,11 @@ class MonitorProcess:
                 log(job_id, f"cannot watch this job: {error}")
 
     def run(self) -> None:
-        """Poll the jobs until none is left, another process takes over, or SIGTERM arrives."""
-        while True:
+        """Poll the jobs until none is left, another process takes over, or SIGTERM arrives.
+
+        A monitor whose home the user has removed ends too, and does not create it again.
+        """
+        while not self._ctx.home.was_removed():
             self._guard(self._adopt_handoffs)
             remaining = self._loop.run_due(self._log, self._finish)
             for job_id in set(self._process_state.locks).difference(remaining):

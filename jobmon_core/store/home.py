@@ -39,6 +39,16 @@ class Home(NamedTuple):
 
         return cls(user_data_path("jobmon", appauthor=False))
 
+    def was_removed(self) -> bool:
+        """Return whether the folder with the state files is missing; unlike `state`, this creates nothing."""
+        try:
+            os.stat(self.root / "state")  # noqa: PTH116 - Path.exists also hides other errors
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False  # e.g. a file server that does not respond
+        return False
+
     @property
     def config(self) -> Path:
         """The configuration, which may hold the webhooks."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
@@ -51,6 +52,16 @@ def test_a_monitor_whose_owner_record_was_removed_restores_it_and_continues(logi
     wake(pid)
     eventually(lambda: login.watches(2))
     assert login.alive() == {"a": pid, "b": pid}
+
+
+def test_a_monitor_whose_home_was_removed_ends_and_does_not_create_it_again(login: Login) -> None:
+    pid, home = login.pid(), login.ctx.home.root
+    os.kill(pid, signal.SIGSTOP)  # so that it does not write while the home is removed
+    shutil.rmtree(home)
+    os.kill(pid, signal.SIGCONT)
+    wake(pid)
+    eventually(lambda: not Path(f"/proc/{pid}").exists())
+    assert not home.exists()
 
 
 def test_a_monitor_that_was_replaced_stops_watching_that_job_and_keeps_the_others(login: Login) -> None:
