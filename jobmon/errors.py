@@ -94,7 +94,7 @@ def _report_unexpected(error: Exception) -> int:
     """Report a missing package, a full disk or, as a bug, anything else; return the exit code."""
     if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("jobmon"):
         module = error.name.partition(".")[0]
-        say(f"the Python package {_PACKAGES.get(module, module)} is missing; `pip install .` installs it")
+        say(f"the Python package {_PACKAGES.get(module, module)} is missing; {_how_to_install()}")
         return _MISSING_PACKAGE
     if isinstance(error, OSError) and error.errno in _DISK_FULL:
         streams.abandon(sys.stdout)  # it may be on the full disk
@@ -102,6 +102,14 @@ def _report_unexpected(error: Exception) -> int:
         return StorageFailed.exit_code
     say(f"internal error; please report it with {_write_report()}")
     return _BUG
+
+
+def _how_to_install() -> str:
+    """Return how to install a missing package: in a checkout, its own environment."""
+    from pathlib import Path
+
+    script = Path(__file__).resolve().parents[1] / "dev" / "setup-venv"
+    return f"`{script}` installs it" if script.is_file() else "install jobmon again"
 
 
 def _write_report() -> str:

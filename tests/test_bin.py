@@ -37,4 +37,6 @@ def test_bin_jobmon_works_through_a_link_and_adds_nothing_to_the_environment(tmp
 def test_a_missing_package_is_named_with_what_to_do() -> None:
     done = run(sys.executable, "-S", "-m", "jobmon", "status", cwd=CHECKOUT)
     assert done.returncode == 78
-    assert done.stderr == "jobmon: the Python package tabulate is missing; `pip install .` installs it\n"
+    assert done.stderr == (
+        f"jobmon: the Python package tabulate is missing; `{CHECKOUT}/dev/setup-venv` installs it\n"
+    )
