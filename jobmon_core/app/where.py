@@ -112,7 +112,8 @@ def _state(ctx: Context) -> str:
     statuses = list(list_jobs(ctx))
     jobs = [each for each in statuses if isinstance(each, JobStatus)]
     numbers = {health: sum(each.health is health for each in jobs) for health in Health}
-    parts = [count(len(jobs), "job"), *(f"{number} {health}" for health, number in numbers.items() if number)]
+    monitors = ", ".join(f"{number} {health}" for health, number in numbers.items() if number)
+    parts = [count(len(jobs), "job") + (f" (monitors: {monitors})" if monitors else "")]
     if undelivered := sum(each.job.undelivered for each in jobs):
         parts.append(f"{count(undelivered, 'message')} not delivered")
     if unreadable := len(statuses) - len(jobs):

@@ -115,7 +115,7 @@ class _Diagnoser:
         found = self._from_root(failure)
         return replace(
             found,
-            explanation=f"Slurm reports success, but the log ends in a failure. {found.explanation}",
+            explanation=f"{found.explanation} Slurm reports success all the same.".lstrip(),
             advice=f"{_STOP_AT_FAILURE} {found.advice}",
             confidence=_SUSPECTED,
         )

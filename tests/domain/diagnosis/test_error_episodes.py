@@ -87,7 +87,7 @@ def test_a_completed_job_whose_log_ends_in_a_crash_has_a_cause() -> None:
     completed = SlurmEvidence(state=JobState.COMPLETED, exit_code=0)
     found = diagnosed(completed, "epoch 1", *TRACEBACK, "leaving the script")
     assert found.cause == "python"
-    assert found.explanation.startswith("Slurm reports success, but the log ends in a failure.")
+    assert found.explanation.endswith(" Slurm reports success all the same.")
     assert "set -euo pipefail" in found.advice
 
 
