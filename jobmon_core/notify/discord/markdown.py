@@ -42,6 +42,7 @@ _MARKUP = re.compile(
     re.MULTILINE,
 )
 _CALLS = re.compile("@(?=everyone|here)", re.IGNORECASE)
+_CODE_SPAN = re.compile("(?<!`)(`[^`\n]+`)(?!`)")
 _ADJACENT = re.compile("(?<=`)(?=`)")
 
 
@@ -76,6 +77,17 @@ def prose(text: str, limit: int) -> str:
     """Return ``text`` cleaned and escaped, in at most ``limit`` code points; empty if nothing is visible."""
     cleaned = clean(text).strip()
     return _fit(cleaned, limit, escape) if _is_visible(cleaned) else ""
+
+
+def prose_with_code(text: str, limit: int) -> str:
+    """Return what `prose` does, with texts between backticks as inline code."""
+    cleaned = clean(text).strip()
+    return _fit(cleaned, limit, _escape_around_code) if _is_visible(cleaned) else ""
+
+
+def _escape_around_code(text: str) -> str:
+    parts = _CODE_SPAN.split(text)
+    return "".join(part if number % 2 else escape(part) for number, part in enumerate(parts))
 
 
 def code_block(text: str, limit: int) -> str:

@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from jobmon_core.domain.delivery.outbox import Field, Tone
 from jobmon_core.domain.humanize import duration
-from jobmon_core.notify.discord.markdown import EMPTY, code_block, code_span, cut_middle, one_line, prose
+from jobmon_core.notify.discord.markdown import (
+    EMPTY,
+    code_block,
+    code_span,
+    cut_middle,
+    one_line,
+    prose,
+    prose_with_code,
+)
 from jobmon_core.notify.discord.settings import Mentions
 
 if TYPE_CHECKING:
@@ -140,7 +148,7 @@ def _delay(entry: OutboxEntry) -> str:
 def _next_steps(message: Message, text_limits: _TextLimits) -> list[str]:
     return _labelled(
         ("**Also seen:** ", prose(message.also_seen, text_limits.also_seen)),
-        ("**What to do:** ", prose(message.advice, text_limits.advice)),
+        ("**What to do:** ", prose_with_code(message.advice, text_limits.advice)),
         ("**Log:** ", code_span(message.log_path, text_limits.log_path)),
     )
 

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.notify.discord.markdown import clean, code_block, code_span, cut_middle, escape, prose
+from jobmon_core.notify.discord.markdown import (
+    clean,
+    code_block,
+    code_span,
+    cut_middle,
+    escape,
+    prose,
+    prose_with_code,
+)
 from tests.support.discord_markdown import parse
 
 MARKED = st.lists(
@@ -166,6 +174,23 @@ def test_where_nothing_is_to_be_seen_there_is_nothing(text: str) -> None:
 
 def test_a_path_can_be_copied_as_it_is() -> None:
     assert code_span("/data/my_job-1/*.out", 100) == "`/data/my_job-1/*.out`"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Run `scancel 12_3` or `x_`.", "Run `scancel 12_3` or `x_`."),
+        ("*all* of `a*b*`", "\\*all\\* of `a*b*`"),
+        ("one ` and ``` are not code", "one \\` and \\`\\`\\` are not code"),
+    ],
+)
+def test_commands_in_advice_are_inline_code(text: str, shown: str) -> None:
+    assert prose_with_code(text, 100) == shown
+
+
+@given(NASTY, st.integers(0, 300))
+def test_prose_with_code_keeps_to_its_limit(text: str, limit: int) -> None:
+    assert len(prose_with_code(f"see `sacct -j 1`: {text}", limit)) <= limit
 
 
 def test_a_path_with_a_backtick_is_escaped_instead() -> None:
