@@ -133,10 +133,11 @@ def _reason(reason: str, ref: JobRef) -> Pairs:
 def _summary(job: WatchedJob) -> Pairs:
     """Yield the outcome, the number of tasks in each state, the causes with their tasks, what is pending."""
     if job.outcome:
-        yield "outcome", job.outcome
+        doubtful = sum(task.is_doubtful_success for task in job.tasks.values())
+        yield "outcome", job.outcome + (_doubt(doubtful) if job.is_doubtful_success else "")
     counted = state_counts(job)
     numbers = ", ".join(f"{number} {each}" for each, number in counted.items())
-    yield "tasks", f"{counted.total()}: {numbers}{_unwatched(job)}"
+    yield "tasks", (f"{counted.total()}: {numbers}" if len(counted) > 1 else numbers) + _unwatched(job)
     for group in cause_groups(job):
         yield "causes", f"{group.cause}, {count(len(group.keys), 'task')}: {group.indices}"
     if job.pending_indices:
@@ -144,15 +145,24 @@ def _summary(job: WatchedJob) -> Pairs:
         yield "pending", job.pending_indices + (f" ({reason})" if reason else "")
 
 
+def _doubt(doubtful: int) -> str:
+    """Return what speaks against a success, given how many of its tasks are doubtful."""
+    if doubtful > 1:
+        return f", but the logs of {doubtful} tasks end in a failure"
+    return ", but the log ends in a failure" if doubtful else ""
+
+
 def _hidden(job: WatchedJob, shown: int, console: Console) -> Iterator[str]:
     """Yield a line about the tasks that are not shown, if there are any."""
     hidden = len(job.tasks) - shown
     if len(job.tasks) <= 1 or hidden <= 0:
         return
-    failed = failed_count(job) - shown
-    what = (
-        f"{failed} more failed and {hidden - failed} other tasks" if failed > 0 else f"{hidden} other tasks"
-    )
+    doubtful = sum(task.is_doubtful_success for task in job.tasks.values())
+    more = failed_count(job) + doubtful - shown
+    kind = "failed or doubtful" if doubtful else "failed"
+    what = f"{hidden} other tasks" if shown else count(hidden, "task")
+    if more > 0:
+        what = f"{more} more {kind} and {hidden - more} other tasks"
     example = ref_of(job.job_id, next(iter(job.tasks)))
     yield ""
     yield from console.prose(f"{what} not shown: add --all, or show one task, e.g. {example}", "  ")
@@ -161,8 +171,8 @@ def _hidden(job: WatchedJob, shown: int, console: Console) -> Iterator[str]:
 def _closing(status: JobStatus, now_s: float) -> Pairs:
     """Yield what is known of the job as a whole: where it runs, the messages, the monitor."""
     job = status.job
-    if where := " / ".join(part for part in (job.cluster or job.backend, job.partition) if part):
-        yield "where", where
+    where = f"cluster {job.cluster}" if job.cluster else job.backend
+    yield "where", where + (f", partition {job.partition}" if job.partition else "")
     for name, value in (("folder", job.workdir), ("script", job.command)):
         if value:
             yield name, value
@@ -194,7 +204,8 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
         yield "reason", task.reason
         yield from _reason(task.reason, ref)
     if task.end:
-        yield "outcome", f"{task.end.outcome}, {job.source_phrase(task.end.source)}"
+        doubt = _doubt(1) if task.is_doubtful_success else ""
+        yield "outcome", f"{task.end.outcome}, {job.source_phrase(task.end.source)}{doubt}"
     elif ending := ending_of(task):
         yield "outcome", ending.text
     if task.diagnosis and task.diagnosis.title in explained:
@@ -249,7 +260,7 @@ def _times(job: WatchedJob, task: Task, now_s: float) -> Pairs:
             yield "ended", f"{clock(ending.ended_s, now_s)}{ran}"
     elif elapsed:
         until_s = started_s + task.limit_s if started_s and task.limit_s else None
-        yield "running", elapsed + (f", limit reached {clock(until_s, now_s)}" if until_s else "")
+        yield "running", elapsed + (f", time limit at {clock(until_s, now_s)}" if until_s else "")
 
 
 def _ended(end: End, now_s: float) -> Pairs:

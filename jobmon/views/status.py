@@ -15,6 +15,7 @@ from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.app.jobs.selection import Group, counts, fitting, group_of
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.messages.scheduler_outage import current_outage
+from jobmon_core.domain.slurm.pending_reasons import pending_hint
 from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.lifecycle.health import Health
 
@@ -166,6 +167,9 @@ def _outcome(job: WatchedJob, age_s: float | None) -> str:
     if job.answered_s is None:
         return "not yet listed" if job.stale_since_s is None else "scheduler not responding"
     parts = [f"{failed} failed so far"] if (failed := failed_count(job)) else []
+    hint = pending_hint(pending_reason(job))
+    if hint and not hint.starts_by_itself:
+        parts.append(hint.problem)
     if group_of(job) is Group.ENDING:
         parts.append(next(ending.text for task in job.tasks.values() if (ending := ending_of(task))))
     return ", ".join([*parts, f"as of {age(age_s)} ago"] if age_s is not None else parts)

@@ -47,7 +47,7 @@ def test_a_running_job_shows_its_time_its_limit_and_its_log() -> None:
     running = replace(RUNNING, start_s=int(NOW_S), limit_s=7200, nodes="n17")
     text = shown(replace(job_of(running), logs=LogPaths("/w/%x-%j.out", "/w/%x-%j.err", "Slurm")))
     assert "  started   " in text
-    assert "  running   10m of 2h, limit reached " in text
+    assert "  running   10m of 2h, time limit at " in text
     assert "  stdout    /w/train-12.out\n  stderr    /w/train-12.err" in text
 
 

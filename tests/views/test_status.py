@@ -126,6 +126,11 @@ def test_the_reason_of_a_pending_job_stays_where_its_state_does_not_fit() -> Non
     assert "PENDING (QOSMaxJobsPerUserLimit)" in screen(status_of(job), console=Console(120))[1]
 
 
+def test_a_pending_job_that_needs_its_user_says_why() -> None:
+    assert row(job_of(replace(PENDING, reason="JobHeldUser"))).rstrip().endswith("is held by its user")
+    assert "waits" not in row(job_of(replace(PENDING, reason="QOSMaxJobsPerUserLimit")))
+
+
 def test_a_running_array_says_how_many_tasks_failed_so_far() -> None:
     array = replace(job_of(failed("1"), replace(RUNNING, key="2")), array_indices="1-2")
     assert "FAILED:1 RUNNING:1" in row(array)

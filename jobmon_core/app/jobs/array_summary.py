@@ -25,8 +25,11 @@ _TO_SHOW: tuple[Outcome | None, ...] = (
 
 
 def detailed_tasks(job: WatchedJob, limit: int) -> list[Task]:
-    """Return the failed tasks to show in detail, at most ``limit``: the first of each cause before others."""
-    groups = [group.keys for group in cause_groups(job) if group.outcome in _BAD]
+    """Return the tasks that failed, or succeeded doubtfully, to show in detail, at most ``limit``.
+
+    The first of each cause come before others.
+    """
+    groups = [group.keys for group in cause_groups(job) if group.outcome is not Outcome.CANCELLED]
     ranked = sorted(
         (position, rank, key) for rank, keys in enumerate(groups) for position, key in enumerate(keys)
     )

@@ -15,6 +15,11 @@ class Hint(NamedTuple):
     problem: str
     advice: str
 
+    @property
+    def starts_by_itself(self) -> bool:
+        """Whether the job only waits, so that the user need not do anything."""
+        return self.problem.startswith("waits")
+
 
 RELEASE = "Check its log, then release it (`scontrol release JOBID`) or cancel it (`scancel JOBID`)."
 _CHANGE = "Cancel it (`scancel JOBID`), change the request and submit it again."
