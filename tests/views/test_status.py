@@ -127,7 +127,7 @@ def test_the_reason_of_a_pending_job_stays_where_its_state_does_not_fit() -> Non
 
 
 def test_a_pending_job_that_needs_its_user_says_why() -> None:
-    assert row(job_of(replace(PENDING, reason="JobHeldUser"))).rstrip().endswith("is held by its user")
+    assert " is held by its user " in row(job_of(replace(PENDING, reason="JobHeldUser")))
     assert "waits" not in row(job_of(replace(PENDING, reason="QOSMaxJobsPerUserLimit")))
 
 
