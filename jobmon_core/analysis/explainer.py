@@ -13,7 +13,7 @@ from jobmon_core.domain.tracking.model import End, Task, WatchedJob
 from jobmon_core.system.users import user_name
 from jobmon_core.system.worker import Worker, WorkerFailed
 
-_EARLIER_TIMEOUT_S = 10.0  # without it, the diagnosis recognises most earlier runs by their lines
+_EARLIER_TIMEOUT_S = 10.0  # after that, the diagnosis still recognises most earlier runs by their lines
 _TIMEOUT_S = 300.0  # a file server that does not respond must not delay the message any longer
 
 
@@ -43,12 +43,12 @@ def diagnoses_of(
         return worker.run(dict[str, Diagnosis], diagnose_all, _TIMEOUT_S)
     except WorkerFailed as error:
         log(f"the analysis of the logs failed: {error}")
-        note = "jobmon could not analyse the log; `jobmon logs --monitor` shows why"
+        note = f"jobmon could not analyse the log; `jobmon logs --monitor {job.ref}` shows why"
         return dict.fromkeys(keys, Diagnosis(None, "", "", "", note=note))
 
 
 def earlier_logs_of(job: WatchedJob, worker: Worker, log: Callable[[str], None]) -> dict[str, EarlierLog]:
-    """Return what the logs of a job that has not started hold already, by path; log a failure."""
+    """Return, by path, what the logs of a job contain before it starts; log a failure."""
 
     def read_all() -> dict[str, EarlierLog]:
         from jobmon_core.observe.logs.read import read_tail  # not at the top: see `diagnoses_of`
@@ -65,14 +65,14 @@ def earlier_logs_of(job: WatchedJob, worker: Worker, log: Callable[[str], None])
 
 
 def unique_job_id(job: WatchedJob, task: Task) -> int | None:
-    """Return a job id that only this task has; None if the known id is that of the whole array."""
+    """Return a job id that no other array task has; None if only the id of the whole array is known."""
     if not job.is_array:
         return job.job_id
     return task.raw_job_id if task.raw_job_id != job.job_id else None
 
 
 def evidence_of(end: End) -> SlurmEvidence:
-    """Return what Slurm reports about an end, in the form that ``diagnose`` takes."""
+    """Return what Slurm reports about an end, in the form that ``explain`` takes."""
     return SlurmEvidence(
         state=end.state,
         exit_code=end.exit_code,
@@ -91,7 +91,7 @@ def evidence_of(end: End) -> SlurmEvidence:
 
 
 def canceller_name(uid: int) -> str:
-    """Return the name of the user who cancelled a job, as the user of this process reads it."""
+    """Return who cancelled a job: `YOU`, a user name, or ``user 1001`` if the uid has no name."""
     if uid == os.getuid():
         return YOU
     name = user_name(uid)

@@ -37,12 +37,12 @@ class ChannelTestResult:
     channel: str  # the configured name; for a route without a channel, the route
     destination: str  # without secrets
     worked: bool
-    why: str  # it did not work; empty if it did
+    why: str  # why it did not work; empty if it did
     advice: str  # what the user can do
 
 
 def configure(ctx: Context, success_webhook: str, error_webhook: str) -> None:
-    """Write the two Discord webhooks into the configuration and keep everything else in it.
+    """Write the two Discord webhooks into the configuration, in place of webhook files; keep the rest.
 
     Raises:
         ConfigInvalid: a webhook or the existing file has faults; nothing was written.
@@ -59,7 +59,7 @@ def configure(ctx: Context, success_webhook: str, error_webhook: str) -> None:
         discord[f"{route}_webhook"] = url.strip()
         discord.pop(f"{route}_webhook_file", None)  # it would take precedence over the new value
     data["discord"] = discord
-    # the check reads no secret from a file: any valid webhook stands for those
+    # the check does not open the files of secrets: a valid webhook stands for what they contain
     secrets = SecretSources({}, lambda _path: success_webhook)
     parse_config(data, str(ctx.home.config), parsers(ctx.channel_types()), secrets, backend_names())
     write_config(ctx.home.config, data)
@@ -154,7 +154,7 @@ def describe_home(home: Path, filesystem: Filesystem | None = None) -> str:
 
 
 def lock_problem(home: Path) -> str:
-    """Return the description of the home's file system if its locks do not reach all hosts, else nothing."""
+    """Describe the home's file system if its locks do not reach every host that shares it; else empty."""
     filesystem = Filesystem.of(home)
     return "" if _has_full_locks(filesystem) else describe_home(home, filesystem)
 

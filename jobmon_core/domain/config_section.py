@@ -79,7 +79,7 @@ class Section:
         return default
 
     def choice(self, key: str, allowed: tuple[str, ...], default: str = "") -> str:
-        """Return one of ``allowed``; ``default`` if the key is missing, which is a fault if that is ""."""
+        """Return one of ``allowed``; ``default`` if the key is missing, which without one is a fault."""
         value = self._take(key, default)
         if value in allowed:
             return str(value)
@@ -125,7 +125,7 @@ class Section:
             return self._parse(f"{key} (from ${variable})", from_environment, parse)
         if not path:
             if required and not text:
-                self.fault(key, f"missing; give it here or in {key}_file")
+                self.fault(key, f"missing; set it, or set {key}_file to the path of a file that contains it")
             return self._parse(key, text, parse)
         try:
             text = self._secrets.read_file(path).strip()

@@ -78,7 +78,7 @@ _PLACEHOLDER = re.compile(
     r"|\w*(?:password|passwd|passphrase|pwd|secret|token|key))[,;.:)}\]]*",
     re.IGNORECASE,
 )
-_PATH = re.compile(  # except that 40 characters may be an AWS key
+_PATH = re.compile(  # not a path: 40 characters that may be an AWS key
     r"[/~.](?![\w/+]{39}$)|[A-Za-z]:\\|.*\.(?:json|ya?ml|toml|ini|txt|pem|key|py|pt|npy|npz|parquet|bin)$"
 )
 _MIN_TOKEN_CHARS = 16  # shorter values after "token" are ordinary words

@@ -92,12 +92,12 @@ class MonitorFactory:
         )
 
     def _diagnose(self, log: Log, job: WatchedJob, keys: tuple[str, ...]) -> Mapping[str, Diagnosis]:
-        from jobmon_core.analysis.explainer import diagnoses_of  # needed only after a job failed
+        from jobmon_core.analysis.explainer import diagnoses_of  # needed only once a job has ended
 
         return diagnoses_of(job, keys, self._ctx.home.patterns, self._worker, log)
 
     def _earlier_logs(self, log: Log, job: WatchedJob) -> dict[str, EarlierLog]:
-        from jobmon_core.analysis.explainer import earlier_logs_of  # needed only before a job started
+        from jobmon_core.analysis.explainer import earlier_logs_of  # needed only before a job starts
 
         return earlier_logs_of(job, self._worker, log)
 

@@ -69,8 +69,11 @@ def test_the_version_is_told(shell: Shell, option: str) -> None:
         (("--bogus",), "unknown option --bogus; see `jobmon --help`"),
         (("--verison",), "unknown option --verison (did you mean --version?); see `jobmon --help`"),
         (("watch",), "`jobmon watch --help`"),
-        (("watch", "abc"), "'abc' is not a Slurm job id; expected 12, 12_3 (array task) or 12+1 (het job)"),
-        (("watch", "12_[1-3]"), "'12_[1-3]' is not a Slurm job id"),
+        (
+            ("watch", "abc"),
+            "'abc' is not the id of one job; expected 12, 12_3 (array task) or 12+1 (het job component)",
+        ),
+        (("watch", "12_[1-3]"), "'12_[1-3]' is not the id of one job"),
         (("watch", "-1"), "`jobmon watch --help`"),
         (("recover", "2"), "unexpected argument '2'; see `jobmon recover --help`"),
         (

@@ -40,7 +40,7 @@ def test_a_required_choice_and_a_required_secret_are_missed() -> None:
     assert part.secret("key", str, required=True) is None
     assert faults == [
         "here.type: expected one of a, b, found nothing",
-        "here.key: missing; give it here or in key_file",
+        "here.key: missing; set it, or set key_file to the path of a file that contains it",
     ]
 
 

@@ -42,7 +42,7 @@ def find_job(ctx: Context, argument: str) -> tuple[WatchedJob, JobRef]:
         part = next(task for task in job.tasks.values() if task.raw_job_id == ref.job_id)
         return job, ref_of(job.job_id, part.key)
     if job.lacks_part(ref.key):
-        raise UnknownJob(f"unknown job {ref}: job {job.job_id} has no such task")
+        raise UnknownJob(f"unknown job {ref}: job {job.job_id} has no such task or component")
     return job, ref
 
 
@@ -64,7 +64,10 @@ def no_record(ref: JobRef) -> str:
 
 
 def parse_job_name(ctx: Context, argument: str) -> JobRef | None:
-    """Return the newest watched job of this name, or the latest one; None if a file has that name."""
+    """Return the id of the newest watched job of this name, or of the latest one; None if there is none.
+
+    Also None if the argument is ``-``, has a ``/`` or is the name of a file.
+    """
     if os.path.lexists(argument) or "/" in argument or argument == "-":
         return None
     job = find_by_name(all_jobs(ctx), argument)
@@ -87,7 +90,7 @@ def _named(jobs: Sequence[WatchedJob], argument: str) -> WatchedJob:
     if job is not None:
         return job
     if argument == LATEST:
-        raise UnknownJob("no job was ever watched; start with `jobmon submit SCRIPT`")
+        raise UnknownJob("jobmon has no record of any job; start with `jobmon submit SCRIPT`")
     similar = get_close_matches(argument, {job.name for job in jobs if job.name}, n=1)
     hint = f"did you mean {similar[0]!r}? " if similar else ""
     raise UnknownJob(

@@ -1,4 +1,4 @@
-"""Use case: remove the records of jobs that have ended, once all their messages are delivered."""
+"""Use case: remove the records of jobs that are not watched any more and have no message left to send."""
 
 from __future__ import annotations
 
@@ -68,17 +68,20 @@ def kept_because(status: JobStatus, *, drop_given_up: bool = False) -> str:
 
 
 def forget(ctx: Context, ref: JobRef, *, drop_given_up: bool = False) -> Iterator[Removal]:
-    """Remove all records of the job that ``ref`` names; yield a result for each, also if Slurm reused the id.
+    """Remove the records of the job that ``ref`` names; yield a result for each.
+
+    There are several if Slurm reused the job id.
 
     Raises:
-        UnknownJob: jobmon has no record of it, or only one of a larger job.
+        UnknownJob: jobmon has no record of it, or only one of the whole job that it is part of.
         StateUnreadable: its state file cannot be read.
         StorageFailed: a file cannot be removed.
     """
     found = find_watched(ctx, ref)
     if not found:
         raise UnknownJob(f"{no_record(ref)}; `jobmon status --all` lists the watched jobs")
-    records = [job for job in found if job.watched_part == ref.key]
+    # the raw job id of an array task finds the record of the whole array
+    records = [job for job in found if (job.job_id, job.watched_part) == (ref.job_id, ref.key)]
     if not records:
         whole = found[-1].ref
         raise UnknownJob(f"job {ref} is part of the record of job {whole}; use `jobmon forget {whole}`")

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from jobmon_core.domain.diagnosis.model import Line
 
 _MAX_READ = 400  # lines from the end of each log
-_MAX_CANDIDATES = 40  # of them that say something
+_MAX_CANDIDATES = 40  # at most so many of these lines are considered, without noise
 _METRIC = re.compile(
     r"(?i)(?<![a-z])(?:loss|acc|accuracy|f1|auc|bleu|rouge|ppl|perplexity|reward|score|mae|r?mse|mse|miou|iou|"
     r"dice|wer|cer|nll|error rate)(?![a-z])[^\d\n]{0,16}\d"
 )
 _PROGRESS_BAR = re.compile(r"\d%\||[\u2588-\u258f]{2}|\d(?:it/s|s/it)\b|={6,}>?\.*\]")
 _NOISE = re.compile(r"(?i)\bwarn|deprecat|^(?:wandb|srun|slurmstepd): ")
-_KEY = re.compile(r"[\w+/=-]{40}")  # part of a key or hash
+_KEY = re.compile(r"[\w+/=-]{40}")  # part of a key or hash, or a long path
 _WORD = re.compile(r"[^\W_]{2}")
 
 
@@ -29,17 +29,17 @@ def result_line(lines: LogLines) -> Line | None:
 
     The logs are searched in their order: the standard output comes before the standard error.
     """
-    first: Line | None = None
+    fallback: Line | None = None
     start = 0
     for excerpt in lines.excerpts:
         candidates = list(islice(_candidates(excerpt), _MAX_CANDIDATES))
         metric = next((index for index in candidates if _METRIC.search(excerpt.texts[index])), None)
         if metric is not None:
             return lines[start + metric]
-        if candidates and first is None:
-            first = lines[start + candidates[0]]
+        if candidates and fallback is None:
+            fallback = lines[start + candidates[0]]
         start += len(excerpt.texts)
-    return first
+    return fallback
 
 
 def _candidates(excerpt: LogExcerpt) -> Iterator[int]:
@@ -51,7 +51,7 @@ def _candidates(excerpt: LogExcerpt) -> Iterator[int]:
 
 
 def _says_something(text: str) -> bool:
-    """Whether a line is neither blank nor a separator, a progress bar, a warning or part of a key."""
+    """Whether a line has words, and is no progress bar, warning, key or message of wandb or Slurm."""
     return bool(_WORD.search(text)) and not any(
         pattern.search(text) for pattern in (_PROGRESS_BAR, _NOISE, _KEY)
     )

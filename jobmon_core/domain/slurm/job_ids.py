@@ -17,7 +17,7 @@ _SPAN = re.compile(rf"{_NUMBER}(?:-{_NUMBER}(?::{_NUMBER})?)?")
 
 @dataclass(frozen=True, slots=True)
 class IndexSet:
-    """The indices of an array, stored as ranges: the size is independent of the number of tasks."""
+    """The indices of an array, stored as ranges: ``1-100000`` takes no more memory than ``1-2``."""
 
     spans: tuple[range, ...]
 
@@ -82,7 +82,8 @@ class JobRef:
         match = _REF.fullmatch(text.strip())
         if match is None or match[4] is not None:
             raise ValueError(
-                f"{text!r} is not a Slurm job id; expected 12, 12_3 (array task) or 12+1 (het job)"
+                f"{text!r} is not the id of one job; "
+                "expected 12, 12_3 (array task) or 12+1 (het job component)"
             )
         return cls(
             int(match[1]),

@@ -63,7 +63,7 @@ def test_a_job_id_needs_no_record_and_a_name_stands_for_its_newest_job(ctx: Cont
 
 
 def test_without_any_job_there_is_no_latest_one(tmp_path: Path) -> None:
-    with pytest.raises(UnknownJob, match="no job was ever watched"):
+    with pytest.raises(UnknownJob, match="no record of any job"):
         find_job(Context(Home(tmp_path), {}), "latest")
 
 

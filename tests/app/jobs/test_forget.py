@@ -127,3 +127,11 @@ def test_pruning_leaves_an_unreadable_file_alone_and_reports_it(ctx: Context) ->
     (removal,) = (each for each in prune(ctx, 0) if each.job is None)
     assert removal.subject == "slurm-16-x.json"
     assert ctx.store.path("slurm-16-x").exists()
+
+
+def test_the_raw_id_of_an_array_task_does_not_forget_the_array(ctx: Context) -> None:
+    array = replace(ENDED, id="slurm-20-x", job_id=20, tasks={"1": replace(failed("1"), raw_job_id=21)})
+    ctx.store.save(array)
+    with pytest.raises(UnknownJob, match="use `jobmon forget 20`"):
+        list(forget(ctx, JobRef(21)))
+    assert ctx.store.load(array.id) == array
