@@ -73,7 +73,7 @@ _NAMED_KEY = re.compile(
 # what code and documentation contain in place of a real password
 _PLACEHOLDER = re.compile(
     r"(?:none|null|nil|true|false|str|bytes|string|any|optional\b.*|secretstr|undefined|empty|unset"
-    r"|\*+|\.+|<[^>]*>|\[hidden\]|\$\{?\w+\}?|%\(?\w*\)?s?|\{[^}]*\}+"
+    r"|\*+|\.|<[^>]*>|\[hidden\]|\$\{?\w+\}?|%\(?\w*\)?s?|\{[^}]*\}"
     r"|[\w.]*(?:getpass|environ|getenv|get|input)[(\[].*|(?:self|args|opts|options|config|cfg|settings)\..*"
     r"|\w*(?:password|passwd|passphrase|pwd|secret|token|key))[,;.:)}\]]*",
     re.IGNORECASE,

@@ -229,3 +229,9 @@ def test_a_hostile_text_takes_linear_time(piece: str) -> None:
     # a regular expression with quadratic time would need hours for this text
     size = 500_000
     assert redacted(piece * (size // len(piece)))
+
+
+@pytest.mark.parametrize("piece", [".", "}", "{a}", "*", "a", "get", "${a"])
+def test_a_hostile_password_takes_linear_time(piece: str) -> None:
+    assert redacted(f"password={piece * (500_000 // len(piece))} x")
+    assert redacted(f"password={{a{piece * (500_000 // len(piece))}x")
