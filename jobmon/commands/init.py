@@ -28,7 +28,7 @@ _MAX_COLUMNS = 80
 WHAT = """\
 jobmon posts one message when a job ends: to one Discord channel if the job
 succeeded, to another one if it did not. It needs a webhook URL for each of the
-two channels; one channel for both is fine.
+two channels. For one channel, paste the same URL twice.
 """
 HOW_TO = """\
 To make a webhook, in Discord:

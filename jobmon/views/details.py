@@ -178,10 +178,9 @@ def _closing(status: JobStatus, now_s: float) -> Pairs:
             yield name, value
     for entry in job.outbox:
         hint = advice(entry, status)
-        yield (
-            "message",
-            f'"{entry.message.title}": ' + f"{delivery(entry, now_s)}" + (f"; {hint}" if hint else ""),
-        )
+        # the title of the only message would repeat what the screen shows above
+        title = f'"{entry.message.title}": ' if len({each.message.id for each in job.outbox}) > 1 else ""
+        yield "message", f"{title}{delivery(entry, now_s)}" + (f"; {hint}" if hint else "")
     if not _needs_recovery(status):
         yield from _monitor(status)
 

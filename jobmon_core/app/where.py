@@ -127,4 +127,4 @@ def _autostart(ctx: Context, command: tuple[str, ...], runner: Runner) -> str:
         f"{each.method} ({why})" if (why := each.never_runs_because) else each.method.value
         for each in installed
     ]
-    return ", ".join(names) or "none; `jobmon recover --install` adds it"
+    return ", ".join(names) or "none: run `jobmon recover` after a reboot, or `jobmon recover --install` once"

@@ -176,12 +176,13 @@ def test_what_became_of_each_message_is_shown_in_words() -> None:
     outbox = (
         replace(ENTRY, attempts=2, problem="connection refused", next_try_s=NOW_S + 5000, channel="error"),
         replace(ENTRY, given_up="the webhook is gone"),
-        replace(ENTRY, delivered_s=NOW_S),
+        replace(ENTRY, delivered_s=NOW_S, message=replace(ENTRY.message, id="12/held")),
     )
     text = shown(replace(JOB, outbox=outbox))
     assert "\"train failed\": not delivered to channel 'error': connection refused, next try " in text
     assert '"train failed": not delivered, given up: the webhook is gone; check the channel with' in text
     assert '"train failed": delivered at ' in text
+    assert "  message   delivered at " in shown(replace(JOB, outbox=outbox[2:]))
 
 
 def test_an_outage_is_shown_with_its_error() -> None:
