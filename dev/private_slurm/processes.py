@@ -58,13 +58,17 @@ def kill_node(settings: Settings, node: str) -> None:
 
 
 def _kill_all(find: Callable[[], set[psutil.Process]], seconds: float = 60) -> bool:
-    """Kill what ``find`` returns until it returns nothing (True) or the time is up (False)."""
+    """Kill what ``find`` returns until it returns nothing (True) or the time is up (False).
+
+    All of it is stopped before any of it is killed: a slurmstepd would report that its job has ended.
+    """
 
     def none_left() -> bool:
         alive = [process for process in find() if is_alive(process)]
-        for process in alive:
-            with suppress(psutil.NoSuchProcess):
-                process.kill()
+        for end in (psutil.Process.suspend, psutil.Process.kill):
+            for process in alive:
+                with suppress(psutil.NoSuchProcess):
+                    end(process)
         return not alive
 
     return until(none_left, seconds)
