@@ -133,8 +133,7 @@ def _reason(reason: str, ref: JobRef) -> Pairs:
 def _summary(job: WatchedJob) -> Pairs:
     """Yield the outcome, the number of tasks in each state, the causes with their tasks, what is pending."""
     if job.outcome:
-        doubtful = sum(task.is_doubtful_success for task in job.tasks.values())
-        yield "outcome", job.outcome + (_doubt(doubtful) if job.is_doubtful_success else "")
+        yield "outcome", job.outcome + (_doubt(job.doubtful_tasks) if job.is_doubtful_success else "")
     counted = state_counts(job)
     numbers = ", ".join(f"{number} {each}" for each, number in counted.items())
     yield "tasks", (f"{counted.total()}: {numbers}" if len(counted) > 1 else numbers) + _unwatched(job)
@@ -157,9 +156,8 @@ def _hidden(job: WatchedJob, shown: int, console: Console) -> Iterator[str]:
     hidden = len(job.tasks) - shown
     if len(job.tasks) <= 1 or hidden <= 0:
         return
-    doubtful = sum(task.is_doubtful_success for task in job.tasks.values())
-    more = failed_count(job) + doubtful - shown
-    kind = "failed or doubtful" if doubtful else "failed"
+    more = failed_count(job) + job.doubtful_tasks - shown
+    kind = "failed or doubtful" if job.doubtful_tasks else "failed"
     what = f"{hidden} other tasks" if shown else count(hidden, "task")
     if more > 0:
         what = f"{more} more {kind} and {hidden - more} other tasks"

@@ -161,7 +161,7 @@ def _matches_state(job: WatchedJob, selection: Selection) -> bool:
 
 
 def _has_failure(job: WatchedJob) -> bool:
-    return failed_count(job) > 0 or any(task.is_doubtful_success for task in job.tasks.values())
+    return failed_count(job) > 0 or job.doubtful_tasks > 0
 
 
 def _is_part_of(job: WatchedJob, ref: JobRef) -> bool:

@@ -209,8 +209,8 @@ def _digest(job: WatchedJob, ended: list[_EndedTask], doubtful_route: Route, now
     total = f"{count(len(ended), noun)} in total"
     outcomes = [end.outcome for _, end in ended]
     counts = [f"{outcomes.count(each)} {_STYLES[each].adjective}" for each in FROM_WORST if each in outcomes]
-    if doubtful := sum(task.is_doubtful_success for task, _ in ended):
-        counts.append(f"{doubtful} of them with a failure at the end of the log")
+    if job.doubtful_tasks:
+        counts.append(f"{job.doubtful_tasks} of them with a failure at the end of the log")
     message = Message(
         id=f"{job.ref}/end",
         route=route,

@@ -275,8 +275,12 @@ class WatchedJob:
     @property
     def is_doubtful_success(self) -> bool:
         """Whether all tasks succeeded, but at least one of them doubtfully."""
-        doubtful = any(task.is_doubtful_success for task in self.tasks.values())
-        return doubtful and self.outcome is Outcome.SUCCESS
+        return self.doubtful_tasks > 0 and self.outcome is Outcome.SUCCESS
+
+    @property
+    def doubtful_tasks(self) -> int:
+        """The number of tasks that succeeded doubtfully."""
+        return sum(task.is_doubtful_success for task in self.tasks.values())
 
     def is_elsewhere(self, local_cluster: Callable[[], str]) -> bool:
         """Whether the job is on another cluster than this host; ``local_cluster`` returns "" if not known."""
