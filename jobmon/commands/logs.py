@@ -9,6 +9,7 @@ from jobmon.commands.common import JOB_HELP, natural, open_context, stdout_conso
 from jobmon.errors import say
 from jobmon.views.model import age
 from jobmon.views.output import OutputScreen
+from jobmon.views.status import pending_reason
 from jobmon_core.app.jobs.array_summary import is_waiting
 from jobmon_core.app.jobs.ending import state_text
 from jobmon_core.app.jobs.find import find_job
@@ -161,6 +162,6 @@ def _not_started(ctx: Context, job: WatchedJob, ref: JobRef) -> str:
     answered_s = current_status(ctx, job).job.answered_s
     if answered_s is None:
         return f"job {ref} is not listed yet"
-    reasons = (*(task.reason for task in job.tasks.values()), job.pending_reason)
-    why = next((f", {reason}" for reason in reasons if reason not in ("", "None")), "")
+    reason = pending_reason(job)
+    why = f", {reason}" if reason else ""
     return f"as of {age(ctx.clock.now() - answered_s)} ago, job {ref} had not started (PENDING{why})"
