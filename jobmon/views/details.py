@@ -174,10 +174,11 @@ def _closing(status: JobStatus, now_s: float) -> Pairs:
     for name, value in (("folder", job.workdir), ("script", job.command)):
         if value:
             yield name, value
+    # the title of the only message would repeat what the screen shows above
+    has_titles = len({entry.message.id for entry in job.outbox}) > 1
     for entry in job.outbox:
         hint = advice(entry, status)
-        # the title of the only message would repeat what the screen shows above
-        title = f'"{entry.message.title}": ' if len({each.message.id for each in job.outbox}) > 1 else ""
+        title = f'"{entry.message.title}": ' if has_titles else ""
         yield "message", f"{title}{delivery(entry, now_s)}" + (f"; {hint}" if hint else "")
     if not _needs_recovery(status):
         yield from _monitor(status)
