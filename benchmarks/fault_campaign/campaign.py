@@ -17,6 +17,7 @@ from benchmarks.fault_campaign.kill_points import STEPS
 from benchmarks.fault_campaign.member import (
     CLUSTER,
     KILL_LOG,
+    LATE_LOG,
     NO_ENVIRONMENT,
     CampaignContext,
     FastClock,
@@ -84,7 +85,14 @@ class CampaignStarter(MonitorStarter):
 
     def kills_at_steps(self) -> Counter[str]:
         """Return how many monitors killed themselves at each step."""
-        log = self._ctx.home.root / KILL_LOG
+        return self._logged(KILL_LOG)
+
+    def late_attempts(self) -> Counter[str]:
+        """Return how many attempts to send each message took longer than others wait for a digest."""
+        return self._logged(LATE_LOG)
+
+    def _logged(self, name: str) -> Counter[str]:
+        log = self._ctx.home.root / name
         return Counter(log.read_text(encoding="ascii").splitlines()) if log.exists() else Counter()
 
     def _spec(self, job_ids: tuple[str, ...]) -> MonitorSpec:
@@ -120,11 +128,13 @@ class Campaign:
         self.random_kills = 0
         self.given_up: list[str] = []
         self._jobs: dict[str, _RunningJob] = {}
+        self._last: Scenario | None = None
 
     def run(self, scenarios: Sequence[Scenario]) -> bool:
         """Run the scenarios; return whether all jobs ended in time."""
         self._configure()
         waiting, events = list(reversed(scenarios)), sum(len(scenario.events) for scenario in scenarios)
+        self._last = scenarios[-1]
         deadline_s, recover_s = time.monotonic() + self.plan.limit_s, 0.0
         while (waiting or self._jobs) and time.monotonic() < deadline_s:
             progress = len({arrival.id for arrival in self.discord.arrivals}) / events
@@ -186,6 +196,8 @@ class Campaign:
             return False  # real jobs advance by themselves
         if stage < len(scenario.pending_reasons):
             return f":{scenario.pending_reasons[stage]}" in job.alerted
+        if scenario is self._last and self.processes.killed < self.plan.kills:
+            return False  # until the last kill there must be a monitor to kill
         tasks_running = sum(task.raw_state == "RUNNING" for task in job.tasks.values())
         return stage == len(scenario.pending_reasons) and tasks_running == len(scenario.ends)
 
@@ -215,7 +227,8 @@ class Campaign:
             process for process, spec in self.processes.running.items() if near_the_end or not spec.kill_step
         ]
         expected = len(self.processes.running) - len(victims)
-        kills = self.random_kills + self.starter.kills_at_steps().total() + expected
-        if victims and kills < wanted and self.starter.random.random() < 1 / 2:
-            self.starter.random.choice(victims).kill()
+        if victims and self.processes.killed + expected < wanted and self.starter.random.random() < 1 / 2:
+            victim = self.starter.random.choice(victims)
+            victim.kill()
+            victim.join()
             self.random_kills += 1

@@ -23,7 +23,7 @@ class DeliveryReport:
     repeats_after_lost_answers: int
     repeats_of_digests: int  # after kills: each message of a digest, which a kill interrupts only once
     unmarked: tuple[str, ...]  # repeats without the "possible repeat" mark
-    unexplained: tuple[str, ...]  # repeats that no kill during a send and no lost answer caused
+    unexplained: tuple[str, ...]  # repeats that no kill during a send, lost answer or late digest caused
     out_of_order: tuple[str, ...]
 
     @property
@@ -40,7 +40,10 @@ class DeliveryReport:
 
 
 def check_delivery(
-    events: Sequence[Event], arrivals: Sequence[Arrival], interrupted: Mapping[str, int]
+    events: Sequence[Event],
+    arrivals: Sequence[Arrival],
+    interrupted: Mapping[str, int],
+    late: Mapping[str, int],
 ) -> DeliveryReport:
     """Compare the messages that arrived with those that the events require.
 
@@ -48,6 +51,7 @@ def check_delivery(
         events: every event, those of one job in the order in which they happened.
         arrivals: every message that appeared, in order.
         interrupted: how many attempts to send each message a kill interrupted, by message id.
+        late: how many attempts to send each message took so long that a digest counts as interrupted.
     """
     expected = {event.id: event for event in events}
     copies: dict[str, list[Arrival]] = defaultdict(list)
@@ -68,16 +72,21 @@ def check_delivery(
         repeats_of_digests=sum(after_kills[id_] for id_ in after_kills if id_ in in_digests),
         unmarked=tuple(id_ for id_, of_id in copies.items() if not all(copy.marked for copy in of_id[1:])),
         unexplained=tuple(
-            id_ for id_, count in after_kills.items() if count > _interruptions(id_, copies[id_], interrupted)
+            id_
+            for id_, count in after_kills.items()
+            if count > _interruptions(id_, copies[id_], interrupted, late)
         ),
         out_of_order=tuple(_out_of_order(events, arrivals)),
     )
 
 
-def _interruptions(id_: str, copies: Sequence[Arrival], interrupted: Mapping[str, int]) -> int:
-    """Return how many attempts to send a message were interrupted, alone or in a digest."""
-    senders = {id_, *(copy.digest_of for copy in copies if copy.digest_of)}
-    return sum(interrupted.get(sender, 0) for sender in senders)
+def _interruptions(
+    id_: str, copies: Sequence[Arrival], interrupted: Mapping[str, int], late: Mapping[str, int]
+) -> int:
+    """Return how many attempts to send a message were interrupted, or were digests that came late."""
+    digests = {copy.digest_of for copy in copies if copy.digest_of}
+    kills = sum(interrupted.get(sender, 0) for sender in {id_, *digests})
+    return kills + sum(late.get(sender, 0) for sender in digests)
 
 
 def _is_expected(arrival: Arrival, expected: Mapping[str, Event]) -> bool:

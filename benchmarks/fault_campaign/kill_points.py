@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
+from jobmon_core.domain.delivery.digest import TAKEN_LIMIT_S
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.new_job import NewJob
 from jobmon_core.store.jobs import JobStore
+from jobmon_core.system.clock import Clock
 
 QUERY, OBSERVE, ENQUEUE, ATTEMPT, SEND, RECEIPT = "query", "observe", "enqueue", "attempt", "send", "receipt"
 # in the order in which a monitor takes them; all but the query and the send are saves of the state file
@@ -31,6 +33,8 @@ class KillPoint:
     step: str  # empty: this monitor does not kill itself
     passes_left: int
     log: Path  # gets a line with the step of each kill
+    late_log: Path  # gets the id of each message whose attempt took longer than others wait for a digest
+    clock: Clock
     saved: dict[str, WatchedJob] = field(default_factory=dict)  # last saved state, by job
 
     def reach(self, step: str) -> None:
@@ -47,6 +51,15 @@ class KillPoint:
             signal.setitimer(signal.ITIMER_REAL, self.random.uniform(0.001, _MAX_SEND_S))
         else:
             signal.raise_signal(signal.SIGKILL)
+
+    def note_late_attempts(self, before: WatchedJob, job: WatchedJob) -> None:
+        """Log each attempt that took so long that monitors took its digest for interrupted."""
+        began_s = {entry.message.id: entry.attempt_since_s for entry in before.outbox}
+        with self.late_log.open("a", encoding="ascii") as file:
+            for entry in job.outbox:
+                since_s = began_s.get(entry.message.id)
+                if since_s is not None and self.clock.now() - since_s >= TAKEN_LIMIT_S:
+                    file.write(f"{entry.message.id}\n")
 
     def query(self, program: str) -> bool:
         """Record a query to the cluster, which may kill the monitor; return whether the cluster answers."""
@@ -66,6 +79,8 @@ class KillPointStore(JobStore):
         self.kill_point.reach(f"before {step}")
         JobStore.save(self, job)
         if isinstance(job, WatchedJob):
+            if step == RECEIPT:
+                self.kill_point.note_late_attempts(self.kill_point.saved[job.id], job)
             self.kill_point.saved[job.id] = job
         self.kill_point.reach(f"after {step}")
         if step == ATTEMPT:

@@ -24,7 +24,7 @@ from jobmon_core.store.owner import acquire_jobs
 from jobmon_core.system.clock import Clock, Wake
 
 NO_ENVIRONMENT: Mapping[str, str] = {}
-KILL_LOG = "kills"  # files in jobmon's home
+KILL_LOG, LATE_LOG = "kills", "late"  # files in jobmon's home
 CLUSTER = "cluster"
 
 
@@ -87,7 +87,8 @@ def run_monitor(spec: MonitorSpec, acquired: Connection) -> None:
         return
     signal.pthread_sigmask(signal.SIG_BLOCK, Clock.WAKING)
     random = Random(f"{spec.seed} {os.getpid()}")  # noqa: S311 - chooses failures, not secrets
-    kill_point = KillPoint(random, spec.kill_step, spec.passes, home.root / KILL_LOG)
+    kill_log, late_log = home.root / KILL_LOG, home.root / LATE_LOG
+    kill_point = KillPoint(random, spec.kill_step, spec.passes, kill_log, late_log, spec.clock)
     process_state = ProcessState(home, dict(locks))
     ctx = CampaignContext(home, NO_ENVIRONMENT, process_state, spec.clock)
     ctx.kill_point = kill_point

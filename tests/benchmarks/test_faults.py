@@ -19,8 +19,10 @@ A, B, OTHER = (Arrival(event.id, Route.ERROR, marked=False, answered=True) for e
 A_AGAIN = replace(A, marked=True)
 
 
-def delivery(*arrivals: Arrival, interrupted: dict[str, int] | None = None) -> DeliveryReport:
-    return check_delivery(EVENTS, arrivals, interrupted or {})
+def delivery(
+    *arrivals: Arrival, interrupted: dict[str, int] | None = None, late: dict[str, int] | None = None
+) -> DeliveryReport:
+    return check_delivery(EVENTS, arrivals, interrupted or {}, late or {})
 
 
 def test_no_message_is_lost_while_monitors_are_killed_and_discord_fails(
@@ -84,6 +86,14 @@ def test_a_kill_during_a_digest_allows_a_marked_repeat_of_each_of_its_messages()
     assert delivery(*digest, A, B, interrupted={"1/a": 1}).unmarked == ("1/a",)
 
 
+def test_a_late_digest_allows_a_marked_repeat_of_each_of_its_messages() -> None:
+    digest = [replace(arrival, digest_of="1/a") for arrival in (A, OTHER)]
+    again = replace(OTHER, marked=True)
+    assert delivery(*digest, again, B, late={"1/a": 1}).broken == ()
+    assert delivery(*digest, again, again, B, late={"1/a": 1}).unexplained == ("2/a",)
+    assert delivery(A, A_AGAIN, B, OTHER, late={"1/a": 1}).unexplained == ("1/a",), "it was sent singly"
+
+
 def test_a_repeat_without_a_mark_breaks_a_bound() -> None:
     assert delivery(A_AGAIN, A, B, OTHER, interrupted={"1/a": 1}).unmarked == ("1/a",)
 
@@ -96,7 +106,7 @@ def test_a_message_that_arrives_after_a_later_one_of_its_job_is_out_of_order() -
 def test_each_job_and_each_channel_has_its_own_order() -> None:
     assert delivery(OTHER, A, B).out_of_order == ()
     events = (EVENTS[0], replace(EVENTS[1], route=Route.SUCCESS))
-    assert check_delivery(events, [replace(B, route=Route.SUCCESS), A], {}).out_of_order == ()
+    assert check_delivery(events, [replace(B, route=Route.SUCCESS), A], {}, {}).out_of_order == ()
 
 
 def test_a_broken_bound_fails_the_campaign(capsys: pytest.CaptureFixture[str]) -> None:
