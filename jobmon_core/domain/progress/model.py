@@ -1,0 +1,115 @@
+"""How far a job is: what its logs say, how that changed over time, and what follows from it.
+
+Times are Unix seconds, durations are seconds. None means "not known".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """What the logs of one program say about its progress, as of their last line about it."""
+
+    current: float = 0.0  # finished units of the whole job
+    total: float | None = None  # units of the whole job
+    unit: str = "step"  # as a count names it: step, epoch, item, sample ...
+    epoch: float | None = None  # as the log counts it
+    epochs: float | None = None
+    loss: float | None = None  # the latest of training; not finite if the log says nan or inf
+    learning_rate: float | None = None
+    grad_norm: float | None = None
+    rate_per_s: float | None = None  # units per second, as printed
+    elapsed_s: float | None = None  # since the start of the program, as printed
+    remaining_s: float | None = None  # of the whole job, as printed
+    label: str = ""  # what the log calls the work, e.g. the description of a progress bar
+    format: str = ""  # the id of the format that matched
+    end_marker: str = ""  # the line that announces the end, e.g. "Training completed"; it proves nothing
+    run: int = 1  # number of the run within the file: several runs may append to one
+
+    @property
+    def fraction(self) -> float | None:
+        """The finished share of the whole job, from 0 to 1; None if the total is not known."""
+        if not self.total:
+            return None
+        return min(1.0, max(0.0, self.current / self.total))
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The progress at one moment."""
+
+    at_s: float  # when the log said so, or when jobmon read it
+    current: float
+    loss: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Samples of one run of a program, oldest first; their number is bounded."""
+
+    started_s: float | None = None  # when the run started
+    samples: tuple[Sample, ...] = ()
+    longest_pause_s: float = 0.0  # between two samples; thinning does not change it
+    median_pause_s: float = 0.0
+
+
+class Confidence(StrEnum):
+    """How much an estimate is worth."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """When a job will end, at its recent speed. All but the rates are None while there is too little data."""
+
+    rate_per_s: float | None = None  # units per second, recently
+    average_rate_per_s: float | None = None  # since the start
+    remaining_s: float | None = None
+    shortest_s: float | None = None  # the range of `remaining_s`
+    longest_s: float | None = None
+    confidence: Confidence = Confidence.LOW
+
+
+class EventKind(StrEnum):
+    """What can happen to the progress of a job."""
+
+    STALLED = "stalled"
+    SLOW = "slow"
+    TIME_LIMIT = "time limit"  # it will not end before its time limit
+    DIVERGED = "diverged"
+    MILESTONE = "milestone"
+    RESTARTED = "restarted"
+    RECOVERED = "recovered"  # from a stall, a slowdown, or the lack of time
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to the progress of a job."""
+
+    at_s: float
+    kind: EventKind
+    text: str  # for the user, one line
+
+
+@dataclass(frozen=True, slots=True)
+class TaskProgress:
+    """The progress of one task of a job."""
+
+    progress: Progress | None = None
+    history: History = History()
+    logs: tuple[str, ...] = ()  # the paths that were read
+
+
+@dataclass(frozen=True, slots=True)
+class JobProgress:
+    """The progress of a job, by task key; the content of its progress file."""
+
+    updated_s: float = 0.0
+    tasks: dict[str, TaskProgress] = field(default_factory=dict)
+    events: tuple[Event, ...] = ()  # the latest ones, oldest first
