@@ -47,6 +47,11 @@ def test_a_state_file_is_private_and_has_a_schema_version(store: JobStore) -> No
     assert json.loads(path.read_bytes())["schema"] == SCHEMA
 
 
+def test_a_job_without_settings_has_no_key_for_them(store: JobStore) -> None:
+    store.save(JOB)
+    assert "settings" not in json.loads(store.path(JOB.id).read_bytes())
+
+
 def test_a_name_that_is_not_utf8_is_preserved(store: JobStore) -> None:
     odd = replace(JOB, workdir=os.fsdecode(b"/scratch/\xff\xfe"), name="\ud83d")
     store.save(odd)

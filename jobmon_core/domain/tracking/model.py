@@ -13,6 +13,7 @@ from typing import ClassVar
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog
+from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, ref_of
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import AccountingRow, Record, Usage
@@ -221,6 +222,7 @@ class WatchedJob:
     outbox: tuple[OutboxEntry, ...] = ()
     concluded_s: float | None = None  # when the final messages were queued
     unwatched_s: float | None = None  # when the user stopped the monitoring
+    settings: JobSettings | None = None  # what the user says about the job, if anything
 
     @property
     def ref(self) -> JobRef:

@@ -1,0 +1,44 @@
+"""What the user says about one job: in a job configuration such as ``jobmon.yaml``, or by options.
+
+It says how to read the job's progress and when to warn. Nothing of it is required, and most jobs have none.
+The record has a module of its own because a monitor loads it; only commands check a configuration.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPattern:
+    """A regex that shows a failure of this job."""
+
+    regex: str  # in RE2 syntax, which was checked
+    is_warning: bool = False  # else the failure is critical
+
+
+@dataclass(frozen=True, slots=True)
+class JobSettings:
+    """What the user says about one job. None, empty texts and empty containers mean "not said".
+
+    Folders are absolute, and may contain Slurm's ``%`` patterns. Name patterns are globs for files in the
+    folder, e.g. ``worker_*.log``; the regexes are in RE2 syntax and were checked.
+    """
+
+    source: str = ""  # the path of the job configuration
+    name: str = ""
+    num_workers: int | None = None
+    gpu_ids: tuple[int, ...] = ()
+    total_items: int | None = None  # units of work of all workers together
+    output_dir: str = ""
+    log_dir: str = ""
+    checkpoint_dir: str = ""
+    output_pattern: str = ""
+    log_pattern: str = ""
+    checkpoint_pattern: str = ""
+    progress_patterns: dict[str, str] = field(default_factory=dict)  # regexes by name, e.g. "throughput"
+    error_patterns: tuple[ErrorPattern, ...] = ()
+    check_interval_s: float | None = None  # between two looks at the progress
+    launch_timeout_s: float | None = None  # from the start to the first progress
+    stall_timeout_s: float | None = None  # without progress
+    slowdown_percent: float | None = None  # warn if the speed falls by more than this
