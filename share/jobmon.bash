@@ -11,8 +11,8 @@ _jobmon() {
         patterns) if ((COMP_CWORD > 2)); then command+=" ${COMP_WORDS[2]}"; fi ;;
     esac
     case $command in
-        "submit") options="-h --help --backend --sentinel" words= kind="file" ;;
-        "watch") options="-h --help --error --output --again --backend" words= kind="job" ;;
+        "submit") options="-h --help --backend --sentinel --job-config" words= kind="file" ;;
+        "watch") options="-h --help --error --output --again --job-config --backend" words= kind="job" ;;
         "cancel") options="-h --help" words= kind="job" ;;
         "forget") options="-h --help --given-up" words= kind="job" ;;
         "prune") options="-h --help --older-than --dry-run" ;;
@@ -34,8 +34,10 @@ _jobmon() {
     esac
     case "$command $before" in
         "submit --backend") options= words="slurm local" kind= ;;
+        "submit --job-config") options= words= kind="file" ;;
         "watch --error") options= words= kind="file" ;;
         "watch --output") options= words= kind="file" ;;
+        "watch --job-config") options= words= kind="file" ;;
         "watch --backend") options= words="slurm local" kind= ;;
         "prune --older-than") options= words= kind="text" ;;
         "status --name") options= words= kind="text" ;;

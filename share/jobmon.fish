@@ -33,11 +33,13 @@ complete -c jobmon -n '__jobmon_words 1' -a completion -d 'print the completion 
 complete -c jobmon -n '__jobmon_at submit' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '__jobmon_at submit' -l backend -r -a 'slurm local' -d 'slurm or local; "local" runs the script on this machine without Slurm (default: the configured backend, else slurm)'
 complete -c jobmon -n '__jobmon_at submit' -l sentinel -d 'also submit a tiny job that starts when yours has ended and reports the end if the monitor is gone, e.g. because the login node is down'
+complete -c jobmon -n '__jobmon_at submit' -l job-config -r -F -d 'a YAML file about this job: its workers, logs, patterns and thresholds; see README.md (default: jobmon.yaml beside the script, if there is one)'
 complete -c jobmon -n '__jobmon_at submit' -F
 complete -c jobmon -n '__jobmon_at watch' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '__jobmon_at watch' -l error -r -F -d 'the job\'s stderr, if Slurm does not know it'
 complete -c jobmon -n '__jobmon_at watch' -l output -r -F -d 'the job\'s stdout, if Slurm does not know it'
 complete -c jobmon -n '__jobmon_at watch' -l again -d 'analyse and report a job again that was already reported'
+complete -c jobmon -n '__jobmon_at watch' -l job-config -r -F -d 'a YAML file about these jobs: their workers, logs, patterns and thresholds; see README.md'
 complete -c jobmon -n '__jobmon_at watch' -l backend -r -a 'slurm local' -d 'its scheduler (default: as configured)'
 complete -c jobmon -n '__jobmon_at watch' -a '(__jobmon_jobs)'
 complete -c jobmon -n '__jobmon_at cancel' -s h -l help -d 'show this help message and exit'

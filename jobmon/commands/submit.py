@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon.errors import UsageError, interrupted, report, say
 from jobmon_core.domain.errors import ConfigInvalid, SchedulerMissing
@@ -34,7 +34,9 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options for the help and the shell completion only: see `_own_options`."""
-    parser.usage = "jobmon submit [--backend NAME] [--sentinel] [SBATCH-OPTIONS] FILE [ARGS]"
+    parser.usage = (
+        "jobmon submit [--backend NAME] [--sentinel] [--job-config FILE] [SBATCH-OPTIONS] FILE [ARGS]"
+    )
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument(
         "--backend",
@@ -48,6 +50,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="also submit a tiny job that starts when yours has ended and reports the end if the monitor "
         "is gone, e.g. because the login node is down",
+    )
+    parser.add_argument(
+        "--job-config",
+        metavar="FILE",
+        help="a YAML file about this job: its workers, logs, patterns and thresholds; see README.md "
+        "(default: jobmon.yaml beside the script, if there is one)",
     )
     parser.add_argument(
         "script",
@@ -66,7 +74,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _submit(arguments: list[str]) -> int:
-    backend, wants_sentinel, rest = _own_options(arguments)
+    backend, wants_sentinel, job_config, rest = _own_options(arguments)
     if sys.stdin.isatty() and _reads_stdin(rest) and not _read_script():
         return interrupted("nothing was submitted")
     from jobmon_core.app.submit import SubmitJob
@@ -75,7 +83,7 @@ def _submit(arguments: list[str]) -> int:
 
     ctx = Context.open(os.environ)
     starter = MonitorStarter(ctx)
-    submit_job = SubmitJob(ctx, starter, say, _sentinel_adder(ctx) if wants_sentinel else None)
+    submit_job = SubmitJob(ctx, starter, say, _sentinel_adder(ctx) if wants_sentinel else None, job_config)
     try:
         if rest[:1] in (["--help"], ["-h"]):
             return _help(submit_job, backend, rest)
@@ -134,21 +142,33 @@ def _sentinel_adder(ctx: Context) -> Callable[[NewJob], None]:
     return SentinelSubmitter(ctx, say).submit
 
 
-def _own_options(arguments: list[str]) -> tuple[str | None, bool, list[str]]:
+class _OwnOptions(NamedTuple):
+    backend: str | None
+    wants_sentinel: bool
+    job_config: str  # empty if there is none
+    rest: list[str]  # for sbatch
+
+
+def _own_options(arguments: list[str]) -> _OwnOptions:
     """Remove jobmon's leading options, never abbreviated: sbatch accepts abbreviations of its own."""
-    backend, wants_sentinel = None, False
+    backend, wants_sentinel, job_config = None, False, ""
     while arguments:
         name, equals, value = arguments[0].partition("=")
         if arguments[0] == "--sentinel":
             wants_sentinel = True
-        elif name == "--backend":
+        elif name in ("--backend", "--job-config"):
             if not equals:
                 value = arguments.pop(1) if arguments[1:] else ""
-            backend = _known(value)
+            if name == "--backend":
+                backend = _known(value)
+            elif not value:
+                raise UsageError("--job-config takes the path of a YAML file")
+            else:
+                job_config = value
         else:
             break
         del arguments[0]
-    return backend, wants_sentinel, arguments
+    return _OwnOptions(backend, wants_sentinel, job_config, arguments)
 
 
 def _known(backend: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from jobmon.commands.common import job_ref, open_context, stdout_console
 from jobmon.errors import say
 from jobmon.views.details import detail_lines
+from jobmon_core.app.jobs.job_config import read_settings
 from jobmon_core.app.watch import watch
 from jobmon_core.context import backend_names
 from jobmon_core.domain.errors import AlreadyReported, JobmonError
@@ -41,6 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--again", action="store_true", help="analyse and report a job again that was already reported"
     )
+    parser.add_argument(
+        "--job-config",
+        type=Path,
+        metavar="FILE",
+        help="a YAML file about these jobs: their workers, logs, patterns and thresholds; see README.md",
+    )
     parser.add_argument("--backend", choices=backend_names(), help="its scheduler (default: as configured)")
 
 
@@ -49,10 +56,11 @@ def run(options: argparse.Namespace) -> int:
     ctx = open_context()
     backend = options.backend or ctx.configuration().backend
     logs = LogPaths(_absolute(options.output or options.error), _absolute(options.error or options.output))
+    settings = read_settings(options.job_config, say) if options.job_config else None
     exit_code = 0
     for ref in options.job:
         try:
-            watch(ctx, MonitorStarter(ctx), ref, backend, logs, again=options.again)
+            watch(ctx, MonitorStarter(ctx), ref, backend, logs, settings=settings, again=options.again)
         except AlreadyReported as reported:
             say(str(reported))
             status = job_status(ctx, ctx.store.load(reported.state_id))

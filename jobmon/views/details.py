@@ -10,6 +10,7 @@ from jobmon.views.console import Style, one_line
 from jobmon.views.delivery import advice, delivery
 from jobmon.views.diagnosis import explanation
 from jobmon.views.model import clock, span, state, state_counts, task_elapsed, task_state
+from jobmon.views.settings import settings_rows
 from jobmon.views.status import health_text, pending_reason
 from jobmon_core.app.jobs.array_summary import detailed_tasks, failed_count, in_order
 from jobmon_core.app.jobs.ending import end_text, ending_of
@@ -174,6 +175,8 @@ def _closing(status: JobStatus, now_s: float) -> Pairs:
     for name, value in (("folder", job.workdir), ("script", job.command)):
         if value:
             yield name, value
+    if job.settings:
+        yield from (("settings", row) for row in settings_rows(job.settings))
     # the title of the only message would repeat what the screen shows above
     has_titles = len({entry.message.id for entry in job.outbox}) > 1
     for entry in job.outbox:

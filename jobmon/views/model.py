@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from jobmon.views.diagnosis import evidence_json
+from jobmon.views.settings import settings_json
 from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.humanize import duration
@@ -196,6 +197,7 @@ def details_json(status: JobStatus, now_s: float) -> dict[str, Any]:
         "command": job.command,
         "stdout": job.logs.stdout,
         "stderr": job.logs.stderr,
+        "settings": settings_json(job.settings),
         "tasks": [_task_json(job, task) for task in job.tasks.values()],
         "messages": [
             {

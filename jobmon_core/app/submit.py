@@ -6,6 +6,7 @@ import os
 import time
 from contextlib import suppress
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.context import backend_names
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from jobmon_core.context import Context
     from jobmon_core.domain.config import Config
+    from jobmon_core.domain.job_settings import JobSettings
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.new_job import NewJob
     from jobmon_core.lifecycle.start import MonitorStarter
@@ -35,6 +37,7 @@ class SubmitJob:
         starter: MonitorStarter,
         tell: Callable[[str], None],
         add_sentinel: Callable[[NewJob], None] | None = None,
+        job_config: str = "",
     ) -> None:
         """Set up without any I/O.
 
@@ -43,13 +46,16 @@ class SubmitJob:
             starter: starts the monitors.
             tell: prints a message to the user.
             add_sentinel: called last, with each submitted job that has a state file.
+            job_config: the path of the job configuration; if empty, one beside the script is used.
         """
         self._ctx = ctx
         self._starter = starter
         self._tell = tell
         self._add_sentinel = add_sentinel
+        self._job_config = job_config
+        self._settings: JobSettings | None = None
         self._submitted_indices = ""
-        self._warnings: tuple[str, ...] = ()
+        self._warnings: list[str] = []
 
     def submit(self, backend: str | None, arguments: Sequence[str]) -> int:
         """Submit as the scheduler's own command would, and watch the job; return that command's exit code.
@@ -59,6 +65,10 @@ class SubmitJob:
             SchedulerMissing: this host has no such scheduler.
         """
         config = self._ctx.configuration()
+        if self._job_config:
+            from jobmon_core.app.jobs.job_config import read_settings
+
+            self._settings = read_settings(Path(self._job_config), self._tell)
         name = backend or config.backend
         result = self._ctx.submitter(name).submit(
             arguments, lambda submitted: self._watch(name, submitted), lambda: self._prepare(arguments)
@@ -79,11 +89,14 @@ class SubmitJob:
         import jobmon_core.domain.tracking.new_job
         import jobmon_core.store.jobs  # noqa: F401 - loads them
         from jobmon_core.analysis.job_logs import read_script
-        from jobmon_core.domain.slurm.sbatch_options import array_expression
+        from jobmon_core.app.jobs.job_config import settings_beside
+        from jobmon_core.domain.slurm.sbatch_options import array_expression, script_of
 
         self._submitted_indices = array_expression(arguments, os.environ, read_script)
+        if not self._job_config:
+            self._settings = settings_beside(script_of(arguments), self._warnings.append)
         if any(word.startswith("-") for word in arguments[1:]):  # else no option can follow the script
-            self._warnings = tuple(_warnings(arguments))
+            self._warnings += _warnings(arguments)
 
     def _warn_of_missing_webhooks(self, config: Config) -> None:
         missing = [route.value for route in Route if not config.channels_for(route)]
@@ -113,6 +126,7 @@ class SubmitJob:
             remote=bool(submitted.cluster),
             user=user_name(),
             submitted_indices=self._submitted_indices,
+            settings=self._settings,
         )
         try:
             self._ctx.store.save(job)
@@ -150,7 +164,9 @@ def _misplaced_own_options(arguments: Sequence[str]) -> list[str]:
     pairs = {*pairwise(arguments), *(tuple(word.split("=", 1)) for word in arguments)}
     # programs may have a --backend too, but with other values
     backends = [f"--backend {name}" for name in backend_names() if ("--backend", name) in pairs]
-    return [*(("--sentinel",) if "--sentinel" in arguments else ()), *backends]
+    has_job_config = any(word.partition("=")[0] == "--job-config" for word in arguments)
+    own = {"--sentinel": "--sentinel" in arguments, "--job-config": has_job_config}
+    return [*(name for name, is_there in own.items() if is_there), *backends]
 
 
 def state_id(prefix: str, ref: JobRef) -> str:

@@ -19,6 +19,7 @@ from jobmon_core.system.users import user_name
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
+    from jobmon_core.domain.job_settings import JobSettings
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.slurm.rows import AccountingRow, Record
     from jobmon_core.lifecycle.start import MonitorStarter
@@ -28,7 +29,14 @@ _LOCK_TIMEOUT_S = 120.0  # each of several commands started at once queries the 
 
 
 def watch(
-    ctx: Context, starter: MonitorStarter, ref: JobRef, backend: str, logs: LogPaths, *, again: bool = False
+    ctx: Context,
+    starter: MonitorStarter,
+    ref: JobRef,
+    backend: str,
+    logs: LogPaths,
+    *,
+    settings: JobSettings | None = None,
+    again: bool = False,
 ) -> None:
     """Start a monitor for a job that the scheduler already knows.
 
@@ -41,6 +49,7 @@ def watch(
         ref: the job, task or component.
         backend: its scheduler.
         logs: the absolute paths that the user gave, both empty if the scheduler is to name them.
+        settings: what the user says about the job; None keeps what was said before.
         again: whether to analyse and report a job again that was reported before.
 
     Raises:
@@ -61,6 +70,8 @@ def watch(
             job = reopened(job)
         if logs.stdout or logs.stderr:
             job = replace(job, logs=LogPaths(logs.stdout, logs.stderr, BY_USER))
+        if settings:
+            job = replace(job, settings=settings)
         ctx.store.save(job)
         with suppress(AlreadyWatched):  # a `jobmon recover` that ran meanwhile has started a monitor
             starter.start([job.id])

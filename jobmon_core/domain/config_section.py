@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
 from jobmon_core.domain.heartbeat import mask_addresses
@@ -57,22 +58,39 @@ class Section:
             if isinstance(value, dict):
                 yield key, section
 
-    def number(self, key: str, default: float, at_least: float) -> float:
-        """Return a number from ``at_least`` to 1e9; ``default`` if the key is missing."""
+    def has(self, key: str) -> bool:
+        """Return whether a key is there that was not read yet; from now on it is a known key."""
+        self._known.append(key)
+        return key in self._unread
+
+    def names(self) -> list[str]:
+        """Return the keys that were not read yet."""
+        return list(self._unread)
+
+    def ignore(self, *keys: str) -> list[str]:
+        """Accept these keys with any values; return those that are there."""
+        found = [key for key in keys if self.has(key)]
+        for key in found:
+            del self._unread[key]
+        return found
+
+    def number(self, key: str, default: float, at_least: float, at_most: float = _MAX_NUMBER) -> float:
+        """Return a number from ``at_least`` to ``at_most``; ``default`` if the key is missing."""
         value = self._take(key, default)
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.fault(key, f"expected a number, found {_kind(value)}")
         elif value < at_least:
             self.fault(key, f"must be at least {at_least:g}, found {value}")
-        elif not value <= _MAX_NUMBER:  # NaN too
-            self.fault(key, f"must be at most 1e9, found {value}")
+        elif not value <= at_most:  # NaN too
+            limit = f"{at_most:.0e}".replace("e+0", "e").replace("e+", "e")
+            self.fault(key, f"must be at most {limit}, found {value}")
         else:
             return value
         return default
 
-    def whole_number(self, key: str, default: int, at_least: int) -> int:
-        """Return a whole number from ``at_least`` to 1e9; ``default`` if the key is missing."""
-        value = self.number(key, default, at_least)
+    def whole_number(self, key: str, default: int, at_least: int, at_most: float = _MAX_NUMBER) -> int:
+        """Return a whole number from ``at_least`` to ``at_most``; ``default`` if the key is missing."""
+        value = self.number(key, default, at_least, at_most)
         if value == int(value):
             return int(value)
         self.fault(key, f"expected a whole number, found {value}")
@@ -89,9 +107,13 @@ class Section:
 
     def text(self, key: str) -> str:
         """Return a string without surrounding white space; "" if the key is missing."""
+        return self.verbatim(key).strip()
+
+    def verbatim(self, key: str) -> str:
+        """Return a string as it is; "" if the key is missing."""
         value = self._take(key, "")
         if isinstance(value, str):
-            return value.strip()
+            return value
         self.fault(key, f"expected a string, found {_kind(value)}")
         return ""
 
@@ -105,6 +127,21 @@ class Section:
         if wrong:
             self.fault(key, f"expected a list of strings, found {wrong[0]} in the list")
         return [] if wrong else value
+
+    def items(self, key: str) -> list[object]:
+        """Return a list of anything; an empty one if the key is missing."""
+        value = self._take(key, [])
+        if isinstance(value, list):
+            return value
+        self.fault(key, f"expected a list, found {_kind(value)}")
+        return []
+
+    def objects(self, key: str) -> list[Section]:
+        """Return the objects of a list; report and skip other values. Empty if the key is missing."""
+        path = f"{self._path}.{key}" if self._path else key
+        items = enumerate(self.items(key))
+        sections = [(item, Section(item, f"{path}[{i}]", self._faults, self._secrets)) for i, item in items]
+        return [section for item, section in sections if isinstance(item, dict)]
 
     def parsed(self, key: str, parse: Callable[[str], T]) -> T | None:
         """Return what ``parse`` makes of a string (its ValueError is a fault); None if missing or empty."""
@@ -143,13 +180,17 @@ class Section:
             self.fault(where, str(error))
             return None
 
-    def close(self) -> None:
-        """Report every key that was not read, with the known key that it resembles."""
+    def close(self, elsewhere: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Report every key that was not read, with the known key that it resembles.
+
+        ``elsewhere`` has the dotted paths of known keys of other sections.
+        """
         for key in self._unread:
             from difflib import get_close_matches  # only for this message: an idle monitor stays small
 
-            similar = get_close_matches(key, self._known, n=1)
-            self.fault(key, "unknown key" + (f"; did you mean {similar[0]}?" if similar else ""))
+            names = {**elsewhere, **{name: name for name in self._known}}
+            similar = get_close_matches(key, names, n=1)
+            self.fault(key, "unknown key" + (f"; did you mean {names[similar[0]]}?" if similar else ""))
 
     def _take(self, key: str, default: object) -> object:
         self._known.append(key)

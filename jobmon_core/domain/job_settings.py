@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+_ANY_LOG = "*.log"
+
 
 @dataclass(frozen=True, slots=True)
 class ErrorPattern:
@@ -42,3 +44,10 @@ class JobSettings:
     launch_timeout_s: float | None = None  # from the start to the first progress
     stall_timeout_s: float | None = None  # without progress
     slowdown_percent: float | None = None  # warn if the speed falls by more than this
+
+    @property
+    def log_files(self) -> str:
+        """The glob of further logs of the job, e.g. one of each worker; empty if the user names none."""
+        if self.log_dir:
+            return f"{self.log_dir}/{self.log_pattern or _ANY_LOG}"
+        return self.log_pattern if self.log_pattern.startswith("/") else ""

@@ -131,6 +131,15 @@ def reads_stdin(words: Sequence[str]) -> bool:
     return not operands and not any(option.name in _WITHOUT_SCRIPT for option in options)
 
 
+def script_of(words: Sequence[str]) -> str:
+    """Return the path of the script that sbatch would submit; empty if it would submit none."""
+    try:
+        options, operands = read_arguments(words)
+    except SchedulerRejected:
+        return ""
+    return operands[0] if operands and not any(option.name == "wrap" for option in options) else ""
+
+
 # options that many programs have too, so that after a script they are probably meant for it
 _COMMON = ("error", "help", "input", "output", "quiet", "usage", "verbose", "version")
 _RESOURCE_LETTERS = "AGJNpqt"  # other letters, such as -c and -n, are as likely options of the script

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from jobmon_core.domain.job_settings import JobSettings
+
 
 @dataclass(frozen=True, slots=True)
 class NewJob:
@@ -24,3 +26,4 @@ class NewJob:
     remote: bool = False
     user: str = ""
     submitted_indices: str = ""
+    settings: JobSettings | None = None

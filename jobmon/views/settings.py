@@ -1,0 +1,61 @@
+"""What the user says about a job, in a few words."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from jobmon_core.domain.humanize import count, duration
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobmon_core.domain.job_settings import JobSettings
+
+
+def settings_rows(settings: JobSettings) -> Iterator[str]:
+    """Yield where the settings come from, and what they say."""
+    if settings.source:
+        yield settings.source
+    if parts := ", ".join(_parts(settings)):
+        yield parts
+
+
+def settings_json(settings: JobSettings | None) -> dict[str, Any] | None:
+    """Return the documented object of the settings; None without any."""
+    return asdict(settings) if settings else None
+
+
+def _parts(settings: JobSettings) -> Iterator[str]:
+    parts = (
+        _labelled("name", settings.name),
+        _counted(settings.num_workers, "worker"),
+        _labelled("GPUs", ",".join(map(str, settings.gpu_ids))),
+        _counted(settings.total_items, "item"),
+        _labelled("output", _joined(settings.output_dir, settings.output_pattern)),
+        _labelled("logs", settings.log_files),
+        _labelled("checkpoints", _joined(settings.checkpoint_dir, settings.checkpoint_pattern)),
+        _counted(len(settings.progress_patterns) or None, "progress pattern"),
+        _counted(len(settings.error_patterns) or None, "error pattern"),
+        _labelled("check every", _time(settings.check_interval_s)),
+        _labelled("launch within", _time(settings.launch_timeout_s)),
+        _labelled("stalled after", _time(settings.stall_timeout_s)),
+        _labelled("slow from", settings.slowdown_percent and f"-{settings.slowdown_percent:g} %"),
+    )
+    return filter(None, parts)
+
+
+def _labelled(label: str, text: str | float | None) -> str:
+    return f"{label} {text}" if text else ""
+
+
+def _counted(number: int | None, noun: str) -> str:
+    return count(number, noun) if number is not None else ""
+
+
+def _joined(folder: str, pattern: str) -> str:
+    return "/".join(part for part in (folder, pattern) if part)
+
+
+def _time(seconds: float | None) -> str:
+    return duration(seconds) if seconds is not None else ""

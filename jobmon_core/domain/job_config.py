@@ -1,0 +1,199 @@
+"""Check a job configuration, such as ``jobmon.yaml``: every fault is reported at once."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from jobmon_core.domain.config_section import SecretSources, Section
+from jobmon_core.domain.errors import ConfigInvalid
+from jobmon_core.domain.job_settings import ErrorPattern, JobSettings
+
+_MAX_ITEMS = 1e15  # of training on tokens
+_MAX_PERCENT = 99
+_SEVERITIES = ("critical", "error", "warning")  # the first two are the same
+# alerts are accepted and not read: they may hold a webhook, and config.json has the channels
+_ALERTS = {
+    "email": ("enabled", "address", "smtp_server", "smtp_port"),
+    "slack": ("enabled", "webhook"),
+    "terminal": ("enabled", "refresh_rate"),
+}
+_UNUSED = {  # accepted and stored, but nothing uses them yet
+    "job": ("gpu_ids",),
+    "paths": ("output_dir", "checkpoint_dir"),
+    "patterns": ("output", "checkpoints"),
+    "monitoring": ("check_interval", "launch_timeout"),
+}
+_ELSEWHERE = {  # keys whose names are clear without their section
+    **{key: f"job.{key}" for key in ("num_workers", "gpu_ids", "total_items")},
+    **{key: f"paths.{key}" for key in ("output_dir", "log_dir", "checkpoint_dir")},
+    "output_pattern": "patterns.output",
+    "log_pattern": "patterns.logs",
+    "checkpoint_pattern": "patterns.checkpoints",
+    **{
+        key: f"monitoring.{key}"
+        for key in ("check_interval", "launch_timeout", "stall_timeout", "slowdown_percent")
+    },
+}
+
+
+class JobConfig(NamedTuple):
+    """A valid job configuration."""
+
+    settings: JobSettings
+    unused: tuple[str, ...] = ()  # the dotted paths of keys that nothing uses yet
+
+    @property
+    def note(self) -> str:
+        """What of the configuration is not used; empty if all of it is."""
+        return f"{self.settings.source}: not used yet: {', '.join(self.unused)}" if self.unused else ""
+
+
+def parse_job_config(
+    data: object,
+    source: str,
+    absolute: Callable[[str], str],
+    compile_regex: Callable[[str], re.Pattern[bytes]],
+) -> JobConfig:
+    """Check a job configuration.
+
+    Args:
+        data: the content of the file; a value is a dict, list, string, number or boolean.
+        source: the path of the file.
+        absolute: returns the absolute path of a folder that the file names.
+        compile_regex: raises ValueError if a regex is invalid.
+
+    Raises:
+        ConfigInvalid: lists every fault and shows no secret.
+    """
+    faults: list[str] = []
+    parser = _Parser(Section(data, "", faults, SecretSources({}, _no_file)), absolute, compile_regex)
+    settings = parser.settings(source)
+    if faults:
+        raise ConfigInvalid(source, faults)
+    return JobConfig(settings, tuple(parser.unused))
+
+
+def _no_file(path: str) -> str:
+    raise FileNotFoundError(path)
+
+
+class _Parser:
+    """Reads one configuration from top to bottom."""
+
+    def __init__(
+        self, top: Section, absolute: Callable[[str], str], compile_regex: Callable[[str], re.Pattern[bytes]]
+    ) -> None:
+        self._top = top
+        self._absolute = absolute
+        self._compile = compile_regex
+        self.unused: list[str] = []
+
+    def settings(self, source: str) -> JobSettings:
+        top = self._top
+        job, paths, patterns, monitoring = map(self._section, ("job", "paths", "patterns", "monitoring"))
+        settings = JobSettings(
+            source=source,
+            name=_text(job, "name"),
+            num_workers=job.whole_number("num_workers", 1, 1) if job.has("num_workers") else None,
+            gpu_ids=_gpu_ids(job),
+            total_items=_total_items(job),
+            output_dir=self._folder(paths, "output_dir"),
+            log_dir=self._folder(paths, "log_dir"),
+            checkpoint_dir=self._folder(paths, "checkpoint_dir"),
+            output_pattern=_text(patterns, "output"),
+            log_pattern=_text(patterns, "logs"),
+            checkpoint_pattern=_text(patterns, "checkpoints"),
+            progress_patterns=self._progress_patterns(),
+            error_patterns=self._error_patterns(),
+            check_interval_s=_seconds(monitoring, "check_interval"),
+            launch_timeout_s=_seconds(monitoring, "launch_timeout"),
+            stall_timeout_s=_seconds(monitoring, "stall_timeout"),
+            slowdown_percent=_percent(monitoring, "slowdown_percent"),
+        )
+        for section in (job, paths, patterns, monitoring):
+            section.close(_ELSEWHERE)
+        self._skip_alerts()
+        top.close(_ELSEWHERE)
+        return settings
+
+    def _section(self, name: str) -> Section:
+        section = self._top.section(name)
+        self.unused += [f"{name}.{key}" for key in _UNUSED[name] if section.has(key)]
+        return section
+
+    def _folder(self, section: Section, key: str) -> str:
+        path = _text(section, key)
+        return self._absolute(path) if path else ""
+
+    def _progress_patterns(self) -> dict[str, str]:
+        section = self._top.section("progress_patterns")
+        regexes = {}
+        for name in section.names():
+            regexes[name] = text = section.verbatim(name)
+            regex = self._regex(section, name, text)
+            if regex and not regex.groups:
+                section.fault(name, r"the regex needs a group around the number, e.g. step (\d+)/(\d+)")
+        return regexes
+
+    def _error_patterns(self) -> tuple[ErrorPattern, ...]:
+        patterns = []
+        for section in self._top.objects("error_patterns"):
+            text = section.verbatim("pattern")
+            self._regex(section, "pattern", text)
+            severity = section.choice("severity", _SEVERITIES, _SEVERITIES[0])
+            section.close()
+            patterns.append(ErrorPattern(text, severity == "warning"))
+        return tuple(patterns)
+
+    def _regex(self, section: Section, key: str, text: str) -> re.Pattern[bytes] | None:
+        """Return the compiled regex; None after reporting a fault."""
+        try:
+            regex = self._compile(text)
+        except ValueError as error:
+            section.fault(key, f"not a valid regex: {error}")
+            return None
+        if regex.search(b"") is None:
+            return regex
+        section.fault(key, "the regex matches the empty line, and so every line" if text else "missing")
+        return None
+
+    def _skip_alerts(self) -> None:
+        alerts = self._top.section("alerts")
+        for name, keys in _ALERTS.items():
+            if alerts.has(name):
+                section = alerts.section(name)
+                section.ignore(*keys)
+                section.close()
+                self.unused.append(f"alerts.{name}")
+        alerts.close()
+
+
+def _text(section: Section, key: str) -> str:
+    text = section.text(key)
+    if not text.isprintable():  # no path and no name has control characters
+        section.fault(key, f"contains a control character: {text!a}")
+    return text
+
+
+def _gpu_ids(section: Section) -> tuple[int, ...]:
+    ids = section.items("gpu_ids")
+    valid = tuple(each for each in ids if isinstance(each, int) and not isinstance(each, bool) and each >= 0)
+    if len(valid) < len(ids):
+        section.fault("gpu_ids", "expected a list of whole numbers from 0, e.g. [0, 1]")
+    return valid
+
+
+def _total_items(section: Section) -> int | None:
+    if not section.has("total_items"):
+        return None
+    return section.whole_number("total_items", 1, 1, _MAX_ITEMS)
+
+
+def _seconds(section: Section, key: str) -> float | None:
+    return float(section.number(key, 1.0, 1.0)) if section.has(key) else None
+
+
+def _percent(section: Section, key: str) -> float | None:
+    return float(section.number(key, 1.0, 1.0, _MAX_PERCENT)) if section.has(key) else None

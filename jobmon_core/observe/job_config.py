@@ -1,0 +1,153 @@
+"""Read a job configuration, a YAML file. Only commands that have one load this module and its libraries.
+
+Its values are of JSON's types: ``on`` and ``yes`` are texts, and so are dates and ``12:30``. Tags, aliases
+(with which a small file grows to gigabytes) and a key that occurs twice are faults.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import yaml
+
+from jobmon_core.domain.errors import ConfigInvalid
+from jobmon_core.domain.job_config import JobConfig, parse_job_config
+from jobmon_core.observe.logs.open_file import Unreadable, regular_file
+from jobmon_core.observe.patterns.re2_regex import compile_regex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MAX_BYTES = 64 * 2**10  # takes half a second
+_MAX_DIGITS = 18
+_CONSTANTS = {"": None, "~": None, "null": None, "true": True, "false": False}
+_INTEGER = re.compile(r"[-+]?[0-9][0-9_]*")
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+
+
+def read_job_config(path: Path) -> JobConfig:
+    """Read and check a job configuration; the folders in it are relative to its own.
+
+    Raises:
+        ConfigInvalid: lists every fault, or says why the file cannot be read.
+    """
+    path = path.absolute()
+    try:
+        data = parse_yaml(_text(str(path)))
+    except ValueError as error:
+        raise ConfigInvalid(str(path), [str(error)]) from error
+
+    def absolute(folder: str) -> str:
+        try:
+            return str(path.parent / Path(folder).expanduser())
+        except RuntimeError:  # no such user: the folder itself may begin with ~
+            return str(path.parent / folder)
+
+    return parse_job_config({} if data is None else data, str(path), absolute, compile_regex)
+
+
+def _text(path: str) -> str:
+    """Return the content of a file; raise ValueError with the reason if that fails."""
+    try:
+        with regular_file(path) as file:
+            content = file.read_at(0, _MAX_BYTES + 1)
+    except Unreadable as error:
+        raise ValueError(f"the file {error}") from error
+    if len(content) > _MAX_BYTES:
+        raise ValueError(
+            f"the file is larger than {_MAX_BYTES // 2**10} KiB, too large for a job configuration"
+        )
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"the file is not UTF-8: {error.reason} at byte {error.start}") from error
+
+
+def parse_yaml(text: str) -> object:
+    """Return the value of a YAML document, made of dicts, lists, strings, numbers and booleans.
+
+    Keys without a value are left out. An empty document is None.
+
+    Raises:
+        ValueError: says what is not valid, and in which line.
+    """
+    try:
+        return _Document(text).value()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
+        what = ", ".join(part for part in (error.context, error.problem) if part)
+        raise ValueError(f"not valid YAML: {where}{what}{_hint(what)}") from error
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise ValueError(f"not valid YAML: line {line}: {error.reason}") from error
+    except (ValueError, OverflowError) as error:  # `_reject`, or an escape of a character that does not exist
+        raise ValueError(f"not usable: {error}") from error
+    except RecursionError as error:
+        raise ValueError("not usable: lists or objects are nested too deeply") from error
+
+
+def _hint(problem: str) -> str:
+    """Return what to do about the likely mistakes; YAML's own words do not say."""
+    if "unknown escape character" in problem:
+        return "; put a regex in single quotes"
+    return "; indent with spaces" if r"'\t'" in problem else ""
+
+
+class _Document:
+    """The events of a YAML document, in their order."""
+
+    def __init__(self, text: str) -> None:
+        self._events: Iterator[yaml.Event] = yaml.parse(text, Loader=yaml.SafeLoader)
+
+    def value(self) -> object:
+        """Return the value of the whole document."""
+        next(self._events)  # the start of the stream
+        if isinstance(next(self._events), yaml.StreamEndEvent):
+            return None
+        value = self._node(next(self._events))  # after the start of the document
+        next(self._events)  # its end
+        if not isinstance(event := next(self._events), yaml.StreamEndEvent):
+            _reject(event, "a second document begins; one is allowed")
+        return value
+
+    def _node(self, event: yaml.Event) -> object:
+        if not isinstance(event, yaml.ScalarEvent | yaml.CollectionStartEvent):
+            _reject(event, "aliases (*name) are not supported; repeat the value")
+        if event.tag not in (None, "!"):
+            _reject(event, "tags (!name) are not supported")
+        if isinstance(event, yaml.ScalarEvent):
+            return _scalar(event.value) if event.implicit[0] else event.value
+        return self._list() if isinstance(event, yaml.SequenceStartEvent) else self._dict()
+
+    def _list(self) -> list[object]:
+        items = []
+        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
+            items.append(self._node(event))
+        return items
+
+    def _dict(self) -> dict[str, object]:
+        members: dict[str, object] = {}
+        while not isinstance(key := next(self._events), yaml.MappingEndEvent):
+            if not isinstance(key, yaml.ScalarEvent):
+                _reject(key, "a key must be a text")
+            if key.value in members:
+                _reject(key, f"the key {key.value!r} occurs twice")
+            members[key.value] = self._node(next(self._events))
+        return {name: value for name, value in members.items() if value is not None}
+
+
+def _reject(event: yaml.Event, problem: str) -> NoReturn:
+    mark = event.start_mark
+    raise ValueError(f"line {mark.line + 1}: {problem}" if mark else problem)
+
+
+def _scalar(text: str) -> str | float | bool | None:
+    """Return the value of a text without quotes, as YAML 1.2 reads it."""
+    if text.lower() in _CONSTANTS:
+        return _CONSTANTS[text.lower()]
+    if _INTEGER.fullmatch(text) and len(text) <= _MAX_DIGITS and not text.endswith("_") and "__" not in text:
+        return int(text)
+    return float(text) if _NUMBER.fullmatch(text) else text

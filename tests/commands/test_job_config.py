@@ -1,0 +1,91 @@
+"""``jobmon submit`` with a job configuration, on a machine without Slurm."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.support.shell import Shell
+
+CONFIG = "job: {num_workers: 4, total_items: 900}\npaths: {log_dir: logs}\nmonitoring: {stall_timeout: 300}\n"
+
+
+@pytest.fixture
+def sbatch(shell: Shell) -> Shell:
+    """A shell whose sbatch says what it was given, and submits nothing."""
+    shell.program("sbatch", 'echo "<$*>"; exit 3')
+    return shell
+
+
+def test_an_unusable_configuration_is_an_error_before_anything_is_submitted(sbatch: Shell) -> None:
+    (sbatch.work / "mine.yaml").write_text("jbo: 1\npaths: 3\n")
+    done = sbatch.jobmon("submit", "--job-config", "mine.yaml", "job.sh")
+    assert (done.returncode, done.stdout) == (78, "")
+    assert done.stderr.splitlines() == [
+        f"jobmon: nothing was submitted: {sbatch.work}/mine.yaml is not usable:",
+        "  - paths: expected an object, found a number",
+        "  - jbo: unknown key; did you mean job?",
+    ]
+
+
+@pytest.mark.parametrize("option", [["--job-config"], ["--job-config="]])
+def test_the_option_needs_a_path(sbatch: Shell, option: list[str]) -> None:
+    done = sbatch.jobmon("submit", *option)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "jobmon: nothing was submitted: --job-config takes the path of a YAML file\n"
+
+
+@pytest.mark.parametrize("option", ["--job-config=mine.yaml", "--job-config mine.yaml"])
+def test_the_option_is_not_passed_to_sbatch_and_the_note_is_one_line(sbatch: Shell, option: str) -> None:
+    (sbatch.work / "mine.yaml").write_text("job: {gpu_ids: [0]}\nalerts: {terminal: {enabled: true}}\n")
+    done = sbatch.jobmon("submit", *option.split(), "-p", "x", "job.sh")
+    assert (done.returncode, done.stdout) == (3, "<-p x job.sh>\n")
+    note = f"jobmon: {sbatch.work}/mine.yaml: not used yet: job.gpu_ids, alerts.terminal\n"
+    assert done.stderr == note
+
+
+def test_the_option_after_the_script_is_pointed_out(sbatch: Shell) -> None:
+    done = sbatch.jobmon("submit", "job.sh", "--job-config=x.yaml")
+    assert "--job-config was not used by jobmon; put it first" in done.stderr
+
+
+def test_faults_of_a_file_beside_the_script_are_warnings(sbatch: Shell) -> None:
+    folder = sbatch.work / "sub"
+    folder.mkdir()
+    (folder / "jobmon.yaml").write_text("jbo: 1\n")
+    done = sbatch.jobmon("submit", "-p", "x", "sub/job.sh", "a")
+    assert (done.returncode, done.stdout) == (3, "<-p x sub/job.sh a>\n")
+    assert done.stderr.splitlines() == [
+        f"jobmon: {folder}/jobmon.yaml is not usable:",
+        "  - jbo: unknown key; did you mean job?",
+        "The job is watched without this file.",
+    ]
+
+
+@pytest.mark.parametrize("arguments", ["--wrap true", "--wrap true job.sh", "other/job.sh", "-V"])
+def test_only_a_file_beside_the_submitted_script_counts(sbatch: Shell, arguments: str) -> None:
+    (sbatch.work / "jobmon.yaml").write_text("jbo: 1\n")
+    assert sbatch.jobmon("submit", *arguments.split()).stderr == ""
+
+
+def test_no_yaml_library_is_loaded_without_a_file(sbatch: Shell) -> None:
+    loaded = sbatch.jobmon("submit", "job.sh", PYTHONPROFILEIMPORTTIME="1").stderr
+    assert "jobmon_core.app.jobs.job_config" in loaded
+    assert "yaml" not in loaded
+    assert "re2" not in loaded
+
+
+def test_a_local_job_keeps_its_settings_and_show_prints_them(shell: Shell) -> None:
+    (shell.work / "job.sh").write_text("#!/bin/bash\ntrue\n")
+    (shell.work / "jobmon.yaml").write_text(CONFIG)
+    done = shell.jobmon("submit", "--backend", "local", "job.sh")
+    assert done.returncode == 0, done
+    job_id = done.stdout.split()[-1]
+    shown = json.loads(shell.jobmon("show", job_id, "--json").stdout)["settings"]
+    assert shown["source"] == f"{shell.work}/jobmon.yaml"
+    assert (shown["num_workers"], shown["total_items"], shown["stall_timeout_s"]) == (4, 900, 300.0)
+    assert shown["log_dir"] == f"{shell.work}/logs"
+    text = shell.jobmon("show", job_id).stdout
+    assert f"settings  {shell.work}/jobmon.yaml\n" in text
+    assert f"4 workers, 900 items, logs {shell.work}/logs/*.log, stalled after 5m" in text
