@@ -144,12 +144,12 @@ def describe_home(home: Path, filesystem: Filesystem | None = None) -> str:
     """Describe the home's file system (looked up if not given), and how far its locks reach."""
     filesystem = filesystem or Filesystem.of(home)
     kind = filesystem.kind or "an unknown file system"
-    text = f"{home} is on {kind} (mounted at {filesystem.mounted_at}); locks hold {filesystem.lock_scope}"
+    text = f"{home} is on {kind} (mounted at {filesystem.mounted_at}); {filesystem.lock_scope}"
     if _has_full_locks(filesystem):
         return text
     return (
-        f"{text}. Between hosts, the owner record of each job keeps monitors apart: a monitor without a "
-        f"heartbeat for {STALE_AFTER_S / 60:.0f} minutes is replaced"
+        f"{text}. You can use jobmon on several hosts: instead of locks, heartbeats keep their "
+        f"monitors apart; a monitor without one for {STALE_AFTER_S / 60:.0f} minutes is replaced"
     )
 
 

@@ -48,7 +48,7 @@ def describe_installation(
     yield "channels", _or_why(lambda: _channels(ctx))
     yield "patterns", _or_why(lambda: _patterns(ctx.home.patterns))
     yield "state", _or_why(lambda: _state(ctx))
-    yield "locks", describe_home(ctx.home.root).removeprefix(f"{ctx.home.root} is ")
+    yield "disk", describe_home(ctx.home.root).removeprefix(f"{ctx.home.root} is ")
     yield "autostart", _or_why(lambda: _autostart(ctx, command, runner))
 
 

@@ -13,13 +13,13 @@ _OCTAL = re.compile(r"\\([0-7]{3})")  # how mountinfo escapes blanks and some ot
 
 
 class LockScope(StrEnum):
-    """Where a lock excludes other processes. `jobmon init` prints "locks hold", followed by the value."""
+    """Where a lock excludes other processes: a sentence about the home, for its user."""
 
-    HOSTS = "between hosts"
-    DISK = "on this host, and no other host sees this disk"  # a local disk
-    ONE_HOST = "on this host only"  # although other hosts share the file system
-    NOWHERE = "nowhere: this file system has no locks"
-    UNKNOWN = "on this host; whether they hold between hosts is unknown"
+    HOSTS = "several hosts can use it at once: file locks hold between hosts"
+    DISK = "other hosts do not see it, so jobmon there does not know these jobs"  # a local disk
+    ONE_HOST = "file locks hold on this host only"  # although other hosts share the file system
+    NOWHERE = "this file system has no file locks"
+    UNKNOWN = "file locks hold on this host; whether they hold between hosts is unknown"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,22 +13,26 @@ from tests.support.disk import small_disk
 @pytest.mark.parametrize(
     ("kind", "option", "words"),
     [
-        ("nfs4", "local_lock=none", "locks hold between hosts"),
+        ("nfs4", "local_lock=none", "several hosts can use it at once: file locks hold between hosts"),
         (
             "nfs4",
             "local_lock=all",
-            "locks hold on this host only. Between hosts, the owner record of each job keeps monitors apart",
+            "; file locks hold on this host only. You can use jobmon on several hosts",
         ),
         (
             "lustre",
             "lazystatfs",
-            "locks hold nowhere: this file system has no locks. Between hosts, the owner",
+            "; this file system has no file locks. You can use jobmon on several hosts",
         ),
-        ("beegfs", "rw", "a monitor without a heartbeat for 15 minutes is replaced"),
+        (
+            "beegfs",
+            "rw",
+            "heartbeats keep their monitors apart; a monitor without one for 15 minutes is replaced",
+        ),
         (
             "of-the-future",
             "rw",
-            "locks hold on this host; whether they hold between hosts is unknown.",
+            "file locks hold on this host; whether they hold between hosts is unknown.",
         ),
     ],
 )
@@ -42,4 +46,4 @@ def test_the_file_system_of_this_very_home_is_named(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk") as disk:
         told = describe_home(disk.folder)
         lies = f"{disk.folder} is on tmpfs (mounted at {os.path.realpath(disk.folder)})"
-        assert told == f"{lies}; locks hold on this host, and no other host sees this disk"
+        assert told == f"{lies}; other hosts do not see it, so jobmon there does not know these jobs"

@@ -7,7 +7,7 @@ import json
 from tests.support.shell import Shell
 
 _URL = "https://discord.com/api/webhooks/123456789012345678/Sup3r-Secret_t0ken"
-_NAMES = "jobmon Python host Slurm home config backend channels patterns state locks autostart"
+_NAMES = "jobmon Python host Slurm home config backend channels patterns state disk autostart"
 
 
 def _where(shell: Shell, **environment: str) -> dict[str, str]:
