@@ -6,13 +6,12 @@ by the deadline, the outcome is unknown, never success, and ``End.why`` says why
 
 from __future__ import annotations
 
-from jobmon_core.domain.slurm.rows import Usage
+from jobmon_core.domain.slurm.rows import Record, Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import AccountingStatus, End, EndInquiry, Source, Task
 from jobmon_core.domain.tracking.policy import Policy
 
 _Evidence = tuple[JobState, str, Source]  # final state, the same as Slurm writes it, which source says so
-_MISSING_DETAILS = "accounting (sacct) had no record of this job yet, so details may be missing"
 # Slurm itself ended a job in one of these states. In place of an exit status it then stores a wait status of
 # 1, which scontrol prints as signal 1 and sacct as exit code 1.
 _WITHOUT_EXIT_CODE = frozenset({JobState.NODE_FAIL, JobState.BOOT_FAIL, JobState.DEADLINE})
@@ -112,6 +111,8 @@ def _end(task: Task, inquiry: EndInquiry, evidence: _Evidence) -> End:
     nodes = (run.nodes if run else "") or task.nodes
     started_s = (row.start_s if row else None) or (run.start_s if run else None) or task.start_s
     ended_s = (row.end_s if row else None) or (run.end_s if run else None)
+    # for a job that never got a node, Slurm reports the time of its end as its start
+    started_s = started_s if nodes or started_s != ended_s else None
     has_details = row is not None or inquiry.accounting is AccountingStatus.DISABLED
     return End(
         state=state,
@@ -123,15 +124,25 @@ def _end(task: Task, inquiry: EndInquiry, evidence: _Evidence) -> End:
         signal=signal,
         derived_exit_code=row.derived_exit_code if row else None,
         cancelled_by=row.cancelled_by if row else None,
-        # for a job that never got a node, Slurm reports the time of its end as its start
-        started_s=started_s if nodes or started_s != ended_s else None,
+        started_s=started_s,
         ended_s=ended_s,
         limit_s=(run.limit_s if run else None) or task.limit_s,
         nodes=nodes,
         reason=(record.reason if record else "") or (row.reason if row else "") or task.reason,
         usage=row.usage if row else Usage(),
-        why="" if has_details else _MISSING_DETAILS,
+        why="" if has_details else _missing_details(state, record, started_s),
     )
+
+
+def _missing_details(state: JobState, record: Record | None, started_s: int | None) -> str:
+    """Return what is not known of an end without accounting; empty if nothing is missing."""
+    details = [
+        *(() if record else ("exit code", "exact end")),
+        *(("peak memory", "CPU time") if started_s is not None or record is None else ()),
+        *(("who cancelled it",) if state is JobState.CANCELLED else ()),
+    ]
+    missing = ", ".join(details)
+    return f"accounting (sacct) had no record of this job yet; not known: {missing}" if missing else ""
 
 
 def _outcome(state: JobState, exit_code: int | None) -> Outcome:

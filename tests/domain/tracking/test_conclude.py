@@ -103,6 +103,27 @@ def test_an_end_in_squeue_waits_for_accounting_only_for_the_grace() -> None:
     assert play.end().state is JobState.TIMEOUT
 
 
+def test_an_end_without_accounting_says_which_details_are_not_known() -> None:
+    start = "accounting (sacct) had no record of this job yet; not known: "
+    running = row("12", "RUNNING")
+    play = (
+        Play(Policy(running_s=0, accounting_grace_s=30)).queue(running).later(30).queue(row("12", "TIMEOUT"))
+    )
+    play.record().later(3).accounting().later(40)
+    assert play.end().why == f"{start}exit code, exact end, peak memory, CPU time"
+    recorded = replace(
+        record("12", "CANCELLED"), start_s=int(play.now_s), end_s=int(play.now_s) + 9, nodes="n1"
+    )
+    play = Play(Policy(running_s=0, accounting_grace_s=30)).queue(running).later(30)
+    play.queue(row("12", "CANCELLED")).record(recorded).later(3).accounting().later(60)
+    assert play.end().why == f"{start}peak memory, CPU time, who cancelled it"
+    never = replace(recorded, start_s=recorded.end_s, nodes="")
+    play = Play(Policy(running_s=0, accounting_grace_s=30))
+    play.queue(replace(row("12", "PENDING"), nodes="")).later(30)
+    play.queue(replace(row("12", "CANCELLED"), nodes="")).record(never).later(3).accounting().later(60)
+    assert play.end().why == f"{start}who cancelled it"
+
+
 def test_an_end_noticed_late_in_a_shared_answer_waits_for_accounting_all_the_same() -> None:
     play = Play(Policy(accounting_grace_s=30)).queue(row("12", "RUNNING")).later(60)
     play.queue(row("12", "FAILED"), asked_ago_s=29)
