@@ -19,7 +19,7 @@ from jobmon_core.app.patterns import own_patterns
 from jobmon_core.app.submit import state_id
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, ref_of
-from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.slurm.states import JobState, stated_reason
 from jobmon_core.domain.tracking.model import Task, WatchedJob
 from jobmon_core.domain.tracking.user_override import NOTHING_KNOWN
 from jobmon_core.lifecycle.health import find_watched
@@ -203,8 +203,8 @@ def _find_task(job: WatchedJob, ref: JobRef) -> Task | None:
 def _no_log_yet(job: WatchedJob, ref: JobRef, task: Task | None) -> JobmonError:
     if job.lacks_part(ref.key):
         return UnknownJob(f"unknown job {ref}: job {job.job_id} has no such task")
-    reason = task.reason if task else job.pending_reason
-    why = f", {reason}" if reason not in ("", "None") else ""
+    reason = stated_reason(task.reason if task else job.pending_reason)
+    why = f", {reason}" if reason else ""
     return JobmonError(f"job {ref} has not started (PENDING{why}), so there is no log to diagnose")
 
 

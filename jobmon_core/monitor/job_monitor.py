@@ -18,7 +18,7 @@ from jobmon_core.domain.decide import (
 )
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
-from jobmon_core.domain.slurm.states import Phase
+from jobmon_core.domain.slurm.states import Phase, stated_reason
 from jobmon_core.domain.tracking.apply_accounting import apply_accounting
 from jobmon_core.domain.tracking.apply_queue import apply_queue, mark_answered, mark_unreachable
 from jobmon_core.domain.tracking.apply_record import apply_record
@@ -126,7 +126,7 @@ class JobMonitor:
         for key, task in job.tasks.items():
             before = self.job.tasks.get(key)
             if before is None or before.raw_state != task.raw_state:
-                reason = f" ({task.reason})" if task.reason not in ("", "None") else ""
+                reason = f" ({reason})" if (reason := stated_reason(task.reason)) else ""
                 self._deps.log(f"{ref_of(job.job_id, key)}: {task.raw_state or 'not listed'}{reason}")
             if task.end and (before is None or not before.end):
                 source = job.source_phrase(task.end.source)

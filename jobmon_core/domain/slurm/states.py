@@ -96,3 +96,8 @@ class JobState(StrEnum):
     def may_return(self) -> bool:
         """Whether the job may run again under the same job id."""
         return self.phase is Phase.ENDED_UNLESS_REQUEUED
+
+
+def stated_reason(reason: str) -> str:
+    """Return the reason for a state; empty if Slurm gives none, which it writes as ``None``."""
+    return "" if reason == "None" else reason

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.slurm.states import JobState, Phase
+from jobmon_core.domain.slurm.states import JobState, Phase, stated_reason
 
 WAITING = "PENDING REQUEUED REQUEUE_HOLD REQUEUE_FED SPECIAL_EXIT RESV_DEL_HOLD"
 ACTIVE = "RUNNING CONFIGURING SUSPENDED STOPPED RESIZING SIGNALING POWER_UP_NODE EXPEDITING"
@@ -93,3 +93,7 @@ def test_a_word_cut_by_sacct_is_that_word_or_unknown(state: JobState, kept: int)
 @given(st.sampled_from(JobState))
 def test_every_state_has_a_phase(state: JobState) -> None:
     assert state.phase in Phase
+
+
+def test_a_reason_that_slurm_does_not_give_is_empty() -> None:
+    assert [stated_reason(text) for text in ("", "None", "Priority")] == ["", "", "Priority"]
