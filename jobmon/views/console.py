@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from jobmon.views.text_width import truncated, wrap
+from jobmon.views.text_width import sentences, text_width, truncated, wrap, wrap_unbroken
 
 _MIN_WIDTH = 20
 _RESET = "\x1b[0m"
@@ -61,14 +61,30 @@ class Console:
         text = one_line(text)
         return truncated(text, self._columns) if self.width else text
 
-    def path(self, path: str) -> str:
-        """Return a path; if it exceeds a third of the terminal's width, only its end."""
+    def advice(self, text: str, indent: str = "", hanging: str | None = None) -> list[str]:
+        """Return advice as `prose` does, with several sentences as numbered steps; commands stay unbroken."""
+        steps = sentences(one_line(text))
+        lines: list[str] = []
+        for number, step in enumerate(steps, 1):
+            before = indent if not lines or hanging is None else hanging
+            mark = f"{number}. " if len(steps) > 1 else ""
+            columns = max(1, self._columns - len(before) - len(mark))
+            first, *more = wrap_unbroken(step, columns) if self.width else [step]
+            lines += [f"{before}{mark}{first}"]
+            after = (indent if hanging is None else hanging) + " " * len(mark)
+            lines += [f"{after}{line}" for line in more]
+        return lines
+
+    def path(self, path: str, indent: str, hanging: str) -> list[str]:
+        """Return a path after ``indent``, or on a line of its own after ``hanging``, never broken.
+
+        A terminal breaks one that is longer than its width, but still copies it as one word.
+        """
         path = one_line(path)
-        limit = self._columns // 3
-        if not self.width or len(path) <= limit:
-            return path
-        short = f"…/{path.rpartition('/')[2]}"
-        return short if len(short) <= limit else f"…{short[1 - limit :]}"
+        line = f"{indent}{path}"
+        if not self.width or text_width(line) <= self._columns:
+            return [line]
+        return [indent.rstrip(), f"{hanging}{path}"] if indent.strip() else [f"{hanging}{path}"]
 
     @property
     def _columns(self) -> int:

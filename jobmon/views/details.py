@@ -6,9 +6,9 @@ import math
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from jobmon.views.console import Style, one_line
+from jobmon.views.console import Style
 from jobmon.views.delivery import advice, delivery
-from jobmon.views.diagnosis import explanation
+from jobmon.views.diagnosis import explanation, numbered
 from jobmon.views.model import clock, span, state, state_counts, task_elapsed, task_state
 from jobmon.views.settings import settings_rows
 from jobmon.views.status import health_text, pending_reason
@@ -21,7 +21,7 @@ from jobmon_core.domain.humanize import count, duration, size
 from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
-from jobmon_core.domain.slurm.states import JobState, Phase
+from jobmon_core.domain.slurm.states import JobState, Phase, stated_reason
 from jobmon_core.domain.tracking.cause_groups import cause_groups
 from jobmon_core.lifecycle.health import Health
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from jobmon.views.console import Console
+    from jobmon_core.app.jobs.ending import Ending
     from jobmon_core.domain.diagnosis.model import Diagnosis
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.model import End, StateChange, Task, WatchedJob
@@ -37,6 +38,14 @@ if TYPE_CHECKING:
     Pairs = Iterator[tuple[str, str]]
 
 _NAME_WIDTH = 9
+_INDENT = "  "
+# the order of the rows; those that are known are shown
+_ROWS = (
+    *("state", "as of", "outage", "outcome", "tasks", "causes", "pending"),
+    *("reason", "cause", "proof", "log end", "to do", "note"),
+    *("submitted", "restarts", "started", "ended", "peak RAM", "nodes", "log", "stdout", "stderr"),
+    *("where", "folder", "script", "message", "monitor", "history"),
+)
 _HISTORY_SHOWN = 20
 _TASKS_SHOWN = 10
 
@@ -73,24 +82,32 @@ def _task_lines(job: WatchedJob, tasks: list[Task], now_s: float, console: Conso
     for task in tasks:
         ref = ref_of(job.job_id, task.key)
         yield ""
-        last = task_state(task) if task.raw_state else "not listed"
-        heading = f"{ref}: {end_text(task.end) if task.end else last}"
+        heading = f"{ref}: {_task_state(task)}"
         yield from (console.styled(line, Style.BOLD) for line in console.prose(heading))
         yield from _drawn(chain(_part(job, task, explained, now_s), _history(task, now_s)), console)
         if task.diagnosis and task.diagnosis.cause:
             explained.setdefault(task.diagnosis.title, ref)
 
 
+def _task_state(task: Task) -> str:
+    if task.end:
+        return end_text(task.end)
+    reason = stated_reason(task.reason) if task.state.phase is Phase.WAITING else ""
+    text = task_state(task) if task.raw_state else "not listed"
+    return f"{text} ({reason})" if reason else text
+
+
 def _drawn(pairs: Pairs, console: Console) -> Iterator[str]:
-    """Yield each name and value as lines; a name that repeats is left out."""
+    """Yield each name and value as lines, in the order of `_ROWS`; a name that repeats is left out."""
     last = ""
-    for name, value in pairs:
-        label = "" if name == last else name
+    for name, value in sorted(pairs, key=lambda pair: _ROWS.index(pair[0])):
+        before = f"{_INDENT}{'' if name == last else name:<{_NAME_WIDTH}} "
         last = name
-        if value.startswith("/") and console.width:  # a path stays whole, so that it can be copied
-            yield f"  {label:<{_NAME_WIDTH}} {one_line(value)}"
+        if value.startswith("/"):
+            yield from console.path(value, before, _INDENT * 2)
             continue
-        yield from console.prose(value, f"  {label:<{_NAME_WIDTH}} ", " " * (_NAME_WIDTH + 3))
+        draw = console.advice if name == "to do" else console.prose
+        yield from draw(value, before, " " * len(before))
 
 
 def _heading(status: JobStatus, now_s: float) -> Pairs:
@@ -106,7 +123,7 @@ def _hindrances(status: JobStatus, now_s: float) -> Pairs:
     if not job.closed and job.answered_s is not None:
         yield "as of", f"{clock(job.answered_s, now_s)}, {span(now_s - job.answered_s)} ago"
     if _needs_recovery(status):
-        yield from _monitor(status)
+        yield "to do", "Run `jobmon recover`: it restarts the monitor."
     if not job.closed and (outage := current_outage(job)):
         who = "accounting (sacct)" if outage.only_accounting else "the scheduler"
         since = clock(outage.since_s, now_s)
@@ -128,7 +145,8 @@ def _unwatched(job: WatchedJob) -> str:
 
 def _reason(reason: str, ref: JobRef) -> Pairs:
     if hint := pending_hint(reason):
-        yield "reason", f"It {hint.problem}. {hint.advice}".replace("JOBID", str(ref))
+        yield "reason", f"It {hint.problem}."
+        yield "reason" if hint.starts_by_itself else "to do", hint.advice.replace("JOBID", str(ref))
 
 
 def _summary(job: WatchedJob) -> Pairs:
@@ -183,26 +201,19 @@ def _closing(status: JobStatus, now_s: float) -> Pairs:
         hint = advice(entry, status)
         title = f'"{entry.message.title}": ' if has_titles else ""
         yield "message", f"{title}{delivery(entry, now_s)}" + (f"; {hint}" if hint else "")
-    if not _needs_recovery(status):
-        yield from _monitor(status)
+    process = f", process {status.owner.pid} on {status.owner.host}" if status.owner else ""
+    yield "monitor", health_text(status) + (process if status.health is not Health.DONE else "")
 
 
 def _needs_recovery(status: JobStatus) -> bool:
     return status.health in (Health.DEAD, Health.STALE)
 
 
-def _monitor(status: JobStatus) -> Pairs:
-    process = f", process {status.owner.pid} on {status.owner.host}" if status.owner else ""
-    advice = "; `jobmon recover` restarts it" if _needs_recovery(status) else ""
-    yield "monitor", health_text(status) + (process if status.health is not Health.DONE else "") + advice
-
-
 def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: float) -> Pairs:
     """Yield what is known of a task; a cause that another task shows in ``explained`` only by its title."""
     ref = ref_of(job.job_id, task.key)
-    proof_path = ""
-    if ref != job.ref and task.reason not in ("", "None") and not task.end:
-        yield "reason", task.reason
+    files = _files(job, task)
+    if ref != job.ref and not task.end:
         yield from _reason(task.reason, ref)
     if task.end:
         doubt = _doubt(1) if task.is_doubtful_success else ""
@@ -213,26 +224,25 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
         yield "cause", f"{task.diagnosis.title}, as in {explained[task.diagnosis.title]}"
     elif task.diagnosis:
         is_told = task.diagnosis.cause == CANCELLED and task.end and task.end.cancelled_by is not None
-        yield from _diagnosis(task.diagnosis, ref, with_cause=not is_told)
-        proof_path = task.diagnosis.log_path
+        yield from _diagnosis(task.diagnosis, ref, files, with_cause=not is_told)
     if task.end and task.end.why:
         yield "note", task.end.why
     yield from _times(job, task, now_s)
     yield from _resources(task)
-    yield from _files(job, task, proof_path)
+    yield from files.items()
 
 
-def _diagnosis(found: Diagnosis, ref: JobRef, *, with_cause: bool) -> Pairs:
+def _diagnosis(found: Diagnosis, ref: JobRef, files: Mapping[str, str], *, with_cause: bool) -> Pairs:
     if with_cause and found.label != CLEAN:
         for text in (found.headline, explanation(found)):
             if text:
                 yield "cause", text
-    label = "proof" if found.is_proved else "log"
-    if found.log_path:
-        yield label, found.log_path
+    label = "proof" if found.is_proved else "log end"
+    if found.evidence and found.log_path:  # a path that another row shows is not repeated
+        listed = next((name for name, path in files.items() if path == found.log_path), "")
+        yield label, f"in {listed}:" if listed else found.log_path
     for line in found.evidence:
-        number = f"{line.number}: " if line.number else ""
-        yield label, f"| {number}{line.text}"
+        yield label, f"| {numbered(line)}"
     if found.advice:
         yield "to do", found.advice.replace("JOBID", str(ref))
     if found.note:
@@ -246,29 +256,41 @@ def _times(job: WatchedJob, task: Task, now_s: float) -> Pairs:
     if task.restarts:
         at = f", the last at {clock(task.submit_s, now_s)}" if task.submit_s else ""
         yield "restarts", f"{task.restarts}{at}"
-    started_s = task.end.started_s if task.end else task.start_s
-    elapsed = task_elapsed(task, now_s)
-    if started_s and elapsed:
-        waited = f", after {duration(started_s - task.submit_s)} in the queue" if task.submit_s else ""
-        yield "started", f"{clock(started_s, now_s)}{waited}"
-    elif started_s and not task.end and started_s > now_s:
-        yield "start", f"expected {clock(started_s, now_s)}"
-    if task.end:
-        yield from _ended(task.end, now_s)
-    elif ending := ending_of(task):
-        ran = f", ran {elapsed}" if elapsed else ""
-        if ending.ended_s:
-            yield "ended", f"{clock(ending.ended_s, now_s)}{ran}"
-    elif elapsed:
-        until_s = started_s + task.limit_s if started_s and task.limit_s else None
-        yield "running", elapsed + (f", time limit at {clock(until_s, now_s)}" if until_s else "")
+    final = task.end or ending_of(task)
+    if final:
+        yield from _final_times(task, final, now_s)
+    elif not job.closed:  # else nobody watches it any more
+        yield from _latest_times(task, now_s)
 
 
-def _ended(end: End, now_s: float) -> Pairs:
-    limit = f" of {duration(end.limit_s)}" if end.limit_s else ""
-    ran = f", ran {duration(end.elapsed_s)}{limit}" if end.elapsed_s is not None else ""
-    if end.ended_s:
-        yield "ended", f"{clock(end.ended_s, now_s)}{ran}"
+def _final_times(task: Task, final: End | Ending, now_s: float) -> Pairs:
+    """Yield when a task started and ended; of one that ended for sure also that this is not known."""
+    unknown = "unknown" if task.end and not task.end.never_started else ""
+    if task.end and task.end.never_started:
+        yield "started", "never"
+    elif started := _start(task, final.started_s, now_s) if final.started_s else unknown:
+        yield "started", started
+    limit_s = (task.end or task).limit_s
+    limit = f" of {duration(limit_s)}" if limit_s else ""
+    ran = f", ran {duration(final.elapsed_s)}{limit}" if final.elapsed_s is not None else ""
+    if ended := clock(final.ended_s, now_s) if final.ended_s else unknown:
+        yield "ended", ended + ran
+
+
+def _latest_times(task: Task, now_s: float) -> Pairs:
+    """Yield when a task that has not ended started, or may start, and for how long it has run."""
+    if task.state.phase is Phase.WAITING:
+        start_s = task.start_s or 0
+        yield "started", "not yet" + (f", expected {clock(start_s, now_s)}" if start_s > now_s else "")
+    elif task.start_s and (elapsed := task_elapsed(task, now_s)):
+        yield "started", _start(task, task.start_s, now_s)
+        limit = f", time limit at {clock(task.start_s + task.limit_s, now_s)}" if task.limit_s else ""
+        yield "ended", f"not yet, running {elapsed}{limit}"
+
+
+def _start(task: Task, started_s: int, now_s: float) -> str:
+    waited = f", after {duration(started_s - task.submit_s)} in the queue" if task.submit_s else ""
+    return f"{clock(started_s, now_s)}{waited}"
 
 
 def _resources(task: Task) -> Pairs:
@@ -280,13 +302,13 @@ def _resources(task: Task) -> Pairs:
         yield "nodes", nodes
 
 
-def _files(job: WatchedJob, task: Task, proof_path: str) -> Pairs:
-    """Yield the files with the task's output, except one that the proof names already."""
+def _files(job: WatchedJob, task: Task) -> dict[str, str]:
+    """Return the paths of the files with the task's output, by the name of their row."""
     files = known_files(job, task)
     if not files and task.diagnosis and task.diagnosis.log_path:
         files = [task.diagnosis.log_path]
     names = ("stdout", "stderr") if len(files) > 1 else ("log",)
-    yield from ((name, path) for name, path in zip(names, files, strict=False) if path != proof_path)
+    return dict(zip(names, files, strict=False))
 
 
 def _history(task: Task, now_s: float) -> Pairs:
@@ -301,7 +323,7 @@ def _history(task: Task, now_s: float) -> Pairs:
 
 def _history_row(task: Task, change: StateChange, before_s: float, now_s: float) -> str:
     """Return a line for a change that happened between two looks at the queue, the first at ``before_s``."""
-    reason = f" ({change.reason})" if change.reason not in ("", "None") else ""
+    reason = f" ({reason})" if (reason := stated_reason(change.reason)) else ""
     at_s = _slurm_time_s(task, JobState.from_slurm(change.state).phase)
     if at_s is None or not before_s - 1 < at_s <= change.at_s:
         return f"{clock(change.at_s, now_s, seconds=True)} seen {change.state}{reason}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from jobmon.views.console import one_line
 from jobmon_core.app.jobs.ending import end_text
 from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.patterns import CLEAN
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from jobmon_core.domain.diagnosis.model import Diagnosis, Line
 
 _INDENT = "  "
-_CONTINUED = "    "  # before the rest of a log line that is wrapped
 _DOUBTFUL_BELOW = 0.7  # a lower confidence is shown
 _ENDINGS = {
     Outcome.SUCCESS: "completed",
@@ -62,11 +63,23 @@ def report_lines(report: Report, titles: Mapping[str, str], console: Console) ->
         yield from console.prose(explained)
     if diagnosis.evidence:
         yield from ("", "Proof:" if diagnosis.is_proved else "Last lines:")
-        for line in diagnosis.evidence:
-            yield from console.prose(f"{_location(line, console)}{line.text}", _INDENT, _CONTINUED)
+        yield from _evidence_lines(diagnosis, console)
     if diagnosis.advice:
-        yield from ("", "What to do:", *console.prose(diagnosis.advice, _INDENT))
+        yield from ("", "What to do:", *console.advice(diagnosis.advice, _INDENT))
     yield from _details(report, titles, console)
+
+
+def _evidence_lines(diagnosis: Diagnosis, console: Console) -> Iterator[str]:
+    """Yield each file once, unbroken, before its lines."""
+    for path, lines in groupby(diagnosis.evidence, lambda line: line.file):
+        yield f"{_INDENT}{one_line(path)}"
+        for line in lines:
+            yield from console.prose(numbered(line), _INDENT * 2, _INDENT * 3)
+
+
+def numbered(line: Line) -> str:
+    """Return a log line after its number, if that is known."""
+    return f"{line.number}: {line.text}" if line.number else line.text
 
 
 def explanation(diagnosis: Diagnosis) -> str:
@@ -89,9 +102,10 @@ def _details(report: Report, titles: Mapping[str, str], console: Console) -> Ite
     """Yield the closing lines, after an empty one: other matches, log, note."""
     diagnosis = report.diagnosis
     others = ", ".join(f"{titles[each]} ({each})" if each in titles else each for each in diagnosis.symptoms)
+    is_shown = any(line.file == diagnosis.log_path for line in diagnosis.evidence)
     pairs = [
         ("Also seen", others),
-        ("Log", diagnosis.log_path if report.subject else ""),
+        ("Log", diagnosis.log_path if report.subject and not is_shown else ""),
         ("Note", diagnosis.note),
     ]
     lines = [line for name, value in pairs if value for line in console.prose(f"{name}: {value}")]
@@ -107,11 +121,6 @@ def _has_verdict(diagnosis: Diagnosis) -> bool:
 
 def _percent(diagnosis: Diagnosis) -> str:
     return f"{diagnosis.confidence * 100:.0f} %"
-
-
-def _location(line: Line, console: Console) -> str:
-    """Return the file and number of a line, as grep prints them."""
-    return f"{console.path(line.file)}:{line.number}: " if line.number else f"{console.path(line.file)}: "
 
 
 def _heading(subject: Subject, diagnosis: Diagnosis) -> str:

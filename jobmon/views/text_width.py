@@ -9,6 +9,9 @@ from unicodedata import category, east_asian_width
 _ZERO_WIDTH = ("Mn", "Me", "Cf")
 _WIDE = ("W", "F")
 _ELLIPSIS = "…"
+# a word, or a command in backquotes with its spaces
+_UNBROKEN = re.compile(r"(?:`[^`]*`|\S)+")
+_SENTENCE_END = re.compile(r"(?<!\.\.)(?<!e\.g\.)(?<!i\.e\.)(?<=[.!?])\s+")
 # what stands before the text of a line: a number of a list, or the first column of a table
 _BEFORE_TEXT = re.compile(r" *(?:\d+\. |\S+ {2,})?")
 
@@ -34,6 +37,36 @@ def wrap(text: str, width: int) -> list[str]:
         else:
             lines += _wrapped_wide(line, width)
     return lines
+
+
+def wrap_unbroken(text: str, width: int) -> list[str]:
+    """Break ``text`` at spaces, but not inside backquotes; what exceeds ``width`` alone keeps its own line.
+
+    So every command and path can be copied.
+    """
+    lines = [""]
+    for word in _UNBROKEN.findall(text):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if not lines[-1] or text_width(longer) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
+
+
+def sentences(text: str) -> list[str]:
+    """Return the sentences of ``text``; one in parentheses or backquotes ends none."""
+    found: list[str] = []
+    for piece in _SENTENCE_END.split(text.strip()):
+        if found and _is_open(found[-1]):
+            found[-1] += f" {piece}"
+        else:
+            found.append(piece)
+    return found
+
+
+def _is_open(text: str) -> bool:
+    return text.count("(") > text.count(")") or text.count("`") % 2 == 1
 
 
 def fill(text: str, width: int) -> str:

@@ -40,7 +40,7 @@ def test_a_log_is_explained_with_its_proof_and_advice_and_no_terminal_codes(shel
     assert (done.returncode, done.stderr) == (0, "")
     first, _, *rest = done.stdout.splitlines()
     assert first == "CUDA out of memory (tried 2.00 GiB)"
-    assert rest[:3] == ["", "Proof:", f"  train.err:2: {OOM.rstrip()}"]
+    assert rest[:4] == ["", "Proof:", "  train.err", f"    2: {OOM.rstrip()}"]
     assert "What to do:" in rest
     assert "\x1b" not in done.stdout
 
@@ -66,7 +66,7 @@ def test_where_nothing_is_certain_no_label_is_claimed_and_the_last_lines_are_sho
     assert (answer["cause"], answer["label"], answer["confidence"]) == (None, None, 0)
     shown = shell.jobmon("diagnose", name, "--exit-code", "3").stdout
     assert shown.startswith("Cause unknown\n")
-    assert "Last lines:\n  odd.log:1: step 1\n  odd.log:2: and then\n" in shown
+    assert "Last lines:\n  odd.log\n    1: step 1\n    2: and then\n" in shown
 
 
 def test_what_the_user_says_of_the_end_is_evidence(shell: Shell) -> None:

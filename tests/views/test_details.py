@@ -7,14 +7,14 @@ import pytest
 
 from jobmon.views.console import Console
 from jobmon.views.details import detail_lines
-from jobmon.views.model import stamp
+from jobmon.views.model import clock, stamp
 from jobmon.views.text_width import text_width
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import Record, Usage
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import AccountingStatus, EndInquiry, StateChange, WatchedJob
+from jobmon_core.domain.tracking.model import AccountingStatus, EndInquiry, StateChange, Task, WatchedJob
 from jobmon_core.lifecycle.health import Health
 from tests.support.job_records import (
     ENTRY,
@@ -47,7 +47,7 @@ def test_a_running_job_shows_its_time_its_limit_and_its_log() -> None:
     running = replace(RUNNING, start_s=int(NOW_S), limit_s=7200, nodes="n17")
     text = shown(replace(job_of(running), logs=LogPaths("/w/%x-%j.out", "/w/%x-%j.err", "Slurm")))
     assert "  started   " in text
-    assert "  running   10m of 2h, time limit at " in text
+    assert "  ended     not yet, running 10m of 2h, time limit at " in text
     assert "  stdout    /w/train-12.out\n  stderr    /w/train-12.err" in text
 
 
@@ -55,7 +55,8 @@ def test_a_failed_job_shows_cause_advice_and_proof() -> None:
     text = shown(job_of(failed(diagnosis=OOM), concluded_s=NOW_S))
     assert "  cause     CUDA out of memory\n            A GPU had" in text
     assert "  to do     Lower the batch size of 12." in text
-    assert "  proof     /w/train.err\n            | 7: torch.OutOfMemoryError" in text
+    assert "  proof     in log:\n            | 7: torch.OutOfMemoryError" in text
+    assert text.count("/w/train.err") == 1
     assert text.count("outcome") == 1
 
 
@@ -78,7 +79,7 @@ def test_what_happened_and_why_comes_first_and_the_bookkeeping_last() -> None:
     text = shown(job)
     assert labels(text)[1:] == [
         "state", "outcome", "cause", "proof", "to do", "submitted", "started", "ended", "peak RAM", "nodes",
-        "stdout", "where", "folder", "message", "monitor", "history",
+        "stdout", "stderr", "where", "folder", "message", "monitor", "history",
     ]  # fmt: skip
     assert "  state     FAILED, exit code 1\n" in text
     assert ", after 1m 30s in the queue\n" in text
@@ -122,13 +123,18 @@ def test_the_first_run_of_a_requeued_job_does_not_get_the_start_of_the_second() 
 def test_a_job_that_is_held_says_what_to_do() -> None:
     text = shown(job_of(replace(PENDING, reason="JobHeldUser")))
     assert "  state     PENDING (JobHeldUser)\n" in text
-    assert "  reason    It is held by its user. Release it with `scontrol release 12`.\n" in text
+    assert "  reason    It is held by its user.\n  to do     Release it with `scontrol release 12`.\n" in text
     assert "  reason" not in shown(job_of(PENDING))
 
 
 def test_a_task_of_an_array_that_is_held_says_what_to_do() -> None:
     job = replace(job_of(replace(PENDING, key="3", reason="JobHeldUser"), failed("4")), array_indices="3-4")
-    assert "`scontrol release 12_3`." in shown(job, "3")
+    text = shown(job, "3")
+    assert "12_3: PENDING (JobHeldUser)\n  reason    It is held by its user.\n" in text
+    assert "`scontrol release 12_3`." in text
+    waits = job_of(replace(PENDING, reason="QOSGrpCpuLimit"))
+    assert "limit.\n            It starts when enough of them have ended.\n" in shown(waits)
+    assert "to do" not in shown(waits)
 
 
 def test_the_user_who_cancelled_is_named_once() -> None:
@@ -213,6 +219,78 @@ def test_an_impossible_time_hides_nothing() -> None:
     text = shown(replace(JOB, answered_s=1e300, stale_since_s=1e300, tasks={"": seen}))
     assert "the scheduler has not answered since ?" in text
     assert "? seen RUNNING" in text
+
+
+ORDER = (
+    *("state", "as of", "outage", "outcome", "reason", "cause", "proof", "to do", "note", "submitted"),
+    *("restarts", "started", "ended", "peak RAM", "nodes", "log", "where", "folder", "message", "monitor"),
+    "history",
+)
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        PENDING,
+        replace(PENDING, reason="JobHeldUser"),
+        replace(RUNNING, start_s=int(NOW_S), nodes="n17"),
+        succeeded(),
+        failed(diagnosis=OOM),
+        replace(RUNNING, inquiry=EndInquiry(NOW_S, NOW_S)),
+    ],
+)
+@pytest.mark.parametrize("health", [Health.ALIVE, Health.DEAD])
+def test_the_rows_have_the_same_order_for_all_jobs(task: Task, health: Health) -> None:
+    task = replace(task, submit_s=int(NOW_S) - 9, restarts=1, history=(StateChange("RUNNING", NOW_S),))
+    job = replace(job_of(task), workdir="/w", outbox=(ENTRY,), stale_since_s=NOW_S)
+    names = labels("\n".join(detail_lines(status_of(job, health), "", NOW_S + 600, Console())))[1:]
+    assert names == sorted(names, key=ORDER.index)
+    assert {"state", "as of", "submitted", "restarts", "where", "folder", "monitor", "history"} < set(names)
+    assert ("to do" in names) or health is Health.ALIVE
+
+
+def test_a_dead_monitor_is_something_to_do() -> None:
+    lines = "\n".join(detail_lines(status_of(JOB, Health.DEAD), "", NOW_S, Console()))
+    assert "  to do     Run `jobmon recover`: it restarts the monitor.\n" in lines
+    assert "  monitor   DEAD, process 4711 on login2" in lines
+
+
+def test_a_time_that_did_not_come_or_is_not_known_says_so() -> None:
+    assert "  started   not yet\n" in shown(job_of(PENDING))
+    soon = replace(PENDING, start_s=int(NOW_S) + 3000)
+    assert f"  started   not yet, expected {clock(NOW_S + 3000, NOW_S + 600)}\n" in shown(job_of(soon))
+    task = ended(JobState.CANCELLED, Outcome.CANCELLED)
+    assert task.end is not None
+    before_start = shown(job_of(replace(task, end=replace(task.end, started_s=None))))
+    assert "  started   never\n  ended     " in before_start
+    vanished = replace(task.end, state=JobState.UNKNOWN, started_s=None, ended_s=None)
+    assert "  started   unknown\n  ended     unknown\n" in shown(job_of(replace(task, end=vanished)))
+
+
+def test_a_job_that_nobody_watches_any_more_has_no_time_that_goes_on() -> None:
+    left = replace(job_of(replace(RUNNING, start_s=int(NOW_S))), unwatched_s=NOW_S + 60)
+    assert "running" not in shown(left)
+    assert "not yet" not in shown(replace(job_of(PENDING), unwatched_s=NOW_S + 60))
+
+
+def test_a_path_that_does_not_fit_beside_its_name_has_its_own_line() -> None:
+    path = "/scratch/" + "x" * 60
+    job = replace(JOB, workdir=path, command="/w/run.sh")
+    lines = shown(job, console=Console(40)).splitlines()
+    assert lines[lines.index("  folder") + 1] == f"    {path}"
+    assert "  script    /w/run.sh" in lines
+    assert f"  folder    {path}" in shown(job).splitlines()
+
+
+def test_long_advice_is_a_list_of_steps() -> None:
+    found = replace(OOM, advice="Lower the batch size. Then run `sacct -j JOBID -o MaxRSS,ReqMem`.")
+    job = job_of(failed(diagnosis=found))
+    assert (
+        "  to do     1. Lower the batch size.\n            2. Then run `sacct -j 12 -o MaxRSS,ReqMem`.\n"
+    ) in shown(job)
+    assert "            2. Then run\n               `sacct -j 12 -o MaxRSS,ReqMem`.\n" in shown(
+        job, console=Console(45)
+    )
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])

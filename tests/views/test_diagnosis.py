@@ -54,7 +54,8 @@ def test_a_diagnosis_of_a_file_is_drawn_with_what_is_urgent_first() -> None:
         "A GPU had no memory left.",
         "",
         "Proof:",
-        "  /scratch/me/train.err:412: CUDA out of memory. " + "x" * 200,
+        "  /scratch/me/train.err",
+        "    412: CUDA out of memory. " + "x" * 200,
         "",
         "What to do:",
         "  Lower the batch size.",
@@ -87,7 +88,8 @@ def test_where_nothing_is_certain_no_confidence_is_claimed_and_nothing_is_called
         "Its last lines follow.",
         "",
         "Last lines:",
-        "  a: the end",
+        "  a",
+        "    the end",
     ]
 
 
@@ -96,7 +98,8 @@ def test_only_a_terminal_gets_bold_type_and_lines_that_fit() -> None:
     assert lines[0] == "\x1b[1mOut of GPU memory\x1b[0m"
     assert lines[-1] == "Note: it still runs"
     proof = lines[lines.index("Proof:") + 1 : lines.index("What to do:") - 1]
-    assert proof[0].startswith("  …/train.err:412: CUDA out of memory. xxx")
+    assert proof[0] == "  /scratch/me/train.err"
+    assert proof[1].startswith("    412: CUDA out of memory. xxx")
     assert "".join(line.strip() for line in proof).endswith("x" * 200)  # wrapped, not cut
     assert all(len(line) <= 60 for line in lines[1:])
     assert "\x1b" not in "".join(drawn(Report(FOUND)))
@@ -132,9 +135,23 @@ def test_of_many_parts_it_is_said_how_many_met_the_same() -> None:
     assert heading(None, 2, 20).endswith("; 2 of 20 tasks not ended")
 
 
-def test_the_log_of_a_job_is_named_as_its_user_did_not() -> None:
+def test_the_log_of_a_job_is_named_once() -> None:
     subject = Subject(JobRef(8123), "", Task(""), None)
-    assert "Log: /scratch/me/train.err" in drawn(Report(FOUND, subject))
+    assert "\n".join(drawn(Report(FOUND, subject))).count("/scratch/me/train.err") == 1
+    assert "Log: /scratch/me/train.err" in drawn(Report(replace(FOUND, evidence=()), subject))
+
+
+def test_each_file_of_the_proof_is_named_before_its_lines() -> None:
+    evidence = (Line("a.out", 1, "one"), Line("a.out", 2, "two"), Line("b.err", 9, "three"))
+    lines = drawn(Report(replace(FOUND, evidence=evidence)))
+    proof = lines[lines.index("Proof:") + 1 : lines.index("What to do:") - 1]
+    assert proof == ["  a.out", "    1: one", "    2: two", "  b.err", "    9: three"]
+
+
+def test_several_sentences_of_advice_are_numbered_steps() -> None:
+    lines = drawn(Report(replace(FOUND, advice="Lower it (e.g. by half. Or more). Run it again.")))
+    start = lines.index("What to do:") + 1
+    assert lines[start : start + 2] == ["  1. Lower it (e.g. by half. Or more).", "  2. Run it again."]
 
 
 def test_the_json_has_the_documented_keys_in_their_order() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon.views.text_width import fill, text_width, truncated, wrap
+from jobmon.views.text_width import fill, sentences, text_width, truncated, wrap, wrap_unbroken
 
 PRINTABLE = st.text(st.characters(exclude_categories=["C", "Z"]) | st.just(" "))
 
@@ -53,3 +53,30 @@ def test_no_line_exceeds_its_width(text: str, width: int) -> None:
 @given(PRINTABLE, st.integers(2, 30))
 def test_wrapping_loses_nothing_but_spaces(text: str, width: int) -> None:
     assert "".join(wrap(text, width)).replace(" ", "") == text.replace(" ", "")
+
+
+def test_commands_and_long_words_stay_unbroken() -> None:
+    assert wrap_unbroken("Run `scontrol release 12`.", 12) == ["Run", "`scontrol release 12`."]
+    assert wrap_unbroken("see 学習ジョブ or `a b", 6) == ["see", "学習ジョブ", "or `a", "b"]
+    assert wrap_unbroken("", 6) == [""]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", [""]),
+        ("Read it. Then run it!  Done", ["Read it.", "Then run it!", "Done"]),
+        ("Set it (e.g. 3. Or more). export X=1.", ["Set it (e.g. 3. Or more).", "export X=1."]),
+        (
+            "Run `a. b` and set WANDB_API_KEY=... in the job.",
+            ["Run `a. b` and set WANDB_API_KEY=... in the job."],
+        ),
+    ],
+)
+def test_sentences_end_at_a_full_stop_outside_parentheses(text: str, expected: list[str]) -> None:
+    assert sentences(text) == expected
+
+
+@given(PRINTABLE, st.integers(1, 40))
+def test_no_word_is_lost_when_words_stay_whole(text: str, width: int) -> None:
+    assert " ".join(wrap_unbroken(text, width)).split() == text.split()
