@@ -25,16 +25,19 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 List the jobs that are watched, that have undelivered messages, or that ended in the last 7 days,
-sorted by id. The list comes from jobmon's own files, so it works while Slurm is down; `as of` is
-shown if the data are older than one polling interval."""
+sorted by id. The list comes from jobmon's own files, so it works while Slurm is down."""
 EPILOG = """\
 MONITOR is the state of the job's monitor: alive, done (the job needs no monitor any more) or DEAD
 (`jobmon recover` restarts it). On another host it is elsewhere (its heartbeats arrive) or stale (they
 do not; `jobmon recover` replaces it). A terminal gets this column only if some monitor is neither
 alive nor done.
 
-A success is doubtful if the log ends in a failure. `as of 20s ago` after the counts is the age of the
-oldest data about an active job; a row shows its own age if that is more than one polling interval.
+ELAPSED/LIMIT is - for a job that has not started, ? for what jobmon does not know (yet). For an array,
+it is the time and the limit of the task that has been running longest, or ran longest.
+
+OUTCOME/CAUSE shows the reason of a pending job as squeue does. A success is doubtful if the log ends in
+a failure. `Slurm last answered 20s ago` is the age of the oldest data about an active job. A row with
+data older than one polling interval shows its own age: `last answer 12m ago`.
 
 A terminal gets a table that fits, with squeue's short names of states where the long ones do not fit
 (F:2 R:1 CD:7); a pipe gets all columns, uncut. $NO_COLOR turns colours off.
@@ -58,7 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--failed",
         action="store_true",
-        help="list jobs that failed, have failed tasks, or succeeded although the log ends in a failure",
+        help="list jobs that failed, have failed tasks, ended with an unknown outcome, or succeeded although "
+        "the log ends in a failure; cancelled jobs are not listed",
     )
     parser.add_argument("--running", action="store_true", help="list running jobs")
     parser.add_argument(

@@ -90,23 +90,43 @@ def doubt(job: WatchedJob) -> str:
 
 
 def elapsed(job: WatchedJob, now_s: float) -> str:
-    """Return the run time and the limit, e.g. ``3m 05s/2h``; empty if the job did not start.
+    """Return the run time and the time limit, e.g. ``3m 05s/2h``.
 
-    For an array, it is the time from the start of its first task to the end of its last one.
+    ``-`` stands for the run time of a job that has not started, ``?`` for what is not known. Of an array
+    or het job, it is the task that has been running longest, else the one that ran longest.
     """
-    if len(job.tasks) > 1:
-        seconds = _span_s(job, now_s)
-        return "" if seconds is None else duration(seconds)
-    task = leading(job)
-    return task_elapsed(task, now_s, "/") if task else ""
+    if not job.tasks:
+        return "-/?"
+    task = max(job.tasks.values(), key=lambda each: _run_rank(each, now_s))
+    is_followed = task.end or not job.closed
+    seconds = run_time_s(task, now_s) if is_followed else None
+    unknown = "-" if is_followed and _has_not_started(task) else "?"
+    return f"{unknown if seconds is None else duration(seconds)}/{_limit(task)}"
 
 
-def task_elapsed(task: Task, now_s: float, separator: str = " of ") -> str:
-    """Return the run time of a task and its limit; empty if it did not start."""
+def _run_rank(task: Task, now_s: float) -> tuple[bool, bool, float]:
+    """Return the sort key of a task by its run time; those that still run come last."""
+    seconds = run_time_s(task, now_s)
+    runs = not (task.end or ending_of(task))
+    return seconds is not None, runs, seconds or 0.0
+
+
+def _has_not_started(task: Task) -> bool:
+    return task.end.never_started if task.end else task.state.phase is Phase.WAITING and not ending_of(task)
+
+
+def _limit(task: Task) -> str:
+    if limit_s := task.limit_s or (task.end and task.end.limit_s):
+        return duration(limit_s)
+    return "unlimited" if task.has_started else "?"  # Slurm may set a limit when the task starts
+
+
+def task_elapsed(task: Task, now_s: float) -> str:
+    """Return the run time of a task and its limit, e.g. ``3m 05s of 2h``; empty if it did not start."""
     seconds = run_time_s(task, now_s)
     if seconds is None:
         return ""
-    return duration(seconds) + (f"{separator}{duration(task.limit_s)}" if task.limit_s else "")
+    return duration(seconds) + (f" of {duration(task.limit_s)}" if task.limit_s else "")
 
 
 def run_time_s(task: Task, now_s: float) -> float | None:
@@ -117,18 +137,6 @@ def run_time_s(task: Task, now_s: float) -> float | None:
     if task.start_s is None or task.start_s > now_s or task.state.phase is Phase.WAITING:
         return None
     return now_s - task.start_s
-
-
-def _span_s(job: WatchedJob, now_s: float) -> float | None:
-    tasks = job.tasks.values()
-    started = (task for task in tasks if task.end or task.state.phase is not Phase.WAITING)
-    starts = [start_s for task in started if (start_s := task.end.started_s if task.end else task.start_s)]
-    if not starts or min(starts) > now_s:
-        return None
-    finals = [task.end or ending_of(task) for task in tasks]
-    ends = [final.ended_s for final in finals if final and final.ended_s]
-    end_s = max(ends, default=None) if all(finals) and not job.pending_indices else now_s
-    return None if end_s is None else end_s - min(starts)
 
 
 def age(seconds: float) -> str:

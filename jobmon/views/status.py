@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style, one_line
@@ -13,10 +14,11 @@ from jobmon.views.text_width import text_width, truncated
 from jobmon_core.app.jobs.array_summary import failed_count
 from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.app.jobs.selection import Group, counts, fitting, group_of
+from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
-from jobmon_core.domain.slurm.states import JobState, Phase
+from jobmon_core.domain.slurm.states import Phase
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
@@ -33,20 +35,19 @@ _NAME, _STATE, _CAUSE, _MONITOR = 1, 2, 4, 5
 _MAX_NAME = 40
 _STEPS = (
     Shrink(_NAME, 24),
-    Shrink(_STATE, 28),
-    Shrink(_CAUSE, 28),
+    Shrink(_CAUSE, 40),
+    Shrink(_STATE, 18),  # only the states of an array are longer, and they have a short form
+    Shrink(_CAUSE, 34),
     Shrink(_NAME, 14),
-    Shrink(_STATE, 21),
-    Shrink(_CAUSE, 20),
+    Shrink(_CAUSE, 28),
     Shrink(_MONITOR, 12),
-    Shrink(_STATE, 18),
     Shrink(_NAME, 10),
-    Shrink(_CAUSE, 18),
+    Shrink(_CAUSE, 20),
     Shrink(_NAME, 8),
     Shrink(_CAUSE, 16),
-    Shrink(_STATE, 10),
     Shrink(_NAME, 6),
     Shrink(_CAUSE, 10),
+    Shrink(_STATE, 10),
 )
 _MIN_TABLE = 76  # columns; a narrower terminal gets a few lines per job
 _IDS_SHOWN = 5
@@ -119,7 +120,7 @@ def _row(status: JobStatus, known: Overview, now_s: float, console: Console) -> 
         Cell(_name(job, console)),
         _state_cell(job),
         Cell(elapsed(job, now_s)),
-        Cell(one_line(_outcome(job, known.age_s(job, now_s)))),
+        _outcome_cell(job, known.age_s(job, now_s)),
         Cell(health_text(status), Style.BAD if status.health in (Health.DEAD, Health.STALE) else Style.PLAIN),
     ]
 
@@ -136,16 +137,11 @@ def _name(job: WatchedJob, console: Console) -> str:
 
 
 def _state_cell(job: WatchedJob) -> Cell:
-    """Return the state with the reason of a pending job; the short form has the codes of squeue."""
+    """Return the state; the short form of several states has the codes of squeue."""
     style = _style(job)
     if job.answered_s is None and not job.closed and not job.tasks:
         return Cell("submitted" if job.stale_since_s is None else "unknown", style)
-    if len(state_counts(job)) > 1:
-        return Cell(one_line(state(job)), style, one_line(short_state(job)))
-    text, reason = one_line(state(job)), one_line(pending_reason(job))
-    if not reason:
-        return Cell(text, style)
-    return Cell(f"{text} ({reason})", style, f"{JobState.from_slurm(text).short or text} ({reason})")
+    return Cell(one_line(state(job)), style, one_line(short_state(job)) if len(state_counts(job)) > 1 else "")
 
 
 def pending_reason(job: WatchedJob) -> str:
@@ -157,22 +153,41 @@ def pending_reason(job: WatchedJob) -> str:
     return next((reason for reason in reasons if reason not in ("", "None")), "")
 
 
-def _outcome(job: WatchedJob, age_s: float | None) -> str:
-    """Return the cause or the outcome of an ended job; what is missing to know more about another one."""
+def _outcome_cell(job: WatchedJob, age_s: float | None) -> Cell:
+    """Return the cause or the outcome of an ended job; what another one waits for."""
     if job.outcome:
         reason = doubt(job)
-        return f"success, but {reason}" if reason else cause(job) or job.outcome
+        return Cell(one_line(f"success, but {reason}" if reason else cause(job) or job.outcome))
     if job.unwatched_s is not None:
-        return "no longer watched"
+        return Cell("no longer watched")
     if job.answered_s is None:
-        return "not yet listed" if job.stale_since_s is None else "scheduler not responding"
-    parts = [f"{failed} failed so far"] if (failed := failed_count(job)) else []
-    hint = pending_hint(pending_reason(job))
+        return Cell("not yet listed" if job.stale_since_s is None else "scheduler not responding")
+    explained, reason = _why_pending(job)
+    return Cell(_progress(job, explained, age_s), short=_progress(job, reason, age_s))
+
+
+def _progress(job: WatchedJob, why_pending: str, age_s: float | None) -> str:
+    failed = failed_count(job)
+    endings = filter(None, map(ending_of, job.tasks.values())) if group_of(job) is Group.ENDING else ()
+    parts = (
+        f"{failed} failed so far" if failed else "",
+        why_pending,
+        next((ending.text for ending in endings), ""),
+        f"last answer {age(age_s)} ago" if age_s is not None else "",
+    )
+    return one_line(", ".join(filter(None, parts)))
+
+
+def _why_pending(job: WatchedJob) -> tuple[str, str]:
+    """Return why a job is pending, and only the reason as Slurm writes it.
+
+    Of an array of which only a part is pending, they are empty unless its user must do something.
+    """
+    reason = pending_reason(job)
+    hint = pending_hint(reason)
     if hint and not hint.starts_by_itself:
-        parts.append(hint.problem)
-    if group_of(job) is Group.ENDING:
-        parts.append(next(ending.text for task in job.tasks.values() if (ending := ending_of(task))))
-    return ", ".join([*parts, f"as of {age(age_s)} ago"] if age_s is not None else parts)
+        return f"{hint.problem} ({reason})", reason
+    return (reason, reason) if len(state_counts(job)) == 1 else ("", "")
 
 
 def health_text(status: JobStatus) -> str:
@@ -188,15 +203,16 @@ def _stacked(row: Sequence[Cell], console: Console) -> Iterator[str]:
     """Yield a few short lines for a job, for a terminal too narrow for a table."""
     job, name, state_cell, elapsed_cell, outcome, *monitor = row
     yield console.bold(f"{job.text} {name.text}".rstrip())
-    parts = (state_cell.text, elapsed_cell.text, *(f"monitor {cell.text}" for cell in monitor))
-    for line in console.prose(", ".join(filter(None, parts)), "  "):
+    elapsed_text = elapsed_cell.text.replace("-/", "limit ")
+    parts = (state_cell.text, elapsed_text, *(f"monitor {cell.text}" for cell in monitor))
+    for line in console.prose(", ".join(parts), "  "):
         yield console.styled(line, state_cell.style)
     if outcome.text:
         yield from console.prose(outcome.text, "  ")
 
 
 def _counts_lines(selected: Selected, known: Overview, now_s: float, console: Console) -> list[str]:
-    """Return e.g. ``3 jobs: 1 running, 2 failed (as of 20s ago); 5 older: add --all``.
+    """Return e.g. ``3 jobs: 1 running, 2 failed (Slurm last answered 20s ago); 5 older: add --all``.
 
     A file gets no age of the data, nor does a terminal on which it does not fit into the line.
     """
@@ -221,12 +237,19 @@ def _numbers(jobs: Sequence[JobStatus]) -> Iterator[str]:
 
 def _freshness(jobs: Sequence[JobStatus], known: Overview, now_s: float) -> str:
     """Return the age of the oldest data about an active job, except jobs whose rows show their own."""
-    ages = [
-        now_s - job.answered_s
+    shown = [
+        (now_s - job.answered_s, job)
         for job in (each.job for each in jobs)
         if not job.closed and job.answered_s is not None and known.age_s(job, now_s) is None
     ]
-    return f" (as of {age(max(ages))} ago)" if ages else ""
+    if not shown:
+        return ""
+    oldest_s, job = max(shown, key=itemgetter(0))
+    return f" ({_scheduler_name(job)} last answered {age(oldest_s)} ago)"
+
+
+def _scheduler_name(job: WatchedJob) -> str:
+    return "Slurm" if job.backend == DEFAULT_BACKEND else f"{job.backend} scheduler"
 
 
 def _note_lines(jobs: Sequence[JobStatus], now_s: float, console: Console) -> Iterator[str]:
@@ -253,8 +276,8 @@ def _notes(status: JobStatus, now_s: float) -> Iterator[str]:
         if outage.only_accounting:
             yield f"left the queue, but sacct has not answered {since}, so the outcome is not known yet{why}"
         else:
-            as_of = f"as of {clock(job.answered_s, now_s)}, " if job.answered_s is not None else ""
-            yield f"{as_of}stale {since}: the scheduler is not responding{why}"
+            last = f" (last answer at {clock(job.answered_s, now_s)})" if job.answered_s is not None else ""
+            yield f"{_scheduler_name(job)} has not responded {since}{last}{why}"
     for text, advice in undelivered(status, now_s):
         yield f"{text}; {advice}" if advice else text
 

@@ -80,7 +80,7 @@ def test_a_stopped_controller_ends_no_job(user: User, slurm: Cluster) -> None:
         status = user.status(job_id)
         assert (status["state"], status["outcome"]) == ("RUNNING", None)
         assert status["stale_since"] is not None
-        assert "as of" in user.jobmon("status").stdout
+        assert "(last answer at " in user.jobmon("status").stdout
         assert not user.discord.received()
     finally:
         slurm.start_controller()

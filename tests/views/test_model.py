@@ -11,7 +11,15 @@ from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.rows import AccountingRow
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import AccountingStatus, End, EndInquiry, Source, Task, WatchedJob
+from jobmon_core.domain.tracking.model import (
+    AccountingStatus,
+    End,
+    EndInquiry,
+    Source,
+    StateChange,
+    Task,
+    WatchedJob,
+)
 from jobmon_core.lifecycle.health import Health, JobStatus
 
 NEW = WatchedJob("slurm-12-x", 12, 1000.0, backend="slurm")
@@ -93,7 +101,7 @@ def test_a_message_that_was_given_up_counts_as_undelivered() -> None:
 
 @pytest.mark.parametrize(
     ("started_s", "limit_s", "words"),
-    [(1000, 7200, "1m 40s/2h"), (1000, None, "1m 40s"), (None, 7200, ""), (5000, None, "")],
+    [(1000, 7200, "1m 40s/2h"), (1000, None, "1m 40s/?"), (None, 7200, "?/2h"), (5000, None, "?/?")],
 )
 def test_the_time_is_what_ran_of_what_is_allowed(
     started_s: int | None, limit_s: int | None, words: str
@@ -103,16 +111,39 @@ def test_the_time_is_what_ran_of_what_is_allowed(
 
 
 def test_an_expected_start_is_not_a_run() -> None:
-    pending = replace(task("", word="PENDING"), state=JobState.PENDING, start_s=1000)
-    assert model.elapsed(job(pending), 1100.0) == ""
+    pending = replace(task("", word="PENDING"), state=JobState.PENDING, start_s=1000, limit_s=7200)
+    assert model.elapsed(job(pending), 1100.0) == "-/2h"
+    assert model.elapsed(job(waiting="1-9"), 1100.0) == "-/?"
+    never_started = end(JobState.CANCELLED, Outcome.CANCELLED)
+    assert model.elapsed(job(replace(pending, end=never_started)), 1100.0) == "-/2h"
 
 
-def test_the_time_of_an_array_spans_all_of_its_tasks() -> None:
-    first = replace(task("1", replace(SUCCESS, started_s=1000, ended_s=1010)), start_s=1000)
-    second = replace(task("2"), start_s=1060)
-    assert model.elapsed(job(first, second), 1100.0) == "1m 40s"
-    ended = replace(second, end=replace(FAILURE, started_s=1060, ended_s=1090))
-    assert model.elapsed(job(first, ended), 9999.0) == "1m 30s"
+def test_a_job_that_slurm_lists_as_running_without_a_limit_is_unlimited() -> None:
+    pending = replace(
+        task("", word="PENDING"), state=JobState.PENDING, history=(StateChange("PENDING", 9.0),)
+    )
+    assert model.elapsed(job(pending), 1100.0) == "-/?"
+    running = replace(task(""), start_s=1000, history=(*pending.history, StateChange("RUNNING", 1000.0)))
+    assert model.elapsed(job(running), 1100.0) == "1m 40s/unlimited"
+
+
+def test_the_limit_of_a_job_that_only_accounting_knows_is_shown() -> None:
+    found = task("", replace(SUCCESS, started_s=1000, ended_s=1010, limit_s=60))
+    assert model.elapsed(job(found), 1100.0) == "10s/1m"
+
+
+def test_the_run_time_of_a_job_no_longer_watched_is_not_known() -> None:
+    running = replace(task(""), start_s=1000, limit_s=60)
+    assert model.elapsed(replace(job(running), unwatched_s=1050.0), 9999.0) == "?/1m"
+
+
+def test_the_time_of_an_array_is_that_of_the_task_that_has_been_running_longest() -> None:
+    ended = replace(task("1", replace(SUCCESS, started_s=900, ended_s=1000)), start_s=900, limit_s=300)
+    older = replace(task("2"), start_s=1040, limit_s=300)
+    younger = replace(task("3"), start_s=1060, limit_s=300)
+    pending = replace(task("4", word="PENDING"), state=JobState.PENDING, limit_s=300)
+    assert model.elapsed(job(pending, ended, younger, older), 1100.0) == "1m/5m"
+    assert model.elapsed(job(pending, ended), 1100.0) == "1m 40s/5m"
 
 
 def test_a_job_that_waits_for_its_outcome_has_the_state_and_the_times_of_its_end() -> None:
@@ -120,9 +151,9 @@ def test_a_job_that_waits_for_its_outcome_has_the_state_and_the_times_of_its_end
     seen = replace(task(""), start_s=1000, limit_s=60, inquiry=EndInquiry(1040.0, 1040.0, row=row))
     gone = replace(seen, inquiry=EndInquiry(1040.0, 1040.0))
     assert (model.state(job(seen)), model.elapsed(job(seen), 1100.0)) == ("CANCELLED", "30s/1m")
-    assert (model.state(job(gone)), model.elapsed(job(gone), 1100.0)) == ("RUNNING", "")
+    assert (model.state(job(gone)), model.elapsed(job(gone), 1100.0)) == ("RUNNING", "?/1m")
     both = [replace(seen, key="1"), replace(seen, key="2")]
-    assert model.elapsed(job(*both), 1100.0) == "30s"
+    assert model.elapsed(job(*both), 1100.0) == "30s/1m"
 
 
 def test_the_run_time_of_a_job_that_runs_is_a_number_for_programs() -> None:
