@@ -20,8 +20,8 @@ GROUPS = {
         "submit": "submit a job as sbatch does and watch it",
         "watch": "watch a job not submitted through jobmon",
         "cancel": "stop watching a job; the job itself keeps running",
-        "forget": "remove the records of jobs that have ended",
-        "prune": "remove the records of all jobs that ended some time ago",
+        "forget": "remove the records of the jobs you name",
+        "prune": "remove the records of all old jobs, e.g. older than 30 days",
     },
     "look at jobs": {
         "status": "list the watched jobs",

@@ -1,4 +1,4 @@
-"""``jobmon forget``: remove the records of jobs that have ended."""
+"""``jobmon forget``: remove the records of the given jobs, which must have ended."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     import argparse
 
 DESCRIPTION = """\
-Remove jobmon's records of jobs that have ended: the state file and the log of the monitor. The job's
-own output is not touched. A job that is still watched or has an undelivered message is kept, and
-jobmon says what to do first."""
+Remove jobmon's records of the jobs you name, if they have ended: the state file and the log of the
+monitor. The job's own output is not touched. A job that is still watched or has an undelivered message
+is kept, and jobmon says what to do first. `jobmon prune` removes the records of all old jobs at once."""
 EPILOG = """\
 examples:
   jobmon forget 8123

@@ -14,6 +14,10 @@ _UNBROKEN = re.compile(r"(?:`[^`]*`|\S)+")
 _SENTENCE_END = re.compile(r"(?<!\.\.)(?<!e\.g\.)(?<!i\.e\.)(?<=[.!?])\s+")
 # what stands before the text of a line: a number of a list, or the first column of a table
 _BEFORE_TEXT = re.compile(r" *(?:\d+\. |\S+ {2,})?")
+_EXAMPLE = re.compile(r"( +\S.*?) {2,}(\S.*)")  # a command line and a remark
+_REMARK_INDENT = " " * 6
+_AFTER_NUMBER = re.compile(r"(?<=\d) (?=[a-z])")
+_NO_BREAK = "\0"  # stands for a space at which no line ends
 
 
 def text_width(text: str) -> int:
@@ -29,14 +33,17 @@ def truncated(text: str, width: int) -> str:
 
 
 def wrap(text: str, width: int) -> list[str]:
-    """Break ``text`` at spaces into lines of at most ``width`` columns; longer words are split."""
+    """Break ``text`` at spaces into lines of at most ``width`` columns; longer words are split.
+
+    A number and the word after it stay on one line, e.g. ``3 running``.
+    """
     lines: list[str] = []
-    for line in text.split("\n"):
+    for line in _AFTER_NUMBER.sub(_NO_BREAK, text).split("\n"):
         if line.isascii() or all(_char_width(character) == 1 for character in line):
             lines += textwrap.wrap(line, width, break_on_hyphens=False) or [""]
         else:
             lines += _wrapped_wide(line, width)
-    return lines
+    return [line.replace(_NO_BREAK, " ") for line in lines]
 
 
 def wrap_unbroken(text: str, width: int) -> list[str]:
@@ -72,16 +79,28 @@ def _is_open(text: str) -> bool:
 def fill(text: str, width: int) -> str:
     """Wrap paragraphs, and each line of lists and tables, at spaces.
 
-    Examples keep their lines, since a wrapped command cannot be copied.
+    Of examples, only remarks are moved and wrapped, since a wrapped command cannot be copied.
     """
     return "\n\n".join(_filled(paragraph, width) for paragraph in text.split("\n\n"))
 
 
 def _filled(paragraph: str, width: int) -> str:
     if paragraph.startswith("examples:"):
-        return paragraph
+        return "\n".join(_example(line, width) for line in paragraph.split("\n"))
     lines = paragraph.split("\n") if "\n " in paragraph else [paragraph.strip()]
     return "\n".join(_hanging(line, width) for line in lines)
+
+
+def _example(line: str, width: int) -> str:
+    """Return a line of examples; a remark that does not fit beside its command stands below it."""
+    parts = _EXAMPLE.fullmatch(line)
+    if parts is None or text_width(line) <= width:
+        return line
+    command, remark = parts.groups()
+    below = textwrap.wrap(
+        remark, width, initial_indent=_REMARK_INDENT, subsequent_indent=_REMARK_INDENT, break_on_hyphens=False
+    )
+    return "\n".join((command, *below))
 
 
 def _hanging(line: str, width: int) -> str:

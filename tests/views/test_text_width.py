@@ -40,6 +40,20 @@ def test_lists_and_tables_are_wrapped_below_their_texts_and_examples_are_kept() 
     ]
 
 
+def test_a_remark_that_does_not_fit_beside_its_example_stands_below_it() -> None:
+    text = "examples:\n  jobmon status           how are my jobs?\n  jobmon logs 8123 --err -n 100"
+    assert fill(text, 80) == text
+    assert fill(text, 24).split("\n") == [
+        *("examples:", "  jobmon status", "      how are my jobs?"),
+        "  jobmon logs 8123 --err -n 100",
+    ]
+
+
+def test_a_number_stays_with_its_word() -> None:
+    assert wrap("2 jobs: 1 running", 15) == ["2 jobs:", "1 running"]
+    assert wrap("学習: 1 running", 9) == ["学習:", "1 running"]
+
+
 def test_a_combining_mark_does_not_make_up_for_a_wide_character() -> None:
     assert wrap("0\u0591\u2e800", 2) == ["0\u0591", "\u2e80", "0"]
 
