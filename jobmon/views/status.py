@@ -18,7 +18,7 @@ from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
-from jobmon_core.domain.slurm.states import Phase
+from jobmon_core.domain.slurm.states import Phase, stated_reason
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def pending_reason(job: WatchedJob) -> str:
         task.reason for task in job.tasks.values() if not task.end and task.state.phase is Phase.WAITING
     ]
     reasons = [*waiting, job.pending_reason if job.pending_indices else ""]
-    return next((reason for reason in reasons if reason not in ("", "None")), "")
+    return next((reason for reason in map(stated_reason, reasons) if reason), "")
 
 
 def _outcome_cell(job: WatchedJob, age_s: float | None) -> Cell:
