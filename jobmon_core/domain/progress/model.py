@@ -73,6 +73,7 @@ class Estimate:
     remaining_s: float | None = None
     shortest_s: float | None = None  # the range of `remaining_s`
     longest_s: float | None = None
+    finish_s: float | None = None  # Unix time of the end
     confidence: Confidence = Confidence.LOW
 
 

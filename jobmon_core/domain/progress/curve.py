@@ -1,0 +1,94 @@
+"""Time over progress, as a curve between the samples of a history."""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from jobmon_core.domain.progress.model import History
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """The stretch between two samples."""
+
+    start: float  # units
+    units: float
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """At least two points of a run: its finished units, strictly rising, and when they were finished."""
+
+    times_s: Sequence[float]
+    units: Sequence[float]
+
+    @classmethod
+    def of(cls, history: History) -> Curve | None:
+        """Return the curve of ``history``; None if it has fewer than two samples."""
+        if len(history.samples) < 2:  # noqa: PLR2004 - a line needs two points
+            return None
+        return cls(
+            [sample.at_s for sample in history.samples], [sample.current for sample in history.samples]
+        )
+
+    @property
+    def span_units(self) -> float:
+        """The units finished along the curve."""
+        return self.units[-1] - self.units[0]
+
+    @property
+    def span_s(self) -> float:
+        """The time along the curve."""
+        return self.times_s[-1] - self.times_s[0]
+
+    def time_at(self, units: float) -> float:
+        """Return when ``units`` were finished."""
+        return _interpolate(self.units, self.times_s, units)
+
+    def units_at(self, time_s: float) -> float:
+        """Return how much was finished at ``time_s``."""
+        return _interpolate(self.times_s, self.units, time_s)
+
+    def pace_from(self, start: float) -> float:
+        """Return the seconds per unit since ``start`` units, which is before the last point."""
+        return (self.times_s[-1] - self.time_at(start)) / (self.units[-1] - start)
+
+    def paces(self, parts: int) -> list[float]:
+        """Return the seconds per unit in each of ``parts`` parts with equal progress."""
+        width = self.span_units / parts
+        edges = [self.time_at(self.units[0] + width * index) for index in range(parts)] + [self.times_s[-1]]
+        return [(end - start) / width for start, end in itertools.pairwise(edges)]
+
+    def segments(self) -> list[Segment]:
+        """Return the stretches between the points."""
+        return [
+            Segment(start, end - start, until_s - since_s)
+            for start, end, since_s, until_s in zip(
+                self.units, self.units[1:], self.times_s, self.times_s[1:], strict=False
+            )
+        ]
+
+
+def weighted_median(values: Iterable[tuple[float, float]]) -> float:
+    """Return the median of (value, weight) pairs."""
+    ordered = sorted(values)
+    half = sum(weight for _, weight in ordered) / 2
+    for value, weight in ordered:
+        half -= weight
+        if half <= 0:
+            return value
+    return ordered[-1][0]
+
+
+def _interpolate(inputs: Sequence[float], outputs: Sequence[float], value: float) -> float:
+    index = bisect_left(inputs, value)
+    if index == 0:
+        return outputs[0]
+    if index == len(inputs):
+        return outputs[-1]
+    start, end = inputs[index - 1], inputs[index]
+    return outputs[index - 1] + (outputs[index] - outputs[index - 1]) * (value - start) / (end - start)

@@ -1,0 +1,137 @@
+"""Estimate when a run will end, from its bounded history.
+
+The pace is that of the last half of the elapsed time. Regular pauses are counted apart, by how many are
+still to come; after a clear change of speed only the time since counts; a steady drift is carried on. The
+estimate is made at the last progress line and counted down from there, so that a pause does not change it.
+"""
+
+from __future__ import annotations
+
+import statistics
+from dataclasses import dataclass
+
+from jobmon_core.domain.progress.curve import Curve
+from jobmon_core.domain.progress.model import Confidence, Estimate, History
+from jobmon_core.domain.progress.pauses import without_regular_pauses
+
+_MIN_UPDATES = 3
+_MIN_SHARE = 0.05  # of the run's units
+_WINDOW = 0.55  # of the elapsed time: the pace is measured in it
+_RECENT = 0.1  # of the elapsed time: for the rate that is shown
+_CHANGE_PARTS = 20
+_CHANGE_BEFORE, _CHANGE_AFTER = 2, 2  # at least so many parts on either side
+_CHANGE = 0.15  # how far all paces after a change lie from all before it
+_DRIFT_PARTS = 8
+_DRIFT_FIT = 0.92  # least share of the variance of the paces that a straight line explains
+_DRIFT_SHARE = 0.7  # of the drift that is carried on
+_DRIFT_BOUNDS = 0.4, 2.5
+_SLACK_REST, _SLACK_PAST, _SLACK_PAUSE = (
+    0.05,
+    0.005,
+    0.3,
+)  # of the remaining time, the past, the longest pause
+_HIGH, _MEDIUM = 0.12, 0.3  # greatest distance of the range from the estimate, as a share of it
+
+
+def estimate(history: History, total: float | None, now_s: float) -> Estimate:
+    """Return when the run will have finished ``total`` units, as of ``now_s``.
+
+    ``remaining_s`` is None while there is too little to go by: no total, fewer than three updates, or less
+    than 5 % of the units that the run had to do when it started.
+    """
+    curve = Curve.of(history)
+    if curve is None or curve.span_s <= 0:
+        return Estimate()
+    rates = Estimate(
+        rate_per_s=_recent_rate(curve),
+        average_rate_per_s=curve.span_units / curve.span_s,
+    )
+    if not total or not _has_enough(curve, total):
+        return rates
+    forecast = _forecast(curve, total, history.longest_pause_s)
+    idle_s = max(0.0, now_s - curve.times_s[-1])
+    counted_s = min(idle_s, 2 * history.longest_pause_s)  # a longer pause may be a stall: it ends nothing
+    remaining_s = max(0.0, forecast.remaining_s - counted_s)
+    return Estimate(
+        rate_per_s=rates.rate_per_s,
+        average_rate_per_s=rates.average_rate_per_s,
+        remaining_s=remaining_s,
+        shortest_s=max(0.0, forecast.shortest_s - counted_s),
+        longest_s=max(0.0, forecast.longest_s - counted_s),
+        finish_s=now_s + remaining_s,
+        confidence=_confidence(forecast, idle_s, counted_s),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Forecast:
+    """The remaining time at the last progress line."""
+
+    remaining_s: float
+    shortest_s: float
+    longest_s: float
+
+
+def _has_enough(curve: Curve, total: float) -> bool:
+    own = total - curve.units[0]  # a resumed run starts in the middle
+    return len(curve.units) > _MIN_UPDATES and curve.span_units >= _MIN_SHARE * own
+
+
+def _recent_rate(curve: Curve) -> float:
+    since_s = min(curve.times_s[-1] - _RECENT * curve.span_s, curve.times_s[max(0, len(curve.times_s) - 3)])
+    return (curve.units[-1] - curve.units_at(since_s)) / (curve.times_s[-1] - since_s)
+
+
+def _forecast(curve: Curve, total: float, longest_pause_s: float) -> _Forecast:
+    rest = max(0.0, total - curve.units[-1])
+    smooth, pauses_s = without_regular_pauses(curve, total)
+    change = _change(smooth)
+    window = smooth.units_at(smooth.times_s[-1] - _WINDOW * smooth.span_s)
+    start = window if change is None else max(window, change)
+    drift = 1.0 if change is not None else _drift(smooth, rest)
+    remaining_s = rest * smooth.pace_from(start) * drift + pauses_s
+    others = [
+        rest * curve.pace_from(curve.units_at(curve.times_s[-1] - share * curve.span_s))
+        for share in (0.25, 0.5, 1.0)
+    ]
+    others = others if change is None else others[:1]
+    slack_s = _SLACK_REST * remaining_s + _SLACK_PAST * curve.span_s + _SLACK_PAUSE * longest_pause_s
+    return _Forecast(
+        remaining_s,
+        min(remaining_s, *others) - slack_s,
+        max(remaining_s, *others) + slack_s,
+    )
+
+
+def _change(curve: Curve) -> float | None:
+    """Return since when the pace is clearly another one, in units; None if it never changed."""
+    paces = curve.paces(_CHANGE_PARTS)
+    best, found = 0.0, None
+    for index in range(_CHANGE_BEFORE, _CHANGE_PARTS - _CHANGE_AFTER + 1):
+        before, after = paces[:index], paces[index:]
+        distance = max(min(after) - max(before), min(before) - max(after))
+        if distance > best and distance > _CHANGE * min(statistics.fmean(before), statistics.fmean(after)):
+            best, found = distance, index + 1  # the first part after the change may hold some of the old pace
+    return None if found is None else curve.units[0] + found * curve.span_units / _CHANGE_PARTS
+
+
+def _drift(curve: Curve, rest: float) -> float:
+    """Return how many times slower than the last half the rest will be; 1.0 without a drift."""
+    paces = curve.paces(_DRIFT_PARTS)[1:]  # the first part holds the start
+    parts = range(len(paces))
+    if statistics.pstdev(paces) == 0 or statistics.correlation(parts, paces) ** 2 < _DRIFT_FIT:
+        return 1.0
+    slope, offset = statistics.linear_regression(parts, paces)
+    middle = len(paces) - 0.5 + rest / (curve.span_units / _DRIFT_PARTS) / 2
+    least, most = _DRIFT_BOUNDS
+    factor = (offset + slope * middle) / statistics.fmean(paces[_DRIFT_PARTS // 2 - 1 :])
+    return 1 + _DRIFT_SHARE * (min(most, max(least, factor)) - 1)
+
+
+def _confidence(forecast: _Forecast, idle_s: float, counted_s: float) -> Confidence:
+    if idle_s > counted_s:
+        return Confidence.LOW
+    width_s = max(forecast.longest_s - forecast.remaining_s, forecast.remaining_s - forecast.shortest_s)
+    if width_s <= _HIGH * forecast.remaining_s:
+        return Confidence.HIGH
+    return Confidence.MEDIUM if width_s <= _MEDIUM * forecast.remaining_s else Confidence.LOW

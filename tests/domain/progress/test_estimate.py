@@ -1,0 +1,118 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobmon_core.domain.progress.estimate import estimate
+from jobmon_core.domain.progress.history import add_sample
+from jobmon_core.domain.progress.model import Confidence, Estimate, History, Sample
+from tests.domain.progress.test_history import history_of
+
+TOTAL = 1000
+
+
+def run(paces: list[float], pause_s: float = 0.0, pause_every: int = 0) -> History:
+    """Return the history of steps that take ``paces`` seconds each."""
+    at_s, points = 0.0, [(0.0, 0.0)]
+    for step, pace in enumerate(paces, 1):
+        at_s += pace
+        points.append((at_s, float(step)))
+        if pause_every and step % pause_every == 0:
+            at_s += pause_s
+    return history_of(*points)
+
+
+def remaining(history: History, now_s: float | None = None) -> float:
+    said = estimate(history, TOTAL, history.samples[-1].at_s if now_s is None else now_s).remaining_s
+    assert said is not None
+    return said
+
+
+def test_a_steady_run_ends_when_its_pace_says() -> None:
+    said = estimate(run([2.0] * 400), TOTAL, 800)
+    assert said.remaining_s == pytest.approx(1200)
+    assert said.shortest_s is not None
+    assert said.longest_s is not None
+    assert said.shortest_s < 1200 < said.longest_s
+    assert said.finish_s == pytest.approx(2000)
+    assert said.rate_per_s == pytest.approx(0.5)
+    assert said.average_rate_per_s == pytest.approx(0.5)
+    assert said.confidence is Confidence.HIGH
+
+
+@pytest.mark.parametrize("steps", [0, 2, 40])
+def test_a_run_that_has_just_started_has_no_estimate(steps: int) -> None:
+    assert estimate(run([2.0] * steps), TOTAL, 100).remaining_s is None
+
+
+def test_a_resumed_run_needs_5_percent_of_what_it_had_left() -> None:
+    points = [(10.0 * step, 900.0 + step) for step in range(5)]
+    assert estimate(history_of(*points), TOTAL, 40).remaining_s is None
+    points = [(10.0 * step, 900.0 + step) for step in range(11)]
+    assert estimate(history_of(*points), TOTAL, 100).remaining_s == pytest.approx(900)
+
+
+def test_without_a_total_there_are_rates_only() -> None:
+    said = estimate(run([2.0] * 400), None, 800)
+    assert said == Estimate(rate_per_s=said.rate_per_s, average_rate_per_s=said.average_rate_per_s)
+    assert said.rate_per_s == pytest.approx(0.5)
+    assert said.average_rate_per_s == pytest.approx(0.5)
+
+
+def test_the_estimate_is_counted_down_through_a_pause_but_not_through_a_stall() -> None:
+    history = run([1.0] * 500, pause_s=60, pause_every=100)
+    at_s = history.samples[-1].at_s
+    assert remaining(history, at_s + 30) == pytest.approx(remaining(history) - 30)
+    long_after = estimate(history, TOTAL, at_s + 5000)
+    assert long_after.remaining_s == pytest.approx(remaining(history) - 122)
+    assert long_after.confidence is Confidence.LOW
+
+
+def test_regular_evaluations_still_to_come_are_counted() -> None:
+    history = run([1.0] * 490, pause_s=100, pause_every=100)  # four of them so far
+    assert remaining(history) == pytest.approx(510 + 500, rel=0.02)
+    history = run([1.0] * 510, pause_s=100, pause_every=100)  # the half window would hold too many
+    assert remaining(history) == pytest.approx(490 + 400, rel=0.02)
+
+
+def test_after_a_single_evaluation_the_next_is_expected_after_as_many_steps() -> None:
+    history = run([1.0] * 350, pause_s=100, pause_every=300)
+    assert remaining(history) == pytest.approx(650 + 200, rel=0.02)
+
+
+def test_a_slow_start_is_forgotten() -> None:
+    assert remaining(run([20.0] * 10 + [1.0] * 390)) == pytest.approx(600, rel=0.02)
+
+
+def test_after_a_change_of_speed_only_the_time_since_counts() -> None:
+    assert remaining(run([1.0] * 300 + [2.0] * 100)) == pytest.approx(1200, rel=0.05)
+
+
+def test_most_of_a_steady_drift_is_carried_on() -> None:
+    paces = [2.0 - step / TOTAL for step in range(TOTAL)]  # the longest requests come first
+    history = run(paces[:500])
+    assert remaining(history) == pytest.approx(sum(paces[500:]), rel=0.12)  # the last half says 30 % more
+
+
+def test_at_the_total_nothing_remains() -> None:
+    assert remaining(run([1.0] * 1010)) == 0
+
+
+_TIMES = st.floats(min_value=0, max_value=1e9)
+
+
+@given(
+    st.lists(st.tuples(_TIMES, st.floats(min_value=0, max_value=1e12)), max_size=60),
+    st.floats(1e-3, 1e12),
+    _TIMES,
+)
+def test_any_history_gives_no_error_and_no_negative_time(
+    points: list[tuple[float, float]], total: float, now_s: float
+) -> None:
+    history = History()
+    for at_s, current in zip(sorted(at_s for at_s, _ in points), sorted(c for _, c in points), strict=True):
+        history = add_sample(history, Sample(at_s, current))
+        said = estimate(history, total, now_s)
+        if said.remaining_s is not None:
+            assert said.shortest_s is not None
+            assert said.longest_s is not None
+            assert 0 <= said.shortest_s <= said.remaining_s <= said.longest_s
