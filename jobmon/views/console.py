@@ -64,15 +64,14 @@ class Console:
     def advice(self, text: str, indent: str = "", hanging: str | None = None) -> list[str]:
         """Return advice as `prose` does, with several sentences as numbered steps; commands stay unbroken."""
         steps = sentences(one_line(text))
+        following = indent if hanging is None else hanging
         lines: list[str] = []
         for number, step in enumerate(steps, 1):
-            before = indent if not lines or hanging is None else hanging
             mark = f"{number}. " if len(steps) > 1 else ""
-            columns = max(1, self._columns - len(before) - len(mark))
+            columns = max(1, self._columns - max(len(indent), len(following)) - len(mark))
             first, *more = wrap_unbroken(step, columns) if self.width else [step]
-            lines += [f"{before}{mark}{first}"]
-            after = (indent if hanging is None else hanging) + " " * len(mark)
-            lines += [f"{after}{line}" for line in more]
+            lines.append(f"{following if lines else indent}{mark}{first}")
+            lines += [f"{following}{' ' * len(mark)}{line}" for line in more]
         return lines
 
     def path(self, path: str, indent: str, hanging: str) -> list[str]:

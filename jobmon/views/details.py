@@ -48,6 +48,7 @@ _ROWS = (
 )
 _HISTORY_SHOWN = 20
 _TASKS_SHOWN = 10
+_PATHS = ("proof", "log end", "log", "stdout", "stderr", "folder", "script")
 
 
 def detail_lines(
@@ -103,7 +104,7 @@ def _drawn(pairs: Pairs, console: Console) -> Iterator[str]:
     for name, value in sorted(pairs, key=lambda pair: _ROWS.index(pair[0])):
         before = f"{_INDENT}{'' if name == last else name:<{_NAME_WIDTH}} "
         last = name
-        if value.startswith("/"):
+        if name in _PATHS and value.startswith("/"):
             yield from console.path(value, before, _INDENT * 2)
             continue
         draw = console.advice if name == "to do" else console.prose
@@ -259,8 +260,8 @@ def _times(job: WatchedJob, task: Task, now_s: float) -> Pairs:
     final = task.end or ending_of(task)
     if final:
         yield from _final_times(task, final, now_s)
-    elif not job.closed:  # else nobody watches it any more
-        yield from _latest_times(task, now_s)
+    else:
+        yield from _latest_times(job, task, now_s)
 
 
 def _final_times(task: Task, final: End | Ending, now_s: float) -> Pairs:
@@ -277,15 +278,21 @@ def _final_times(task: Task, final: End | Ending, now_s: float) -> Pairs:
         yield "ended", ended + ran
 
 
-def _latest_times(task: Task, now_s: float) -> Pairs:
-    """Yield when a task that has not ended started, or may start, and for how long it has run."""
+def _latest_times(job: WatchedJob, task: Task, now_s: float) -> Pairs:
+    """Yield when a task that has not ended started, or may start, and for how long it has run.
+
+    Of a job that is no longer watched, only the start is certain.
+    """
     if task.state.phase is Phase.WAITING:
+        if job.closed:
+            return
         start_s = task.start_s or 0
         yield "started", "not yet" + (f", expected {clock(start_s, now_s)}" if start_s > now_s else "")
     elif task.start_s and (elapsed := task_elapsed(task, now_s)):
         yield "started", _start(task, task.start_s, now_s)
         limit = f", time limit at {clock(task.start_s + task.limit_s, now_s)}" if task.limit_s else ""
-        yield "ended", f"not yet, running {elapsed}{limit}"
+        if not job.closed:
+            yield "ended", f"not yet, running {elapsed}{limit}"
 
 
 def _start(task: Task, started_s: int, now_s: float) -> str:

@@ -270,6 +270,7 @@ def test_a_time_that_did_not_come_or_is_not_known_says_so() -> None:
 def test_a_job_that_nobody_watches_any_more_has_no_time_that_goes_on() -> None:
     left = replace(job_of(replace(RUNNING, start_s=int(NOW_S))), unwatched_s=NOW_S + 60)
     assert "running" not in shown(left)
+    assert "  started   " in shown(left)
     assert "not yet" not in shown(replace(job_of(PENDING), unwatched_s=NOW_S + 60))
 
 
