@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from jobmon_core.store.jobs import JobStore
     from jobmon_core.store.monitor_log import MonitorLog
     from jobmon_core.store.owner import CancelRequest, OwnerRecord
+    from jobmon_core.store.progress_file import ProgressFile
 
 _ID_REUSE_S = 3600.0  # a job registered longer ago may be an older job with the same id
 _SEARCH_LOCK_TIMEOUT_S = 60.0
@@ -95,6 +96,12 @@ class Context:
         from jobmon_core.store.monitor_log import MonitorLog
 
         return MonitorLog(self.home.log_file(job_id))
+
+    def progress_file(self, job_id: str) -> ProgressFile:
+        """Return the progress of the job with this state id."""
+        from jobmon_core.store.progress_file import ProgressFile
+
+        return ProgressFile(self.home.progress_file(job_id))
 
     def owner_record(self, job_id: str) -> OwnerRecord:
         """Return the record of the process that watches the job with this state id."""

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.slurm.rows import QueueRow
     from jobmon_core.scheduler.base import Scheduler
-    from jobmon_core.store.shared_answers import Stamp
     from jobmon_core.system.clock import Clock
+    from jobmon_core.system.files import Stamp
 
 _RECENT_S = 60.0  # jobs that ended this shortly before the query share an accounting query
 

@@ -84,6 +84,15 @@ class Home(NamedTuple):
         """The scheduler's latest answers, shared by all monitors of a host."""
         return private_folder(self.state / "replies")
 
+    @property
+    def progress(self) -> Path:
+        """The progress of each running job, written by its monitor."""
+        return private_folder(self.state / "progress")
+
+    def progress_file(self, job_id: str) -> Path:
+        """Return the file with the progress of a job."""
+        return self.progress / f"{job_id}.json"
+
     def backend_folder(self, name: str) -> Path:
         """The own files of a scheduler backend, e.g. the jobs of the local one."""
         return private_folder(self.state / name)
@@ -115,7 +124,7 @@ class Home(NamedTuple):
         Raises:
             StorageFailed: a folder cannot be read.
         """
-        for folder in (self.root, self.state, self.monitors, self.shared_answers):
+        for folder in (self.root, self.state, self.monitors, self.shared_answers, self.progress):
             try:
                 names = os.listdir(folder)  # noqa: PTH208 - few of a thousand names become paths
             except OSError as error:

@@ -66,13 +66,18 @@ class JobStore:
             raise _unreadable(path, f"is damaged: {error}") from error
         return _job(path, data)
 
+    def paths(self) -> list[Path]:
+        """Return all state files, sorted by name."""
+        return sorted(self.folder.glob("*.json"))
+
     def all(self) -> Iterator[WatchedJob | Unreadable]:
         """Yield the files that cannot be read, then all jobs, oldest first."""
-        entries = [self._read(path) for path in sorted(self.folder.glob("*.json"))]
+        entries = [self.read(path) for path in self.paths()]
         yield from (entry for entry in entries if isinstance(entry, Unreadable))
         yield from _oldest_first(entry for entry in entries if not isinstance(entry, Unreadable))
 
-    def _read(self, path: Path) -> WatchedJob | Unreadable:
+    def read(self, path: Path) -> WatchedJob | Unreadable:
+        """Return the job of a state file, or why there is none."""
         try:
             return self.load(path.stem)
         except StateUnreadable as error:
@@ -87,7 +92,7 @@ class JobStore:
         """Return the watched jobs that ``ref`` belongs to, newest last; ignore unreadable files."""
         # file names do not contain the raw job ids of array tasks: read all files only if no name matches
         for pattern in (f"*-{ref.job_id}-*.json", "*.json"):
-            entries = map(self._read, self.folder.glob(pattern))  # all() reports those that cannot be read
+            entries = map(self.read, self.folder.glob(pattern))  # all() reports those that cannot be read
             if jobs := [job for job in entries if not isinstance(job, Unreadable) and _covers(job, ref)]:
                 return _oldest_first(jobs)
         return []

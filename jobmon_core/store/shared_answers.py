@@ -10,11 +10,12 @@ from jobmon_core.domain.messages.scheduler_outage import OutageNotice
 from jobmon_core.domain.slurm.rows import Disabled, RawAnswer, Unreachable
 from jobmon_core.store.home import file_name
 from jobmon_core.store.json_file import JsonFile
+from jobmon_core.system.files import file_stamp
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-Stamp = tuple[int, int, int, int]  # inode, size, and when content and inode were changed (nanoseconds)
+    from jobmon_core.system.files import Stamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,7 @@ class SharedAnswer(JsonFile[StoredAnswer]):
 
     def stamp(self) -> Stamp | None:
         """Return values that change whenever the answer is replaced, None if the file is missing."""
-        try:
-            status = self.path.stat()
-        except OSError:
-            return None
-        return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+        return file_stamp(self.path)
 
 
 def outage_notice_file(folder: Path, *names: str) -> JsonFile[OutageNotice]:

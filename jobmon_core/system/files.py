@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+Stamp = tuple[int, int, int, int]  # inode, size, and when content and inode were changed (nanoseconds)
+
 PRIVATE_FOLDER = 0o700
 PRIVATE_FILE = 0o600
 _FOREIGN_KINDS = {
@@ -28,6 +30,15 @@ _FOREIGN_KINDS = {
     stat.S_IFBLK: "device",
 }
 _BLOCKED = (errno.EISDIR, errno.EEXIST, errno.EACCES, errno.EPERM)
+
+
+def file_stamp(path: Path) -> Stamp | None:
+    """Return values that change whenever a file is replaced or written, None if it is missing."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def blocking_file(path: Path) -> str:

@@ -96,6 +96,8 @@ class Event:
     at_s: float
     kind: EventKind
     text: str  # for the user, one line
+    task: str = ""  # the key of the task; empty for the whole job
+    ended: EventKind | None = None  # of RECOVERED: what is over; None for everything
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,7 @@ class TaskProgress:
     progress: Progress | None = None
     history: History = History()
     logs: tuple[str, ...] = ()  # the paths that were read
+    workers: dict[str, Progress] = field(default_factory=dict)  # of each log by its name, if several add up
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,33 @@
+from __future__ import annotations
+
+from jobmon_core.domain.progress.model import Event, EventKind
+from jobmon_core.domain.progress.ongoing import ongoing
+
+STALLED = Event(1.0, EventKind.STALLED, "no progress for 12m")
+SLOW = Event(2.0, EventKind.SLOW, "31% below its best")
+
+
+def test_the_worst_of_what_is_wrong_comes_first() -> None:
+    assert ongoing([SLOW, STALLED]) == (EventKind.STALLED, EventKind.SLOW)
+    assert ongoing([SLOW, SLOW]) == (EventKind.SLOW,)
+
+
+def test_a_milestone_is_no_problem() -> None:
+    assert ongoing([Event(1.0, EventKind.MILESTONE, "50%")]) == ()
+
+
+def test_a_recovery_ends_what_it_names_or_everything() -> None:
+    moves = Event(3.0, EventKind.RECOVERED, "it moves again", ended=EventKind.STALLED)
+    assert ongoing([STALLED, SLOW, moves]) == (EventKind.SLOW,)
+    assert ongoing([STALLED, SLOW, Event(3.0, EventKind.RECOVERED, "well again")]) == ()
+    assert ongoing([STALLED, moves, STALLED]) == (EventKind.STALLED,)
+
+
+def test_a_new_run_starts_without_problems() -> None:
+    assert ongoing([STALLED, Event(3.0, EventKind.RESTARTED, "run 2")]) == ()
+
+
+def test_an_event_belongs_to_one_task_or_to_all() -> None:
+    events = [Event(1.0, EventKind.STALLED, "", task="3"), Event(2.0, EventKind.SLOW, "")]
+    assert ongoing(events, "3") == (EventKind.STALLED, EventKind.SLOW)
+    assert ongoing(events, "4") == (EventKind.SLOW,)

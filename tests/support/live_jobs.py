@@ -1,0 +1,91 @@
+"""Running jobs with their progress, for tests of the screen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from jobmon_core.domain.progress.model import (
+    Event,
+    EventKind,
+    History,
+    JobProgress,
+    Progress,
+    Sample,
+    TaskProgress,
+)
+from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.tracking.model import Task, WatchedJob
+from tests.support.job_records import NOW_S, PENDING, job_of
+
+_NAMES = (
+    "train-llama-7b",
+    "eval",
+    "resnet50_imagenet",
+    "preprocess-shards",
+    "gromacs-npt",
+    "学習-実験",
+    "sweep",
+)
+
+
+def running_task(
+    key: str = "", *, elapsed_s: float = 9240, limit_s: int | None = 28_800, now_s: float = NOW_S
+) -> Task:
+    """Return a task that has run for some time."""
+    start_s = int(now_s - elapsed_s)
+    return Task(key, JobState.RUNNING, "RUNNING", start_s=start_s, limit_s=limit_s, nodes="gpu[1-2]")
+
+
+def progress_of(
+    current: float,
+    total: float | None,
+    *,
+    elapsed_s: float = 9240,
+    unit: str = "step",
+    loss: float | None = 0.35,
+    now_s: float = NOW_S,
+) -> TaskProgress:
+    """Return a progress that advanced evenly, apart from small waves, with a loss that fell."""
+    samples = []
+    for number in range(61):
+        share = number / 60
+        waved = current * share + current / 300 * math.sin(number)
+        fallen = None if loss is None else loss * (1 + 4 * math.exp(-6 * share))
+        samples.append(Sample(now_s - elapsed_s * (1 - share), max(0.0, min(waved, current)), fallen))
+    samples[-1] = replace(samples[-1], current=current)
+    latest = Progress(current, total, unit, loss=loss, learning_rate=1e-5 if loss else None)
+    return TaskProgress(latest, History(now_s - elapsed_s, tuple(samples)))
+
+
+def jobs(count: int, now_s: float = NOW_S) -> Iterator[tuple[WatchedJob, JobProgress]]:
+    """Yield jobs in various situations, of which about one in five is pending."""
+    for number in range(count):
+        name = _NAMES[number % len(_NAMES)]
+        job = replace(
+            job_of(job_id=8123 + 7 * number, name=name), registered_s=now_s - 10_000, answered_s=now_s - 5
+        )
+        if number % 5 == 4:
+            yield replace(job, tasks={"": PENDING}), JobProgress()
+            continue
+        elapsed_s = 9240 + 1000 * number
+        task = running_task(elapsed_s=elapsed_s, limit_s=None if number % 7 == 3 else 86_400, now_s=now_s)
+        yield replace(job, tasks={"": task}), _progress(number, elapsed_s, now_s)
+
+
+def _progress(number: int, elapsed_s: float, now_s: float) -> JobProgress:
+    if number % 8 == 3:
+        return JobProgress(now_s)
+    total = None if number % 8 == 6 else 100_000.0
+    loss = None if number % 3 == 2 else 0.3451 + number
+    followed = progress_of(67_300 / (1 + number % 4), total, elapsed_s=elapsed_s, loss=loss, now_s=now_s)
+    events = [Event(now_s - 1200, EventKind.MILESTONE, "50% complete")]
+    if number % 8 == 1:
+        events.append(
+            Event(now_s - 700, EventKind.STALLED, "no progress for 12m, the longest pause so far was 2m")
+        )
+    if number % 8 == 2:
+        events.append(Event(now_s - 300, EventKind.SLOW, "throughput 31% below its best"))
+        events.append(Event(now_s - 200, EventKind.TIME_LIMIT, "will end 2h after the time limit"))
+    return JobProgress(now_s, {"": followed}, tuple(events))
