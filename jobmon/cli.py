@@ -25,6 +25,7 @@ GROUPS = {
     },
     "look at jobs": {
         "status": "list the watched jobs",
+        "top": "follow the progress of the running jobs on a screen",
         "show": "show everything known about jobs",
         "logs": "show or follow the output of a job",
         "diagnose": "explain why a job failed, or what a log file shows",

@@ -4,7 +4,7 @@ _jobmon() {
     local command=${COMP_WORDS[1]} options= words= kind= i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W "submit watch cancel forget prune status show logs diagnose init test-discord inbox recover patterns where help completion -h --help -V --version" -- "$current"))
+        COMPREPLY=($(compgen -W "submit watch cancel forget prune status top show logs diagnose init test-discord inbox recover patterns where help completion -h --help -V --version" -- "$current"))
         return
     fi
     case $command in
@@ -12,11 +12,12 @@ _jobmon() {
     esac
     case $command in
         "submit") options="-h --help --backend --sentinel --job-config" words= kind="file" ;;
-        "watch") options="-h --help --error --output --again --job-config --backend" words= kind="job" ;;
+        "watch") options="-h --help --error --output --again --job-config --follow --backend" words= kind="job" ;;
         "cancel") options="-h --help" words= kind="job" ;;
         "forget") options="-h --help --given-up" words= kind="job" ;;
         "prune") options="-h --help --older-than --dry-run" ;;
         "status") options="-h --help --failed --running --pending --name --since --limit --all --watch --json" words= kind="job" ;;
+        "top") options="-h --help --once --ascii" words= kind="job" ;;
         "show") options="-h --help --all --json" words= kind="job" ;;
         "logs") options="-h --help -f --follow -n --lines --out --err --monitor" words= kind="job" ;;
         "diagnose") options="-h --help --state --exit-code --json" words= kind="job or file" ;;
@@ -29,7 +30,7 @@ _jobmon() {
         "patterns check") options="-h --help" words= kind="file" ;;
         "patterns test") options="-h --help" words= kind="file" ;;
         "where") options="-h --help" ;;
-        "help") options="-h --help" words="submit watch cancel forget prune status show logs diagnose init test-discord inbox recover patterns where help completion" kind= ;;
+        "help") options="-h --help" words="submit watch cancel forget prune status top show logs diagnose init test-discord inbox recover patterns where help completion" kind= ;;
         "completion") options="-h --help" words="bash zsh fish jobs" kind= ;;
     esac
     case "$command $before" in

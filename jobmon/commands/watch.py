@@ -11,13 +11,17 @@ from jobmon.views.details import detail_lines
 from jobmon_core.app.jobs.job_config import read_settings
 from jobmon_core.app.watch import watch
 from jobmon_core.context import backend_names
-from jobmon_core.domain.errors import AlreadyReported, JobmonError
+from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched, JobmonError
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.lifecycle.health import job_status
 from jobmon_core.lifecycle.start import MonitorStarter
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
+
+    from jobmon_core.context import Context
+    from jobmon_core.domain.slurm.job_ids import JobRef
 
 DESCRIPTION = """\
 Watch jobs that were not submitted through jobmon: pending, running or ended (an ended job is
@@ -27,7 +31,8 @@ EPILOG = """\
 examples:
   jobmon watch 8123
   jobmon watch 8123_7 --error /scratch/me/run-7.err
-  jobmon watch --again 8123"""
+  jobmon watch --again 8123
+  jobmon watch 8123 --follow"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="a YAML file about these jobs: their workers, logs, patterns and thresholds; see README.md",
     )
+    parser.add_argument(
+        "--follow", action="store_true", help="then follow the progress of the jobs, as `jobmon top` does"
+    )
     parser.add_argument("--backend", choices=backend_names(), help="its scheduler (default: as configured)")
 
 
@@ -57,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
     backend = options.backend or ctx.configuration().backend
     logs = LogPaths(_absolute(options.output or options.error), _absolute(options.error or options.output))
     settings = read_settings(options.job_config, say) if options.job_config else None
-    exit_code = 0
+    exit_code, watched = 0, []
     for ref in options.job:
         try:
             watch(ctx, MonitorStarter(ctx), ref, backend, logs, settings=settings, again=options.again)
@@ -67,10 +75,25 @@ def run(options: argparse.Namespace) -> int:
             print(*detail_lines(status, ref.key, ctx.clock.now(), stdout_console()), sep="\n")
         except JobmonError as error:
             say(str(error))
-            exit_code = max(exit_code, error.exit_code)
+            if options.follow and isinstance(error, AlreadyWatched):
+                watched.append(ref)
+            else:
+                exit_code = max(exit_code, error.exit_code)
         else:
             say(f"watching job {ref}; see `jobmon show {ref}`")
+            watched.append(ref)
+    if options.follow and watched:
+        _follow(ctx, watched)
     return exit_code
+
+
+def _follow(ctx: Context, refs: Sequence[JobRef]) -> None:
+    """Show the progress of these jobs until the user quits, or print it once without a terminal."""
+    from jobmon.commands.top import show_screen
+
+    show_screen(ctx, refs)
+    names = ", ".join(map(str, refs))
+    say(f"stopped following {names}; jobs and monitors keep running, and `jobmon top` shows them again")
 
 
 def _absolute(path: Path | None) -> str:

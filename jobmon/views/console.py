@@ -21,6 +21,7 @@ class Style(StrEnum):
     BAD = "\x1b[31m"  # red
     ATTENTION = "\x1b[33m"  # yellow
     ACTIVE = "\x1b[36m"  # cyan
+    SELECTED = "\x1b[7m"  # colours exchanged
 
 
 def one_line(text: str) -> str:

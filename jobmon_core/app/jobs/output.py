@@ -123,12 +123,12 @@ def _is_new(job: WatchedJob, task: Task, path: str) -> bool:
 
 def last_lines(path: str, count: int) -> OutputText:
     """Return the last ``count`` lines of a file, fewer if they exceed 64 MiB. Never raises."""
-    return _text(_read_lines(path, count))
+    return _text(_read_lines(path, count, _MAX_BYTES))
 
 
-def begin_following(path: str, count: int) -> tuple[OutputText, LogFollower]:
+def begin_following(path: str, count: int, max_bytes: int = _MAX_BYTES) -> tuple[OutputText, LogFollower]:
     """Return the last ``count`` lines without one that is unfinished, and a reader that continues there."""
-    part = _read_lines(path, count)
+    part = _read_lines(path, count, max_bytes)
     if part.excerpt.path != path:  # a rotated copy: the file itself is yet to be written
         return _text(part), LogFollower(path)
     follower = LogFollower.after(path, part.size)
@@ -136,10 +136,10 @@ def begin_following(path: str, count: int) -> tuple[OutputText, LogFollower]:
     return (text._replace(lines=text.lines[:-1]) if follower.offset < part.size else text), follower
 
 
-def _read_lines(path: str, count: int) -> LogPart:
+def _read_lines(path: str, count: int, limit: int) -> LogPart:
     max_bytes = TAIL_BYTES
     part = read_tail(path, max_bytes)
-    while len(part.excerpt.texts) < count and not (part.complete or part.problem) and max_bytes < _MAX_BYTES:
+    while len(part.excerpt.texts) < count and not (part.complete or part.problem) and max_bytes < limit:
         max_bytes *= 8
         part = read_tail(path, max_bytes)
     texts = part.excerpt.texts[-count:] if count else ()

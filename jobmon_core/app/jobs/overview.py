@@ -14,6 +14,8 @@ from jobmon_core.store.jobs import Unreadable
 from jobmon_core.store.shared_answers import SharedAnswer
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from jobmon_core.context import Context
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.store.owner import Owner
@@ -42,16 +44,16 @@ def overview(ctx: Context) -> Overview:
     """Return the status of all jobs, without asking the scheduler."""
     entries = list(ctx.store.all())
     jobs = without_duplicates(entry for entry in entries if not isinstance(entry, Unreadable))
-    latest = _LatestAnswers(ctx)
     return Overview(
-        [latest.apply_to(job_status(ctx, job)) for job in jobs],
+        statuses(ctx, jobs),
         [entry for entry in entries if isinstance(entry, Unreadable)],
         # reading the configuration takes a while, and only the age of jobs that are watched depends on it
-        Policy() if all(job.closed for job in jobs) else _policy(ctx),
+        Policy() if all(job.closed for job in jobs) else policy(ctx),
     )
 
 
-def _policy(ctx: Context) -> Policy:
+def policy(ctx: Context) -> Policy:
+    """Return the configured delays; the default ones if the configuration is invalid."""
     try:
         return ctx.configuration().policy
     except ConfigInvalid:  # commands that need it report its faults
@@ -60,7 +62,13 @@ def _policy(ctx: Context) -> Policy:
 
 def current_status(ctx: Context, job: WatchedJob) -> JobStatus:
     """Return the status of one job, without asking the scheduler."""
-    return _LatestAnswers(ctx).apply_to(job_status(ctx, job))
+    return statuses(ctx, [job])[0]
+
+
+def statuses(ctx: Context, jobs: Iterable[WatchedJob]) -> list[JobStatus]:
+    """Return the status of each of these jobs, without asking the scheduler."""
+    latest = _LatestAnswers(ctx)
+    return [latest.apply_to(job_status(ctx, job)) for job in jobs]
 
 
 class _LatestAnswers:

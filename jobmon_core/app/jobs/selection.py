@@ -97,7 +97,7 @@ def fitting(jobs: Sequence[JobStatus], heights: Sequence[int], room: int) -> lis
 
 def unknown_refs(jobs: Sequence[JobStatus], refs: Sequence[JobRef]) -> list[JobRef]:
     """Return those of ``refs`` that none of ``jobs`` belongs to."""
-    return [ref for ref in refs if not any(_is_part_of(each.job, ref) for each in jobs)]
+    return [ref for ref in refs if not any(is_part_of(each.job, ref) for each in jobs)]
 
 
 def is_recent(status: JobStatus, now_s: float) -> bool:
@@ -142,7 +142,7 @@ def _is_recent_enough(status: JobStatus, selection: Selection, now_s: float) -> 
 
 
 def _matches(job: WatchedJob, selection: Selection) -> bool:
-    if selection.refs and not any(_is_part_of(job, ref) for ref in selection.refs):
+    if selection.refs and not any(is_part_of(job, ref) for ref in selection.refs):
         return False
     if selection.name and not fnmatchcase(job.name, selection.name):
         return False
@@ -164,7 +164,8 @@ def _has_failure(job: WatchedJob) -> bool:
     return failed_count(job) > 0 or job.doubtful_tasks > 0
 
 
-def _is_part_of(job: WatchedJob, ref: JobRef) -> bool:
+def is_part_of(job: WatchedJob, ref: JobRef) -> bool:
+    """Whether ``ref`` names a job or a part of it."""
     if job.job_id != ref.job_id:
         return not ref.key and any(task.raw_job_id == ref.job_id for task in job.tasks.values())
     return not job.watched_part or ref.key in ("", job.watched_part)

@@ -1,0 +1,69 @@
+"""``jobmon top``: the progress of the running jobs, on a screen that follows it."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import JOB_HELP, open_context, stdout_console
+from jobmon_core.app.jobs.find import find_job
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from jobmon_core.context import Context
+    from jobmon_core.domain.slurm.job_ids import JobRef
+
+DESCRIPTION = """\
+Follow the progress of the running jobs: how far each is, when it will end, how fast it is and its loss,
+as their monitors read it from the logs. Pending jobs come last. With job ids, only these jobs are
+shown; a single task is opened at once. All comes from jobmon's own files, and nothing here changes a
+job or its monitor."""
+EPILOG = """\
+Keys: arrows, j and k select; enter opens a task; l shows its log; / filters; esc goes back; ? lists all
+keys; q or Ctrl-C quits. A letter before a job says what is wrong: S stalled, D diverged, L will not
+make its time limit, W slow, ! has no monitor, ? its data are old.
+
+On a pipe, or if $TERM is empty or "dumb", the list is printed once. Where the locale is not UTF-8,
+bars are plain ASCII. $NO_COLOR turns colours off.
+
+examples:
+  jobmon top
+  jobmon top 8123
+  jobmon top 8123_7 train
+  jobmon top --once | grep -v PENDING"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument("job", nargs="*", metavar="JOB", help=f"show only these jobs: {JOB_HELP}")
+    parser.add_argument("--once", action="store_true", help="print the list once")
+    parser.add_argument("--ascii", action="store_true", help="draw bars in plain ASCII")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Show the screen until the user quits, or print it once."""
+    ctx = open_context()
+    refs = [find_job(ctx, argument)[1] for argument in options.job]
+    show_screen(ctx, refs, once=options.once, ascii_only=options.ascii)
+    return 0
+
+
+def show_screen(
+    ctx: Context, refs: Sequence[JobRef], *, once: bool = False, ascii_only: bool = False
+) -> None:
+    """Show the screen of the jobs that ``refs`` name, or of all; print it once if there is no terminal."""
+    from jobmon.views.terminal import has_unicode, is_capable, show
+    from jobmon.views.top.drawing import ASCII, UNICODE
+    from jobmon.views.top.session import Session
+    from jobmon_core.app.jobs.live import LiveJobs
+
+    symbols = UNICODE if has_unicode(os.environ) and not ascii_only else ASCII
+    session = Session(LiveJobs(ctx, refs), symbols, opens_single=bool(refs))
+    console = stdout_console()
+    if not once and is_capable(os.environ):
+        show(session, has_colour=console.colour)
+        return
+    for line in session.plain(console.width):
+        print("".join(console.styled(span.text, span.style) for span in line).rstrip())

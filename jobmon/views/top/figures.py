@@ -1,0 +1,106 @@
+"""Progress, rates, losses and remaining times as short texts."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from jobmon.views.model import age, clock, span
+
+if TYPE_CHECKING:
+    from jobmon.views.top.drawing import Symbols
+    from jobmon_core.app.jobs.live import LiveTask
+    from jobmon_core.domain.progress.model import Estimate, Progress
+
+_LARGE = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e5, "k"))
+_PRECISE = 100.0  # smaller numbers get a decimal
+
+
+def number(value: float) -> str:
+    """Return a number of units: ``67,300``, ``2.5``, ``1.25M``."""
+    if not math.isfinite(value):
+        return "?"
+    for factor, letter in _LARGE[:3]:
+        if abs(value) >= 10 * factor:
+            return f"{value / factor:,.0f}{letter}"
+    return f"{value:,.0f}" if value == round(value) or abs(value) >= _PRECISE else f"{value:.1f}"
+
+
+def percentage(fraction: float) -> str:
+    """Return a share: ``67.3%``; ``100%`` only for all of it."""
+    return "100%" if fraction >= 1 else f"{min(fraction, 0.999):.1%}"
+
+
+def rate(per_s: float | None, unit: str = "") -> str:
+    """Return a rate per second, minute or hour: ``251.3/s``, ``14.2/min``, ``3.1 epochs/h``."""
+    if per_s is None or not math.isfinite(per_s) or per_s < 0:
+        return ""
+    unit = f" {plural(unit)}" if unit else ""
+    for seconds, name in ((1.0, "s"), (60.0, "min"), (3600.0, "h")):
+        value = per_s * seconds
+        if value >= 1 or name == "h":
+            return f"{_short(value)}{unit}/{name}"
+    return ""
+
+
+def plural(unit: str) -> str:
+    """Return the name of several units."""
+    if unit in ("", "it") or unit.endswith("s"):
+        return unit
+    return f"{unit}es" if unit.endswith(("ch", "x")) and unit != "epoch" else f"{unit}s"
+
+
+def _short(value: float) -> str:
+    for factor, letter in _LARGE:
+        if value >= factor:
+            scaled = value / (1e3 if letter == "k" else factor)
+            return f"{scaled:.0f}{letter}" if scaled >= _PRECISE else f"{scaled:.1f}{letter}"
+    return f"{value:,.0f}" if value >= 10 * _PRECISE else f"{value:.1f}"
+
+
+def loss(value: float | None) -> str:
+    """Return a loss with at most seven characters: ``0.3451``, ``1.2e-06``, ``nan``."""
+    if value is None:
+        return ""
+    text = f"{value:.4g}"
+    return text if len(text) <= len("-0.3451") else f"{value:.1e}"
+
+
+def units(progress: Progress) -> str:
+    """Return what is finished, e.g. ``67,300/100,000 steps`` or ``67,300 steps``."""
+    total = f"/{number(progress.total)}" if progress.total else ""
+    return f"{number(progress.current)}{total} {plural(progress.unit)}".rstrip()
+
+
+def remaining(live: LiveTask, symbols: Symbols, *, with_range: bool = True) -> str:
+    """Return the remaining time, with its range if wanted: ``1h 15m ±5m``, or why it is not known."""
+    progress, found = live.followed.progress, live.estimate
+    if progress is None:
+        return ""
+    if found.remaining_s is None:
+        return "estimating" if progress.total else "no total"
+    text = span(found.remaining_s)
+    margin_s = margin(found)
+    if not with_range or margin_s is None:
+        return text
+    return f"{text} {symbols.plus_minus}{age(margin_s)}"
+
+
+def margin(found: Estimate) -> float | None:
+    """Return how far the end may be from the estimate, in seconds; None if that is not known."""
+    if found.remaining_s is None or found.shortest_s is None or found.longest_s is None:
+        return None
+    return max(found.longest_s - found.remaining_s, found.remaining_s - found.shortest_s, 0.0)
+
+
+def finish(live: LiveTask, now_s: float) -> str:
+    """Return the remaining time with the time of the end and the range, in words."""
+    found = live.estimate
+    if found.remaining_s is None:
+        return (
+            "estimating" if live.followed.progress and live.followed.progress.total else "not known: no total"
+        )
+    text = f"{span(found.remaining_s)} ({clock(now_s + found.remaining_s, now_s)})"
+    if found.shortest_s is not None and found.longest_s is not None:
+        text += f", {span(found.shortest_s)} to {span(found.longest_s)}"
+    return f"{text}, {found.confidence} confidence"

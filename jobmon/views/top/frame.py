@@ -1,0 +1,218 @@
+"""The whole window: a header, the page that the user looks at, and the keys that work now."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jobmon.views.console import Style
+from jobmon.views.model import clock
+from jobmon.views.text_width import text_width
+from jobmon.views.top.drawing import UNICODE, Span, fitted, justified, line_width, text_line
+from jobmon.views.top.job_list import list_lines
+from jobmon.views.top.job_page import job_lines, log_lines
+from jobmon.views.top.rows import LETTERS, NO_MONITOR, OLD_DATA
+from jobmon.views.top.state import Page, View, matching, settled
+from jobmon_core.app.jobs.selection import Group
+from jobmon_core.domain.humanize import count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobmon.views.top.drawing import Line, Symbols
+    from jobmon_core.app.jobs.live import LiveTask, Snapshot
+    from jobmon_core.app.jobs.output import OutputText
+
+_START = View()
+_UNCUT = 10_000  # columns of a pipe
+_PIPE_WIDTH = 120
+_MIN_WITH_KEYS = 5  # lines
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Everything that the window shows."""
+
+    snapshot: Snapshot
+    view: View = _START
+    log: OutputText | None = None  # of the selected task
+    logs: int = 0  # number of its logs
+    symbols: Symbols = UNICODE
+
+    @property
+    def tasks(self) -> list[LiveTask]:
+        """The tasks that the filter leaves."""
+        return matching(self.snapshot.tasks, self.view.filter)
+
+    @property
+    def selected(self) -> LiveTask | None:
+        """The selected task, None if there are none."""
+        view = settled(self.view, self.snapshot)
+        return next((each for each in self.snapshot.tasks if each.id == view.selected), None)
+
+
+def frame(model: Model, width: int, height: int) -> list[Line]:
+    """Return the content of a window: at most ``height`` lines of at most ``width`` columns."""
+    if width < 1 or height < 1:
+        return []
+    has_keys = height >= _MIN_WITH_KEYS
+    room = height - 1 - has_keys
+    lines = [_header(model, width), *_page(model, width, room)]
+    if has_keys:
+        lines += [()] * (height - 1 - len(lines))
+        lines.append(_keys(model, width))
+    return [fitted(line, width, model.symbols) for line in lines[:height]]
+
+
+def plain(model: Model, width: int = 0) -> list[Line]:
+    """Return everything at once, of ``width`` columns, or for a pipe uncut."""
+    if model.view.page is Page.JOB and model.selected:
+        lines = [_header(model, width or _PIPE_WIDTH), *_page(model, width or _PIPE_WIDTH, 40)]
+        return [line for line in lines if line]
+    head, rows = list_lines(model.tasks, model.snapshot.at_s, width or _UNCUT, model.symbols)
+    empty = [text_line(_nothing(model))]
+    return [_header(model, width or _PIPE_WIDTH), *([head, *rows] if rows else empty)]
+
+
+def _page(model: Model, width: int, height: int) -> list[Line]:
+    view, now_s, live = model.view, model.snapshot.at_s, model.selected
+    if view.page is Page.HELP:
+        return [*_help(model.symbols)][:height]
+    if view.page is Page.JOB and live:
+        others = [each for each in model.snapshot.tasks if each.job.id == live.job.id]
+        return job_lines(live, others, model.log, now_s, width=width, height=height, symbols=model.symbols)
+    if view.page is Page.LOG and live:
+        return log_lines(model.log, height, view.lines_back)
+    return _list(model, width, height)
+
+
+def _list(model: Model, width: int, height: int) -> list[Line]:
+    tasks, live = model.tasks, model.selected
+    if not tasks:
+        return [text_line(_nothing(model), Style.DIM)][:height]
+    head, rows = list_lines(tasks, model.snapshot.at_s, width, model.symbols)
+    position = next((number for number, each in enumerate(tasks) if live and each.id == live.id), 0)
+    first = first_row(position, len(rows), height - 1)
+    rows[position] = _marked(rows[position], width)
+    return [head, *rows[first : first + max(0, height - 1)]][: max(0, height)]
+
+
+def first_row(position: int, rows: int, room: int) -> int:
+    """Return the first row to show, so that the selected one is near the middle."""
+    return max(0, min(position - room // 2, rows - room))
+
+
+def _marked(line: Line, width: int) -> Line:
+    """Return the selected row."""
+    text = "".join(span.text for span in line)
+    return text_line(text + " " * (width - text_width(text)), Style.SELECTED)
+
+
+def _header(model: Model, width: int) -> Line:
+    view, live = model.view, model.selected
+    if view.page in (Page.JOB, Page.LOG) and live:
+        left = text_line(f"{live.ref} {live.job.name}".rstrip(), Style.BOLD)
+    else:
+        left = tuple(_counts(model))
+    return justified(left, tuple(_freshness(model.snapshot)), width)
+
+
+def _counts(model: Model) -> Iterator[Span]:
+    tasks = model.tasks
+    numbers = Counter(each.group for each in tasks)
+    texts = [f"{numbers[group]} {group}" for group in Group if numbers[group]]
+    problems = Counter(kind for each in tasks for kind in each.problems)
+    yield Span("jobmon top", Style.BOLD)
+    if texts:
+        yield Span(f"  {', '.join(texts)}")
+    for kind, number in problems.items():
+        yield Span(f"  {number} {kind}", LETTERS[kind][1])
+    if hidden := len(model.snapshot.tasks) - len(tasks):
+        yield Span(f"  {hidden} filtered out", Style.DIM)
+    if model.snapshot.unreadable:
+        yield Span(f"  {count(model.snapshot.unreadable, 'unreadable state file')}", Style.ATTENTION)
+
+
+def _freshness(snapshot: Snapshot) -> Iterator[Span]:
+    if snapshot.stale_since_s is not None:
+        number = sum(each.is_stale for each in snapshot.tasks)
+        which = f"{number} " if snapshot.as_of_s is not None else ""
+        since = clock(snapshot.stale_since_s, snapshot.at_s, seconds=True)
+        yield Span(f"{which}STALE since {since}", Style.BAD)
+    if snapshot.as_of_s is not None:
+        between = ", " if snapshot.stale_since_s is not None else ""
+        yield Span(f"{between}as of {clock(snapshot.as_of_s, snapshot.at_s, seconds=True)}", Style.DIM)
+
+
+def _nothing(model: Model) -> str:
+    if model.view.filter and model.snapshot.tasks:
+        return f"no task matches {model.view.filter!r}"
+    return (
+        "no watched job is running or pending; `jobmon submit SCRIPT` or `jobmon watch JOBID` starts with one"
+    )
+
+
+def _keys(model: Model, width: int) -> Line:
+    """Return the keys that work now, as many as fit."""
+    if model.view.is_typing:
+        return (Span(f"/{model.view.filter}", Style.BOLD), Span("_  enter keep  esc clear", Style.DIM))
+    line: list[Span] = []
+    for key, action in _actions(model):
+        item = [Span(key, Style.BOLD), Span(f" {action}", Style.DIM)]
+        item = [Span("  "), *item] if line else item
+        if line_width(line) + line_width(item) > width:
+            break
+        line += item
+    return tuple(line)
+
+
+def _actions(model: Model) -> Iterator[tuple[str, str]]:
+    view, has_tasks = model.view, bool(model.tasks)
+    if view.page is Page.HELP:
+        yield "esc", "back"
+    elif view.page is Page.LOG:
+        yield "esc", "back"
+        yield model.symbols.arrows, "scroll"
+    elif view.page is Page.JOB:
+        yield "esc", "back"
+        yield model.symbols.arrows, "other task"
+        yield "l", "log"
+    else:
+        if has_tasks:
+            yield model.symbols.arrows, "select"
+            yield "enter", "open"
+            yield "l", "log"
+        yield "/", f"filter: {view.filter}" if view.filter else "filter"
+        if view.filter:
+            yield "esc", "all"
+    if model.logs > 1:
+        yield "tab", "other log"
+    if view.page is not Page.HELP:
+        yield "?", "help"
+    yield "q", "quit"
+
+
+def _help(symbols: Symbols) -> Iterator[Line]:
+    up_down = "up, down, k, j" if symbols.is_ascii else "↑ ↓ k j"
+    keys = {
+        up_down: "select a task; on its page another task; scroll the log",
+        "g, G, home, end": "the first, the last",
+        "enter": "open the selected task",
+        "l": "the end of its log; tab: another of its logs",
+        "/": "list only tasks whose id, name or state contains a text",
+        "esc": "back; in the list: remove the filter",
+        "q, Ctrl-C": "quit; jobs and their monitors keep running",
+    }
+    yield text_line("Keys", Style.BOLD)
+    yield from ((Span(f"  {key:<17}", Style.BOLD), Span(action)) for key, action in keys.items())
+    yield text_line("Letters before a job", Style.BOLD)
+    for letter, style, meaning in LETTERS.values():
+        yield Span(f"  {letter:<17}", style), Span(meaning)
+    yield Span(f"  {OLD_DATA:<17}", Style.ATTENTION), Span("its data are older than one polling interval")
+    yield Span(f"  {NO_MONITOR:<17}", Style.BAD), Span("its monitor is gone; `jobmon recover` restarts it")
+
+
+def as_text(lines: Sequence[Line]) -> list[str]:
+    """Return the lines without styles."""
+    return ["".join(span.text for span in line).rstrip() for line in lines]

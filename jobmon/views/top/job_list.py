@@ -1,0 +1,149 @@
+"""The list of tasks: one row each, in columns that fit the window."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon.views.console import Style, one_line
+from jobmon.views.text_width import text_width, truncated
+from jobmon.views.top.drawing import Span, bar, fitted
+from jobmon.views.top.figures import loss, percentage, rate, remaining, units
+from jobmon.views.top.rows import elapsed, letters, note, rate_per_s
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from jobmon.views.top.drawing import Line, Symbols
+    from jobmon_core.app.jobs.live import LiveTask
+
+_GAP = "  "
+_PERCENT = len(" 67.3%")
+_MIN_PROGRESS, _MAX_PROGRESS = 5 + _PERCENT, 40 + _PERCENT
+
+
+class _Fit(NamedTuple):
+    """How much the columns show; each fit makes them narrower than the one before."""
+
+    name: int = 40  # columns at most
+    is_short: bool = False  # without the range of the ETA and the limit of the run time
+    has_loss: bool = True
+    has_rate: bool = True
+    has_elapsed: bool = True
+    has_eta: bool = True
+
+
+_FITS = (
+    _Fit(),
+    _Fit(24),
+    _Fit(16),
+    _Fit(10),
+    _Fit(10, is_short=True),
+    _Fit(10, is_short=True, has_loss=False),
+    _Fit(10, is_short=True, has_loss=False, has_rate=False),
+    _Fit(10, is_short=True, has_loss=False, has_rate=False, has_elapsed=False),
+    _Fit(6, is_short=True, has_loss=False, has_rate=False, has_elapsed=False),
+    _Fit(0, is_short=True, has_loss=False, has_rate=False, has_elapsed=False),
+    _Fit(0, is_short=True, has_loss=False, has_rate=False, has_elapsed=False, has_eta=False),
+)
+
+
+class _Column(NamedTuple):
+    header: str
+    spans: list[Span]
+    least: int = 0  # columns, so that the table keeps still while figures change
+    is_right: bool = False
+
+    @property
+    def width(self) -> int:
+        return max(
+            self.least, *(text_width(each) for each in (self.header, *(span.text for span in self.spans)))
+        )
+
+    def cell(self, number: int) -> Span:
+        """Return a cell of the column's width."""
+        return _padded(self.spans[number], self.width, is_right=self.is_right)
+
+
+def list_lines(
+    tasks: Sequence[LiveTask], now_s: float, width: int, symbols: Symbols
+) -> tuple[Line, list[Line]]:
+    """Return the header, and a line of at most ``width`` columns for each task."""
+    before, after = _side_columns(tasks, now_s, width, symbols)
+    room = min(max(width - _width(before, after), _MIN_PROGRESS), _MAX_PROGRESS)
+    progress = _Column("PROGRESS", [_progress(live, room, symbols) for live in tasks], room)
+    columns = [*before, progress, *after]
+    header = [_padded(Span(each.header, Style.BOLD), each.width, is_right=each.is_right) for each in columns]
+    rows = []
+    for number, live in enumerate(tasks):
+        remark = note(live)
+        cells = [column.cell(number) for column in (before if remark else columns)]
+        rows.append(_joined([*cells, remark] if remark else cells, width, symbols, is_dim=live.is_stale))
+    return _joined(header, width, symbols), rows
+
+
+def _side_columns(
+    tasks: Sequence[LiveTask], now_s: float, width: int, symbols: Symbols
+) -> tuple[list[_Column], list[_Column]]:
+    """Return the columns before and after the progress, with as much in them as fits."""
+    before: list[_Column] = []
+    after: list[_Column] = []
+    for fit in _FITS:
+        before, after = [*_before(tasks, fit)], [*_after(tasks, fit, now_s, symbols)]
+        if width - _width(before, after) >= _MIN_PROGRESS:
+            break
+    return before, after
+
+
+def _width(before: Sequence[_Column], after: Sequence[_Column]) -> int:
+    """Return what these columns take, with the gaps beside them."""
+    return sum(column.width + len(_GAP) for column in (*before, *after)) - 1  # one after the letters
+
+
+def _before(tasks: Sequence[LiveTask], fit: _Fit) -> Iterator[_Column]:
+    yield _Column("", [letters(live) for live in tasks], 1)
+    yield _Column("JOB", [Span(live.ref) for live in tasks])
+    if fit.name:
+        names = [truncated(one_line(live.job.name), fit.name) for live in tasks]
+        yield _Column("NAME", [Span(name) for name in names])
+
+
+def _after(tasks: Sequence[LiveTask], fit: _Fit, now_s: float, symbols: Symbols) -> Iterator[_Column]:
+    def spans(text_of: Callable[[LiveTask], str]) -> list[Span]:
+        return [Span("" if note(live) else text_of(live)) for live in tasks]
+
+    if fit.has_eta:
+        yield _Column("ETA", spans(lambda live: remaining(live, symbols, with_range=not fit.is_short)), 7)
+    if fit.has_rate:
+        yield _Column("RATE", spans(lambda live: rate(rate_per_s(live))), 7, is_right=True)
+    if fit.has_loss:
+        yield _Column("LOSS", spans(_loss), 6, is_right=True)
+    if fit.has_elapsed:
+        header = "ELAPSED" if fit.is_short else "ELAPSED/LIMIT"
+        yield _Column(header, spans(lambda live: elapsed(live, now_s, with_limit=not fit.is_short)))
+
+
+def _loss(live: LiveTask) -> str:
+    return loss(live.followed.progress.loss) if live.followed.progress else ""
+
+
+def _progress(live: LiveTask, width: int, symbols: Symbols) -> Span:
+    progress = live.followed.progress
+    if progress is None:
+        return Span(truncated("no progress yet", width), Style.DIM)
+    if progress.fraction is None:
+        return Span(truncated(units(progress), width))
+    share = percentage(progress.fraction)
+    return Span(f"{bar(progress.fraction, width - _PERCENT, symbols)} {share:>{_PERCENT - 1}}")
+
+
+def _padded(span: Span, width: int, *, is_right: bool) -> Span:
+    padding = " " * (width - text_width(span.text))
+    return Span(padding + span.text if is_right else span.text + padding, span.style)
+
+
+def _joined(cells: Sequence[Span], width: int, symbols: Symbols, *, is_dim: bool = False) -> Line:
+    """Return the cells as a line; in that of stale data all but the letters are dim."""
+    line = [cells[0]]
+    for number, cell in enumerate(cells[1:]):
+        line += [Span(_GAP if number else " "), cell._replace(style=Style.DIM) if is_dim else cell]
+    return fitted(line, width, symbols)

@@ -1,0 +1,222 @@
+"""One task, opened: its progress in full, what happened to it, and the end of its log."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon.views.console import Style
+from jobmon.views.model import clock, run_time_s, span
+from jobmon.views.text_width import text_width
+from jobmon.views.top.drawing import Span, bar, fitted, line_width, sparkline, text_line, throughput
+from jobmon.views.top.figures import finish, loss, percentage, rate, units
+from jobmon.views.top.rows import LETTERS, has_no_monitor, note, rate_per_s
+from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.progress.model import EventKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobmon.views.top.drawing import Line, Symbols
+    from jobmon_core.app.jobs.live import LiveTask
+    from jobmon_core.app.jobs.output import OutputText
+    from jobmon_core.domain.progress.model import Event, Progress
+
+_LABEL = 12  # columns
+_MAX_BAR = 40
+_MAX_SPARKLINE = 40
+_MIN_LOG = 4  # lines, with its title
+_MOST = 5  # lines of a section
+_WARNINGS = (EventKind.STALLED, EventKind.SLOW, EventKind.TIME_LIMIT, EventKind.DIVERGED)
+
+
+def job_lines(
+    live: LiveTask,
+    others: Sequence[LiveTask],
+    log: OutputText | None,
+    now_s: float,
+    *,
+    width: int,
+    height: int,
+    symbols: Symbols,
+) -> list[Line]:
+    """Return the page of one task; ``others`` are the tasks of its job. The log gets the lines left over."""
+    lines = [*_facts(live, now_s, width, symbols)]
+    sections = {
+        "Errors": [*_errors(live)],
+        "Events": [*_events(live.events, now_s)],
+        "Workers": [*_workers(live, symbols)],
+        "Tasks": [*_tasks(others, symbols)],
+    }
+    for title, content in sections.items():
+        room = min(height - len(lines) - _MIN_LOG - 1, _MOST)
+        if content and room > 0:
+            lines += [text_line(title, Style.BOLD), *_first(content, room)]
+    lines += log_lines(log, height - len(lines))
+    return [fitted(line, width, symbols) for line in lines[:height]]
+
+
+def log_lines(log: OutputText | None, height: int, lines_back: int = 0) -> list[Line]:
+    """Return the path and the last lines of a log, or the lines that end ``lines_back`` before."""
+    if log is None:
+        return [text_line("no log is known yet", Style.DIM)][: max(0, height)]
+    texts = [*log.lines, log.unfinished] if log.unfinished else list(log.lines)
+    end = max(min(height - 1, len(texts)), len(texts) - lines_back)
+    shown = texts[max(0, end - max(0, height - 1)) : end]
+    back = f", {len(texts) - end} lines from the end" if end < len(texts) else ""
+    problem = f" {log.problem}" if log.problem else ""
+    title = (Span("Log ", Style.BOLD), Span(f"{log.path}{problem}{back}", Style.DIM))
+    return [title, *(text_line(text.expandtabs()) for text in shown)][: max(0, height)]
+
+
+def _facts(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> Iterator[Line]:
+    for kind in live.problems:
+        letter, style, meaning = LETTERS[kind]
+        event = next((each for each in reversed(live.events) if each.kind is kind), None)
+        since = f" since {clock(event.at_s, now_s)}: {event.text}" if event else f": {meaning}"
+        yield (Span(f"{letter} {kind}{since}", style),)
+    if has_no_monitor(live):
+        yield text_line("! its monitor is gone; `jobmon recover` restarts it", Style.BAD)
+    if remark := note(live):
+        yield _fact("State", remark)
+    yield from _times(live, now_s)
+    progress = live.followed.progress
+    if progress:
+        yield from _progress(live, progress, now_s, width, symbols)
+    elif note(live) is None:
+        yield _fact("Progress", Span("none in the log yet", Style.DIM))
+
+
+def _fact(label: str, *values: Span) -> Line:
+    return (Span(f"{label + ':':<{_LABEL}}", Style.DIM), *values)
+
+
+def _times(live: LiveTask, now_s: float) -> Iterator[Line]:
+    task = live.task
+    elapsed_s = run_time_s(task, now_s) if task else None
+    if task is None or elapsed_s is None:
+        return
+    started_s = task.end.started_s if task.end else task.start_s
+    if started_s is not None:
+        on = f" on {task.nodes}" if task.nodes else ""
+        yield _fact(
+            "Started", Span(f"{clock(started_s, now_s, seconds=True)} ({span(now_s - started_s)} ago){on}")
+        )
+    text = duration(elapsed_s)
+    if task.limit_s:
+        text += f" of {duration(task.limit_s)}"
+        text += "" if task.end else f", {duration(task.limit_s - elapsed_s)} left"
+    yield _fact("Elapsed", Span(text))
+
+
+def _progress(
+    live: LiveTask, progress: Progress, now_s: float, width: int, symbols: Symbols
+) -> Iterator[Line]:
+    style = LETTERS[live.problems[0]][1] if live.problems else Style.GOOD
+    if progress.fraction is None:
+        yield _fact("Progress", Span(units(progress)))
+    else:
+        figures = f" {percentage(progress.fraction)} ({units(progress)})"
+        room = min(_MAX_BAR, width - _LABEL - text_width(figures))
+        drawn = bar(progress.fraction, room, symbols) if room > 0 else ""
+        yield _fact("Progress", Span(drawn, style), Span(figures if drawn else figures.lstrip()))
+    if progress.epoch is not None:
+        yield _fact("Epoch", Span(_epoch(progress)))
+    if note(live) is None:
+        yield _fact("ETA", Span(finish(live, now_s)))
+    yield from _throughput(live, progress, width, symbols)
+    yield from _loss(live, progress, width, symbols)
+    if progress.end_marker:
+        yield _fact("Log says", Span(progress.end_marker))
+
+
+def _epoch(progress: Progress) -> str:
+    of = f"/{progress.epochs:g}" if progress.epochs else ""
+    return f"{progress.epoch:g}{of}"
+
+
+def _throughput(live: LiveTask, progress: Progress, width: int, symbols: Symbols) -> Iterator[Line]:
+    now, average = rate(rate_per_s(live), progress.unit), rate(live.estimate.average_rate_per_s)
+    if now or average:
+        text = f"{now} (avg {average})" if average else now
+        history = live.followed.history
+        course = throughput(history, _MAX_SPARKLINE)
+        yield _with_course("Throughput", text, course, width, symbols, lowest=0.0)
+
+
+def _loss(live: LiveTask, progress: Progress, width: int, symbols: Symbols) -> Iterator[Line]:
+    values = {"lr": progress.learning_rate, "grad norm": progress.grad_norm}
+    others = [f"{name} {loss(value)}" for name, value in values.items() if value is not None]
+    if progress.loss is None and not others:
+        return
+    text = ", ".join(filter(None, [loss(progress.loss), *others]))
+    course = [each.loss for each in live.followed.history.samples if each.loss is not None]
+    yield _with_course("Loss", text, course, width, symbols)
+
+
+def _with_course(
+    label: str,
+    text: str,
+    values: Sequence[float],
+    width: int,
+    symbols: Symbols,
+    *,
+    lowest: float | None = None,
+) -> Line:
+    """Return a value and its course over time, as long as there is room."""
+    line = _fact(label, Span(text))
+    room = min(_MAX_SPARKLINE, width - line_width(line) - 2)
+    return (*line, Span(f"  {sparkline(values, room, symbols, lowest)}", Style.ACTIVE))
+
+
+def _errors(live: LiveTask) -> Iterator[Line]:
+    found = live.task.diagnosis if live.task else None
+    if found and found.cause:
+        yield text_line(f"  {found.headline}", Style.BAD)
+        for each in found.evidence:
+            yield text_line(f"  {each.number}: {each.text}" if each.number else f"  {each.text}")
+
+
+def _events(events: Sequence[Event], now_s: float) -> Iterator[Line]:
+    """Yield the latest event first."""
+    for event in reversed(events):
+        is_warning = event.kind in _WARNINGS
+        level, style = ("WARNING", Style.ATTENTION) if is_warning else ("INFO", Style.PLAIN)
+        at = Span(f"  [{clock(event.at_s, now_s, seconds=True)}] ", Style.DIM)
+        yield at, Span(f"{level:<8}", style), Span(event.text or str(event.kind))
+
+
+def _workers(live: LiveTask, symbols: Symbols) -> Iterator[Line]:
+    workers = live.followed.workers
+    if len(workers) < 2:  # noqa: PLR2004 - of one worker, the page shows everything
+        return
+    width = max(map(text_width, workers))
+    for name, progress in workers.items():
+        yield _worker(name, width, progress, rate(progress.rate_per_s), symbols)
+
+
+def _tasks(tasks: Sequence[LiveTask], symbols: Symbols) -> Iterator[Line]:
+    if len(tasks) < 2:  # noqa: PLR2004 - likewise
+        return
+    width = max(text_width(live.ref) for live in tasks)
+    for live in tasks:
+        if remark := note(live):
+            yield Span(f"  {live.ref:<{width}}  "), remark
+        else:
+            yield _worker(live.ref, width, live.followed.progress, rate(rate_per_s(live)), symbols)
+
+
+def _worker(name: str, width: int, progress: Progress | None, speed: str, symbols: Symbols) -> Line:
+    padded = name + " " * (width - text_width(name))
+    if progress is None:
+        return Span(f"  {padded}  "), Span("no progress yet", Style.DIM)
+    if progress.fraction is None:
+        return (Span(f"  {padded}  {units(progress)}  {speed}"),)
+    drawn = f"{bar(progress.fraction, 16, symbols)} {percentage(progress.fraction):>5}"
+    return (Span(f"  {padded}  {drawn}  {speed}"),)
+
+
+def _first(lines: list[Line], room: int) -> list[Line]:
+    """Return as many lines as there is room for; the last one counts those that are left out."""
+    if len(lines) <= room:
+        return lines
+    return [*lines[: room - 1], text_line(f"  and {len(lines) - room + 1} more", Style.DIM)]

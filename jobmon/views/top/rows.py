@@ -1,0 +1,95 @@
+"""What a task's row says besides figures: its state, its problems, its run time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon.views.console import Style
+from jobmon.views.model import cause, run_time_s, state
+from jobmon.views.status import pending_reason
+from jobmon.views.top.drawing import Span
+from jobmon_core.app.jobs.ending import ending_of, state_text
+from jobmon_core.app.jobs.selection import Group
+from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.progress.model import EventKind
+from jobmon_core.lifecycle.health import Health
+
+if TYPE_CHECKING:
+    from jobmon_core.app.jobs.live import LiveTask
+
+# a letter stands beside each colour
+LETTERS = {
+    EventKind.STALLED: ("S", Style.BAD, "stalled: no progress for much longer than usual"),
+    EventKind.DIVERGED: ("D", Style.BAD, "diverged: the loss is not a number, or far above its past"),
+    EventKind.TIME_LIMIT: ("L", Style.ATTENTION, "will not end before its time limit"),
+    EventKind.SLOW: ("W", Style.ATTENTION, "slow: well below its best throughput"),
+}
+NO_MONITOR = "!"
+OLD_DATA = "?"
+_STYLES = {
+    Group.COMPLETED: Style.GOOD,
+    Group.FAILED: Style.BAD,
+    Group.UNKNOWN: Style.ATTENTION,
+}
+
+
+def letters(live: LiveTask) -> Span:
+    """Return a letter for each thing that is wrong with a task, with the style of the worst."""
+    found = [LETTERS[kind] for kind in live.problems if kind in LETTERS]
+    marks = "".join(letter for letter, _, _ in found)
+    if has_no_monitor(live):
+        return Span(f"{NO_MONITOR}{marks}", Style.BAD)
+    if live.is_stale:
+        marks = f"{OLD_DATA}{marks}"
+    return Span(marks, found[0][1] if found else Style.ATTENTION)
+
+
+def has_no_monitor(live: LiveTask) -> bool:
+    """Whether nothing watches a job that has not ended."""
+    return live.status.health in (Health.DEAD, Health.STALE)
+
+
+def note(live: LiveTask) -> Span | None:
+    """Return what a row says instead of the progress of a task that does not run; None if it runs."""
+    if live.group is Group.RUNNING:
+        return None
+    job, task = live.job, live.task
+    if live.group is Group.PENDING:
+        reason = pending_reason(job)
+        listed = "PENDING" if job.tasks or job.pending_indices else "submitted, not yet listed"
+        return Span(f"{listed} ({reason})" if reason else listed, Style.DIM)
+    if live.group is Group.ENDING and task and (ending := ending_of(task)):
+        return Span(ending.text, Style.ATTENTION)
+    return Span(_ended(live), _STYLES.get(live.group, Style.DIM))
+
+
+def _ended(live: LiveTask) -> str:
+    if live.group is Group.UNWATCHED or live.task is None:
+        return str(live.group)
+    if live.task.end is None:
+        return state(live.job)
+    why = "" if live.group is Group.CANCELLED else _cause(live)
+    return f"{state_text(live.task.end)}: {why}" if why else state_text(live.task.end)
+
+
+def _cause(live: LiveTask) -> str:
+    task = live.task
+    if task and task.diagnosis and task.diagnosis.cause:
+        return task.diagnosis.headline
+    return cause(live.job) if len(live.job.tasks) == 1 else ""
+
+
+def elapsed(live: LiveTask, now_s: float, *, with_limit: bool = True) -> str:
+    """Return the run time and the limit, e.g. ``2h 34m/8h``; empty if the task did not start."""
+    seconds = run_time_s(live.task, now_s) if live.task else None
+    if live.task is None or seconds is None:
+        return ""
+    limit = f"/{duration(live.task.limit_s)}" if with_limit and live.task.limit_s else ""
+    return f"{duration(seconds)}{limit}"
+
+
+def rate_per_s(live: LiveTask) -> float | None:
+    """Return the recent throughput: measured, else as the log prints it."""
+    if live.estimate.rate_per_s is not None:
+        return live.estimate.rate_per_s
+    return live.followed.progress.rate_per_s if live.followed.progress else None

@@ -1,0 +1,75 @@
+"""One use of the screen: it reads the files again, follows the keys, and returns what to draw."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jobmon.views.top.frame import Model, frame, plain
+from jobmon.views.top.state import Key, Page, View, press, settled
+from jobmon_core.app.jobs.log_tail import LogTail
+from jobmon_core.app.jobs.output import known_files
+
+if TYPE_CHECKING:
+    from jobmon.views.top.drawing import Line, Symbols
+    from jobmon_core.app.jobs.live import LiveJobs, LiveTask
+    from jobmon_core.app.jobs.output import OutputText
+
+
+class Session:
+    """The screen over ``jobs``; the only task of named jobs is opened at once."""
+
+    def __init__(self, jobs: LiveJobs, symbols: Symbols, *, opens_single: bool = False) -> None:
+        """Read the files for the first time."""
+        self._jobs, self._symbols = jobs, symbols
+        self._tail: LogTail | None = None
+        self._snapshot = jobs.snapshot()
+        self._view = settled(View(), self._snapshot)
+        if opens_single and len(self._snapshot.tasks) == 1:
+            self._view = press(self._view, Key.ENTER, self._snapshot)
+
+    @property
+    def has_quit(self) -> bool:
+        """Whether the user has quit."""
+        return self._view.has_quit
+
+    def refresh(self) -> None:
+        """Read the files that have changed."""
+        self._snapshot = self._jobs.snapshot()
+        self._view = settled(self._view, self._snapshot)
+
+    def press(self, key: str) -> None:
+        """Do what a key asks for."""
+        log_lines = len(self._tail.read().lines) if self._tail else 0
+        self._view = press(self._view, key, self._snapshot, log_lines)
+
+    def frame(self, width: int, height: int) -> list[Line]:
+        """Return what a window of this size shows."""
+        return frame(self._model(), width, height)
+
+    def plain(self, width: int = 0) -> list[Line]:
+        """Return everything at once, of ``width`` columns, or for a pipe uncut."""
+        return plain(self._model(), width)
+
+    def _model(self) -> Model:
+        model = Model(self._snapshot, self._view, symbols=self._symbols)
+        live = model.selected
+        if live is None or self._view.page not in (Page.JOB, Page.LOG):
+            return model
+        files = _logs(live)
+        return replace(model, log=self._log(files), logs=len(files))
+
+    def _log(self, files: list[str]) -> OutputText | None:
+        """Return the end of the log that the user chose."""
+        if not files:
+            return None
+        path = files[self._view.log % len(files)]
+        if self._tail is None or self._tail.path != path:
+            self._tail = LogTail(path)
+        return self._tail.read()
+
+
+def _logs(live: LiveTask) -> list[str]:
+    """Return the logs of a task, first those with its progress."""
+    files = known_files(live.job, live.task) if live.task else []
+    return list(dict.fromkeys((*live.followed.logs, *files)))

@@ -1,0 +1,192 @@
+"""Use case: the running tasks of the watched jobs with their progress, again and again at little cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.app.jobs.array_summary import task_index
+from jobmon_core.app.jobs.changed_files import ChangedFiles
+from jobmon_core.app.jobs.ending import ending_of
+from jobmon_core.app.jobs.overview import Overview, policy, statuses
+from jobmon_core.app.jobs.selection import Group, by_id, group_of, is_part_of
+from jobmon_core.domain.progress.estimate import estimate
+from jobmon_core.domain.progress.model import Estimate, JobProgress, TaskProgress
+from jobmon_core.domain.progress.ongoing import ongoing
+from jobmon_core.domain.slurm.job_ids import IndexSet, compact, ref_of
+from jobmon_core.domain.slurm.states import Phase
+from jobmon_core.domain.tracking.duplicates import without_duplicates
+from jobmon_core.store.jobs import Unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
+
+    from jobmon_core.context import Context
+    from jobmon_core.domain.progress.model import Event, EventKind
+    from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.lifecycle.health import JobStatus
+
+_ORDER = (Group.RUNNING, Group.ENDING, Group.PENDING)
+_OF_TASK = TaskProgress()
+_NO_ESTIMATE = Estimate()
+
+
+@dataclass(frozen=True, slots=True)
+class LiveTask:
+    """One task of a watched job, or all tasks of an array that are pending, and its progress."""
+
+    id: str  # the same in all snapshots
+    ref: str  # as Slurm writes it
+    status: JobStatus
+    group: Group
+    task: Task | None = None  # None for what is pending
+    followed: TaskProgress = _OF_TASK
+    estimate: Estimate = _NO_ESTIMATE
+    problems: tuple[EventKind, ...] = ()  # what is wrong now, the worst first
+    events: tuple[Event, ...] = ()  # the latest ones, oldest first
+    is_stale: bool = False  # its data are older than one polling interval
+
+    @property
+    def job(self) -> WatchedJob:
+        """The job that the task belongs to."""
+        return self.status.job
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """All tasks that are shown, as of one moment. Times are Unix seconds."""
+
+    at_s: float
+    tasks: tuple[LiveTask, ...] = ()
+    as_of_s: float | None = None  # of the oldest data that are not stale
+    stale_since_s: float | None = None  # of the oldest stale data
+    unreadable: int = 0  # number of state files that cannot be read
+
+
+class LiveJobs:
+    """Reads the files of all watched jobs, or of those that are named, each again after it has changed."""
+
+    def __init__(self, ctx: Context, refs: Sequence[JobRef] = ()) -> None:
+        """Show jobs that are watched, and those that ended since; jobs that ``refs`` name always."""
+        self._ctx, self._refs = ctx, refs
+        self._shown: set[str] = set()  # ids of tasks
+        self._shown_jobs: set[str] = set()  # state ids
+        self._states = ChangedFiles(self._read_state)
+        self._progress = ChangedFiles(self._read_progress)
+        self._policy = policy(ctx)
+
+    def snapshot(self) -> Snapshot:
+        """Return the tasks to show: those that run first, then those that end, are pending, or ended."""
+        store, now_s = self._ctx.store, self._ctx.clock.now()
+        entries = self._states.contents(store.paths())
+        jobs = without_duplicates(each for each in entries if each and not isinstance(each, Unreadable))
+        progress = self._progress.contents([self._ctx.home.progress_file(job.id) for job in jobs])
+        overview = Overview(statuses(self._ctx, jobs), [], self._policy)
+        tasks = [
+            task
+            for status, of_job in zip(overview.jobs, progress, strict=True)
+            for task in live_tasks(status, of_job, now_s, is_stale=_is_stale(status, overview, now_s))
+            if self._is_shown(task)
+        ]
+        self._shown |= {task.id for task in tasks}
+        self._shown_jobs |= {task.job.id for task in tasks}
+        tasks.sort(key=_sort_key)
+        unreadable = sum(isinstance(each, Unreadable) for each in entries)
+        return _dated(Snapshot(now_s, tuple(tasks), unreadable=unreadable))
+
+    def _read_state(self, path: Path) -> WatchedJob | Unreadable | None:
+        """Return a job, None if it is not to be shown: most jobs of a user ended long ago."""
+        job = self._ctx.store.read(path)
+        if isinstance(job, Unreadable):
+            return job
+        if self._refs:
+            return job if any(is_part_of(job, ref) for ref in self._refs) else None
+        return job if not job.closed or job.id in self._shown_jobs else None
+
+    def _read_progress(self, path: Path) -> JobProgress:
+        return self._ctx.progress_file(path.stem).read()
+
+    def _is_shown(self, task: LiveTask) -> bool:
+        if self._refs:
+            return any(_names(ref, task) for ref in self._refs)
+        return task.group in _ORDER or task.id in self._shown
+
+
+def _names(ref: JobRef, live: LiveTask) -> bool:
+    if live.task is None:
+        return ref.job_id == live.job.job_id
+    return ref.key in ("", live.task.key) or ref.job_id == live.task.raw_job_id
+
+
+def live_tasks(
+    status: JobStatus, progress: JobProgress, now_s: float, *, is_stale: bool = False
+) -> Iterator[LiveTask]:
+    """Yield each task of a job that runs or ended, and one for all that is pending."""
+    job = status.job
+    pending = []
+    for task in job.tasks.values():
+        group = _group(job, task)
+        if group is Group.PENDING:
+            pending.append(task)
+            continue
+        followed = progress.tasks.get(task.key, _OF_TASK)
+        total = followed.progress.total if followed.progress else None
+        yield LiveTask(
+            f"{job.id} {task.key}",
+            str(ref_of(job.job_id, task.key)),
+            status,
+            group,
+            task,
+            followed,
+            estimate(followed.history, total, now_s) if group is Group.RUNNING else _NO_ESTIMATE,
+            ongoing(progress.events, task.key) if group is Group.RUNNING else (),
+            tuple(event for event in progress.events if event.task in ("", task.key)),
+            is_stale and group in _ORDER,
+        )
+    if pending or job.pending_indices or not job.tasks:
+        # what is pending alone keeps its id when it starts
+        name = "pending" if len(pending) > 1 or job.pending_indices else "".join(task.key for task in pending)
+        yield LiveTask(f"{job.id} {name}", _pending_ref(job, pending), status, _rest(job), is_stale=is_stale)
+
+
+def _group(job: WatchedJob, task: Task) -> Group:
+    if task.end is None and not job.closed:
+        if ending_of(task):
+            return Group.ENDING
+        return Group.PENDING if task.state.phase is Phase.WAITING else Group.RUNNING
+    return group_of(replace(job, tasks={task.key: task}, pending_indices=""))
+
+
+def _rest(job: WatchedJob) -> Group:
+    return Group.UNWATCHED if job.closed else Group.PENDING
+
+
+def _pending_ref(job: WatchedJob, pending: Iterable[Task]) -> str:
+    """Return e.g. ``12_[3-9]`` for the pending tasks of an array."""
+    keys = [task.key for task in pending]
+    if not job.is_array or not all(key.isdigit() for key in keys):
+        return str(job.ref)
+    indices = IndexSet.parse(job.pending_indices)
+    listed = compact([int(key) for key in keys if int(key) not in indices])
+    return f"{job.job_id}_[{','.join(filter(None, (listed, job.pending_indices)))}]"
+
+
+def _is_stale(status: JobStatus, overview: Overview, now_s: float) -> bool:
+    job = status.job
+    if job.closed:
+        return False
+    return job.stale_since_s is not None or overview.age_s(job, now_s) is not None
+
+
+def _dated(snapshot: Snapshot) -> Snapshot:
+    active = [each for each in snapshot.tasks if each.group in _ORDER]
+    fresh = [each.job.answered_s for each in active if not each.is_stale and each.job.answered_s is not None]
+    stale = [each.job.answered_s or each.job.registered_s for each in active if each.is_stale]
+    return replace(snapshot, as_of_s=min(fresh, default=None), stale_since_s=min(stale, default=None))
+
+
+def _sort_key(live: LiveTask) -> tuple[int, tuple[int, int, int, float], int]:
+    order = _ORDER.index(live.group) if live.group in _ORDER else len(_ORDER)
+    return order, by_id(live.status), task_index(live.task) if live.task else 0
