@@ -70,7 +70,8 @@ def run(options: argparse.Namespace) -> int:
         if options.json:
             objects.append(details_json(status, ctx.clock.now()))
             continue
-        lines = detail_lines(status, ref.key, ctx.clock.now(), console, all_tasks=options.all)
+        progress, now_s = ctx.progress_file(job.id).read(), ctx.clock.now()
+        lines = detail_lines(status, ref.key, now_s, console, progress, all_tasks=options.all)
         print(*([] if first else [""]), *lines, sep="\n")
         first = False
     if options.json and objects:

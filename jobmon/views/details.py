@@ -10,15 +10,18 @@ from jobmon.views.console import Style
 from jobmon.views.delivery import advice, delivery
 from jobmon.views.diagnosis import explanation, numbered
 from jobmon.views.model import clock, span, state, state_counts, task_elapsed, task_state
+from jobmon.views.running import progress_rows
 from jobmon.views.settings import settings_rows
 from jobmon.views.status import health_text, pending_reason
 from jobmon_core.app.jobs.array_summary import detailed_tasks, failed_count, in_order
 from jobmon_core.app.jobs.ending import end_text, ending_of
+from jobmon_core.app.jobs.live import live_tasks
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.patterns import CLEAN
 from jobmon_core.domain.humanize import count, duration, size
 from jobmon_core.domain.messages.scheduler_outage import current_outage
+from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
 from jobmon_core.domain.slurm.states import JobState, Phase, stated_reason
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
     from jobmon.views.console import Console
     from jobmon_core.app.jobs.ending import Ending
+    from jobmon_core.app.jobs.live import LiveTask
     from jobmon_core.domain.diagnosis.model import Diagnosis
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.model import End, StateChange, Task, WatchedJob
@@ -42,24 +46,33 @@ _INDENT = "  "
 # the order of the rows; those that are known are shown
 _ROWS = (
     *("state", "as of", "outage", "outcome", "tasks", "causes", "pending"),
+    *("progress", "ETA", "speed", "loss", "log says", "events"),
     *("reason", "cause", "proof", "log end", "to do", "note"),
     *("submitted", "restarts", "started", "ended", "peak RAM", "nodes", "log", "stdout", "stderr"),
     *("where", "folder", "script", "message", "monitor", "history"),
 )
+_NO_PROGRESS = JobProgress()
 _HISTORY_SHOWN = 20
 _TASKS_SHOWN = 10
 _PATHS = ("proof", "log end", "log", "stdout", "stderr", "folder", "script")
 
 
 def detail_lines(
-    status: JobStatus, key: str, now_s: float, console: Console, *, all_tasks: bool = False
+    status: JobStatus,
+    key: str,
+    now_s: float,
+    console: Console,
+    progress: JobProgress = _NO_PROGRESS,
+    *,
+    all_tasks: bool = False,
 ) -> Iterator[str]:
     """Yield the details of a job, or of its part ``key``; of many tasks a summary and the failed ones."""
     job = status.job
+    live = {each.task.key: each for each in live_tasks(status, progress, now_s) if each.task}
     tasks = list(job.tasks.values())
     yield console.bold(f"{job.ref} {job.name}".rstrip())
     if all(ref_of(job.job_id, task.key) == job.ref for task in tasks):
-        parts = (_part(job, task, {}, now_s) for task in tasks)
+        parts = (chain(_part(job, task, {}, now_s), _progress(live, task, now_s)) for task in tasks)
         histories = (_history(task, now_s) for task in tasks)
         yield from _drawn(
             chain(_heading(status, now_s), *parts, _closing(status, now_s), *histories), console
@@ -71,21 +84,28 @@ def detail_lines(
     else:
         yield from _drawn(chain(_summary(job), _hindrances(status, now_s)), console)
         shown = in_order(tasks) if all_tasks else detailed_tasks(job, _TASKS_SHOWN)
-    yield from _task_lines(job, shown, now_s, console)
+    yield from _task_lines(job, shown, live, now_s, console)
     if not key and not all_tasks:
         yield from _hidden(job, len(shown), console)
     yield ""
     yield from _drawn(_closing(status, now_s), console)
 
 
-def _task_lines(job: WatchedJob, tasks: list[Task], now_s: float, console: Console) -> Iterator[str]:
+def _progress(live: Mapping[str, LiveTask], task: Task, now_s: float) -> Pairs:
+    return progress_rows(live[task.key], now_s) if task.key in live else iter(())
+
+
+def _task_lines(
+    job: WatchedJob, tasks: list[Task], live: Mapping[str, LiveTask], now_s: float, console: Console
+) -> Iterator[str]:
     explained: dict[str, JobRef] = {}
     for task in tasks:
         ref = ref_of(job.job_id, task.key)
         yield ""
         heading = f"{ref}: {_task_state(task)}"
         yield from (console.styled(line, Style.BOLD) for line in console.prose(heading))
-        yield from _drawn(chain(_part(job, task, explained, now_s), _history(task, now_s)), console)
+        parts = _part(job, task, explained, now_s), _progress(live, task, now_s), _history(task, now_s)
+        yield from _drawn(chain(*parts), console)
         if task.diagnosis and task.diagnosis.cause:
             explained.setdefault(task.diagnosis.title, ref)
 

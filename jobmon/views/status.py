@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from jobmon.views.console import Style, one_line
 from jobmon.views.delivery import undelivered
 from jobmon.views.model import age, cause, clock, doubt, elapsed, short_state, state, state_counts
+from jobmon.views.running import job_progress
 from jobmon.views.table import Cell, Shrink, table_lines
 from jobmon.views.text_width import text_width, truncated
 from jobmon_core.app.jobs.array_summary import failed_count
@@ -120,7 +121,7 @@ def _row(status: JobStatus, known: Overview, now_s: float, console: Console) -> 
         Cell(_name(job, console)),
         _state_cell(job),
         Cell(elapsed(job, now_s)),
-        _outcome_cell(job, known.age_s(job, now_s)),
+        _outcome_cell(status, known, now_s),
         Cell(health_text(status), Style.BAD if status.health in (Health.DEAD, Health.STALE) else Style.PLAIN),
     ]
 
@@ -153,8 +154,9 @@ def pending_reason(job: WatchedJob) -> str:
     return next((reason for reason in map(stated_reason, reasons) if reason), "")
 
 
-def _outcome_cell(job: WatchedJob, age_s: float | None) -> Cell:
-    """Return the cause or the outcome of an ended job; what another one waits for."""
+def _outcome_cell(status: JobStatus, known: Overview, now_s: float) -> Cell:
+    """Return the cause or the outcome of an ended job; how far another one is, or what it waits for."""
+    job = status.job
     if job.outcome:
         reason = doubt(job)
         return Cell(one_line(f"success, but {reason}" if reason else cause(job) or job.outcome))
@@ -163,14 +165,17 @@ def _outcome_cell(job: WatchedJob, age_s: float | None) -> Cell:
     if job.answered_s is None:
         return Cell("not yet listed" if job.stale_since_s is None else "scheduler not responding")
     explained, reason = _why_pending(job)
-    return Cell(_progress(job, explained, age_s), short=_progress(job, reason, age_s))
+    age_s, progress = known.age_s(job, now_s), job_progress(status, known.progress.get(job.id), now_s)
+    long, short = (_so_far(job, each, progress, age_s) for each in (explained, reason))
+    return Cell(long, short=short)
 
 
-def _progress(job: WatchedJob, why_pending: str, age_s: float | None) -> str:
+def _so_far(job: WatchedJob, why_pending: str, progress: str, age_s: float | None) -> str:
     failed = failed_count(job)
     endings = filter(None, map(ending_of, job.tasks.values())) if group_of(job) is Group.ENDING else ()
     parts = (
         f"{failed} failed so far" if failed else "",
+        progress,
         why_pending,
         next((ending.text for ending in endings), ""),
         f"last answer {age(age_s)} ago" if age_s is not None else "",

@@ -15,6 +15,7 @@ from jobmon_core.domain.tracking.policy import Policy
 
 MIN_POLL_S = 5
 ARRAY_MESSAGES = ("digest", "each")
+PROGRESS_MESSAGES = ("warnings", "none")
 _CHANNEL_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
@@ -132,6 +133,7 @@ def _policy(top: Section, messages: Section) -> Policy:
         accounting_grace_s=accounting.number("grace_s", default.accounting_grace_s, 0),
         deadline_s=accounting.number("deadline_s", default.deadline_s, 0),
         array_messages=messages.choice("array", ARRAY_MESSAGES, default.array_messages),
+        progress_messages=messages.choice("progress", PROGRESS_MESSAGES, "warnings") == "warnings",
         doubtful_success=messages.choice("doubtful_success", tuple(Route), default.doubtful_success),
     )
     for section in (poll, accounting):

@@ -16,6 +16,7 @@ from jobmon_core.domain.decide import (
     interval_s,
     wake_s,
 )
+from jobmon_core.domain.messages.progress_alerts import with_progress_alerts
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import Phase, stated_reason
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.domain.tracking.policy import Policy
     from jobmon_core.monitor.outage_notifier import OutageNotifier
+    from jobmon_core.monitor.progress_follower import ProgressFollower
     from jobmon_core.polling.accounting import SharedAccounting
     from jobmon_core.polling.queue import SharedQueue
     from jobmon_core.scheduler.base import Scheduler
@@ -58,6 +60,7 @@ class MonitorDeps:
     cluster_name: Callable[[], str]
     diagnose: Callable[[WatchedJob, tuple[str, ...]], Mapping[str, Diagnosis]]
     earlier_logs: Callable[[WatchedJob], dict[str, EarlierLog]]
+    progress: ProgressFollower
     is_cancelled: Callable[[], bool]  # whether the user asked to stop watching the job
     deliver: Callable[[OutboxEntry, Callable[[OutboxEntry], None]], tuple[OutboxEntry, ...]]
     log: Callable[[str], None]
@@ -80,6 +83,7 @@ class JobMonitor:
     def stop(self) -> None:
         """Stop watching the job."""
         self._deps.queue.forget(self.job.job_id)
+        self._deps.progress.forget(self.job.id)
 
     def poll_once(self) -> float | None:
         """Do everything that is due; return when to poll again (Unix seconds), None when the job is finished.
@@ -93,6 +97,7 @@ class JobMonitor:
             self._save(replace(self.job, unwatched_s=self._deps.clock.now()))
         self._check_queue()
         self._apply_known_accounting()
+        self._follow_progress()
         performed: set[Action] = set()
         while True:
             now_s = self._deps.clock.now()
@@ -153,6 +158,14 @@ class JobMonitor:
         elif self.job.answered_s is None or view.asked_s > self.job.answered_s:
             now_s = self._deps.clock.now()
             self._save(apply_queue(self.job, view.answer, view.asked_s, self._deps.policy, now_s))
+
+    def _follow_progress(self) -> None:
+        """Have the logs of the running tasks read, if that is due, and queue a message for each warning."""
+        if self.job.closed:
+            return
+        events = self._deps.progress.follow(self.job, self._deps.log)
+        if self._deps.policy.progress_messages and events:
+            self._save(with_progress_alerts(self.job, events, self._deps.clock.now()))
 
     def _perform(self, action: Action) -> None:
         match action:

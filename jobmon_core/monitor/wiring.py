@@ -11,6 +11,7 @@ from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.monitor.heartbeat import Heartbeat, call_url
 from jobmon_core.monitor.job_monitor import JobMonitor, MonitorDeps
 from jobmon_core.monitor.outage_notifier import OutageNotifier
+from jobmon_core.monitor.progress_follower import ProgressFollower
 from jobmon_core.monitor.settings import SettingsReader
 from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog
     from jobmon_core.domain.messages.scheduler_outage import OutageNotice
     from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.monitor.progress_follower import Events
     from jobmon_core.store.json_file import JsonFile
 
     Log = Callable[[str], None]
@@ -40,6 +42,7 @@ class MonitorFactory:
         self._worker = Worker(ctx.locks)
         self._settings = SettingsReader(ctx.home.config, ctx.configuration, self._worker)
         self._polling: dict[tuple[str, str, str], tuple[SharedQueue, SharedAccounting]] = {}
+        self._progress: ProgressFollower | None = None
 
     def job_monitor(self, job_id: str, log: Log) -> JobMonitor:
         """Return a monitor for the job with this state id; ``log`` writes a line to the job's log.
@@ -69,6 +72,7 @@ class MonitorFactory:
             diagnose=partial(self._diagnose, log),
             earlier_logs=partial(self._earlier_logs, log),
             deliver=partial(self._deliver, job.id),
+            progress=self._progress_follower(policy),
             is_cancelled=ctx.cancel_request(job.id).is_pending,
             log=log,
         )
@@ -90,6 +94,17 @@ class MonitorFactory:
         return queue, SharedAccounting(
             scheduler, accounting_file, ctx.clock, lambda: queue.recently_ended(ctx.store.job_ids())
         )
+
+    def _progress_follower(self, policy: Policy) -> ProgressFollower:
+        if self._progress is None:  # shared by all jobs: their logs are read in one child
+            clock = self._ctx.clock
+            self._progress = ProgressFollower(self._read_progress, self._worker, clock, policy.running_s)
+        return self._progress
+
+    def _read_progress(self, jobs: tuple[WatchedJob, ...]) -> dict[str, Events]:
+        from jobmon_core.analysis.progress import follow_progress  # only in a child: see `ProgressFollower`
+
+        return follow_progress(jobs, self._ctx.home.progress_file, self._ctx.clock.now())
 
     def _diagnose(self, log: Log, job: WatchedJob, keys: tuple[str, ...]) -> Mapping[str, Diagnosis]:
         from jobmon_core.analysis.explainer import diagnoses_of  # needed only once a job has ended

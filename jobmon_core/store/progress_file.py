@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.store.json_file import JsonFile
 
-_MAX_BYTES = 16 * 2**20  # far more than the bounded histories of the tasks of a large array
+MAX_BYTES = 16 * 2**20  # far more than the bounded histories of the tasks of a large array
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,5 +15,5 @@ class ProgressFile(JsonFile[JobProgress]):
     """The progress of one job, see `Home.progress_file`. After a power cut, the logs are read again."""
 
     kind: type[JobProgress] = JobProgress
-    max_bytes: int = _MAX_BYTES
+    max_bytes: int = MAX_BYTES
     durable: bool = False

@@ -9,12 +9,14 @@ from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.monitor.job_monitor import MonitorDeps
 from jobmon_core.monitor.outage_notifier import OutageNotifier
+from jobmon_core.monitor.progress_follower import ProgressFollower
 from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.scheduler.base import Scheduler
 from jobmon_core.store.jobs import JobStore
 from jobmon_core.store.shared_answers import SharedAnswer, outage_notice_file
 from jobmon_core.system.clock import Clock
+from jobmon_core.system.worker import Worker
 
 
 def monitor_deps(folder: Path, scheduler: Scheduler, clock: Clock) -> MonitorDeps:
@@ -32,6 +34,7 @@ def monitor_deps(folder: Path, scheduler: Scheduler, clock: Clock) -> MonitorDep
         diagnose=lambda _job, keys: dict.fromkeys(keys, Diagnosis(None, "", "", "")),
         deliver=lambda entry, _note: (replace(entry, delivered_s=clock.now()),),
         earlier_logs=lambda _job: {},
+        progress=ProgressFollower(lambda _jobs: {}, Worker(), clock, 30.0),
         is_cancelled=lambda: False,
         log=lambda _event: None,
     )

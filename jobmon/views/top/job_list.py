@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon.views.console import Style, one_line
+from jobmon.views.figures import loss, percentage, rate, remaining, units
 from jobmon.views.text_width import text_width, truncated
 from jobmon.views.top.drawing import Span, bar, fitted
-from jobmon.views.top.figures import loss, percentage, rate, remaining, units
 from jobmon.views.top.rows import elapsed, letters, note, rate_per_s
 
 if TYPE_CHECKING:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.decide import interval_s
 from jobmon_core.domain.errors import ConfigInvalid, SchedulerMissing
+from jobmon_core.domain.slurm.states import Phase
 from jobmon_core.domain.tracking.duplicates import without_duplicates
 from jobmon_core.domain.tracking.policy import SAVE_INTERVAL_S, Policy
 from jobmon_core.lifecycle.health import Health, JobStatus, job_status
@@ -14,9 +15,10 @@ from jobmon_core.store.jobs import Unreadable
 from jobmon_core.store.shared_answers import SharedAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from jobmon_core.context import Context
+    from jobmon_core.domain.progress.model import JobProgress
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.store.owner import Owner
 
@@ -31,6 +33,7 @@ class Overview:
     jobs: list[JobStatus]
     unreadable: list[Unreadable]
     policy: Policy = Policy()
+    progress: Mapping[str, JobProgress] = field(default_factory=dict)  # of running jobs, by state id
 
     def age_s(self, job: WatchedJob, now_s: float) -> float | None:
         """Return how old the data are (seconds), if they are older than one interval, else None."""
@@ -49,7 +52,12 @@ def overview(ctx: Context) -> Overview:
         [entry for entry in entries if isinstance(entry, Unreadable)],
         # reading the configuration takes a while, and only the age of jobs that are watched depends on it
         Policy() if all(job.closed for job in jobs) else policy(ctx),
+        {job.id: ctx.progress_file(job.id).read() for job in jobs if not job.closed and _runs(job)},
     )
+
+
+def _runs(job: WatchedJob) -> bool:
+    return any(task.state.phase is Phase.ACTIVE and not task.end for task in job.tasks.values())
 
 
 def policy(ctx: Context) -> Policy:

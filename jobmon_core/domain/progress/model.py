@@ -100,6 +100,10 @@ class Event:
     ended: EventKind | None = None  # of RECOVERED: what is over; None for everything
 
 
+# what needs the user; the other kinds are only shown, but for a recovery from one of these
+WARNINGS = (EventKind.STALLED, EventKind.SLOW, EventKind.TIME_LIMIT, EventKind.DIVERGED)
+
+
 @dataclass(frozen=True, slots=True)
 class TaskProgress:
     """The progress of one task of a job."""

@@ -1,0 +1,71 @@
+"""How far running jobs are, as `jobmon status` and `jobmon show` say it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon.views.figures import finish, loss, percentage, rate, units
+from jobmon.views.model import clock, span
+from jobmon_core.app.jobs.live import live_tasks
+from jobmon_core.app.jobs.selection import Group
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobmon_core.app.jobs.live import LiveTask
+    from jobmon_core.domain.progress.model import JobProgress
+    from jobmon_core.lifecycle.health import JobStatus
+
+_EVENTS_SHOWN = 5
+
+
+def job_progress(status: JobStatus, progress: JobProgress | None, now_s: float) -> str:
+    """Return e.g. ``67.3%, 1h 15m left``; of several running tasks, the range. Empty if it is not known."""
+    if progress is None:
+        return ""
+    running = [live for live in live_tasks(status, progress, now_s) if live.group is Group.RUNNING]
+    known = [live for live in running if live.followed.progress]
+    if len(known) == 1:
+        return _task_progress(known[0])
+    shares = sorted(
+        live.followed.progress.fraction
+        for live in known
+        if live.followed.progress and live.followed.progress.fraction is not None
+    )
+    if not shares:
+        return ""
+    return f"{percentage(shares[0])} to {percentage(shares[-1])}"
+
+
+def _task_progress(live: LiveTask) -> str:
+    progress = live.followed.progress
+    if progress is None:
+        return ""
+    done = units(progress) if progress.fraction is None else percentage(progress.fraction)
+    left = live.estimate.remaining_s
+    parts = (*live.problems, done, f"{span(left)} left" if left is not None else "")
+    return ", ".join(filter(None, parts))
+
+
+def progress_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
+    """Yield the rows of ``jobmon show`` about the progress of a task."""
+    progress = live.followed.progress
+    if progress is None:
+        return
+    epoch = f", epoch {progress.epoch:g}" if progress.epoch is not None and progress.unit != "epoch" else ""
+    of = f" of {progress.epochs:g}" if epoch and progress.epochs else ""
+    if progress.fraction is None:
+        yield "progress", f"{units(progress)}{epoch}{of}"
+    else:
+        yield "progress", f"{percentage(progress.fraction)} ({units(progress)}){epoch}{of}"
+    if live.group is Group.RUNNING:
+        yield "ETA", finish(live, now_s)
+    now, average = rate(live.estimate.rate_per_s), rate(live.estimate.average_rate_per_s)
+    if average:
+        yield "speed", f"{now} (average {average})"
+    if progress.loss is not None:
+        yield "loss", loss(progress.loss)
+    if progress.end_marker:
+        yield "log says", progress.end_marker
+    for event in live.events[-_EVENTS_SHOWN:]:
+        yield "events", f"{clock(event.at_s, now_s, seconds=True)} {event.text}"

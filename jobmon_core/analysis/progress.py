@@ -1,0 +1,141 @@
+"""Read the progress of running jobs from their logs; a monitor calls this in a short-lived child."""
+
+from __future__ import annotations
+
+import glob
+import os
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.analysis.job_logs import log_files
+from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.progress.estimate import estimate
+from jobmon_core.domain.progress.health import Observation, progress_events, stall_after_s
+from jobmon_core.domain.progress.history import add_sample
+from jobmon_core.domain.progress.limit import limit_outlook
+from jobmon_core.domain.progress.model import Event, History, LimitOutlook, Progress, Sample, TaskProgress
+from jobmon_core.domain.slurm.states import Phase
+from jobmon_core.observe.progress.reader import ReaderState, read_progress
+from jobmon_core.store.json_file import JsonFile
+from jobmon_core.store.progress_file import MAX_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
+
+_MAX_TASKS = 32  # of one job
+_MAX_LOGS = 64  # of one task
+_MAX_EVENTS = 30
+_NO_SETTINGS = JobSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressRecord:
+    """The content of a progress file: that of a `JobProgress`, and where the next reading goes on."""
+
+    updated_s: float = 0.0
+    tasks: dict[str, TaskProgress] = field(default_factory=dict)
+    events: tuple[Event, ...] = ()
+    readers: dict[str, ReaderState] = field(default_factory=dict)  # by task key
+
+
+def follow_progress(
+    jobs: Sequence[WatchedJob], file_of: Callable[[str], Path], now_s: float
+) -> dict[str, tuple[Event, ...]]:
+    """Read on in the logs of these jobs and update their progress files; return the latest events of each.
+
+    ``file_of`` returns the progress file of the job with a state id; ``now_s`` is in Unix seconds.
+
+    Raises:
+        StorageFailed: a progress file cannot be written.
+    """
+    return {
+        job.id: _follow(job, JsonFile(file_of(job.id), ProgressRecord, MAX_BYTES, durable=False), now_s)
+        for job in jobs
+    }
+
+
+def _follow(job: WatchedJob, file: JsonFile[ProgressRecord], now_s: float) -> tuple[Event, ...]:
+    record = before = file.read()
+    followed = [
+        task for task in job.tasks.values() if task.state.phase is Phase.ACTIVE or task.key in before.tasks
+    ]
+    for task in followed[:_MAX_TASKS]:
+        record = _with_task(record, job, task, now_s)
+    if record != before:
+        file.write(replace(record, updated_s=now_s))
+    return record.events
+
+
+def _with_task(record: ProgressRecord, job: WatchedJob, task: Task, now_s: float) -> ProgressRecord:
+    """Return the record after one more look at the logs of a task."""
+    settings, logs = job.settings or _NO_SETTINGS, _logs(job, task)
+    reader = read_progress(logs, record.readers.get(task.key), settings.progress_patterns)
+    written_s = min(now_s, _last_write_s(logs) or now_s)
+    progress = _with_total(reader.progress, settings)
+    before = record.tasks.get(task.key, TaskProgress(history=History(started_s=task.start_s)))
+    after = replace(before, progress=progress, logs=logs, history=_grown(before.history, progress, written_s))
+    events: tuple[Event, ...] = ()
+    if progress and task.end is None:
+        seen = Observation(
+            now_s,
+            progress,
+            after.history,
+            _outlook(after, task, now_s),
+            _idle_sign(after.history, settings, now_s - written_s),
+            settings.stall_timeout_s,
+        )
+        health, events = progress_events(before.health, seen)
+        after = replace(after, health=health)
+    return ProgressRecord(
+        record.updated_s,
+        {**record.tasks, task.key: after},
+        (*record.events, *(replace(event, task=task.key) for event in events))[-_MAX_EVENTS:],
+        {**record.readers, task.key: reader},
+    )
+
+
+def _logs(job: WatchedJob, task: Task) -> tuple[str, ...]:
+    """Return the paths of the logs of a task: stdout, stderr and those that the job's settings name."""
+    paths = [path for path in log_files(job, task) if path]
+    if job.settings and job.settings.log_files:
+        paths += sorted(glob.glob(job.settings.log_files))  # noqa: PTH207 - pathlib cannot glob from the root
+    return tuple(dict.fromkeys(paths))[:_MAX_LOGS]
+
+
+def _last_write_s(logs: Sequence[str]) -> float | None:
+    """Return when the latest of the logs was last written (Unix seconds); None if there are none."""
+    times_s = []
+    for path in logs:
+        with suppress(OSError):
+            times_s.append(os.stat(path).st_mtime)  # noqa: PTH116 - as quick as it gets for many logs
+    return max(times_s, default=None)
+
+
+def _with_total(progress: Progress | None, settings: JobSettings) -> Progress | None:
+    if progress is None or progress.total is not None or settings.total_items is None:
+        return progress
+    return replace(progress, total=float(settings.total_items))
+
+
+def _grown(history: History, progress: Progress | None, written_s: float) -> History:
+    if progress is None:
+        return history
+    return add_sample(history, Sample(written_s, progress.current, progress.loss, progress.grad_norm))
+
+
+def _outlook(followed: TaskProgress, task: Task, now_s: float) -> LimitOutlook | None:
+    if task.start_s is None or task.limit_s is None or followed.progress is None:
+        return None
+    found = estimate(followed.history, followed.progress.total, now_s)
+    return limit_outlook(found, task.start_s, task.start_s + task.limit_s, now_s)
+
+
+def _idle_sign(history: History, settings: JobSettings, idle_s: float) -> str:
+    """Return what beside the missing progress shows a stall: that nothing was written for as long."""
+    patience_s = settings.stall_timeout_s or stall_after_s(history)
+    return f"nothing was written to its logs for {duration(idle_s)}" if idle_s >= patience_s else ""

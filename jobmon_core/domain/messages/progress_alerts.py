@@ -1,0 +1,64 @@
+"""Warnings about a running job that does not move as it should."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
+from jobmon_core.domain.messages.job_ended import job_title, where_fields
+from jobmon_core.domain.progress.model import WARNINGS, Event, EventKind
+from jobmon_core.domain.slurm.job_ids import ref_of
+from jobmon_core.domain.tracking.model import WatchedJob
+
+_HEADLINES = {
+    EventKind.STALLED: "No progress",
+    EventKind.SLOW: "Slower than before",
+    EventKind.TIME_LIMIT: "The time limit is too short",
+    EventKind.DIVERGED: "The training may have diverged",
+    EventKind.RECOVERED: "Recovered",
+}
+_ADVICE = {
+    EventKind.STALLED: "Look at the end of its log with `jobmon logs JOBID`; `scancel JOBID` ends it.",
+    EventKind.SLOW: "`jobmon show JOBID` shows its speed; other work on the same node may slow it down.",
+    EventKind.TIME_LIMIT: (
+        "Ask an administrator to extend it, e.g. with `scontrol update JobId=JOBID TimeLimit=...`, or make "
+        "sure that it saves a checkpoint before the limit."
+    ),
+    EventKind.DIVERGED: "Look at its log with `jobmon logs JOBID`; jobmon does not stop it.",
+}
+
+
+def with_progress_alerts(job: WatchedJob, events: Sequence[Event], now_s: float) -> WatchedJob:
+    """Return the job with a queued message for each event that needs one and was not told yet.
+
+    ``events`` are the latest ones, oldest first. A recovery is told only after its warning.
+    """
+    warned: set[str] = set()
+    for event in events:
+        if event.kind in WARNINGS:
+            warned.add(event.task)
+        elif event.kind is not EventKind.RECOVERED or event.task not in warned:
+            continue
+        subject = f"progress-{event.kind.replace(' ', '-')}-{event.at_s:.0f}"
+        alerted = f"{event.task}:{subject}"
+        if alerted not in job.alerted:
+            entry = OutboxEntry(_message(job, event, subject, now_s))
+            job = replace(job, alerted=(*job.alerted, alerted), outbox=(*job.outbox, entry))
+    return job
+
+
+def _message(job: WatchedJob, event: Event, subject: str, now_s: float) -> Message:
+    ref = str(ref_of(job.job_id, event.task))
+    return Message(
+        id=f"{ref}/{subject}",
+        route=Route.ERROR,
+        tone=Tone.RESOLVED if event.kind is EventKind.RECOVERED else Tone.ATTENTION,
+        title=f"{job_title(job, event.task)}: {event.text}",
+        headline=_HEADLINES[event.kind],
+        summary="The job is still running. jobmon keeps monitoring it.",
+        fields=tuple(where_fields(job)),
+        advice=_ADVICE.get(event.kind, "").replace("JOBID", ref),
+        created_s=int(now_s),
+    )

@@ -1,0 +1,42 @@
+"""Warnings about the progress of a running job."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.delivery.outbox import Tone
+from jobmon_core.domain.messages.progress_alerts import with_progress_alerts
+from jobmon_core.domain.progress.model import Event, EventKind
+from jobmon_core.domain.tracking.model import WatchedJob
+
+JOB = WatchedJob("slurm-12-x", 12, 100.0, name="train", partition="gpu")
+STALLED = Event(200.0, EventKind.STALLED, "no progress for 12m (step 1,200 of 5,000)")
+RECOVERED = Event(300.0, EventKind.RECOVERED, "step 1,300 of 5,000 after 14m without progress")
+
+
+def test_a_stall_is_told_once() -> None:
+    job = with_progress_alerts(JOB, (STALLED,), 210.0)
+    assert with_progress_alerts(job, (STALLED,), 240.0) == job
+    (entry,) = job.outbox
+    assert entry.message.route is Route.ERROR
+    assert entry.message.tone is Tone.ATTENTION
+    assert entry.message.title == "train (12): no progress for 12m (step 1,200 of 5,000)"
+    assert "`jobmon logs 12`" in entry.message.advice
+
+
+def test_the_next_stall_is_told_again() -> None:
+    later = Event(900.0, EventKind.STALLED, "no progress for 12m (step 2,000 of 5,000)")
+    job = with_progress_alerts(JOB, (STALLED, RECOVERED, later), 910.0)
+    assert [entry.message.tone for entry in job.outbox] == [Tone.ATTENTION, Tone.RESOLVED, Tone.ATTENTION]
+    assert len({entry.message.id for entry in job.outbox}) == 3
+
+
+def test_milestones_and_recoveries_without_a_warning_are_not_told() -> None:
+    milestone = Event(150.0, EventKind.MILESTONE, "half done")
+    assert with_progress_alerts(JOB, (milestone, RECOVERED), 310.0) == JOB
+
+
+def test_each_array_task_has_its_own_warnings() -> None:
+    job = with_progress_alerts(JOB, (replace(STALLED, task="3"), replace(STALLED, task="4")), 210.0)
+    assert [entry.message.title.split(":")[0] for entry in job.outbox] == ["train (12_3)", "train (12_4)"]

@@ -1,0 +1,96 @@
+"""The progress of running jobs, on the real Slurm."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.lifecycle.health import Health
+from tests.support.messages import title
+from tests.support.user import User
+from tests.support.waiting import eventually
+
+_TRAINING = Path(__file__).with_name("programs") / "training.py"
+_STEPS = 100
+_STYLES = ("tqdm", "hf", "bare")
+
+
+def _train(user: User, style: str, *options: str) -> int:
+    _open_gate(user, style, 0)
+    command = f"{sys.executable} {_TRAINING} {style} {_STEPS} gate-{style}"
+    return user.submit("-J", style, "-t", "10", *options, "--wrap", command)
+
+
+def _open_gate(user: User, style: str, step: int) -> None:
+    """Let a training go on up to a step."""
+    gate = user.work / f"gate-{style}"
+    gate.with_suffix(".new").write_text(str(step), encoding="ascii")
+    gate.with_suffix(".new").replace(gate)
+
+
+def _progress(user: User, job_id: int) -> dict[str, Any]:
+    done = user.jobmon("progress", str(job_id), "--json")
+    return dict(json.loads(done.stdout)) if done.returncode == 0 else {}
+
+
+def _reaches(user: User, job_id: int, step: int) -> None:
+    eventually(lambda: _progress(user, job_id).get("items_processed") == step)
+
+
+def test_three_trainings_show_how_far_they_are_until_they_end(user: User) -> None:
+    job_ids = {style: _train(user, style) for style in _STYLES}
+    for step in (30, 60, 90):
+        for style, job_id in job_ids.items():
+            _open_gate(user, style, step)
+            _reaches(user, job_id, step)
+            assert _progress(user, job_id)["progress_pct"] == pytest.approx(step)
+            shown = user.jobmon("show", str(job_id)).stdout
+            assert f"({step}/{_STEPS} steps)" in shown, shown
+        for screen in ("status", "top"):
+            text = user.jobmon(screen).stdout
+            assert text.count(f"{step}%") >= len(_STYLES), text
+    for style, job_id in job_ids.items():
+        _open_gate(user, style, _STEPS)
+        assert user.told(job_id).outcome is Outcome.SUCCESS
+        assert _progress(user, job_id)["items_processed"] == _STEPS
+
+
+def test_a_hung_training_is_told_and_so_is_its_recovery(user: User) -> None:
+    (user.work / "patient.yaml").write_text("monitoring: {stall_timeout: 10}\n", encoding="utf-8")
+    job_id = _train(user, "bare", "--job-config", "patient.yaml")
+    for step in (10, 20, 30, 40):
+        _open_gate(user, "bare", step)
+        _reaches(user, job_id, step)
+    eventually(lambda: len(user.discord.received(Route.ERROR)) == 1)
+    assert f"bare ({job_id}): no progress for" in title(user.discord.received(Route.ERROR)[0])
+    assert user.job(job_id).outcome is None
+    _open_gate(user, "bare", 50)
+    eventually(lambda: len(user.discord.received(Route.ERROR)) == 2)
+    assert "moves again" in title(user.discord.received(Route.ERROR)[1])
+    _open_gate(user, "bare", _STEPS)
+    assert user.told(job_id).outcome is Outcome.SUCCESS
+
+
+def test_a_monitor_that_is_killed_and_replaced_keeps_the_history(user: User) -> None:
+    job_id = _train(user, "tqdm")
+    for step in (20, 40):
+        _open_gate(user, "tqdm", step)
+        _reaches(user, job_id, step)
+    os.kill(user.monitor_pid(job_id), signal.SIGKILL)
+    eventually(lambda: user.snapshot(job_id).health is Health.DEAD)
+    _open_gate(user, "tqdm", 60)
+    assert user.jobmon("recover").returncode == 0
+    _reaches(user, job_id, 60)
+    (progress_file,) = (user.home / "state" / "progress").glob("*.json")
+    samples = json.loads(progress_file.read_text(encoding="utf-8"))["tasks"][""]["history"]["samples"]
+    assert [sample["current"] for sample in samples] == [20, 40, 60]
+    _open_gate(user, "tqdm", _STEPS)
+    assert user.told(job_id).outcome is Outcome.SUCCESS
