@@ -73,6 +73,17 @@ class Curve:
         ]
 
 
+def mean(values: Sequence[float]) -> float:
+    """Return the mean of at least one value."""  # the statistics module would add 0.5 MB to a monitor
+    return sum(values) / len(values)
+
+
+def median(values: Iterable[float]) -> float:
+    """Return the median of at least one value."""
+    ordered = sorted(values)
+    return mean(ordered[(len(ordered) - 1) // 2 : len(ordered) // 2 + 1])
+
+
 def weighted_median(values: Iterable[tuple[float, float]]) -> float:
     """Return the median of (value, weight) pairs."""
     ordered = sorted(values)

@@ -7,10 +7,10 @@ estimate is made at the last progress line and counted down from there, so that 
 
 from __future__ import annotations
 
-import statistics
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from jobmon_core.domain.progress.curve import Curve
+from jobmon_core.domain.progress.curve import Curve, mean
 from jobmon_core.domain.progress.model import Confidence, Estimate, History
 from jobmon_core.domain.progress.pauses import without_regular_pauses
 
@@ -110,7 +110,7 @@ def _change(curve: Curve) -> float | None:
     for index in range(_CHANGE_BEFORE, _CHANGE_PARTS - _CHANGE_AFTER + 1):
         before, after = paces[:index], paces[index:]
         distance = max(min(after) - max(before), min(before) - max(after))
-        if distance > best and distance > _CHANGE * min(statistics.fmean(before), statistics.fmean(after)):
+        if distance > best and distance > _CHANGE * min(mean(before), mean(after)):
             best, found = distance, index + 1  # the first part after the change may hold some of the old pace
     return None if found is None else curve.units[0] + found * curve.span_units / _CHANGE_PARTS
 
@@ -118,14 +118,22 @@ def _change(curve: Curve) -> float | None:
 def _drift(curve: Curve, rest: float) -> float:
     """Return how many times slower than the last half the rest will be; 1.0 without a drift."""
     paces = curve.paces(_DRIFT_PARTS)[1:]  # the first part holds the start
-    parts = range(len(paces))
-    if statistics.pstdev(paces) == 0 or statistics.correlation(parts, paces) ** 2 < _DRIFT_FIT:
+    slope, offset, fit = _line(paces)
+    if fit < _DRIFT_FIT:
         return 1.0
-    slope, offset = statistics.linear_regression(parts, paces)
     middle = len(paces) - 0.5 + rest / (curve.span_units / _DRIFT_PARTS) / 2
     least, most = _DRIFT_BOUNDS
-    factor = (offset + slope * middle) / statistics.fmean(paces[_DRIFT_PARTS // 2 - 1 :])
+    factor = (offset + slope * middle) / mean(paces[_DRIFT_PARTS // 2 - 1 :])
     return 1 + _DRIFT_SHARE * (min(most, max(least, factor)) - 1)
+
+
+def _line(values: Sequence[float]) -> tuple[float, float, float]:
+    """Return slope and offset of the best line through ``values``, and the share of variance it explains."""
+    middle, usual = (len(values) - 1) / 2, mean(values)
+    spread = sum((index - middle) ** 2 for index in range(len(values)))
+    slope = sum((index - middle) * (value - usual) for index, value in enumerate(values)) / spread
+    variance = sum((value - usual) ** 2 for value in values)
+    return slope, usual - slope * middle, slope**2 * spread / variance if variance else 0.0
 
 
 def _confidence(forecast: _Forecast, idle_s: float, counted_s: float) -> Confidence:

@@ -44,6 +44,7 @@ class Sample:
     at_s: float  # when the log said so, or when jobmon read it
     current: float
     loss: float | None = None
+    grad_norm: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,17 @@ class Estimate:
     confidence: Confidence = Confidence.LOW
 
 
+@dataclass(frozen=True, slots=True)
+class LimitOutlook:
+    """Whether a job will end before its time limit does."""
+
+    fits: bool | None  # None: too close to say, or the estimate is worth too little
+    ends_s: float  # Unix time of the expected end
+    time_left_s: float  # until the limit
+    missing_s: float  # by how much the expected end lies behind the limit; 0.0 if it does not
+    sufficient_time: str  # a value for --time that would do, e.g. "5:30:00" or "1-06:00"
+
+
 class EventKind(StrEnum):
     """What can happen to the progress of a job."""
 
@@ -105,6 +117,20 @@ WARNINGS = (EventKind.STALLED, EventKind.SLOW, EventKind.TIME_LIMIT, EventKind.D
 
 
 @dataclass(frozen=True, slots=True)
+class Health:
+    """What the user knows of the progress of a run, so that each event is reported once."""
+
+    stalled_since_s: float | None = None  # the last progress before the stall
+    slow_pace: float | None = None  # the usual seconds per unit before the slowdown
+    too_late: bool = False  # it will not end before its time limit
+    diverged: bool = False
+    loss_bound: float | None = None  # it has recovered when the loss is below it
+    grad_norm_bound: float | None = None
+    run_started_s: float | None = None  # the first sample of the run that all this is about
+    milestone: int = 0  # the highest one reached, in %
+
+
+@dataclass(frozen=True, slots=True)
 class TaskProgress:
     """The progress of one task of a job."""
 
@@ -112,6 +138,7 @@ class TaskProgress:
     history: History = History()
     logs: tuple[str, ...] = ()  # the paths that were read
     workers: dict[str, Progress] = field(default_factory=dict)  # of each log by its name, if several add up
+    health: Health = Health()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import statistics
 from dataclasses import dataclass
 
-from jobmon_core.domain.progress.curve import Curve, Segment, weighted_median
+from jobmon_core.domain.progress.curve import Curve, Segment, median, weighted_median
 
 _SLOWER = 3  # a pause takes at least this many times the usual time for its units
 _NOISE = 5  # and is so many times longer than the usual deviation
@@ -37,7 +36,7 @@ def without_regular_pauses(curve: Curve, total: float) -> tuple[Curve, float]:
     if period is None:
         return curve, 0.0
     to_come = int(max(0.0, (total - _TOLERANCE * period - pauses[-1].at) / period))
-    usual_s = statistics.median(pause.duration_s for pause in pauses)
+    usual_s = median(pause.duration_s for pause in pauses)
     return _cut(curve, found), to_come * usual_s
 
 
@@ -46,7 +45,7 @@ def find_pauses(curve: Curve) -> list[Pause]:
     segments = curve.segments()
     pace = weighted_median((segment.duration_s / segment.units, segment.units) for segment in segments)
     excess_s = [segment.duration_s - pace * segment.units for segment in segments]
-    noise_s = statistics.median(abs(value) for value in excess_s)
+    noise_s = median(abs(value) for value in excess_s)
     bound_s = max(_NOISE * noise_s, _SHORTEST_S, _SHORTEST_SHARE * curve.span_s)
     return [
         Pause(_middle(segment), beyond_s)
@@ -78,7 +77,7 @@ def _period(pauses: list[Pause], curve: Curve) -> float | None:
     if not distances:  # one pause: the next one is expected after the same distance as from the start to this
         started_late = first > _SHORTEST_DISTANCE * curve.span_units
         return first if started_late and last <= _OVERDUE * first else None
-    period = statistics.median(distances)
+    period = median(distances)
     regular = sum(distance > period / 2 and _is_multiple(distance / period) for distance in distances)
     return period if regular >= _REGULAR * len(distances) and last <= _OVERDUE * period else None
 

@@ -1,0 +1,174 @@
+"""Report what happens to the progress of a run: each event once, until the run recovers from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.progress.divergence import bound_exceeded, is_below, is_not_finite
+from jobmon_core.domain.progress.model import (
+    Event,
+    EventKind,
+    Health,
+    History,
+    LimitOutlook,
+    Progress,
+)
+from jobmon_core.domain.progress.slowdown import compare_paces
+
+MILESTONES = (25, 50, 75, 90)  # %
+_STALL_FLOOR_S, _STALL_LONGEST, _STALL_MEDIAN = 300.0, 3, 10
+_MIN_SAMPLES = 3  # with fewer, nothing is known about pauses
+_SLOWER = 1.25  # seconds per unit: a speed that is 20 % lower
+_SLOWER_THAN_EVER = 1.08  # than in the slowest earlier stretch: the run has been as slow before
+_NOT_SLOW = 1.1
+_SKIPPED_STEPS = 2  # with automatic loss scaling, a few steps have no finite gradient norm
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """All that is known about a run at one moment."""
+
+    now_s: float
+    progress: Progress
+    history: History
+    outlook: LimitOutlook | None = None
+    idle_sign: str = ""  # what else shows a stall, e.g. "the log has not grown either"; "" if nothing does
+
+
+def progress_events(previous: Health, seen: Observation) -> tuple[Health, tuple[Event, ...]]:
+    """Return the health to pass with the next observation, and what is new since ``previous``."""
+    samples = seen.history.samples
+    if not samples:
+        return previous, ()
+    events: list[Event] = []
+    health = previous
+    if previous.run_started_s != samples[0].at_s:
+        health = Health(run_started_s=samples[0].at_s, milestone=_milestone(seen.progress))
+        if previous.run_started_s is not None:
+            events.append(
+                Event(seen.now_s, EventKind.RESTARTED, f"started again ({_position(seen.progress)})")
+            )
+    for judge in (_judge_stall, _judge_slowdown, _judge_limit, _judge_divergence, _judge_milestone):
+        change = judge(health, seen)
+        if change is not None:
+            health, kind, text = change
+            events.append(Event(seen.now_s, kind, text))
+    return health, tuple(events)
+
+
+def stall_after_s(history: History) -> float:
+    """Return after how many seconds without progress a run may have stalled."""
+    return max(
+        _STALL_FLOOR_S, _STALL_LONGEST * history.longest_pause_s, _STALL_MEDIAN * history.median_pause_s
+    )
+
+
+_Change = tuple[Health, EventKind, str] | None
+
+
+def _judge_stall(health: Health, seen: Observation) -> _Change:
+    last_s = seen.history.samples[-1].at_s
+    position = _position(seen.progress)
+    if health.stalled_since_s is not None:
+        if last_s <= health.stalled_since_s:
+            return None
+        pause = duration(last_s - health.stalled_since_s)
+        text = f"moves again after {pause} without progress ({position})"
+        return replace(health, stalled_since_s=None), EventKind.RECOVERED, text
+    idle_s = seen.now_s - last_s
+    unknown = len(seen.history.samples) < _MIN_SAMPLES or seen.progress.fraction == 1.0
+    if unknown or not seen.idle_sign or idle_s < stall_after_s(seen.history):
+        return None
+    text = f"no progress for {duration(idle_s)} ({position}); {seen.idle_sign}"
+    return replace(health, stalled_since_s=last_s), EventKind.STALLED, text
+
+
+def _judge_slowdown(health: Health, seen: Observation) -> _Change:
+    paces = compare_paces(seen.history, seen.progress.total)
+    if paces is None:
+        return None
+    unit = seen.progress.unit
+    if health.slow_pace is not None:
+        if max(paces.now, paces.newest) > _NOT_SLOW * health.slow_pace:
+            return None
+        text = f"back to its usual speed ({_pace(paces.now, unit)})"
+        return replace(health, slow_pace=None), EventKind.RECOVERED, text
+    bound = max(_SLOWER * paces.usual, _SLOWER_THAN_EVER * paces.worst)
+    if min(paces.now, paces.newest) <= bound:
+        return None
+    share = 1 - paces.best / paces.now
+    text = f"{share:.0%} slower than its best ({_pace(paces.now, unit)}, best {_pace(paces.best, unit)})"
+    return replace(health, slow_pace=paces.usual), EventKind.SLOW, text
+
+
+def _judge_limit(health: Health, seen: Observation) -> _Change:
+    outlook = seen.outlook
+    if outlook is None or outlook.fits is None or outlook.fits is not health.too_late:
+        return None
+    needed, left = duration(outlook.ends_s - seen.now_s), duration(outlook.time_left_s)
+    if outlook.fits:
+        text = f"will end before its time limit after all: in about {needed}, the limit is in {left}"
+        return replace(health, too_late=False), EventKind.RECOVERED, text
+    text = (
+        f"will need about {needed} more, but the time limit ends it in {left}; "
+        f"`--time={outlook.sufficient_time}` would be enough"
+    )
+    return replace(health, too_late=True), EventKind.TIME_LIMIT, text
+
+
+def _judge_divergence(health: Health, seen: Observation) -> _Change:
+    losses = [sample.loss for sample in seen.history.samples if sample.loss is not None]
+    norms = [sample.grad_norm for sample in seen.history.samples if sample.grad_norm is not None]
+    position = _position(seen.progress)
+    if health.diverged:
+        if not (is_below(losses, health.loss_bound) and is_below(norms, health.grad_norm_bound)):
+            return None
+        healthy = replace(health, diverged=False, loss_bound=None, grad_norm_bound=None)
+        return healthy, EventKind.RECOVERED, f"no longer diverges ({position})"
+    loss, norm = bound_exceeded(losses), bound_exceeded(norms)
+    if is_not_finite(losses, 1):
+        text = f"the loss is {losses[-1]:g} ({position})"
+    elif is_not_finite(norms, _SKIPPED_STEPS + 1):
+        text = f"the gradient norm is {norms[-1]:g} ({position})"
+    elif loss is not None:
+        text = f"the loss is far above its past: {losses[-1]:.4g}, usually below {loss:.4g} ({position})"
+    elif norm is not None:
+        text = (
+            f"the gradient norm is far above its past: {norms[-1]:.4g}, usually below {norm:.4g} ({position})"
+        )
+    else:
+        return None
+    return replace(health, diverged=True, loss_bound=loss, grad_norm_bound=norm), EventKind.DIVERGED, text
+
+
+def _judge_milestone(health: Health, seen: Observation) -> _Change:
+    milestone = _milestone(seen.progress)
+    if milestone <= health.milestone:
+        return None
+    return (
+        replace(health, milestone=milestone),
+        EventKind.MILESTONE,
+        f"{milestone} % done ({_position(seen.progress)})",
+    )
+
+
+def _milestone(progress: Progress) -> int:
+    done = 100 * (progress.fraction or 0.0)
+    return max((milestone for milestone in MILESTONES if milestone <= done), default=0)
+
+
+def _position(progress: Progress) -> str:
+    text = f"{progress.unit} {_number(progress.current)}"
+    return text if progress.total is None else f"{text} of {_number(progress.total)}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.0f}" if value == int(value) else f"{value:.2f}"
+
+
+def _pace(seconds: float, unit: str) -> str:
+    """Format a speed as its readers do: per second if that is more than one."""
+    return (
+        f"{seconds:.3g} s per {unit}" if seconds >= 1 or seconds <= 0 else f"{1 / seconds:.3g} {unit}s per s"
+    )
