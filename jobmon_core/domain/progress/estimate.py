@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from jobmon_core.domain.progress.curve import Curve, mean
 from jobmon_core.domain.progress.model import Confidence, Estimate, History
-from jobmon_core.domain.progress.pauses import without_regular_pauses
+from jobmon_core.domain.progress.pauses import without_regular_pauses, without_start
 
 _MIN_UPDATES = 3
 _MIN_SHARE = 0.05  # of the run's units
@@ -83,6 +83,7 @@ def _recent_rate(curve: Curve) -> float:
 
 
 def _forecast(curve: Curve, total: float, longest_pause_s: float) -> _Forecast:
+    curve = without_start(curve)
     rest = max(0.0, total - curve.units[-1])
     smooth, pauses_s = without_regular_pauses(curve, total)
     change = _change(smooth)

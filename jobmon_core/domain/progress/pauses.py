@@ -14,6 +14,7 @@ _SHORTEST_SHARE = 0.004  # of the time so far: shorter pauses are part of the us
 _SAME = 0.01  # of the progress so far: pauses this close are one
 _REGULAR = 0.75  # of the distances are whole multiples of the period,
 _TOLERANCE = 0.2  # give or take this part of it
+_MIN_POINTS = 4
 _OVERDUE = 1.3  # periods without a pause: it does not come any more
 
 
@@ -38,6 +39,14 @@ def without_regular_pauses(curve: Curve, total: float) -> tuple[Curve, float]:
     to_come = int(max(0.0, (total - _TOLERANCE * period - pauses[-1].at) / period))
     usual_s = median(pause.duration_s for pause in pauses)
     return _cut(curve, found), to_come * usual_s
+
+
+def without_start(curve: Curve) -> Curve:
+    """Return ``curve`` without its first stretch if that took much longer than usual, e.g. to compile."""
+    pauses, first = find_pauses(curve), curve.segments()[0]
+    if len(curve.units) <= _MIN_POINTS or not pauses or pauses[0].at != _middle(first):
+        return curve
+    return Curve(curve.times_s[1:], curve.units[1:])
 
 
 def find_pauses(curve: Curve) -> list[Pause]:

@@ -32,7 +32,7 @@ def test_a_job_that_needs_more_than_is_left_misses_its_limit() -> None:
     ],
 )
 def test_the_whole_range_must_lie_on_one_side(
-    remaining_h: float, confidence: Confidence, fits: bool | None
+    *, remaining_h: float, confidence: Confidence, fits: bool | None
 ) -> None:
     outlook = limit_outlook(said(remaining_h * HOUR_S, confidence), 0, 12 * HOUR_S, 10 * HOUR_S)
     assert outlook is not None
