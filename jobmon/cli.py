@@ -28,6 +28,7 @@ GROUPS = {
         "top": "follow the progress of the running jobs on a screen",
         "show": "show everything known about jobs",
         "logs": "show or follow the output of a job",
+        "progress": "show how far a program is, from its logs",
         "diagnose": "explain why a job failed, or what a log file shows",
     },
     "set up": {

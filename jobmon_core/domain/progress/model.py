@@ -18,6 +18,8 @@ class Progress:
     unit: str = "step"  # as a count names it: step, epoch, item, sample ...
     epoch: float | None = None  # as the log counts it
     epochs: float | None = None
+    batch: float | None = None  # of the innermost counter, as its latest line shows it
+    batches: float | None = None  # what `batch` counts up to
     loss: float | None = None  # the latest of training; not finite if the log says nan or inf
     learning_rate: float | None = None
     grad_norm: float | None = None

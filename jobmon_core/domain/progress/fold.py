@@ -1,0 +1,168 @@
+"""Apply what a log says, one reading after another, to what is known of its progress."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from jobmon_core.domain.progress.formats import Reading, Role
+from jobmon_core.domain.progress.tracks import Track, falls_back, moved, next_round, started
+
+_MAX_TRACKS = 24
+_NEW_RUN_UPDATES = 20  # after so many updates of a restarted bar, the old one belongs to an earlier run
+_COUNTERS = (Role.MAIN, Role.EVALUATION, Role.LOADING)
+
+
+@dataclass(frozen=True, slots=True)
+class LogState:
+    """What the readings of one log have shown so far. Its size is bounded."""
+
+    readings: int = 0
+    tracks: tuple[Track, ...] = ()
+    totals: dict[str, float] = field(default_factory=dict)  # announced, by unit: step, epoch, item
+    loss: float | None = None
+    learning_rate: float | None = None
+    grad_norm: float | None = None
+    end_marker: str = ""
+    run: int = 1
+
+
+def fold(state: LogState, readings: Iterable[Reading]) -> LogState:
+    """Return the state after ``readings``, which are in the order of the log."""
+    work = _Fold(state)
+    for reading in readings:
+        work.apply(reading)
+    return work.state()
+
+
+class _Fold:
+    """A state that is being changed."""
+
+    def __init__(self, state: LogState) -> None:
+        self._before = state
+        self._tracks = list(state.tracks)
+        self._totals = dict(state.totals)
+        self._readings = state.readings
+        self._run = state.run
+        self._end_marker = state.end_marker
+        self._metrics = {
+            "loss": state.loss,
+            "learning_rate": state.learning_rate,
+            "grad_norm": state.grad_norm,
+        }
+
+    def state(self) -> LogState:
+        return LogState(
+            readings=self._readings,
+            tracks=tuple(self._tracks),
+            totals=self._totals,
+            end_marker=self._end_marker,
+            run=self._run,
+            **self._metrics,
+        )
+
+    def apply(self, reading: Reading) -> None:
+        if reading.role in _COUNTERS:
+            self._readings += 1
+            self._count(reading)
+        elif reading.role is Role.TOTAL:
+            self._announce(reading)
+        elif reading.role is Role.START:
+            self._start()
+        elif reading.role is Role.END_MARKER:
+            self._end_marker = reading.marker
+        if reading.role is not Role.EVALUATION:
+            for name in self._metrics:
+                value = getattr(reading, name)
+                if value is not None:
+                    self._metrics[name] = value
+
+    def _announce(self, reading: Reading) -> None:
+        """Note an announced total; after the first progress, only one that was not known."""
+        has_begun = self._has_progress()
+        announced = {"step": reading.steps, "epoch": reading.epochs, "item": reading.items}
+        for unit, value in announced.items():
+            if value is not None and value > 0 and not (has_begun and unit in self._totals):
+                self._totals[unit] = value
+
+    def _start(self) -> None:
+        """A program starts; if it is not the first one, forget the progress of the earlier ones."""
+        if self._has_progress():
+            self._new_run()
+            self._totals = {}
+
+    def _has_progress(self) -> bool:
+        return any(track.role is Role.MAIN and (track.n or track.epoch or 0) > 0 for track in self._tracks)
+
+    def _new_run(self) -> None:
+        self._tracks = []
+        self._run += 1
+        self._end_marker = ""
+
+    def _count(self, reading: Reading) -> None:
+        same = [track for track in self._tracks if track.is_same_counter(reading)]
+        overrun = [] if reading.total or same else [t for t in self._tracks if t.is_overrun_by(reading)]
+        if overrun:
+            self._replace(overrun[-1], moved(overrun[-1], reading, self._readings))
+        elif not same:
+            self._add(started(reading, self._readings))
+        elif reading.epoch is not None or (reading.elapsed_s is None and not reading.format.is_bar):
+            self._move_single(max(same, key=_last_seen), reading)
+        else:
+            self._move_one_of(same, reading)
+
+    def _move_single(self, track: Track, reading: Reading) -> None:
+        """Move a counter on that has no clock, so that the lines of several processes look alike."""
+        if not falls_back(track, reading):
+            self._replace(track, moved(track, reading, self._readings))
+        elif track.is_full or (track.resets and reading.epoch is None):
+            self._replace(track, next_round(track, reading, self._readings))
+        elif track.role is Role.MAIN and not track.fallback:
+            self._new_run()
+            self._add(started(reading, self._readings))
+        else:
+            self._replace(track, started(reading, self._readings))
+
+    def _move_one_of(self, same: list[Track], reading: Reading) -> None:
+        """Move the bar of one process on; a bar that fits none is a new round, a new run or a new process."""
+        fitting = [track for track in same if track.continues(reading)]
+        if fitting:
+            track = max(fitting, key=_position)
+            after = moved(track, reading, self._readings)
+            self._replace(track, after)
+            if after.updates == _NEW_RUN_UPDATES:
+                self._drop_earlier_runs(after, [each for each in same if each is not track])
+            return
+        latest = max(same, key=_last_seen)
+        if latest.is_full or latest.resets:
+            self._replace(latest, next_round(latest, reading, self._readings))
+        else:
+            self._add(started(reading, self._readings))
+
+    def _drop_earlier_runs(self, track: Track, others: list[Track]) -> None:
+        earlier = [each for each in others if each.last_seen < track.first_seen]
+        if earlier and track.role is Role.MAIN:
+            self._run += 1
+        self._tracks = [each for each in self._tracks if each not in earlier]
+
+    def _replace(self, old: Track, new: Track) -> None:
+        self._tracks = [new if each is old else each for each in self._tracks]
+
+    def _add(self, track: Track) -> None:
+        if len(self._tracks) >= _MAX_TRACKS:
+            full = [each for each in self._tracks if each.is_full or each.role is not Role.MAIN]
+            self._tracks.remove(min(full or self._tracks, key=_last_seen))
+        self._tracks.append(track)
+
+
+def _last_seen(track: Track) -> int:
+    return track.last_seen
+
+
+def _position(track: Track) -> tuple[float, int]:
+    return track.n or 0.0, track.last_seen
+
+
+def with_totals(state: LogState, totals: dict[str, float]) -> LogState:
+    """Return the state with totals that another log of the job announced."""
+    return replace(state, totals={**totals, **state.totals})

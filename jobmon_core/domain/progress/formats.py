@@ -1,0 +1,85 @@
+"""What a progress format is: an expression that matches updates of a log, and what its matches mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """What a matching update is about."""
+
+    MAIN = "main"  # the job itself
+    EVALUATION = "evaluation"
+    LOADING = "loading"
+    TOTAL = "total"  # an announced total: steps, epochs or items
+    START = "start"  # a program begins
+    END_MARKER = "end-marker"
+    METRICS = "metrics"  # loss, learning rate and the like, in any update
+
+
+# what the named groups of an expression may be
+GROUPS = frozenset(
+    [
+        "n",
+        "total",
+        "percent",
+        "fraction",
+        "epoch",
+        "epochs",
+        "label",
+        "steps",
+        "items",
+        "elapsed",
+        "eta",
+        "rate",
+        "unit",
+        "period_s",
+        "period_ms",
+        "loss",
+        "lr",
+        "grad_norm",
+        "marker",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One progress format."""
+
+    id: str
+    title: str
+    regex: str
+    role: Role = Role.MAIN
+    unit: str = "step"
+    is_bar: bool = False  # a progress bar: another total means another bar
+    resets: bool = False  # it counts from the start again in each epoch
+    zero_based: bool = False  # its first epoch is 0
+    inclusive: bool = False  # its last epoch is the printed number of epochs
+    whole_eta: bool = False  # its eta is that of the whole job
+    fallback: bool = False  # used only if no other format shows the progress
+    literals: tuple[str, ...] = ()  # every match contains at least one of these
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What one match says. Times are in seconds."""
+
+    format: Format
+    role: Role = Role.MAIN
+    label: str = ""
+    n: float | None = None
+    total: float | None = None
+    epoch: float | None = None
+    epochs: float | None = None
+    unit: str = "step"
+    elapsed_s: float | None = None
+    remaining_s: float | None = None
+    rate_per_s: float | None = None
+    steps: float | None = None  # announced
+    items: float | None = None  # announced
+    marker: str = ""
+    loss: float | None = None
+    learning_rate: float | None = None
+    grad_norm: float | None = None

@@ -1,0 +1,228 @@
+"""Decide which counter of a log is the job, and how far the job is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from jobmon_core.domain.progress.fold import LogState
+from jobmon_core.domain.progress.formats import Role
+from jobmon_core.domain.progress.model import Progress
+from jobmon_core.domain.progress.tracks import Track
+
+_LIVE_READINGS = 200  # a bar that was updated among so many readings is still in use
+_MIN_ELAPSED_S = 60.0  # an outer bar may wait so long for an inner one whatever it took before
+_MANY_ROUNDS = 2
+_TEXT_PATIENCE = 10  # updates of an inner counter before an outer one without a clock is given up
+_SAME_SPEED = 3.0  # bars that follow each other do the same work if their speeds differ by less
+_TOTAL_TOLERANCE = 1.05  # a counter that exceeds an announced total by more proves it wrong
+_ROUND_NUMBER = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """The counter that stands for the job, and the innermost one."""
+
+    job: Track
+    inner: Track
+    earlier: tuple[Track, ...] = ()  # full bars of the same kind before it
+
+
+def judge(state: LogState) -> Progress | None:
+    """Return the progress of the job by one log; None if the log shows none."""
+    view = _choose(state)
+    if view is None:
+        return None
+    progress = _combined(view, state) if _is_nested_in_epochs(view) else _single(view, state)
+    return replace(
+        progress,
+        batch=view.inner.n,
+        batches=view.inner.total if view.inner.n is not None else None,
+        loss=state.loss,
+        learning_rate=state.learning_rate,
+        grad_norm=state.grad_norm,
+        label=view.job.label,
+        format=view.job.format,
+        end_marker=state.end_marker,
+        run=state.run,
+    )
+
+
+def _choose(state: LogState) -> _View | None:
+    candidates = _candidates(state.tracks)
+    if not candidates:
+        return None
+    inner = max(candidates, key=lambda track: track.last_seen)
+    job = _outer(candidates, inner) or _with_total(candidates, inner) or inner
+    same = [track for track in candidates if _are_processes(track, job)]
+    live = [track for track in same if not track.is_full and _is_live(track, job)]
+    slowest = min(live, key=lambda track: track.n or 0.0, default=job)
+    earlier = tuple(track for track in candidates if _is_earlier_part(track, slowest))
+    return _View(slowest, inner, earlier)
+
+
+def _candidates(tracks: tuple[Track, ...]) -> list[Track]:
+    """Return the counters of the job; without any, those of evaluations, then those of loading."""
+    for role in (Role.MAIN, Role.EVALUATION, Role.LOADING):
+        of_role = [track for track in tracks if track.role is role]
+        moving = [track for track in of_role if not _is_lone_mention(track)] or of_role
+        if moving:
+            return [track for track in moving if not track.fallback] or moving
+    return []
+
+
+def _is_lone_mention(track: Track) -> bool:
+    """Whether a line named a number, e.g. a setting, and no later line another one."""
+    has_moved = (track.n, track.epoch) != (track.first_n, track.first_epoch)
+    is_first_epoch = track.epoch is not None and track.epoch <= 1
+    return not (track.is_bar or has_moved or is_first_epoch)
+
+
+def _outer(candidates: list[Track], inner: Track) -> Track | None:
+    """Return the first counter that ``inner`` is a part of."""
+    started_before = [track for track in candidates if track.first_seen < inner.first_seen]
+    for track in sorted(started_before, key=lambda track: track.first_seen):
+        if not _are_processes(track, inner) and _contains(track, inner):
+            return track
+    return None
+
+
+def _contains(outer: Track, inner: Track) -> bool:
+    """Whether ``outer``, which started before ``inner``, is not done and not given up."""
+    if outer.is_epoch_line:
+        return not inner.is_epoch_line and inner.epoch is None
+    if outer.is_full or outer.total is None:
+        return False
+    if outer.n == outer.first_n:  # a bar with the same total is the same bar, named after its first update
+        return inner.rounds < _MANY_ROUNDS and inner.epoch is None and outer.total != inner.total
+    if outer.last_seen > inner.first_seen:
+        return True
+    if outer.elapsed_s is not None and inner.elapsed_s is not None:
+        return inner.elapsed_s <= max(outer.elapsed_s, _MIN_ELAPSED_S)
+    return inner.updates <= _TEXT_PATIENCE + outer.updates * 3
+
+
+def _with_total(candidates: list[Track], inner: Track) -> Track | None:
+    """Return a counter in use whose total is known, if ``inner`` has none."""
+    if inner.total is not None or inner.epochs is not None:
+        return None
+    found = [
+        track
+        for track in candidates
+        if track.total is not None and not track.is_full and _is_live(track, inner)
+    ]
+    return max(found, key=lambda track: track.last_seen, default=None)
+
+
+def _are_processes(one: Track, other: Track) -> bool:
+    """Whether two processes show the same counter."""
+    return (one.format, one.label, one.total) == (other.format, other.label, other.total)
+
+
+def _is_live(track: Track, other: Track) -> bool:
+    return track.last_seen >= other.last_seen - _LIVE_READINGS
+
+
+def _is_earlier_part(track: Track, job: Track) -> bool:
+    """Whether ``track`` is a full bar that did another part of the work that ``job`` does now."""
+    if not (track.is_bar and job.is_bar and track.is_full) or track.total == job.total:
+        return False
+    if (track.format, track.label) != (job.format, job.label) or track.last_seen >= job.first_seen:
+        return False
+    if not track.rate_per_s or (track.elapsed_s or 0.0) < _MIN_ELAPSED_S:
+        return False
+    if job.rate_per_s is None:
+        return (job.n or 0.0) == 0.0
+    return 1 / _SAME_SPEED < job.rate_per_s / track.rate_per_s < _SAME_SPEED
+
+
+def _is_nested_in_epochs(view: _View) -> bool:
+    job, inner = view.job, view.inner
+    per_epoch = inner.is_bar or inner.resets or inner.rounds > 0 or inner.unit == "batch"
+    return job.is_epoch_line and inner.n is not None and per_epoch and inner.total is not None
+
+
+def _combined(view: _View, state: LogState) -> Progress:
+    """Return the progress by epoch lines and a counter within each epoch."""
+    inner = view.inner
+    merged = replace(inner, epoch=view.job.epoch, epochs=view.job.epochs, first_epoch=view.job.first_epoch,
+                     zero_based=view.job.zero_based, inclusive=view.job.inclusive)  # fmt: skip
+    return _of_epochs(merged, state)
+
+
+def _single(view: _View, state: LogState) -> Progress:
+    track = view.job
+    if track.epoch is not None:
+        return _of_epochs(track, state)
+    n = track.n or 0.0
+    base = track.round_units + sum(each.round_units + (each.n or 0.0) for each in view.earlier)
+    epochs = state.totals.get("epoch")
+    if base == 0:
+        total = track.total if track.total is not None else _announced(track, state, n)
+        if track.resets and not (epochs or 1) <= 1:
+            total = track.total * epochs if track.total is not None and epochs else total
+        elapsed, remaining = track.elapsed_s, track.remaining_s
+    else:
+        fits = epochs and track.total and not view.earlier and track.rounds < epochs
+        total = track.total * epochs if fits and track.total and epochs else None
+        elapsed, remaining = None, None
+    return Progress(
+        current=base + n,
+        total=total,
+        unit=track.unit,
+        rate_per_s=track.rate_per_s,
+        elapsed_s=elapsed,
+        remaining_s=remaining,
+    )
+
+
+def _announced(track: Track, state: LogState, n: float) -> float | None:
+    """Return the total that an earlier line announced for such a counter, or that follows from its eta."""
+    if track.whole_eta and track.remaining_s is not None and track.rate_per_s:
+        announced = state.totals.get("step")
+        derived = n + track.remaining_s * track.rate_per_s
+        if announced and abs(announced - derived) <= 0.1 * announced:
+            return announced
+        return float(round(derived))
+    kind = track.unit if track.unit in ("epoch", "item") else "step"
+    total = state.totals.get(kind)
+    return total if total is not None and n <= _TOTAL_TOLERANCE * total else None
+
+
+def _of_epochs(track: Track, state: LogState) -> Progress:
+    """Return the progress of a counter that shows its epoch, in units of the whole job if possible."""
+    epoch = track.epoch or 0.0
+    is_zero_based = track.zero_based or track.first_epoch == 0
+    passed = max(0.0, epoch if is_zero_based else epoch - 1)
+    per_epoch = track.total or track.units_per_epoch
+    epochs = _epochs(track, state, is_zero_based=is_zero_based)
+    common = Progress(epoch=track.epoch, epochs=epochs, rate_per_s=track.rate_per_s)
+    if track.n is None or (per_epoch is None and passed > 0):
+        if epochs is None and track.unit == "epoch":
+            epochs = None
+        return replace(common, current=epoch, total=epochs, unit="epoch", remaining_s=track.remaining_s)
+    current = passed * (per_epoch or 0.0) + track.n
+    if epochs is None and track.whole_eta and per_epoch and track.rate_per_s and track.remaining_s:
+        epochs = float(round((current + track.remaining_s * track.rate_per_s) / per_epoch))
+    total = epochs * per_epoch if epochs and per_epoch and (track.total or not track.resets) else None
+    if total is None and (announced := state.totals.get("step")):
+        total = announced if current <= announced else None
+    return replace(
+        common,
+        current=current,
+        total=total,
+        epochs=epochs,
+        unit=track.unit,
+        remaining_s=track.remaining_s if track.whole_eta or epochs == 1 else None,
+    )
+
+
+def _epochs(track: Track, state: LogState, *, is_zero_based: bool) -> float | None:
+    """Return the number of epochs: as the lines show it, else as it was announced."""
+    if track.epochs is None:
+        announced = state.totals.get("epoch")
+        return announced if announced and (track.epoch or 0.0) <= announced else None
+    printed = track.epochs
+    looks_last = printed % _ROUND_NUMBER and (printed + 1) % _ROUND_NUMBER == 0
+    if is_zero_based and (track.inclusive or looks_last or (track.epoch or 0.0) >= printed):
+        return printed + 1
+    return printed

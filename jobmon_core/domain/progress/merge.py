@@ -1,0 +1,68 @@
+"""Combine what several logs of one job show: its stdout and stderr, or one log for each worker."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from jobmon_core.domain.progress.fold import LogState, with_totals
+from jobmon_core.domain.progress.judge import judge
+from jobmon_core.domain.progress.model import Progress
+
+_WORKER = "worker"
+_FROM_OTHERS = (
+    "epoch", "epochs", "loss", "learning_rate", "grad_norm", "rate_per_s", "elapsed_s", "end_marker",
+)  # fmt: skip
+
+
+def merged(logs: Sequence[tuple[str, LogState]]) -> Progress | None:
+    """Return the progress of the job by its logs, each with its path; None if they show none.
+
+    The logs of workers (``worker_0.log``, ``worker_1.log``) are summed. Of other logs, the one that shows
+    the most counts, and the others add what it lacks, such as the loss.
+    """
+    totals: dict[str, float] = {}
+    for _, state in logs:
+        totals = {**totals, **state.totals}
+    found = [(path, judge(with_totals(state, totals))) for path, state in logs]
+    shown = [(path, progress) for path, progress in found if progress is not None]
+    workers = [progress for path, progress in shown if _WORKER in path.rpartition("/")[2]]
+    if len(workers) > 1 and len(workers) == len(shown):
+        return _summed(workers)
+    return _completed([progress for _, progress in shown])
+
+
+def _completed(shown: list[Progress]) -> Progress | None:
+    if not shown:
+        return None
+    best = max(shown, key=_worth)
+    missing = {}
+    for name in _FROM_OTHERS:
+        if getattr(best, name) in (None, ""):
+            values = (getattr(each, name) for each in shown)
+            missing[name] = next((value for value in values if value not in (None, "")), getattr(best, name))
+    missing.pop("rate_per_s", None)
+    return replace(best, **missing)
+
+
+def _worth(progress: Progress) -> tuple[bool, bool, float]:
+    """Return a sort key: larger for a known total, then for steps rather than epochs."""
+    return progress.total is not None, progress.unit != "epoch", progress.elapsed_s or 0.0
+
+
+def _summed(workers: list[Progress]) -> Progress:
+    """Return the sum over workers; the metrics are those of the first worker that has them."""
+    first = _completed(workers) or workers[0]
+    alike = [each for each in workers if each.unit == first.unit]
+    known = [each.total for each in alike if each.total is not None]
+    rates = [each.rate_per_s for each in alike if each.rate_per_s is not None]
+    remaining = [each.remaining_s for each in alike if each.remaining_s is not None]
+    return replace(
+        first,
+        current=sum(each.current for each in alike),
+        total=sum(known) if len(known) == len(alike) else None,
+        rate_per_s=sum(rates) if len(rates) == len(alike) else None,
+        remaining_s=max(remaining) if len(remaining) == len(alike) else None,
+        batch=None,
+        batches=None,
+    )

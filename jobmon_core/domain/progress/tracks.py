@@ -1,0 +1,148 @@
+"""Counters in a log: progress bars, and lines that count epochs, steps or items.
+
+A log shows several of them: the job itself, evaluations, one bar for each epoch, the same bar for each of
+several processes. Each reading moves one counter on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from jobmon_core.domain.progress.formats import Reading, Role
+
+_JITTER = 0.8  # a counter without a clock that falls back by less was printed by another process
+_OVERRUN = 0.98  # tqdm drops the total of a bar that exceeds it; it was this full before
+_CLOCK_TOLERANCE_S = 1.0  # bars print whole seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """One counter, after its latest reading."""
+
+    format: str
+    label: str = ""
+    role: Role = Role.MAIN
+    unit: str = "step"
+    is_bar: bool = False
+    resets: bool = False
+    zero_based: bool = False
+    inclusive: bool = False
+    whole_eta: bool = False
+    fallback: bool = False
+    n: float | None = None  # within the epoch, if the log shows the epoch too
+    total: float | None = None
+    first_n: float | None = None
+    epoch: float | None = None
+    epochs: float | None = None
+    first_epoch: float | None = None
+    units_per_epoch: float | None = None  # the most units seen in an epoch that has ended
+    rounds: int = 0  # how often it was full and started again
+    round_units: float = 0.0  # units of these rounds
+    elapsed_s: float | None = None
+    remaining_s: float | None = None
+    rate_per_s: float | None = None
+    first_seen: int = 0  # number of the reading in the log
+    last_seen: int = 0
+    updates: int = 0
+
+    @property
+    def is_epoch_line(self) -> bool:
+        """Whether it counts whole epochs only."""
+        return self.n is None
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it has reached its total; of an epoch line, that is the start of the last epoch."""
+        return self.n is not None and self.total is not None and self.n >= self.total
+
+    def continues(self, reading: Reading) -> bool:
+        """Whether the reading can be a later one of the same bar in the same process."""
+        if self.n is None or reading.n is None:
+            return False
+        clocks = self.elapsed_s, reading.elapsed_s
+        in_order = None in clocks or (clocks[0] or 0.0) <= (clocks[1] or 0.0) + _CLOCK_TOLERANCE_S
+        return self.n <= reading.n and in_order
+
+    def is_same_counter(self, reading: Reading) -> bool:
+        """Whether the reading belongs to this counter, in any of its rounds or processes."""
+        same = self.format == reading.format.id and self.label == reading.label and self.role == reading.role
+        return same and (not self.is_bar or self.epoch is not None or self.total == reading.total)
+
+    def is_overrun_by(self, reading: Reading) -> bool:
+        """Whether the reading, which has no total, shows this bar beyond its own."""
+        return (
+            self.is_bar
+            and self.label == reading.label
+            and self.n is not None
+            and self.total is not None
+            and self.total <= (reading.n or 0.0)
+            and self.n >= _OVERRUN * self.total
+            and self.continues(reading)
+        )
+
+
+def started(reading: Reading, number: int) -> Track:
+    """Return the track that begins with this reading."""
+    origin = reading.format
+    track = Track(
+        format=origin.id,
+        label=reading.label,
+        role=reading.role,
+        unit=reading.unit,
+        is_bar=origin.is_bar,
+        resets=origin.resets,
+        zero_based=origin.zero_based,
+        inclusive=origin.inclusive,
+        whole_eta=origin.whole_eta,
+        fallback=origin.fallback,
+        first_n=reading.n,
+        first_epoch=reading.epoch,
+        first_seen=number,
+    )
+    return moved(track, reading, number)
+
+
+def moved(track: Track, reading: Reading, number: int) -> Track:
+    """Return the track after a reading that continues it."""
+    per_epoch = track.units_per_epoch
+    if track.n is not None and None not in (track.epoch, reading.epoch) and reading.epoch != track.epoch:
+        per_epoch = max(per_epoch or 0.0, track.n)
+    return replace(
+        track,
+        n=track.n if reading.n is None else reading.n,
+        total=track.total if reading.total is None else reading.total,
+        unit=track.unit if reading.unit == "step" else reading.unit,
+        epoch=track.epoch if reading.epoch is None else reading.epoch,
+        epochs=track.epochs if reading.epochs is None else reading.epochs,
+        units_per_epoch=per_epoch,
+        elapsed_s=track.elapsed_s if reading.elapsed_s is None else reading.elapsed_s,
+        remaining_s=reading.remaining_s,
+        rate_per_s=track.rate_per_s if reading.rate_per_s is None else reading.rate_per_s,
+        last_seen=number,
+        updates=track.updates + 1,
+    )
+
+
+def next_round(track: Track, reading: Reading, number: int) -> Track:
+    """Return the track after a reading that starts it again."""
+    full = replace(
+        track,
+        rounds=track.rounds + 1,
+        round_units=track.round_units + (track.total or track.n or 0.0),
+        n=None,
+        elapsed_s=None,
+    )
+    return moved(full, reading, number)
+
+
+def falls_back(track: Track, reading: Reading) -> bool:
+    """Whether a counter without a clock starts again, rather than being printed late by another process."""
+    if reading.epoch is not None and track.epoch is not None:
+        if reading.epoch >= track.epoch:
+            return False
+        late = reading.n is not None and reading.n > (track.n or 0.0) and track.epoch - reading.epoch <= 1
+        restarts = reading.epoch <= max(1.0, track.first_epoch or 0.0)
+        return not late and (restarts or reading.epoch < _JITTER * track.epoch)
+    if reading.n is not None and track.n is not None:
+        return reading.n < _JITTER * track.n
+    return False

@@ -1,0 +1,122 @@
+"""Read numbers, durations and labels as logs print them."""
+
+from __future__ import annotations
+
+import math
+import re
+
+_SUFFIXES = {"k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "B": 1.0}
+_DAYS = re.compile(r"(\d{1,6}) days?,? ?")
+_UNITS_S = {"ms": 1e-3, "s": 1.0, "sec": 1.0, "secs": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_WITH_UNITS = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|secs?|min|[smhd])")
+_CLOCK = re.compile(r"\d{1,9}(?::\d{1,9}){0,3}(?:\.\d{1,9})?")
+_MAX_LABEL = 40
+# a time, a rank, a process or a host in front of what a bar is called
+_PREFIXES = re.compile(
+    r"^(?:\s*(?:\[[^\]]{0,60}\]:?|\([^)]{0,60}\bpid=[^)]{0,40}\)|\d+:|[\d-]{8,10}[ T][\d:.,]{5,16}Z?|"
+    r"(?:INFO|DEBUG|WARNING)\b:?|[-|]\s))+\s*"
+)
+_NUMBERS = re.compile(r"[-+]?\d[\d.,:e+/-]*%?")
+_SYMBOLS = re.compile(r"[^\w()@. ]+|\s+")
+# units of rates and of counts
+_ITEMS = frozenset(
+    [
+        "file",
+        "image",
+        "img",
+        "example",
+        "ex",
+        "sample",
+        "request",
+        "req",
+        "prompt",
+        "task",
+        "item",
+        "seq",
+        "sequence",
+        "row",
+        "doc",
+        "record",
+    ]
+)
+
+
+def number(text: str) -> float | None:
+    """Return the value of ``12``, ``1,200``, ``1.5k``, ``1e-5``, ``nan`` or ``inf``; None if it has none."""
+    try:
+        value = float(text)
+    except ValueError:
+        pass
+    else:
+        return value
+    text = text.strip().strip("'\"").replace(",", "")
+    factor = 1.0
+    while text and text[-1] in _SUFFIXES:
+        factor *= _SUFFIXES[text[-1]]
+        text = text[:-1]
+    try:
+        return float(text) * factor
+    except ValueError:
+        return None
+
+
+def count_of(text: str) -> float | None:
+    """Return the finite value of a count; None if there is none, as in ``?`` and ``Unknown``."""
+    value = number(text)
+    return value if value is not None and math.isfinite(value) else None
+
+
+def duration_s(text: str) -> float | None:
+    """Return the seconds of ``02:05``, ``1 day, 2:40:00``, ``12.5``, ``36 s`` or ``1h 2m``; else None."""
+    text = text.strip()
+    total = 0.0
+    days = _DAYS.match(text)
+    if days:
+        total, text = int(days[1]) * 86400.0, text[days.end() :]
+    if _CLOCK.fullmatch(text):
+        parts = [float(part) for part in text.split(":")]
+        if len(parts) == 4:  # noqa: PLR2004 - days:hours:minutes:seconds
+            parts = [parts[0] * 24 + parts[1], *parts[2:]]
+        seconds = 0.0
+        for part in parts:
+            seconds = seconds * 60 + part
+        return total + seconds
+    found = _WITH_UNITS.findall(text)
+    if not found:
+        return total if days and not text else None
+    return total + sum(float(value) * _UNITS_S[unit] for value, unit in found)
+
+
+def rate_per_s(value: str, unit: str) -> float | None:
+    """Return a rate such as ``2.40`` ``it/s`` or ``3.1`` ``s/it``, per second."""
+    rate = count_of(value)
+    if rate is None or rate <= 0:
+        return None
+    return 1.0 / rate if unit.strip().startswith("s/") else rate
+
+
+def counted_unit(text: str) -> str:
+    """Return the singular unit of a rate: ``item`` for ``img/s``, and ``step`` for ``it/s``."""
+    name = text.strip().removesuffix("/s").removeprefix("s/").strip().lower()
+    if name in (
+        "",
+        "it",
+        "its",
+        "iter",
+        "iters",
+        "iteration",
+        "iterations",
+        "step",
+        "steps",
+        "update",
+        "updates",
+    ):
+        return "step"
+    singular = name.removesuffix("s") if len(name) > 2 else name  # noqa: PLR2004 - "us", "B"
+    return "item" if singular in _ITEMS else singular
+
+
+def plain_label(text: str) -> str:
+    """Return a label without prefixes, numbers and symbols, so that all updates of a bar have the same."""
+    text = _NUMBERS.sub(" ", _PREFIXES.sub("", text))
+    return _SYMBOLS.sub(" ", text).strip(" .")[:_MAX_LABEL].strip()

@@ -1,0 +1,1 @@
+"""Read progress from the logs of a job as they grow."""

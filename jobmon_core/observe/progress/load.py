@@ -1,0 +1,169 @@
+"""Load the progress formats: shipped data, and the user's own patterns."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from jobmon_core.domain.errors import PatternsInvalid
+from jobmon_core.domain.progress.formats import GROUPS, Format, Role
+from jobmon_core.observe.logs.open_file import Unreadable, regular_file
+from jobmon_core.observe.patterns.load import SCHEMA_VERSION, shipped_patterns_path
+from jobmon_core.observe.patterns.re2_regex import compile_regex
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+FILE_NAME = "progress_patterns.json"
+_MAX_BYTES = 4 * 2**20
+_FIELDS = {field.name for field in dataclasses.fields(Format)}
+_ENTRY_KEYS = _FIELDS | {"examples", "counter_examples"}
+_REQUIRED = ("id", "title", "regex", "role", "examples", "counter_examples")
+_MAX_GROUPS = 2  # of a user's pattern: the current value and the total
+_GROUP = re.compile(r"\(\?P<(\w+)>")
+# what a user's pattern counts, by words of its name
+_UNITS = {
+    "epoch": "epoch",
+    "item": "item",
+    "batch": "batch",
+    "step": "step",
+    "iter": "step",
+    "sample": "sample",
+}
+_METRIC_GROUPS = {"loss": "loss", "lr": "lr", "learning_rate": "lr", "grad_norm": "grad_norm"}
+_RATES = ("throughput", "rate", "speed")
+
+
+@dataclass(frozen=True, slots=True)
+class FormatFile:
+    """The formats, and the expressions for labels of bars that are not the job."""
+
+    formats: tuple[Format, ...]
+    evaluation_label: str = ""
+    loading_label: str = ""
+
+
+def formats_path() -> Path:
+    """Return the path of the shipped progress formats."""
+    return shipped_patterns_path().with_name(FILE_NAME)
+
+
+@cache
+def shipped_formats() -> FormatFile:
+    """Load the shipped formats.
+
+    Raises:
+        PatternsInvalid: the file cannot be read or has faults; it lists all of them.
+    """
+    path = formats_path()
+    try:
+        with regular_file(str(path)) as file:
+            document = json.loads(file.read_at(0, _MAX_BYTES))
+    except (Unreadable, ValueError) as error:
+        raise PatternsInvalid(str(path), [f"cannot be read: {error}"]) from error
+    faults = document_faults(document)
+    if faults:
+        raise PatternsInvalid(str(path), faults)
+    labels = document["labels"]
+    formats = tuple(_format(entry) for entry in document["formats"])
+    return FormatFile(formats, labels["evaluation"], labels["loading"])
+
+
+def document_faults(document: Any) -> list[str]:  # noqa: ANN401 - parsed JSON
+    """Return every fault of a document of formats but for its expressions, which are costly to compile."""
+    if not isinstance(document, dict) or document.get("schema_version") != SCHEMA_VERSION:
+        return [f"schema_version: must be {SCHEMA_VERSION}"]
+    entries, labels = document.get("formats"), document.get("labels")
+    faults = [] if isinstance(entries, list) and entries else ["formats: must be a non-empty list"]
+    if not isinstance(labels, dict) or set(labels) != {"evaluation", "loading"}:
+        faults.append("labels: must have evaluation and loading")
+    seen: set[str] = set()
+    for index, entry in enumerate(entries if isinstance(entries, list) else []):
+        where = f"formats[{index}]"
+        faults += [f"{where}.{fault}" for fault in _entry_faults(entry)]
+        if isinstance(entry, dict):
+            name = str(entry.get("id"))
+            faults += [f"{where}.id: {name!r} is used twice"] if name in seen else []
+            seen.add(name)
+    return faults
+
+
+def _entry_faults(entry: Any) -> list[str]:  # noqa: ANN401 - parsed JSON
+    if not isinstance(entry, dict):
+        return ["must be an object"]
+    faults = [f"{key}: unknown key" for key in entry if key not in _ENTRY_KEYS]
+    faults += [f"{key}: missing" for key in _REQUIRED if key not in entry]
+    if entry.get("role") not in tuple(Role):
+        faults.append(f"role: must be one of {', '.join(Role)}, is {entry.get('role')!r}")
+    if not isinstance(entry.get("regex"), str):
+        return [*faults, "regex: must be a text"]
+    unknown = sorted(set(_GROUP.findall(entry["regex"])) - GROUPS)
+    return faults + [f"regex: unknown group {name!r}" for name in unknown]
+
+
+def _format(entry: dict[str, Any]) -> Format:
+    values = {key: entry[key] for key in _FIELDS & entry.keys()}
+    values["role"] = Role(values["role"])
+    values["literals"] = tuple(values.get("literals", ()))
+    return Format(**values)
+
+
+def user_formats(patterns: Mapping[str, str]) -> tuple[Format, ...]:
+    """Return formats for the user's patterns: a name and an expression each.
+
+    One group is the current value, a second one the total. A name with ``loss`` or ``lr`` stands for that
+    metric, and one with ``throughput`` for the rate.
+
+    Raises:
+        ValueError: an expression is not valid, or has no group or too many; the text names the pattern.
+    """
+    return tuple(_user_format(name, regex) for name, regex in patterns.items())
+
+
+def _user_format(name: str, regex: str) -> Format:
+    try:
+        groups = compile_regex(regex).groups
+    except ValueError as error:
+        raise ValueError(f"progress_patterns.{name}: {error}") from error
+    if not 1 <= groups <= _MAX_GROUPS:
+        raise ValueError(
+            f"progress_patterns.{name}: must have one group (the current value) or two (the current value "
+            f"and the total), has {groups}"
+        )
+    lower = name.lower()
+    unit = next((unit for word, unit in _UNITS.items() if word in lower), "step")
+    first = "epoch" if unit == "epoch" else "n"
+    role = Role.MAIN
+    for word, group in _METRIC_GROUPS.items():
+        if word in lower:
+            first, role = group, Role.METRICS
+    if any(word in lower for word in _RATES):
+        first, role = "rate", Role.METRICS
+    names = iter((first, "epochs" if first == "epoch" else "total"))
+    return Format(f"own:{name}", name, _with_names(regex, names), role=role, unit=unit)
+
+
+def _with_names(regex: str, names: Any) -> str:  # noqa: ANN401 - an iterator of names
+    """Return the expression with its capturing groups named."""
+    parts, index, in_class = [], 0, False
+    while index < len(regex):
+        character = regex[index]
+        if character == "\\":
+            parts.append(regex[index : index + 2])
+            index += 2
+            continue
+        in_class = character == "[" or (in_class and character != "]")
+        named = _GROUP.match(regex, index)
+        if character == "(" and not in_class and named:
+            parts.append(f"(?P<{next(names)}>")
+            index = named.end()
+            continue
+        is_group = character == "(" and not in_class and regex[index + 1 : index + 2] != "?"
+        parts.append(f"(?P<{next(names)}>" if is_group else character)
+        index += 1
+    return "".join(parts)

@@ -1,0 +1,258 @@
+"""Find what the updates of a log say about progress."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.domain.progress.formats import Format, Reading, Role
+from jobmon_core.domain.progress.values import (
+    count_of,
+    counted_unit,
+    duration_s,
+    number,
+    plain_label,
+    rate_per_s,
+)
+from jobmon_core.observe.patterns.re2_regex import compile_regex, to_bytes
+from jobmon_core.observe.progress.load import FormatFile, shipped_formats, user_formats
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+_COUNTERS = (Role.MAIN, Role.EVALUATION, Role.LOADING)
+_MAX_LABELS = 500
+_LABEL_EPOCH = re.compile(
+    r"(?i)\b(?:epochs?|episode|round)\b[^\d\n]{0,4}(\d{1,7})(?![\d.])(?:\s{0,3}(?:/|of)\s{0,3}(\d{1,7}))?"
+)
+_METRICS = ("loss", "lr", "grad_norm", "rate")
+_PERCENT = 100.0
+
+
+class _Label(NamedTuple):
+    """What the description of a bar says."""
+
+    text: str
+    role: Role
+    epoch: float | None
+    epochs: float | None
+    unit: str
+
+
+class FormatMatcher:
+    """Matches updates against the formats; compiles only those that can match."""
+
+    def __init__(self, formats: Sequence[Format], labels: FormatFile) -> None:
+        """Prepare ``formats``, the first of which wins; ``labels`` tells which bars are not the job."""
+        self._formats = [each for each in formats if each.role is not Role.METRICS]
+        self._metrics = [each for each in formats if each.role is Role.METRICS]
+        self._label_files = labels
+        self._compiled: dict[str, _Compiled] = {}
+        self._sets: dict[tuple[int, ...], object] = {}
+        self._labels: dict[str, _Label] = {}
+
+    @classmethod
+    def with_patterns(cls, own: Mapping[str, str]) -> FormatMatcher:
+        """Return a matcher of the user's ``own`` patterns, by name, and of the shipped formats.
+
+        Raises:
+            PatternsInvalid: the shipped formats cannot be read.
+            ValueError: a pattern of the user is not valid.
+        """
+        shipped = shipped_formats()
+        return cls((*user_formats(own), *shipped.formats), shipped)
+
+    def readings(self, updates: Sequence[bytes]) -> list[Reading]:
+        """Return what the updates say, in their order; the metrics come last, only their latest values."""
+        if not updates:
+            return []
+        text = b"\n".join(updates)
+        lower = text.lower()
+        found: list[Reading] = []
+        others: set[int] = set()  # indices of updates about evaluations
+        active = [each for each in self._formats if _may_match(each, lower)]
+        if active:
+            match_set = self._set_of(active)
+            for index, update in enumerate(updates):
+                hits = match_set.Match(update)  # type: ignore[attr-defined] # RE2 has no types
+                if hits:
+                    readings = self._of_update(update, [active[hit] for hit in sorted(hits)])
+                    found += readings
+                    if any(reading.role is Role.EVALUATION for reading in readings):
+                        others.add(index)
+        found += self._latest_metrics(updates, lower, others)
+        return found
+
+    def _of_update(self, update: bytes, formats: Iterable[Format]) -> list[Reading]:
+        """Return all readings of one update; only the first format that counts may count."""
+        found: list[Reading] = []
+        counted = False
+        for each in formats:
+            if each.role in _COUNTERS:
+                if counted:
+                    continue
+                readings = self._readings_of(each, update)
+                counted = bool(readings)
+                found += readings
+            else:
+                found += self._readings_of(each, update)
+        return found
+
+    def _readings_of(self, each: Format, update: bytes) -> list[Reading]:
+        compiled = self._compile(each)
+        readings = [self._reading(each, groups) for groups in compiled.matches(update)]
+        return [reading for reading in readings if reading is not None]
+
+    def _latest_metrics(self, updates: Sequence[bytes], lower: bytes, skipped: set[int]) -> list[Reading]:
+        found = []
+        for each in self._metrics:
+            if not _may_match(each, lower):
+                continue
+            compiled = self._compile(each)
+            for index in range(len(updates) - 1, -1, -1):
+                if index in skipped:
+                    continue
+                values = [groups for groups in compiled.matches(updates[index]) if "marker" not in groups]
+                reading = self._reading(each, values[0]) if values else None
+                if reading is not None:
+                    found.append(reading)
+                    break
+        return found
+
+    def _compile(self, each: Format) -> _Compiled:
+        compiled = self._compiled.get(each.id)
+        if compiled is None:
+            compiled = self._compiled[each.id] = _Compiled(each.regex)
+        return compiled
+
+    def _set_of(self, active: list[Format]) -> object:
+        """Return one RE2 set of the expressions: a search in it finds out which of them match."""
+        key = tuple(map(id, active))
+        match_set = self._sets.get(key)
+        if match_set is None:
+            import re2
+
+            options = re2.Options()
+            options.log_errors = False
+            match_set = re2.Set.SearchSet(options)
+            for each in active:
+                match_set.Add(to_bytes(each.regex))
+            match_set.Compile()
+            self._sets[key] = match_set
+        return match_set
+
+    def _label(self, text: str) -> _Label:
+        known = self._labels.get(text)
+        if known is None:
+            if len(self._labels) > _MAX_LABELS:
+                self._labels.clear()
+            known = self._labels[text] = self._new_label(text)
+        return known
+
+    def _new_label(self, text: str) -> _Label:
+        plain = plain_label(text)
+        role = Role.MAIN
+        searched = to_bytes(plain)
+        if plain and compile_regex(self._label_files.evaluation_label).search(searched):
+            role = Role.EVALUATION
+        elif plain and compile_regex(self._label_files.loading_label).search(searched):
+            role = Role.LOADING
+        epoch = _LABEL_EPOCH.search(text)
+        is_epochs = epoch is None and plain.lower().split(" ")[-1].startswith("epoch")
+        return _Label(
+            plain,
+            role,
+            float(epoch[1]) if epoch else None,
+            float(epoch[2]) if epoch and epoch[2] else None,
+            "epoch" if is_epochs else "",
+        )
+
+    def _reading(self, each: Format, groups: dict[str, str]) -> Reading | None:
+        """Return what a match of a format says; None if it has no value where one is needed."""
+        label = self._label(groups["label"]) if "label" in groups else None
+        epoch = _count(groups, "epoch")
+        epochs = _count(groups, "epochs")
+        if label and epoch is None:
+            epoch, epochs = label.epoch, label.epochs
+        n, total = _count(groups, "n"), _count(groups, "total")
+        unit = each.unit
+        if "percent" in groups:
+            n, total, unit = _count(groups, "percent"), _PERCENT, "%"
+        elif "fraction" in groups:
+            n, total = _count(groups, "fraction"), 1.0
+        elif label and label.unit:
+            unit = label.unit
+        elif "unit" in groups and unit == "step":
+            unit = counted_unit(groups["unit"])
+        if each.role in _COUNTERS and n is None and epoch is None:
+            return None
+        role = each.role
+        if role is Role.MAIN and label:
+            role = label.role
+        return Reading(
+            format=each,
+            role=role,
+            label=label.text if label else "",
+            n=n,
+            total=total,
+            epoch=epoch,
+            epochs=epochs,
+            unit=unit,
+            elapsed_s=duration_s(groups["elapsed"]) if "elapsed" in groups else None,
+            remaining_s=duration_s(groups["eta"]) if "eta" in groups else None,
+            rate_per_s=_rate(groups),
+            steps=_count(groups, "steps"),
+            items=_count(groups, "items"),
+            marker=groups.get("marker", ""),
+            loss=_value(groups, "loss"),
+            learning_rate=_value(groups, "lr"),
+            grad_norm=_value(groups, "grad_norm"),
+        )
+
+
+class _Compiled:
+    """A compiled expression with its group names."""
+
+    def __init__(self, regex: str) -> None:
+        self._regex = compile_regex(regex)
+        self._names = _group_names(self._regex)
+
+    def matches(self, update: bytes) -> list[dict[str, str]]:
+        """Return the named groups of each match."""
+        found = []
+        for match in self._regex.finditer(update):
+            values = match.groups()
+            found.append(
+                {
+                    name: values[index - 1].decode("utf-8", "replace")
+                    for name, index in self._names
+                    if values[index - 1] is not None
+                }
+            )
+        return found
+
+
+def _group_names(regex: re.Pattern[bytes]) -> list[tuple[str, int]]:
+    names: Mapping[bytes, int] = regex.groupindex  # type: ignore[assignment] # RE2 has names in bytes
+    return [(name.decode(), index) for name, index in names.items()]
+
+
+def _may_match(each: Format, lower: bytes) -> bool:
+    return not each.literals or any(literal.encode() in lower for literal in each.literals)
+
+
+def _count(groups: dict[str, str], name: str) -> float | None:
+    return count_of(groups[name]) if name in groups else None
+
+
+def _value(groups: dict[str, str], name: str) -> float | None:
+    return number(groups[name]) if name in groups else None
+
+
+def _rate(groups: dict[str, str]) -> float | None:
+    if "rate" in groups:
+        return rate_per_s(groups["rate"], groups.get("unit", ""))
+    period = _count(groups, "period_s")
+    if period is None and (milliseconds := _count(groups, "period_ms")) is not None:
+        period = milliseconds / 1000
+    return 1 / period if period else None

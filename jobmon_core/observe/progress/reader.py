@@ -1,0 +1,132 @@
+"""Read the progress of a job from its logs, again and again as they grow.
+
+A reader keeps a small state, so that the next process can go on where this one stopped. Whatever the pieces
+in which a log is read, the result is the same.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.progress.fold import LogState, fold
+from jobmon_core.domain.progress.judge import judge
+from jobmon_core.domain.progress.merge import merged
+from jobmon_core.domain.progress.reader_state import FileState, ReaderState
+from jobmon_core.observe.logs.open_file import Unreadable, regular_file
+from jobmon_core.observe.progress.match import FormatMatcher
+from jobmon_core.observe.progress.updates import end_of_block, split_updates, thinned
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jobmon_core.domain.progress.model import Progress
+    from jobmon_core.observe.logs.open_file import RegularFile
+
+MAX_BYTES = 8 * 2**20  # of a file in one call
+_LAST_NUMBER = re.compile(rb"[\d.,eE+-]{1,32}\Z")
+_HEAD_BYTES = 2**20  # of a larger file, this much of its start is read too: totals are announced there
+
+
+class ProgressReader:
+    """Reads the progress from the bytes of one log."""
+
+    def __init__(self, matcher: FormatMatcher, state: LogState | None = None, offset: int = 0) -> None:
+        """Go on from ``state``, which is that after the first ``offset`` bytes of the log."""
+        self._matcher = matcher
+        self._state = state or LogState()
+        self._offset = offset
+        self._unread = b""  # the block that is not complete
+
+    @property
+    def state(self) -> LogState:
+        """The state after the whole blocks so far."""
+        return self._state
+
+    @property
+    def offset(self) -> int:
+        """The position in the log after these blocks."""
+        return self._offset
+
+    @property
+    def shown(self) -> LogState:
+        """The state after all that was read."""
+        # the last number may not be complete
+        return self._after(thinned(split_updates(_LAST_NUMBER.sub(b"", self._unread))))
+
+    @property
+    def progress(self) -> Progress | None:
+        """The progress that the log shows; None if it shows none."""
+        return judge(self.shown)
+
+    def feed(self, chunk: bytes) -> None:
+        """Read on."""
+        data = self._unread + chunk
+        start, kept = 0, []
+        while end := end_of_block(data, start, self._offset):
+            kept += thinned(split_updates(data[start:end]))
+            start = end
+        self._state = self._after(kept)
+        self._unread = data[start:]
+        self._offset += start
+
+    def _after(self, updates: list[bytes]) -> LogState:
+        return fold(self._state, self._matcher.readings(updates)) if updates else self._state
+
+
+def read_progress(
+    paths: tuple[str, ...],
+    state: ReaderState | None = None,
+    user_patterns: Mapping[str, str] | None = None,
+    max_bytes: int = MAX_BYTES,
+    *,
+    ended: bool = False,
+) -> ReaderState:
+    """Read what the logs of one job say since ``state``, at most ``max_bytes`` of each file.
+
+    ``ended`` takes the last line of a file as complete, even if it does not end with a newline.
+    A file that cannot be read keeps what is known of it, with the reason as its ``problem``.
+
+    Raises:
+        PatternsInvalid: the shipped formats cannot be read.
+        ValueError: a pattern of the user is not valid.
+    """
+    matcher = FormatMatcher.with_patterns(user_patterns or {})
+    known = {each.path: each for each in state.files} if state else {}
+    files = []
+    for path in paths:
+        before = known.get(path, FileState(path))
+        try:
+            with regular_file(path) as file:
+                files.append(_read_on(before, file, matcher, max_bytes, ended=ended))
+        except Unreadable as error:
+            files.append(replace(before, problem=str(error)))
+    return ReaderState(tuple(files), merged([(each.path, each.shown) for each in files]))
+
+
+def _read_on(
+    before: FileState, file: RegularFile, matcher: FormatMatcher, max_bytes: int, *, ended: bool
+) -> FileState:
+    """Return the state after the new bytes of a file, or after the last ones if there are too many."""
+    inode = os.fstat(file.descriptor).st_ino
+    if file.size < before.size or before.inode not in (None, inode):
+        before = FileState(before.path)  # truncated, or another file
+    elif file.size == before.size and before.inode is not None:
+        return replace(before, problem="")
+    log, offset = before.log, before.offset
+    if file.size - offset > max_bytes:
+        if offset == 0:
+            head = ProgressReader(matcher)
+            head.feed(file.read_at(0, min(_HEAD_BYTES, max_bytes // 2)))
+            log, offset = head.state, head.offset
+        offset = max(offset, file.size - max_bytes // 2)
+    reader = ProgressReader(matcher, log, offset)
+    data = file.read_at(offset, file.size - offset)
+    reader.feed(data)
+    size = offset + len(data)
+    state, block = reader.state, reader.offset
+    if ended:
+        reader.feed(b"\n")
+    return FileState(before.path, state, reader.shown, block, size, inode)

@@ -1,0 +1,67 @@
+r"""Split a log into updates: the pieces between ``\n``, ``\r`` and backspaces, as plain text.
+
+A progress bar writes thousands of updates, and Python would need too long to look at each. A log is therefore
+cut into blocks at fixed offsets, and of the updates of a block that look alike only the first and the last
+one are read. The blocks depend on the offset in the log alone, not on the pieces in which it is read.
+"""
+
+from __future__ import annotations
+
+import re
+
+LIMIT = 32 * 1024  # bytes of an update that are read
+BLOCK = 16 * 1024  # bytes; a block ends with the first update that ends behind a multiple of it
+
+_ENDS = (b"\n", b"\r", b"\b")
+# movements of the cursor separate updates; colours do not
+_CURSOR = re.compile(rb"\x1b\[[0-9;?]{0,20}[A-HJKSTfhlsu]")
+_ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]*(?:\x07|\x1b\\)?|[ -/]*[0-~])?")
+_TO_NEWLINE = bytes.maketrans(b"\r\b\v\f", b"\n\n\n\n")
+_CONTROL = bytes({*range(0x20), 0x7F} - {*b"\t\n\r\b\v\f\x1b"})
+_DIGITS_ALIKE = bytes.maketrans(b"123456789", b"000000000")
+_NOT_IN_SHAPE = bytes({*b" \t.,#=>-+", *range(0x80, 0x100)})
+_TIMES = re.compile(rb"\[0[0:]*<[^\]\n]{0,200}\]")  # of a bar, with its speed: their lengths vary most
+_FULL = b"000%"
+_LONGER = b"0000%"
+
+
+def end_of_block(data: bytes, start: int, offset: int) -> int:
+    """Return where the block that starts at ``data[start]`` ends; 0 if the data end before.
+
+    ``offset`` is the position of the data in the log.
+    """
+    least = ((offset + start) // BLOCK + 1) * BLOCK - offset - 1
+    most = least + LIMIT
+    found = [position for end in _ENDS if (position := data.find(end, least, most)) >= 0]
+    if found:
+        return min(found) + 1
+    return most if len(data) >= most else 0
+
+
+def split_updates(data: bytes) -> list[bytes]:
+    """Return the non-empty updates of ``data``, in valid UTF-8, without control codes."""
+    if b"\x1b" in data:
+        data = _ANSI.sub(b"", _CURSOR.sub(b"\n", data))
+    data = data.translate(_TO_NEWLINE, _CONTROL)
+    if not data.isascii():
+        data = data.decode("utf-8", "replace").encode()
+    return [update for update in data.split(b"\n") if update]
+
+
+def thinned(updates: list[bytes]) -> list[bytes]:
+    """Return the first and the last of the updates that look alike, and where bars became full."""
+    if not updates:
+        return []
+    joined = b"\n".join(updates).translate(_DIGITS_ALIKE, _NOT_IN_SHAPE)
+    shapes = (_TIMES.sub(b"", joined) if b"<" in joined else joined).split(b"\n")
+    count = len(updates)
+    last = dict(zip(shapes, range(count), strict=True))
+    if len(last) == count:
+        return updates
+    first = dict(zip(reversed(shapes), range(count - 1, -1, -1), strict=True))
+    kept = {*first.values(), *last.values()}
+    if _FULL in joined:
+        full = [i for i, shape in enumerate(shapes) if _FULL in shape and _LONGER not in shape]
+        kept.update(full)
+        kept.update(index + 1 for index in full if index + 1 < count)
+    return [updates[index] for index in sorted(kept)]
