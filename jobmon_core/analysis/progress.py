@@ -15,9 +15,10 @@ from jobmon_core.domain.progress.estimate import estimate
 from jobmon_core.domain.progress.health import Observation, progress_events, stall_after_s
 from jobmon_core.domain.progress.history import add_sample
 from jobmon_core.domain.progress.limit import limit_outlook
+from jobmon_core.domain.progress.log.reader_state import ReaderState
 from jobmon_core.domain.progress.model import Event, History, LimitOutlook, Progress, Sample, TaskProgress
 from jobmon_core.domain.slurm.states import Phase
-from jobmon_core.observe.progress.reader import ReaderState, read_progress
+from jobmon_core.observe.progress.reader import read_progress
 from jobmon_core.store.json_file import JsonFile
 from jobmon_core.store.progress_file import MAX_BYTES
 

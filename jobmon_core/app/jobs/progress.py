@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
+    from jobmon_core.domain.progress.log.reader_state import ReaderState
     from jobmon_core.domain.progress.model import Progress
-    from jobmon_core.domain.progress.reader_state import ReaderState
 
 STDIN = "-"
 _PIECE = 2**20  # bytes of standard input read at once

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from jobmon_core.domain.humanize import duration
@@ -34,6 +35,7 @@ class Observation:
     history: History
     outlook: LimitOutlook | None = None
     idle_sign: str = ""  # what else shows a stall, e.g. "the log has not grown either"; "" if nothing does
+    stall_timeout_s: float | None = None  # as the user wants it, instead of `stall_after_s`
 
 
 def progress_events(previous: Health, seen: Observation) -> tuple[Health, tuple[Event, ...]]:
@@ -49,11 +51,12 @@ def progress_events(previous: Health, seen: Observation) -> tuple[Health, tuple[
             events.append(
                 Event(seen.now_s, EventKind.RESTARTED, f"started again ({_position(seen.progress)})")
             )
-    for judge in (_judge_stall, _judge_slowdown, _judge_limit, _judge_divergence, _judge_milestone):
+    for subject, judge in _JUDGES.items():
         change = judge(health, seen)
         if change is not None:
             health, kind, text = change
-            events.append(Event(seen.now_s, kind, text))
+            ended = subject if kind is EventKind.RECOVERED else None
+            events.append(Event(seen.now_s, kind, text, ended=ended))
     return health, tuple(events)
 
 
@@ -78,7 +81,7 @@ def _judge_stall(health: Health, seen: Observation) -> _Change:
         return replace(health, stalled_since_s=None), EventKind.RECOVERED, text
     idle_s = seen.now_s - last_s
     unknown = len(seen.history.samples) < _MIN_SAMPLES or seen.progress.fraction == 1.0
-    if unknown or not seen.idle_sign or idle_s < stall_after_s(seen.history):
+    if unknown or not seen.idle_sign or idle_s < (seen.stall_timeout_s or stall_after_s(seen.history)):
         return None
     text = f"no progress for {duration(idle_s)} ({position}); {seen.idle_sign}"
     return replace(health, stalled_since_s=last_s), EventKind.STALLED, text
@@ -151,6 +154,15 @@ def _judge_milestone(health: Health, seen: Observation) -> _Change:
         EventKind.MILESTONE,
         f"{milestone} % done ({_position(seen.progress)})",
     )
+
+
+_JUDGES: dict[EventKind, Callable[[Health, Observation], _Change]] = {
+    EventKind.STALLED: _judge_stall,
+    EventKind.SLOW: _judge_slowdown,
+    EventKind.TIME_LIMIT: _judge_limit,
+    EventKind.DIVERGED: _judge_divergence,
+    EventKind.MILESTONE: _judge_milestone,
+}
 
 
 def _milestone(progress: Progress) -> int:

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from jobmon_core.domain.errors import PatternsInvalid
-from jobmon_core.domain.progress.formats import GROUPS, Format, Role
+from jobmon_core.domain.progress.log.formats import GROUPS, Format, Role
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 from jobmon_core.observe.patterns.load import SCHEMA_VERSION, shipped_patterns_path
 from jobmon_core.observe.patterns.re2_regex import compile_regex

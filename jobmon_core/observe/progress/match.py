@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.domain.progress.formats import Format, Reading, Role
-from jobmon_core.domain.progress.values import (
+from jobmon_core.domain.progress.log.formats import Format, Reading, Role
+from jobmon_core.domain.progress.log.values import (
     count_of,
     counted_unit,
     duration_s,

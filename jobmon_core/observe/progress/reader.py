@@ -11,10 +11,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.progress.fold import LogState, fold
-from jobmon_core.domain.progress.judge import judge
-from jobmon_core.domain.progress.merge import merged
-from jobmon_core.domain.progress.reader_state import FileState, ReaderState
+from jobmon_core.domain.progress.log.fold import LogState, fold
+from jobmon_core.domain.progress.log.judge import judge
+from jobmon_core.domain.progress.log.merge import merged
+from jobmon_core.domain.progress.log.reader_state import FileState, ReaderState
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 from jobmon_core.observe.progress.match import FormatMatcher
 from jobmon_core.observe.progress.updates import end_of_block, split_updates, thinned

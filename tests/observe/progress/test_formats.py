@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from jobmon_core.domain.progress.formats import Reading
+from jobmon_core.domain.progress.log.formats import Reading
 from jobmon_core.observe.patterns.re2_regex import compile_regex
 from jobmon_core.observe.progress.load import document_faults, formats_path, shipped_formats
 from jobmon_core.observe.progress.match import FormatMatcher

@@ -20,7 +20,8 @@ def bar(step: int, elapsed_s: float) -> str:
     rate = step / elapsed_s if elapsed_s else 0.0
     remaining = clock((STEPS - step) / rate) if rate else "?"
     done = "█" * (10 * step // STEPS)
-    return f"\r{100 * step // STEPS:3}%|{done:10}| {step}/{STEPS} [{clock(elapsed_s)}<{remaining}, {rate:.2f}it/s]"
+    count = f"{100 * step // STEPS:3}%|{done:10}| {step}/{STEPS}"
+    return f"\r{count} [{clock(elapsed_s)}<{remaining}, {rate:.2f}it/s]"
 
 
 def main() -> None:

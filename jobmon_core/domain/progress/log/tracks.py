@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from jobmon_core.domain.progress.formats import Reading, Role
+from jobmon_core.domain.progress.log.formats import Reading, Role
 
 _JITTER = 0.8  # a counter without a clock that falls back by less was printed by another process
 _OVERRUN = 0.98  # tqdm drops the total of a bar that exceeds it; it was this full before

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from jobmon_core.domain.progress.fold import LogState
+from jobmon_core.domain.progress.log.fold import LogState
 from jobmon_core.domain.progress.model import Progress
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from jobmon_core.domain.progress.fold import LogState
-from jobmon_core.domain.progress.formats import Role
+from jobmon_core.domain.progress.log.fold import LogState
+from jobmon_core.domain.progress.log.formats import Role
+from jobmon_core.domain.progress.log.tracks import Track
 from jobmon_core.domain.progress.model import Progress
-from jobmon_core.domain.progress.tracks import Track
 
 _LIVE_READINGS = 200  # a bar that was updated among so many readings is still in use
 _MIN_ELAPSED_S = 60.0  # an outer bar may wait so long for an inner one whatever it took before
