@@ -20,7 +20,7 @@ _jobmon() {
         "top") options="-h --help --once --ascii" words= kind="job" ;;
         "show") options="-h --help --all --json" words= kind="job" ;;
         "logs") options="-h --help -f --follow -n --lines --out --err --monitor" words= kind="job" ;;
-        "progress") options="-h --help -f --follow --json" words= kind="file" ;;
+        "progress") options="-h --help -f --follow --json" words= kind="job or file" ;;
         "diagnose") options="-h --help --state --exit-code --json" words= kind="job or file" ;;
         "init") options="-h --help --no-check" ;;
         "test-discord") options="-h --help --largest" ;;

@@ -81,8 +81,8 @@ complete -c jobmon -n '__jobmon_at logs' -l monitor -d 'show the log of the job\
 complete -c jobmon -n '__jobmon_at logs' -a '(__jobmon_jobs)'
 complete -c jobmon -n '__jobmon_at progress' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '__jobmon_at progress' -s f -l follow -d 'go on as the log grows, until Ctrl-C or the end of input'
-complete -c jobmon -n '__jobmon_at progress' -l json -d 'print one JSON object (see the README); with -f, one a line'
-complete -c jobmon -n '__jobmon_at progress' -F
+complete -c jobmon -n '__jobmon_at progress' -l json -d 'print one JSON object (see the README), a list for several tasks; with -f, one a line'
+complete -c jobmon -n '__jobmon_at progress' -F -a '(__jobmon_jobs)'
 complete -c jobmon -n '__jobmon_at diagnose' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '__jobmon_at diagnose' -l state -r -d 'final state as printed by sacct, e.g. TIMEOUT'
 complete -c jobmon -n '__jobmon_at diagnose' -l exit-code -r -d 'exit code as printed by sacct, e.g. 1:0'

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import open_context, stdout_console
+from jobmon.commands.jobs_or_files import named_jobs
 from jobmon.errors import UsageError, say
 from jobmon.views.diagnosis import report_json, report_lines
-from jobmon_core.app.diagnose import STDIN, DiagnoseCommand, Report, parse_job
-from jobmon_core.app.jobs.find import parse_job_name
+from jobmon_core.app.diagnose import DiagnoseCommand, Report
 from jobmon_core.app.patterns import read_own_patterns, titles
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.tracking.user_override import UserOverride
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     import argparse
 
     from jobmon_core.context import Context
-    from jobmon_core.domain.slurm.job_ids import JobRef
 
 DESCRIPTION = """\
 Explain why a job failed: the cause, the log lines that prove it, and what to do. Works for any log
@@ -57,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
     except ValueError as error:
         raise UsageError(str(error)) from error
     ctx = open_context()
-    jobs = _jobs(ctx, options.what)
+    jobs = named_jobs(ctx, options.what)
     command = DiagnoseCommand(ctx, ctx.scheduler)
     if not jobs:
         report = command.of_files(options.what, override, sys.stdin.buffer)
@@ -76,27 +74,6 @@ def run(options: argparse.Namespace) -> int:
             exit_code = max(exit_code, error.exit_code)
     _print(ctx, reports, as_json=options.json, as_list=len(jobs) > 1)
     return exit_code
-
-
-def _jobs(ctx: Context, arguments: list[str]) -> list[JobRef]:
-    """Return the jobs that the arguments name; an empty list if all of them are files.
-
-    Raises:
-        UsageError: there are both, or an argument beside a job is neither.
-    """
-    refs = [parse_job(argument) or parse_job_name(ctx, argument) for argument in arguments]
-    jobs = [ref for ref in refs if ref]
-    if not jobs or len(jobs) == len(refs):
-        return jobs
-    other = next(argument for argument, ref in zip(arguments, refs, strict=True) if not ref)
-    if other != STDIN and not os.path.lexists(other):
-        raise UsageError(f"{other!r} is neither a job that jobmon watched nor a file")
-    job = next(argument for argument, ref in zip(arguments, refs, strict=True) if ref)
-    kind = "standard input" if other == STDIN else "a file"
-    raise UsageError(
-        f"{job} is a job and {other} is {kind}; diagnose them one after the other: files that are given "
-        "together belong to one run"
-    )
 
 
 def _print(ctx: Context, reports: list[Report], *, as_json: bool, as_list: bool) -> None:

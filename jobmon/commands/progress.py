@@ -7,26 +7,33 @@ import sys
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import open_context, stdout_console
+from jobmon.commands.jobs_or_files import named_jobs
 from jobmon.errors import UsageError, say
 from jobmon.views.progress import NOTHING_FOUND, one_line, progress_lines, report_json
-from jobmon_core.app.jobs.progress import STDIN, LogProgress, follow_stream, progress_of_stream
+from jobmon_core.app.jobs.find import find_job
+from jobmon_core.app.jobs.progress import STDIN, LogProgress, follow_stream, logs_of_job, progress_of_stream
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from jobmon_core.app.jobs.progress import ProgressReport
     from jobmon_core.context import Context
+    from jobmon_core.domain.slurm.job_ids import JobRef
 
 DESCRIPTION = """\
-Show how far a program is: what its log says of steps, epochs or items, loss, learning rate, speed and
-the time that is left. Works for any log, without a job and without Slurm, and needs no configuration.
-Several files are the logs of one program, e.g. its stdout and stderr; the counts of files named
-worker_0.log, worker_1.log ... are summed. - is standard input."""
+Show how far a job or any program is: what its log says of steps, epochs or items, loss, learning rate,
+speed and the time that is left. 12 is a job, 12_3 an array task; the name of a watched job and `latest`
+stand for its newest job. Any other argument is a log file, and needs no job and no Slurm: several files
+are the logs of one program, e.g. its stdout and stderr; the counts of files named worker_0.log,
+worker_1.log ... are summed. - is standard input. Nothing needs to be configured."""
 EPILOG = """\
-The time left is the one that the log shows. The exit code is 0 if all files could be read, else 1.
+The time left is estimated from what the monitor of a job has seen, else the one that the log shows.
+The exit code is 0 if all files could be read, else 1.
 
 examples:
+  jobmon progress 8123
+  jobmon progress latest --follow
   jobmon progress train.log
   jobmon progress slurm-8123.out slurm-8123.err --follow
   jobmon progress worker_*.log --json
@@ -37,12 +44,14 @@ _ERASE_LINE = "\r\x1b[K"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
-    parser.add_argument("what", nargs="+", metavar="FILE", help="log files of one program")
+    parser.add_argument("what", nargs="+", metavar="JOB|FILE", help="jobs, or log files of one program")
     parser.add_argument(
         "-f", "--follow", action="store_true", help="go on as the log grows, until Ctrl-C or the end of input"
     )
     parser.add_argument(
-        "--json", action="store_true", help="print one JSON object (see the README); with -f, one a line"
+        "--json",
+        action="store_true",
+        help="print one JSON object (see the README), a list for several tasks; with -f, one a line",
     )
 
 
@@ -51,48 +60,80 @@ def run(options: argparse.Namespace) -> int:
     if STDIN in options.what and len(options.what) > 1:
         raise UsageError("standard input is a log of its own; read it without other files")
     ctx = open_context()
+    jobs = named_jobs(ctx, options.what)
+    if jobs:
+        return _show_jobs(ctx, jobs, options)
     if options.follow:
-        return _follow(_reports(ctx, tuple(options.what)), as_json=options.json)
+        return _follow(_reports(ctx, options.what), as_json=options.json)
     if options.what == [STDIN]:
         report = progress_of_stream(sys.stdin.buffer, ctx.clock.now())
     else:
         report = LogProgress(tuple(options.what)).read(ended=True)
     for reason in report.unread:
         say(reason)
-    _print(report, as_json=options.json)
+    _print(report, ctx.clock.now(), as_json=options.json)
     return 1 if report.unread else 0
 
 
-def _print(report: ProgressReport, *, as_json: bool) -> None:
+def _show_jobs(ctx: Context, jobs: Sequence[JobRef], options: argparse.Namespace) -> int:
+    tasks = []
+    for named in jobs:
+        job, ref = find_job(ctx, str(named))
+        tasks += [(job.name, task_ref, logs) for task_ref, logs in logs_of_job(ctx, job, ref)]
+    if options.follow:
+        if len(tasks) > 1:
+            raise UsageError(
+                f"--follow takes one task, and {len(tasks)} have started; `jobmon top` shows all"
+            )
+        return _follow(_job_reports(ctx, tasks[0][2]), as_json=options.json)
+    objects, now_s = [], ctx.clock.now()
+    for name, ref, logs in tasks:
+        report = logs.estimated(logs.read(ended=True), now_s)
+        if options.json:
+            objects.append({"job_id": str(ref), "name": name, **report_json(report, now_s)})
+            continue
+        print(stdout_console().bold(f"{ref} {name}".rstrip()))
+        _print(report, now_s, as_json=False)
+    if options.json:
+        print(json.dumps(objects if len(objects) > 1 else objects[0], indent=2))
+    return 0
+
+
+def _print(report: ProgressReport, now_s: float, *, as_json: bool) -> None:
     if as_json:
-        print(json.dumps(report_json(report), indent=2))
+        print(json.dumps(report_json(report, now_s), indent=2))
     elif report.progress is not None:
-        print(*progress_lines(report.progress, stdout_console()), sep="\n")
+        print(*progress_lines(report, report.progress, now_s, stdout_console()), sep="\n")
     elif len(report.unread) < len(report.logs):
         say(NOTHING_FOUND)
 
 
-def _reports(ctx: Context, paths: tuple[str, ...]) -> Iterator[ProgressReport]:
-    """Yield the progress again and again: of files for ever, of standard input until its end."""
-    if paths == (STDIN,):
-        yield from follow_stream(sys.stdin.buffer)
+def _reports(ctx: Context, paths: Sequence[str]) -> Iterator[tuple[ProgressReport, float]]:
+    """Yield the progress and the time again and again: of files for ever, of standard input until its end."""
+    if paths == [STDIN]:
+        for report in follow_stream(sys.stdin.buffer):
+            yield report, ctx.clock.now()
         return
-    logs = LogProgress(paths)
+    yield from _job_reports(ctx, LogProgress(tuple(paths)))
+
+
+def _job_reports(ctx: Context, logs: LogProgress) -> Iterator[tuple[ProgressReport, float]]:
     while True:
-        yield logs.read()
+        now_s = ctx.clock.now()
+        yield logs.estimated(logs.read(), now_s), now_s
         ctx.clock.wait(_INTERVAL_S)
 
 
-def _follow(reports: Iterator[ProgressReport], *, as_json: bool) -> int:
+def _follow(reports: Iterator[tuple[ProgressReport, float]], *, as_json: bool) -> int:
     """Print each change: on a terminal in one line that is overwritten, else in a line of its own."""
     console, shown, unread = stdout_console(), "", frozenset[str]()
     try:
-        for report in reports:
+        for report, now_s in reports:
             for reason in report.unread:
                 if reason not in unread:
                     say(reason)
             unread = frozenset(report.unread)
-            text = _text(report, as_json=as_json)
+            text = _text(report, now_s, as_json=as_json)
             if text and text != shown:
                 shown = text
                 sys.stdout.write(f"{_ERASE_LINE}{text}" if console.width and not as_json else f"{text}\n")
@@ -104,7 +145,7 @@ def _follow(reports: Iterator[ProgressReport], *, as_json: bool) -> int:
     return 1 if unread else 0
 
 
-def _text(report: ProgressReport, *, as_json: bool) -> str:
+def _text(report: ProgressReport, now_s: float, *, as_json: bool) -> str:
     if as_json:
-        return json.dumps(report_json(report))
-    return one_line(report.progress, stdout_console()) if report.progress else ""
+        return json.dumps(report_json(report, now_s))
+    return one_line(report, report.progress, now_s, stdout_console()) if report.progress else ""

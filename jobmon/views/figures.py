@@ -93,14 +93,19 @@ def margin(found: Estimate) -> float | None:
     return max(found.longest_s - found.remaining_s, found.remaining_s - found.shortest_s, 0.0)
 
 
-def finish(live: LiveTask, now_s: float) -> str:
-    """Return the remaining time with the time of the end and the range, in words."""
-    found = live.estimate
+def finish(found: Estimate, now_s: float) -> str:
+    """Return the remaining time with the time of the end, the range and the confidence, in words."""
     if found.remaining_s is None:
-        return (
-            "estimating" if live.followed.progress and live.followed.progress.total else "not known: no total"
-        )
+        return "estimating"
     text = f"{span(found.remaining_s)} ({clock(now_s + found.remaining_s, now_s)})"
     if found.shortest_s is not None and found.longest_s is not None:
         text += f", {span(found.shortest_s)} to {span(found.longest_s)}"
     return f"{text}, {found.confidence} confidence"
+
+
+def eta(live: LiveTask, now_s: float) -> str:
+    """Return when a task will end, or why that is not known."""
+    progress = live.followed.progress
+    if live.estimate.remaining_s is None and not (progress and progress.total):
+        return "not known: no total"
+    return finish(live.estimate, now_s)

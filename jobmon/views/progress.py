@@ -6,6 +6,8 @@ import math
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from jobmon.views.figures import finish, loss, number, percentage, rate, units
+from jobmon.views.top.drawing import ASCII, bar
 from jobmon_core.domain.humanize import duration
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ _INDENT = "  "
 NOTHING_FOUND = "no progress found yet: the log shows no bar, and no line that counts epochs, steps or items"
 
 
-def report_json(report: ProgressReport) -> dict[str, Any]:
+def report_json(report: ProgressReport, now_s: float) -> dict[str, Any]:
     """Return the documented object of ``jobmon progress --json``; unknown values are null."""
     progress = report.progress
     values: dict[str, Any] = {
@@ -39,6 +41,9 @@ def report_json(report: ProgressReport) -> dict[str, Any]:
         "elapsed": None,
         "eta_seconds": None,
         "eta_timestamp": None,
+        "eta_range": None,
+        "eta_confidence": None,
+        "average_throughput": None,
         "last_update": _iso(report.updated_s),
         "label": None,
         "format": None,
@@ -48,8 +53,7 @@ def report_json(report: ProgressReport) -> dict[str, Any]:
     }
     if progress is None:
         return values
-    remaining_s = progress.remaining_s
-    has_end = remaining_s is not None and report.updated_s is not None
+    remaining_s, found = report.remaining_s, report.estimate
     return values | {
         "progress_pct": None if progress.fraction is None else round(100 * progress.fraction, 2),
         "items_processed": _plain(progress.current),
@@ -62,10 +66,15 @@ def report_json(report: ProgressReport) -> dict[str, Any]:
         "loss": _plain(progress.loss),
         "learning_rate": _plain(progress.learning_rate),
         "grad_norm": _plain(progress.grad_norm),
-        "throughput": _plain(progress.rate_per_s),
+        "throughput": _plain(found.rate_per_s or progress.rate_per_s),
         "elapsed": _plain(progress.elapsed_s),
         "eta_seconds": _plain(remaining_s),
-        "eta_timestamp": _iso((report.updated_s or 0.0) + (remaining_s or 0.0)) if has_end else None,
+        "eta_timestamp": None if remaining_s is None else _iso(now_s + remaining_s),
+        "eta_range": [_plain(found.shortest_s), _plain(found.longest_s)]
+        if found.shortest_s is not None
+        else None,
+        "eta_confidence": found.confidence if found.remaining_s is not None else None,
+        "average_throughput": _plain(found.average_rate_per_s),
         "label": progress.label or None,
         "format": progress.format,
         "run": progress.run,
@@ -86,75 +95,48 @@ def _iso(at_s: float | None) -> str | None:
     return None if at_s is None else datetime.fromtimestamp(at_s, tz=UTC).isoformat(timespec="seconds")
 
 
-def progress_lines(progress: Progress, console: Console) -> list[str]:
+def progress_lines(report: ProgressReport, progress: Progress, now_s: float, console: Console) -> list[str]:
     """Return the progress as a few lines for a person."""
     lines = [console.line(_first_line(progress))]
-    for parts in (_facts(progress), _times(progress), _notes(progress)):
+    for parts in (_facts(progress), _times(report, progress, now_s), _notes(progress)):
         text = "   ".join(parts)
         if text:
             lines += console.prose(text, _INDENT)
     return lines
 
 
-def one_line(progress: Progress, console: Console) -> str:
+def one_line(report: ProgressReport, progress: Progress, now_s: float, console: Console) -> str:
     """Return the progress as one line."""
-    facts = [*_facts(progress), *_times(progress)]
+    facts = [*_facts(progress), *_times(report, progress, now_s)]
     return console.line("   ".join((_first_line(progress), *facts)))
 
 
 def _first_line(progress: Progress) -> str:
-    count = amount(progress.current)
-    if progress.total is not None:
-        count += f"/{amount(progress.total)}"
-    count += progress.unit if progress.unit == "%" else f" {_plural(progress)}"
-    fraction = progress.fraction
-    if fraction is None:
-        return f"{count} (total not known)"
-    filled = int(fraction * _BAR_CELLS)
-    shown = math.floor(1000 * fraction) / 10  # 100 % only at the end
-    return f"[{'#' * filled}{'-' * (_BAR_CELLS - filled)}] {shown:5.1f} %  {count}"
-
-
-def _plural(progress: Progress) -> str:
-    unit = progress.unit
-    if progress.total == 1 or (progress.total is None and progress.current == 1):
-        return unit
-    return unit if len(unit) == 1 else f"{unit}es" if unit.endswith("ch") and unit != "epoch" else f"{unit}s"
-
-
-def amount(value: float) -> str:
-    """Format a count: whole with separators of thousands, else with up to four digits."""
-    if value == int(value) and abs(value) < 1e15:  # noqa: PLR2004 - beyond that floats are not exact
-        return f"{int(value):,}"
-    return f"{value:.4g}"
+    if progress.fraction is None:
+        return f"{units(progress)} (total not known)"
+    drawn = bar(progress.fraction, _BAR_CELLS, ASCII)
+    return f"[{drawn}] {percentage(progress.fraction)} ({units(progress)})"
 
 
 def _facts(progress: Progress) -> Iterator[str]:
     if progress.epoch is not None and progress.unit != "epoch":
-        of = f"/{amount(progress.epochs)}" if progress.epochs is not None else ""
-        yield f"epoch {amount(progress.epoch)}{of}"
+        yield f"epoch {number(progress.epoch)}" + (f"/{number(progress.epochs)}" if progress.epochs else "")
     is_part = progress.batch is not None and progress.batch != progress.current
     if is_part and progress.batch is not None and progress.batches is not None:
-        yield f"now {amount(progress.batch)}/{amount(progress.batches)}"
-    if progress.loss is not None:
-        yield f"loss {progress.loss:.4g}"
-    if progress.learning_rate is not None:
-        yield f"lr {progress.learning_rate:.3g}"
-    if progress.grad_norm is not None:
-        yield f"grad norm {progress.grad_norm:.3g}"
+        yield f"now {number(progress.batch)}/{number(progress.batches)}"
+    values = {"loss": progress.loss, "lr": progress.learning_rate, "grad norm": progress.grad_norm}
+    yield from (f"{name} {loss(value)}" for name, value in values.items() if value is not None)
     if progress.rate_per_s:
-        yield _rate(progress.rate_per_s, progress.unit)
+        yield rate(progress.rate_per_s, progress.unit)
 
 
-def _rate(per_s: float, unit: str) -> str:
-    return f"{per_s:.3g} {unit}s/s" if per_s >= 1 else f"{1 / per_s:.3g} s per {unit}"
-
-
-def _times(progress: Progress) -> Iterator[str]:
+def _times(report: ProgressReport, progress: Progress, now_s: float) -> Iterator[str]:
     if progress.elapsed_s is not None:
         yield f"elapsed {duration(progress.elapsed_s)}"
-    if progress.remaining_s is not None:
-        yield f"remaining {duration(progress.remaining_s)} (by the log)"
+    if report.estimate.remaining_s is not None:
+        yield f"ETA {finish(report.estimate, now_s)}"
+    elif progress.remaining_s is not None:
+        yield f"{duration(progress.remaining_s)} left, as the log says"
 
 
 def _notes(progress: Progress) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.views.figures import finish, loss, percentage, rate, units
+from jobmon.views.figures import eta, loss, percentage, rate, units
 from jobmon.views.model import clock, span
 from jobmon_core.app.jobs.live import live_tasks
 from jobmon_core.app.jobs.selection import Group
@@ -59,7 +59,7 @@ def progress_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
     else:
         yield "progress", f"{percentage(progress.fraction)} ({units(progress)}){epoch}{of}"
     if live.group is Group.RUNNING:
-        yield "ETA", finish(live, now_s)
+        yield "ETA", eta(live, now_s)
     now, average = rate(live.estimate.rate_per_s), rate(live.estimate.average_rate_per_s)
     if average:
         yield "speed", f"{now} (average {average})"

@@ -16,6 +16,7 @@ from jobmon_core.domain.progress.health import Observation, progress_events, sta
 from jobmon_core.domain.progress.history import add_sample
 from jobmon_core.domain.progress.limit import limit_outlook
 from jobmon_core.domain.progress.log.reader_state import ReaderState
+from jobmon_core.domain.progress.log.totals import with_total
 from jobmon_core.domain.progress.model import Event, History, LimitOutlook, Progress, Sample, TaskProgress
 from jobmon_core.domain.slurm.states import Phase
 from jobmon_core.observe.progress.reader import read_progress
@@ -77,7 +78,7 @@ def _with_task(record: ProgressRecord, job: WatchedJob, task: Task, now_s: float
     settings, logs = job.settings or _NO_SETTINGS, _logs(job, task)
     reader = read_progress(logs, record.readers.get(task.key), settings.progress_patterns)
     written_s = min(now_s, _last_write_s(logs) or now_s)
-    progress = _with_total(reader.progress, settings)
+    progress = with_total(reader.progress, settings.total_items)
     before = record.tasks.get(task.key, TaskProgress(history=History(started_s=task.start_s)))
     after = replace(before, progress=progress, logs=logs, history=_grown(before.history, progress, written_s))
     events: tuple[Event, ...] = ()
@@ -115,12 +116,6 @@ def _last_write_s(logs: Sequence[str]) -> float | None:
         with suppress(OSError):
             times_s.append(os.stat(path).st_mtime)  # noqa: PTH116 - as quick as it gets for many logs
     return max(times_s, default=None)
-
-
-def _with_total(progress: Progress | None, settings: JobSettings) -> Progress | None:
-    if progress is None or progress.total is not None or settings.total_items is None:
-        return progress
-    return replace(progress, total=float(settings.total_items))
 
 
 def _grown(history: History, progress: Progress | None, written_s: float) -> History:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
-from jobmon.views.figures import finish, loss, percentage, rate, units
+from jobmon.views.figures import eta, loss, percentage, rate, units
 from jobmon.views.model import clock, run_time_s, span
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import Span, bar, fitted, line_width, sparkline, text_line, throughput
@@ -122,7 +122,7 @@ def _progress(
     if progress.epoch is not None:
         yield _fact("Epoch", Span(_epoch(progress)))
     if note(live) is None:
-        yield _fact("ETA", Span(finish(live, now_s)))
+        yield _fact("ETA", Span(eta(live, now_s)))
     yield from _throughput(live, progress, width, symbols)
     yield from _loss(live, progress, width, symbols)
     if progress.end_marker:

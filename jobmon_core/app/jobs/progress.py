@@ -1,12 +1,20 @@
-"""Use case: read the progress of a program from its logs, without a job and without Slurm."""
+"""Use case: read the progress of a program from its logs; of a watched job with an estimate of its end."""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from jobmon_core.app.jobs.array_summary import in_order
+from jobmon_core.app.jobs.output import known_files
+from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.progress.estimate import estimate
+from jobmon_core.domain.progress.log.totals import with_total
+from jobmon_core.domain.progress.model import Estimate, History, TaskProgress
+from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.observe.progress.match import FormatMatcher
 from jobmon_core.observe.progress.reader import ProgressReader, read_progress
 
@@ -14,10 +22,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import BinaryIO
 
+    from jobmon_core.context import Context
     from jobmon_core.domain.progress.log.reader_state import ReaderState
     from jobmon_core.domain.progress.model import Progress
+    from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 STDIN = "-"
+_NO_SETTINGS, _NO_HISTORY, _NO_ESTIMATE = JobSettings(), History(), Estimate()
 _PIECE = 2**20  # bytes of standard input read at once
 
 
@@ -29,6 +41,13 @@ class ProgressReport:
     updated_s: float | None = None  # when the newest of the logs was modified, in Unix seconds
     unread: tuple[str, ...] = ()  # why files could not be read
     logs: tuple[str, ...] = ()
+    estimate: Estimate = _NO_ESTIMATE  # by what the monitor of the job has seen
+
+    @property
+    def remaining_s(self) -> float | None:
+        """The time that is left: as estimated, else as the log says."""
+        said = self.progress.remaining_s if self.progress else None
+        return said if self.estimate.remaining_s is None else self.estimate.remaining_s
 
 
 @dataclass(slots=True)
@@ -36,13 +55,22 @@ class LogProgress:
     """The logs of one program, read as they grow."""
 
     paths: tuple[str, ...]
+    settings: JobSettings = _NO_SETTINGS
+    history: History = _NO_HISTORY
     _state: ReaderState | None = field(default=None, init=False)
 
     def read(self, *, ended: bool = False) -> ProgressReport:
         """Read on. ``ended`` takes the last line as complete, even if it does not end with a newline."""
-        self._state = read_progress(self.paths, self._state, ended=ended)
+        patterns = self.settings.progress_patterns
+        self._state = read_progress(self.paths, self._state, patterns, ended=ended)
         unread = tuple(f"{each.path} {each.problem}" for each in self._state.files if each.problem)
-        return ProgressReport(self._state.progress, self._modified_s(), unread, self.paths)
+        progress = with_total(self._state.progress, self.settings.total_items)
+        return ProgressReport(progress, self._modified_s(), unread, self.paths)
+
+    def estimated(self, report: ProgressReport, now_s: float) -> ProgressReport:
+        """Return a report with the estimate of the remaining time as of ``now_s`` (Unix seconds)."""
+        total = report.progress.total if report.progress else None
+        return replace(report, estimate=estimate(self.history, total, now_s))
 
     def _modified_s(self) -> float | None:
         times = []
@@ -50,6 +78,28 @@ class LogProgress:
             with suppress(OSError, ValueError):
                 times.append(os.stat(path).st_mtime)  # noqa: PTH116 - the user's path, unchanged
         return max(times, default=None)
+
+
+def logs_of_job(ctx: Context, job: WatchedJob, ref: JobRef) -> list[tuple[JobRef, LogProgress]]:
+    """Return the logs of each task of a job, or of the part ``ref``, that has started.
+
+    Raises:
+        JobmonError: none has, or the paths of its logs are not known yet.
+    """
+    followed = ctx.progress_file(job.id).read().tasks
+    found = []
+    for task in in_order(list(job.tasks.values())):
+        logs = _logs_of_task(job, task, followed.get(task.key, TaskProgress()))
+        if ref.key in ("", task.key) and logs.paths:
+            found.append((ref_of(job.job_id, task.key), logs))
+    if not found:
+        raise JobmonError(f"job {ref} has no log yet, so its progress is not known")
+    return found
+
+
+def _logs_of_task(job: WatchedJob, task: Task, followed: TaskProgress) -> LogProgress:
+    paths = followed.logs or tuple(known_files(job, task))
+    return LogProgress(paths, job.settings or _NO_SETTINGS, followed.history)
 
 
 def progress_of_stream(stream: BinaryIO, now_s: float) -> ProgressReport:

@@ -1,0 +1,35 @@
+"""The arguments of commands that take jobs or log files."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from jobmon.errors import UsageError
+from jobmon_core.app.diagnose import STDIN, parse_job
+from jobmon_core.app.jobs.find import parse_job_name
+
+if TYPE_CHECKING:
+    from jobmon_core.context import Context
+    from jobmon_core.domain.slurm.job_ids import JobRef
+
+
+def named_jobs(ctx: Context, arguments: list[str]) -> list[JobRef]:
+    """Return the jobs that the arguments name; an empty list if all of them are files.
+
+    Raises:
+        UsageError: there are both, or an argument beside a job is neither.
+    """
+    refs = [parse_job(argument) or parse_job_name(ctx, argument) for argument in arguments]
+    jobs = [ref for ref in refs if ref]
+    if not jobs or len(jobs) == len(refs):
+        return jobs
+    other = next(argument for argument, ref in zip(arguments, refs, strict=True) if not ref)
+    if other != STDIN and not os.path.lexists(other):
+        raise UsageError(f"{other!r} is neither a job that jobmon watched nor a file")
+    job = next(argument for argument, ref in zip(arguments, refs, strict=True) if ref)
+    kind = "standard input" if other == STDIN else "a file"
+    raise UsageError(
+        f"{job} is a job and {other} is {kind}; give them one after the other: files that are given "
+        "together belong to one run"
+    )
