@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Show the end of a job's own output: its stdout and stderr, each under a header if they are different
-files. Of an array, a task that failed is shown first; `12_3` names one. Rotated and compressed logs
-are read too. Control characters are removed, and of a progress bar only the last state is shown."""
+files, then the logs that its job configuration names. Of an array, a task that failed is shown first;
+`12_3` names one. Rotated and compressed logs are read too. Control characters are removed, and of a
+progress bar only the last state is shown."""
 EPILOG = """\
 -f follows the output until the job has ended or until Ctrl-C; a job that is pending is waited for.
 --monitor shows what jobmon's monitor of the job saw and did, from its beginning.

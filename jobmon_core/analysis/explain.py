@@ -12,7 +12,7 @@ from jobmon_core.domain.diagnosis.diagnose import diagnose, names_root_cause
 from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.diagnosis.headline import log_fact
 from jobmon_core.domain.diagnosis.log_lines import LogLines
-from jobmon_core.domain.diagnosis.patterns import Role
+from jobmon_core.domain.diagnosis.patterns import GENERIC, Match, Pattern, Role
 from jobmon_core.domain.diagnosis.result_line import result_line
 from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.redaction import redacted_lines
@@ -38,6 +38,8 @@ def explain(
     *,
     job_id: int | None = None,
     earlier: Mapping[str, EarlierLog] = MappingProxyType({}),
+    named_logs: Sequence[str] = (),
+    job_patterns: Sequence[Pattern] = (),
 ) -> Diagnosis:
     """Return why a job ended as it did.
 
@@ -52,13 +54,15 @@ def explain(
         user_patterns: the patterns of this file that have faults are skipped; the note says how many.
         job_id: to find the logs of single ranks by their names; see ``rank_logs``.
         earlier: what the logs held before the job started, by path; it is no evidence.
+        named_logs: further logs of this run, by path; they are read like those of single ranks.
+        job_patterns: error patterns of this job alone.
     """
     evidence = replace(evidence, silent_s=_silent_s(evidence, stdout_path, stderr_path))
-    analyser = _Analyser(evidence, user_patterns, earlier)
+    analyser = _Analyser(evidence, user_patterns, earlier, job_patterns)
     main_logs = tuple(dict.fromkeys((stderr_path or stdout_path, stdout_path or stderr_path)))
     steps: list[Callable[[], None]] = [partial(analyser.read_end, path) for path in main_logs]
     if not evidence.is_success:
-        steps += [partial(analyser.read_rank_logs, main_logs, job_id), analyser.read_beginnings]
+        steps += [partial(analyser.read_rank_logs, main_logs, job_id, named_logs), analyser.read_beginnings]
     return analyser.with_result(analyser.diagnosis(*steps))
 
 
@@ -83,8 +87,10 @@ class _Analyser:
         evidence: SlurmEvidence,
         user_patterns: Path | None,
         earlier: Mapping[str, EarlierLog] = MappingProxyType({}),
+        job_patterns: Sequence[Pattern] = (),
     ) -> None:
         self._matcher, self._pattern_faults = _load_matcher(user_patterns)
+        self._job_matcher = Matcher(job_patterns) if job_patterns else None
         self._evidence = evidence
         self._earlier = earlier
         self._parts: list[LogPart] = []  # the part read last comes first
@@ -97,11 +103,20 @@ class _Analyser:
             lines = LogLines([part.excerpt for part in self._parts])
             if lines.excerpts == self._analysis.lines.excerpts:
                 continue  # the step found nothing to read
-            self._analysis = LogAnalysis(self._matcher.find_matches(lines), lines)
+            self._analysis = LogAnalysis(self._matches(lines), lines)
             if names_root_cause(self._analysis) and not self._evidence.is_success:
                 break
         diagnosis = _redacted(diagnose(self._evidence, self._analysis, note=self._note()))
         return replace(diagnosis, fact=log_fact(diagnosis), also_seen=self._titles(diagnosis.symptoms))
+
+    def _matches(self, lines: LogLines) -> Sequence[Match]:
+        """Return the matches; of those of one line, the first counts."""
+        matches = self._matcher.find_matches(lines)
+        if self._job_matcher is None:
+            return matches
+        # a pattern of the job says less than one of a known failure, and more than any other
+        known = [m for m in matches if m.pattern.role is Role.ROOT and m.pattern.label != GENERIC]
+        return *known, *self._job_matcher.find_matches(lines), *matches
 
     def with_result(self, diagnosis: Diagnosis) -> Diagnosis:
         """Return the diagnosis; if nothing failed, with the log line that has the job's result."""
@@ -116,9 +131,12 @@ class _Analyser:
         # before the other parts, so that stderr stays last: it is read first and ends with Slurm's messages
         self._parts.insert(0, _without_earlier_lines(read_tail(path), self._earlier.get(path)))
 
-    def read_rank_logs(self, main_logs: Sequence[str], job_id: int | None) -> None:
-        paths = rank_logs(main_logs, job_id, self._analysis.lines.texts)
-        self._parts[:0] = [read_rank_log(path) for path in paths]
+    def read_rank_logs(self, main_logs: Sequence[str], job_id: int | None, named: Sequence[str]) -> None:
+        found = rank_logs(main_logs, job_id, self._analysis.lines.texts)
+        paths = dict.fromkeys((*named, *found))
+        self._parts[:0] = [
+            _without_earlier_lines(read_rank_log(path), self._earlier.get(path)) for path in paths
+        ]
 
     def read_beginnings(self) -> None:
         """Read the beginnings of the logs of which only the end was read."""

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from jobmon_core.analysis.job_logs import log_files
+from jobmon_core.analysis.job_logs import log_files, logs_of_run, named_logs
 from jobmon_core.domain.diagnosis.exit_causes import YOU
 from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog, SlurmEvidence
 from jobmon_core.domain.tracking.model import End, Task, WatchedJob
@@ -27,6 +27,7 @@ def diagnoses_of(
 
     def diagnose_all() -> dict[str, Diagnosis]:
         from jobmon_core.analysis.explain import explain  # not at the top: the idle monitor must stay small
+        from jobmon_core.domain.diagnosis.patterns import job_patterns
 
         patterns = user_patterns if user_patterns.exists() else None
         by_key = {}
@@ -35,7 +36,13 @@ def diagnoses_of(
             if task.end is not None:
                 logs, job_id = log_files(job, task), unique_job_id(job, task)
                 by_key[key] = explain(
-                    evidence_of(task.end), *logs, patterns, job_id=job_id, earlier=job.earlier_logs
+                    evidence_of(task.end),
+                    *logs,
+                    patterns,
+                    job_id=job_id,
+                    earlier=job.earlier_logs,
+                    named_logs=logs_of_run(job, task),
+                    job_patterns=job_patterns(job.settings),
                 )
         return by_key
 
@@ -53,7 +60,10 @@ def earlier_logs_of(job: WatchedJob, worker: Worker, log: Callable[[str], None])
     def read_all() -> dict[str, EarlierLog]:
         from jobmon_core.observe.logs.read import read_tail  # not at the top: see `diagnoses_of`
 
-        paths = dict.fromkeys(path for task in job.tasks.values() for path in log_files(job, task) if path)
+        logs = (
+            path for task in job.tasks.values() for path in (*log_files(job, task), *named_logs(job, task))
+        )
+        paths = dict.fromkeys(filter(None, logs))
         found = {path: read_tail(path).excerpt.as_earlier_log() for path in paths}
         return {path: earlier for path, earlier in found.items() if earlier}
 

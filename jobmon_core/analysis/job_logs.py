@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
+import stat
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 _MAX_SCRIPT_BYTES = 4 * 2**20  # by default sbatch accepts no larger script
 _OLDEST_SLURM = (20, 11)  # expands the fewest placeholders in file names
+_MAX_NAMED = 64
 _ANY = "\0"  # stands for any text; no path can contain it
 
 
@@ -77,6 +79,45 @@ def log_files(job: WatchedJob, task: Task) -> tuple[str, str]:
     if record and has_own_paths and job.logs.source == BY_SLURM:
         return record.stdout, record.stderr or record.stdout
     return _expand(job, task, job.logs.stdout), _expand(job, task, job.logs.stderr)
+
+
+def named_logs(job: WatchedJob, task: Task, since_s: float = 0.0) -> tuple[str, ...]:
+    """Return the paths of further logs that the job's settings name, e.g. one of each worker.
+
+    These are at most 64 files written since ``since_s`` (Unix seconds), the oldest modification first.
+    If all tasks of an array share the names, there are none: the files may be those of another task.
+    """
+    settings = job.settings
+    if settings is None or not settings.log_files:
+        return ()
+    is_own = re.search(r"%\d*[ajJ]", settings.log_dir + settings.log_pattern)
+    if _is_of_array(job) and not is_own:
+        return ()
+    context = _context(job, task)
+    folder = glob.escape(expand(settings.log_dir, context) or job.workdir)
+    pattern = os.path.join(folder, expand(settings.log_name, context))  # noqa: PTH118 - a text, for glob
+    if not os.path.isabs(pattern):  # noqa: PTH117 - as above
+        return ()
+    main_logs = log_files(job, task)
+    found = [(_modified_s(path), path) for path in glob.glob(pattern) if path not in main_logs]  # noqa: PTH207 - see `_expand`
+    paths = [path for written_s, path in sorted(found) if written_s and written_s >= since_s]
+    # as in `rank_logs`: a worker that fails is among the first to stop writing, or the last one that writes
+    return tuple(paths if len(paths) <= _MAX_NAMED else paths[: _MAX_NAMED // 2] + paths[-_MAX_NAMED // 2 :])
+
+
+def logs_of_run(job: WatchedJob, task: Task) -> tuple[str, ...]:
+    """Return those of `named_logs` that were written since the start of the task's latest run."""
+    started_s = task.end.started_s if task.end else task.start_s
+    return named_logs(job, task, started_s or job.submitted_s or job.registered_s)
+
+
+def _modified_s(path: str) -> float:
+    """Return when a regular file was last written (Unix seconds); 0 for anything else."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 - as in the modules that read logs: a path is a text
+    except (OSError, ValueError):
+        return 0.0
+    return status.st_mtime if stat.S_ISREG(status.st_mode) else 0.0
 
 
 def _is_of_array(job: WatchedJob) -> bool:

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.explain import explain, explain_files
 from jobmon_core.analysis.explainer import evidence_of, unique_job_id
-from jobmon_core.analysis.job_logs import log_files, with_script_logs
+from jobmon_core.analysis.job_logs import log_files, logs_of_run, with_script_logs
 from jobmon_core.app.jobs.array_summary import is_waiting, worst_task
 from jobmon_core.app.lookup import look_up
 from jobmon_core.app.patterns import own_patterns
 from jobmon_core.app.submit import state_id
+from jobmon_core.domain.diagnosis.patterns import job_patterns
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, ref_of
 from jobmon_core.domain.slurm.states import JobState, stated_reason
@@ -124,6 +125,8 @@ class DiagnoseCommand:
             patterns,
             job_id=unique_job_id(job, task),
             earlier=job.earlier_logs,
+            named_logs=logs_of_run(job, task),
+            job_patterns=job_patterns(job.settings),
         )
         diagnosis = replace(
             _nothing_yet(diagnosis) if end == NOTHING_KNOWN else diagnosis,

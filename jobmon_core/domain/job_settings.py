@@ -46,8 +46,11 @@ class JobSettings:
     slowdown_percent: float | None = None  # warn if the speed falls by more than this
 
     @property
+    def log_name(self) -> str:
+        """The glob for the names of further logs of the job, e.g. one of each worker."""
+        return self.log_pattern or _ANY_LOG
+
+    @property
     def log_files(self) -> str:
-        """The glob of further logs of the job, e.g. one of each worker; empty if the user names none."""
-        if self.log_dir:
-            return f"{self.log_dir}/{self.log_pattern or _ANY_LOG}"
-        return self.log_pattern if self.log_pattern.startswith("/") else ""
+        """The glob of these logs, relative to the job's folder if without one; empty if none are named."""
+        return f"{self.log_dir}/{self.log_name}" if self.log_dir else self.log_pattern

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from jobmon_core.analysis.explain import explain
 from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
+from jobmon_core.domain.diagnosis.patterns import job_patterns
+from jobmon_core.domain.job_settings import ErrorPattern, JobSettings
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.observe.logs.read import read_tail
 
@@ -41,6 +43,62 @@ def test_the_cause_is_found_in_stderr_with_its_line(logs: tuple[Path, Path]) -> 
     found = look(FAILED, logs)
     assert (found.cause, found.log_path, found.note) == ("file_not_found", str(logs[1]), "")
     assert [line.number for line in found.evidence] == [2, 3, 4]
+
+
+def with_job_pattern(
+    text: str, logs: tuple[Path, Path], *patterns: ErrorPattern, evidence: SlurmEvidence = FAILED
+) -> Diagnosis:
+    logs[0].write_text(text)
+    logs[1].write_text("")
+    patterns_of_job = job_patterns(JobSettings(error_patterns=patterns))
+    return explain(evidence, str(logs[0]), str(logs[1]), job_patterns=patterns_of_job)
+
+
+def test_an_error_pattern_of_the_job_explains_its_failure(logs: tuple[Path, Path]) -> None:
+    patterns = ErrorPattern("no such phrase"), ErrorPattern("(index is full|shard lost)")
+    found = with_job_pattern("step 1\nshard lost on node 7\nbye\n", logs, *patterns)
+    assert (found.cause, found.title) == (
+        "job_pattern_2",
+        "Error pattern of this job: (index is full|shard lost)",
+    )
+    assert [line.text for line in found.evidence] == ["shard lost on node 7"]
+    assert with_job_pattern("step 1\nbye\n", logs, *patterns).cause is None
+
+
+def test_a_known_failure_says_more_than_a_pattern_of_the_job(logs: tuple[Path, Path]) -> None:
+    pattern = ErrorPattern("(out of memory|OOM)")
+    text = "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n"
+    assert (with_job_pattern(text, logs, pattern).cause or "").startswith("cuda_oom")
+    text = "ValueError: the pool is out of memory cards\n"
+    assert with_job_pattern(text, logs, pattern).cause == "job_pattern_1"
+
+
+def test_a_warning_of_the_job_is_mentioned_but_is_never_the_cause(logs: tuple[Path, Path]) -> None:
+    retry = ErrorPattern("retrying", is_warning=True)
+    found = with_job_pattern("retrying\nshard lost\n", logs, retry, ErrorPattern("shard lost"))
+    assert (found.cause, found.also_seen) == ("job_pattern_2", ("Error pattern of this job: retrying",))
+    assert with_job_pattern("retrying\n", logs, retry).cause is None
+
+
+@pytest.mark.parametrize("is_warning", [True, False])
+def test_a_pattern_of_the_job_casts_no_doubt_on_a_success(is_warning: bool, logs: tuple[Path, Path]) -> None:  # noqa: FBT001
+    retry = ErrorPattern("retrying", is_warning=is_warning)
+    assert with_job_pattern("retrying\n", logs, retry, evidence=COMPLETED).cause is None
+
+
+def test_the_log_of_a_worker_that_the_settings_name_is_read(logs: tuple[Path, Path], tmp_path: Path) -> None:
+    worker = tmp_path / "worker_3.log"
+    worker.write_text("RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB\n")
+    logs[0].write_text("a worker failed\n")
+    logs[1].write_text("")
+    found = explain(FAILED, str(logs[0]), str(logs[1]), named_logs=[str(worker)])
+    assert (found.label, found.log_path) == ("cuda_oom", str(worker))
+    earlier = read_tail(str(worker)).excerpt.as_earlier_log()
+    assert earlier is not None
+    found = explain(
+        FAILED, str(logs[0]), str(logs[1]), named_logs=[str(worker)], earlier={str(worker): earlier}
+    )
+    assert found.cause is None
 
 
 def test_what_a_log_held_before_the_start_is_no_evidence(logs: tuple[Path, Path]) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.analysis.job_logs import learn_logs, log_files, with_script_logs
+from jobmon_core.analysis.job_logs import learn_logs, log_files, logs_of_run, named_logs, with_script_logs
+from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.slurm.log_paths import BY_SCRIPT, BY_SLURM, BY_USER, LogPaths
 from jobmon_core.domain.tracking.model import EndInquiry, Task, WatchedJob
 from jobmon_core.domain.tracking.policy import Policy
@@ -202,3 +203,61 @@ def test_a_log_folder_without_permission_does_not_raise(tmp_path: Path) -> None:
         assert files(f"{closed}/logs/%N.out", Task("", nodes="n1")) == f"{closed}/logs/n1.out"
 
     in_a_copy(work, as_nobody=True)
+
+
+def written(folder: Path, *names: str) -> list[str]:
+    """Write files, one second after the other from second 100 on."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for second, name in enumerate(names, 100):
+        (folder / name).write_text("x\n")
+        os.utime(folder / name, (second, second))
+    return [str(folder / name) for name in names]
+
+
+def test_the_logs_that_the_settings_name_are_found_oldest_first(tmp_path: Path) -> None:
+    written(tmp_path / "12", "b.log", "a.log", "c.txt", "rank.out")
+    (tmp_path / "12" / "folder.log").mkdir()
+    job = replace(JOB, settings=JobSettings(log_dir=f"{tmp_path}/%j"))
+    assert [Path(path).name for path in named_logs(job, Task(""))] == ["b.log", "a.log"]
+    assert [Path(path).name for path in named_logs(job, Task(""), since_s=101)] == ["a.log"]
+    job = replace(JOB, settings=JobSettings(log_dir=f"{tmp_path}/%j", log_pattern="[a-c]*.txt"))
+    assert [Path(path).name for path in named_logs(job, Task(""))] == ["c.txt"]
+
+
+def test_a_name_without_a_folder_is_relative_to_the_job(tmp_path: Path) -> None:
+    paths = written(tmp_path, "w0.log", "w1.log")
+    named = replace(JOB, settings=JobSettings(log_pattern="w*.log"))
+    assert named_logs(replace(named, workdir=str(tmp_path)), Task("")) == tuple(paths)
+    assert named_logs(replace(named, workdir=""), Task("")) == ()
+    absolute = replace(JOB, settings=JobSettings(log_pattern=f"{tmp_path}/w*.log"))
+    assert named_logs(absolute, Task("")) == tuple(paths)
+
+
+@pytest.mark.parametrize("settings", [None, JobSettings(), JobSettings(num_workers=3)])
+def test_without_names_there_are_no_further_logs(settings: JobSettings | None, tmp_path: Path) -> None:
+    written(tmp_path, "a.log")
+    assert named_logs(replace(JOB, workdir=str(tmp_path), settings=settings), Task("")) == ()
+
+
+def test_the_main_log_and_files_of_earlier_runs_are_no_further_logs(tmp_path: Path) -> None:
+    paths = written(tmp_path, "a.log", "b.log", "main.log")
+    job = replace(
+        JOB, logs=LogPaths(paths[2], paths[2], BY_SLURM), settings=JobSettings(log_dir=str(tmp_path))
+    )
+    assert named_logs(job, Task("")) == (paths[0], paths[1])
+    assert logs_of_run(job, Task("", start_s=101)) == (paths[1],)
+    assert logs_of_run(replace(job, submitted_s=102), Task("")) == ()
+
+
+def test_tasks_of_an_array_have_only_logs_whose_names_tell_them_apart(tmp_path: Path) -> None:
+    paths = written(tmp_path, "1.log", "2.log")
+    shared = replace(ARRAY, settings=JobSettings(log_dir=str(tmp_path)))
+    assert named_logs(shared, Task("1")) == ()
+    own = replace(ARRAY, settings=JobSettings(log_dir=str(tmp_path), log_pattern="%a.log"))
+    assert named_logs(own, Task("2")) == (paths[1],)
+
+
+def test_of_many_further_logs_the_oldest_and_the_newest_are_read(tmp_path: Path) -> None:
+    paths = written(tmp_path, *(f"{n}.log" for n in range(100)))
+    found = named_logs(replace(JOB, settings=JobSettings(log_dir=str(tmp_path))), Task(""))
+    assert list(found) == paths[:32] + paths[-32:]

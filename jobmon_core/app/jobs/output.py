@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from jobmon_core.analysis.job_logs import log_files, with_script_logs
+from jobmon_core.analysis.job_logs import log_files, logs_of_run, with_script_logs
 from jobmon_core.app.jobs.array_summary import is_waiting, worst_task
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
@@ -38,17 +38,18 @@ class OutputText(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JobOutput:
-    """The files that one task writes its stdout and stderr to; one file if they are the same."""
+    """The files that one task writes its stdout and stderr to, one file if they are the same, and others."""
 
     task: Task
     ref: JobRef
     stdout: str
     stderr: str
+    named: tuple[str, ...] = ()  # further logs that the job's settings name
 
     def files(self, *, out: bool = True, err: bool = True) -> list[str]:
-        """Return the paths of the wanted files, each once."""
+        """Return the paths of the wanted files, each once; if both kinds are wanted, also the named logs."""
         wanted = ([self.stdout] if out else []) + ([self.stderr] if err else [])
-        return list(dict.fromkeys(wanted))
+        return list(dict.fromkeys([*wanted, *(self.named if out and err else ())]))
 
 
 def job_output(ctx: Context, job: WatchedJob, ref: JobRef) -> JobOutput | None:
@@ -67,7 +68,7 @@ def job_output(ctx: Context, job: WatchedJob, ref: JobRef) -> JobOutput | None:
     stdout, stderr = log_files(job, task)
     if not stdout:
         raise JobmonError(f"job {ref}: jobmon does not know where its output is; see `jobmon show {ref}`")
-    return JobOutput(task, ref_of(job.job_id, task.key), stdout, stderr or stdout)
+    return JobOutput(task, ref_of(job.job_id, task.key), stdout, stderr or stdout, logs_of_run(job, task))
 
 
 def known_files(job: WatchedJob, task: Task) -> list[str]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from jobmon_core.domain.job_settings import JobSettings
+
 CLEAN: Final = "clean"  # no failure
 LOOKUP: Final = "python_exception_other.key_error"
 GENERIC: Final = "python_exception_other"  # an exception of no other label, e.g. a failed lookup
@@ -19,6 +21,8 @@ LABELS: Final = frozenset({
     "dtype_device_mismatch", "checkpoint_mismatch", "checkpoint_corrupt", "config_error", "nan_loss",
     "assertion_error", "module_env", "compile_error", "mpi_error", "srun_error", "python_exception_other",
 })  # fmt: skip
+
+_JOB_PRECEDENCE = 50  # as most patterns of known failures
 
 # Failures of commands that prepare a job (modules, conda, git). Unless the job script stops at errors, it
 # goes on, and its programs often run all the same.
@@ -104,6 +108,33 @@ UNSET_VARIABLE = Pattern(
     examples=(),
     counter_examples=(),
 )
+
+
+_MAX_TITLE = 60  # characters of a regex
+
+
+def job_patterns(settings: JobSettings | None) -> tuple[Pattern, ...]:
+    """Return the error patterns that the user lists for one job.
+
+    One that is only a warning is never the cause; a diagnosis mentions it. None casts doubt on a success.
+    """
+    if settings is None:
+        return ()
+    return tuple(
+        Pattern(
+            id=f"job_pattern_{number}",
+            title=f"Error pattern of this job: {error.regex[:_MAX_TITLE]}",
+            severity=Severity.WARNING if error.is_warning else Severity.ERROR,
+            role=Role.ROOT,
+            regex=(error.regex,),
+            cause="The log matches an error pattern of the job configuration.",
+            advice="Read the matching line and those before it.",
+            precedence=_JOB_PRECEDENCE,
+            examples=(),
+            counter_examples=(),
+        )
+        for number, error in enumerate(settings.error_patterns, 1)
+    )
 
 
 class Match(NamedTuple):

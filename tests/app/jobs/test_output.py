@@ -14,6 +14,7 @@ from jobmon_core.app.jobs.output import (
     task_with_new_log,
 )
 from jobmon_core.context import Context
+from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.states import JobState, Outcome
@@ -82,6 +83,20 @@ def test_one_file_for_stdout_and_stderr_is_shown_once(tmp_path: Path) -> None:
     output = job_output(Context(Home(tmp_path), {}), job, JobRef(12))
     assert output is not None
     assert output.files() == ["/w/12.out"]
+
+
+def test_logs_that_the_settings_name_follow_stdout_and_stderr(tmp_path: Path) -> None:
+    worker = tmp_path / "worker_1.log"
+    worker.touch()
+    job = replace(
+        job_of(RUNNING),
+        logs=LogPaths("/w/%j.out", "/w/%j.err", "Slurm"),
+        settings=JobSettings(log_dir=str(tmp_path)),
+    )
+    output = job_output(Context(Home(tmp_path), {}), job, JobRef(12))
+    assert output is not None
+    assert output.files() == ["/w/12.out", "/w/12.err", str(worker)]
+    assert output.files(err=False) == ["/w/12.out"]
 
 
 def test_the_last_lines_are_read_however_long_they_are(tmp_path: Path) -> None:
