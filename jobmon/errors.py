@@ -20,7 +20,12 @@ _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 _MIN_COLUMNS = 20  # a terminal without a size has 0
 _MISSING_PACKAGE = 78  # EX_CONFIG
 # module -> its package on PyPI, where the names differ
-_PACKAGES = {"ahocorasick_rs": "ahocorasick-rs", "daemon": "python-daemon", "re2": "google-re2"}
+_PACKAGES = {
+    "ahocorasick_rs": "ahocorasick-rs",
+    "daemon": "python-daemon",
+    "re2": "google-re2",
+    "yaml": "pyyaml",
+}
 
 
 class UsageError(JobmonError):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import time
 from collections import Counter
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from jobmon.views.diagnosis import evidence_json
-from jobmon.views.settings import settings_json
 from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.humanize import duration
@@ -205,7 +205,7 @@ def details_json(status: JobStatus, now_s: float) -> dict[str, Any]:
         "command": job.command,
         "stdout": job.logs.stdout,
         "stderr": job.logs.stderr,
-        "settings": settings_json(job.settings),
+        "settings": asdict(job.settings) if job.settings else None,
         "tasks": [_task_json(job, task) for task in job.tasks.values()],
         "messages": [
             {

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from jobmon_core.domain.humanize import count, duration
+from jobmon.views.model import span
+from jobmon_core.domain.humanize import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,11 +19,6 @@ def settings_rows(settings: JobSettings) -> Iterator[str]:
         yield settings.source
     if parts := ", ".join(_parts(settings)):
         yield parts
-
-
-def settings_json(settings: JobSettings | None) -> dict[str, Any] | None:
-    """Return the documented object of the settings; None without any."""
-    return asdict(settings) if settings else None
 
 
 def _parts(settings: JobSettings) -> Iterator[str]:
@@ -58,4 +53,4 @@ def _joined(folder: str, pattern: str) -> str:
 
 
 def _time(seconds: float | None) -> str:
-    return duration(seconds) if seconds is not None else ""
+    return span(seconds) if seconds is not None else ""

@@ -109,10 +109,12 @@ class Section:
         """Return a string without surrounding white space; "" if the key is missing."""
         return self.verbatim(key).strip()
 
-    def verbatim(self, key: str) -> str:
-        """Return a string as it is; "" if the key is missing."""
+    def verbatim(self, key: str, *, required: bool = False) -> str:
+        """Return a string as it is; "" if the key is missing, which is a fault of a ``required`` one."""
         value = self._take(key, "")
         if isinstance(value, str):
+            if required and not value:
+                self.fault(key, "missing")
             return value
         self.fault(key, f"expected a string, found {_kind(value)}")
         return ""

@@ -131,7 +131,7 @@ class _Parser:
         section = self._top.section("progress_patterns")
         regexes = {}
         for name in section.names():
-            regexes[name] = text = section.verbatim(name)
+            regexes[name] = text = section.verbatim(name, required=True)
             regex = self._regex(section, name, text)
             if regex and not regex.groups:
                 section.fault(name, r"the regex needs a group around the number, e.g. step (\d+)/(\d+)")
@@ -140,7 +140,7 @@ class _Parser:
     def _error_patterns(self) -> tuple[ErrorPattern, ...]:
         patterns = []
         for section in self._top.objects("error_patterns"):
-            text = section.verbatim("pattern")
+            text = section.verbatim("pattern", required=True)
             self._regex(section, "pattern", text)
             severity = section.choice("severity", _SEVERITIES, _SEVERITIES[0])
             section.close()
@@ -148,7 +148,9 @@ class _Parser:
         return tuple(patterns)
 
     def _regex(self, section: Section, key: str, text: str) -> re.Pattern[bytes] | None:
-        """Return the compiled regex; None after reporting a fault."""
+        """Return the compiled regex; None without a text, or after reporting a fault."""
+        if not text:
+            return None
         try:
             regex = self._compile(text)
         except ValueError as error:
@@ -156,7 +158,7 @@ class _Parser:
             return None
         if regex.search(b"") is None:
             return regex
-        section.fault(key, "the regex matches the empty line, and so every line" if text else "missing")
+        section.fault(key, "the regex matches the empty line, and so every line")
         return None
 
     def _skip_alerts(self) -> None:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, NoReturn
 import yaml
 
 from jobmon_core.domain.errors import ConfigInvalid
+from jobmon_core.domain.heartbeat import mask_addresses
 from jobmon_core.domain.job_config import JobConfig, parse_job_config
+from jobmon_core.domain.webhook import mask_webhooks
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 from jobmon_core.observe.patterns.re2_regex import compile_regex
 
@@ -37,7 +39,7 @@ def read_job_config(path: Path) -> JobConfig:
     try:
         data = parse_yaml(_text(str(path)))
     except ValueError as error:
-        raise ConfigInvalid(str(path), [str(error)]) from error
+        raise ConfigInvalid(str(path), [mask_addresses(mask_webhooks(str(error)))]) from error
 
     def absolute(folder: str) -> str:
         try:

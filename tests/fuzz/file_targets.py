@@ -35,6 +35,7 @@ from jobmon_core.notify.channels import parsers
 from jobmon_core.notify.discord import payload
 from jobmon_core.notify.discord.settings import Mentions
 from jobmon_core.notify.test_message import worst_case_message
+from jobmon_core.observe.job_config import read_job_config
 from jobmon_core.observe.patterns.load import overlay, read_patterns
 from jobmon_core.observe.patterns.match import Matcher
 from jobmon_core.store.channels import SendQueues
@@ -43,7 +44,7 @@ from jobmon_core.store.jobs import JobStore, Unreadable
 from jobmon_core.store.json_file import JsonFile
 from jobmon_core.store.owner import OwnerRecord
 from jobmon_core.store.shared_answers import SharedAnswer
-from jobmon_core.system.json_codec import to_json
+from jobmon_core.system.json_codec import from_json, to_json
 from jobmon_core.system.runner import Result
 from tests.fuzz.choices import TOKEN, Choices, only_whole_secrets
 from tests.fuzz.folder import written
@@ -116,6 +117,19 @@ def config(data: bytes) -> None:
         assert isinstance(parsed, Config)
         assert parsed.policy.running_s >= 5
         assert TOKEN not in repr(parsed)
+
+
+def job_config(data: bytes) -> None:
+    """Any job configuration can be stored and shown, or its errors are reported without a webhook."""
+    try:
+        settings = read_job_config(written("jobmon.yaml", data)).settings
+    except ConfigInvalid as invalid:
+        assert invalid.faults  # noqa: PT017 - they must not be empty
+        assert not (only_whole_secrets(data) and TOKEN in str(invalid))  # noqa: PT017 - the same
+    else:
+        job = WatchedJob(STATE_ID, 12, _NOW_S, settings=settings)
+        assert from_json(WatchedJob, json.loads(json.dumps(to_json(job)))) == job
+        _show(job)
 
 
 def patterns(data: bytes) -> None:

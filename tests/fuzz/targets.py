@@ -16,6 +16,7 @@ from pathlib import Path
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Field, Message, OutboxEntry, Tone
 from jobmon_core.domain.diagnosis.model import Diagnosis, Line
+from jobmon_core.domain.job_settings import ErrorPattern, JobSettings
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import End, Source, StateChange, Task, WatchedJob
 from jobmon_core.system.json_codec import to_json
@@ -83,6 +84,12 @@ _MESSAGE = Message(
 )
 
 
+_SETTINGS = JobSettings(
+    source="/w/jobmon.yaml", num_workers=2, gpu_ids=(0,), total_items=9, log_dir="/w/logs",
+    progress_patterns={"items": "(.) of"}, error_patterns=(ErrorPattern("lost"),), stall_timeout_s=300.0,
+)  # fmt: skip
+
+
 @cache
 def _states() -> tuple[bytes, ...]:
     diagnosis = Diagnosis(
@@ -100,6 +107,7 @@ def _states() -> tuple[bytes, ...]:
         file_targets.STATE_ID, 12, 1_795_247_000.0, array_indices="1-9:2", pending_indices="5-9:2",
         stale_since_s=9e8,
         tasks={key: Task(key, JobState.RUNNING, start_s=1_795_248_000) for key in ("1", "3", "+1")},
+        settings=_SETTINGS,
     )  # fmt: skip
     states = (json.dumps({"schema": 1, **to_json(job)}, indent=1).encode() for job in (single, array))
     return (*states, b"[" * 20_000, b'{"schema": 1, "tasks":' * 3000, b'{"schema": ' + b"9" * 5000 + b"}")
@@ -146,6 +154,12 @@ _SCRIPT = (
     "#!/bin/bash\n#SBATCH -J 'a b' --output=%x-%j.%a.out -e \"x#y\"\n#SBATCH -Hooo.log\n[Login]\n"
     "# KillUserProcesses=no\nKillUserProcesses=yes\nKillOnlyUsers=me you\n#SBATCH hetjob\nsrun true\n"
 )
+_JOB_CONFIG = (
+    "# job\njob: {name: 'a', num_workers: 2, gpu_ids: [0, 1], total_items: 1_000}\npaths:\n  log_dir: ~/x\n"
+    "patterns: {logs: 'w_*.log'}\nmonitoring: {stall_timeout: 3e2, slowdown_percent: 20}\n"
+    "progress_patterns:\n  items: '(.)/(.) items'\nerror_patterns:\n  - {pattern: lost, severity: warning}\n"
+    f'alerts: {{slack: {{webhook: {SECRET}}}}}\n&a b: *a\n"\\x41": !!str |\n  text\n'
+)
 _REFUSED = json.dumps(
     {"code": 50035, "message": f"no {SECRET}", "errors": {"embeds": {"0": {"_errors": [{"message": "x"}]}}}}
 )
@@ -175,6 +189,7 @@ TARGETS: Mapping[str, Target] = {
     "records": Target(file_targets.records, _monitor_files),
     "send_queue": Target(file_targets.send_queue, _monitor_files, examples=100),
     "config": Target(file_targets.config, _configs),
+    "job_config": Target(file_targets.job_config, _texts(_JOB_CONFIG)),
     "patterns": Target(file_targets.patterns, _patterns, examples=100),
     "crontab": Target(file_targets.crontab, _texts(_CRONTAB)),
     "log": Target(log_targets.log, _logs),

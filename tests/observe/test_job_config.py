@@ -156,7 +156,6 @@ alerts: {slack: {webhok: "https://hooks.slack.com/services/T/B/sEcReT"}, pager: 
         r"progress_patterns.b: the regex needs a group around the number, e.g. step (\d+)/(\d+)",
         "progress_patterns.c: the regex matches the empty line, and so every line",
         "progress_patterns.d: expected a string, found a number",
-        "progress_patterns.d: missing",
         "total_item: unknown key; did you mean job.total_items?",
     ]
 
