@@ -49,12 +49,12 @@ _ROWS = (
     *("progress", "ETA", "speed", "loss", "log says", "events"),
     *("reason", "cause", "proof", "log end", "to do", "note"),
     *("submitted", "restarts", "started", "ended", "peak RAM", "nodes", "log", "stdout", "stderr"),
-    *("where", "folder", "script", "message", "monitor", "history"),
+    *("where", "folder", "script", "settings", "message", "monitor", "history"),
 )
 _NO_PROGRESS = JobProgress()
 _HISTORY_SHOWN = 20
 _TASKS_SHOWN = 10
-_PATHS = ("proof", "log end", "log", "stdout", "stderr", "folder", "script")
+_PATHS = ("proof", "log end", "log", "stdout", "stderr", "folder", "script", "settings")
 
 
 def detail_lines(
