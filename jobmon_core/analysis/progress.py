@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.job_logs import log_files
+from jobmon_core.analysis.job_logs import log_files, logs_of_run
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.estimate import estimate
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _MAX_TASKS = 32  # of one job
-_MAX_LOGS = 64  # of one task
 _MAX_EVENTS = 30
 _NO_SETTINGS = JobSettings()
 
@@ -75,7 +73,8 @@ def _follow(job: WatchedJob, file: JsonFile[ProgressRecord], now_s: float) -> tu
 
 def _with_task(record: ProgressRecord, job: WatchedJob, task: Task, now_s: float) -> ProgressRecord:
     """Return the record after one more look at the logs of a task."""
-    settings, logs = job.settings or _NO_SETTINGS, _logs(job, task)
+    settings = job.settings or _NO_SETTINGS
+    logs = tuple(dict.fromkeys(path for path in (*log_files(job, task), *logs_of_run(job, task)) if path))
     reader = read_progress(logs, record.readers.get(task.key), settings.progress_patterns)
     written_s = min(now_s, _last_write_s(logs) or now_s)
     progress = with_total(reader.progress, settings.total_items)
@@ -99,14 +98,6 @@ def _with_task(record: ProgressRecord, job: WatchedJob, task: Task, now_s: float
         (*record.events, *(replace(event, task=task.key) for event in events))[-_MAX_EVENTS:],
         {**record.readers, task.key: reader},
     )
-
-
-def _logs(job: WatchedJob, task: Task) -> tuple[str, ...]:
-    """Return the paths of the logs of a task: stdout, stderr and those that the job's settings name."""
-    paths = [path for path in log_files(job, task) if path]
-    if job.settings and job.settings.log_files:
-        paths += sorted(glob.glob(job.settings.log_files))  # noqa: PTH207 - pathlib cannot glob from the root
-    return tuple(dict.fromkeys(paths))[:_MAX_LOGS]
 
 
 def _last_write_s(logs: Sequence[str]) -> float | None:

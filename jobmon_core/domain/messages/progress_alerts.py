@@ -31,9 +31,9 @@ _ADVICE = {
 
 
 def with_progress_alerts(job: WatchedJob, events: Sequence[Event], now_s: float) -> WatchedJob:
-    """Return the job with a queued message for each event that needs one and was not told yet.
+    """Return the job with a queued message for each event that needs one and has none yet.
 
-    ``events`` are the latest ones, oldest first. A recovery is told only after its warning.
+    ``events`` are the latest ones, oldest first. A recovery gets a message only after its warning.
     """
     warned: set[str] = set()
     for event in events:

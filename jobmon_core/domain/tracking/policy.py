@@ -20,7 +20,7 @@ class Policy(NamedTuple):
     vanished_s: float = 120.0  # how long to search for a pending task that its array no longer lists
     warn_stale_s: float = 1800.0  # outage after which the user is notified; 0 means never
     array_messages: str = "digest"  # or "each": one message per task
-    progress_messages: bool = True  # whether stalls, slowdowns and too short time limits are told
+    progress_messages: bool = True  # whether warnings about the progress are sent
     doubtful_success: str = "success"  # the route of a success whose log ends in a failure; or "error"
 
     def accounting_wait_s(self, attempts: int) -> float:

@@ -1,7 +1,7 @@
 r"""Split a log into updates: the pieces between ``\n``, ``\r`` and backspaces, as plain text.
 
 A progress bar writes thousands of updates, and Python would need too long to look at each. A log is therefore
-cut into blocks at fixed offsets, and of the updates of a block that look alike only the first and the last
+cut into blocks at fixed offsets, and of the updates of a block of the same form only the first and the last
 one are read. The blocks depend on the offset in the log alone, not on the pieces in which it is read.
 """
 
@@ -49,7 +49,7 @@ def split_updates(data: bytes) -> list[bytes]:
 
 
 def thinned(updates: list[bytes]) -> list[bytes]:
-    """Return the first and the last of the updates that look alike, and where bars became full."""
+    """Return the first and the last of the updates of the same form, and where bars became full."""
     if not updates:
         return []
     joined = b"\n".join(updates).translate(_DIGITS_ALIKE, _NOT_IN_SHAPE)

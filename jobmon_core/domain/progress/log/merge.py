@@ -53,16 +53,16 @@ def _worth(progress: Progress) -> tuple[bool, bool, float]:
 def _summed(workers: list[Progress]) -> Progress:
     """Return the sum over workers; the metrics are those of the first worker that has them."""
     first = _completed(workers) or workers[0]
-    alike = [each for each in workers if each.unit == first.unit]
-    known = [each.total for each in alike if each.total is not None]
-    rates = [each.rate_per_s for each in alike if each.rate_per_s is not None]
-    remaining = [each.remaining_s for each in alike if each.remaining_s is not None]
+    same_unit = [each for each in workers if each.unit == first.unit]
+    known = [each.total for each in same_unit if each.total is not None]
+    rates = [each.rate_per_s for each in same_unit if each.rate_per_s is not None]
+    remaining = [each.remaining_s for each in same_unit if each.remaining_s is not None]
     return replace(
         first,
-        current=sum(each.current for each in alike),
-        total=sum(known) if len(known) == len(alike) else None,
-        rate_per_s=sum(rates) if len(rates) == len(alike) else None,
-        remaining_s=max(remaining) if len(remaining) == len(alike) else None,
+        current=sum(each.current for each in same_unit),
+        total=sum(known) if len(known) == len(same_unit) else None,
+        rate_per_s=sum(rates) if len(rates) == len(same_unit) else None,
+        remaining_s=max(remaining) if len(remaining) == len(same_unit) else None,
         batch=None,
         batches=None,
     )
