@@ -26,7 +26,7 @@ _STYLES = ("tqdm", "hf", "bare")
 def _train(user: User, style: str, *options: str) -> int:
     _open_gate(user, style, 0)
     command = f"{sys.executable} {_TRAINING} {style} {_STEPS} gate-{style}"
-    return user.submit("-J", style, "-t", "10", *options, "--wrap", command)
+    return user.submit(*options, "-J", style, "-t", "10", "--wrap", command)
 
 
 def _open_gate(user: User, style: str, step: int) -> None:
@@ -42,21 +42,21 @@ def _progress(user: User, job_id: int) -> dict[str, Any]:
 
 
 def _reaches(user: User, job_id: int, step: int) -> None:
-    eventually(lambda: _progress(user, job_id).get("items_processed") == step)
+    """Wait until the monitor has seen that a training is at this step."""
+    eventually(lambda: f"({step}/{_STEPS} steps)" in user.jobmon("show", str(job_id)).stdout)
 
 
 def test_three_trainings_show_how_far_they_are_until_they_end(user: User) -> None:
     job_ids = {style: _train(user, style) for style in _STYLES}
     for step in (30, 60, 90):
-        for style, job_id in job_ids.items():
+        for style in _STYLES:
             _open_gate(user, style, step)
+        for job_id in job_ids.values():
             _reaches(user, job_id, step)
             assert _progress(user, job_id)["progress_pct"] == pytest.approx(step)
-            shown = user.jobmon("show", str(job_id)).stdout
-            assert f"({step}/{_STEPS} steps)" in shown, shown
         for screen in ("status", "top"):
             text = user.jobmon(screen).stdout
-            assert text.count(f"{step}%") >= len(_STYLES), text
+            assert text.count(f"{step}.0%") >= len(_STYLES), text
     for style, job_id in job_ids.items():
         _open_gate(user, style, _STEPS)
         assert user.told(job_id).outcome is Outcome.SUCCESS
@@ -91,6 +91,6 @@ def test_a_monitor_that_is_killed_and_replaced_keeps_the_history(user: User) -> 
     _reaches(user, job_id, 60)
     (progress_file,) = (user.home / "state" / "progress").glob("*.json")
     samples = json.loads(progress_file.read_text(encoding="utf-8"))["tasks"][""]["history"]["samples"]
-    assert [sample["current"] for sample in samples] == [20, 40, 60]
+    assert [sample["current"] for sample in samples][-3:] == [20, 40, 60]
     _open_gate(user, "tqdm", _STEPS)
     assert user.told(job_id).outcome is Outcome.SUCCESS
