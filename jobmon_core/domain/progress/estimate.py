@@ -1,6 +1,6 @@
 """Estimate when a run will end, from its bounded history.
 
-The pace is that of the last half of the elapsed time. Regular pauses are counted apart, by how many are
+The pace is that of the last 60 % of the elapsed time. Regular pauses are counted apart, by how many are
 still to come; after a clear change of speed only the time since counts; a steady drift is carried on. The
 estimate is made at the last progress line and counted down from there, so that a pause does not change it.
 """
@@ -16,7 +16,7 @@ from jobmon_core.domain.progress.pauses import without_regular_pauses, without_s
 
 _MIN_UPDATES = 3
 _MIN_SHARE = 0.05  # of the run's units
-_WINDOW = 0.55  # of the elapsed time: the pace is measured in it
+_WINDOW = 0.6  # of the elapsed time: the pace is measured in it
 _RECENT = 0.1  # of the elapsed time: for the rate that is shown
 _CHANGE_PARTS = 20
 _CHANGE_BEFORE, _CHANGE_AFTER = 2, 2  # at least so many parts on either side
@@ -25,11 +25,8 @@ _DRIFT_PARTS = 8
 _DRIFT_FIT = 0.92  # least share of the variance of the paces that a straight line explains
 _DRIFT_SHARE = 0.7  # of the drift that is carried on
 _DRIFT_BOUNDS = 0.4, 2.5
-_SLACK_REST, _SLACK_PAST, _SLACK_PAUSE = (
-    0.05,
-    0.005,
-    0.3,
-)  # of the remaining time, the past, the longest pause
+_SLACK_REST, _SLACK_PAST = 0.06, 0.005  # the range has this share of the remaining and of the past time,
+_SLACK_PAUSE = 0.4  # and of the longest pause, on either side of the estimates
 _HIGH, _MEDIUM = 0.12, 0.3  # greatest distance of the range from the estimate, as a share of it
 
 
@@ -74,7 +71,7 @@ class _Forecast:
 
 def _has_enough(curve: Curve, total: float) -> bool:
     own = total - curve.units[0]  # a resumed run starts in the middle
-    return len(curve.units) > _MIN_UPDATES and curve.span_units >= _MIN_SHARE * own
+    return len(curve.units) >= _MIN_UPDATES and curve.span_units >= _MIN_SHARE * own
 
 
 def _recent_rate(curve: Curve) -> float:

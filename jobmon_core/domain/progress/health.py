@@ -101,7 +101,9 @@ def _judge_slowdown(health: Health, seen: Observation) -> _Change:
     if min(paces.now, paces.newest) <= bound:
         return None
     share = 1 - paces.best / paces.now
-    text = f"{share:.0%} slower than its best ({_pace(paces.now, unit)}, best {_pace(paces.best, unit)})"
+    text = (
+        f"{100 * share:.0f} % slower than its best ({_pace(paces.now, unit)}, best {_pace(paces.best, unit)})"
+    )
     return replace(health, slow_pace=paces.usual), EventKind.SLOW, text
 
 

@@ -12,7 +12,7 @@ _NOISE = 5  # and is so many times longer than the usual deviation
 _SHORTEST_S = 2.0  # logs with times in whole seconds show pauses of one second where there are none
 _SHORTEST_SHARE = 0.004  # of the time so far: shorter pauses are part of the usual pace
 _SAME = 0.01  # of the progress so far: pauses this close are one
-_REGULAR = 0.75  # of the distances are whole multiples of the period,
+_REGULAR = 0.85  # of the distances are one period,
 _TOLERANCE = 0.2  # give or take this part of it
 _MIN_POINTS = 4
 _OVERDUE = 1.3  # periods without a pause: it does not come any more
@@ -87,15 +87,11 @@ def _period(pauses: list[Pause], curve: Curve) -> float | None:
         started_late = first > _SHORTEST_DISTANCE * curve.span_units
         return first if started_late and last <= _OVERDUE * first else None
     period = median(distances)
-    regular = sum(distance > period / 2 and _is_multiple(distance / period) for distance in distances)
+    regular = sum(abs(distance / period - 1) < _TOLERANCE for distance in distances)
     return period if regular >= _REGULAR * len(distances) and last <= _OVERDUE * period else None
 
 
 _SHORTEST_DISTANCE = 0.1  # of the progress so far: an earlier single pause belongs to the start
-
-
-def _is_multiple(ratio: float) -> bool:
-    return abs(ratio - round(ratio)) < _TOLERANCE
 
 
 def _cut(curve: Curve, pauses: list[Pause]) -> Curve:

@@ -98,7 +98,7 @@ def test_a_slowdown_is_reported_with_both_speeds_and_so_is_its_end() -> None:
     events = run.step([1.8] * 1200)
     assert [event.kind for event in events] == [EventKind.SLOW]
     assert re.fullmatch(
-        r"2\d% slower than its best \(1\.[78]\d? s per step, best 1\.4 s per step\)", events[0].text
+        r"2\d % slower than its best \(1\.[78]\d? s per step, best 1\.4 s per step\)", events[0].text
     )
     assert events[0].at_s < 1.15 * 1.4 * 2000
     events = run.step([1.4] * 1000)
