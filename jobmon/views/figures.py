@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from jobmon.views.model import age, clock, span
+from jobmon_core.domain.progress.model import EventKind
 
 if TYPE_CHECKING:
     from jobmon.views.top.drawing import Symbols
@@ -75,7 +76,7 @@ def units(progress: Progress) -> str:
 def remaining(live: LiveTask, symbols: Symbols, *, with_range: bool = True) -> str:
     """Return the remaining time, with its range if wanted: ``1h 15m ±5m``, or why it is not known."""
     progress, found = live.followed.progress, live.estimate
-    if progress is None:
+    if progress is None or EventKind.STALLED in live.problems:
         return ""
     if found.remaining_s is None:
         return "estimating" if progress.total else "no total"
@@ -106,6 +107,8 @@ def finish(found: Estimate, now_s: float) -> str:
 def eta(live: LiveTask, now_s: float) -> str:
     """Return when a task will end, or why that is not known."""
     progress = live.followed.progress
+    if EventKind.STALLED in live.problems:
+        return "not known while it makes no progress"
     if live.estimate.remaining_s is None and not (progress and progress.total):
         return "not known: no total"
     return finish(live.estimate, now_s)

@@ -8,6 +8,7 @@ from jobmon.views.figures import eta, loss, percentage, rate, units
 from jobmon.views.model import clock, span
 from jobmon_core.app.jobs.live import live_tasks
 from jobmon_core.app.jobs.selection import Group
+from jobmon_core.domain.progress.model import EventKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,8 +43,8 @@ def _task_progress(live: LiveTask) -> str:
     if progress is None:
         return ""
     done = units(progress) if progress.fraction is None else percentage(progress.fraction)
-    left = live.estimate.remaining_s
-    parts = (*live.problems, done, f"{span(left)} left" if left is not None else "")
+    left_s = None if EventKind.STALLED in live.problems else live.estimate.remaining_s
+    parts = (*live.problems, done, f"{span(left_s)} left" if left_s is not None else "")
     return ", ".join(filter(None, parts))
 
 
