@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 
 from jobmon.commands.common import JOB_HELP, natural, open_context, stdout_console
 from jobmon.errors import say
-from jobmon.views.model import age
+from jobmon.views.model import age, pending_reason
 from jobmon.views.output import OutputScreen
-from jobmon.views.status import pending_reason
 from jobmon_core.app.jobs.array_summary import is_waiting
 from jobmon_core.app.jobs.ending import state_text
 from jobmon_core.app.jobs.find import find_job

@@ -57,7 +57,7 @@ def show_screen(
     from jobmon.views.terminal import has_unicode, is_capable, show
     from jobmon.views.top.drawing import ASCII, UNICODE
     from jobmon.views.top.session import Session
-    from jobmon_core.app.jobs.live import LiveJobs
+    from jobmon_core.app.live.jobs import LiveJobs
 
     symbols = UNICODE if has_unicode(os.environ) and not ascii_only else ASCII
     session = Session(LiveJobs(ctx, refs), symbols, opens_single=bool(refs))

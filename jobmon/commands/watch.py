@@ -92,8 +92,8 @@ def _follow(ctx: Context, refs: Sequence[JobRef]) -> None:
     from jobmon.commands.top import show_screen
 
     show_screen(ctx, refs)
-    names = ", ".join(map(str, refs))
-    say(f"stopped following {names}; jobs and monitors keep running, and `jobmon top` shows them again")
+    names = ", ".join(f"job {ref}" for ref in refs)
+    say(f"stopped following {names}; jobs and monitors keep running; `jobmon top` follows them again")
 
 
 def _absolute(path: Path | None) -> str:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from jobmon.views.console import Style
 from jobmon.views.delivery import advice, delivery
 from jobmon.views.diagnosis import explanation, numbered
-from jobmon.views.model import clock, span, state, state_counts, task_elapsed, task_state
+from jobmon.views.model import clock, pending_reason, span, state, state_counts, task_elapsed, task_state
 from jobmon.views.running import progress_rows
 from jobmon.views.settings import settings_rows
-from jobmon.views.status import health_text, pending_reason
+from jobmon.views.status import health_text
 from jobmon_core.app.jobs.array_summary import detailed_tasks, failed_count, in_order
 from jobmon_core.app.jobs.ending import end_text, ending_of
-from jobmon_core.app.jobs.live import live_tasks
 from jobmon_core.app.jobs.output import known_files
+from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.patterns import CLEAN
 from jobmon_core.domain.humanize import count, duration, size
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from jobmon.views.console import Console
     from jobmon_core.app.jobs.ending import Ending
-    from jobmon_core.app.jobs.live import LiveTask
+    from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.domain.diagnosis.model import Diagnosis
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.model import End, StateChange, Task, WatchedJob

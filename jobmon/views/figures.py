@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from jobmon.views.model import age, clock, span
+from jobmon.views.model import age, clock, span, stamp
 from jobmon_core.domain.progress.model import EventKind
 
 if TYPE_CHECKING:
     from jobmon.views.top.drawing import Symbols
-    from jobmon_core.app.jobs.live import LiveTask
+    from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.domain.progress.model import Estimate, Progress
 
 _LARGE = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e5, "k"))
+_WEEK_S = 6 * 86_400.0
 _PRECISE = 100.0  # smaller numbers get a decimal
 
 
@@ -112,3 +113,20 @@ def eta(live: LiveTask, now_s: float) -> str:
     if live.estimate.remaining_s is None and not (progress and progress.total):
         return "not known: no total"
     return finish(live.estimate, now_s)
+
+
+def ending(live: LiveTask, now_s: float, symbols: Symbols) -> str:
+    """Return the remaining time, the time of the end, and how sure that is."""
+    found, progress = live.estimate, live.followed.progress
+    if found.remaining_s is None:
+        return "estimating" if progress and progress.total else "not known, since the log names no total"
+    at = _moment(now_s + found.remaining_s, now_s)
+    return f"{remaining(live, symbols)} ({at}), {found.confidence} confidence"
+
+
+def _moment(at_s: float, now_s: float) -> str:
+    """Return a time of day, with the day of the week if it is another day."""
+    if not at_s - now_s < _WEEK_S:
+        return stamp(at_s, "%Y-%m-%d")
+    same_day = stamp(at_s, "%F") == stamp(now_s, "%F")
+    return stamp(at_s, "%H:%M" if same_day else "%a %H:%M")

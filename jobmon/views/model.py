@@ -15,7 +15,7 @@ from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
-from jobmon_core.domain.slurm.states import JobState, Outcome, Phase
+from jobmon_core.domain.slurm.states import JobState, Outcome, Phase, stated_reason
 
 if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import Task, WatchedJob
@@ -58,6 +58,15 @@ def task_state(task: Task) -> str:
     """Return the final state of a task, from the first source that shows one, else the latest."""
     final = task.end or ending_of(task)
     return (final.state if final else None) or task.raw_state or JobState.UNKNOWN
+
+
+def pending_reason(job: WatchedJob) -> str:
+    """Return why a job, or the rest of an array, is pending, as Slurm writes it; empty if nothing is."""
+    waiting = [
+        task.reason for task in job.tasks.values() if not task.end and task.state.phase is Phase.WAITING
+    ]
+    reasons = [*waiting, job.pending_reason if job.pending_indices else ""]
+    return next((reason for reason in map(stated_reason, reasons) if reason), "")
 
 
 def leading(job: WatchedJob) -> Task | None:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.figures import eta, loss, percentage, rate, units
 from jobmon.views.model import clock, span
-from jobmon_core.app.jobs.live import live_tasks
 from jobmon_core.app.jobs.selection import Group
+from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.progress.model import EventKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from jobmon_core.app.jobs.live import LiveTask
+    from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.domain.progress.model import JobProgress
     from jobmon_core.lifecycle.health import JobStatus
 

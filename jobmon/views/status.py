@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style, one_line
 from jobmon.views.delivery import undelivered
-from jobmon.views.model import age, cause, clock, doubt, elapsed, short_state, state, state_counts
+from jobmon.views.model import (
+    age,
+    cause,
+    clock,
+    doubt,
+    elapsed,
+    pending_reason,
+    short_state,
+    state,
+    state_counts,
+)
 from jobmon.views.running import job_progress
 from jobmon.views.table import Cell, Shrink, table_lines
 from jobmon.views.text_width import text_width, truncated
@@ -19,7 +29,6 @@ from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
-from jobmon_core.domain.slurm.states import Phase, stated_reason
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
@@ -143,15 +152,6 @@ def _state_cell(job: WatchedJob) -> Cell:
     if job.answered_s is None and not job.closed and not job.tasks:
         return Cell("submitted" if job.stale_since_s is None else "unknown", style)
     return Cell(one_line(state(job)), style, one_line(short_state(job)) if len(state_counts(job)) > 1 else "")
-
-
-def pending_reason(job: WatchedJob) -> str:
-    """Return why a job, or the rest of an array, is pending, as Slurm writes it; empty if nothing is."""
-    waiting = [
-        task.reason for task in job.tasks.values() if not task.end and task.state.phase is Phase.WAITING
-    ]
-    reasons = [*waiting, job.pending_reason if job.pending_indices else ""]
-    return next((reason for reason in map(stated_reason, reasons) if reason), "")
 
 
 def _outcome_cell(status: JobStatus, known: Overview, now_s: float) -> Cell:

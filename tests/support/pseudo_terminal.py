@@ -22,14 +22,34 @@ class PseudoTerminal:
 
     def __init__(self, process: subprocess.Popen[bytes], leader: int) -> None:
         self._process = process
+        self._leader = leader
         self._written = bytearray()
         self._reader = threading.Thread(target=self._read, args=(leader,), daemon=True)
         self._reader.start()
 
     @property
+    def written(self) -> str:
+        """What was written so far, as it was sent to the terminal."""
+        return bytes(self._written).decode("utf-8", errors="replace")
+
+    @property
     def text(self) -> str:
         """What was written so far, with terminal codes and without carriage returns before line ends."""
-        return bytes(self._written).decode("utf-8", errors="replace").replace("\r\n", "\n")
+        return self.written.replace("\r\n", "\n")
+
+    def type(self, keys: str) -> None:
+        """Send keys to the command."""
+        os.write(self._leader, keys.encode())
+
+    def resize(self, columns: int, lines: int) -> None:
+        """Change the size of the terminal, and notify the command as a terminal does."""
+        fcntl.ioctl(self._leader, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
+        self._process.send_signal(signal.SIGWINCH)
+
+    def terminate(self) -> int:
+        """Ask the command to end, as `kill` does; return its exit code."""
+        self._process.terminate()
+        return self.wait()
 
     def shows(self, text: str) -> None:
         """Wait until a text was written."""

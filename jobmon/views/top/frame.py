@@ -13,20 +13,23 @@ from jobmon.views.top.drawing import UNICODE, Span, fitted, justified, line_widt
 from jobmon.views.top.job_list import list_lines
 from jobmon.views.top.job_page import job_lines, log_lines
 from jobmon.views.top.rows import LETTERS, NO_MONITOR, OLD_DATA
-from jobmon.views.top.state import Page, View, matching, settled
+from jobmon.views.top.state import Page, View, matching, reselected
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.domain.humanize import count
+from jobmon_core.domain.progress.model import EventKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobmon.views.top.drawing import Line, Symbols
-    from jobmon_core.app.jobs.live import LiveTask, Snapshot
     from jobmon_core.app.jobs.output import OutputText
+    from jobmon_core.app.live.jobs import Listing
+    from jobmon_core.app.live.tasks import LiveTask
 
 _START = View()
 _UNCUT = 10_000  # columns of a pipe
 _PIPE_WIDTH = 120
+_OVER_LIMIT = "over limit"
 _MIN_WITH_KEYS = 5  # lines
 
 
@@ -34,7 +37,7 @@ _MIN_WITH_KEYS = 5  # lines
 class Model:
     """Everything that the window shows."""
 
-    snapshot: Snapshot
+    listing: Listing
     view: View = _START
     log: OutputText | None = None  # of the selected task
     logs: int = 0  # number of its logs
@@ -43,13 +46,13 @@ class Model:
     @property
     def tasks(self) -> list[LiveTask]:
         """The tasks that the filter leaves."""
-        return matching(self.snapshot.tasks, self.view.filter)
+        return matching(self.listing.tasks, self.view.filter)
 
     @property
     def selected(self) -> LiveTask | None:
         """The selected task, None if there are none."""
-        view = settled(self.view, self.snapshot)
-        return next((each for each in self.snapshot.tasks if each.id == view.selected), None)
+        view = reselected(self.view, self.listing)
+        return next((each for each in self.listing.tasks if each.id == view.selected), None)
 
 
 def frame(model: Model, width: int, height: int) -> list[Line]:
@@ -70,20 +73,20 @@ def plain(model: Model, width: int = 0) -> list[Line]:
     if model.view.page is Page.JOB and model.selected:
         lines = [_header(model, width or _PIPE_WIDTH), *_page(model, width or _PIPE_WIDTH, 40)]
         return [line for line in lines if line]
-    head, rows = list_lines(model.tasks, model.snapshot.at_s, width or _UNCUT, model.symbols)
+    head, rows = list_lines(model.tasks, model.listing.at_s, width or _UNCUT, model.symbols)
     empty = [text_line(_nothing(model))]
     return [_header(model, width or _PIPE_WIDTH), *([head, *rows] if rows else empty)]
 
 
 def _page(model: Model, width: int, height: int) -> list[Line]:
-    view, now_s, live = model.view, model.snapshot.at_s, model.selected
+    view, now_s, live = model.view, model.listing.at_s, model.selected
     if view.page is Page.HELP:
         return [*_help(model.symbols)][:height]
     if view.page is Page.JOB and live:
-        others = [each for each in model.snapshot.tasks if each.job.id == live.job.id]
+        others = [each for each in model.listing.tasks if each.job.id == live.job.id]
         return job_lines(live, others, model.log, now_s, width=width, height=height, symbols=model.symbols)
     if view.page is Page.LOG and live:
-        return log_lines(model.log, height, view.lines_back)
+        return log_lines(model.log, width, height, view.lines_back)
     return _list(model, width, height)
 
 
@@ -91,7 +94,7 @@ def _list(model: Model, width: int, height: int) -> list[Line]:
     tasks, live = model.tasks, model.selected
     if not tasks:
         return [text_line(_nothing(model), Style.DIM)][:height]
-    head, rows = list_lines(tasks, model.snapshot.at_s, width, model.symbols)
+    head, rows = list_lines(tasks, model.listing.at_s, width, model.symbols)
     position = next((number for number, each in enumerate(tasks) if live and each.id == live.id), 0)
     first = first_row(position, len(rows), height - 1)
     rows[position] = _marked(rows[position], width)
@@ -111,42 +114,44 @@ def _marked(line: Line, width: int) -> Line:
 
 def _header(model: Model, width: int) -> Line:
     view, live = model.view, model.selected
+    right = tuple(_freshness(model.listing))
     if view.page in (Page.JOB, Page.LOG) and live:
-        left = text_line(f"{live.ref} {live.job.name}".rstrip(), Style.BOLD)
-    else:
-        left = tuple(_counts(model))
-    return justified(left, tuple(_freshness(model.snapshot)), width)
+        return justified(text_line(f"{live.ref} {live.job.name}".rstrip(), Style.BOLD), right, width)
+    counts = tuple(_counts(model))
+    title = text_line("jobmon top", Style.BOLD)
+    left = (*title, *(Span(f"  {text}", style) for text, style in counts))
+    if counts and line_width((*left, *right)) >= width:
+        left = (counts[0], *left[2:])
+    return justified(left, right, width)
 
 
 def _counts(model: Model) -> Iterator[Span]:
     tasks = model.tasks
     numbers = Counter(each.group for each in tasks)
-    texts = [f"{numbers[group]} {group}" for group in Group if numbers[group]]
     problems = Counter(kind for each in tasks for kind in each.problems)
-    yield Span("jobmon top", Style.BOLD)
-    if texts:
-        yield Span(f"  {', '.join(texts)}")
+    if texts := [f"{numbers[group]} {group}" for group in Group if numbers[group]]:
+        yield Span(", ".join(texts))
     for kind, number in problems.items():
-        yield Span(f"  {number} {kind}", LETTERS[kind][1])
-    if hidden := len(model.snapshot.tasks) - len(tasks):
-        yield Span(f"  {hidden} filtered out", Style.DIM)
-    if model.snapshot.unreadable:
-        yield Span(f"  {count(model.snapshot.unreadable, 'unreadable state file')}", Style.ATTENTION)
+        yield Span(f"{number} {_OVER_LIMIT if kind is EventKind.TIME_LIMIT else kind}", LETTERS[kind][1])
+    if hidden := len(model.listing.tasks) - len(tasks):
+        yield Span(f"{hidden} filtered out", Style.DIM)
+    if model.listing.unreadable:
+        yield Span(f"{count(model.listing.unreadable, 'unreadable state file')}", Style.ATTENTION)
 
 
-def _freshness(snapshot: Snapshot) -> Iterator[Span]:
-    if snapshot.stale_since_s is not None:
-        number = sum(each.is_stale for each in snapshot.tasks)
-        which = f"{number} " if snapshot.as_of_s is not None else ""
-        since = clock(snapshot.stale_since_s, snapshot.at_s, seconds=True)
+def _freshness(listing: Listing) -> Iterator[Span]:
+    if listing.stale_since_s is not None:
+        number = sum(each.is_stale for each in listing.tasks)
+        which = f"{number} " if listing.as_of_s is not None else ""
+        since = clock(listing.stale_since_s, listing.at_s, seconds=True)
         yield Span(f"{which}STALE since {since}", Style.BAD)
-    if snapshot.as_of_s is not None:
-        between = ", " if snapshot.stale_since_s is not None else ""
-        yield Span(f"{between}as of {clock(snapshot.as_of_s, snapshot.at_s, seconds=True)}", Style.DIM)
+    if listing.as_of_s is not None:
+        between = ", " if listing.stale_since_s is not None else ""
+        yield Span(f"{between}as of {clock(listing.as_of_s, listing.at_s, seconds=True)}", Style.DIM)
 
 
 def _nothing(model: Model) -> str:
-    if model.view.filter and model.snapshot.tasks:
+    if model.view.filter and model.listing.tasks:
         return f"no task matches {model.view.filter!r}"
     return (
         "no watched job is running or pending; `jobmon submit SCRIPT` or `jobmon watch JOBID` starts with one"
@@ -186,31 +191,32 @@ def _actions(model: Model) -> Iterator[tuple[str, str]]:
         yield "/", f"filter: {view.filter}" if view.filter else "filter"
         if view.filter:
             yield "esc", "all"
-    if model.logs > 1:
-        yield "tab", "other log"
     if view.page is not Page.HELP:
         yield "?", "help"
     yield "q", "quit"
+    if model.logs > 1:
+        yield "tab", "other log"
 
 
 def _help(symbols: Symbols) -> Iterator[Line]:
     up_down = "up, down, k, j" if symbols.is_ascii else "↑ ↓ k j"
     keys = {
-        up_down: "select a task; on its page another task; scroll the log",
+        up_down: "select a task; scroll the log",
         "g, G, home, end": "the first, the last",
         "enter": "open the selected task",
-        "l": "the end of its log; tab: another of its logs",
-        "/": "list only tasks whose id, name or state contains a text",
-        "esc": "back; in the list: remove the filter",
-        "q, Ctrl-C": "quit; jobs and their monitors keep running",
+        "l": "the end of its log",
+        "tab": "another of its logs",
+        "/": "filter by id, name or state",
+        "esc": "back; in the list: no filter",
+        "q, Ctrl-C": "quit; jobs and monitors keep running",
     }
     yield text_line("Keys", Style.BOLD)
     yield from ((Span(f"  {key:<17}", Style.BOLD), Span(action)) for key, action in keys.items())
     yield text_line("Letters before a job", Style.BOLD)
     for letter, style, meaning in LETTERS.values():
         yield Span(f"  {letter:<17}", style), Span(meaning)
-    yield Span(f"  {OLD_DATA:<17}", Style.ATTENTION), Span("its data are older than one polling interval")
-    yield Span(f"  {NO_MONITOR:<17}", Style.BAD), Span("its monitor is gone; `jobmon recover` restarts it")
+    yield Span(f"  {OLD_DATA:<17}", Style.ATTENTION), Span("data older than one polling interval")
+    yield Span(f"  {NO_MONITOR:<17}", Style.BAD), Span("no monitor; `jobmon recover` restarts it")
 
 
 def as_text(lines: Sequence[Line]) -> list[str]:

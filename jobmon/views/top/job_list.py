@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from jobmon.views.top.drawing import Line, Symbols
-    from jobmon_core.app.jobs.live import LiveTask
+    from jobmon_core.app.live.tasks import LiveTask
 
 _GAP = "  "
 _PERCENT = len(" 67.3%")
@@ -50,18 +50,18 @@ _FITS = (
 class _Column(NamedTuple):
     header: str
     spans: list[Span]
-    least: int = 0  # columns, so that the table keeps still while figures change
+    width: int
     is_right: bool = False
-
-    @property
-    def width(self) -> int:
-        return max(
-            self.least, *(text_width(each) for each in (self.header, *(span.text for span in self.spans)))
-        )
 
     def cell(self, number: int) -> Span:
         """Return a cell of the column's width."""
         return _padded(self.spans[number], self.width, is_right=self.is_right)
+
+
+def _column(header: str, spans: list[Span], least: int = 0, *, is_right: bool = False) -> _Column:
+    """Return a column as wide as its widest cell, but ``least`` columns: it keeps still as figures change."""
+    texts = (header, *(span.text for span in spans))
+    return _Column(header, spans, max(least, *map(text_width, texts)), is_right)
 
 
 def list_lines(
@@ -100,11 +100,11 @@ def _width(before: Sequence[_Column], after: Sequence[_Column]) -> int:
 
 
 def _before(tasks: Sequence[LiveTask], fit: _Fit) -> Iterator[_Column]:
-    yield _Column("", [letters(live) for live in tasks], 1)
-    yield _Column("JOB", [Span(live.ref) for live in tasks])
+    yield _column("", [letters(live) for live in tasks], 1)
+    yield _column("JOB", [Span(live.ref) for live in tasks])
     if fit.name:
         names = [truncated(one_line(live.job.name), fit.name) for live in tasks]
-        yield _Column("NAME", [Span(name) for name in names])
+        yield _column("NAME", [Span(name) for name in names])
 
 
 def _after(tasks: Sequence[LiveTask], fit: _Fit, now_s: float, symbols: Symbols) -> Iterator[_Column]:
@@ -112,14 +112,14 @@ def _after(tasks: Sequence[LiveTask], fit: _Fit, now_s: float, symbols: Symbols)
         return [Span("" if note(live) else text_of(live)) for live in tasks]
 
     if fit.has_eta:
-        yield _Column("ETA", spans(lambda live: remaining(live, symbols, with_range=not fit.is_short)), 7)
+        yield _column("ETA", spans(lambda live: remaining(live, symbols, with_range=not fit.is_short)), 7)
     if fit.has_rate:
-        yield _Column("RATE", spans(lambda live: rate(rate_per_s(live))), 7, is_right=True)
+        yield _column("RATE", spans(lambda live: rate(rate_per_s(live))), 7, is_right=True)
     if fit.has_loss:
-        yield _Column("LOSS", spans(_loss), 6, is_right=True)
+        yield _column("LOSS", spans(_loss), 6, is_right=True)
     if fit.has_elapsed:
         header = "ELAPSED" if fit.is_short else "ELAPSED/LIMIT"
-        yield _Column(header, spans(lambda live: elapsed(live, now_s, with_limit=not fit.is_short)))
+        yield _column(header, spans(lambda live: elapsed(live, now_s, with_limit=not fit.is_short)))
 
 
 def _loss(live: LiveTask) -> str:

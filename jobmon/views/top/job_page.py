@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.views.console import Style
-from jobmon.views.figures import eta, loss, percentage, rate, units
+from jobmon.views.console import Style, one_line
+from jobmon.views.figures import ending, loss, percentage, rate, units
 from jobmon.views.model import clock, run_time_s, span
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import Span, bar, fitted, line_width, sparkline, text_line, throughput
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from jobmon.views.top.drawing import Line, Symbols
-    from jobmon_core.app.jobs.live import LiveTask
     from jobmon_core.app.jobs.output import OutputText
+    from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.domain.progress.model import Event, Progress
 
 _LABEL = 12  # columns
@@ -51,11 +51,11 @@ def job_lines(
         room = min(height - len(lines) - _MIN_LOG - 1, _MOST)
         if content and room > 0:
             lines += [text_line(title, Style.BOLD), *_first(content, room)]
-    lines += log_lines(log, height - len(lines))
+    lines += log_lines(log, width, height - len(lines))
     return [fitted(line, width, symbols) for line in lines[:height]]
 
 
-def log_lines(log: OutputText | None, height: int, lines_back: int = 0) -> list[Line]:
+def log_lines(log: OutputText | None, width: int, height: int, lines_back: int = 0) -> list[Line]:
     """Return the path and the last lines of a log, or the lines that end ``lines_back`` before."""
     if log is None:
         return [text_line("no log is known yet", Style.DIM)][: max(0, height)]
@@ -64,16 +64,27 @@ def log_lines(log: OutputText | None, height: int, lines_back: int = 0) -> list[
     shown = texts[max(0, end - max(0, height - 1)) : end]
     back = f", {len(texts) - end} lines from the end" if end < len(texts) else ""
     problem = f" {log.problem}" if log.problem else ""
-    title = (Span("Log ", Style.BOLD), Span(f"{log.path}{problem}{back}", Style.DIM))
-    return [title, *(text_line(text.expandtabs()) for text in shown)][: max(0, height)]
+    title = f"{problem}{back}"
+    path = _end_of(one_line(log.path), width - len("Log ") - text_width(title))
+    return [
+        (Span("Log ", Style.BOLD), Span(f"{path}{title}", Style.DIM)),
+        *(text_line(text.expandtabs()) for text in shown),
+    ][: max(0, height)]
+
+
+def _end_of(path: str, width: int) -> str:
+    """Return the end of a path in at most ``width`` columns."""
+    while text_width(path) > max(1, width):
+        path = f"…{path[max(2, len(path) - width + 1) :]}"
+    return path
 
 
 def _facts(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> Iterator[Line]:
     for kind in live.problems:
         letter, style, meaning = LETTERS[kind]
         event = next((each for each in reversed(live.events) if each.kind is kind), None)
-        since = f" since {clock(event.at_s, now_s)}: {event.text}" if event else f": {meaning}"
-        yield (Span(f"{letter} {kind}{since}", style),)
+        text = f"since {clock(event.at_s, now_s)}: {event.text or meaning}" if event else meaning
+        yield text_line(f"{letter} {text}", style)
     if has_no_monitor(live):
         yield text_line("! its monitor is gone; `jobmon recover` restarts it", Style.BAD)
     if remark := note(live):
@@ -101,11 +112,18 @@ def _times(live: LiveTask, now_s: float) -> Iterator[Line]:
         yield _fact(
             "Started", Span(f"{clock(started_s, now_s, seconds=True)} ({span(now_s - started_s)} ago){on}")
         )
-    text = duration(elapsed_s)
-    if task.limit_s:
-        text += f" of {duration(task.limit_s)}"
-        text += "" if task.end else f", {duration(task.limit_s - elapsed_s)} left"
-    yield _fact("Elapsed", Span(text))
+    limit = f" of {duration(task.limit_s)}" if task.limit_s else ""
+    yield _fact("Elapsed", Span(duration(elapsed_s) + limit), *_time_left(live, elapsed_s))
+
+
+def _time_left(live: LiveTask, elapsed_s: float) -> Iterator[Span]:
+    """Yield the time to the limit, and by how much it is too short as far as is known."""
+    if live.task is None or live.task.end or not live.task.limit_s:
+        return
+    left_s = live.task.limit_s - elapsed_s
+    yield Span(f", {duration(left_s)} left")
+    if live.estimate.remaining_s is not None and live.estimate.remaining_s > left_s:
+        yield Span(f", {duration(live.estimate.remaining_s - left_s)} too little", Style.ATTENTION)
 
 
 def _progress(
@@ -122,7 +140,7 @@ def _progress(
     if progress.epoch is not None:
         yield _fact("Epoch", Span(_epoch(progress)))
     if note(live) is None:
-        yield _fact("ETA", Span(eta(live, now_s)))
+        yield _fact("ETA", Span(ending(live, now_s, symbols)))
     yield from _throughput(live, progress, width, symbols)
     yield from _loss(live, progress, width, symbols)
     if progress.end_marker:

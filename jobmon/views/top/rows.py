@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
-from jobmon.views.model import cause, run_time_s, state
-from jobmon.views.status import pending_reason
+from jobmon.views.model import cause, pending_reason, run_time_s, state
 from jobmon.views.top.drawing import Span
 from jobmon_core.app.jobs.ending import ending_of, state_text
 from jobmon_core.app.jobs.selection import Group
@@ -15,12 +14,12 @@ from jobmon_core.domain.progress.model import EventKind
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
-    from jobmon_core.app.jobs.live import LiveTask
+    from jobmon_core.app.live.tasks import LiveTask
 
 # a letter stands beside each colour
 LETTERS = {
-    EventKind.STALLED: ("S", Style.BAD, "stalled: no progress for much longer than usual"),
-    EventKind.DIVERGED: ("D", Style.BAD, "diverged: the loss is not a number, or far above its past"),
+    EventKind.STALLED: ("S", Style.BAD, "stalled: no progress for unusually long"),
+    EventKind.DIVERGED: ("D", Style.BAD, "diverged: loss not finite or far too high"),
     EventKind.TIME_LIMIT: ("L", Style.ATTENTION, "will not end before its time limit"),
     EventKind.SLOW: ("W", Style.ATTENTION, "slow: well below its best throughput"),
 }

@@ -6,14 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon.views.top.frame import Model, frame, plain
-from jobmon.views.top.state import Key, Page, View, press, settled
-from jobmon_core.app.jobs.log_tail import LogTail
+from jobmon.views.top.state import Key, Page, View, press, reselected
 from jobmon_core.app.jobs.output import known_files
+from jobmon_core.app.live.log_tail import LogTail
 
 if TYPE_CHECKING:
     from jobmon.views.top.drawing import Line, Symbols
-    from jobmon_core.app.jobs.live import LiveJobs, LiveTask
     from jobmon_core.app.jobs.output import OutputText
+    from jobmon_core.app.live.jobs import LiveJobs
+    from jobmon_core.app.live.tasks import LiveTask
 
 
 class Session:
@@ -23,10 +24,10 @@ class Session:
         """Read the files for the first time."""
         self._jobs, self._symbols = jobs, symbols
         self._tail: LogTail | None = None
-        self._snapshot = jobs.snapshot()
-        self._view = settled(View(), self._snapshot)
-        if opens_single and len(self._snapshot.tasks) == 1:
-            self._view = press(self._view, Key.ENTER, self._snapshot)
+        self._listing = jobs.listing()
+        self._view = reselected(View(), self._listing)
+        if opens_single and len(self._listing.tasks) == 1:
+            self._view = press(self._view, Key.ENTER, self._listing)
 
     @property
     def has_quit(self) -> bool:
@@ -35,13 +36,13 @@ class Session:
 
     def refresh(self) -> None:
         """Read the files that have changed."""
-        self._snapshot = self._jobs.snapshot()
-        self._view = settled(self._view, self._snapshot)
+        self._listing = self._jobs.listing()
+        self._view = reselected(self._view, self._listing)
 
     def press(self, key: str) -> None:
         """Do what a key asks for."""
         log_lines = len(self._tail.read().lines) if self._tail else 0
-        self._view = press(self._view, key, self._snapshot, log_lines)
+        self._view = press(self._view, key, self._listing, log_lines)
 
     def frame(self, width: int, height: int) -> list[Line]:
         """Return what a window of this size shows."""
@@ -52,7 +53,7 @@ class Session:
         return plain(self._model(), width)
 
     def _model(self) -> Model:
-        model = Model(self._snapshot, self._view, symbols=self._symbols)
+        model = Model(self._listing, self._view, symbols=self._symbols)
         live = model.selected
         if live is None or self._view.page not in (Page.JOB, Page.LOG):
             return model

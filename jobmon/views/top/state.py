@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from jobmon_core.app.jobs.live import LiveTask, Snapshot
+    from jobmon_core.app.live.jobs import Listing
+    from jobmon_core.app.live.tasks import LiveTask
 
 
 class Key(StrEnum):
@@ -83,9 +84,9 @@ def matching(tasks: Sequence[LiveTask], text: str) -> list[LiveTask]:
     return [each for each in tasks if wanted in f"{each.ref} {each.job.name} {each.group}".casefold()]
 
 
-def settled(view: View, snapshot: Snapshot) -> View:
+def reselected(view: View, listing: Listing) -> View:
     """Return the view with a selected task that is listed, if any is."""
-    ids = [each.id for each in matching(snapshot.tasks, view.filter)]
+    ids = [each.id for each in matching(listing.tasks, view.filter)]
     if view.selected in ids:
         return replace(view, position=ids.index(view.selected))
     pages = view.pages if view.page is Page.HELP else (Page.LIST,)
@@ -93,19 +94,19 @@ def settled(view: View, snapshot: Snapshot) -> View:
     return replace(view, selected=ids[position] if ids else "", position=position, pages=pages)
 
 
-def press(view: View, key: str, snapshot: Snapshot, log_lines: int = 0) -> View:
+def press(view: View, key: str, listing: Listing, log_lines: int = 0) -> View:
     """Return the view after a key; ``log_lines`` is the number of lines that can be scrolled over."""
     if view.is_typing:
-        return settled(_type(view, key), snapshot)
+        return reselected(_type(view, key), listing)
     key = _SAME_AS.get(key, key)
     if key not in _STEPS:
-        return settled(_command(view, key), snapshot)
+        return reselected(_command(view, key), listing)
     step = _STEPS[Key(key)]
     if view.page is Page.LOG:
         return replace(view, lines_back=min(max(0, view.lines_back - step), log_lines))
     if view.page is Page.HELP:
         return view
-    return _select(view, step, matching(snapshot.tasks, view.filter))
+    return _select(view, step, matching(listing.tasks, view.filter))
 
 
 def _command(view: View, key: str) -> View:

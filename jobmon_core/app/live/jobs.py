@@ -1,0 +1,109 @@
+"""Use case: the running tasks of the watched jobs with their progress, again and again at little cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.app.jobs.array_summary import task_index
+from jobmon_core.app.jobs.overview import Overview, policy, statuses
+from jobmon_core.app.jobs.selection import by_id, is_part_of
+from jobmon_core.app.live.changed_files import ChangedFiles
+from jobmon_core.app.live.tasks import ACTIVE, LiveTask, live_tasks
+from jobmon_core.domain.tracking.duplicates import without_duplicates
+from jobmon_core.store.jobs import Unreadable
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from jobmon_core.context import Context
+    from jobmon_core.domain.progress.model import JobProgress
+    from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.lifecycle.health import JobStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """All tasks that are shown, as of one moment. Times are Unix seconds."""
+
+    at_s: float
+    tasks: tuple[LiveTask, ...] = ()
+    as_of_s: float | None = None  # of the oldest data that are not stale
+    stale_since_s: float | None = None  # of the oldest stale data
+    unreadable: int = 0  # number of state files that cannot be read
+
+
+class LiveJobs:
+    """Reads the files of all watched jobs, or of those that are named, each again after it has changed."""
+
+    def __init__(self, ctx: Context, refs: Sequence[JobRef] = ()) -> None:
+        """Show jobs that are watched, and those that ended since; jobs that ``refs`` name always."""
+        self._ctx, self._refs = ctx, refs
+        self._shown: set[str] = set()  # ids of tasks
+        self._shown_jobs: set[str] = set()  # state ids
+        self._states = ChangedFiles(self._read_state)
+        self._progress = ChangedFiles(self._read_progress)
+        self._policy = policy(ctx)
+
+    def listing(self) -> Listing:
+        """Return the tasks to show: those that run first, then those that end, are pending, or ended."""
+        store, now_s = self._ctx.store, self._ctx.clock.now()
+        entries = self._states.contents(store.paths())
+        jobs = without_duplicates(each for each in entries if each and not isinstance(each, Unreadable))
+        progress = self._progress.contents([self._ctx.home.progress_file(job.id) for job in jobs])
+        overview = Overview(statuses(self._ctx, jobs), [], self._policy)
+        tasks = [
+            task
+            for status, of_job in zip(overview.jobs, progress, strict=True)
+            for task in live_tasks(status, of_job, now_s, is_stale=_is_stale(status, overview, now_s))
+            if self._is_shown(task)
+        ]
+        self._shown |= {task.id for task in tasks}
+        self._shown_jobs |= {task.job.id for task in tasks}
+        tasks.sort(key=_sort_key)
+        unreadable = sum(isinstance(each, Unreadable) for each in entries)
+        return _dated(Listing(now_s, tuple(tasks), unreadable=unreadable))
+
+    def _read_state(self, path: Path) -> WatchedJob | Unreadable | None:
+        """Return a job, None if it is not to be shown: most jobs of a user ended long ago."""
+        job = self._ctx.store.read(path)
+        if isinstance(job, Unreadable):
+            return job
+        if self._refs:
+            return job if any(is_part_of(job, ref) for ref in self._refs) else None
+        return job if not job.closed or job.id in self._shown_jobs else None
+
+    def _read_progress(self, path: Path) -> JobProgress:
+        return self._ctx.progress_file(path.stem).read()
+
+    def _is_shown(self, task: LiveTask) -> bool:
+        if self._refs:
+            return any(_names(ref, task) for ref in self._refs)
+        return task.group in ACTIVE or task.id in self._shown
+
+
+def _names(ref: JobRef, live: LiveTask) -> bool:
+    if live.task is None:
+        return ref.job_id == live.job.job_id
+    return ref.key in ("", live.task.key) or ref.job_id == live.task.raw_job_id
+
+
+def _is_stale(status: JobStatus, overview: Overview, now_s: float) -> bool:
+    job = status.job
+    if job.closed:
+        return False
+    return job.stale_since_s is not None or overview.age_s(job, now_s) is not None
+
+
+def _dated(listing: Listing) -> Listing:
+    active = [each for each in listing.tasks if each.group in ACTIVE]
+    fresh = [each.job.answered_s for each in active if not each.is_stale and each.job.answered_s is not None]
+    stale = [each.job.answered_s or each.job.registered_s for each in active if each.is_stale]
+    return replace(listing, as_of_s=min(fresh, default=None), stale_since_s=min(stale, default=None))
+
+
+def _sort_key(live: LiveTask) -> tuple[int, tuple[int, int, int, float], int]:
+    order = ACTIVE.index(live.group) if live.group in ACTIVE else len(ACTIVE)
+    return order, by_id(live.status), task_index(live.task) if live.task else 0

@@ -1,0 +1,99 @@
+"""The tasks of a job as a screen shows them: pure decisions about records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.app.jobs.ending import ending_of
+from jobmon_core.app.jobs.selection import Group, group_of
+from jobmon_core.domain.progress.estimate import estimate
+from jobmon_core.domain.progress.model import Estimate, JobProgress, TaskProgress
+from jobmon_core.domain.progress.ongoing import ongoing
+from jobmon_core.domain.slurm.job_ids import IndexSet, compact, ref_of
+from jobmon_core.domain.slurm.states import Phase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from jobmon_core.domain.progress.model import Event, EventKind
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
+    from jobmon_core.lifecycle.health import JobStatus
+
+ACTIVE = (Group.RUNNING, Group.ENDING, Group.PENDING)  # in the order of the list
+_OF_TASK = TaskProgress()
+_NO_ESTIMATE = Estimate()
+
+
+@dataclass(frozen=True, slots=True)
+class LiveTask:
+    """One task of a watched job, or all tasks of an array that are pending, and its progress."""
+
+    id: str  # the same in all listings
+    ref: str  # as Slurm writes it
+    status: JobStatus
+    group: Group
+    task: Task | None = None  # None for what is pending
+    followed: TaskProgress = _OF_TASK
+    estimate: Estimate = _NO_ESTIMATE
+    problems: tuple[EventKind, ...] = ()  # what is wrong now, the worst first
+    events: tuple[Event, ...] = ()  # the latest ones, oldest first
+    is_stale: bool = False  # its data are older than one polling interval
+
+    @property
+    def job(self) -> WatchedJob:
+        """The job that the task belongs to."""
+        return self.status.job
+
+
+def live_tasks(
+    status: JobStatus, progress: JobProgress, now_s: float, *, is_stale: bool = False
+) -> Iterator[LiveTask]:
+    """Yield each task of a job that runs or ended, and one for all that is pending."""
+    job = status.job
+    pending = []
+    for task in job.tasks.values():
+        group = _group(job, task)
+        if group is Group.PENDING:
+            pending.append(task)
+            continue
+        followed = progress.tasks.get(task.key, _OF_TASK)
+        total = followed.progress.total if followed.progress else None
+        yield LiveTask(
+            f"{job.id} {task.key}",
+            str(ref_of(job.job_id, task.key)),
+            status,
+            group,
+            task,
+            followed,
+            estimate(followed.history, total, now_s) if group is Group.RUNNING else _NO_ESTIMATE,
+            ongoing(progress.events, task.key) if group is Group.RUNNING else (),
+            tuple(event for event in progress.events if event.task in ("", task.key)),
+            is_stale and group in ACTIVE,
+        )
+    if pending or job.pending_indices or not job.tasks:
+        # what is pending alone keeps its id when it starts
+        name = "pending" if len(pending) > 1 or job.pending_indices else "".join(task.key for task in pending)
+        yield LiveTask(f"{job.id} {name}", _pending_ref(job, pending), status, _rest(job), is_stale=is_stale)
+
+
+def _group(job: WatchedJob, task: Task) -> Group:
+    if task.end is None and not job.closed:
+        if ending_of(task):
+            return Group.ENDING
+        return Group.PENDING if task.state.phase is Phase.WAITING else Group.RUNNING
+    return group_of(replace(job, tasks={task.key: task}, pending_indices=""))
+
+
+def _rest(job: WatchedJob) -> Group:
+    return Group.UNWATCHED if job.closed else Group.PENDING
+
+
+def _pending_ref(job: WatchedJob, pending: Iterable[Task]) -> str:
+    """Return e.g. ``12_[3-9]`` for the pending tasks of an array."""
+    keys = [task.key for task in pending]
+    if not job.is_array or not all(key.isdigit() for key in keys):
+        return str(job.ref)
+    indices = IndexSet.parse(job.pending_indices)
+    listed = compact([int(key) for key in keys if int(key) not in indices])
+    return f"{job.job_id}_[{','.join(filter(None, (listed, job.pending_indices)))}]"

@@ -1,0 +1,135 @@
+"""The window of ``jobmon top`` in all sizes and situations, without a terminal."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jobmon.views.text_width import text_width
+from jobmon.views.top.drawing import ASCII, UNICODE, Symbols
+from jobmon.views.top.frame import Model, as_text, frame
+from jobmon.views.top.state import Page, View
+from jobmon_core.app.jobs.output import OutputText
+from jobmon_core.app.jobs.selection import Group
+from jobmon_core.app.live.jobs import Listing
+from jobmon_core.app.live.tasks import LiveTask, live_tasks
+from jobmon_core.domain.progress.model import Estimate, TaskProgress
+from jobmon_core.domain.tracking.model import Task
+from tests.support.job_records import NOW_S, OOM, failed, status_of, succeeded
+from tests.support.live_jobs import jobs, running_task
+from tests.support.records import anything
+
+_SCREENS = Path(__file__).parent / "screens"
+_SIZES = ((80, 24), (120, 40), (60, 20))
+_PAGES = (
+    *((Page.LIST, count) for count in (1, 8, 40)),
+    *((page, 8) for page in Page if page is not Page.LIST),
+)
+_LOG = OutputText(
+    "/scratch/me/runs/train-llama-7b/slurm-8123.out",
+    tuple(f"[2023-11-14 22:10:{number:02}] step {number} loss 0.3{number:02}" for number in range(60)),
+    " 67%|██████▋   | 67300/100000 [2:34:00<1:14:49,  7.28it/s]",
+)
+
+
+@pytest.fixture(autouse=True)
+def _local_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    yield
+    monkeypatch.undo()
+    time.tzset()
+
+
+def listing(count: int) -> Listing:
+    """Return some jobs as `LiveJobs` lists them."""
+    tasks = [task for job, progress in jobs(count) for task in live_tasks(status_of(job), progress, NOW_S)]
+    tasks.sort(key=lambda task: task.group is Group.PENDING)
+    return Listing(NOW_S, tuple(tasks), NOW_S - 5)
+
+
+def screen(model: Model, width: int = 80, height: int = 24) -> list[str]:
+    return as_text(frame(model, width, height))
+
+
+@pytest.mark.parametrize("symbols", [UNICODE, ASCII], ids=["utf8", "ascii"])
+@pytest.mark.parametrize(("width", "height"), _SIZES)
+@pytest.mark.parametrize(("page", "count"), _PAGES)
+def test_the_screen_looks_as_it_was_accepted(
+    page: Page, count: int, width: int, height: int, symbols: Symbols
+) -> None:
+    selected = listing(count).tasks[min(2, count - 1)].id
+    view = View((page,), selected, position=min(2, count - 1))
+    lines = screen(
+        Model(listing(count), view, _LOG, 2 if page in (Page.JOB, Page.LOG) else 0, symbols), width, height
+    )
+    name = f"{page}-{count}-{width}x{height}-{'ascii' if symbols.is_ascii else 'utf8'}.txt"
+    accepted = _SCREENS / name
+    if os.environ.get("ACCEPT_SCREENS"):
+        accepted.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert lines == accepted.read_text(encoding="utf-8").splitlines()
+
+
+_TASKS = st.lists(
+    st.builds(
+        LiveTask,
+        id=st.text(max_size=5),
+        ref=st.from_regex(r"[0-9]{1,10}(_[0-9]{1,6})?", fullmatch=True),
+        status=st.sampled_from([status_of(job) for job, _ in jobs(8)]),
+        group=st.sampled_from(Group),
+        task=st.none() | st.sampled_from([running_task(), failed(diagnosis=OOM), succeeded(), Task("3")]),
+        followed=anything(TaskProgress),
+        estimate=anything(Estimate),
+        problems=st.just(()),
+        events=st.just(()),
+        is_stale=st.booleans(),
+    ),
+    max_size=5,
+)
+
+
+@given(
+    tasks=_TASKS,
+    page=st.sampled_from(Page),
+    log=st.none() | st.builds(OutputText, st.text(), st.lists(st.text(), max_size=30).map(tuple), st.text()),
+    width=st.integers(1, 140),
+    height=st.integers(1, 50),
+    symbols=st.sampled_from([UNICODE, ASCII]),
+    typed=st.none() | st.text(max_size=3),
+)
+@settings(max_examples=300)
+def test_nothing_is_wider_or_higher_than_the_window(
+    *,
+    tasks: list[LiveTask],
+    page: Page,
+    log: OutputText | None,
+    width: int,
+    height: int,
+    symbols: Symbols,
+    typed: str | None,
+) -> None:
+    first = tasks[0].id if tasks else ""
+    view = View((page,), first, filter=typed or "", is_typing=typed is not None)
+    lines = as_text(frame(Model(Listing(NOW_S, tuple(tasks), NOW_S), view, log, 2, symbols), width, height))
+    assert len(lines) <= height
+    assert all(text_width(line) <= width for line in lines)
+    if symbols.is_ascii:
+        assert all(line.isascii() for line in lines)
+    assert all(line.isprintable() for line in lines)
+
+
+def test_every_size_from_one_cell_up_is_drawn() -> None:
+    for page in Page:
+        view = View((page,), listing(8).tasks[1].id)
+        model = Model(listing(8), view, _LOG)
+        for width in range(1, 90):
+            for height in (*range(1, 12), 30):
+                lines = frame(model, width, height)
+                assert len(lines) <= height
+                assert all(text_width(line) <= width for line in as_text(lines))
