@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.app.jobs.array_summary import task_index
 from jobmon_core.app.jobs.overview import Overview, policy, statuses
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
 
+_RENEW_S = 10.0  # after which the estimate, the monitor's health and the age of the data are looked at again
+
 
 @dataclass(frozen=True, slots=True)
 class Listing:
@@ -33,6 +35,20 @@ class Listing:
     as_of_s: float | None = None  # of the oldest data that are not stale
     stale_since_s: float | None = None  # of the oldest stale data
     unreadable: int = 0  # number of state files that cannot be read
+
+
+class _Known(NamedTuple):
+    """The tasks of a job, as of ``at_s``, and what they were made of."""
+
+    job: WatchedJob
+    progress: JobProgress
+    at_s: float
+    tasks: tuple[LiveTask, ...]
+
+    def is_current(self, job: WatchedJob, progress: JobProgress, now_s: float) -> bool:
+        """Whether neither file was read again, and only a little time has passed."""
+        unchanged = job is self.job and progress is self.progress
+        return unchanged and 0 <= now_s - self.at_s < _RENEW_S
 
 
 class LiveJobs:
@@ -46,6 +62,7 @@ class LiveJobs:
         self._states = ChangedFiles(self._read_state)
         self._progress = ChangedFiles(self._read_progress)
         self._policy = policy(ctx)
+        self._known: dict[str, _Known] = {}  # by state id
 
     def listing(self) -> Listing:
         """Return the tasks to show: those that run first, then those that end, are pending, or ended."""
@@ -53,18 +70,31 @@ class LiveJobs:
         entries = self._states.contents(store.paths())
         jobs = without_duplicates(each for each in entries if each and not isinstance(each, Unreadable))
         progress = self._progress.contents([self._ctx.home.progress_file(job.id) for job in jobs])
-        overview = Overview(statuses(self._ctx, jobs), [], self._policy)
-        tasks = [
-            task
-            for status, of_job in zip(overview.jobs, progress, strict=True)
-            for task in live_tasks(status, of_job, now_s, is_stale=_is_stale(status, overview, now_s))
-            if self._is_shown(task)
-        ]
+        self._renew(jobs, progress, now_s)
+        tasks = [task for known in self._known.values() for task in known.tasks if self._is_shown(task)]
         self._shown |= {task.id for task in tasks}
         self._shown_jobs |= {task.job.id for task in tasks}
         tasks.sort(key=_sort_key)
         unreadable = sum(isinstance(each, Unreadable) for each in entries)
         return _dated(Listing(now_s, tuple(tasks), unreadable=unreadable))
+
+    def _renew(self, jobs: Sequence[WatchedJob], progress: Sequence[JobProgress], now_s: float) -> None:
+        """Look again at the jobs that have changed, or at which the last look was some time ago."""
+        read = {job.id: (job, of_job) for job, of_job in zip(jobs, progress, strict=True)}
+        kept = {
+            state_id: known
+            for state_id, known in self._known.items()
+            if state_id in read and known.is_current(*read[state_id], now_s)
+        }
+        due = [job for job in jobs if job.id not in kept]
+        overview = Overview(statuses(self._ctx, due), [], self._policy)
+        for status in overview.jobs:
+            job, of_job = read[status.job.id]
+            is_stale = _is_stale(status, overview, now_s)
+            kept[job.id] = _Known(
+                job, of_job, now_s, (*live_tasks(status, of_job, now_s, is_stale=is_stale),)
+            )
+        self._known = kept
 
     def _read_state(self, path: Path) -> WatchedJob | Unreadable | None:
         """Return a job, None if it is not to be shown: most jobs of a user ended long ago."""

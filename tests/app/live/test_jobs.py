@@ -23,7 +23,8 @@ class Home12:
     """A home whose job 12 runs, 13 is pending and 14 ended long ago."""
 
     def __init__(self, folder: Path) -> None:
-        self.ctx = Context(Home(folder), {}, clock=FakeClock(NOW_S))
+        self.clock = FakeClock(NOW_S)
+        self.ctx = Context(Home(folder), {}, clock=self.clock)
         self.save(running_task(), job_id=12)
         self.save(PENDING, job_id=13)
         self.save(failed(), job_id=14, concluded_s=1.0)
@@ -111,6 +112,19 @@ def test_old_data_are_dated(home: Home12) -> None:
     listing = LiveJobs(home.ctx).listing()
     assert [task.is_stale for task in listing.tasks] == [True, False]
     assert (listing.stale_since_s, listing.as_of_s) == (NOW_S - 500, NOW_S)
+
+
+def test_data_become_old_and_estimates_go_on_without_a_change_of_files(home: Home12) -> None:
+    live = LiveJobs(home.ctx, [JobRef(12)])
+    first = live.listing()
+    home.clock.now_s += 5
+    second = live.listing()
+    assert (second.at_s, second.tasks) == (NOW_S + 5, first.tasks)
+    home.clock.now_s += 100
+    third = live.listing()
+    assert third.stale_since_s == NOW_S
+    assert third.tasks[0].is_stale
+    assert third.tasks[0].estimate != first.tasks[0].estimate
 
 
 def test_during_an_outage_all_data_are_stale(home: Home12) -> None:
