@@ -21,7 +21,7 @@ GROUPS = {
         "watch": "watch a job not submitted through jobmon",
         "cancel": "stop watching a job; the job itself keeps running",
         "forget": "remove the records of the jobs you name",
-        "prune": "remove the records of all old jobs, e.g. older than 30 days",
+        "prune": "remove the records of all jobs that ended before a time you give",
     },
     "look at jobs": {
         "status": "list the watched jobs",

@@ -17,7 +17,7 @@ complete -c jobmon -n '__jobmon_words 1' -a submit -d 'submit a job as sbatch do
 complete -c jobmon -n '__jobmon_words 1' -a watch -d 'watch a job not submitted through jobmon'
 complete -c jobmon -n '__jobmon_words 1' -a cancel -d 'stop watching a job; the job itself keeps running'
 complete -c jobmon -n '__jobmon_words 1' -a forget -d 'remove the records of the jobs you name'
-complete -c jobmon -n '__jobmon_words 1' -a prune -d 'remove the records of all old jobs, e.g. older than 30 days'
+complete -c jobmon -n '__jobmon_words 1' -a prune -d 'remove the records of all jobs that ended before a time you give'
 complete -c jobmon -n '__jobmon_words 1' -a status -d 'list the watched jobs'
 complete -c jobmon -n '__jobmon_words 1' -a top -d 'follow the progress of the running jobs on a screen'
 complete -c jobmon -n '__jobmon_words 1' -a show -d 'show everything known about jobs'

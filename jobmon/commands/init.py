@@ -57,8 +57,9 @@ def run(options: argparse.Namespace) -> int:
         return _read_pipe(ctx)
     exists = bool(setup.existing_config(ctx))  # reports an unusable file before the user types anything
     _tell(f"{WHAT}\n{HOW_TO}\n{PRIVACY}", "")
-    if exists:
-        _tell(f"{ctx.home.config} exists: only its webhooks are replaced, its other settings are kept.", "")
+    file = f"The file is {ctx.home.config}"
+    kept = "; it exists, and its other settings are kept" if exists else ""
+    _tell(f"{file}{kept}. Ctrl-C quits and saves nothing.", "")
     try:
         success, error = _ask_urls(checks=not options.no_check)
     except (KeyboardInterrupt, EOFError):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Show everything known about jobs: how they ended, the cause with the log lines that prove it, what to
 do, times, memory, files, what became of the messages, and the state history. A time in the history is
-Slurm's, or after "seen" that of jobmon's query. An array is summarised: the number of tasks in each state
+Slurm's, or that of jobmon's query if it says so. An array is summarised: the number of tasks in each state
 and the causes with their tasks; only failed tasks follow, unless --all is given."""
 EPILOG = """\
 --json prints one object, or a list of objects for several jobs. Its keys are those of

@@ -32,15 +32,18 @@ MONITOR is the state of the job's monitor: alive, done (the job needs no monitor
 do not; `jobmon recover` replaces it). A terminal gets this column only if some monitor is neither
 alive nor done.
 
-ELAPSED/LIMIT is - for a job that has not started, ? for what jobmon does not know (yet). For an array,
-it is the time and the limit of the task that has been running longest, or ran longest.
+ELAPSED/LIMIT is - for a job that has not started, ? for what jobmon does not know: also for the limit
+of a pending job without --time, which Slurm may set when it starts. For an array, it is the time and the
+limit of the task that has been running longest, or ran longest.
 
-OUTCOME/CAUSE shows the reason of a pending job as squeue does. A success is doubtful if the log ends in
-a failure. `Slurm last answered 20s ago` is the age of the oldest data about an active job. A row with
-data older than one polling interval shows its own age: `last answer 12m ago`.
+OUTCOME/CAUSE shows why a job is pending: Slurm's reason, with its meaning if you must do something. A
+success is doubtful if the log ends in a failure. `Slurm last answered 20s ago` is the age of the oldest
+data about an active job. A row with data older than one polling interval shows its own age: `last
+answer 12m ago`.
 
-A terminal gets a table that fits, with squeue's short names of states where the long ones do not fit
-(F:2 R:1 CD:7); a pipe gets all columns, uncut. $NO_COLOR turns colours off.
+The STATE of an array has the number of its tasks in each state. A terminal gets a table that fits, with
+squeue's short names of states where the long ones do not fit (F:2 R:1 CD:7 is 2 FAILED, 1 RUNNING, 7
+COMPLETED); a pipe gets all columns, uncut. $NO_COLOR turns colours off.
 
 examples:
   jobmon status
@@ -48,7 +51,7 @@ examples:
   jobmon status --running --pending --watch
   jobmon status --name 'train*' --limit 20
   jobmon status 8123 8124
-  jobmon status --json | jq '.[] | select(.outcome == "failure")'"""
+  jobmon status --failed --json | jq -r '.[].job_id'"""
 _REFRESH_S = 2.0
 _HOME, _CLEAR, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[2J", "\x1b[K", "\x1b[J"
 

@@ -16,7 +16,7 @@ _NAME_WIDTH = 11  # columns
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = (
         "Show the versions, files and settings that jobmon uses: one screen to paste into a bug report. It "
-        "contains no secrets."
+        "contains no secrets: of a webhook only the host and the last digits of its id."
     )
     parser.epilog = "examples:\n  jobmon where"
 

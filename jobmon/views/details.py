@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
 from jobmon.views.delivery import advice, delivery
 from jobmon.views.diagnosis import explanation, numbered
+from jobmon.views.history import history_rows
 from jobmon.views.model import clock, pending_reason, span, state, state_counts, task_elapsed, task_state
 from jobmon.views.running import progress_rows
 from jobmon.views.settings import settings_rows
@@ -17,6 +17,7 @@ from jobmon_core.app.jobs.array_summary import detailed_tasks, failed_count, in_
 from jobmon_core.app.jobs.ending import end_text, ending_of
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.app.live.tasks import live_tasks
+from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.patterns import CLEAN
 from jobmon_core.domain.humanize import count, duration, size
@@ -24,8 +25,9 @@ from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
-from jobmon_core.domain.slurm.states import JobState, Phase, stated_reason
+from jobmon_core.domain.slurm.states import Phase, stated_reason
 from jobmon_core.domain.tracking.cause_groups import cause_groups
+from jobmon_core.domain.tracking.model import Source
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
@@ -36,23 +38,24 @@ if TYPE_CHECKING:
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.domain.diagnosis.model import Diagnosis
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import End, StateChange, Task, WatchedJob
+    from jobmon_core.domain.tracking.model import End, Task, WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
 
     Pairs = Iterator[tuple[str, str]]
 
 _NAME_WIDTH = 9
 _INDENT = "  "
+_QUOTE = "| "  # before every line of a log
 # the order of the rows; those that are known are shown
 _ROWS = (
     *("state", "as of", "outage", "outcome", "tasks", "causes", "pending"),
     *("progress", "ETA", "speed", "loss", "log says", "events"),
     *("reason", "cause", "proof", "log end", "to do", "note"),
-    *("submitted", "restarts", "started", "ended", "peak RAM", "nodes", "log", "stdout", "stderr"),
+    *("submitted", "restarts", "started", "running", "ended", "limit"),
+    *("peak RAM", "nodes", "log", "stdout", "stderr"),
     *("where", "folder", "script", "settings", "message", "monitor", "history"),
 )
 _NO_PROGRESS = JobProgress()
-_HISTORY_SHOWN = 20
 _TASKS_SHOWN = 10
 _PATHS = ("proof", "log end", "log", "stdout", "stderr", "folder", "script", "settings")
 
@@ -88,6 +91,7 @@ def detail_lines(
     if not key and not all_tasks:
         yield from _hidden(job, len(shown), console)
     yield ""
+    yield console.bold(f"{job.job_id}: the whole job")
     yield from _drawn(_closing(status, now_s), console)
 
 
@@ -128,7 +132,8 @@ def _drawn(pairs: Pairs, console: Console) -> Iterator[str]:
             yield from console.path(value, before, _INDENT * 2)
             continue
         draw = console.advice if name == "to do" else console.prose
-        yield from draw(value, before, " " * len(before))
+        margin = _QUOTE if value.startswith(_QUOTE) else ""
+        yield from draw(value, before, " " * len(before) + margin)
 
 
 def _heading(status: JobStatus, now_s: float) -> Pairs:
@@ -173,22 +178,20 @@ def _reason(reason: str, ref: JobRef) -> Pairs:
 def _summary(job: WatchedJob) -> Pairs:
     """Yield the outcome, the number of tasks in each state, the causes with their tasks, what is pending."""
     if job.outcome:
-        yield "outcome", job.outcome + (_doubt(job.doubtful_tasks) if job.is_doubtful_success else "")
+        yield "outcome", job.outcome + (_doubt(job) if job.is_doubtful_success else "")
     counted = state_counts(job)
     numbers = ", ".join(f"{number} {each}" for each, number in counted.items())
     yield "tasks", (f"{counted.total()}: {numbers}" if len(counted) > 1 else numbers) + _unwatched(job)
     for group in cause_groups(job):
-        yield "causes", f"{group.cause}, {count(len(group.keys), 'task')}: {group.indices}"
+        yield "causes", f"{count(len(group.keys), 'task')} ({group.indices}): {group.cause}"
     if job.pending_indices:
         reason = pending_reason(job)
         yield "pending", job.pending_indices + (f" ({reason})" if reason else "")
 
 
-def _doubt(doubtful: int) -> str:
-    """Return what speaks against a success, given how many of its tasks are doubtful."""
-    if doubtful > 1:
-        return f", but the logs of {doubtful} tasks end in a failure"
-    return ", but the log ends in a failure" if doubtful else ""
+def _doubt(job: WatchedJob) -> str:
+    """Return what speaks against the success of a job with several tasks."""
+    return f", but {job.doubtful_tasks} of {len(job.tasks)} tasks doubtful: their logs end in a failure"
 
 
 def _hidden(job: WatchedJob, shown: int, console: Console) -> Iterator[str]:
@@ -237,12 +240,12 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
     if ref != job.ref and not task.end:
         yield from _reason(task.reason, ref)
     if task.end:
-        doubt = _doubt(1) if task.is_doubtful_success else ""
-        yield "outcome", f"{task.end.outcome}, {job.source_phrase(task.end.source)}{doubt}"
+        doubt = ", but doubtful: the log ends in a failure" if task.is_doubtful_success else ""
+        yield "outcome", f"{task.end.outcome}{_source(job, task.end.source)}{doubt}"
     elif ending := ending_of(task):
         yield "outcome", ending.text
     if task.diagnosis and task.diagnosis.title in explained:
-        yield "cause", f"{task.diagnosis.title}, as in {explained[task.diagnosis.title]}"
+        yield "cause", f"{task.diagnosis.headline}; explained at {explained[task.diagnosis.title]}"
     elif task.diagnosis:
         is_told = task.diagnosis.cause == CANCELLED and task.end and task.end.cancelled_by is not None
         yield from _diagnosis(task.diagnosis, ref, files, with_cause=not is_told)
@@ -253,6 +256,12 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
     yield from files.items()
 
 
+def _source(job: WatchedJob, source: Source) -> str:
+    """Return where an end comes from, unless Slurm itself reports it: that is what everybody expects."""
+    is_slurm = job.backend == DEFAULT_BACKEND and source not in (Source.ARRAY, Source.NONE)
+    return "" if is_slurm else f", {job.source_phrase(source)}"
+
+
 def _diagnosis(found: Diagnosis, ref: JobRef, files: Mapping[str, str], *, with_cause: bool) -> Pairs:
     if with_cause and found.label != CLEAN:
         for text in (found.headline, explanation(found)):
@@ -261,9 +270,9 @@ def _diagnosis(found: Diagnosis, ref: JobRef, files: Mapping[str, str], *, with_
     label = "proof" if found.is_proved else "log end"
     if found.evidence and found.log_path:  # a path that another row shows is not repeated
         listed = next((name for name, path in files.items() if path == found.log_path), "")
-        yield label, f"in {listed}:" if listed else found.log_path
+        yield label, f"in {listed}; `jobmon logs {ref}` shows more:" if listed else found.log_path
     for line in found.evidence:
-        yield label, f"| {numbered(line)}"
+        yield label, f"{_QUOTE}{numbered(line)}"
     if found.advice:
         yield "to do", found.advice.replace("JOBID", str(ref))
     if found.note:
@@ -307,12 +316,16 @@ def _latest_times(job: WatchedJob, task: Task, now_s: float) -> Pairs:
         if job.closed:
             return
         start_s = task.start_s or 0
-        yield "started", "not yet" + (f", expected {clock(start_s, now_s)}" if start_s > now_s else "")
+        waited = f", {span(now_s - task.submit_s)} in the queue so far" if task.submit_s else ""
+        expected = f", expected {clock(start_s, now_s)}" if start_s > now_s else ""
+        yield "started", f"not yet{waited}{expected}"
+        if task.limit_s:
+            yield "limit", duration(task.limit_s)
     elif task.start_s and (elapsed := task_elapsed(task, now_s)):
         yield "started", _start(task, task.start_s, now_s)
         limit = f", time limit at {clock(task.start_s + task.limit_s, now_s)}" if task.limit_s else ""
         if not job.closed:
-            yield "ended", f"not yet, running {elapsed}{limit}"
+            yield "running", f"{elapsed}{limit}"
 
 
 def _start(task: Task, started_s: int, now_s: float) -> str:
@@ -339,28 +352,4 @@ def _files(job: WatchedJob, task: Task) -> dict[str, str]:
 
 
 def _history(task: Task, now_s: float) -> Pairs:
-    """Yield the latest changes of state, at Slurm's times if they are known, else when jobmon saw them."""
-    before = (-math.inf, *(change.at_s for change in task.history))
-    rows = [
-        _history_row(task, change, before_s, now_s)
-        for before_s, change in zip(before, task.history, strict=False)
-    ]
-    yield from (("history", row) for row in rows[-_HISTORY_SHOWN:])
-
-
-def _history_row(task: Task, change: StateChange, before_s: float, now_s: float) -> str:
-    """Return a line for a change that happened between two looks at the queue, the first at ``before_s``."""
-    reason = f" ({reason})" if (reason := stated_reason(change.reason)) else ""
-    at_s = _slurm_time_s(task, JobState.from_slurm(change.state).phase)
-    if at_s is None or not before_s - 1 < at_s <= change.at_s:
-        return f"{clock(change.at_s, now_s, seconds=True)} seen {change.state}{reason}"
-    return f"{clock(at_s, now_s, seconds=True)} {change.state}{reason}"
-
-
-def _slurm_time_s(task: Task, phase: Phase) -> int | None:
-    """Return when the latest run of a task entered a phase, as Slurm reports it; None if it does not."""
-    if phase is Phase.WAITING:
-        return task.submit_s
-    if phase is Phase.ACTIVE:
-        return task.end.started_s if task.end else task.start_s
-    return task.end.ended_s if task.end and phase is not Phase.UNKNOWN else None
+    yield from (("history", row) for row in history_rows(task, now_s))

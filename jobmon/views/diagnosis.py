@@ -130,7 +130,8 @@ def _heading(subject: Subject, diagnosis: Diagnosis) -> str:
     share = (
         f"; {subject.same_outcome} of {subject.total} tasks {_ENDINGS[outcome]}" if subject.total > 1 else ""
     )
-    return f"{name}: {_ending(subject, diagnosis)}{share}"
+    same = f", tasks {subject.same_cause} with this cause" if subject.same_cause else ""
+    return f"{name}: {_ending(subject, diagnosis)}{share}{same}"
 
 
 def _ending(subject: Subject, diagnosis: Diagnosis) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from jobmon.views.diagnosis import evidence_json
 from jobmon_core.app.jobs.ending import ending_of
+from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.messages.scheduler_outage import current_outage
@@ -84,18 +85,24 @@ def cause(job: WatchedJob) -> str:
     if task is None or task.end is None or task.end.outcome is Outcome.SUCCESS:
         return ""
     if task.diagnosis and task.diagnosis.cause:
-        return task.diagnosis.headline
+        headline = task.diagnosis.headline
+        is_outcome = task.diagnosis.cause == CANCELLED  # an outcome is in lower case
+        return f"{headline[0].lower()}{headline[1:]}" if is_outcome else headline
     if task.end.exit_code or task.end.signal:
         return exit_phrase(task.end.exit_code, task.end.signal)
     return task.end.why
 
 
 def doubt(job: WatchedJob) -> str:
-    """Return what the log of a successful job shows against its success; empty if nothing."""
+    """Return what the log of a successful job shows against its success; empty if nothing.
+
+    Of an array or het job, it begins with the number of such tasks.
+    """
     if not job.is_doubtful_success:
         return ""
     found = (task.diagnosis for task in job.tasks.values() if task.is_doubtful_success and task.diagnosis)
-    return next(found).headline
+    tasks = f"{job.doubtful_tasks} of {len(job.tasks)} " if len(job.tasks) > 1 else ""
+    return f"{tasks}doubtful: {next(found).headline}"
 
 
 def elapsed(job: WatchedJob, now_s: float) -> str:

@@ -21,7 +21,7 @@ from jobmon.views.model import (
 )
 from jobmon.views.running import job_progress
 from jobmon.views.table import Cell, Shrink, table_lines
-from jobmon.views.text_width import text_width, truncated
+from jobmon.views.text_width import truncated
 from jobmon_core.app.jobs.array_summary import failed_count
 from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.app.jobs.selection import Group, counts, fitting, group_of
@@ -151,15 +151,17 @@ def _state_cell(job: WatchedJob) -> Cell:
     style = _style(job)
     if job.answered_s is None and not job.closed and not job.tasks:
         return Cell("submitted" if job.stale_since_s is None else "unknown", style)
-    return Cell(one_line(state(job)), style, one_line(short_state(job)) if len(state_counts(job)) > 1 else "")
+    if (counted := state_counts(job)).total() > 1:  # of one task, no number
+        long = " ".join(f"{each}:{number}" for each, number in counted.items())
+        return Cell(one_line(long), style, one_line(short_state(job)))
+    return Cell(one_line(state(job)), style)
 
 
 def _outcome_cell(status: JobStatus, known: Overview, now_s: float) -> Cell:
     """Return the cause or the outcome of an ended job; how far another one is, or what it waits for."""
     job = status.job
     if job.outcome:
-        reason = doubt(job)
-        return Cell(one_line(f"success, but {reason}" if reason else cause(job) or job.outcome))
+        return Cell(one_line(doubt(job) or cause(job) or job.outcome))
     if job.unwatched_s is not None:
         return Cell("no longer watched")
     if job.answered_s is None:
@@ -184,14 +186,15 @@ def _so_far(job: WatchedJob, why_pending: str, progress: str, age_s: float | Non
 
 
 def _why_pending(job: WatchedJob) -> tuple[str, str]:
-    """Return why a job is pending, and only the reason as Slurm writes it.
+    """Return why a job is pending, and the same in a few words.
 
     Of an array of which only a part is pending, they are empty unless its user must do something.
     """
     reason = pending_reason(job)
     hint = pending_hint(reason)
     if hint and not hint.starts_by_itself:
-        return f"{hint.problem} ({reason})", reason
+        problem = hint.problem.removeprefix("is ")
+        return f"{problem} ({reason})", f"{problem.partition(':')[0]}: {reason}"
     return (reason, reason) if len(state_counts(job)) == 1 else ("", "")
 
 
@@ -219,7 +222,7 @@ def _stacked(row: Sequence[Cell], console: Console) -> Iterator[str]:
 def _counts_lines(selected: Selected, known: Overview, now_s: float, console: Console) -> list[str]:
     """Return e.g. ``3 jobs: 1 running, 2 failed (Slurm last answered 20s ago); 5 older: add --all``.
 
-    A file gets no age of the data, nor does a terminal on which it does not fit into the line.
+    A file gets no age of the data.
     """
     if not known.jobs:
         return console.prose(
@@ -229,8 +232,7 @@ def _counts_lines(selected: Selected, known: Overview, now_s: float, console: Co
     line = f"{count(len(jobs), 'job')}: {', '.join(_numbers(jobs))}" if jobs else "no job matches"
     others = f"; {selected.beyond_limit} more match" if selected.beyond_limit else ""
     others += f"; {selected.older} older: add --all" if selected.older else ""
-    dated = f"{line}{_freshness(jobs, known, now_s)}{others}"
-    return console.prose(dated if text_width(dated) <= console.width else line + others)
+    return console.prose(line + (_freshness(jobs, known, now_s) if console.width else "") + others)
 
 
 def _numbers(jobs: Sequence[JobStatus]) -> Iterator[str]:

@@ -21,6 +21,7 @@ from jobmon_core.domain.diagnosis.patterns import job_patterns
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef, ref_of
 from jobmon_core.domain.slurm.states import JobState, stated_reason
+from jobmon_core.domain.tracking.cause_groups import cause_groups
 from jobmon_core.domain.tracking.model import Task, WatchedJob
 from jobmon_core.domain.tracking.user_override import NOTHING_KNOWN
 from jobmon_core.lifecycle.health import find_watched
@@ -55,6 +56,7 @@ class Subject:
     end: End | None  # with the user's override; None if it has not ended and there is no override
     same_outcome: int = 1  # tasks of the job with this outcome
     total: int = 1  # tasks of the job
+    same_cause: str = ""  # indices of the tasks with this cause, e.g. ``1,4,7``; empty if there are no others
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,7 @@ class DiagnoseCommand:
         )
         subject = Subject(part, job.name, task, None if end == NOTHING_KNOWN else end)
         whole = ref.job_id == job.job_id and not ref.key
-        return Report(diagnosis, _with_totals(subject, job) if whole else subject)
+        return Report(diagnosis, _with_totals(subject, job, diagnosis) if whole else subject)
 
     def _find(self, ref: JobRef) -> tuple[WatchedJob, str]:
         """Return what is known about a job, and a caveat if that may be out of date."""
@@ -219,8 +221,17 @@ def _notes(task: Task, note: str, caveat: str) -> tuple[str, ...]:
     return task.end.why, note
 
 
-def _with_totals(subject: Subject, job: WatchedJob) -> Subject:
+def _with_totals(subject: Subject, job: WatchedJob, diagnosis: Diagnosis) -> Subject:
     outcome = subject.task.end and subject.task.end.outcome
     same_outcome = sum((task.end and task.end.outcome) is outcome for task in job.tasks.values())
     total = len(job.tasks) + len(IndexSet.parse(job.pending_indices))
-    return replace(subject, same_outcome=same_outcome, total=total)
+    same_cause = _same_cause(subject.task, job, diagnosis)
+    return replace(subject, same_outcome=same_outcome, total=total, same_cause=same_cause)
+
+
+def _same_cause(task: Task, job: WatchedJob, diagnosis: Diagnosis) -> str:
+    """Return the indices of the tasks with the same cause in the state file; empty if there are no others."""
+    if not diagnosis.cause or task.diagnosis is None or task.diagnosis.cause != diagnosis.cause:
+        return ""
+    groups = (group for group in cause_groups(job) if task.key in group.keys and len(group.keys) > 1)
+    return next((group.indices for group in groups), "")

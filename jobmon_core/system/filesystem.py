@@ -16,7 +16,7 @@ class LockScope(StrEnum):
     """Where a lock excludes other processes: a sentence about the home, for its user."""
 
     HOSTS = "several hosts can use it at once: file locks hold between hosts"
-    DISK = "other hosts do not see it, so jobmon there does not know these jobs"  # a local disk
+    DISK = "only jobmon on this host knows these jobs"  # a local disk
     ONE_HOST = "file locks hold on this host only"  # although other hosts share the file system
     NOWHERE = "this file system has no file locks"
     UNKNOWN = "file locks hold on this host; whether they hold between hosts is unknown"

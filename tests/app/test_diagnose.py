@@ -8,6 +8,7 @@ import pytest
 
 from jobmon_core.app.diagnose import DiagnoseCommand, Report, parse_job
 from jobmon_core.context import Context
+from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths
@@ -125,6 +126,20 @@ def test_the_task_that_is_named_is_diagnosed_by_its_own_log(bench: Bench) -> Non
         assert report.diagnosis.cause == "file_not_found"
         assert report.subject is not None
         assert (str(report.subject.ref), report.subject.total) == ("12_2", 1)
+
+
+def test_the_tasks_that_failed_alike_are_named_with_the_one_that_is_explained(bench: Bench) -> None:
+    missing = Diagnosis("file_not_found", "File or folder not found", "", "")
+    tasks = [Task(key, end=FAILED, diagnosis=missing) for key in ("1", "4", "7")]
+    other = Task("5", end=FAILED, diagnosis=Diagnosis("cuda_oom", "Out of GPU memory", "", ""))
+    bench.watched(*tasks, other, expected="1-7")
+    bench.log("1.err", MISSING)
+    report = bench.ask("12")
+    assert report.subject is not None
+    assert (report.subject.total, report.subject.same_cause) == (4, "1,4,7")
+    one = bench.ask("12_1").subject
+    assert one is not None
+    assert one.same_cause == ""
 
 
 def test_a_log_that_bears_the_id_of_the_whole_array_is_not_taken_for_that_of_a_task(bench: Bench) -> None:

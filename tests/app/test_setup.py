@@ -46,4 +46,4 @@ def test_the_file_system_of_this_very_home_is_named(tmp_path: Path) -> None:
     with small_disk(tmp_path / "disk") as disk:
         told = describe_home(disk.folder)
         lies = f"{disk.folder} is on tmpfs (mounted at {os.path.realpath(disk.folder)})"
-        assert told == f"{lies}; other hosts do not see it, so jobmon there does not know these jobs"
+        assert told == f"{lies}; only jobmon on this host knows these jobs"

@@ -142,7 +142,8 @@ def test_an_existing_configuration_is_mentioned_and_its_other_settings_are_kept(
     code, screen = shell.talk(["init", "--no-check"], *steps)
     assert code == 0
     words = " ".join(screen.split())
-    assert f"{config} exists: only its webhooks are replaced, its other settings are kept. 1 of 2" in words
+    kept = "it exists, and its other settings are kept. Ctrl-C quits and saves nothing. 1 of 2"
+    assert f"The file is {config}; {kept}" in words
     assert json.loads(config.read_text())["poll"] == {"running_s": 45}
     done = shell.jobmon("init", stdin=f"{url}\n{url}\n")
     assert done.stdout.startswith(f"replaced the webhooks and kept the other settings in {config}; ")

@@ -28,6 +28,7 @@ def test_several_jobs_by_id_name_or_as_the_latest_are_shown_with_a_line_between(
     assert [part.splitlines()[0] for part in shown.split("\n\n") if part[0].isdigit()] == [
         "12 sweep",
         "12_2: FAILED, exit code 1",
+        "12: the whole job",
         "14 train",
         "14 train",
     ]

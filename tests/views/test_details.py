@@ -9,7 +9,7 @@ from jobmon.views.console import Console
 from jobmon.views.details import detail_lines
 from jobmon.views.model import clock, stamp
 from jobmon.views.text_width import text_width
-from jobmon_core.domain.diagnosis.model import Diagnosis
+from jobmon_core.domain.diagnosis.model import Diagnosis, Line
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import Record, Usage
@@ -47,7 +47,7 @@ def test_a_running_job_shows_its_time_its_limit_and_its_log() -> None:
     running = replace(RUNNING, start_s=int(NOW_S), limit_s=7200, nodes="n17")
     text = shown(replace(job_of(running), logs=LogPaths("/w/%x-%j.out", "/w/%x-%j.err", "Slurm")))
     assert "  started   " in text
-    assert "  ended     not yet, running 10m of 2h, time limit at " in text
+    assert "  running   10m of 2h, time limit at " in text
     assert "  stdout    /w/train-12.out\n  stderr    /w/train-12.err" in text
 
 
@@ -55,7 +55,7 @@ def test_a_failed_job_shows_cause_advice_and_proof() -> None:
     text = shown(job_of(failed(diagnosis=OOM), concluded_s=NOW_S))
     assert "  cause     CUDA out of memory\n            A GPU had" in text
     assert "  to do     Lower the batch size of 12." in text
-    assert "  proof     in log:\n            | 7: torch.OutOfMemoryError" in text
+    assert "  proof     in log; `jobmon logs 12` shows more:\n            | 7: torch.OutOfMemoryError" in text
     assert text.count("/w/train.err") == 1
     assert text.count("outcome") == 1
 
@@ -87,6 +87,15 @@ def test_what_happened_and_why_comes_first_and_the_bookkeeping_last() -> None:
     assert "  peak RAM  1.0 GiB of 2.0 GiB requested\n" in text
 
 
+def test_every_line_of_a_wrapped_log_line_is_marked() -> None:
+    line = Line("/w/train.err", 7, "word " * 30)
+    job = job_of(failed(diagnosis=replace(OOM, evidence=(line,))), concluded_s=NOW_S)
+    lines = list(detail_lines(status_of(job, Health.DONE), "", NOW_S, Console(40)))
+    quoted = [text for text in lines if " word" in text]
+    assert len(quoted) > 2
+    assert all(text.startswith(f"{' ' * 12}| ") and len(text) <= 40 for text in quoted)
+
+
 def test_the_history_has_the_times_of_slurm_and_marks_those_of_jobmon() -> None:
     start_s = int(NOW_S)
     task = replace(
@@ -103,10 +112,10 @@ def test_the_history_has_the_times_of_slurm_and_marks_those_of_jobmon() -> None:
     _, _, rows = shown(job_of(task)).partition("  history   ")
     assert [row.split() for row in rows.splitlines()] == [
         [stamp(start_s - 100, "%X"), "PENDING"],
-        [stamp(start_s - 50, "%X"), "seen", "PENDING", "(Priority)"],
+        [stamp(start_s - 50, "%X"), "PENDING", "(Priority),", "when", "jobmon", "saw", "it"],
         [stamp(start_s, "%X"), "RUNNING"],
         [stamp(start_s + 60, "%X"), "COMPLETING"],
-        [stamp(start_s + 95, "%X"), "seen", "COMPLETED"],
+        [stamp(start_s + 95, "%X"), "COMPLETED,", "when", "jobmon", "saw", "it"],
     ]
 
 
@@ -114,7 +123,7 @@ def test_the_first_run_of_a_requeued_job_does_not_get_the_start_of_the_second() 
     start_s = int(NOW_S)
     seen = (StateChange("RUNNING", start_s - 500), StateChange("RUNNING", start_s + 9))
     _, _, rows = shown(job_of(replace(RUNNING, start_s=start_s, history=seen))).partition("  history   ")
-    assert [("seen" in row, row.split()[0]) for row in rows.splitlines()] == [
+    assert [("saw it" in row, row.split()[0]) for row in rows.splitlines()] == [
         (True, stamp(start_s - 500, "%X")),
         (False, stamp(start_s, "%X")),
     ]
@@ -151,7 +160,7 @@ def test_an_array_is_summarised_before_its_failed_tasks() -> None:
     text = shown(array(100, 4))
     assert "  outcome   failure\n  tasks     100: 96 COMPLETED, 4 FAILED\n" in text
     assert (
-        "  causes    FAILED, exit code 1, 2 tasks: 0,2\n            CUDA out of memory, 2 tasks: 1,3\n"
+        "  causes    2 tasks (0,2): FAILED, exit code 1\n            2 tasks (1,3): CUDA out of memory\n"
         in text
     )
     assert [f"12_{n}: FAILED" in text for n in range(5)] == [True] * 4 + [False]
@@ -162,12 +171,20 @@ def test_an_array_is_summarised_before_its_failed_tasks() -> None:
 def test_tasks_that_failed_alike_are_explained_once() -> None:
     text = shown(array(100, 4))
     assert text.count("A GPU had too little free memory.") == 1
-    assert "CUDA out of memory, as in 12_1" in text
+    assert "CUDA out of memory; explained at 12_1" in text
+
+
+def test_what_concerns_the_whole_array_stands_under_a_heading() -> None:
+    lines = shown(array(100, 4)).splitlines()
+    position = lines.index("12: the whole job")
+    assert lines[position - 1] == ""
+    assert lines[position + 1].startswith("  where ")
+    assert "the whole job" not in shown(JOB)
 
 
 def test_of_very_many_failed_tasks_some_of_each_cause_are_shown() -> None:
     text = shown(array(500, 400))
-    assert text.count(": FAILED") == 10
+    assert text.count(": FAILED, exit code 1\n") == 10 + 1  # and their cause
     assert "390 more failed and 100 other tasks not shown" in text
 
 
@@ -218,12 +235,25 @@ def test_an_impossible_time_hides_nothing() -> None:
     seen = replace(RUNNING, history=(StateChange("RUNNING", float("inf")),))
     text = shown(replace(JOB, answered_s=1e300, stale_since_s=1e300, tasks={"": seen}))
     assert "the scheduler has not answered since ?" in text
-    assert "? seen RUNNING" in text
+    assert "? RUNNING, when jobmon saw it" in text
 
 
 ORDER = (
     *("state", "as of", "outage", "outcome", "reason", "cause", "proof", "to do", "note", "submitted"),
-    *("restarts", "started", "ended", "peak RAM", "nodes", "log", "where", "folder", "message", "monitor"),
+    *(
+        "restarts",
+        "started",
+        "running",
+        "ended",
+        "limit",
+        "peak RAM",
+        "nodes",
+        "log",
+        "where",
+        "folder",
+        "message",
+        "monitor",
+    ),
     "history",
 )
 
@@ -257,6 +287,8 @@ def test_a_dead_monitor_is_something_to_do() -> None:
 
 def test_a_time_that_did_not_come_or_is_not_known_says_so() -> None:
     assert "  started   not yet\n" in shown(job_of(PENDING))
+    waiting = job_of(replace(PENDING, submit_s=int(NOW_S), limit_s=7200))
+    assert "  started   not yet, 10m in the queue so far\n  limit     2h\n" in shown(waiting)
     soon = replace(PENDING, start_s=int(NOW_S) + 3000)
     assert f"  started   not yet, expected {clock(NOW_S + 3000, NOW_S + 600)}\n" in shown(job_of(soon))
     task = ended(JobState.CANCELLED, Outcome.CANCELLED)

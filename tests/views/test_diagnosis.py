@@ -133,6 +133,9 @@ def test_a_diagnosis_of_a_job_says_which_part_it_is_about_and_how_it_ended(
 def test_of_many_parts_it_is_said_how_many_met_the_same() -> None:
     assert heading(FAILED, 3, 20).endswith("; 3 of 20 tasks failed")
     assert heading(None, 2, 20).endswith("; 2 of 20 tasks not ended")
+    task = Task("1", end=FAILED)
+    subject = Subject(JobRef(8123, task=1), "train", task, FAILED, 5, 20, "1,4,7")
+    assert drawn(Report(FOUND, subject))[1].endswith("; 5 of 20 tasks failed, tasks 1,4,7 with this cause")
 
 
 def test_the_log_of_a_job_is_named_once() -> None:

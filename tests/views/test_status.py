@@ -79,7 +79,7 @@ def test_a_job_is_fresh_right_after_its_submission() -> None:
 def test_a_pending_job_shows_its_reason() -> None:
     assert row(job_of(PENDING)).split()[2:] == ["PENDING", "-/?", "Priority", "alive"]
     array = replace(JOB, tasks={}, pending_indices="0-9", pending_reason="Dependency")
-    assert row(array).split()[2:] == ["PENDING", "-/?", "Dependency", "alive"]
+    assert row(array).split()[2:] == ["PENDING:10", "-/?", "Dependency", "alive"]
     narrow = screen(status_of(job_of(replace(PENDING, limit_s=7200))), console=Console(40))
     assert narrow[1:3] == ["  PENDING, limit 2h", "  Priority"]
 
@@ -99,7 +99,7 @@ def test_an_ended_job_shows_its_outcome_or_the_cause(task: object, words: str) -
 
 def test_a_success_whose_log_ends_in_a_failure_is_doubted() -> None:
     doubtful = replace(done(), diagnosis=OOM)
-    assert "  success, but CUDA out of memory  " in row(job_of(doubtful, concluded_s=NOW_S))
+    assert "  doubtful: CUDA out of memory  " in row(job_of(doubtful, concluded_s=NOW_S))
 
 
 def test_the_states_of_an_array_are_short_where_they_do_not_fit() -> None:
@@ -123,15 +123,31 @@ def test_a_terminal_shows_monitors_only_if_one_needs_attention() -> None:
     assert "alive" in "".join(screen(*quiet))
 
 
-@pytest.mark.parametrize("reason", ["QOSMaxJobsPerUserLimit", "PartitionNodeLimit"])
-def test_the_reason_of_a_pending_job_stays_where_its_explanation_does_not_fit(reason: str) -> None:
+def test_an_array_shows_how_many_tasks_it_has_and_how_many_are_doubtful() -> None:
+    tasks = [replace(done(str(n)), diagnosis=OOM if n % 3 == 1 else None) for n in range(8)]
+    job = replace(job_of(*tasks, concluded_s=NOW_S), array_indices="0-7")
+    assert "  COMPLETED:8  " in row(job)
+    assert "  3 of 8 doubtful: CUDA out of memory  " in row(job)
+    assert "  FAILED:2  " in row(replace(job_of(failed("1"), failed("2")), array_indices="1-2"))
+
+
+@pytest.mark.parametrize(
+    ("reason", "shown"),
+    [
+        ("QOSMaxJobsPerUserLimit", "QOSMaxJobsPerUserLimit"),
+        ("PartitionNodeLimit", "will not start: PartitionNodeLimit"),
+    ],
+)
+def test_the_reason_of_a_pending_job_stays_where_its_explanation_does_not_fit(
+    reason: str, shown: str
+) -> None:
     job = job_of(replace(PENDING, reason=reason), name="x" * 40)
     for width in (80, 120):
-        assert screen(status_of(job), console=Console(width))[1].endswith(f"  {reason}")
+        assert screen(status_of(job), console=Console(width))[1].endswith(f"  {shown}")
 
 
 def test_a_pending_job_that_needs_its_user_says_why() -> None:
-    assert "  is held by its user (JobHeldUser)  " in row(job_of(replace(PENDING, reason="JobHeldUser")))
+    assert "  held by its user (JobHeldUser)  " in row(job_of(replace(PENDING, reason="JobHeldUser")))
     assert "waits" not in row(job_of(replace(PENDING, reason="QOSMaxJobsPerUserLimit")))
 
 
@@ -144,7 +160,7 @@ def test_a_running_array_says_how_many_tasks_failed_so_far() -> None:
 def test_the_reason_of_a_part_of_an_array_is_shown_only_if_its_user_must_act() -> None:
     array = replace(job_of(RUNNING), pending_indices="4-9", pending_reason="Resources")
     assert "Resources" not in row(array)
-    assert "is held by its user (JobHeldUser)" in row(replace(array, pending_reason="JobHeldUser"))
+    assert "  held by its user (JobHeldUser)  " in row(replace(array, pending_reason="JobHeldUser"))
 
 
 def test_a_job_no_longer_watched_says_so() -> None:
@@ -232,7 +248,7 @@ def test_a_terminal_shows_the_age_of_the_oldest_data_while_a_job_is_active() -> 
     local = replace(fresh, backend="local")
     assert last_line(local) == "1 job: 1 pending (local scheduler last answered 20s ago)"
     assert last_line(stale) == "1 job: 1 running"
-    assert last_line(stale, fresh, width=40) == "2 jobs: 1 running, 1 pending"
+    assert last_line(stale, fresh, width=40) == "answered 20s ago)"
     assert last_line(ended_job) == "1 job: 1 completed"
     assert last_line(fresh, width=0) == "1 job: 1 pending"
 
@@ -326,5 +342,7 @@ def test_no_line_of_the_counts_ends_between_a_number_and_its_word() -> None:
     for width in range(30, 60):
         lines = screen(*map(status_of, jobs), console=Console(width))
         counted = lines[lines.index("") + 1 :]
-        assert " ".join(counted) == "5 jobs: 1 running, 1 pending, 1 completed, 2 failed"
+        assert " ".join(counted) == (
+            "5 jobs: 1 running, 1 pending, 1 completed, 2 failed (Slurm last answered 5s ago)"
+        )
         assert not any(line[-1].isdigit() for line in counted)

@@ -50,7 +50,7 @@ def _title(task: Task, end: End) -> str:
 
 def _suffix(end: End) -> str:
     if end.outcome is Outcome.SUCCESS:
-        return " (completed)"
+        return ", but exit code 0"
     return " before starting" if end.never_started else ""
 
 

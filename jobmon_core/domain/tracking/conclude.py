@@ -142,7 +142,9 @@ def _missing_details(state: JobState, record: Record | None, started_s: int | No
         *(("who cancelled it",) if state is JobState.CANCELLED else ()),
     ]
     missing = ", ".join(details)
-    return f"accounting (sacct) had no record of this job yet; not known: {missing}" if missing else ""
+    if not missing:
+        return ""
+    return f"accounting (sacct) had no record of this job in time, so these stay unknown: {missing}"
 
 
 def _outcome(state: JobState, exit_code: int | None) -> Outcome:

@@ -47,7 +47,7 @@ def test_a_cancelled_task_shows_neither_a_uid_nor_its_signal() -> None:
 
 def test_a_success_is_only_grouped_if_it_is_doubtful() -> None:
     job = job_of(succeeded("1"), replace(succeeded("2"), diagnosis=OOM), failed("3", OOM))
-    assert causes(job) == [("CUDA out of memory", "3"), ("CUDA out of memory (completed)", "2")]
+    assert causes(job) == [("CUDA out of memory", "3"), ("CUDA out of memory, but exit code 0", "2")]
 
 
 def test_tasks_cancelled_before_their_start_are_a_group() -> None:
