@@ -41,8 +41,9 @@ _AFTER_HANG = {
 }
 
 _STOP_AT_FAILURE = (
-    "Check the results. The exit code of a job is that of the script's last command: with `set -euo "
-    "pipefail` at its top, the script stops at the first command that fails, and Slurm reports the failure."
+    "Check the results: the exit code of a job is only that of its script's last command. Put `set -euo "
+    "pipefail` below the `#SBATCH` lines of the script (below `module load` and `conda activate` too: `-u` "
+    "can break them): then the script stops at the first command that fails, and Slurm reports the failure."
 )
 
 # confidence in a cause, calibrated on labelled logs: the share of such diagnoses that are right

@@ -37,22 +37,22 @@ _OUT_OF_MEMORY = Cause(
     "host_oom_kill",
     "Out of memory (RAM)",
     "The job used more memory (RAM) than it had requested and was killed.",
-    "Request more memory (#SBATCH --mem or --mem-per-cpu), or use less: fewer DataLoader workers, smaller "
-    "batches, data read in chunks.",
+    "Request more memory (`#SBATCH --mem` or `--mem-per-cpu`), or use less: fewer DataLoader workers, "
+    "smaller batches, data read in chunks.",
 )
 _NO_OUTPUT_FOLDER = Cause(
     "file_not_found.output_folder",
     "The job could not start: its output folder is missing",
     "Slurm could not open the job's output file, so nothing ran. The folder does not exist or is not "
     "writable.",
-    "Create the folder that --output and --error name (mkdir -p) before submitting; Slurm before 23.02 does "
-    "not create it.",
+    "Create the folder that --output and --error name (`mkdir -p`) before submitting; Slurm before 23.02 "
+    "does not create it.",
 )
 _NODE_FAILED = Cause(
     "node_fail",
     "A node failed",
     "A node of the job died or lost its connection to Slurm. The program is not at fault.",
-    "Submit the job again. If the node has failed before, exclude it (#SBATCH --exclude=NODE).",
+    "Submit the job again. If the node has failed before, exclude it (`#SBATCH --exclude=NODE`).",
 )
 _NEVER_SATISFIED = "DependencyNeverSatisfied"
 _INVALID_DEPENDENCY = Cause(
@@ -69,8 +69,8 @@ _HUNG = Cause(
     "The job reached its time limit, but its steps had used hardly any CPU time and its output had stopped. "
     "It was probably waiting for something that never happened; then more time would not help.",
     "Find out where it waits before you raise --time: read the last line of the log, and attach to the next "
-    "run with srun --jobid=JOBID --overlap --pty bash and py-spy dump --pid PID. For distributed training "
-    "set TORCH_NCCL_TRACE_BUFFER_SIZE=2000 and TORCH_NCCL_DUMP_ON_TIMEOUT=1.",
+    "run with `srun --jobid=JOBID --overlap --pty bash` and `py-spy dump --pid PID`. For distributed "
+    "training set TORCH_NCCL_TRACE_BUFFER_SIZE=2000 and TORCH_NCCL_DUMP_ON_TIMEOUT=1.",
     is_certain=False,
 )
 
@@ -80,7 +80,7 @@ _BY_STATE: dict[JobState, Cause] = {
         "slurm_timeout",
         "Time limit reached",
         "Slurm ended the job.",
-        "Request more time (#SBATCH --time, up to the partition's limit: sinfo -o '%P %l'), or save "
+        "Request more time (`#SBATCH --time`, up to the partition's limit: `sinfo -o '%P %l'`), or save "
         "checkpoints and continue from the last one.",
     ),
     JobState.CANCELLED: Cause(
@@ -93,7 +93,7 @@ _BY_STATE: dict[JobState, Cause] = {
         "slurm_preempted",
         "Preempted by a job of higher priority",
         "Slurm gave its nodes to that job. The program is not at fault.",
-        "Submit the job again, or add #SBATCH --requeue and save checkpoints often.",
+        "Submit the job again, or add `#SBATCH --requeue` and save checkpoints often.",
     ),
     JobState.NODE_FAIL: _NODE_FAILED,
     JobState.BOOT_FAIL: replace(_NODE_FAILED, title="A node did not start"),
@@ -112,8 +112,8 @@ _BY_SIGNAL: dict[int, Cause] = {
         "segfault.illegal_instruction",
         "Built for another type of CPU (SIGILL)",
         "The program used an instruction that this node's CPU does not have (SIGILL).",
-        "Build it for the node's CPU (-march), or request nodes of the type it was built for (#SBATCH "
-        "--constraint).",
+        "Build it for the node's CPU (-march), or request nodes of the type it was built for "
+        "(`#SBATCH --constraint`).",
     ),
     6: Cause(
         "segfault.aborted",
@@ -138,7 +138,8 @@ _BY_SIGNAL: dict[int, Cause] = {
         "Killed (SIGKILL)",
         "The job was killed from outside, and nothing shows by whom. Unless it was cancelled, it most likely "
         "ran out of memory (RAM).",
-        "Compare peak and requested memory (seff JOBID). If they are close, request more (#SBATCH --mem).",
+        "Compare peak and requested memory (`seff JOBID`). If they are close, request more "
+        "(`#SBATCH --mem`).",
     ),
     11: Cause(
         "segfault",
@@ -162,7 +163,7 @@ _BY_EXIT_CODE: dict[int, Cause] = {
         "permission_denied",
         "A command could not be executed",
         "The last command was found but could not be executed: it is not executable, or not a program.",
-        "Make the script executable (chmod +x), and check its first line (#!).",
+        "Make the script executable (`chmod +x`), and check its first line (#!).",
     ),
     127: Cause(
         "module_env",
