@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from jobmon.views.console import Style
 from jobmon.views.delivery import advice, delivery
 from jobmon.views.diagnosis import explanation, numbered
-from jobmon.views.history import history_rows
-from jobmon.views.model import clock, pending_reason, span, state, state_counts, task_elapsed, task_state
+from jobmon.views.model import clock, pending_reason, span, state, state_counts, task_state
 from jobmon.views.running import progress_rows
 from jobmon.views.settings import settings_rows
 from jobmon.views.status import health_text
+from jobmon.views.times import history_rows, time_rows
 from jobmon_core.app.jobs.array_summary import detailed_tasks, failed_count, in_order
 from jobmon_core.app.jobs.ending import end_text, ending_of
 from jobmon_core.app.jobs.output import known_files
@@ -20,7 +20,7 @@ from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.patterns import CLEAN
-from jobmon_core.domain.humanize import count, duration, size
+from jobmon_core.domain.humanize import count, size
 from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.slurm.job_ids import ref_of
@@ -34,11 +34,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from jobmon.views.console import Console
-    from jobmon_core.app.jobs.ending import Ending
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.domain.diagnosis.model import Diagnosis
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import End, Task, WatchedJob
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
 
     Pairs = Iterator[tuple[str, str]]
@@ -76,7 +75,7 @@ def detail_lines(
     yield console.bold(f"{job.ref} {job.name}".rstrip())
     if all(ref_of(job.job_id, task.key) == job.ref for task in tasks):
         parts = (chain(_part(job, task, {}, now_s), _progress(live, task, now_s)) for task in tasks)
-        histories = (_history(task, now_s) for task in tasks)
+        histories = (history_rows(task, now_s) for task in tasks)
         yield from _drawn(
             chain(_heading(status, now_s), *parts, _closing(status, now_s), *histories), console
         )
@@ -108,7 +107,7 @@ def _task_lines(
         yield ""
         heading = f"{ref}: {_task_state(task)}"
         yield from (console.styled(line, Style.BOLD) for line in console.prose(heading))
-        parts = _part(job, task, explained, now_s), _progress(live, task, now_s), _history(task, now_s)
+        parts = _part(job, task, explained, now_s), _progress(live, task, now_s), history_rows(task, now_s)
         yield from _drawn(chain(*parts), console)
         if task.diagnosis and task.diagnosis.cause:
             explained.setdefault(task.diagnosis.title, ref)
@@ -251,7 +250,7 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
         yield from _diagnosis(task.diagnosis, ref, files, with_cause=not is_told)
     if task.end and task.end.why:
         yield "note", task.end.why
-    yield from _times(job, task, now_s)
+    yield from time_rows(job, task, now_s)
     yield from _resources(task)
     yield from files.items()
 
@@ -279,60 +278,6 @@ def _diagnosis(found: Diagnosis, ref: JobRef, files: Mapping[str, str], *, with_
         yield "note", found.note
 
 
-def _times(job: WatchedJob, task: Task, now_s: float) -> Pairs:
-    """Yield the times that Slurm reports, and how long the task waited and ran."""
-    if submitted_s := job.submitted_s or task.submit_s:
-        yield "submitted", clock(submitted_s, now_s)
-    if task.restarts:
-        at = f", the last at {clock(task.submit_s, now_s)}" if task.submit_s else ""
-        yield "restarts", f"{task.restarts}{at}"
-    final = task.end or ending_of(task)
-    if final:
-        yield from _final_times(task, final, now_s)
-    else:
-        yield from _latest_times(job, task, now_s)
-
-
-def _final_times(task: Task, final: End | Ending, now_s: float) -> Pairs:
-    """Yield when a task started and ended; of one that ended for sure also that this is not known."""
-    unknown = "unknown" if task.end and not task.end.never_started else ""
-    if task.end and task.end.never_started:
-        yield "started", "never"
-    elif started := _start(task, final.started_s, now_s) if final.started_s else unknown:
-        yield "started", started
-    limit_s = (task.end or task).limit_s
-    limit = f" of {duration(limit_s)}" if limit_s else ""
-    ran = f", ran {duration(final.elapsed_s)}{limit}" if final.elapsed_s is not None else ""
-    if ended := clock(final.ended_s, now_s) if final.ended_s else unknown:
-        yield "ended", ended + ran
-
-
-def _latest_times(job: WatchedJob, task: Task, now_s: float) -> Pairs:
-    """Yield when a task that has not ended started, or may start, and for how long it has run.
-
-    Of a job that is no longer watched, only the start is certain.
-    """
-    if task.state.phase is Phase.WAITING:
-        if job.closed:
-            return
-        start_s = task.start_s or 0
-        waited = f", {span(now_s - task.submit_s)} in the queue so far" if task.submit_s else ""
-        expected = f", expected {clock(start_s, now_s)}" if start_s > now_s else ""
-        yield "started", f"not yet{waited}{expected}"
-        if task.limit_s:
-            yield "limit", duration(task.limit_s)
-    elif task.start_s and (elapsed := task_elapsed(task, now_s)):
-        yield "started", _start(task, task.start_s, now_s)
-        limit = f", time limit at {clock(task.start_s + task.limit_s, now_s)}" if task.limit_s else ""
-        if not job.closed:
-            yield "running", f"{elapsed}{limit}"
-
-
-def _start(task: Task, started_s: int, now_s: float) -> str:
-    waited = f", after {duration(started_s - task.submit_s)} in the queue" if task.submit_s else ""
-    return f"{clock(started_s, now_s)}{waited}"
-
-
 def _resources(task: Task) -> Pairs:
     if task.end and task.end.usage.max_rss_bytes:
         usage = task.end.usage
@@ -349,7 +294,3 @@ def _files(job: WatchedJob, task: Task) -> dict[str, str]:
         files = [task.diagnosis.log_path]
     names = ("stdout", "stderr") if len(files) > 1 else ("log",)
     return dict(zip(names, files, strict=False))
-
-
-def _history(task: Task, now_s: float) -> Pairs:
-    yield from (("history", row) for row in history_rows(task, now_s))

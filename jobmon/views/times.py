@@ -1,0 +1,103 @@
+"""When a task was submitted, started and ended, and its changes of state, as rows of ``jobmon show``."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from jobmon.views.model import clock, span, task_elapsed
+from jobmon_core.app.jobs.ending import ending_of
+from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.slurm.states import JobState, Phase, stated_reason
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobmon_core.app.jobs.ending import Ending
+    from jobmon_core.domain.tracking.model import End, StateChange, Task, WatchedJob
+
+    Pairs = Iterator[tuple[str, str]]
+
+_HISTORY_SHOWN = 20
+
+
+def time_rows(job: WatchedJob, task: Task, now_s: float) -> Pairs:
+    """Yield the times that Slurm reports, and how long the task waited and ran."""
+    if submitted_s := job.submitted_s or task.submit_s:
+        yield "submitted", clock(submitted_s, now_s)
+    if task.restarts:
+        at = f", the last at {clock(task.submit_s, now_s)}" if task.submit_s else ""
+        yield "restarts", f"{task.restarts}{at}"
+    final = task.end or ending_of(task)
+    if final:
+        yield from _final_times(task, final, now_s)
+    else:
+        yield from _latest_times(job, task, now_s)
+
+
+def _final_times(task: Task, final: End | Ending, now_s: float) -> Pairs:
+    """Yield when a task started and ended; of one that ended for sure also that this is not known."""
+    unknown = "unknown" if task.end and not task.end.never_started else ""
+    if task.end and task.end.never_started:
+        yield "started", "never"
+    elif started := _start(task, final.started_s, now_s) if final.started_s else unknown:
+        yield "started", started
+    limit_s = (task.end or task).limit_s
+    limit = f" of {duration(limit_s)}" if limit_s else ""
+    ran = f", ran {duration(final.elapsed_s)}{limit}" if final.elapsed_s is not None else ""
+    if ended := clock(final.ended_s, now_s) if final.ended_s else unknown:
+        yield "ended", ended + ran
+
+
+def _latest_times(job: WatchedJob, task: Task, now_s: float) -> Pairs:
+    """Yield when a task that has not ended started, or may start, and for how long it has run.
+
+    Of a job that is no longer watched, only the start is certain.
+    """
+    if task.state.phase is Phase.WAITING:
+        if job.closed:
+            return
+        start_s = task.start_s or 0
+        waited = f", {span(max(0.0, now_s - task.submit_s))} in the queue so far" if task.submit_s else ""
+        expected = f", expected {clock(start_s, now_s)}" if start_s > now_s else ""
+        yield "started", f"not yet{waited}{expected}"
+        if task.limit_s:
+            yield "limit", duration(task.limit_s)
+    elif task.start_s and (elapsed := task_elapsed(task, now_s)):
+        yield "started", _start(task, task.start_s, now_s)
+        limit = f", time limit at {clock(task.start_s + task.limit_s, now_s)}" if task.limit_s else ""
+        if not job.closed:
+            yield "running", f"{elapsed}{limit}"
+
+
+def _start(task: Task, started_s: int, now_s: float) -> str:
+    waited = f", after {duration(started_s - task.submit_s)} in the queue" if task.submit_s else ""
+    return f"{clock(started_s, now_s)}{waited}"
+
+
+def history_rows(task: Task, now_s: float) -> Pairs:
+    """Yield the latest changes of state, at Slurm's times if they are known, else when jobmon saw them."""
+    before = (-math.inf, *(change.at_s for change in task.history))
+    rows = [
+        _history_row(task, change, before_s, now_s)
+        for before_s, change in zip(before, task.history, strict=False)
+    ]
+    yield from (("history", row) for row in rows[-_HISTORY_SHOWN:])
+
+
+def _history_row(task: Task, change: StateChange, before_s: float, now_s: float) -> str:
+    """Return a line for a change that happened between two looks at the queue, the first at ``before_s``."""
+    reason = f" ({reason})" if (reason := stated_reason(change.reason)) else ""
+    at_s = _slurm_time_s(task, JobState.from_slurm(change.state).phase)
+    if at_s is None or not before_s - 1 < at_s <= change.at_s:
+        return f"{clock(change.at_s, now_s, seconds=True)} {change.state}{reason}, when jobmon saw it"
+    return f"{clock(at_s, now_s, seconds=True)} {change.state}{reason}"
+
+
+def _slurm_time_s(task: Task, phase: Phase) -> int | None:
+    """Return when the latest run of a task entered a phase, as Slurm reports it; None if it does not."""
+    if phase is Phase.WAITING:
+        return task.submit_s
+    if phase is Phase.ACTIVE:
+        return task.end.started_s if task.end else task.start_s
+    return task.end.ended_s if task.end and phase is not Phase.UNKNOWN else None
