@@ -41,9 +41,8 @@ _AFTER_HANG = {
 }
 
 _STOP_AT_FAILURE = (
-    "Check the results: the exit code of a job is only that of its script's last command. Put `set -euo "
-    "pipefail` below the `#SBATCH` lines of the script (below `module load` and `conda activate` too: `-u` "
-    "can break them): then the script stops at the first command that fails, and Slurm reports the failure."
+    "Check the results: only the script's last command sets the exit code. To stop at the first failure, put "
+    "`set -euo pipefail` after the `#SBATCH` lines, modules and conda (`-u` can break them)."
 )
 
 # confidence in a cause, calibrated on labelled logs: the share of such diagnoses that are right

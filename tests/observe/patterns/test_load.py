@@ -38,6 +38,13 @@ def test_every_shipped_pattern_has_a_cause_sentence_advice_and_counter_examples(
         assert pattern.counter_examples
 
 
+def test_directives_in_shipped_advice_are_in_backquotes() -> None:
+    for pattern in PATTERNS:
+        outside = pattern.advice.split("`")[::2]
+        assert len(outside) * 2 == pattern.advice.count("`") + 2, pattern.id  # each opening one is closed
+        assert "#SBATCH -" not in "".join(outside), pattern.id
+
+
 def test_a_checkout_uses_its_own_patterns_folder() -> None:
     assert shipped_patterns_path() == Path(__file__).parents[3] / "patterns" / "error_patterns.json"
 
