@@ -112,7 +112,7 @@ class _Fold:
             self._move_one_of(same, reading)
 
     def _move_single(self, track: Track, reading: Reading) -> None:
-        """Move a counter on that has no clock, so that the lines of several processes cannot be told apart."""
+        """Move a counter on that has no clock: it does not show which of several processes wrote a line."""
         if not falls_back(track, reading):
             self._replace(track, moved(track, reading, self._readings))
         elif track.is_full or (track.resets and reading.epoch is None):
