@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 GROUPS = {
     "submit and watch jobs": {
         "submit": "submit a job as sbatch does and watch it",
+        "run": "run a command here and watch it, without Slurm",
         "watch": "watch a job not submitted through jobmon",
         "cancel": "stop watching a job; the job itself keeps running",
         "forget": "remove the records of the jobs you name",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.new_job import NewJob
     from jobmon_core.lifecycle.start import MonitorStarter
-    from jobmon_core.scheduler.base import Submitted
+    from jobmon_core.scheduler.base import Submission, Submitted, Submitter
 
 _MAX_SKEW_S = 86_400.0  # between the clocks of this host and of the one that dates submissions
 
@@ -38,6 +38,7 @@ class SubmitJob:
         tell: Callable[[str], None],
         add_sentinel: Callable[[NewJob], None] | None = None,
         job_config: str = "",
+        settings: JobSettings | None = None,
     ) -> None:
         """Set up without any I/O.
 
@@ -47,13 +48,14 @@ class SubmitJob:
             tell: prints a message to the user.
             add_sentinel: called last, with each submitted job that has a state file.
             job_config: the path of the job configuration; if empty, one beside the script is used.
+            settings: what the user says about each job.
         """
         self._ctx = ctx
         self._starter = starter
         self._tell = tell
         self._add_sentinel = add_sentinel
         self._job_config = job_config
-        self._settings: JobSettings | None = None
+        self._settings = settings
         self._submitted_indices = ""
         self._warnings: list[str] = []
 
@@ -70,9 +72,26 @@ class SubmitJob:
 
             self._settings = read_settings(Path(self._job_config), self._tell)
         name = backend or config.backend
-        result = self._ctx.submitter(name).submit(
-            arguments, lambda submitted: self._watch(name, submitted), lambda: self._prepare(arguments)
-        )
+        submitter = self._ctx.submitter(name)
+        return self._submit(config, name, submitter, arguments, lambda: self._prepare(arguments)).exit_code
+
+    def submit_command(self, backend: str, submitter: Submitter, command: Sequence[str]) -> Submission:
+        """Start a command with a submitter of ``backend`` that takes no options, and watch it as a job.
+
+        Raises:
+            ConfigInvalid: nothing was started.
+        """
+        return self._submit(self._ctx.configuration(), backend, submitter, command, self._starter.prefork)
+
+    def _submit(
+        self,
+        config: Config,
+        backend: str,
+        submitter: Submitter,
+        arguments: Sequence[str],
+        prepare: Callable[[], None],
+    ) -> Submission:
+        result = submitter.submit(arguments, lambda submitted: self._watch(backend, submitted), prepare)
         if result.note:
             self._tell(result.note)
         for warning in self._warnings:
@@ -80,7 +99,7 @@ class SubmitJob:
         if result.job:
             self._warn_of_missing_webhooks(config)
             self._warn_of_logout()
-        return result.exit_code
+        return result
 
     def _prepare(self, arguments: Sequence[str]) -> None:
         """Do what takes time while sbatch is running."""

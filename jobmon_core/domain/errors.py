@@ -25,6 +25,12 @@ class SchedulerMissing(JobmonError):
     exit_code = 127  # as a shell reports "command not found"
 
 
+class CommandMissing(JobmonError):
+    """The command to run does not exist, or is not executable."""
+
+    exit_code = 127  # as above
+
+
 class Invalid(JobmonError):
     """A file that the user edits has faults; ``faults`` lists all of them."""
 

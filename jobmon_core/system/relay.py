@@ -55,18 +55,37 @@ class Relay:
         self._selector.close()
 
 
+class Target:
+    """A descriptor of the user that a program's output is copied to."""
+
+    def __init__(self, descriptor: int) -> None:
+        """Copy to this descriptor, which stays open."""
+        self._descriptor: int | None = descriptor
+
+    def write(self, chunk: bytes) -> None:
+        """Write all of ``chunk``; do nothing once nobody reads any more."""
+        unwritten = memoryview(chunk)
+        while unwritten and self._descriptor is not None:
+            try:
+                unwritten = unwritten[os.write(self._descriptor, unwritten) :]
+            except BlockingIOError:  # another process made the terminal non-blocking
+                select.select([], [self._descriptor], [])
+            except OSError:  # nobody reads any more; the program must not fail because of that
+                self._descriptor = None
+
+
 class _Stream:
     """One stream: where it is copied to, its last bytes, and those not yet passed to ``on_line``."""
 
     def __init__(self, target: int) -> None:
-        self._target: int | None = target
+        self._target = Target(target)
         self._unread = bytearray()
         self.tail = bytearray()
 
     def transfer(self, source: int) -> bool:
         """Copy what ``source`` has, waiting for it if necessary; return False at the end of ``source``."""
         chunk = os.read(source, _CHUNK_BYTES)
-        self._write(chunk)
+        self._target.write(chunk)
         for buffer in (self.tail, self._unread):
             buffer.extend(chunk)
             del buffer[:-_KEPT_BYTES]
@@ -80,13 +99,3 @@ class _Stream:
             line = self._unread[:end].decode(errors="replace")
             del self._unread[: end + 1]
             on_line(line)
-
-    def _write(self, chunk: bytes) -> None:
-        unwritten = memoryview(chunk)
-        while unwritten and self._target is not None:
-            try:
-                unwritten = unwritten[os.write(self._target, unwritten) :]
-            except BlockingIOError:  # another process made the terminal non-blocking
-                select.select([], [self._target], [])
-            except OSError:  # nobody reads any more; the program must not fail because of that
-                self._target = None

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
+    from jobmon_core.scheduler.local.submit import Request
 
 _MIN_JOB_AGE_S = 300.0  # how long the queue lists ended jobs: the default of slurmctld's MinJobAge
 
@@ -44,12 +45,26 @@ class LocalScheduler:
         """Start a job and print what sbatch would print; see `Submitter`."""
         from jobmon_core.scheduler.local import options, submit  # a monitor never submits
 
-        try:
+        def read_request() -> Request:
             request = submit.read_request(arguments)
-            is_quiet = "quiet" in request.options
             ignored = options.ignored_options(request.options)
-            if ignored and not is_quiet:
+            if ignored and "quiet" not in request.options:
                 _print_error(f"ignored on a single machine: {' '.join(ignored)}")
+            return request
+
+        return self.start(read_request, on_job, on_start)
+
+    def start(
+        self,
+        read_request: Callable[[], Request],
+        on_job: Callable[[Submitted], None],
+        on_start: Callable[[], None] | None = None,
+    ) -> Submission:
+        """Start the job that ``read_request`` returns, and print what sbatch would print; see `Submitter`."""
+        from jobmon_core.scheduler.local import submit  # see above
+
+        try:
+            request = read_request()
             folder = submit.start_job(self._folder, request)
         except SchedulerRejected as error:
             _print_error(str(error))
@@ -63,7 +78,7 @@ class LocalScheduler:
         try:
             on_job(job)
         finally:  # the job runs even if it cannot be watched
-            if not is_quiet:
+            if "quiet" not in request.options:
                 is_parsable = "parsable" in request.options
                 print(folder.id if is_parsable else f"Submitted batch job {folder.id}", flush=True)
         return Submission(0, job)

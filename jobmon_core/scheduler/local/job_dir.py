@@ -44,6 +44,7 @@ class JobSpec:
     user: str
     uid: int
     kill_wait_s: float = KILL_WAIT_S
+    keeps_environment: bool = False  # whether the job gets the user's environment as it is
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,6 +46,11 @@ class ProcessTree:
                 os.kill(pid, number)
         return bool(pids)
 
+    def interrupt(self, number: signal.Signals) -> None:
+        """Send a signal to the process group of the script, as a terminal does."""
+        with suppress(ProcessLookupError, PermissionError):  # as in `send`
+            os.killpg(self.leader, number)
+
     def clear(self, timeout_s: float) -> None:
         """Kill what the script left running, as Slurm does; give up after ``timeout_s`` seconds."""
         deadline = time.monotonic() + timeout_s
@@ -55,8 +60,8 @@ class ProcessTree:
         self.reap()
 
 
-_CANCEL = frozenset({signal.SIGTERM, signal.SIGINT, signal.SIGQUIT})
-_AWAITED = _CANCEL | {signal.SIGCHLD}
+_INTERRUPT = frozenset({signal.SIGINT, signal.SIGQUIT})  # what a terminal sends for Ctrl-C and Ctrl-\\
+_AWAITED = _INTERRUPT | {signal.SIGTERM, signal.SIGCHLD}
 _MAX_WAIT_S = 3600.0  # a longer wait overflows the kernel's clock on some machines
 
 
@@ -65,14 +70,32 @@ class SignalWaiter:
 
     def __init__(self) -> None:
         """Block all signals, including those that the parent ignored."""
-        self.cancelled_by: int | None = None  # uid of the first sender of a cancelling signal
+        self.cancelled_by: int | None = None  # uid of the first sender of SIGTERM
+        self.interrupted_by: int | None = None  # uid of the first sender of SIGINT or SIGQUIT
+        self._interrupts: list[signal.Signals] = []
         every = signal.valid_signals()
         signal.pthread_sigmask(signal.SIG_SETMASK, every)
         for number in every - {signal.SIGKILL, signal.SIGSTOP}:
             signal.signal(number, signal.SIG_DFL)  # or the job would inherit what nohup ignores
 
+    @property
+    def stopped_by(self) -> int | None:
+        """The uid of the user who asked the job to end, by any signal; None if nobody did."""
+        return self.interrupted_by if self.cancelled_by is None else self.cancelled_by
+
     def wait(self, seconds: float) -> None:
-        """Return when a child ends, a signal cancels the job or time is up; store who sent that signal."""
+        """Return when a child ends, a signal arrives or time is up; store who sent that signal."""
         received = signal.sigtimedwait(_AWAITED, max(0.0, min(seconds, _MAX_WAIT_S)))
-        if received is not None and received.si_signo in _CANCEL and self.cancelled_by is None:
+        if received is None:
+            return
+        if received.si_signo == signal.SIGTERM and self.cancelled_by is None:
             self.cancelled_by = received.si_uid
+        if received.si_signo in _INTERRUPT:
+            self._interrupts.append(signal.Signals(received.si_signo))
+            if self.interrupted_by is None:
+                self.interrupted_by = received.si_uid
+
+    def take_interrupts(self) -> list[signal.Signals]:
+        """Return the signals for the task that arrived since the last call."""
+        taken, self._interrupts = self._interrupts, []
+        return taken

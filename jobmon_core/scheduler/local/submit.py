@@ -6,7 +6,7 @@ import os
 import shutil
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,7 @@ class Request:
     spec: JobSpec
     script: bytes
     options: Mapping[str, str]  # by name; the value is empty if an option takes no argument
+    variables: Mapping[str, str] = field(default_factory=dict)  # for the job, besides those of this process
 
 
 def read_request(arguments: Sequence[str]) -> Request:
@@ -147,22 +148,23 @@ def start_job(root: Path, request: Request) -> JobDir:
     folder = new_job_dir(root)
     try:
         folder.create(request.spec, request.script)
-        _start_supervisor(folder)
+        _start_supervisor(folder, request.variables)
     except BaseException:
         shutil.rmtree(folder.path, ignore_errors=True)
         raise
     return folder
 
 
-def _start_supervisor(folder: JobDir) -> None:
+def _start_supervisor(folder: JobDir, variables: Mapping[str, str]) -> None:
     """Start the supervisor, and wait until it has taken over the job; raise SchedulerRejected if it fails."""
     utf8 = f"utf8={sys.flags.utf8_mode}"  # the supervisor must decode file names as this process does
     # -E: the PYTHON* variables are meant for the job; -S: no start-up code of site-packages (.pth files)
     argv = [sys.executable, "-E", "-S", "-X", utf8, "-m", _SUPERVISOR, str(folder.path.absolute())]
+    environment = {**os.environ, **variables}
     with Path(_DEV_NULL).open("r+b", buffering=0) as stdin, folder.log.open("ab") as log:
         streams = (stdin.fileno(), log.fileno(), log.fileno())
         # the process that is started forks the supervisor, and exits when that is ready
-        exit_code = start_detached(argv, os.environ, streams, folder=str(_IMPORT_DIR)).wait()
+        exit_code = start_detached(argv, environment, streams, folder=str(_IMPORT_DIR)).wait()
     if exit_code != 0:
         output = folder.log.read_text(encoding="utf-8", errors="replace").strip()
         why = output or f"its supervisor ended with exit code {exit_code}"

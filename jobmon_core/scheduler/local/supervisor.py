@@ -34,13 +34,13 @@ def run_job(folder: JobDir, spec: JobSpec, host: str, signals: SignalWaiter) -> 
     indices: list[int | None] = [*IndexSet.parse(spec.array)] or [None]
     for position, index in enumerate(indices):
         signals.wait(0)
-        if signals.cancelled_by is not None:
+        if signals.stopped_by is not None:
             record = TaskRecord(
                 raw_job_id=folder.id,
                 state=JobState.CANCELLED,
                 never_started=True,
                 end_s=int(time.time()),
-                cancelled_by=signals.cancelled_by,
+                cancelled_by=signals.stopped_by,
             )
         else:
             # as in Slurm the last task has the id of the whole array

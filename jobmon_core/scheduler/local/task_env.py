@@ -52,6 +52,8 @@ class TaskEnv:
 
         ``SLURM_JOBID`` is not set: MPI libraries take this old name as a sign that srun can start processes.
         """
+        if self.spec.keeps_environment:
+            return dict(inherited)
         user_variables = {
             name: value for name, value in inherited.items() if not name.startswith("SLURM_") or name in _KEPT
         }

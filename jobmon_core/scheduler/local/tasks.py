@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.local.process_tree import SignalWaiter
     from jobmon_core.scheduler.local.task_env import TaskEnv
 
+_INTERRUPTED = "InterruptedByUser"  # the reason of a task that ended with exit code 0 after Ctrl-C
 _MODE = 0o666  # of output files, less the user's umask, as in Slurm
 
 
@@ -117,6 +118,8 @@ class _RunningTask:
         spec = self.task_env.spec
         deadline = math.inf if spec.limit_s is None else time.monotonic() + spec.limit_s
         while not self.tree.reap():
+            for number in self.signals.take_interrupts():
+                self.tree.interrupt(number)
             now = time.monotonic()
             if self.terminated_for and now >= deadline:
                 self.tree.send(signal.SIGKILL)
@@ -149,7 +152,7 @@ class _RunningTask:
             end_s=int(self.tree.ended_s),
             exit_code=max(code, 0),
             signal=-code if code < 0 else None,
-            cancelled_by=self.signals.cancelled_by if state is JobState.CANCELLED else None,
+            cancelled_by=self.signals.stopped_by if state is JobState.CANCELLED else None,
             max_rss_bytes=self.tree.max_rss_bytes,
             cpu_s=round(self.tree.cpu_s, 3),
         )
@@ -159,7 +162,9 @@ class _RunningTask:
         if self.terminated_for is not None:
             return self.terminated_for, "TimeLimit" if self.terminated_for is JobState.TIMEOUT else ""
         if code == 0:
-            return JobState.COMPLETED, ""
+            return JobState.COMPLETED, "" if self.signals.interrupted_by is None else _INTERRUPTED
+        if self.signals.interrupted_by is not None:
+            return JobState.CANCELLED, ""
         if code > 0:
             return JobState.FAILED, "NonZeroExitCode"
         return JobState.FAILED, f"RaisedSignal:{-code}({signal.strsignal(-code) or 'unknown'})"

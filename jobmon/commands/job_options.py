@@ -1,0 +1,116 @@
+"""The options that describe one job: those of `jobmon run` and of `jobmon watch` for processes."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from jobmon.commands.common import positive
+from jobmon.errors import say
+from jobmon_core.app.jobs.job_config import read_settings, settings_beside
+from jobmon_core.domain.job_settings import JobSettings
+
+_SUFFIXES = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+_MAX_S = 30 * 86_400.0
+
+
+def add_job_options(parser: argparse.ArgumentParser) -> None:
+    """Declare the options, in a group of their own."""
+    group = parser.add_argument_group("about the job, all optional")
+    group.add_argument(
+        "--job-config",
+        type=Path,
+        metavar="FILE",
+        help="a YAML file about the job, see README.md; the other options override it",
+    )
+    group.add_argument("--num-workers", type=positive, metavar="N", help="its number of worker processes")
+    group.add_argument(
+        "--total-items", type=positive, metavar="N", help="the items that all workers together process"
+    )
+    group.add_argument(
+        "--log-dir", type=Path, metavar="DIR", help="the folder of further logs to read its progress from"
+    )
+    group.add_argument("--log-pattern", metavar="GLOB", help="which files of that folder are its logs")
+    group.add_argument(
+        "--output-dir",
+        type=Path,
+        metavar="DIR",
+        help="the folder of its results, whose growth is a sign of life",
+    )
+    group.add_argument("--output-pattern", metavar="GLOB", help="which files of that folder are its results")
+    group.add_argument(
+        "--checkpoint-dir",
+        type=Path,
+        metavar="DIR",
+        help="the folder of its checkpoints (default: that of its results)",
+    )
+    group.add_argument("--checkpoint-pattern", metavar="GLOB", help="which files are its checkpoints")
+    group.add_argument(
+        "--check-interval", type=seconds, metavar="SECONDS", help="the time between two looks at its progress"
+    )
+    group.add_argument(
+        "--launch-timeout",
+        type=seconds,
+        metavar="SECONDS",
+        help="warn if there is no progress this long after its start",
+    )
+    group.add_argument(
+        "--stall-timeout", type=seconds, metavar="SECONDS", help="warn after this time without progress"
+    )
+
+
+def job_settings(options: argparse.Namespace, script: str = "") -> JobSettings:
+    """Return what the user says about the job, by the options or in a job configuration.
+
+    That is the file that the options name, else one beside the job's ``script``. Relative folders in options
+    are relative to the current one.
+
+    Raises:
+        ConfigInvalid: the configuration that the options name has faults.
+    """
+    if options.job_config:
+        configured = read_settings(options.job_config, say)
+    else:
+        configured = settings_beside(script, say) or JobSettings()
+    given = {
+        "name": options.job_name,
+        "num_workers": options.num_workers,
+        "gpu_ids": tuple(options.gpu_ids or ()),
+        "total_items": options.total_items,
+        "output_dir": _absolute(options.output_dir),
+        "log_dir": _absolute(options.log_dir),
+        "checkpoint_dir": _absolute(options.checkpoint_dir),
+        "output_pattern": options.output_pattern,
+        "log_pattern": options.log_pattern,
+        "checkpoint_pattern": options.checkpoint_pattern,
+        "check_interval_s": options.check_interval,
+        "launch_timeout_s": options.launch_timeout,
+        "stall_timeout_s": options.stall_timeout,
+    }
+    settings = replace(configured, **{name: value for name, value in given.items() if value})
+    return replace(settings, checkpoint_dir=settings.checkpoint_dir or settings.output_dir)
+
+
+def seconds(text: str) -> float:
+    """Parse a time of more than 0 in seconds, or e.g. ``90s``, ``5m``, ``2h``; raise ArgumentTypeError."""
+    number = text.strip()
+    factor = _SUFFIXES.get(number[-1:], 0.0)
+    try:
+        value = float(number[:-1] if factor else number) * (factor or 1.0)
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= _MAX_S:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time; expected seconds, or e.g. 90s, 5m or 2h")
+    return value
+
+
+def gpu_id(text: str) -> int:
+    """Parse the number of a GPU; raise ArgumentTypeError if it is not one."""
+    if not (text.isascii() and text.isdecimal()):
+        raise argparse.ArgumentTypeError(f"{text!r} is not the number of a GPU; put -- before the command")
+    return int(text)
+
+
+def _absolute(path: Path | None) -> str:
+    return str(path.absolute()) if path else ""

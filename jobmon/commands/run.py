@@ -1,0 +1,67 @@
+"""``jobmon run``: run a command in the foreground and watch it, without Slurm."""
+
+from __future__ import annotations
+
+import argparse
+
+from jobmon.commands.common import open_context
+from jobmon.commands.job_options import add_job_options, gpu_id, job_settings
+from jobmon.errors import UsageError, report, say
+from jobmon_core.app.run import RunCommand, command_script
+from jobmon_core.domain.errors import CommandMissing, ConfigInvalid
+from jobmon_core.lifecycle.start import MonitorStarter
+
+DESCRIPTION = """\
+Run a command on this machine and watch it as jobmon watches a job. What it prints goes to the
+terminal and to a log file: stdout and stderr in one stream and one file, as in Slurm, unless --error
+separates them. The exit code is that of the command (128 + n after signal n): any other than 0
+means that it did not end well."""
+EPILOG = """\
+The command runs in a session of its own. Ctrl-C reaches it as if it ran without jobmon, each time.
+SIGTERM cancels it: it gets SIGTERM, and SIGKILL 30 seconds later. If the terminal is closed or
+jobmon is killed, the command goes on in the background, and a message tells how it ended. It can
+read a file or a pipe from stdin, but not the terminal. Python does not buffer its output
+(PYTHONUNBUFFERED=1), so that it appears at once.
+
+examples:
+  jobmon run -- python train.py --epochs 3
+  jobmon run --name sweep-7 --output logs/sweep-7.log -- ./simulate input.dat
+  jobmon run --gpu-ids 0 1 --total-items 50000 -- python embed.py
+  jobmon run --error train.err -- python train.py > /dev/null"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.usage = "jobmon run [OPTIONS] -- COMMAND [ARGS]"
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument(
+        "--name", "--job-name", dest="job_name", metavar="NAME", help="the job's name (default: from the command)"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="the log file; Slurm's patterns are expanded, e.g. %%j to the job id (default: jobmon-%%j.out)",
+    )
+    parser.add_argument("-e", "--error", metavar="FILE", help="a log file of its own for stderr")
+    parser.add_argument(
+        "--gpu-ids", type=gpu_id, nargs="+", metavar="N", help="the GPUs to use: sets CUDA_VISIBLE_DEVICES"
+    )
+    add_job_options(parser)
+    parser.add_argument("command", nargs=argparse.REMAINDER, metavar="COMMAND", help="the command to run")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
+    command = options.command[1:] if options.command[:1] == ["--"] else options.command
+    if not command:
+        raise UsageError("no command given; `jobmon run -- COMMAND` runs one")
+    ctx = open_context()
+    starter = MonitorStarter(ctx)
+    output, error = options.output or "", options.error or ""
+    try:
+        settings = job_settings(options, command_script(command))
+        return RunCommand(ctx, starter, say).run(command, settings, output=output, error=error)
+    except (ConfigInvalid, CommandMissing) as error:
+        return report(error, "nothing was started: ")
+    finally:
+        starter.discard()

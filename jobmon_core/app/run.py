@@ -1,0 +1,118 @@
+"""Use case: run a command in the foreground as a local job, which is watched like any other."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.analysis.explain import explain
+from jobmon_core.analysis.explainer import evidence_of
+from jobmon_core.analysis.job_logs import log_files
+from jobmon_core.app.lookup import look_up
+from jobmon_core.app.patterns import own_patterns
+from jobmon_core.app.submit import SubmitJob
+from jobmon_core.domain.errors import StateUnreadable
+from jobmon_core.domain.messages.job_ended import job_ended_messages
+from jobmon_core.scheduler.local.backend import LOCAL
+from jobmon_core.scheduler.local.command import CommandOptions, CommandSubmitter
+from jobmon_core.scheduler.local.foreground import ForegroundJob, ForwardedSignals, TerminalClosed
+from jobmon_core.scheduler.local.job_dir import JobDir
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from jobmon_core.context import Context
+    from jobmon_core.domain.delivery.outbox import Message
+    from jobmon_core.domain.job_settings import JobSettings
+    from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.lifecycle.start import MonitorStarter
+    from jobmon_core.scheduler.local.job_dir import TaskRecord
+
+NO_EXIT_STATUS = 1  # the exit code if nothing recorded how the command ended
+_SIGNAL_BASE = 128  # a shell reports "killed by signal n" as 128 + n
+_CLOSED = 129  # its report of SIGHUP
+
+
+@dataclass(frozen=True, slots=True)
+class RunCommand:
+    """Runs commands of one user in the foreground."""
+
+    ctx: Context
+    starter: MonitorStarter
+    tell: Callable[[str], None]
+
+    def run(self, command: Sequence[str], settings: JobSettings, *, output: str = "", error: str = "") -> int:
+        """Run a command, watch it and copy its output to stdout and stderr; return its exit code.
+
+        SIGINT, SIGQUIT and SIGTERM are passed on. If the terminal is closed, the job goes on in the
+        background. ``output`` and ``error`` are file name patterns of the logs, see `CommandOptions`.
+
+        Raises:
+            ConfigInvalid, CommandMissing: nothing was started.
+        """
+        root = self.ctx.home.backend_folder(LOCAL.name)
+        options = CommandOptions(settings.name, output, error, _variables(settings))
+        submitter = CommandSubmitter(root, options)
+        submit_job = SubmitJob(self.ctx, self.starter, self.tell, settings=settings)
+        signals = ForwardedSignals()
+        with signals.installed():
+            submission = submit_job.submit_command(LOCAL.name, submitter, command)
+            if submission.job is None:
+                return submission.exit_code
+            ref = submission.job.ref
+            folder = JobDir(root / str(ref.job_id))
+            supervisor = folder.owner()
+            if supervisor is None:
+                raise StateUnreadable(f"job {ref} runs, but {folder.path} does not name its supervisor")
+            try:
+                signals.forward_to(supervisor)
+                record = ForegroundJob(folder, supervisor).copy_output()
+            except TerminalClosed:
+                self.tell(f"the terminal was closed; job {ref} goes on in the background")
+                return _CLOSED
+        self._tell_end(ref, record)
+        return NO_EXIT_STATUS if record is None else _exit_code(record)
+
+    def _tell_end(self, ref: JobRef, record: TaskRecord | None) -> None:
+        if record is None:
+            self.tell(f"job {ref}: its supervisor was killed, so it is not known how the command ended")
+            return
+        message = self._end_message(ref)
+        self.tell(message.title)
+        if message.cause:
+            self.tell(message.cause)
+        self.tell(f"its output is in {record.stdout}; `jobmon show {ref}` shows more")
+
+    def _end_message(self, ref: JobRef) -> Message:
+        """Return the message about the end as the job's monitor will send it."""
+        now_s = self.ctx.clock.now()
+        job = look_up(self.ctx.store.find(ref)[-1], self.ctx.scheduler(LOCAL.name), now_s)
+        (task,) = job.tasks.values()
+        if task.end is not None:
+            diagnosis = explain(
+                evidence_of(task.end), *log_files(job, task), own_patterns(self.ctx), job_id=ref.job_id
+            )
+            job = replace(job, tasks={task.key: replace(task, diagnosis=diagnosis)})
+        (message,) = job_ended_messages(job, now_s, per_task=False)
+        return message
+
+
+def command_script(command: Sequence[str]) -> str:
+    """Return the path of the script that a command runs, the first of its words that names a file, or empty."""
+    return next((word for word in command if os.path.isfile(word)), "")  # noqa: PTH113 - see job_config
+
+
+def _variables(settings: JobSettings) -> dict[str, str]:
+    """Return the environment variables of the job: Python is not to hold output back, GPUs are selected."""
+    variables = {} if "PYTHONUNBUFFERED" in os.environ else {"PYTHONUNBUFFERED": "1"}
+    if settings.gpu_ids:
+        variables["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, settings.gpu_ids))
+    return variables
+
+
+def _exit_code(record: TaskRecord) -> int:
+    """Return the exit code of an ended task as a shell reports it; 1 if it never started."""
+    if record.pid is None:
+        return NO_EXIT_STATUS
+    return record.exit_code or 0 if record.signal is None else _SIGNAL_BASE + record.signal

@@ -1,0 +1,129 @@
+"""A local job that runs one command in the user's own environment, instead of a batch script."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import stat
+import time
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.errors import CommandMissing, SchedulerRejected
+from jobmon_core.domain.slurm.log_paths import templates_from_record
+from jobmon_core.scheduler.local.client import LocalScheduler
+from jobmon_core.scheduler.local.job_dir import KILL_WAIT_S, JobSpec
+from jobmon_core.scheduler.local.submit import Request
+from jobmon_core.system.users import user_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from jobmon_core.scheduler.base import Submission, Submitted
+
+DEFAULT_OUTPUT = "jobmon-%j.out"  # not Slurm's name: a job of Slurm may have the same id
+_DEV_NULL = "/dev/null"
+_SCRIPT = '#!/bin/sh\nexec {} "$@"\n'  # so that the command is the process that the supervisor watches
+
+
+@dataclass(frozen=True, slots=True)
+class CommandOptions:
+    """How to run a command. The file names may contain Slurm's ``%`` patterns."""
+
+    name: str = ""  # of the job; empty: from the command
+    output: str = ""  # the log file; empty: `DEFAULT_OUTPUT`
+    error: str = ""  # the log file of stderr; empty: that of stdout
+    variables: Mapping[str, str] = field(default_factory=dict)  # of the environment, besides the user's own
+
+
+def command_request(argv: Sequence[str], options: CommandOptions) -> Request:
+    """Return the job that runs a command in the current directory.
+
+    Raises:
+        CommandMissing: there is no such program.
+        SchedulerRejected: the current directory was removed.
+    """
+    if shutil.which(argv[0]) is None:
+        raise CommandMissing(f"{argv[0]}: command not found, or not executable")
+    try:
+        folder = str(Path.cwd())
+    except OSError as error:
+        raise SchedulerRejected(f"cannot determine the current directory: {error.strerror}") from error
+    logs = templates_from_record(options.output or DEFAULT_OUTPUT, options.error, folder, is_array=False)
+    spec = JobSpec(
+        name=options.name or command_name(argv),
+        command=argv[0],
+        arguments=tuple(argv[1:]),
+        workdir=folder,
+        stdout=logs.stdout,
+        stderr=logs.stderr,
+        stdin=_stdin(),
+        append=False,
+        limit_s=None,
+        array="",
+        export="",
+        submit_s=int(time.time()),
+        submit_dir=folder,
+        user=user_name(),
+        uid=os.getuid(),
+        kill_wait_s=KILL_WAIT_S,
+        keeps_environment=True,
+    )
+    script = os.fsencode(_SCRIPT.format(shlex.quote(argv[0])))
+    return Request(spec, script, {"quiet": ""}, options.variables)
+
+
+class CommandSubmitter:
+    """Starts one command as a local job; see `Submitter`."""
+
+    def __init__(self, root: Path, options: CommandOptions) -> None:
+        """Set up without any I/O; ``root`` is the existing directory of all local jobs."""
+        self._root = root
+        self._options = options
+
+    def submit(
+        self,
+        arguments: Sequence[str],
+        on_job: Callable[[Submitted], None],
+        on_start: Callable[[], None] | None = None,
+    ) -> Submission:
+        """Start the command whose program and arguments ``arguments`` are; print nothing but errors.
+
+        Raises:
+            CommandMissing: there is no such program.
+        """
+        request = partial(command_request, arguments, self._options)
+        return LocalScheduler(self._root).start(request, on_job, on_start)
+
+
+def command_name(argv: Sequence[str]) -> str:
+    """Return a name for a command: its program, or the script that a program on PATH runs.
+
+    ``python -u train.py`` is ``train.py``, ``./simulate input.dat`` is ``simulate``.
+    """
+    program, *arguments = argv
+    scripts = [] if "/" in program else [word for word in arguments if _is_script(word)]
+    return os.path.basename((scripts or [program])[0])  # noqa: PTH119 - a path is a text here
+
+
+def _is_script(word: str) -> bool:
+    return word.endswith((".py", ".sh", ".R", ".jl", ".pl", ".m")) and Path(word).is_file()
+
+
+def _stdin() -> str:
+    """Return a path by which the job can open this process's stdin if that is a file or a pipe.
+
+    A terminal stays with the user: the job may outlive it.
+    """
+    path = f"/proc/{os.getpid()}/fd/0"
+    try:
+        mode = os.fstat(0).st_mode
+        if stat.S_ISREG(mode) or stat.S_ISFIFO(mode):
+            os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
+            return path
+    except OSError:
+        pass  # closed, or a pipe of another user
+    return _DEV_NULL

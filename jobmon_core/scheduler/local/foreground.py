@@ -1,0 +1,162 @@
+"""A local job in the foreground: its output goes to the user's terminal too, and Ctrl-C reaches it.
+
+The job does not depend on the process that shows it: if that is killed, or its terminal is closed, the job
+goes on under its supervisor.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import stat
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from jobmon_core.system.process import ProcessId, ProcessStatus, start_ticks
+from jobmon_core.system.relay import Target
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+    from jobmon_core.scheduler.local.job_dir import JobDir, TaskRecord
+
+_CHUNK_BYTES = 65536
+_INTERVAL_S = 0.1  # between two looks for new output
+
+
+class TerminalClosed(Exception):
+    """The user's terminal was closed (SIGHUP)."""
+
+
+@dataclass(slots=True)
+class ForwardedSignals:
+    """The signals that this process passes on to the supervisor of a job, once the job is known."""
+
+    _supervisor: ProcessId | None = field(default=None, init=False)
+    _early: list[int] = field(default_factory=list, init=False)
+
+    @contextlib.contextmanager
+    def installed(self) -> Iterator[None]:
+        """Handle the signals in this block; those that are ignored (nohup) stay ignored."""
+        numbers = (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP)
+        previous = {
+            number: signal.signal(number, self._handle)
+            for number in numbers
+            if signal.getsignal(number) != signal.SIG_IGN
+        }
+        try:
+            yield
+        finally:
+            for number, handler in previous.items():
+                signal.signal(number, handler)
+
+    def forward_to(self, supervisor: ProcessId) -> None:
+        """Pass on the signals that arrived so far, and those that will.
+
+        Raises:
+            TerminalClosed: here, or wherever the main thread is when the terminal is closed.
+        """
+        self._supervisor = supervisor
+        early, self._early = self._early, []
+        for number in early:
+            self._handle(number, None)
+
+    def _handle(self, number: int, _frame: FrameType | None) -> None:
+        if self._supervisor is None:
+            self._early.append(number)
+        elif number == signal.SIGHUP:
+            raise TerminalClosed
+        elif start_ticks(self._supervisor.pid) == self._supervisor.start_ticks:
+            with suppress(ProcessLookupError):  # it has just ended
+                os.kill(self._supervisor.pid, number)
+
+
+class ForegroundJob:
+    """A job that is no array, and the two descriptors to which its output is copied."""
+
+    def __init__(self, folder: JobDir, supervisor: ProcessId, stdout_fd: int = 1, stderr_fd: int = 2) -> None:
+        """Set up; nothing is copied yet."""
+        self._folder = folder
+        self._supervisor = supervisor
+        self._targets = (Target(stdout_fd), Target(stderr_fd))
+        self._copies: list[_Copy] = []
+        self._this = ProcessId.current()
+
+    def copy_output(self) -> TaskRecord | None:
+        """Copy the job's output until the job has ended; return its final record.
+
+        Returns None if its supervisor was killed, so that nothing recorded how the job ended.
+
+        Raises:
+            StateUnreadable: a record of the job is damaged.
+        """
+        while not self._has_ended():
+            if not self._copy():
+                time.sleep(_INTERVAL_S)
+        while self._copy():
+            pass
+        for copy in self._copies:
+            copy.close()
+        records = [*self._folder.tasks(), self._folder.never_started()]
+        return records[0] if self._folder.ended_s() is not None else None
+
+    def _copy(self) -> bool:
+        """Copy what is new; return whether there was anything."""
+        if not self._copies:
+            for record in self._folder.tasks():
+                paths = dict.fromkeys((record.stdout, record.stderr))  # one path if they share a file
+                self._copies = [_Copy(*pair) for pair in zip(paths, self._targets, strict=False)]
+        transferred = [copy.transfer() for copy in self._copies]
+        return any(transferred)
+
+    def _has_ended(self) -> bool:
+        """Whether the job has ended, or its supervisor was killed and nothing of it runs any more."""
+        # the supervisor's status first: otherwise its last record could be missed
+        is_supervised = self._supervisor.status(self._this) is ProcessStatus.RUNNING
+        if is_supervised or self._folder.ended_s() is not None:
+            return self._folder.ended_s() is not None
+        return not any(_still_runs(task) for task in self._folder.tasks())
+
+
+def _still_runs(task: TaskRecord) -> bool:
+    started = (task.pid, task.start_ticks)
+    return None not in started and started == (task.pid, start_ticks(task.pid or 0))
+
+
+class _Copy:
+    """The reader of one log file, from its beginning."""
+
+    def __init__(self, path: str, target: Target) -> None:
+        self._target = target
+        self._file = _open_regular(path)
+
+    def transfer(self) -> bool:
+        """Copy at most 64 KiB; return False if there is nothing new."""
+        if self._file is None:
+            return False
+        chunk = os.read(self._file, _CHUNK_BYTES)
+        if not chunk and os.fstat(self._file).st_size < os.lseek(self._file, 0, os.SEEK_CUR):
+            os.lseek(self._file, 0, os.SEEK_SET)  # the program truncated its log
+            chunk = os.read(self._file, _CHUNK_BYTES)
+        self._target.write(chunk)
+        return bool(chunk)
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+
+
+def _open_regular(path: str) -> int | None:
+    """Open a file to read it; None if it is no regular file: reading would take what a pipe holds."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError:  # the task could not be launched
+        return None
+    if stat.S_ISREG(os.fstat(file).st_mode):
+        return file
+    os.close(file)
+    return None

@@ -1,0 +1,258 @@
+"""``jobmon run`` in a shell and in a terminal: real processes, supervisors and monitors."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from jobmon_core.context import Context
+from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.lifecycle.health import Health, job_status
+from jobmon_core.store.jobs import JobStore
+from tests.support.processes import monitors_of
+from tests.support.shell import Shell, complaint
+from tests.support.waiting import PATIENCE_S, eventually
+
+_LINES = 200_000
+_HANDLES_INTERRUPTS = """
+import signal, sys, time
+count = 0
+def handle(number, frame):
+    global count
+    count += 1
+    print("interrupt", count, flush=True)
+    if count == 2:
+        sys.exit(7)
+signal.signal(signal.SIGINT, handle)
+print("ready", flush=True)
+while True:
+    time.sleep(60)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _end_monitors(shell: Shell) -> Iterator[None]:
+    """Poll often, and end the monitors that the test left behind."""
+    (shell.home / "config.json").write_text(json.dumps({"poll": {"running_s": 5, "pending_s": 5}}))
+    (shell.home / "config.json").chmod(0o600)
+    yield
+    for pid in monitors_of(shell.home):
+        os.kill(pid, signal.SIGKILL)
+
+
+def job_of(shell: Shell) -> WatchedJob:
+    (job,) = (job for job in JobStore(shell.state).all() if isinstance(job, WatchedJob))
+    return job
+
+
+def reported(shell: Shell) -> WatchedJob:
+    """Return the only job once its monitor has concluded."""
+    ctx = Context.open(os.environ)
+    eventually(lambda: job_status(ctx, job_of(shell)).health is Health.DONE)
+    return job_of(shell)
+
+
+@contextmanager
+def running(shell: Shell, *command: str) -> Iterator[subprocess.Popen[str]]:
+    """Run a command in the foreground without a terminal."""
+    argv = [sys.executable, "-m", "jobmon", "run", "--", *command]
+    with subprocess.Popen(
+        argv,
+        cwd=shell.work,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def test_the_output_goes_to_stdout_and_to_the_log_file_and_the_exit_code_is_the_commands(
+    shell: Shell,
+) -> None:
+    done = shell.jobmon("run", "--name", "demo", "--", "bash", "-c", "echo out; echo err >&2; exit 3")
+    assert (done.returncode, done.stdout) == (3, "out\nerr\n")
+    assert (shell.work / "jobmon-1.out").read_text() == "out\nerr\n"
+    lines = done.stderr.splitlines()
+    assert lines[0] == "jobmon: watching job 1; `jobmon status` shows it"
+    assert lines[1].startswith("jobmon: no Discord webhook is configured for success and error messages")
+    assert re.fullmatch(r"jobmon: demo \(1\) failed( after \d+s)?", lines[2])
+    end = f"jobmon: its output is in {shell.work}/jobmon-1.out; `jobmon show 1` shows more"
+    assert lines[-1] == end
+
+
+def test_a_success_is_told_in_one_line_and_needs_no_separator(shell: Shell) -> None:
+    done = shell.jobmon("run", "bash", "-c", "echo $0 $1 -- $2", "a", "--b", "c d")
+    assert (done.returncode, done.stdout) == (0, "a --b -- c d\n")
+    assert re.search(r"^jobmon: bash \(1\) completed( in \d+s)?$", done.stderr, re.MULTILINE)
+
+
+def test_stderr_goes_to_stderr_if_it_has_a_file_of_its_own(shell: Shell) -> None:
+    done = shell.jobmon(
+        "run", "-o", "%x.out", "-e", "logs/%x-%j.err", "--", "bash", "-c", "echo out; echo err >&2"
+    )
+    assert done.stdout == "out\n"
+    assert "err\n" in done.stderr
+    assert (shell.work / "bash.out").read_text() == "out\n"
+    assert (shell.work / "logs/bash-1.err").read_text() == "err\n"
+
+
+def test_much_output_arrives_complete_and_in_order(shell: Shell) -> None:
+    code = f"for n in range({_LINES}): print(n)"
+    done = shell.jobmon("run", "--", sys.executable, "-c", code)
+    assert done.stdout == "".join(f"{n}\n" for n in range(_LINES))
+
+
+def test_output_appears_while_the_command_runs(shell: Shell) -> None:
+    code = "import time; print('first', end='\\r'); time.sleep(1000)"
+    with running(shell, sys.executable, "-c", code) as process:
+        assert process.stdout is not None
+        assert process.stdout.read(5) == "first"
+        process.terminate()
+        assert process.wait(PATIENCE_S) == 128 + signal.SIGTERM
+    assert job_of(shell).backend == "local"
+
+
+def test_the_diagnosis_of_a_failure_is_told_at_once_and_is_that_of_the_message(shell: Shell) -> None:
+    (shell.work / "train.py").write_text("config = {}\nprint(config['lr'])\n")
+    shell.program("python", f'exec {sys.executable} "$@"')
+    done = shell.jobmon("run", "--", "python", "-u", "train.py")
+    assert done.returncode == 1
+    title = next(line for line in done.stderr.splitlines() if "KeyError" in line)
+    assert re.fullmatch(r"jobmon: train\.py \(1\) failed( after \d+s)?: KeyError: 'lr'", title)
+    assert "jobmon: A key is missing." in done.stderr
+    (entry,) = reported(shell).outbox
+    assert entry.message.title == title.removeprefix("jobmon: ")
+
+
+def test_a_death_by_signal_has_the_exit_code_of_a_shell(shell: Shell) -> None:
+    done = shell.jobmon("run", "--", "bash", "-c", "kill -KILL $$")
+    assert done.returncode == 128 + signal.SIGKILL
+    assert "bash (1) failed: Killed (SIGKILL)" in done.stderr
+
+
+def test_a_missing_command_starts_nothing(shell: Shell) -> None:
+    done = shell.jobmon("run", "--", "trian.py")
+    assert done.returncode == 127
+    assert complaint(done) == "nothing was started: trian.py: command not found, or not executable"
+    assert list(shell.work.iterdir()) == []
+    assert list(JobStore(shell.state).all()) == []
+
+
+def test_a_log_that_cannot_be_written_is_a_failure(shell: Shell) -> None:
+    (shell.work / "file").touch()
+    done = shell.jobmon("run", "-o", "file/log", "--", "bash", "-c", "echo out")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "(1) failed" in done.stderr
+
+
+def test_the_command_can_read_a_pipe_and_gets_the_users_environment(shell: Shell) -> None:
+    done = shell.jobmon(
+        "run", "--gpu-ids", "2", "3", "--", "bash", "-c", "head -1; env", stdin="config\n", SLURM_JOB_ID="99"
+    )
+    first, *variables = done.stdout.splitlines()
+    assert first == "config"
+    assert {"SLURM_JOB_ID=99", "CUDA_VISIBLE_DEVICES=2,3", "PYTHONUNBUFFERED=1"} <= set(variables)
+    assert "SLURM_CLUSTER_NAME=local" not in variables
+
+
+def test_ctrl_c_reaches_the_program_each_time_and_the_job_is_told_as_cancelled(shell: Shell) -> None:
+    steps = (("ready", "\x03"), ("interrupt 1", "\x03"))
+    arguments = ("run", "--name", "loop", "--", sys.executable, "-c", _HANDLES_INTERRUPTS)
+    code, screen = shell.talk(arguments, *steps)
+    assert code == 7
+    assert "interrupt 2" in screen
+    assert "loop (1) was cancelled by you" in screen
+    job = reported(shell)
+    end = job.tasks[""].end
+    assert end is not None
+    assert (end.state, end.exit_code, end.cancelled_by) == (JobState.CANCELLED, 7, os.getuid())
+    assert "was cancelled by you" in job.outbox[0].message.title
+
+
+def test_a_program_that_ends_well_after_ctrl_c_completed(shell: Shell) -> None:
+    code = "trap 'echo saved; exit 0' INT; echo ready; while true; do read -t 60 <> <(:); done"
+    done, screen = shell.talk(("run", "--", "bash", "-c", code), ("ready", "\x03"))
+    assert done == 0
+    assert "bash (1) completed" in screen
+    end = reported(shell).tasks[""].end
+    assert end is not None
+    assert (end.state, end.reason) == (JobState.COMPLETED, "InterruptedByUser")
+
+
+def test_sigterm_cancels_the_job(shell: Shell) -> None:
+    with running(shell, "bash", "-c", "echo up; sleep 1000") as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "up\n"
+        process.terminate()
+        assert process.wait(PATIENCE_S) == 128 + signal.SIGTERM
+        assert process.stderr is not None
+        assert "was cancelled by you" in process.stderr.read()
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGKILL])
+def test_the_job_goes_on_after_the_terminal_was_closed_or_jobmon_was_killed(
+    shell: Shell, number: signal.Signals
+) -> None:
+    script = "echo up; while [[ ! -e go ]]; do read -t 0.1 <> <(:); done; echo end; exit 4"
+    with running(shell, "bash", "-c", script) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "up\n"
+        process.send_signal(number)
+        assert process.wait(PATIENCE_S) == {signal.SIGHUP: 129, signal.SIGKILL: -9}[number]
+    (shell.work / "go").touch()
+    end = reported(shell).tasks[""].end
+    assert end is not None
+    assert end.exit_code == 4
+    assert (shell.work / "jobmon-1.out").read_text() == "up\nend\n"
+
+
+def test_a_reader_that_leaves_does_not_end_the_command(shell: Shell) -> None:
+    done = shell.line("jobmon run -- bash -c 'for n in {1..50000}; do echo $n; done' | head -1", PIPED="1")
+    assert done.stdout == "1\n"
+    assert done.returncode == 0
+    assert (shell.work / "jobmon-1.out").read_text().endswith("\n50000\n")
+
+
+def test_the_options_about_the_job_are_stored_with_it(shell: Shell) -> None:
+    done = shell.jobmon(
+        *("run", "--job-name", "embed", "--num-workers", "4", "--gpu-ids", "0", "1", "--total-items", "1000"),
+        *("--output-dir", "out", "--log-dir", "logs", "--log-pattern", "worker_*.log"),
+        *("--check-interval", "10", "--stall-timeout", "5m", "--", "bash", "-c", ":"),
+    )
+    assert done.returncode == 0
+    job = reported(shell)
+    assert job.settings is not None
+    assert (job.name, job.settings.num_workers, job.settings.gpu_ids) == ("embed", 4, (0, 1))
+    assert (job.settings.total_items, job.settings.stall_timeout_s) == (1000, 300.0)
+    assert (job.settings.log_dir, job.settings.log_pattern) == (f"{shell.work}/logs", "worker_*.log")
+    assert job.settings.checkpoint_dir == f"{shell.work}/out"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "no command given; `jobmon run -- COMMAND` runs one"),
+        (("--",), "no command given; `jobmon run -- COMMAND` runs one"),
+        (("--gpu-ids", "0", "python"), "argument --gpu-ids: 'python' is not the number of a GPU"),
+        (("--num-workers", "0", "--", "true"), "argument --num-workers: '0' is not a number of 1 or more"),
+        (("--stall-timeout", "soon", "--", "true"), "argument --stall-timeout: 'soon' is not a time"),
+        (("--nmae", "x", "--", "true"), "unknown option --nmae (did you mean --name?)"),
+    ],
+)
+def test_a_wrong_command_line_starts_nothing(shell: Shell, arguments: tuple[str, ...], words: str) -> None:
+    done = shell.jobmon("run", *arguments)
+    assert done.returncode == 2
+    assert words in complaint(done)
