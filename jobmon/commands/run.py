@@ -34,7 +34,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.usage = "jobmon run [OPTIONS] -- COMMAND [ARGS]"
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument(
-        "--name", "--job-name", dest="job_name", metavar="NAME", help="the job's name (default: from the command)"
+        "--name",
+        "--job-name",
+        dest="job_name",
+        metavar="NAME",
+        help="the job's name (default: from the command)",
     )
     parser.add_argument(
         "-o",

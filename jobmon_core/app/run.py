@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.explain import explain
 from jobmon_core.analysis.explainer import evidence_of
-from jobmon_core.analysis.job_logs import log_files
+from jobmon_core.analysis.job_logs import log_files, logs_of_run
 from jobmon_core.app.lookup import look_up
 from jobmon_core.app.patterns import own_patterns
 from jobmon_core.app.submit import SubmitJob
-from jobmon_core.domain.errors import StateUnreadable
+from jobmon_core.domain.diagnosis.patterns import job_patterns
+from jobmon_core.domain.errors import JobmonError, StateUnreadable
 from jobmon_core.domain.messages.job_ended import job_ended_messages
+from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.scheduler.local.backend import LOCAL
 from jobmon_core.scheduler.local.command import CommandOptions, CommandSubmitter
 from jobmon_core.scheduler.local.foreground import ForegroundJob, ForwardedSignals, TerminalClosed
@@ -54,10 +56,10 @@ class RunCommand:
         root = self.ctx.home.backend_folder(LOCAL.name)
         options = CommandOptions(settings.name, output, error, _variables(settings))
         submitter = CommandSubmitter(root, options)
-        submit_job = SubmitJob(self.ctx, self.starter, self.tell, settings=settings)
+        submit_job = SubmitJob(self.ctx, self.starter, self.tell)
         signals = ForwardedSignals()
         with signals.installed():
-            submission = submit_job.submit_command(LOCAL.name, submitter, command)
+            submission = submit_job.submit_command(LOCAL.name, submitter, command, settings)
             if submission.job is None:
                 return submission.exit_code
             ref = submission.job.ref
@@ -78,7 +80,11 @@ class RunCommand:
         if record is None:
             self.tell(f"job {ref}: its supervisor was killed, so it is not known how the command ended")
             return
-        message = self._end_message(ref)
+        try:
+            message = self._end_message(ref)
+        except JobmonError as error:  # the caller still gets the exit code of the command
+            self.tell(f"job {ref} has ended: {error}")
+            return
         self.tell(message.title)
         if message.cause:
             self.tell(message.cause)
@@ -87,11 +93,17 @@ class RunCommand:
     def _end_message(self, ref: JobRef) -> Message:
         """Return the message about the end as the job's monitor will send it."""
         now_s = self.ctx.clock.now()
-        job = look_up(self.ctx.store.find(ref)[-1], self.ctx.scheduler(LOCAL.name), now_s)
+        known = self.ctx.store.find(ref)[-1:] or [WatchedJob("", ref.job_id, now_s, backend=LOCAL.name)]
+        job = look_up(known[0], self.ctx.scheduler(LOCAL.name), now_s)
         (task,) = job.tasks.values()
         if task.end is not None:
             diagnosis = explain(
-                evidence_of(task.end), *log_files(job, task), own_patterns(self.ctx), job_id=ref.job_id
+                evidence_of(task.end),
+                *log_files(job, task),
+                own_patterns(self.ctx),
+                job_id=ref.job_id,
+                named_logs=logs_of_run(job, task),
+                job_patterns=job_patterns(job.settings),
             )
             job = replace(job, tasks={task.key: replace(task, diagnosis=diagnosis)})
         (message,) = job_ended_messages(job, now_s, per_task=False)
@@ -99,7 +111,7 @@ class RunCommand:
 
 
 def command_script(command: Sequence[str]) -> str:
-    """Return the path of the script that a command runs, the first of its words that names a file, or empty."""
+    """Return the script that a command runs: the first of its words that names a file; empty without one."""
     return next((word for word in command if os.path.isfile(word)), "")  # noqa: PTH113 - see job_config
 
 

@@ -38,7 +38,6 @@ class SubmitJob:
         tell: Callable[[str], None],
         add_sentinel: Callable[[NewJob], None] | None = None,
         job_config: str = "",
-        settings: JobSettings | None = None,
     ) -> None:
         """Set up without any I/O.
 
@@ -48,14 +47,13 @@ class SubmitJob:
             tell: prints a message to the user.
             add_sentinel: called last, with each submitted job that has a state file.
             job_config: the path of the job configuration; if empty, one beside the script is used.
-            settings: what the user says about each job.
         """
         self._ctx = ctx
         self._starter = starter
         self._tell = tell
         self._add_sentinel = add_sentinel
         self._job_config = job_config
-        self._settings = settings
+        self._settings: JobSettings | None = None
         self._submitted_indices = ""
         self._warnings: list[str] = []
 
@@ -75,12 +73,17 @@ class SubmitJob:
         submitter = self._ctx.submitter(name)
         return self._submit(config, name, submitter, arguments, lambda: self._prepare(arguments)).exit_code
 
-    def submit_command(self, backend: str, submitter: Submitter, command: Sequence[str]) -> Submission:
+    def submit_command(
+        self, backend: str, submitter: Submitter, command: Sequence[str], settings: JobSettings | None
+    ) -> Submission:
         """Start a command with a submitter of ``backend`` that takes no options, and watch it as a job.
+
+        ``settings`` is what the user says about it.
 
         Raises:
             ConfigInvalid: nothing was started.
         """
+        self._settings = settings
         return self._submit(self._ctx.configuration(), backend, submitter, command, self._starter.prefork)
 
     def _submit(
