@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from jobmon_core.domain.errors import SchedulerMissing
 from jobmon_core.scheduler.backends import BACKENDS, find_backend
 from jobmon_core.scheduler.base import BackendResources
 from jobmon_core.store.home import Home
@@ -31,8 +32,8 @@ _SEARCH_LOCK_TIMEOUT_S = 60.0
 
 
 def backend_names() -> tuple[str, ...]:
-    """Return the names of the supported backends; the first is the default."""
-    return tuple(BACKENDS)
+    """Return the names of the backends that can submit jobs; the first is the default."""
+    return tuple(name for name, backend in BACKENDS.items() if backend.submitter)
 
 
 def _channel_types() -> Mapping[str, ChannelType[Any]]:
@@ -124,7 +125,10 @@ class Context:
 
     def submitter(self, backend: str) -> Submitter:
         """Return the part of a backend that submits jobs."""
-        return find_backend(backend).submitter(self._resources(backend))
+        submitter = find_backend(backend).submitter
+        if submitter is None:
+            raise SchedulerMissing(f"the backend {backend!r} only watches; it starts no jobs")
+        return submitter(self._resources(backend))
 
     def scheduler(self, backend: str, cluster: str = "") -> Scheduler:
         """Return a backend's scheduler, for its default cluster unless ``cluster`` names another."""

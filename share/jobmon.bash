@@ -4,7 +4,7 @@ _jobmon() {
     local command=${COMP_WORDS[1]} options= words= kind= i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W "submit watch cancel forget prune status top show logs progress diagnose init test-discord inbox recover patterns where help completion -h --help -V --version" -- "$current"))
+        COMPREPLY=($(compgen -W "submit run watch cancel forget prune status top show logs progress diagnose init test-discord inbox recover patterns where help completion -h --help -V --version" -- "$current"))
         return
     fi
     case $command in
@@ -12,7 +12,8 @@ _jobmon() {
     esac
     case $command in
         "submit") options="-h --help --backend --sentinel --job-config" words= kind="file" ;;
-        "watch") options="-h --help --error --output --again --job-config --follow --backend" words= kind="job" ;;
+        "run") options="-h --help --name --job-name -o --output -e --error --gpu-ids --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --check-interval --launch-timeout --stall-timeout" words="submit run watch cancel forget prune status top show logs progress diagnose init test-discord inbox recover patterns where help completion" kind= ;;
+        "watch") options="-h --help --error --output --again --follow --backend --pid --pid-file --process --log --job-name --gpu-ids --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --check-interval --launch-timeout --stall-timeout" words= kind="job" ;;
         "cancel") options="-h --help" words= kind="job" ;;
         "forget") options="-h --help --given-up" words= kind="job" ;;
         "prune") options="-h --help --older-than --dry-run" ;;
@@ -31,16 +32,49 @@ _jobmon() {
         "patterns check") options="-h --help" words= kind="file" ;;
         "patterns test") options="-h --help" words= kind="file" ;;
         "where") options="-h --help" ;;
-        "help") options="-h --help" words="submit watch cancel forget prune status top show logs progress diagnose init test-discord inbox recover patterns where help completion" kind= ;;
+        "help") options="-h --help" words="submit run watch cancel forget prune status top show logs progress diagnose init test-discord inbox recover patterns where help completion" kind= ;;
         "completion") options="-h --help" words="bash zsh fish jobs" kind= ;;
     esac
     case "$command $before" in
         "submit --backend") options= words="slurm local" kind= ;;
         "submit --job-config") options= words= kind="file" ;;
+        "run --name"|"run --job-name") options= words= kind="text" ;;
+        "run -o"|"run --output") options= words= kind="file" ;;
+        "run -e"|"run --error") options= words= kind="file" ;;
+        "run --gpu-ids") options= words= kind="text" ;;
+        "run --job-config") options= words= kind="file" ;;
+        "run --num-workers") options= words= kind="text" ;;
+        "run --total-items") options= words= kind="text" ;;
+        "run --log-dir") options= words= kind="file" ;;
+        "run --log-pattern") options= words= kind="text" ;;
+        "run --output-dir") options= words= kind="file" ;;
+        "run --output-pattern") options= words= kind="text" ;;
+        "run --checkpoint-dir") options= words= kind="file" ;;
+        "run --checkpoint-pattern") options= words= kind="text" ;;
+        "run --check-interval") options= words= kind="text" ;;
+        "run --launch-timeout") options= words= kind="text" ;;
+        "run --stall-timeout") options= words= kind="text" ;;
         "watch --error") options= words= kind="file" ;;
         "watch --output") options= words= kind="file" ;;
-        "watch --job-config") options= words= kind="file" ;;
         "watch --backend") options= words="slurm local" kind= ;;
+        "watch --pid") options= words= kind="text" ;;
+        "watch --pid-file") options= words= kind="file" ;;
+        "watch --process") options= words= kind="text" ;;
+        "watch --log") options= words= kind="file" ;;
+        "watch --job-name") options= words= kind="text" ;;
+        "watch --gpu-ids") options= words= kind="text" ;;
+        "watch --job-config") options= words= kind="file" ;;
+        "watch --num-workers") options= words= kind="text" ;;
+        "watch --total-items") options= words= kind="text" ;;
+        "watch --log-dir") options= words= kind="file" ;;
+        "watch --log-pattern") options= words= kind="text" ;;
+        "watch --output-dir") options= words= kind="file" ;;
+        "watch --output-pattern") options= words= kind="text" ;;
+        "watch --checkpoint-dir") options= words= kind="file" ;;
+        "watch --checkpoint-pattern") options= words= kind="text" ;;
+        "watch --check-interval") options= words= kind="text" ;;
+        "watch --launch-timeout") options= words= kind="text" ;;
+        "watch --stall-timeout") options= words= kind="text" ;;
         "prune --older-than") options= words= kind="text" ;;
         "status --name") options= words= kind="text" ;;
         "status --since") options= words= kind="text" ;;

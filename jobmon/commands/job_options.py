@@ -60,8 +60,8 @@ def add_job_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def job_settings(options: argparse.Namespace, script: str = "") -> JobSettings:
-    """Return what the user says about the job, by the options or in a job configuration.
+def job_settings(options: argparse.Namespace, script: str = "") -> JobSettings | None:
+    """Return what the user says about the job, by the options or in a job configuration; None if nothing.
 
     That is the file that the options name, else one beside the job's ``script``. Relative folders in options
     are relative to the current one.
@@ -89,7 +89,8 @@ def job_settings(options: argparse.Namespace, script: str = "") -> JobSettings:
         "stall_timeout_s": options.stall_timeout,
     }
     settings = replace(configured, **{name: value for name, value in given.items() if value})
-    return replace(settings, checkpoint_dir=settings.checkpoint_dir or settings.output_dir)
+    settings = replace(settings, checkpoint_dir=settings.checkpoint_dir or settings.output_dir)
+    return None if settings == JobSettings() else settings
 
 
 def seconds(text: str) -> float:

@@ -5,11 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import job_ref, open_context, stdout_console
-from jobmon.errors import say
+from jobmon.commands.common import job_ref, open_context, positive, stdout_console
+from jobmon.commands.job_options import add_job_options, gpu_id, job_settings
+from jobmon.errors import UsageError, say
+from jobmon.views.console import one_line
 from jobmon.views.details import detail_lines
-from jobmon_core.app.jobs.job_config import read_settings
 from jobmon_core.app.watch import watch
+from jobmon_core.app.watch_processes import (
+    Found,
+    processes_of_file,
+    processes_with_name,
+    processes_with_pids,
+    watch_processes,
+)
 from jobmon_core.context import backend_names
 from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched, JobmonError
 from jobmon_core.domain.slurm.log_paths import LogPaths
@@ -26,18 +34,28 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Watch jobs that were not submitted through jobmon: pending, running or ended (an ended job is
 analysed and reported at once). 12 is a job or a whole array, 12_3 one array task, 12+1 a component
-of a het job."""
+of a het job.
+
+With --pid, --pid-file or --process, watch processes of this host that run already, without Slurm:
+together they are one job, with the PID of the first as its id. Only the parent of a process learns
+its exit status, so the outcome of such a job is always unknown; the message says what the log shows."""
 EPILOG = """\
 examples:
   jobmon watch 8123
   jobmon watch 8123_7 --error /scratch/me/run-7.err
   jobmon watch --again 8123
-  jobmon watch 8123 --follow"""
+  jobmon watch 8123 --follow
+  jobmon watch --pid 4711 --log train.log
+  jobmon watch --process train.py --job-name lr-3e-4
+  jobmon watch --pid-file worker_pids.txt --log-dir logs --total-items 50000"""
+
+_MAX_COMMAND = 200  # characters of a command line that are shown
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
-    parser.add_argument("job", nargs="+", metavar="JOB", type=job_ref, help="job ids")
+    parser.usage = "jobmon watch [OPTIONS] (JOB ... | --pid N ... | --pid-file FILE | --process NAME)"
+    parser.add_argument("job", nargs="*", metavar="JOB", type=job_ref, help="job ids")
     parser.add_argument(
         "--error", type=Path, metavar="FILE", help="the job's stderr, if Slurm does not know it"
     )
@@ -48,27 +66,56 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--again", action="store_true", help="analyse and report a job again that was already reported"
     )
     parser.add_argument(
-        "--job-config",
-        type=Path,
-        metavar="FILE",
-        help="a YAML file about these jobs: their workers, logs, patterns and thresholds; see README.md",
-    )
-    parser.add_argument(
         "--follow", action="store_true", help="then follow the progress of the jobs, as `jobmon top` does"
     )
     parser.add_argument("--backend", choices=backend_names(), help="its scheduler (default: as configured)")
+    group = parser.add_argument_group("processes instead of jobs")
+    which = group.add_mutually_exclusive_group()
+    which.add_argument("--pid", type=positive, nargs="+", metavar="N", help="the processes with these PIDs")
+    which.add_argument("--pid-file", type=Path, metavar="FILE", help="those whose PIDs are in a file")
+    which.add_argument(
+        "--process",
+        metavar="NAME",
+        help="all of your processes with this text in the command line, except jobmon's own and those whose "
+        "parent has it too",
+    )
+    group.add_argument(
+        "--log",
+        type=Path,
+        nargs="+",
+        metavar="FILE",
+        help="one log for all of them, or one for each (default: the files that their output goes to)",
+    )
+    group.add_argument("--job-name", metavar="NAME", help="a name (default: from the command line)")
+    group.add_argument("--gpu-ids", type=gpu_id, nargs="+", metavar="N", help="the GPUs that they use")
+    add_job_options(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Watch each job, even after an error with another one; return the highest exit code."""
+    is_about_processes = bool(options.pid or options.pid_file or options.process)
+    if is_about_processes == bool(options.job):
+        raise UsageError("name either JOBs, or processes by --pid, --pid-file or --process")
+    if is_about_processes:
+        return _watch_processes(options)
+    if options.log:
+        raise UsageError("--log is for processes; the logs of a job are --output and --error")
     ctx = open_context()
     backend = options.backend or ctx.configuration().backend
     logs = LogPaths(_absolute(options.output or options.error), _absolute(options.error or options.output))
-    settings = read_settings(options.job_config, say) if options.job_config else None
+    settings = job_settings(options)
     exit_code, watched = 0, []
     for ref in options.job:
         try:
-            watch(ctx, MonitorStarter(ctx), ref, backend, logs, settings=settings, again=options.again)
+            watch(
+                ctx,
+                MonitorStarter(ctx),
+                ref,
+                backend,
+                logs,
+                settings=settings,
+                again=options.again,
+            )
         except AlreadyReported as reported:
             say(str(reported))
             status = job_status(ctx, ctx.store.load(reported.state_id))
@@ -94,6 +141,33 @@ def _follow(ctx: Context, refs: Sequence[JobRef]) -> None:
     show_screen(ctx, refs)
     names = ", ".join(f"job {ref}" for ref in refs)
     say(f"stopped following {names}; jobs and monitors keep running; `jobmon top` follows them again")
+
+
+def _watch_processes(options: argparse.Namespace) -> int:
+    if options.output or options.error:
+        raise UsageError("--output and --error are for jobs; the logs of processes are --log")
+    ctx = open_context()
+    found = _find(options)
+    for pid in found.missing:
+        say(f"process {pid} does not run on this host; the others are watched")
+    logs = options.log or ()
+    job = watch_processes(ctx, MonitorStarter(ctx), found.processes, logs, job_settings(options))
+    for process in found.processes:
+        say(one_line(f"{process.id.pid}: {process.command}")[:_MAX_COMMAND])
+    files = dict.fromkeys(paths.stdout for paths in job.task_logs.values())
+    if "" in files:
+        say("the output of some of them goes to no file; --log names their logs")
+    what = "it" if len(found.processes) == 1 else f"these {len(found.processes)} processes"
+    say(f"watching {what} as job {job.ref} ({job.name}); see `jobmon show {job.ref}`")
+    if options.follow:
+        _follow(ctx, [job.ref])
+    return 0
+
+
+def _find(options: argparse.Namespace) -> Found:
+    if options.pid:
+        return processes_with_pids(options.pid)
+    return processes_of_file(options.pid_file) if options.pid_file else processes_with_name(options.process)
 
 
 def _absolute(path: Path | None) -> str:

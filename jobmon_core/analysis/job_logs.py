@@ -74,6 +74,8 @@ def with_script_logs(job: WatchedJob, scheduler: Scheduler) -> WatchedJob:
 
 def log_files(job: WatchedJob, task: Task) -> tuple[str, str]:
     """Return the paths of stdout and stderr of one task."""
+    if own := job.task_logs.get(task.key):
+        return own.stdout, own.stderr
     record = task.inquiry.record if task.inquiry else None
     has_own_paths = record and record.paths_expanded and record.ref.task is not None and record.stdout
     if record and has_own_paths and job.logs.source == BY_SLURM:

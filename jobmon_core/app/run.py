@@ -44,7 +44,9 @@ class RunCommand:
     starter: MonitorStarter
     tell: Callable[[str], None]
 
-    def run(self, command: Sequence[str], settings: JobSettings, *, output: str = "", error: str = "") -> int:
+    def run(
+        self, command: Sequence[str], settings: JobSettings | None, *, output: str = "", error: str = ""
+    ) -> int:
         """Run a command, watch it and copy its output to stdout and stderr; return its exit code.
 
         SIGINT, SIGQUIT and SIGTERM are passed on. If the terminal is closed, the job goes on in the
@@ -54,7 +56,8 @@ class RunCommand:
             ConfigInvalid, CommandMissing: nothing was started.
         """
         root = self.ctx.home.backend_folder(LOCAL.name)
-        options = CommandOptions(settings.name, output, error, _variables(settings))
+        name = settings.name if settings else ""
+        options = CommandOptions(name, output, error, _variables(settings))
         submitter = CommandSubmitter(root, options)
         submit_job = SubmitJob(self.ctx, self.starter, self.tell)
         signals = ForwardedSignals()
@@ -115,10 +118,10 @@ def command_script(command: Sequence[str]) -> str:
     return next((word for word in command if os.path.isfile(word)), "")  # noqa: PTH113 - see job_config
 
 
-def _variables(settings: JobSettings) -> dict[str, str]:
+def _variables(settings: JobSettings | None) -> dict[str, str]:
     """Return the environment variables of the job: Python is not to hold output back, GPUs are selected."""
     variables = {} if "PYTHONUNBUFFERED" in os.environ else {"PYTHONUNBUFFERED": "1"}
-    if settings.gpu_ids:
+    if settings and settings.gpu_ids:
         variables["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, settings.gpu_ids))
     return variables
 

@@ -16,7 +16,7 @@ from jobmon_core.domain.messages.job_stuck import stuck_alerts
 from jobmon_core.domain.messages.scheduler_outage import outage_is_due, recovery_is_due
 from jobmon_core.domain.slurm.states import Outcome, Phase
 from jobmon_core.domain.tracking.conclude import conclude, grace_deadline_s, is_proved, requires_accounting
-from jobmon_core.domain.tracking.model import Task, WatchedJob
+from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
 from jobmon_core.domain.tracking.policy import NO_HURRY_S, Policy
 
 
@@ -138,11 +138,16 @@ def _grace_deadlines_s(job: WatchedJob, policy: Policy) -> list[float]:
 
 def _conclude_tasks(job: WatchedJob, policy: Policy, now_s: float) -> WatchedJob:
     ended = {
-        key: replace(task, end=end, state=end.state, raw_state=end.raw_state)
+        key: replace(task, end=_explained(job, end), state=end.state, raw_state=end.raw_state)
         for key, task in job.tasks.items()
         if task.end is None and (end := conclude(task, policy, now_s)) is not None
     }
     return replace(job, tasks={**job.tasks, **ended}) if ended else job
+
+
+def _explained(job: WatchedJob, end: End) -> End:
+    """Return the end; if no source could ever show an outcome, it says why."""
+    return replace(end, why=job.unprovable_why) if end.source is Source.NONE and job.unprovable_why else end
 
 
 def _needs_record(job: WatchedJob) -> bool:

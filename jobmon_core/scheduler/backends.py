@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerMissing
 from jobmon_core.scheduler.local.backend import LOCAL
+from jobmon_core.scheduler.process.backend import PROCESS
 from jobmon_core.scheduler.slurm.backend import SLURM
 
 if TYPE_CHECKING:
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 BACKENDS: dict[str, Backend] = {
     SLURM.name: SLURM,  # the first is the default
     LOCAL.name: LOCAL,
+    PROCESS.name: PROCESS,
 }
 
 

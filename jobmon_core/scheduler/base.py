@@ -128,7 +128,8 @@ class Backend(NamedTuple):
     Attributes:
         name: as in ``--backend``, the configuration and the state files.
         display_name: as it starts a sentence of a message, e.g. "Slurm".
-        submitter: creates what submits jobs; imports little, because the user waits for it.
+        submitter: creates what submits jobs, and imports little, because the user waits for it; None if the
+            backend only watches.
         scheduler: creates what is queried; the text names a cluster other than the default one.
         cancel_command: the shell command that cancels ``{job}``; empty if there is none.
         submit_sentinel: submits a sentinel job, or raises SchedulerRejected; None if not supported.
@@ -137,7 +138,7 @@ class Backend(NamedTuple):
 
     name: str
     display_name: str
-    submitter: Callable[[BackendResources], Submitter]
+    submitter: Callable[[BackendResources], Submitter] | None
     scheduler: Callable[[BackendResources, str], Scheduler]
     cancel_command: str = ""
     submit_sentinel: Callable[[Runner, Sentinel], Submitted] | None = None

@@ -33,6 +33,7 @@ from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.states import JobState
 
 _LAST_LINES = 8  # shown if the cause is unknown
+_END_LINES = 50  # a report of success in earlier lines is that of a part, e.g. of an epoch
 # The states of a job that hung after a failure, and the sentence that follows the description of the failure.
 _AFTER_HANG = {
     JobState.TIMEOUT: "The job then hung until its time limit.",
@@ -104,8 +105,14 @@ class _Diagnoser:
             return self._from_cause(implied, _IMPLIED)
         if self._evidence.state is JobState.UNKNOWN and self._analysis.lines and self._analysis.ends_cleanly:
             confidence = _PROVED if self._analysis.successes else _SUSPECTED
-            return self._no_failure("No failure found", "The log shows no failure.", confidence)
+            return self._no_failure("No failure found", self._success_in_log(), confidence)
         return self._unknown_cause()
+
+    def _success_in_log(self) -> str:
+        """Return what a log without a failure says about success; that proves none."""
+        if any(position >= len(self._analysis.lines) - _END_LINES for position in self._analysis.successes):
+            return "The log shows no failure, and its last lines report success."
+        return "The log shows no failure."
 
     def _of_completed_job(self) -> Diagnosis:
         """Report the failure that the script ignored, if any; Slurm knows only the script's exit code."""

@@ -38,7 +38,7 @@ _STYLES = {
         Route.ERROR, Tone.ATTENTION, "ended, outcome unknown", "", "with unknown outcome"
     ),
 }
-_UNKNOWN_ADVICE = "Check the log and the results: Slurm does not say whether the job succeeded."
+_UNKNOWN_ADVICE = "Check the log and the results: no source shows whether the job succeeded."
 _MAX_GROUPS = 6
 _MAX_INDICES_CHARS = 60
 _MAX_ALSO_SEEN = 3

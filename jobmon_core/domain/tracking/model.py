@@ -207,6 +207,7 @@ class WatchedJob:
     command: str = ""
     batch_host: str = ""
     logs: LogPaths = LogPaths()
+    task_logs: dict[str, LogPaths] = field(default_factory=dict)  # by task, not expanded; else `logs` applies
     earlier_logs: dict[str, EarlierLog] = field(default_factory=dict)  # by path, as seen before the start
     submitted_indices: str = ""  # of the array, as given to sbatch; empty if not known
     array_indices: str = ""  # all known indices of an array, e.g. ``1-9``
@@ -222,6 +223,7 @@ class WatchedJob:
     outbox: tuple[OutboxEntry, ...] = ()
     concluded_s: float | None = None  # when the final messages were queued
     unwatched_s: float | None = None  # when the user stopped the monitoring
+    unprovable_why: str = ""  # why no source will show an outcome; empty if one may
     settings: JobSettings | None = None  # what the user says about the job, if anything
 
     @property

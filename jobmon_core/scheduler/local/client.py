@@ -13,8 +13,9 @@ from jobmon_core.domain.slurm.rows import NotListed, RawAnswer, Unreachable
 from jobmon_core.domain.tracking.policy import NO_HURRY_S
 from jobmon_core.scheduler.base import Submission, Submitted
 from jobmon_core.scheduler.local.job_dir import JobDir, all_job_dirs
-from jobmon_core.scheduler.local.status import StatusRow, from_answer, job_status_rows, to_answer
+from jobmon_core.scheduler.local.status import job_status_rows
 from jobmon_core.scheduler.local.task_env import CLUSTER
+from jobmon_core.scheduler.status_row import StatusRow, from_answer, to_answer
 from jobmon_core.system.process import ProcessId
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class LocalScheduler:
 
     def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:
         """Parse the rows of one job; see `Scheduler`."""
-        return tuple(row.as_accounting_row() for row in from_answer(text, (job_id,)))
+        return tuple(row.as_accounting_row(CLUSTER) for row in from_answer(text, (job_id,)))
 
     def ask_record(self, job_id: int) -> RecordAnswer:
         """Read all records of one job; see `Scheduler`."""

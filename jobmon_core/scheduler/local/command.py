@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import CommandMissing, SchedulerRejected
 from jobmon_core.domain.slurm.log_paths import templates_from_record
+from jobmon_core.scheduler.command_name import command_name
 from jobmon_core.scheduler.local.client import LocalScheduler
 from jobmon_core.scheduler.local.job_dir import KILL_WAIT_S, JobSpec
 from jobmon_core.scheduler.local.submit import Request
@@ -54,7 +55,7 @@ def command_request(argv: Sequence[str], options: CommandOptions) -> Request:
         raise SchedulerRejected(f"cannot determine the current directory: {error.strerror}") from error
     logs = templates_from_record(options.output or DEFAULT_OUTPUT, options.error, folder, is_array=False)
     spec = JobSpec(
-        name=options.name or command_name(argv),
+        name=options.name or command_name(argv, folder),
         command=argv[0],
         arguments=tuple(argv[1:]),
         workdir=folder,
@@ -97,20 +98,6 @@ class CommandSubmitter:
         """
         request = partial(command_request, arguments, self._options)
         return LocalScheduler(self._root).start(request, on_job, on_start)
-
-
-def command_name(argv: Sequence[str]) -> str:
-    """Return a name for a command: its program, or the script that a program on PATH runs.
-
-    ``python -u train.py`` is ``train.py``, ``./simulate input.dat`` is ``simulate``.
-    """
-    program, *arguments = argv
-    scripts = [] if "/" in program else [word for word in arguments if _is_script(word)]
-    return os.path.basename((scripts or [program])[0])  # noqa: PTH119 - a path is a text here
-
-
-def _is_script(word: str) -> bool:
-    return word.endswith((".py", ".sh", ".R", ".jl", ".pl", ".m")) and Path(word).is_file()
 
 
 def _stdin() -> str:

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.scheduler.local.status import StatusRow, from_answer, job_status_rows, to_answer
+from jobmon_core.scheduler.local.status import job_status_rows
+from jobmon_core.scheduler.status_row import StatusRow, from_answer, to_answer
 from jobmon_core.system.process import ProcessId, ProcessStatus
 from tests.scheduler.local.harness import LocalHarness
 from tests.support.waiting import eventually
@@ -129,4 +130,9 @@ def test_a_damaged_line_is_skipped(noise: list[object], odd: dict[str, object]) 
 )
 def test_a_row_survives_writing_and_parsing(line: StatusRow) -> None:
     assert list(from_answer(to_answer([line, line]), [1])) == [line, line]
-    assert line.as_queue_row().state == line.as_accounting_row().state == line.as_record().state == line.state
+    assert (
+        line.as_queue_row().state
+        == line.as_accounting_row("local").state
+        == line.as_record().state
+        == line.state
+    )

@@ -1,0 +1,156 @@
+"""Use case: watch processes that run already and that jobmon did not start, together as one job."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.app.submit import state_id
+from jobmon_core.domain.errors import AlreadyWatched, JobmonError, UnknownJob
+from jobmon_core.domain.slurm.job_ids import JobRef, compact
+from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths, literal
+from jobmon_core.domain.slurm.rows import RawAnswer
+from jobmon_core.domain.tracking.apply_queue import apply_queue
+from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.tracking.policy import Policy
+from jobmon_core.scheduler.command_name import command_name
+from jobmon_core.scheduler.process.backend import PROCESS
+from jobmon_core.scheduler.process.client import ProcessScheduler
+from jobmon_core.scheduler.process.find import find_process, find_processes
+from jobmon_core.scheduler.process.group import Process, ProcessGroup
+from jobmon_core.system.lock import command_lock
+from jobmon_core.system.users import user_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from jobmon_core.context import Context
+    from jobmon_core.domain.job_settings import JobSettings
+    from jobmon_core.lifecycle.start import MonitorStarter
+
+_LOCK_TIMEOUT_S = 120.0  # see `watch`
+_MAX_PID = 1 << 22  # of Linux
+_UNPROVABLE = "only the parent of a process learns its exit status"
+
+
+class Found(NamedTuple):
+    """The processes that the user means, and the PIDs of those that do not run."""
+
+    processes: tuple[Process, ...]
+    missing: tuple[int, ...] = ()
+
+
+def processes_with_pids(pids: Sequence[int]) -> Found:
+    """Return the processes with these PIDs.
+
+    Raises:
+        UnknownJob: none of them runs.
+    """
+    by_pid = {pid: find_process(pid) for pid in pids}
+    missing = tuple(pid for pid, process in by_pid.items() if process is None)
+    if len(missing) == len(by_pid):
+        named = ", ".join(map(str, missing))
+        raise UnknownJob(f"no process {named} runs on this host; `jobmon diagnose LOG` explains its log")
+    return Found(tuple(process for process in by_pid.values() if process), missing)
+
+
+def processes_of_file(path: Path) -> Found:
+    """Return the processes whose PIDs are in a file, one a line.
+
+    Raises:
+        JobmonError: it cannot be read, or is not such a file.
+        UnknownJob: none of them runs.
+    """
+    try:
+        words = path.read_text(encoding="ascii", errors="replace").split()
+    except OSError as error:
+        raise JobmonError(f"{path} cannot be read: {error.strerror}") from error
+    invalid = next((word for word in words if not (word.isdecimal() and 0 < int(word) < _MAX_PID)), None)
+    if invalid is not None or not words:
+        problem = "is empty" if invalid is None else f"contains {invalid!a}"
+        raise JobmonError(f"{path} {problem}; expected one PID a line")
+    return processes_with_pids([int(word) for word in words])
+
+
+def processes_with_name(name: str) -> Found:
+    """Return the user's own processes whose command lines contain ``name``; see `find_processes`.
+
+    Raises:
+        UnknownJob: there is none.
+    """
+    processes = find_processes(name)
+    if not processes:
+        raise UnknownJob(f"no process of yours on this host has {name!r} in its command line")
+    return Found(tuple(processes))
+
+
+def watch_processes(
+    ctx: Context,
+    starter: MonitorStarter,
+    processes: Sequence[Process],
+    logs: Sequence[Path],
+    settings: JobSettings | None,
+) -> WatchedJob:
+    """Watch these processes as one job, whose id is the PID of the first; return it.
+
+    ``logs`` are one for all processes or one for each, in the same order. Without any, each process's stdout
+    and stderr are its logs if they are files.
+
+    Raises:
+        AlreadyWatched: one of the processes is being watched.
+        JobmonError: the numbers of logs and processes differ.
+        StorageFailed: a file cannot be written, or the monitor did not start.
+    """
+    first = processes[0]
+    name = settings.name if settings else ""
+    group = ProcessGroup(name or command_name(first.argv, first.workdir), tuple(processes))
+    task_logs = dict(zip(group.keys, _logs_of(processes, logs), strict=True))
+    with command_lock(ctx.home.monitors / "watch.lock", "jobmon watch", _LOCK_TIMEOUT_S):
+        _refuse_if_watched(ctx, processes)
+        ref = JobRef(group.job_id)
+        scheduler = ProcessScheduler(ctx.home.backend_folder(PROCESS.name))
+        scheduler.add(group)
+        main = next((paths for paths in task_logs.values() if paths.stdout), LogPaths())
+        job = WatchedJob(
+            id=state_id(PROCESS.name, ref),
+            job_id=ref.job_id,
+            registered_s=ctx.clock.now(),
+            backend=PROCESS.name,
+            user=user_name(),
+            name=group.name,
+            array_indices=compact([*range(len(processes))]) if len(processes) > 1 else "",
+            logs=LogPaths(literal(main.stdout), literal(main.stderr), BY_USER),
+            task_logs=task_logs,
+            unprovable_why=_UNPROVABLE,
+            settings=settings,
+        )
+        answer = scheduler.ask_queue(job.user)
+        if isinstance(answer, RawAnswer):
+            job = apply_queue(job, scheduler.read_queue(answer.text, [ref.job_id]), answer.asked_s, Policy())
+        ctx.store.save(job)
+        with suppress(AlreadyWatched):  # a `jobmon recover` that ran meanwhile has started a monitor
+            starter.start([job.id])
+    return job
+
+
+def _refuse_if_watched(ctx: Context, processes: Sequence[Process]) -> None:
+    for ref in (JobRef(process.id.pid) for process in processes):
+        jobs = (job for job in ctx.store.find(ref) if not job.closed and job.backend == PROCESS.name)
+        if job := next(jobs, None):
+            raise AlreadyWatched(
+                f"process {ref} is already watched (job {job.ref}); `jobmon cancel {job.ref}` ends that"
+            )
+
+
+def _logs_of(processes: Sequence[Process], logs: Sequence[Path]) -> list[LogPaths]:
+    """Return the logs of each process."""
+    if not logs:
+        return [LogPaths(process.stdout or process.stderr, process.stderr, BY_USER) for process in processes]
+    if len(logs) not in (1, len(processes)):
+        raise JobmonError(
+            f"{len(logs)} logs for {len(processes)} processes: give one for all, or one for each; "
+            "--log-dir and --log-pattern name further logs"
+        )
+    paths = [str(path.absolute()) for path in logs]
+    return [LogPaths(path, path, BY_USER) for path in (paths * len(processes))[: len(processes)]]

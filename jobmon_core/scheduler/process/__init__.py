@@ -1,0 +1,1 @@
+"""The process backend: it watches processes that run already, by their PIDs."""

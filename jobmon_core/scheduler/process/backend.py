@@ -1,0 +1,20 @@
+"""The process backend: creates its adapter. It only watches: processes are started without jobmon."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon_core.scheduler.base import Backend
+
+if TYPE_CHECKING:
+    from jobmon_core.scheduler.base import BackendResources
+    from jobmon_core.scheduler.process.client import ProcessScheduler
+
+
+def _scheduler(resources: BackendResources, _cluster: str = "") -> ProcessScheduler:
+    from jobmon_core.scheduler.process.client import ProcessScheduler
+
+    return ProcessScheduler(resources.folder())
+
+
+PROCESS = Backend(name="process", display_name="The process table", submitter=None, scheduler=_scheduler)

@@ -1,0 +1,108 @@
+"""Find running processes: by their PIDs, or by a text in their command lines."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jobmon_core.scheduler.process.group import Process
+from jobmon_core.system.process import ProcessId, read_stat, start_ticks
+from jobmon_core.system.users import user_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_PROC = Path("/proc")
+_OWN = ("jobmon", "jobmon_core")  # the packages of jobmon
+
+
+def find_process(pid: int) -> Process | None:
+    """Return the running process with this PID; None if there is none."""
+    ticks = start_ticks(pid)
+    if ticks is None:
+        return None
+    folder = _PROC / str(pid)
+    try:
+        uid = folder.stat().st_uid
+        argv = tuple(os.fsdecode((folder / "cmdline").read_bytes()).rstrip("\0").split("\0"))
+        name = (folder / "comm").read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return None  # it has just ended
+    return Process(
+        id=replace(ProcessId.current(), pid=pid, start_ticks=ticks),
+        argv=argv if argv[0] else (name,),  # a kernel thread has no command line
+        started_s=_boot_s() + ticks // os.sysconf("SC_CLK_TCK"),
+        user=user_name(uid),
+        uid=uid,
+        workdir=_target(folder / "cwd"),
+        stdout=_log(folder / "fd/1"),
+        stderr=_log(folder / "fd/2"),
+    )
+
+
+def find_processes(text: str) -> list[Process]:
+    """Return the user's own processes whose command lines contain ``text``, oldest first.
+
+    Not among them are processes of jobmon, the ancestors of this one, such as its shell, and the children of
+    another one: the workers of a program end with it.
+    """
+    pids = [int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit()]
+    hidden = _ancestors(os.getpid())
+    found = [
+        process
+        for process in map(find_process, pids)
+        if process
+        and process.uid == os.getuid()
+        and text in process.command
+        and process.id.pid not in hidden
+        and not _is_jobmon(process.argv)
+    ]
+    known = {process.id.pid for process in found}
+    top = [process for process in found if _parent(process.id.pid) not in known]
+    return sorted(top, key=lambda process: (process.id.start_ticks, process.id.pid))
+
+
+def _is_jobmon(argv: Sequence[str]) -> bool:
+    module = next((after for before, after in pairwise(argv) if before == "-m"), "")
+    return module.split(".")[0] in _OWN or any(Path(word).name == _OWN[0] for word in argv[:2])
+
+
+def _ancestors(pid: int) -> set[int]:
+    """Return a process and all processes that it descends from."""
+    found: set[int] = set()
+    while pid and pid not in found:
+        found.add(pid)
+        pid = _parent(pid)
+    return found
+
+
+def _parent(pid: int) -> int:
+    status = read_stat(pid)
+    return status.parent if status else 0
+
+
+def _boot_s() -> int:
+    """Return when this machine was started (Unix seconds)."""
+    lines = (_PROC / "stat").read_text(encoding="ascii").splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("btime "))
+
+
+def _target(link: Path) -> str:
+    try:
+        return str(link.readlink())
+    except OSError:  # ended, or of another user
+        return ""
+
+
+def _log(descriptor: Path) -> str:
+    """Return the path of the regular file that a descriptor of a process names; empty if it is none."""
+    path = _target(descriptor)
+    try:
+        is_file = stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116 - a path is a text here
+    except (OSError, ValueError):
+        return ""  # deleted, or e.g. ``pipe:[123]``
+    return path if is_file else ""

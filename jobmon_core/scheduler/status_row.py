@@ -1,0 +1,109 @@
+"""The status of one task as a backend without commands of its own records it, and as the rows of Slurm's."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
+from jobmon_core.domain.slurm.rows import AccountingRow, JobRow, QueueRow, Record, Usage
+from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.system.json_codec import from_json, to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from _typeshed import DataclassInstance
+
+Row = TypeVar("Row", bound=JobRow)
+
+
+@dataclass(frozen=True, slots=True)
+class StatusRow:
+    """One task, or all tasks of an array that have not started. Times are Unix seconds."""
+
+    JSON_KEYS: ClassVar[dict[str, str]] = {
+        "raw_job_id": "own_id",
+        "pending_indices": "waiting",
+        "nodes": "node",
+    }
+
+    job_id: int  # for an array, that of the whole array
+    state: str
+    raw_job_id: int  # the task's own (sacct's JobIDRaw)
+    task: int | None = None
+    pending_indices: str = ""
+    reason: str = ""
+    cancelled_by: int | None = None
+    exit_code: int | None = None
+    signal: int | None = None
+    submit_s: int | None = None
+    start_s: int | None = None
+    end_s: int | None = None
+    limit_s: int | None = None
+    nodes: str = ""
+    name: str = ""
+    user: str = ""
+    uid: int | None = None
+    workdir: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    command: str = ""
+    max_rss_bytes: int | None = None
+    cpu_s: float | None = None
+
+    @property
+    def job_state(self) -> JobState:
+        """The state as an enumeration."""
+        return JobState.from_slurm(self.state)
+
+    def as_queue_row(self) -> QueueRow:
+        """Return the row that squeue would show; that of tasks that will never start lacks indices."""
+        return self._as(QueueRow, **({} if self.job_state.is_alive else {"pending_indices": None}))
+
+    def as_accounting_row(self, cluster: str) -> AccountingRow:
+        """Return the row that sacct would show."""
+        by = "" if self.cancelled_by is None else f" by {self.cancelled_by}"
+        ran_s = self.end_s - self.start_s if self.end_s is not None and self.start_s is not None else None
+        return self._as(
+            AccountingRow,
+            raw_state=f"{self.state}{by}",
+            elapsed_s=None if ran_s is None else max(0, ran_s),
+            cluster=cluster,
+            usage=Usage(max_rss_bytes=self.max_rss_bytes, cpu_s=self.cpu_s),
+        )
+
+    def as_record(self) -> Record:
+        """Return the record that scontrol would show."""
+        return self._as(Record, batch_host=self.nodes if self.start_s is not None else "")
+
+    def _as(self, kind: type[Row], **changes: Any) -> Row:  # noqa: ANN401 - a field's value
+        derived = {
+            "ref": JobRef(self.job_id, self.task),
+            "state": self.job_state,
+            "raw_state": self.state,
+            "pending_indices": IndexSet.parse(self.pending_indices) if self.pending_indices else None,
+        }
+        return kind(**{**same_fields(self, kind), **derived, **changes})
+
+
+def same_fields(record: DataclassInstance, kind: type[DataclassInstance]) -> dict[str, Any]:
+    """Return the fields of a record that ``kind`` has too."""
+    names = {field.name for field in fields(kind)}
+    return {field.name: getattr(record, field.name) for field in fields(record) if field.name in names}
+
+
+def to_answer(rows: Iterable[StatusRow]) -> str:
+    """Return the rows as the text of an answer: one JSON object per line."""
+    return "".join(f"{json.dumps(to_json(row))}\n" for row in rows)
+
+
+def from_answer(text: str, job_ids: Collection[int]) -> Iterator[StatusRow]:
+    """Yield the rows of these jobs; a damaged line is skipped."""
+    for line in text.splitlines():
+        with suppress(ValueError, RecursionError):
+            row = from_json(StatusRow, json.loads(line))
+            if row.job_id in job_ids:
+                yield row

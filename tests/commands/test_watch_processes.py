@@ -1,0 +1,201 @@
+"""``jobmon watch`` for processes that run already: real processes and monitors, no Slurm."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.context import Context
+from jobmon_core.domain.delivery.outbox import Message
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.lifecycle.health import Health, job_status
+from jobmon_core.store.jobs import JobStore
+from tests.support.processes import monitors_of
+from tests.support.shell import Shell, complaint
+from tests.support.waiting import eventually
+
+_PROGRAM = """
+import sys
+print("step 1", flush=True)
+sys.stdin.read()
+if sys.argv[1] == "fails":
+    print({}["lr"])
+print("Training completed")
+"""
+
+
+class Programs:
+    """Programs that run until the test ends them."""
+
+    def __init__(self, shell: Shell) -> None:
+        self._folder = shell.work
+        self._running: list[subprocess.Popen[bytes]] = []
+        (shell.work / "train.py").write_text(_PROGRAM, encoding="utf-8")
+
+    def start(self, how: str, log: str = "") -> int:
+        """Start a program that ``fails`` or not and writes to a log, if any; return its PID."""
+        path = self._folder / log if log else Path("/dev/null")
+        with path.open("wb") as file:
+            argv = [sys.executable, "train.py", how]
+            process = subprocess.Popen(
+                argv, cwd=self._folder, stdin=subprocess.PIPE, stdout=file, stderr=file
+            )
+        self._running.append(process)
+        if log:
+            eventually(lambda: path.stat().st_size > 0)
+        return process.pid
+
+    def end(self) -> None:
+        """Let all programs end."""
+        for process in self._running:
+            process.communicate()
+
+
+@pytest.fixture
+def programs(shell: Shell) -> Iterator[Programs]:
+    (shell.home / "config.json").write_text(json.dumps({"poll": {"running_s": 5, "pending_s": 5}}))
+    (shell.home / "config.json").chmod(0o600)
+    programs = Programs(shell)
+    yield programs
+    programs.end()
+    for pid in monitors_of(shell.home):
+        os.kill(pid, signal.SIGKILL)
+
+
+def ended_process() -> int:
+    """Return the PID of a process that has ended."""
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        process.wait()
+    return process.pid
+
+
+def job_of(shell: Shell, pid: int) -> WatchedJob:
+    return JobStore(shell.state).find(JobRef(pid))[-1]
+
+
+def message_about(shell: Shell, pid: int) -> Message:
+    """Return the message about the end, when the monitor has sent it or given it up."""
+    ctx = Context.open(os.environ)
+    eventually(lambda: job_status(ctx, job_of(shell, pid)).health is Health.DONE)
+    (entry,) = job_of(shell, pid).outbox
+    return entry.message
+
+
+def test_the_end_of_a_process_is_unknown_and_the_message_says_what_its_log_says(
+    shell: Shell, programs: Programs
+) -> None:
+    pid = programs.start("ends", "out.log")
+    done = shell.jobmon("watch", "--pid", str(pid))
+    assert done.returncode == 0
+    assert done.stderr.splitlines() == [
+        f"jobmon: {pid}: {sys.executable} train.py ends",
+        f"jobmon: watching it as job {pid} (train.py); see `jobmon show {pid}`",
+    ]
+    assert f"log       {shell.work}/out.log" in shell.jobmon("show", str(pid)).stdout
+    again = shell.jobmon("watch", "--process", "train.py")
+    assert f"process {pid} is already watched" in complaint(again)
+    programs.end()
+    message = message_about(shell, pid)
+    assert job_of(shell, pid).outcome is Outcome.UNKNOWN
+    assert message.title == f"train.py ({pid}) ended, outcome unknown"
+    assert message.summary == "Only the parent of a process learns its exit status."
+    assert message.cause == "The log shows no failure, and its last lines report success."
+    assert message.evidence == ("Training completed",)
+    assert message.advice == "Check the log and the results: no source shows whether the job succeeded."
+
+
+def test_a_traceback_in_the_log_explains_the_end(shell: Shell, programs: Programs) -> None:
+    pid = programs.start("fails", "err.log")
+    assert shell.jobmon("watch", "--process", "train.py fails", "--job-name", "lr").returncode == 0
+    programs.end()
+    assert message_about(shell, pid).title == f"lr ({pid}) ended, outcome unknown: KeyError: 'lr'"
+
+
+def test_the_processes_of_a_pid_file_are_one_job_with_a_log_each(shell: Shell, programs: Programs) -> None:
+    pids = [programs.start("ends", "worker_0.log"), programs.start("fails", "worker_1.log")]
+    gone = ended_process()
+    (shell.work / "worker_pids.txt").write_text("".join(f"{pid}\n" for pid in (*pids, gone)))
+    options = ("--job-name", "embed", "--num-workers", "3", "--gpu-ids", "0", "1", "2", "--total-items", "99")
+    done = shell.jobmon("watch", "--pid-file", "worker_pids.txt", *options)
+    assert done.returncode == 0
+    assert f"jobmon: process {gone} does not run on this host; the others are watched" in done.stderr
+    assert f"watching these 2 processes as job {pids[0]} (embed)" in done.stderr
+    again = complaint(shell.jobmon("watch", "--pid", str(pids[1])))
+    assert again == (
+        f"process {pids[1]} is already watched (job {pids[0]}); `jobmon cancel {pids[0]}` ends that"
+    )
+    assert shell.jobmon("logs", str(pids[1])).stdout == "step 1\n"
+    settings = job_of(shell, pids[0]).settings
+    assert settings is not None
+    assert (settings.num_workers, settings.gpu_ids, settings.total_items) == (3, (0, 1, 2), 99)
+    programs.end()
+    message = message_about(shell, pids[0])
+    assert message.title == f"embed ({pids[0]}): 2 with unknown outcome"
+    assert "KeyError: 'lr': 1 task (1)" in message.summary
+    tasks = job_of(shell, pids[0]).tasks
+    logs = [task.diagnosis.log_path for task in tasks.values() if task.diagnosis]
+    assert logs == [f"{shell.work}/worker_0.log", f"{shell.work}/worker_1.log"]
+
+
+def test_logs_that_the_user_names_replace_those_that_jobmon_finds(shell: Shell, programs: Programs) -> None:
+    pid = programs.start("ends")
+    found = shell.jobmon("watch", "--pid", str(pid), "--log", "a.log", "b.log")
+    assert complaint(found).startswith("2 logs for 1 processes: give one for all, or one for each")
+    (shell.work / "own.log").write_text("mine\n")
+    assert shell.jobmon("watch", "--pid", str(pid), "--log", "own.log").returncode == 0
+    assert shell.jobmon("logs", str(pid)).stdout == "mine\n"
+
+
+def test_without_a_log_that_is_said(shell: Shell, programs: Programs) -> None:
+    pid = programs.start("ends")
+    done = shell.jobmon("watch", "--pid", str(pid))
+    assert "jobmon: the output of some of them goes to no file; --log names their logs" in done.stderr
+
+
+def test_what_does_not_run_is_not_watched(shell: Shell) -> None:
+    gone = ended_process()
+    assert complaint(shell.jobmon("watch", "--pid", str(gone))).startswith(
+        f"no process {gone} runs on this host"
+    )
+    assert complaint(shell.jobmon("watch", "--process", "no such program")) == (
+        "no process of yours on this host has 'no such program' in its command line"
+    )
+    assert list(JobStore(shell.state).all()) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"), [("", "is empty"), ("12\nabc\n", "contains 'abc'"), ("0\n", "contains '0'")]
+)
+def test_a_file_that_does_not_list_pids_is_an_error(shell: Shell, content: str, problem: str) -> None:
+    (shell.work / "pids").write_text(content)
+    done = shell.jobmon("watch", "--pid-file", "pids")
+    assert complaint(done) == f"pids {problem}; expected one PID a line"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "name either JOBs, or processes by --pid, --pid-file or --process"),
+        (("12", "--process", "x"), "name either JOBs, or processes by --pid, --pid-file or --process"),
+        (("12", "--log", "x"), "--log is for processes; the logs of a job are --output and --error"),
+        (
+            ("--pid", "1", "--output", "x"),
+            "--output and --error are for jobs; the logs of processes are --log",
+        ),
+        (("--pid", "1", "--process", "x"), "argument --process: not allowed with argument --pid"),
+        (("--pid", "train"), "argument --pid: 'train' is not a number of 1 or more"),
+    ],
+)
+def test_a_wrong_command_line_watches_nothing(shell: Shell, arguments: tuple[str, ...], words: str) -> None:
+    done = shell.jobmon("watch", *arguments)
+    assert done.returncode == 2
+    assert complaint(done).startswith(words)

@@ -1,0 +1,131 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.domain.slurm.rows import Disabled, NotListed, QueueRow, RawAnswer
+from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.scheduler.process.client import ProcessScheduler
+from jobmon_core.scheduler.process.find import find_process
+from jobmon_core.scheduler.process.group import Process, ProcessGroup
+
+_A_DAY_S = 86_400
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path) -> ProcessScheduler:
+    return ProcessScheduler(tmp_path)
+
+
+@pytest.fixture
+def child() -> Iterator[subprocess.Popen[bytes]]:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        yield process
+        process.kill()
+
+
+def found(pid: int) -> Process:
+    process = find_process(pid)
+    assert process is not None
+    return process
+
+
+def queue(scheduler: ProcessScheduler, *job_ids: int) -> tuple[QueueRow, ...]:
+    answer = scheduler.ask_queue("me")
+    assert isinstance(answer, RawAnswer)
+    return scheduler.read_queue(answer.text, job_ids)
+
+
+def test_a_process_is_listed_until_it_ends(
+    scheduler: ProcessScheduler, child: subprocess.Popen[bytes]
+) -> None:
+    scheduler.add(ProcessGroup("train", (found(child.pid),)))
+    (row,) = queue(scheduler, child.pid)
+    assert (row.ref, row.state, row.raw_job_id) == (JobRef(child.pid), JobState.RUNNING, child.pid)
+    assert row.start_s == row.submit_s is not None
+    records = scheduler.ask_record(child.pid)
+    assert isinstance(records, tuple)
+    assert (records[0].name, records[0].workdir) == ("train", str(Path.cwd()))
+    child.kill()
+    child.wait()
+    assert queue(scheduler, child.pid) == ()
+    assert scheduler.ask_record(child.pid) == NotListed()
+
+
+def test_a_zombie_has_ended(scheduler: ProcessScheduler, child: subprocess.Popen[bytes]) -> None:
+    scheduler.add(ProcessGroup("train", (found(child.pid),)))
+    child.kill()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert queue(scheduler, child.pid) == ()
+
+
+def test_another_process_with_the_same_pid_is_not_the_watched_one(scheduler: ProcessScheduler) -> None:
+    this = found(os.getpid())
+    scheduler.add(ProcessGroup("train", (replace(this, id=replace(this.id, start_ticks=1)),)))
+    assert queue(scheduler, os.getpid()) == ()
+
+
+def test_several_processes_are_tasks_and_end_one_by_one(
+    scheduler: ProcessScheduler, child: subprocess.Popen[bytes]
+) -> None:
+    scheduler.add(ProcessGroup("train", (found(os.getpid()), found(child.pid))))
+    assert [str(row.ref) for row in queue(scheduler, os.getpid())] == [
+        f"{os.getpid()}_0",
+        f"{os.getpid()}_1",
+    ]
+    child.kill()
+    child.wait()
+    assert [row.ref.task for row in queue(scheduler, os.getpid())] == [0]
+
+
+@pytest.mark.parametrize(
+    ("host", "state", "reason"),
+    [
+        (os.uname().nodename, JobState.NODE_FAIL, "the machine was restarted"),
+        ("gpu7", JobState.UNKNOWN, "it runs on gpu7; only that host sees it"),
+    ],
+)
+def test_a_restart_is_a_failure_and_a_process_of_another_host_is_unknown(
+    scheduler: ProcessScheduler, host: str, state: JobState, reason: str
+) -> None:
+    this = found(os.getpid())
+    scheduler.add(ProcessGroup("train", (replace(this, id=replace(this.id, boot_id="another", host=host)),)))
+    (row,) = queue(scheduler, os.getpid())
+    assert (row.state, row.reason) == (state, reason)
+
+
+def test_a_damaged_record_hides_no_other_process(scheduler: ProcessScheduler, tmp_path: Path) -> None:
+    scheduler.add(ProcessGroup("train", (found(os.getpid()),)))
+    (tmp_path / "7.json").write_text("{", encoding="utf-8")
+    damaged, healthy = sorted(queue(scheduler, 7, os.getpid()), key=lambda row: row.ref.job_id)
+    assert (damaged.state, healthy.state) == (JobState.UNKNOWN, JobState.RUNNING)
+    assert "7.json is damaged" in damaged.reason
+
+
+def test_records_of_processes_that_ended_long_ago_are_removed(
+    scheduler: ProcessScheduler, tmp_path: Path
+) -> None:
+    this = found(os.getpid())
+    for pid in (4_000_001, 4_000_002, os.getpid()):
+        scheduler.add(ProcessGroup("train", (replace(this, id=replace(this.id, pid=pid)),)))
+    for name in ("4000001", str(os.getpid())):
+        path = tmp_path / f"{name}.json"
+        old_s = path.stat().st_mtime - 2 * _A_DAY_S
+        os.utime(path, (old_s, old_s))
+    scheduler.add(ProcessGroup("other", (replace(this, id=replace(this.id, pid=4_000_003)),)))
+    kept = {path.stem for path in tmp_path.iterdir()}
+    assert kept == {"4000002", "4000003", str(os.getpid())}
+
+
+def test_nothing_else_knows_a_process(scheduler: ProcessScheduler) -> None:
+    assert scheduler.ask_accounting([1]) == Disabled()
+    assert scheduler.read_accounting("", 1) == ()
+    assert scheduler.ask_log_templates(1) is None
+    assert (scheduler.script_of(1), scheduler.cluster_name()) == ("", "")
