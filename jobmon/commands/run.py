@@ -7,7 +7,7 @@ import argparse
 from jobmon.commands.common import open_context
 from jobmon.commands.job_options import add_job_options, gpu_id, job_settings
 from jobmon.errors import UsageError, report, say
-from jobmon_core.app.run import RunCommand, command_script
+from jobmon_core.app.processes.run import RunCommand, command_script
 from jobmon_core.domain.errors import CommandMissing, ConfigInvalid
 from jobmon_core.lifecycle.start import MonitorStarter
 

@@ -10,14 +10,14 @@ from jobmon.commands.job_options import add_job_options, gpu_id, job_settings
 from jobmon.errors import UsageError, say
 from jobmon.views.console import one_line
 from jobmon.views.details import detail_lines
-from jobmon_core.app.watch import watch
-from jobmon_core.app.watch_processes import (
+from jobmon_core.app.processes.watch import (
     Found,
     processes_of_file,
     processes_with_name,
     processes_with_pids,
     watch_processes,
 )
+from jobmon_core.app.watch import watch
 from jobmon_core.context import backend_names
 from jobmon_core.domain.errors import AlreadyReported, AlreadyWatched, JobmonError
 from jobmon_core.domain.slurm.log_paths import LogPaths
@@ -54,7 +54,10 @@ _MAX_COMMAND = 200  # characters of a command line that are shown
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
-    parser.usage = "jobmon watch [OPTIONS] (JOB ... | --pid N ... | --pid-file FILE | --process NAME)"
+    parser.usage = (
+        "jobmon watch [OPTIONS] JOB...\n"
+        "       jobmon watch [OPTIONS] --pid N... | --pid-file FILE | --process NAME"
+    )
     parser.add_argument("job", nargs="*", metavar="JOB", type=job_ref, help="job ids")
     parser.add_argument(
         "--error", type=Path, metavar="FILE", help="the job's stderr, if Slurm does not know it"
@@ -95,7 +98,9 @@ def run(options: argparse.Namespace) -> int:
     """Watch each job, even after an error with another one; return the highest exit code."""
     is_about_processes = bool(options.pid or options.pid_file or options.process)
     if is_about_processes == bool(options.job):
-        raise UsageError("name either JOBs, or processes by --pid, --pid-file or --process")
+        raise UsageError(
+            "required: either JOB, or one of --pid, --pid-file and --process; see `jobmon watch --help`"
+        )
     if is_about_processes:
         return _watch_processes(options)
     if options.log:

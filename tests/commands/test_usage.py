@@ -90,7 +90,7 @@ def test_the_version_is_told(shell: Shell, option: str) -> None:
         (("status", "--limit", "-1"), "'-1' is not a number of 1 or more"),
         (("status", "--watch"), "--watch needs a terminal"),
         (("prune",), "required: --older-than"),
-        (("watch",), "required: JOB; see `jobmon watch --help`"),
+        (("watch",), "required: either JOB, or one of --pid, --pid-file and --process; see"),
         (
             ("submit", "--backend", "pbs", "x.sh"),
             "nothing was submitted: --backend takes one of slurm, local, not 'pbs'",

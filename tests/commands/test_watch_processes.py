@@ -184,8 +184,8 @@ def test_a_file_that_does_not_list_pids_is_an_error(shell: Shell, content: str, 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((), "name either JOBs, or processes by --pid, --pid-file or --process"),
-        (("12", "--process", "x"), "name either JOBs, or processes by --pid, --pid-file or --process"),
+        ((), "required: either JOB, or one of --pid, --pid-file and --process"),
+        (("12", "--process", "x"), "required: either JOB, or one of --pid, --pid-file and --process"),
         (("12", "--log", "x"), "--log is for processes; the logs of a job are --output and --error"),
         (
             ("--pid", "1", "--output", "x"),

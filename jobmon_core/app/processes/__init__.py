@@ -1,0 +1,1 @@
+"""Use cases about commands and processes of this machine, without Slurm."""
