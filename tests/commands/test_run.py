@@ -88,7 +88,8 @@ def test_the_output_goes_to_stdout_and_to_the_log_file_and_the_exit_code_is_the_
     lines = done.stderr.splitlines()
     assert lines[0] == "jobmon: watching job 1; `jobmon status` shows it"
     assert lines[1].startswith("jobmon: no Discord webhook is configured for success and error messages")
-    assert re.fullmatch(r"jobmon: demo \(1\) failed( after \d+s)?", lines[2])
+    why = "exit code 3, and nothing in its output explains it"
+    assert re.fullmatch(rf"jobmon: demo \(1\) failed( after \d+s)?: {why}", lines[2])
     end = f"jobmon: its output is in {shell.work}/jobmon-1.out; `jobmon show 1` shows more"
     assert lines[-1] == end
 
@@ -217,6 +218,20 @@ def test_the_job_goes_on_after_the_terminal_was_closed_or_jobmon_was_killed(
     assert end is not None
     assert end.exit_code == 4
     assert (shell.work / "jobmon-1.out").read_text() == "up\nend\n"
+
+
+def test_if_the_supervisor_is_killed_the_end_is_unknown_and_no_success(shell: Shell) -> None:
+    script = "echo up; while [[ ! -e go ]]; do read -t 0.1 <> <(:); done; echo end"
+    with running(shell, "bash", "-c", script) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "up\n"
+        owner = json.loads((shell.state / "local/1/owner.json").read_text())
+        os.kill(owner["pid"], signal.SIGKILL)
+        (shell.work / "go").touch()
+        assert process.wait(PATIENCE_S) == 1
+        assert process.stdout.read() == "end\n"
+        assert "job 1: its supervisor was killed, so it is not known how" in process.stderr.read()
 
 
 def test_a_reader_that_leaves_does_not_end_the_command(shell: Shell) -> None:

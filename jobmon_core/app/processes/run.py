@@ -15,6 +15,8 @@ from jobmon_core.app.submit import SubmitJob
 from jobmon_core.domain.diagnosis.patterns import job_patterns
 from jobmon_core.domain.errors import JobmonError, StateUnreadable
 from jobmon_core.domain.messages.job_ended import job_ended_messages
+from jobmon_core.domain.slurm.exit_codes import exit_phrase
+from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.scheduler.local.backend import LOCAL
 from jobmon_core.scheduler.local.command import CommandOptions, CommandSubmitter
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import Message
     from jobmon_core.domain.job_settings import JobSettings
     from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.domain.tracking.model import End, Task
     from jobmon_core.lifecycle.start import MonitorStarter
     from jobmon_core.scheduler.local.job_dir import TaskRecord
 
@@ -84,17 +87,20 @@ class RunCommand:
             self.tell(f"job {ref}: its supervisor was killed, so it is not known how the command ended")
             return
         try:
-            message = self._end_message(ref)
+            task, message = self._end(ref)
         except JobmonError as error:  # the caller still gets the exit code of the command
             self.tell(f"job {ref} has ended: {error}")
             return
-        self.tell(message.title)
-        if message.cause:
-            self.tell(message.cause)
+        if task.diagnosis and task.diagnosis.cause:
+            self.tell(message.title)
+            if message.cause:
+                self.tell(message.cause)
+        else:
+            self.tell(f"{message.title}{_exit_text(task.end)}")
         self.tell(f"its output is in {record.stdout}; `jobmon show {ref}` shows more")
 
-    def _end_message(self, ref: JobRef) -> Message:
-        """Return the message about the end as the job's monitor will send it."""
+    def _end(self, ref: JobRef) -> tuple[Task, Message]:
+        """Return the ended task, and the message about its end as the job's monitor will send it."""
         now_s = self.ctx.clock.now()
         known = self.ctx.store.find(ref)[-1:] or [WatchedJob("", ref.job_id, now_s, backend=LOCAL.name)]
         job = look_up(known[0], self.ctx.scheduler(LOCAL.name), now_s)
@@ -108,9 +114,9 @@ class RunCommand:
                 named_logs=logs_of_run(job, task),
                 job_patterns=job_patterns(job.settings),
             )
-            job = replace(job, tasks={task.key: replace(task, diagnosis=diagnosis)})
-        (message,) = job_ended_messages(job, now_s, per_task=False)
-        return message
+            task = replace(task, diagnosis=diagnosis)
+        (message,) = job_ended_messages(replace(job, tasks={task.key: task}), now_s, per_task=False)
+        return task, message
 
 
 def command_script(command: Sequence[str]) -> str:
@@ -124,6 +130,13 @@ def _variables(settings: JobSettings | None) -> dict[str, str]:
     if settings and settings.gpu_ids:
         variables["CUDA_VISIBLE_DEVICES"] = ",".join(map(str, settings.gpu_ids))
     return variables
+
+
+def _exit_text(end: End | None) -> str:
+    """Return the exit status of a failure that nothing explains, as the end of a sentence."""
+    if end is None or end.outcome is not Outcome.FAILURE:
+        return ""
+    return f": {exit_phrase(end.exit_code, end.signal)}, and nothing in its output explains it"
 
 
 def _exit_code(record: TaskRecord) -> int:
