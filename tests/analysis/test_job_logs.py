@@ -261,3 +261,10 @@ def test_of_many_further_logs_the_oldest_and_the_newest_are_read(tmp_path: Path)
     paths = written(tmp_path, *(f"{n}.log" for n in range(100)))
     found = named_logs(replace(JOB, settings=JobSettings(log_dir=str(tmp_path))), Task(""))
     assert list(found) == paths[:32] + paths[-32:]
+
+
+def test_a_task_with_logs_of_its_own_is_read_from_these_without_expansion() -> None:
+    own = LogPaths("/w/50%a.out", "/w/0.err", BY_USER)
+    job = replace(ARRAY, logs=LogPaths("/w/all", "/w/all", BY_USER), task_logs={"1": own})
+    assert log_files(job, Task("1")) == ("/w/50%a.out", "/w/0.err")
+    assert log_files(job, Task("2")) == ("/w/all", "/w/all")

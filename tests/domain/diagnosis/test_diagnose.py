@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from jobmon_core.domain.diagnosis.model import SlurmEvidence
 from jobmon_core.domain.slurm.states import JobState
-from tests.support.diagnosing import FAILED, PATTERNS, PROGRESS, TRACEBACK, diagnosed
+from tests.support.diagnosing import FAILED, PATTERNS, PROGRESS, TRACEBACK, UNKNOWN, diagnosed
 
 
 def test_the_highest_precedence_wins_at_any_position() -> None:
@@ -50,6 +50,14 @@ def test_a_completed_job_has_no_cause_and_lists_only_warnings() -> None:
         SlurmEvidence(state=JobState.COMPLETED, exit_code=0), "python", "noticed", "wrapper.launcher"
     )
     assert (found.cause, found.symptoms, found.evidence) == (None, ("noticed",), ())
+
+
+def test_of_an_unknown_end_the_last_lines_of_the_log_may_report_success() -> None:
+    early = ("finished", *(f"epoch {number}" for number in range(60)))
+    assert diagnosed(UNKNOWN, "epoch 1", "finished").explanation == (
+        "The log shows no failure, and its last lines report success."
+    )
+    assert diagnosed(UNKNOWN, *early).explanation == "The log shows no failure."
 
 
 def test_a_completed_job_with_a_nonzero_exit_code_has_failed() -> None:
