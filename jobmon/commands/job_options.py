@@ -12,6 +12,11 @@ from jobmon_core.app.jobs.job_config import read_settings, settings_beside
 from jobmon_core.domain.job_settings import JobSettings
 
 _SUFFIXES = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
+# noted with the job, but nothing uses them yet
+_UNUSED = (
+    *("output-dir", "output-pattern", "checkpoint-dir", "checkpoint-pattern"),
+    *("check-interval", "launch-timeout"),
+)
 _MAX_S = 30 * 86_400.0
 
 
@@ -33,30 +38,20 @@ def add_job_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--log-pattern", metavar="GLOB", help="which files of that folder are its logs")
     group.add_argument(
-        "--output-dir",
-        type=Path,
-        metavar="DIR",
-        help="the folder of its results, whose growth is a sign of life",
-    )
-    group.add_argument("--output-pattern", metavar="GLOB", help="which files of that folder are its results")
-    group.add_argument(
-        "--checkpoint-dir",
-        type=Path,
-        metavar="DIR",
-        help="the folder of its checkpoints (default: that of its results)",
-    )
-    group.add_argument("--checkpoint-pattern", metavar="GLOB", help="which files are its checkpoints")
-    group.add_argument(
-        "--check-interval", type=seconds, metavar="SECONDS", help="the time between two looks at its progress"
-    )
-    group.add_argument(
-        "--launch-timeout",
-        type=seconds,
-        metavar="SECONDS",
-        help="warn if there is no progress this long after its start",
-    )
-    group.add_argument(
         "--stall-timeout", type=seconds, metavar="SECONDS", help="warn after this time without progress"
+    )
+    noted = parser.add_argument_group("noted for `jobmon show`, not used yet")
+    noted.add_argument("--output-dir", type=Path, metavar="DIR", help="the folder of its results")
+    noted.add_argument("--output-pattern", metavar="GLOB", help="which files of that folder are its results")
+    noted.add_argument(
+        "--checkpoint-dir", type=Path, metavar="DIR", help="that of its checkpoints (default: --output-dir)"
+    )
+    noted.add_argument("--checkpoint-pattern", metavar="GLOB", help="which files are its checkpoints")
+    noted.add_argument(
+        "--check-interval", type=seconds, metavar="SECONDS", help="the time between two looks at it"
+    )
+    noted.add_argument(
+        "--launch-timeout", type=seconds, metavar="SECONDS", help="the time until its first progress"
     )
 
 
@@ -69,6 +64,9 @@ def job_settings(options: argparse.Namespace, script: str = "") -> JobSettings |
     Raises:
         ConfigInvalid: the configuration that the options name has faults.
     """
+    unused = [name for name in _UNUSED if getattr(options, name.replace("-", "_"))]
+    if unused:
+        say(f"not used yet: {', '.join(f'--{name}' for name in unused)}")
     if options.job_config:
         configured = read_settings(options.job_config, say)
     else:
