@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from jobmon_core.domain.diagnosis.log_text import searched_text
@@ -17,9 +16,11 @@ from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.humanize import count
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 from jobmon_core.observe.patterns.re2_regex import compile_regex, to_bytes
+from jobmon_core.observe.patterns.shipped import shipped_file
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
+    from pathlib import Path
 
 SCHEMA_VERSION = 1
 FILE_NAME = "error_patterns.json"
@@ -36,9 +37,7 @@ _DOCUMENT_KEYS = ("schema_version", "rules")
 
 def shipped_patterns_path() -> Path:
     """Return the pattern file of jobmon: in the installed package, else in the checkout."""
-    package = Path(__file__).resolve().parents[2]
-    packaged = package / "patterns" / FILE_NAME
-    return packaged if packaged.is_file() else package.parent / "patterns" / FILE_NAME
+    return shipped_file(FILE_NAME)
 
 
 @dataclass(frozen=True, slots=True)

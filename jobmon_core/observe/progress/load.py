@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.progress.log.formats import GROUPS, Format, Role
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
-from jobmon_core.observe.patterns.load import SCHEMA_VERSION, shipped_patterns_path
 from jobmon_core.observe.patterns.re2_regex import compile_regex
+from jobmon_core.observe.patterns.shipped import shipped_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+SCHEMA_VERSION = 1
 FILE_NAME = "progress_patterns.json"
 _MAX_BYTES = 4 * 2**20
 _FIELDS = {field.name for field in dataclasses.fields(Format)}
@@ -50,7 +51,7 @@ class FormatFile:
 
 def formats_path() -> Path:
     """Return the path of the shipped progress formats."""
-    return shipped_patterns_path().with_name(FILE_NAME)
+    return shipped_file(FILE_NAME)
 
 
 @cache

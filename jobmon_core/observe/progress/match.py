@@ -27,6 +27,7 @@ _LABEL_EPOCH = re.compile(
 )
 _METRICS = ("loss", "lr", "grad_norm", "rate")
 _PERCENT = 100.0
+_OTHER = frozenset({"marker", "other"})  # groups that say: this is not a metric of training
 
 
 class _Label(NamedTuple):
@@ -112,7 +113,9 @@ class FormatMatcher:
             for index in range(len(updates) - 1, -1, -1):
                 if index in skipped:
                     continue
-                values = [groups for groups in compiled.matches(updates[index]) if "marker" not in groups]
+                values = [
+                    groups for groups in compiled.matches(updates[index]) if not _OTHER.intersection(groups)
+                ]
                 reading = self._reading(each, values[0]) if values else None
                 if reading is not None:
                     found.append(reading)

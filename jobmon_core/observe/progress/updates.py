@@ -1,16 +1,18 @@
 r"""Split a log into updates: the pieces between ``\n``, ``\r`` and backspaces, as plain text.
 
 A progress bar writes thousands of updates, and Python would need too long to look at each. A log is therefore
-cut into blocks at fixed offsets, and of the updates of a block of the same form only the first and the last
+cut into blocks at fixed offsets, and of the updates of a block that look the same only the first and the last
 one are read. The blocks depend on the offset in the log alone, not on the pieces in which it is read.
 """
 
 from __future__ import annotations
 
 import re
+from itertools import compress
+from operator import lt
 
 LIMIT = 32 * 1024  # bytes of an update that are read
-BLOCK = 16 * 1024  # bytes; a block ends with the first update that ends behind a multiple of it
+BLOCK = 32 * 1024  # bytes; a block ends with the first update that ends behind a multiple of it
 
 _ENDS = (b"\n", b"\r", b"\b")
 # movements of the cursor separate updates; colours do not
@@ -23,6 +25,7 @@ _NOT_IN_SHAPE = bytes({*b" \t.,#=>-+", *range(0x80, 0x100)})
 _TIMES = re.compile(rb"\[0[0:]*<[^\]\n]{0,200}\]")  # of a bar, with its speed: their lengths vary most
 _FULL = b"000%"
 _LONGER = b"0000%"
+_MAX_RESTARTS = 8  # in a block
 
 
 def end_of_block(data: bytes, start: int, offset: int) -> int:
@@ -49,7 +52,7 @@ def split_updates(data: bytes) -> list[bytes]:
 
 
 def thinned(updates: list[bytes]) -> list[bytes]:
-    """Return the first and the last of the updates of the same form, and where bars became full."""
+    """Return the first and the last of the updates that look the same, and those around the end of a round."""
     if not updates:
         return []
     joined = b"\n".join(updates).translate(_DIGITS_ALIKE, _NOT_IN_SHAPE)
@@ -64,4 +67,14 @@ def thinned(updates: list[bytes]) -> list[bytes]:
         full = [i for i, shape in enumerate(shapes) if _FULL in shape and _LONGER not in shape]
         kept.update(full)
         kept.update(index + 1 for index in full if index + 1 < count)
+    kept.update(_restarts(shapes))
     return [updates[index] for index in sorted(kept)]
+
+
+def _restarts(shapes: list[bytes]) -> list[int]:
+    """Return the indices around a shorter update, since a counter with fewer digits may have restarted."""
+    lengths = list(map(len, shapes))
+    shorter = list(compress(range(1, len(lengths)), map(lt, lengths[1:], lengths)))
+    if len(shorter) > _MAX_RESTARTS:  # the lengths vary, or several counters alternate
+        return []
+    return [*shorter, *(index - 1 for index in shorter)]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from jobmon_core.domain.progress.log.formats import Reading, Role
-from jobmon_core.domain.progress.log.tracks import Track, falls_back, moved, next_round, started
+from jobmon_core.domain.progress.formats import Reading, Role
+from jobmon_core.domain.progress.tracks import Track, falls_back, is_stray, moved, next_round, started
 
 _MAX_TRACKS = 24
-_NEW_RUN_UPDATES = 20  # after so many updates of a restarted bar, the old one belongs to an earlier run
+_NEW_RUN_UPDATES = 4  # after so many updates of a restarted bar, the old one belongs to an earlier run
+_START_SHARE = 0.5  # of its total: a bar that starts again is below
+_SURE_UPDATES = 3  # a restarted bar with so many is not one late update of another process
 _COUNTERS = (Role.MAIN, Role.EVALUATION, Role.LOADING)
 
 
@@ -23,6 +25,8 @@ class LogState:
     loss: float | None = None
     learning_rate: float | None = None
     grad_norm: float | None = None
+    rate_per_s: float | None = None  # in words, not by a counter
+    rate_unit: str = ""
     end_marker: str = ""
     run: int = 1
 
@@ -45,6 +49,7 @@ class _Fold:
         self._readings = state.readings
         self._run = state.run
         self._end_marker = state.end_marker
+        self._rate = state.rate_per_s, state.rate_unit
         self._metrics = {
             "loss": state.loss,
             "learning_rate": state.learning_rate,
@@ -58,6 +63,8 @@ class _Fold:
             totals=self._totals,
             end_marker=self._end_marker,
             run=self._run,
+            rate_per_s=self._rate[0],
+            rate_unit=self._rate[1],
             **self._metrics,
         )
 
@@ -71,6 +78,8 @@ class _Fold:
             self._start()
         elif reading.role is Role.END_MARKER:
             self._end_marker = reading.marker
+        if reading.role is Role.METRICS and reading.rate_per_s is not None:
+            self._rate = reading.rate_per_s, reading.unit
         if reading.role is not Role.EVALUATION:
             for name in self._metrics:
                 value = getattr(reading, name)
@@ -112,7 +121,9 @@ class _Fold:
             self._move_one_of(same, reading)
 
     def _move_single(self, track: Track, reading: Reading) -> None:
-        """Move a counter on that has no clock: it does not show which of several processes wrote a line."""
+        """Move a counter on that has no clock, so that the lines of several processes look the same."""
+        if is_stray(track, reading):
+            return
         if not falls_back(track, reading):
             self._replace(track, moved(track, reading, self._readings))
         elif track.is_full or (track.resets and reading.epoch is None):
@@ -127,14 +138,14 @@ class _Fold:
         """Move the bar of one process on; a bar that fits none is a new round, a new run or a new process."""
         fitting = [track for track in same if track.continues(reading)]
         if fitting:
-            track = max(fitting, key=_position)
+            track = max(_of_latest_run(fitting), key=_position)
             after = moved(track, reading, self._readings)
             self._replace(track, after)
             if after.updates == _NEW_RUN_UPDATES:
                 self._drop_earlier_runs(after, [each for each in same if each is not track])
             return
         latest = max(same, key=_last_seen)
-        if latest.is_full or latest.resets:
+        if (latest.is_full or latest.resets) and _starts_over(latest, reading):
             self._replace(latest, next_round(latest, reading, self._readings))
         else:
             self._add(started(reading, self._readings))
@@ -153,6 +164,17 @@ class _Fold:
             full = [each for each in self._tracks if each.is_full or each.role is not Role.MAIN]
             self._tracks.remove(min(full or self._tracks, key=_last_seen))
         self._tracks.append(track)
+
+
+def _starts_over(track: Track, reading: Reading) -> bool:
+    """Whether the reading is near the start; another process may just be behind."""
+    return (reading.n or 0.0) <= _START_SHARE * (track.total or track.n or 0.0)
+
+
+def _of_latest_run(tracks: list[Track]) -> list[Track]:
+    """Return the tracks without those that were not seen any more since a later one started."""
+    started = max((track.first_seen for track in tracks if track.updates >= _SURE_UPDATES), default=0)
+    return [track for track in tracks if track.last_seen >= started]
 
 
 def _last_seen(track: Track) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 
 class Role(StrEnum):
@@ -19,29 +20,10 @@ class Role(StrEnum):
 
 
 # what the named groups of an expression may be
-GROUPS = frozenset(
-    [
-        "n",
-        "total",
-        "percent",
-        "fraction",
-        "epoch",
-        "epochs",
-        "label",
-        "steps",
-        "items",
-        "elapsed",
-        "eta",
-        "rate",
-        "unit",
-        "period_s",
-        "period_ms",
-        "loss",
-        "lr",
-        "grad_norm",
-        "marker",
-    ]
-)
+GROUPS = frozenset({
+    "n", "total", "percent", "fraction", "epoch", "epochs", "label", "steps", "items", "elapsed", "eta",
+    "rate", "unit", "period_s", "period_ms", "loss", "lr", "grad_norm", "marker", "other",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +41,11 @@ class Format:
     inclusive: bool = False  # its last epoch is the printed number of epochs
     whole_eta: bool = False  # its eta is that of the whole job
     fallback: bool = False  # used only if no other format shows the progress
+    counter: str = ""  # the id of the format whose counter it moves on, if it is not its own
     literals: tuple[str, ...] = ()  # every match contains at least one of these
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(NamedTuple):
     """What one match says. Times are in seconds."""
 
     format: Format

@@ -37,6 +37,7 @@ def judge(state: LogState) -> Progress | None:
         progress,
         batch=view.inner.n,
         batches=view.inner.total if view.inner.n is not None else None,
+        rate_per_s=_rate(progress, state),
         loss=state.loss,
         learning_rate=state.learning_rate,
         grad_norm=state.grad_norm,
@@ -47,17 +48,42 @@ def judge(state: LogState) -> Progress | None:
     )
 
 
+def _rate(progress: Progress, state: LogState) -> float | None:
+    """Return the speed by the counter, else the one in words if it counts the same."""
+    in_words = state.rate_per_s if state.rate_unit == progress.unit else None
+    return progress.rate_per_s or in_words
+
+
 def _choose(state: LogState) -> _View | None:
     candidates = _candidates(state.tracks)
     if not candidates:
         return None
-    inner = max(candidates, key=lambda track: track.last_seen)
+    inner = _innermost(candidates)
     job = _outer(candidates, inner) or _with_total(candidates, inner) or inner
     same = [track for track in candidates if _are_processes(track, job)]
     live = [track for track in same if not track.is_full and _is_live(track, job)]
     slowest = min(live, key=lambda track: track.n or 0.0, default=job)
     earlier = tuple(track for track in candidates if _is_earlier_part(track, slowest))
     return _View(slowest, inner, earlier)
+
+
+def _innermost(candidates: list[Track]) -> Track:
+    """Return the counter of the latest reading; rather than a line about its epoch, one within it."""
+    latest = max(candidates, key=_last_seen)
+    if not latest.is_epoch_line:
+        return latest
+    within = [track for track in candidates if track.n is not None and _is_within(track, latest)]
+    return max(within, key=_last_seen, default=latest)
+
+
+def _is_within(track: Track, epoch_line: Track) -> bool:
+    if track.epoch is not None and epoch_line.epoch is not None:
+        return track.epoch >= epoch_line.epoch - 1
+    return track.last_seen > epoch_line.first_seen
+
+
+def _last_seen(track: Track) -> int:
+    return track.last_seen
 
 
 def _candidates(tracks: tuple[Track, ...]) -> list[Track]:
@@ -80,10 +106,13 @@ def _is_lone_mention(track: Track) -> bool:
 def _outer(candidates: list[Track], inner: Track) -> Track | None:
     """Return the first counter that ``inner`` is a part of."""
     started_before = [track for track in candidates if track.first_seen < inner.first_seen]
-    for track in sorted(started_before, key=lambda track: track.first_seen):
-        if not _are_processes(track, inner) and _contains(track, inner):
-            return track
-    return None
+    containing = [
+        track
+        for track in sorted(started_before, key=lambda track: track.first_seen)
+        if not _are_processes(track, inner) and _contains(track, inner)
+    ]
+    with_total = (track for track in containing if (track.epochs or track.total) is not None)
+    return next(with_total, containing[0] if containing else None)
 
 
 def _contains(outer: Track, inner: Track) -> bool:
@@ -93,7 +122,8 @@ def _contains(outer: Track, inner: Track) -> bool:
     if outer.is_full or outer.total is None:
         return False
     if outer.n == outer.first_n:  # a bar with the same total is the same bar, named after its first update
-        return inner.rounds < _MANY_ROUNDS and inner.epoch is None and outer.total != inner.total
+        has_begun = (not outer.is_bar or (outer.n or 0.0) <= 1) and inner.rounds < _MANY_ROUNDS
+        return has_begun and inner.epoch is None and outer.total != inner.total
     if outer.last_seen > inner.first_seen:
         return True
     if outer.elapsed_s is not None and inner.elapsed_s is not None:
@@ -144,7 +174,7 @@ def _is_nested_in_epochs(view: _View) -> bool:
 def _combined(view: _View, state: LogState) -> Progress:
     """Return the progress by epoch lines and a counter within each epoch."""
     inner = view.inner
-    merged = replace(inner, epoch=view.job.epoch, epochs=view.job.epochs, first_epoch=view.job.first_epoch,
+    merged = inner._replace(epoch=view.job.epoch, epochs=view.job.epochs, first_epoch=view.job.first_epoch,
                      zero_based=view.job.zero_based, inclusive=view.job.inclusive)  # fmt: skip
     return _of_epochs(merged, state)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from jobmon_core.domain.progress.log.fold import LogState, with_totals
-from jobmon_core.domain.progress.log.judge import judge
+from jobmon_core.domain.progress.fold import LogState, with_totals
+from jobmon_core.domain.progress.judge import judge
 from jobmon_core.domain.progress.model import Progress
 
 _WORKER = "worker"
@@ -53,16 +53,16 @@ def _worth(progress: Progress) -> tuple[bool, bool, float]:
 def _summed(workers: list[Progress]) -> Progress:
     """Return the sum over workers; the metrics are those of the first worker that has them."""
     first = _completed(workers) or workers[0]
-    same_unit = [each for each in workers if each.unit == first.unit]
-    known = [each.total for each in same_unit if each.total is not None]
-    rates = [each.rate_per_s for each in same_unit if each.rate_per_s is not None]
-    remaining = [each.remaining_s for each in same_unit if each.remaining_s is not None]
+    comparable = [each for each in workers if each.unit == first.unit]
+    known = [each.total for each in comparable if each.total is not None]
+    rates = [each.rate_per_s for each in comparable if each.rate_per_s is not None]
+    remaining = [each.remaining_s for each in comparable if each.remaining_s is not None]
     return replace(
         first,
-        current=sum(each.current for each in same_unit),
-        total=sum(known) if len(known) == len(same_unit) else None,
-        rate_per_s=sum(rates) if len(rates) == len(same_unit) else None,
-        remaining_s=max(remaining) if len(remaining) == len(same_unit) else None,
+        current=sum(each.current for each in comparable),
+        total=sum(known) if len(known) == len(comparable) else None,
+        rate_per_s=sum(rates) if len(rates) == len(comparable) else None,
+        remaining_s=max(remaining) if len(remaining) == len(comparable) else None,
         batch=None,
         batches=None,
     )

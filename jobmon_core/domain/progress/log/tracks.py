@@ -6,7 +6,7 @@ several processes. Each reading moves one counter on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from jobmon_core.domain.progress.log.formats import Reading, Role
 
@@ -15,9 +15,8 @@ _OVERRUN = 0.98  # tqdm drops the total of a bar that exceeds it; it was this fu
 _CLOCK_TOLERANCE_S = 1.0  # bars print whole seconds
 
 
-@dataclass(frozen=True, slots=True)
-class Track:
-    """One counter, after its latest reading."""
+class Track(NamedTuple):
+    """One counter, after its latest reading. It is a named tuple, because those are quick to replace."""
 
     format: str
     label: str = ""
@@ -65,8 +64,15 @@ class Track:
 
     def is_same_counter(self, reading: Reading) -> bool:
         """Whether the reading belongs to this counter, in any of its rounds or processes."""
-        same = self.format == reading.format.id and self.label == reading.label and self.role == reading.role
-        return same and (not self.is_bar or self.epoch is not None or self.total == reading.total)
+        if self.format != counter_of(reading) or self.role != reading.role:
+            return False
+        if not self.is_bar:
+            return self.label == reading.label
+        if self.epoch is not None or reading.epoch is not None:
+            return self.label == reading.label and None not in (self.epoch, reading.epoch)
+        # a bar may get its name after its first update, and processes cut each other's text off
+        is_alike = self.label.endswith(reading.label) or reading.label.endswith(self.label)
+        return self.total == reading.total and is_alike
 
     def is_overrun_by(self, reading: Reading) -> bool:
         """Whether the reading, which has no total, shows this bar beyond its own."""
@@ -81,11 +87,16 @@ class Track:
         )
 
 
+def counter_of(reading: Reading) -> str:
+    """Return the id of the counter that a reading moves on."""
+    return reading.format.counter or reading.format.id
+
+
 def started(reading: Reading, number: int) -> Track:
     """Return the track that begins with this reading."""
     origin = reading.format
     track = Track(
-        format=origin.id,
+        format=counter_of(reading),
         label=reading.label,
         role=reading.role,
         unit=reading.unit,
@@ -107,8 +118,8 @@ def moved(track: Track, reading: Reading, number: int) -> Track:
     per_epoch = track.units_per_epoch
     if track.n is not None and None not in (track.epoch, reading.epoch) and reading.epoch != track.epoch:
         per_epoch = max(per_epoch or 0.0, track.n)
-    return replace(
-        track,
+    return track._replace(
+        label=max(track.label, reading.label, key=len),
         n=track.n if reading.n is None else reading.n,
         total=track.total if reading.total is None else reading.total,
         unit=track.unit if reading.unit == "step" else reading.unit,
@@ -125,8 +136,7 @@ def moved(track: Track, reading: Reading, number: int) -> Track:
 
 def next_round(track: Track, reading: Reading, number: int) -> Track:
     """Return the track after a reading that starts it again."""
-    full = replace(
-        track,
+    full = track._replace(
         rounds=track.rounds + 1,
         round_units=track.round_units + (track.total or track.n or 0.0),
         n=None,
@@ -141,8 +151,17 @@ def falls_back(track: Track, reading: Reading) -> bool:
         if reading.epoch >= track.epoch:
             return False
         late = reading.n is not None and reading.n > (track.n or 0.0) and track.epoch - reading.epoch <= 1
-        restarts = reading.epoch <= max(1.0, track.first_epoch or 0.0)
+        restarts = reading.epoch <= max(1.0, track.first_epoch or 0.0) or (
+            None not in (reading.epochs, track.epochs) and reading.epochs != track.epochs
+        )
         return not late and (restarts or reading.epoch < _JITTER * track.epoch)
     if reading.n is not None and track.n is not None:
         return reading.n < _JITTER * track.n
     return False
+
+
+def is_stray(track: Track, reading: Reading) -> bool:
+    """Whether a line about an epoch names an earlier one, e.g. the best one, without starting again."""
+    if reading.n is not None or reading.epoch is None or track.epoch is None:
+        return False
+    return reading.epoch < track.epoch and not falls_back(track, reading)

@@ -19,25 +19,12 @@ _PREFIXES = re.compile(
 _NUMBERS = re.compile(r"[-+]?\d[\d.,:e+/-]*%?")
 _SYMBOLS = re.compile(r"[^\w()@. ]+|\s+")
 # units of rates and of counts
-_ITEMS = frozenset(
-    [
-        "file",
-        "image",
-        "img",
-        "example",
-        "ex",
-        "sample",
-        "request",
-        "req",
-        "prompt",
-        "task",
-        "item",
-        "seq",
-        "sequence",
-        "row",
-        "doc",
-        "record",
-    ]
+_ITEMS = frozenset({
+    "file", "image", "img", "example", "ex", "sample", "request", "req", "prompt", "task", "item", "seq",
+    "sequence", "row", "doc", "record",
+})  # fmt: skip
+_STEPS = frozenset(
+    {"", "it", "its", "iter", "iters", "iteration", "iterations", "step", "steps", "update", "updates"}
 )
 
 
@@ -98,19 +85,7 @@ def rate_per_s(value: str, unit: str) -> float | None:
 def counted_unit(text: str) -> str:
     """Return the singular unit of a rate: ``item`` for ``img/s``, and ``step`` for ``it/s``."""
     name = text.strip().removesuffix("/s").removeprefix("s/").strip().lower()
-    if name in (
-        "",
-        "it",
-        "its",
-        "iter",
-        "iters",
-        "iteration",
-        "iterations",
-        "step",
-        "steps",
-        "update",
-        "updates",
-    ):
+    if name in _STEPS:
         return "step"
     singular = name.removesuffix("s") if len(name) > 2 else name  # noqa: PLR2004 - "us", "B"
     return "item" if singular in _ITEMS else singular
