@@ -52,7 +52,7 @@ def split_updates(data: bytes) -> list[bytes]:
 
 
 def thinned(updates: list[bytes]) -> list[bytes]:
-    """Return the first and the last of the updates that look the same, and those around the end of a round."""
+    """Return the first and the last of updates that look the same, and those around the end of a round."""
     if not updates:
         return []
     joined = b"\n".join(updates).translate(_DIGITS_ALIKE, _NOT_IN_SHAPE)

@@ -379,3 +379,22 @@ def test_the_logs_of_workers_are_summed(tmp_path: Path) -> None:
     progress = read_progress(paths).progress
     assert progress is not None
     assert (progress.current, progress.total, progress.unit) == (750, 2000, "item")
+
+
+def test_steps_without_a_total_go_on_over_epochs() -> None:
+    again = "".join(
+        f"=====epoch {epoch}\n" + "".join(f"iteration: {n} loss: 0.5\n" for n in range(10, 101, 10))
+        for epoch in range(3)
+    )
+    expected = {"current": 300, "total": None, "epoch": 2, "run": 1}
+    assert values(again, **expected) == expected
+    on = "".join(f"=====epoch {n // 100}\niteration: {n} loss: 0.5\n" for n in range(0, 300, 50))
+    expected |= {"current": 250}
+    assert values(on, **expected) == expected
+
+
+def test_an_evaluation_after_the_last_epoch_is_no_epoch() -> None:
+    log = "".join(f"Epoch {epoch}/3\n180/180 - 4s - 2ms/step - loss: 0.5\n" for epoch in (1, 2, 3))
+    log += "31/31 - 1s - 2ms/step - loss: 0.7\n"
+    expected = {"current": 540, "total": 540, "batch": 31}
+    assert values(log, **expected) == expected

@@ -115,8 +115,10 @@ class _Fold:
             self._replace(overrun[-1], moved(overrun[-1], reading, self._readings))
         elif not same:
             self._add(started(reading, self._readings))
+        elif self._is_in_new_epoch(latest := max(same, key=_last_seen), reading):
+            self._replace(latest, next_round(latest, reading, self._readings))
         elif reading.epoch is not None or (reading.elapsed_s is None and not reading.format.is_bar):
-            self._move_single(max(same, key=_last_seen), reading)
+            self._move_single(latest, reading)
         else:
             self._move_one_of(same, reading)
 
@@ -126,13 +128,20 @@ class _Fold:
             return
         if not falls_back(track, reading):
             self._replace(track, moved(track, reading, self._readings))
-        elif track.is_full or (track.resets and reading.epoch is None):
+        elif track.is_full or (reading.epoch is None and track.resets):
             self._replace(track, next_round(track, reading, self._readings))
         elif track.role is Role.MAIN and not track.fallback:
             self._new_run()
             self._add(started(reading, self._readings))
         else:
             self._replace(track, started(reading, self._readings))
+
+    def _is_in_new_epoch(self, track: Track, reading: Reading) -> bool:
+        """Whether a counter has not gone on since a line about an epoch, so that it starts again in each."""
+        if reading.epoch is not None or reading.n is None or reading.n > (track.n or 0.0):
+            return False
+        lines = [each for each in self._tracks if each.is_epoch_line and not each.fallback]
+        return any(each.last_seen > track.last_seen for each in lines)
 
     def _move_one_of(self, same: list[Track], reading: Reading) -> None:
         """Move the bar of one process on; a bar that fits none is a new round, a new run or a new process."""

@@ -118,7 +118,7 @@ def _outer(candidates: list[Track], inner: Track) -> Track | None:
 def _contains(outer: Track, inner: Track) -> bool:
     """Whether ``outer``, which started before ``inner``, is not done and not given up."""
     if outer.is_epoch_line:
-        return not inner.is_epoch_line and inner.epoch is None
+        return not inner.is_epoch_line and inner.epoch is None and _is_per_epoch(inner)
     if outer.is_full or outer.total is None:
         return False
     if outer.n == outer.first_n:  # a bar with the same total is the same bar, named after its first update
@@ -166,17 +166,35 @@ def _is_earlier_part(track: Track, job: Track) -> bool:
 
 
 def _is_nested_in_epochs(view: _View) -> bool:
-    job, inner = view.job, view.inner
-    per_epoch = inner.is_bar or inner.resets or inner.rounds > 0 or inner.unit == "batch"
-    return job.is_epoch_line and inner.n is not None and per_epoch and inner.total is not None
+    return view.job.is_epoch_line and view.inner.total is not None and _is_per_epoch(view.inner)
+
+
+def _is_per_epoch(track: Track) -> bool:
+    """Whether a counter that does not show its epoch counts within one; others may count on."""
+    counts_again = track.rounds > 0 and track.total is not None
+    return track.n is not None and (track.is_bar or track.resets or counts_again or track.unit == "batch")
 
 
 def _combined(view: _View, state: LogState) -> Progress:
     """Return the progress by epoch lines and a counter within each epoch."""
-    inner = view.inner
-    merged = inner._replace(epoch=view.job.epoch, epochs=view.job.epochs, first_epoch=view.job.first_epoch,
-                     zero_based=view.job.zero_based, inclusive=view.job.inclusive)  # fmt: skip
-    return _of_epochs(merged, state)
+    # after the last epoch, an evaluation may show a bar of the same kind
+    same = [
+        track for track in state.tracks if (track.format, track.role) == (view.inner.format, view.inner.role)
+    ]
+    repeated = max(same, key=lambda track: track.rounds)
+    inner = repeated if repeated.rounds > view.inner.rounds else view.inner
+    return _of_epochs(_within(view.job, inner), state)
+
+
+def _within(epoch_line: Track, inner: Track) -> Track:
+    """Return a counter with the epoch that another line shows."""
+    return inner._replace(
+        epoch=epoch_line.epoch,
+        epochs=epoch_line.epochs,
+        first_epoch=epoch_line.first_epoch,
+        zero_based=epoch_line.zero_based,
+        inclusive=epoch_line.inclusive,
+    )
 
 
 def _single(view: _View, state: LogState) -> Progress:
@@ -184,6 +202,10 @@ def _single(view: _View, state: LogState) -> Progress:
     if track.epoch is not None:
         return _of_epochs(track, state)
     n = track.n or 0.0
+    latest = max((each for each in state.tracks if each.is_epoch_line), key=_last_seen, default=None)
+    if latest and not latest.fallback and track.rounds > 0 and not track.is_bar:
+        per_epoch = track.round_units / track.rounds
+        return _of_epochs(_within(latest, track)._replace(units_per_epoch=per_epoch), state)
     base = track.round_units + sum(each.round_units + (each.n or 0.0) for each in view.earlier)
     epochs = state.totals.get("epoch")
     if base == 0:
@@ -196,6 +218,8 @@ def _single(view: _View, state: LogState) -> Progress:
         total = track.total * epochs if fits and track.total and epochs else None
         elapsed, remaining = None, None
     return Progress(
+        epoch=latest.epoch if latest else None,
+        epochs=latest.epochs if latest else None,
         current=base + n,
         total=total,
         unit=track.unit,

@@ -17,7 +17,7 @@ _PREFIXES = re.compile(
     r"(?:INFO|DEBUG|WARNING)\b:?|[-|]\s))+\s*"
 )
 _NUMBERS = re.compile(r"[-+]?\d[\d.,:e+/-]*%?")
-_SYMBOLS = re.compile(r"[^\w()@. ]+|\s+")
+_SYMBOLS = re.compile(r"[^\w()@. ]+|_|\s+")
 # units of rates and of counts
 _ITEMS = frozenset({
     "file", "image", "img", "example", "ex", "sample", "request", "req", "prompt", "task", "item", "seq",
@@ -87,6 +87,8 @@ def counted_unit(text: str) -> str:
     name = text.strip().removesuffix("/s").removeprefix("s/").strip().lower()
     if name in _STEPS:
         return "step"
+    if name == "batches":
+        return "batch"
     singular = name.removesuffix("s") if len(name) > 2 else name  # noqa: PLR2004 - "us", "B"
     return "item" if singular in _ITEMS else singular
 
@@ -94,4 +96,4 @@ def counted_unit(text: str) -> str:
 def plain_label(text: str) -> str:
     """Return a label without prefixes, numbers and symbols, so that all updates of a bar have the same."""
     text = _NUMBERS.sub(" ", _PREFIXES.sub("", text))
-    return _SYMBOLS.sub(" ", text).strip(" .")[:_MAX_LABEL].strip()
+    return " ".join(_SYMBOLS.sub(" ", text).split()).strip(" .")[:_MAX_LABEL].strip()
