@@ -273,7 +273,8 @@ def _of_epochs(track: Track, state: LogState) -> Progress:
 def _epochs(track: Track, state: LogState, *, is_zero_based: bool) -> float | None:
     """Return the number of epochs: as the lines show it, else as it was announced."""
     if track.epochs is None:
-        announced = state.totals.get("epoch")
+        in_lines = [each.epochs for each in state.tracks if each.is_epoch_line and each.epochs is not None]
+        announced = in_lines[-1] if in_lines else state.totals.get("epoch")
         return announced if announced and (track.epoch or 0.0) <= announced else None
     printed = track.epochs
     looks_last = printed % _ROUND_NUMBER and (printed + 1) % _ROUND_NUMBER == 0
