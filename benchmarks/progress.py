@@ -10,7 +10,8 @@ A log is read up to the line of a point, and the point is met if
 - its current value is that of jobmon within the log's tolerance. The value is that of the whole job; in a log
   whose points count epochs, the epoch; in one whose points are about a part only (``scope``: an epoch, a bar,
   a run of the program) or that several processes write at once (``interleaved``), the innermost counter
-  counts too, which is what the line itself shows;
+  counts too, which is what the line itself shows (``points_strict`` is the share of points that are met
+  without this for logs of several processes);
 - its total is that of jobmon, where the total can be known at that line: not if only the end of the log
   shows it (``total_source``: end-of-run-only). A total that follows from a printed eta may differ by 5 %.
 
@@ -26,7 +27,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,7 @@ class Result:
 
     log: Log
     met: int
+    met_strictly: int  # by the progress of the whole job, also if several processes write at once
     wrong: tuple[str, ...]
     loss_met: bool | None  # None if the log shows no loss
 
@@ -136,18 +138,20 @@ def _log(entry: dict[str, Any], folder: Path) -> Log:
 def check(log: Log, matcher: FormatMatcher) -> Result:
     """Read a log up to each of its points and compare."""
     ends = [match.end() for match in _LINE_END.finditer(log.data)]
-    reader, position, met, wrong = ProgressReader(matcher), 0, 0, []
+    strict = replace(log, interleaved=False)
+    reader, position, met, met_strictly, wrong = ProgressReader(matcher), 0, 0, 0, []
     for line, current, total in log.points:
         end = ends[line - 1] if line <= len(ends) else len(log.data)
         reader.feed(log.data[position:end] + (b"\n" if line > len(ends) else b""))
         position = end
         progress = reader.progress
+        met_strictly += progress is not None and is_met(strict, current, total, progress)
         if progress is not None and is_met(log, current, total, progress):
             met += 1
         else:
             wrong.append(f"line {line}: {current:g} of {total}, got {_text(progress)}")
     reader.feed(log.data[position:] + b"\n")
-    return Result(log, met, tuple(wrong), _loss_met(log, reader.progress))
+    return Result(log, met, met_strictly, tuple(wrong), _loss_met(log, reader.progress))
 
 
 def is_met(log: Log, current: float, total: float | None, progress: Progress) -> bool:
@@ -212,6 +216,7 @@ def summary(results: Sequence[Result], speed: float) -> dict[str, float]:
     points = sum(len(result.log.points) for result in results)
     return {
         "points": sum(result.met for result in results) / max(1, points),
+        "points_strict": sum(result.met_strictly for result in results) / max(1, points),
         "logs": sum(result.is_right for result in results) / max(1, len(results)),
         "mb_per_s": speed,
         "final_loss": sum(losses) / max(1, len(losses)),
@@ -228,7 +233,8 @@ def as_text(results: Sequence[Result], figures: dict[str, float]) -> str:
     ]
     wrong = [f"{each.log.id}, {text}" for each in results for text in each.wrong]
     totals = (
-        f"points met: {figures['points']:.1%} of {figures['points_counted']}\n"
+        f"points met: {figures['points']:.1%} of {figures['points_counted']} "
+        f"(strictly: {figures['points_strict']:.1%})\n"
         f"logs wholly right: {figures['logs']:.1%} of {figures['logs_counted']}\n"
         f"final loss right: {figures['final_loss']:.1%}\n"
         f"speed: {figures['mb_per_s']:.1f} MB/s"

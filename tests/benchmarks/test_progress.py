@@ -48,7 +48,8 @@ def test_the_last_line_is_one_object(folder: Path, capsys: pytest.CaptureFixture
     figures = json.loads(shown.splitlines()[-1])
     assert figures.pop("mb_per_s") > 0
     assert figures == {
-        "points": 5 / 6, "logs": 2 / 3, "final_loss": 1.0, "points_counted": 6, "logs_counted": 3,
+        "points": 5 / 6, "points_strict": 5 / 6,
+        "logs": 2 / 3, "final_loss": 1.0, "points_counted": 6, "logs_counted": 3,
     }  # fmt: skip
     assert "wrong, line 2: 5 of 9, got 4 of 9.0" in shown
 
