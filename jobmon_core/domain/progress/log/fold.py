@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from jobmon_core.domain.progress.formats import Reading, Role
-from jobmon_core.domain.progress.tracks import Track, falls_back, is_stray, moved, next_round, started
+from jobmon_core.domain.progress.log.formats import Reading, Role
+from jobmon_core.domain.progress.log.tracks import Track, falls_back, is_stray, moved, next_round, started
 
 _MAX_TRACKS = 24
 _NEW_RUN_UPDATES = 4  # after so many updates of a restarted bar, the old one belongs to an earlier run

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from jobmon_core.domain.progress.fold import LogState, with_totals
-from jobmon_core.domain.progress.judge import judge
+from jobmon_core.domain.progress.log.fold import LogState, with_totals
+from jobmon_core.domain.progress.log.judge import judge
 from jobmon_core.domain.progress.model import Progress
 
 _WORKER = "worker"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.progress.values import (
+from jobmon_core.domain.progress.log.values import (
     count_of,
     counted_unit,
     duration_s,
