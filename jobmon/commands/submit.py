@@ -34,9 +34,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options for the help and the shell completion only: see `_own_options`."""
-    parser.usage = (
-        "jobmon submit [--backend NAME] [--sentinel] [--job-config FILE] [SBATCH-OPTIONS] FILE [ARGS]"
-    )
+    parser.usage = "jobmon submit [JOBMON-OPTIONS] [SBATCH-OPTIONS] FILE [ARGS]"
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument(
         "--backend",
