@@ -54,7 +54,7 @@ def show_screen(
     ctx: Context, refs: Sequence[JobRef], *, once: bool = False, ascii_only: bool = False
 ) -> None:
     """Show the screen of the jobs that ``refs`` name, or of all; print it once if there is no terminal."""
-    from jobmon.views.terminal import has_unicode, is_capable, show
+    from jobmon.views.terminal import has_unicode, is_capable
     from jobmon.views.top.drawing import ASCII, UNICODE
     from jobmon.views.top.session import Session
     from jobmon_core.app.live.jobs import LiveJobs
@@ -63,6 +63,8 @@ def show_screen(
     session = Session(LiveJobs(ctx, refs), symbols, opens_single=bool(refs))
     console = stdout_console()
     if not once and is_capable(os.environ):
+        from jobmon.views.full_screen import show
+
         show(session, has_colour=console.colour)
         return
     for line in session.plain(console.width):

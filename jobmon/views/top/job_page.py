@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style, one_line
-from jobmon.views.figures import ending, loss, percentage, rate, units
+from jobmon.views.figures import ending, loss, number, percentage, rate, units
 from jobmon.views.model import clock, run_time_s, span
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import Span, bar, fitted, line_width, sparkline, text_line, throughput
@@ -137,8 +137,8 @@ def _progress(
         room = min(_MAX_BAR, width - _LABEL - text_width(figures))
         drawn = bar(progress.fraction, room, symbols) if room > 0 else ""
         yield _fact("Progress", Span(drawn, style), Span(figures if drawn else figures.lstrip()))
-    if progress.epoch is not None:
-        yield _fact("Epoch", Span(_epoch(progress)))
+    if parts := list(_parts(progress)):
+        yield _fact("Now", Span(", ".join(parts)))
     if note(live) is None:
         yield _fact("ETA", Span(ending(live, now_s, symbols)))
     yield from _throughput(live, progress, width, symbols)
@@ -147,9 +147,12 @@ def _progress(
         yield _fact("Log says", Span(progress.end_marker))
 
 
-def _epoch(progress: Progress) -> str:
-    of = f"/{progress.epochs:g}" if progress.epochs else ""
-    return f"{progress.epoch:g}{of}"
+def _parts(progress: Progress) -> Iterator[str]:
+    """Yield the counters of which the progress is made up."""
+    if progress.epoch is not None and progress.unit != "epoch":
+        yield f"epoch {number(progress.epoch)}" + (f"/{number(progress.epochs)}" if progress.epochs else "")
+    if progress.batch is not None and progress.batches and progress.batch != progress.current:
+        yield f"batch {number(progress.batch)}/{number(progress.batches)}"
 
 
 def _throughput(live: LiveTask, progress: Progress, width: int, symbols: Symbols) -> Iterator[Line]:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jobmon.views.console import Style
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import ASCII, UNICODE, Symbols
-from jobmon.views.top.frame import Model, as_text, frame
+from jobmon.views.top.frame import Model, as_text, frame, plain
 from jobmon.views.top.state import Page, View
 from jobmon_core.app.jobs.output import OutputText
 from jobmon_core.app.jobs.selection import Group
@@ -21,6 +23,7 @@ from jobmon_core.app.live.jobs import Listing
 from jobmon_core.app.live.tasks import LiveTask, live_tasks
 from jobmon_core.domain.progress.model import Estimate, TaskProgress
 from jobmon_core.domain.tracking.model import Task
+from jobmon_core.lifecycle.health import Health
 from tests.support.job_records import NOW_S, OOM, failed, status_of, succeeded
 from tests.support.live_jobs import jobs, running_task
 from tests.support.records import anything
@@ -103,7 +106,7 @@ _TASKS = st.lists(
     symbols=st.sampled_from([UNICODE, ASCII]),
     typed=st.none() | st.text(max_size=3),
 )
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_nothing_is_wider_or_higher_than_the_window(
     *,
     tasks: list[LiveTask],
@@ -133,3 +136,59 @@ def test_every_size_from_one_cell_up_is_drawn() -> None:
                 lines = frame(model, width, height)
                 assert len(lines) <= height
                 assert all(text_width(line) <= width for line in as_text(lines))
+
+
+def styles(model: Model, text: str) -> set[Style]:
+    """Return the styles of the pieces of an 80x24 window that contain a text."""
+    return {span.style for line in frame(model, 80, 24) for span in line if text in span.text}
+
+
+def test_old_data_are_marked_and_their_rows_stay() -> None:
+    fresh = listing(8)
+    tasks = (replace(fresh.tasks[0], is_stale=True), *fresh.tasks[1:])
+    model = Model(replace(fresh, tasks=tasks, stale_since_s=NOW_S - 600), symbols=ASCII)
+    lines = screen(model)
+    assert lines[0].endswith("1 STALE since 22:03:20, as of 22:13:15")
+    assert styles(model, "STALE") == {Style.BAD}
+    assert lines[2].startswith("?  8123")
+    only = Model(Listing(NOW_S, tasks[:1], None, NOW_S - 600))
+    assert screen(only)[0].endswith("  STALE since 22:03:20")
+
+
+def test_a_letter_stands_beside_each_colour() -> None:
+    model = Model(listing(8))
+    letters = {line[0].text.strip(): line[0].style for line in frame(model, 80, 24)[3:10]}
+    assert letters == {"S": Style.BAD, "LW": Style.ATTENTION, "": Style.ATTENTION}
+    running = listing(1).tasks[0]
+    dead = replace(running, status=status_of(running.job, Health.DEAD))
+    assert screen(Model(Listing(NOW_S, (dead, dead))))[2].startswith("! ")
+
+
+def test_the_selected_row_is_marked_and_stays_in_the_window() -> None:
+    tasks = listing(40).tasks
+    for position in (0, 7, 20, 39):
+        model = Model(listing(40), View(selected=tasks[position].id, position=position))
+        assert styles(model, tasks[position].ref) == {Style.SELECTED}
+
+
+def test_the_keys_are_those_that_work_now() -> None:
+    empty = screen(Model(Listing(NOW_S)))
+    assert empty[-1] == "/ filter  ? help  q quit"
+    assert "`jobmon submit SCRIPT`" in empty[1]
+    filtered = screen(Model(listing(8), View(filter="eval")))
+    assert "/ filter: eval  esc all" in filtered[-1]
+    assert [line.split()[1:3] for line in filtered[2:3]] == [["8130", "eval"]]
+    assert screen(Model(listing(8), View(filter="x", is_typing=True)))[-1].startswith("/x_")
+    assert "no task matches 'nothing'" in screen(Model(listing(8), View(filter="nothing")))[1]
+
+
+def test_a_pipe_gets_all_columns_uncut() -> None:
+    long = [replace(task, status=status_of(replace(task.job, name="n" * 60))) for task in listing(8).tasks]
+    lines = as_text(plain(Model(Listing(NOW_S, tuple(long)))))
+    assert "ELAPSED/LIMIT" in lines[1]
+    assert len(lines) == 10
+    assert "LOSS" not in as_text(plain(Model(listing(8)), 50))[1]
+
+
+def test_unreadable_state_files_are_counted() -> None:
+    assert "1 unreadable state file" in screen(Model(replace(listing(1), unreadable=1)))[0]

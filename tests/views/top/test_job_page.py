@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from jobmon.views.top.drawing import UNICODE
+from jobmon.views.top.frame import as_text
+from jobmon.views.top.job_page import job_lines, log_lines
+from jobmon_core.app.jobs.output import OutputText
+from jobmon_core.app.live.tasks import LiveTask, live_tasks
+from jobmon_core.domain.progress.model import Estimate, Event, EventKind, JobProgress, Progress, TaskProgress
+from jobmon_core.lifecycle.health import Health
+from tests.support.job_records import NOW_S, OOM, PENDING, failed, job_of, status_of
+from tests.support.live_jobs import progress_of, running_task
+
+LOG = OutputText("/scratch/me/train.log", tuple(f"line {number}" for number in range(100)))
+
+
+def tasks(*followed: TaskProgress, events: tuple[Event, ...] = ()) -> list[LiveTask]:
+    keys = [str(number) for number in range(len(followed))] if len(followed) > 1 else [""]
+    job = job_of(*(running_task(key) for key in keys))
+    progress = JobProgress(NOW_S, dict(zip(keys, followed, strict=True)), events)
+    return list(live_tasks(status_of(job), progress, NOW_S))
+
+
+def page(live: LiveTask, others: list[LiveTask] | None = None, height: int = 24) -> list[str]:
+    lines = job_lines(live, others or [live], LOG, NOW_S, width=80, height=height, symbols=UNICODE)
+    return as_text(lines)
+
+
+def value(lines: list[str], label: str) -> str:
+    return next(line.split(":", 1)[1].strip() for line in lines if line.startswith(f"{label}:"))
+
+
+def test_everything_about_a_running_job_is_on_its_page() -> None:
+    (live,) = tasks(progress_of(67_300, 100_000))
+    lines = page(live)
+    assert value(lines, "Started").endswith("(2h 34m ago) on gpu[1-2]")
+    assert value(lines, "Elapsed") == "2h 34m of 8h, 5h 26m left"
+    assert value(lines, "Progress").endswith("░ 67.3% (67,300/100,000 steps)")
+    assert value(lines, "ETA").startswith("1h 15m ±")
+    assert value(lines, "Throughput").startswith("7.4 steps/s (avg 7.3/s)  ")
+    assert value(lines, "Loss").startswith("0.35, lr 1e-05  █")
+    assert lines[-1] == "line 99"
+    assert len(lines) == 24
+
+
+def test_too_little_time_is_said() -> None:
+    (live,) = tasks(progress_of(67_300, 100_000))
+    late = replace(live, estimate=Estimate(1.0, 1.0, 6 * 3600.0))
+    assert value(page(late), "Elapsed") == "2h 34m of 8h, 5h 26m left, 34m too little"
+
+
+def test_events_stand_with_time_and_level_the_latest_first() -> None:
+    stalled = Event(NOW_S - 60, EventKind.STALLED, "no progress for 12m")
+    events = (*(Event(NOW_S - 900 + n, EventKind.MILESTONE, f"{n}%") for n in range(9)), stalled)
+    (live,) = tasks(progress_of(500, 1000), events=events)
+    lines = page(live)
+    assert lines[0].startswith("S since ")
+    assert lines[0].endswith(": no progress for 12m")
+    first = lines.index("Events") + 1
+    assert lines[first].endswith("] WARNING no progress for 12m")
+    assert lines[first + 1].endswith("] INFO    8%")
+    assert lines[first + 4] == "  and 6 more"
+
+
+def test_each_task_and_each_worker_has_a_line() -> None:
+    found = tasks(progress_of(500, 1000), progress_of(250, 1000))
+    lines = page(found[0], found)
+    first = lines.index("Tasks") + 1
+    assert [line.split()[0] for line in lines[first : first + 2]] == ["12_0", "12_1"]
+    assert "25.0%" in lines[first + 1]
+    workers = {f"worker_{number}.log": Progress(100, 400, rate_per_s=2.5) for number in range(2)}
+    (live,) = tasks(replace(progress_of(200, 800), workers=workers))
+    lines = page(live)
+    assert lines[lines.index("Workers") + 2].split() == ["worker_1.log", "████░░░░░░░░░░░░", "25.0%", "2.5/s"]
+
+
+def test_counters_inside_the_progress_are_shown() -> None:
+    progress = Progress(1300, 3000, epoch=2, epochs=3, batch=300, batches=1000)
+    (live,) = tasks(TaskProgress(progress))
+    assert value(page(live), "Now") == "epoch 2/3, batch 300/1,000"
+
+
+def test_a_job_that_does_not_run_says_why() -> None:
+    pending = next(live_tasks(status_of(job_of(PENDING)), JobProgress(), NOW_S))
+    assert value(page(pending), "State") == "PENDING (Priority)"
+    ended = next(
+        live_tasks(status_of(job_of(failed(diagnosis=OOM), concluded_s=NOW_S)), JobProgress(), NOW_S)
+    )
+    lines = page(ended)
+    assert value(lines, "State") == "FAILED: CUDA out of memory"
+    assert lines[lines.index("Errors") + 2].startswith("  7: torch.OutOfMemoryError")
+
+
+def test_a_job_without_a_monitor_says_what_to_do() -> None:
+    (live,) = tasks(TaskProgress())
+    lines = page(replace(live, status=status_of(live.job, Health.DEAD)))
+    assert "`jobmon recover`" in lines[0]
+    assert value(lines, "Progress") == "none in the log yet"
+
+
+def test_a_log_can_be_scrolled_back_to_its_first_line() -> None:
+    assert as_text(log_lines(LOG, 80, 4))[1:] == ["line 97", "line 98", "line 99"]
+    back = as_text(log_lines(LOG, 80, 4, 10))
+    assert back[0].endswith("train.log, 10 lines from the end")
+    assert back[1:] == ["line 87", "line 88", "line 89"]
+    assert as_text(log_lines(LOG, 80, 4, 1000))[1:] == ["line 0", "line 1", "line 2"]
+    assert as_text(log_lines(LOG, 16, 1)) == ["Log …e/train.log"]
+    assert as_text(log_lines(OutputText("/w/a.log", problem="does not exist"), 80, 4)) == [
+        "Log /w/a.log does not exist"
+    ]
