@@ -68,6 +68,11 @@ def frame(model: Model, width: int, height: int) -> list[Line]:
     return [fitted(line, width, model.symbols) for line in lines[:height]]
 
 
+def log_rows(height: int) -> int:
+    """Return how many lines of a log a window of ``height`` lines shows."""
+    return height - len(("header", "path", "keys"))
+
+
 def plain(model: Model, width: int = 0) -> list[Line]:
     """Return everything at once, of ``width`` columns, or for a pipe uncut."""
     if model.view.page is Page.JOB and model.selected:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon.views.top.frame import Model, frame, plain
+from jobmon.views.top.frame import Model, frame, log_rows, plain
 from jobmon.views.top.state import Key, Page, View, press, reselected
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.app.live.log_tail import LogTail
@@ -24,6 +24,7 @@ class Session:
         """Read the files for the first time."""
         self._jobs, self._symbols = jobs, symbols
         self._tail: LogTail | None = None
+        self._height = 0  # of the window, in lines
         self._listing = jobs.listing()
         self._view = reselected(View(), self._listing)
         if opens_single and len(self._listing.tasks) == 1:
@@ -41,11 +42,13 @@ class Session:
 
     def press(self, key: str) -> None:
         """Do what a key asks for."""
-        log_lines = len(self._tail.read().lines) if self._tail else 0
-        self._view = press(self._view, key, self._listing, log_lines)
+        log = self._tail.read() if self._tail else None
+        above = len(log.lines) + bool(log.unfinished) - log_rows(self._height) if log else 0
+        self._view = press(self._view, key, self._listing, max(0, above))
 
     def frame(self, width: int, height: int) -> list[Line]:
         """Return what a window of this size shows."""
+        self._height = height
         return frame(self._model(), width, height)
 
     def plain(self, width: int = 0) -> list[Line]:

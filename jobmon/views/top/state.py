@@ -95,7 +95,7 @@ def reselected(view: View, listing: Listing) -> View:
 
 
 def press(view: View, key: str, listing: Listing, log_lines: int = 0) -> View:
-    """Return the view after a key; ``log_lines`` is the number of lines that can be scrolled over."""
+    """Return the view after a key; ``log_lines`` is how far its log can be scrolled back."""
     if view.is_typing:
         return reselected(_type(view, key), listing)
     key = _SAME_AS.get(key, key)

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from jobmon.views.top.drawing import UNICODE
+from jobmon.views.top.frame import as_text
+from jobmon.views.top.session import Session
+from jobmon.views.top.state import Key
+from jobmon_core.app.live.jobs import LiveJobs
+from jobmon_core.context import Context
+from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.slurm.job_ids import JobRef
+from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
+from jobmon_core.store.home import Home
+from tests.support.clock import FakeClock
+from tests.support.job_records import NOW_S, job_of
+from tests.support.live_jobs import progress_of, running_task
+
+
+def context(folder: Path) -> Context:
+    ctx = Context(Home(folder / "home"), {}, clock=FakeClock(NOW_S))
+    out, err = folder / "train.out", folder / "train.err"
+    out.write_text("".join(f"line {number}\n" for number in range(100)), encoding="utf-8")
+    err.write_text("a warning\n", encoding="utf-8")
+    job = replace(job_of(running_task()), logs=LogPaths(str(out), str(err), BY_USER))
+    ctx.store.save(job)
+    ctx.progress_file(job.id).write(JobProgress(NOW_S, {"": progress_of(500, 1000)}))
+    return ctx
+
+
+def test_a_single_named_task_is_opened_at_once(tmp_path: Path) -> None:
+    ctx = context(tmp_path)
+    opened = Session(LiveJobs(ctx, [JobRef(12)]), UNICODE, opens_single=True)
+    assert "(500/1,000 steps)" in "\n".join(as_text(opened.frame(80, 24)))
+    assert "(500/1,000 steps)" in "\n".join(as_text(opened.plain()))
+    assert "PROGRESS" in as_text(Session(LiveJobs(ctx), UNICODE).frame(80, 24))[1]
+
+
+def test_the_log_moves_with_each_key_from_either_end(tmp_path: Path) -> None:
+    session = Session(LiveJobs(context(tmp_path)), UNICODE)
+    session.press("l")
+    assert as_text(session.frame(80, 10))[-2] == "line 99"
+    for key, last in ((Key.UP, "line 98"), (Key.HOME, "line 6"), (Key.DOWN, "line 7"), (Key.END, "line 99")):
+        session.press(key)
+        assert as_text(session.frame(80, 10))[-2] == last
+
+
+def test_the_other_log_is_a_key_away(tmp_path: Path) -> None:
+    session = Session(LiveJobs(context(tmp_path)), UNICODE)
+    session.press("l")
+    assert "tab other log" in as_text(session.frame(80, 10))[-1]
+    session.press(Key.TAB)
+    assert "a warning" in as_text(session.frame(80, 10))
+    session.press(Key.TAB)
+    assert "line 99" in as_text(session.frame(80, 10))
+
+
+def test_a_log_grows_on_the_screen(tmp_path: Path) -> None:
+    session = Session(LiveJobs(context(tmp_path)), UNICODE)
+    session.press("l")
+    session.frame(80, 10)
+    with (tmp_path / "train.out").open("a", encoding="utf-8") as file:
+        file.write("the end\n")
+    session.refresh()
+    assert as_text(session.frame(80, 10))[-2] == "the end"
