@@ -6,7 +6,10 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
+from jobmon_core.app.live.tasks import LiveTask
 from jobmon_core.domain.progress.model import (
+    Confidence,
+    Estimate,
     Event,
     EventKind,
     History,
@@ -89,3 +92,16 @@ def _progress(number: int, elapsed_s: float, now_s: float) -> JobProgress:
         events.append(Event(now_s - 300, EventKind.SLOW, "throughput 31% below its best"))
         events.append(Event(now_s - 200, EventKind.TIME_LIMIT, "will end 2h after the time limit"))
     return JobProgress(now_s, {"": followed}, tuple(events))
+
+
+def steady(live: LiveTask) -> LiveTask:
+    """Return a task whose estimate follows from its average rate alone, whatever the estimator does."""
+    progress, history = live.followed.progress, live.followed.history
+    if progress is None or history.started_s is None:
+        return live
+    rate_per_s = progress.current / (history.samples[-1].at_s - history.started_s)
+    if not progress.total:
+        return replace(live, estimate=Estimate(rate_per_s, rate_per_s))
+    left_s = (progress.total - progress.current) / rate_per_s
+    found = Estimate(rate_per_s, rate_per_s, left_s, 0.95 * left_s, 1.05 * left_s, confidence=Confidence.HIGH)
+    return replace(live, estimate=found)

@@ -25,7 +25,7 @@ from jobmon_core.domain.progress.model import Estimate, TaskProgress
 from jobmon_core.domain.tracking.model import Task
 from jobmon_core.lifecycle.health import Health
 from tests.support.job_records import NOW_S, OOM, failed, status_of, succeeded
-from tests.support.live_jobs import jobs, running_task
+from tests.support.live_jobs import jobs, running_task, steady
 from tests.support.records import anything
 
 _SCREENS = Path(__file__).parent / "screens"
@@ -52,7 +52,9 @@ def _local_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def listing(count: int) -> Listing:
     """Return some jobs as `LiveJobs` lists them."""
-    tasks = [task for job, progress in jobs(count) for task in live_tasks(status_of(job), progress, NOW_S)]
+    tasks = [
+        steady(task) for job, progress in jobs(count) for task in live_tasks(status_of(job), progress, NOW_S)
+    ]
     tasks.sort(key=lambda task: task.group is Group.PENDING)
     return Listing(NOW_S, tuple(tasks), NOW_S - 5)
 
