@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
@@ -15,6 +15,7 @@ from jobmon.views.top.job_page import job_lines, log_lines
 from jobmon.views.top.rows import LETTERS, NO_MONITOR, OLD_DATA
 from jobmon.views.top.state import Page, View, matching, reselected
 from jobmon_core.app.jobs.selection import Group
+from jobmon_core.app.live.jobs import dated
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.progress.model import EventKind
 
@@ -119,9 +120,10 @@ def _marked(line: Line, width: int) -> Line:
 
 def _header(model: Model, width: int) -> Line:
     view, live = model.view, model.selected
-    right = tuple(_freshness(model.listing))
     if view.page in (Page.JOB, Page.LOG) and live:
+        right = tuple(_freshness(dated(replace(model.listing, tasks=(live,)))))
         return justified(text_line(f"{live.ref} {live.job.name}".rstrip(), Style.BOLD), right, width)
+    right = tuple(_freshness(model.listing))
     counts = tuple(_counts(model))
     title = text_line("jobmon top", Style.BOLD)
     left = (*title, *(Span(f"  {text}", style) for text, style in counts))

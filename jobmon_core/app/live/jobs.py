@@ -76,7 +76,7 @@ class LiveJobs:
         self._shown_jobs |= {task.job.id for task in tasks}
         tasks.sort(key=_sort_key)
         unreadable = sum(isinstance(each, Unreadable) for each in entries)
-        return _dated(Listing(now_s, tuple(tasks), unreadable=unreadable))
+        return dated(Listing(now_s, tuple(tasks), unreadable=unreadable))
 
     def _renew(self, jobs: Sequence[WatchedJob], progress: Sequence[JobProgress], now_s: float) -> None:
         """Look again at the jobs that have changed, or at which the last look was some time ago."""
@@ -127,7 +127,8 @@ def _is_stale(status: JobStatus, overview: Overview, now_s: float) -> bool:
     return job.stale_since_s is not None or overview.age_s(job, now_s) is not None
 
 
-def _dated(listing: Listing) -> Listing:
+def dated(listing: Listing) -> Listing:
+    """Return a listing with the ages of its tasks' data."""
     active = [each for each in listing.tasks if each.group in ACTIVE]
     fresh = [each.job.answered_s for each in active if not each.is_stale and each.job.answered_s is not None]
     stale = [each.job.answered_s or each.job.registered_s for each in active if each.is_stale]

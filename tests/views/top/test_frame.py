@@ -153,6 +153,10 @@ def test_old_data_are_marked_and_their_rows_stay() -> None:
     assert lines[0].endswith("1 STALE since 22:03:20, as of 22:13:15")
     assert styles(model, "STALE") == {Style.BAD}
     assert lines[2].startswith("?  8123")
+    fresh_page = View((Page.JOB,), tasks[1].id)
+    assert screen(replace(model, view=fresh_page))[0].endswith("  as of 22:13:15")
+    old_page = View((Page.JOB,), tasks[0].id)
+    assert "  STALE since" in screen(replace(model, view=old_page))[0]
     only = Model(Listing(NOW_S, tasks[:1], None, NOW_S - 600))
     assert screen(only)[0].endswith("  STALE since 22:03:20")
 
