@@ -12,6 +12,7 @@ import pytest
 
 from jobmon.cli import COMMANDS
 from jobmon.parser import command_parser
+from jobmon_core.app.jobs.job_config import read_settings
 from tests.support.fake_discord import FakeDiscord
 from tests.support.processes import processes_of
 from tests.support.shell import Shell
@@ -28,6 +29,9 @@ Traceback (most recent call last):
 torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.00 GiB. GPU 0 has a total capacity of 39 GiB
 srun: error: n17: task 0: Exited with exit code 1
 """
+PROGRESS_LOG = """\
+Epoch 3/4
+ 67%|######7   | 67300/100000 [2:31:34<1:13:38,  7.40it/s, loss=0.345, lr=2e-5]"""
 # what cannot run in a test, with the reason; other lines do run
 _INSTALLERS = {
     "pip install .": "needs a package index",
@@ -37,6 +41,7 @@ _INSTALLERS = {
     "conda create -n jobmon python=3.11": "needs conda and the network",
     "module load python/3.11": "needs environment modules",
 }
+_LANGUAGES = {"console", "json", "text", "yaml"}
 _STDIN = {"jobmon init": "printf '%s\\n' $URLS | "}
 
 
@@ -61,6 +66,7 @@ def user(shell: Shell) -> Shell:
     """A user who has the files that the README mentions, in a copy of what a checkout holds."""
     (shell.work / "train.sbatch").write_text("#!/bin/bash\necho epoch 1/1 loss 0.1\n", encoding="utf-8")
     (shell.work / "train-8123.err").write_text(LOG, encoding="utf-8")
+    (shell.work / "train.log").write_text(PROGRESS_LOG, encoding="utf-8")
     example = (CHECKOUT / "config.json.example").read_text(encoding="utf-8")
     (shell.work / "config.json.example").write_text(example, encoding="utf-8")
     (pattern_file,) = _blocks("json")
@@ -99,6 +105,20 @@ def test_diagnose_prints_what_the_readme_shows(user: Shell) -> None:
         assert full.startswith(line.removesuffix("…").rstrip()), line
 
 
+def test_progress_prints_what_the_readme_shows(user: Shell) -> None:
+    shown = next(block for block in _blocks("console") if block.startswith("$ jobmon progress train.log"))
+    assert user.jobmon("progress", "train.log").stdout in shown
+
+
+def test_the_example_of_a_job_configuration_is_valid(user: Shell) -> None:
+    (example,) = _blocks("yaml")
+    (user.work / "jobmon.yaml").write_text(example, encoding="utf-8")
+    settings = read_settings(user.work / "jobmon.yaml", pytest.fail)
+    assert (settings.name, settings.total_items, settings.stall_timeout_s) == ("reindex", 250_000, 300.0)
+    assert "items" in settings.progress_patterns
+    assert settings.error_patterns[0].regex == "shard lost"
+
+
 def test_the_example_pattern_is_valid_and_names_its_cause(user: Shell) -> None:
     assert "1 pattern, no faults" in user.jobmon("patterns", "check").stdout
     done = user.jobmon("diagnose", "-", stdin="solve: no licence for mesh available\n")
@@ -129,8 +149,8 @@ def _config_values(section: dict[str, object], prefix: str = "") -> Iterator[tup
 
 
 def test_no_code_block_escapes_these_tests() -> None:
-    assert set(re.findall(r"^```(\w+)$", README, re.MULTILINE)) == {"console", "json", "text"}
-    assert README.count("\n```") == 2 * sum(len(_blocks(each)) for each in ("console", "json", "text"))
+    assert set(re.findall(r"^```(\w+)$", README, re.MULTILINE)) == _LANGUAGES
+    assert README.count("\n```") == 2 * sum(len(_blocks(each)) for each in _LANGUAGES)
 
 
 def test_no_installer_is_listed_that_the_readme_does_not_mention() -> None:

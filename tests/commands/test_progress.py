@@ -21,9 +21,9 @@ def test_a_log_gives_a_bar_and_the_latest_values(shell: Shell) -> None:
     done = shell.jobmon("progress", "train.log")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == (
-        "[###---------------------------]  12.0 %  180/1,500 steps\n"
-        "  loss 0.025   lr 1e-05   grad norm 1.5   2 steps/s\n"
-        "  elapsed 1m 30s   remaining 11m (by the log)\n"
+        "[####--------------------------] 12.0% (180/1,500 steps)\n"
+        "  loss 0.025   lr 1e-05   grad norm 1.5   2.0 steps/s\n"
+        "  elapsed 1m 30s   11m left, as the log says\n"
     )
     assert max(map(len, done.stdout.splitlines())) <= 80
 
@@ -37,14 +37,15 @@ def test_json_has_the_documented_keys(shell: Shell) -> None:
     assert values == {
         "progress_pct": 12.0, "items_processed": 180, "total_items": 1500, "unit": "step",
         "current_batch": 180, "total_batches": 1500, "epoch": None, "total_epochs": None, "loss": 0.025,
-        "learning_rate": 1e-05, "grad_norm": 1.5, "throughput": 2, "elapsed": 90, "eta_seconds": 660,
+        "learning_rate": 1e-05, "grad_norm": 1.5, "throughput": 2, "average_throughput": None, "elapsed": 90,
+        "eta_seconds": 660, "eta_range": None, "eta_confidence": None,
         "label": "Steps", "format": "tqdm", "run": 1, "end_marker": None, "logs": ["train.log"],
     }  # fmt: skip
 
 
 def test_standard_input_is_a_log(shell: Shell) -> None:
     done = shell.jobmon("progress", "-", stdin="Epoch 3/10 loss: nan")
-    assert done.stdout == "[#########---------------------]  30.0 %  3/10 epochs\n  loss nan\n"
+    assert done.stdout == "[#########---------------------] 30.0% (3/10 epochs)\n  loss nan\n"
     assert (
         json.loads(shell.jobmon("progress", "-", "--json", stdin="Epoch 3/10 loss: nan").stdout)["loss"]
         == "nan"
@@ -59,14 +60,14 @@ def test_without_a_total_there_is_no_percentage(shell: Shell) -> None:
 def test_what_else_is_known_is_noted(shell: Shell) -> None:
     log = bars(0, 400, 1, 900) + bars(0, 900, 1, 900) + "\nTraining completed\n"
     assert shell.jobmon("progress", "-", stdin=log).stdout == (
-        "[##############################] 100.0 %  900/900 steps\n"
-        "  2 steps/s\n"
-        "  elapsed 7m 30s   remaining 0s (by the log)\n"
+        "[##############################] 100% (900/900 steps)\n"
+        "  2.0 steps/s\n"
+        "  elapsed 7m 30s\n"
         "  the log says: Training completed   run 2 in this log\n"
     )
     log = "Epoch [1/5], Step [100/600], Loss: 0.3\nEpoch [2/5], Step [100/600], Loss: 0.3\n"
     assert shell.jobmon("progress", "-", stdin=log).stdout == (
-        "[#######-----------------------]  23.3 %  700/3,000 steps\n  epoch 2/5   now 100/600   loss 0.3\n"
+        "[#######-----------------------] 23.3% (700/3,000 steps)\n  epoch 2/5   now 100/600   loss 0.3\n"
     )
 
 
@@ -104,6 +105,6 @@ def test_a_file_is_followed_on_a_terminal_in_one_line(shell: Shell) -> None:
         screen.shows("1/4 batches")
         with log.open("a") as file:
             file.write("Batch 2/4\n")
-        screen.shows("\r\x1b[K[###############---------------]  50.0 %  2/4 batches")
+        screen.shows("\r\x1b[K[###############---------------] 50.0% (2/4 batches)")
         assert screen.interrupt() == 0
     assert screen.text.endswith("\n")

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from jobmon_core.domain.progress.model import History
 
+_NEXT_TO_NOTHING = 1e-12  # of the units: less is rounding
+
 
 @dataclass(frozen=True, slots=True)
 class Segment:
@@ -54,8 +56,11 @@ class Curve:
         return _interpolate(self.times_s, self.units, time_s)
 
     def pace_from(self, start: float) -> float:
-        """Return the seconds per unit since ``start`` units, which is before the last point."""
-        return (self.times_s[-1] - self.time_at(start)) / (self.units[-1] - start)
+        """Return the seconds per unit since ``start`` units; since the start if that is too close to the end."""
+        done = self.units[-1] - start
+        if done <= _NEXT_TO_NOTHING * self.span_units:
+            return self.span_s / self.span_units
+        return (self.times_s[-1] - self.time_at(start)) / done
 
     def paces(self, parts: int) -> list[float]:
         """Return the seconds per unit in each of ``parts`` parts with equal progress."""
