@@ -56,7 +56,7 @@ class Curve:
         return _interpolate(self.times_s, self.units, time_s)
 
     def pace_from(self, start: float) -> float:
-        """Return the seconds per unit since ``start`` units; since the first point if nothing was done since."""
+        """Return the seconds per unit since ``start`` units; on the whole, if nothing was done since."""
         done = self.units[-1] - start
         if done <= _NEXT_TO_NOTHING * self.span_units:
             return self.span_s / self.span_units
