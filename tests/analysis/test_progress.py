@@ -1,0 +1,149 @@
+"""The progress files of running jobs, as they follow from growing logs."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.analysis.progress import follow_progress
+from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.progress.model import Event, EventKind, JobProgress
+from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths
+from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
+from jobmon_core.store.progress_file import ProgressFile
+
+START_S = 1_700_000_000
+RUNNING = Task("", JobState.RUNNING, "RUNNING", start_s=START_S, limit_s=36_000)
+END = End(JobState.COMPLETED, "COMPLETED", Outcome.SUCCESS, Source.QUEUE, ended_s=START_S + 900)
+
+
+class FollowedJob:
+    """A job with a log that grows; the modification time of the log is the time of the test."""
+
+    def __init__(self, folder: Path, settings: JobSettings | None = None) -> None:
+        self.log, self.folder, self.now_s = folder / "job.out", folder, float(START_S)
+        logs = LogPaths(str(self.log), str(self.log), BY_SLURM)
+        self.job = WatchedJob(
+            "slurm-12-x", 12, START_S - 10.0, logs=logs, settings=settings, tasks={"": RUNNING}
+        )
+
+    def later(self, seconds: float, text: str = "") -> tuple[Event, ...]:
+        """Let time pass, append to the log, and look at it; return the latest events."""
+        self.now_s += seconds
+        if text:
+            with self.log.open("a", encoding="utf-8") as file:
+                file.write(text)
+            os.utime(self.log, (self.now_s, self.now_s))
+        found = follow_progress((self.job,), lambda job_id: self.folder / f"{job_id}.json", self.now_s)
+        return found["slurm-12-x"]
+
+    def kinds(self, seconds: float, text: str = "") -> list[EventKind]:
+        return [event.kind for event in self.later(seconds, text) if event.kind is not EventKind.MILESTONE]
+
+    @property
+    def saved(self) -> JobProgress:
+        return ProgressFile(self.folder / "slurm-12-x.json").read()
+
+
+@pytest.fixture
+def job(tmp_path: Path) -> FollowedJob:
+    return FollowedJob(tmp_path)
+
+
+def test_each_look_adds_a_sample_at_the_time_when_the_log_was_written(job: FollowedJob) -> None:
+    for step in (10, 20, 30):
+        job.later(30, f"step {step}/100 loss 0.5\n")
+    followed = job.saved.tasks[""]
+    assert followed.progress is not None
+    assert (followed.progress.current, followed.progress.total, followed.progress.loss) == (30, 100, 0.5)
+    assert [(sample.at_s - START_S, sample.current) for sample in followed.history.samples] == [
+        (30, 10), (60, 20), (90, 30),
+    ]  # fmt: skip
+    assert followed.logs == (str(job.log),)
+
+
+def test_nothing_new_does_not_replace_the_file(job: FollowedJob) -> None:
+    job.later(30, "step 10/100\n")
+    before = (job.folder / "slurm-12-x.json").stat()
+    job.later(30)
+    assert (job.folder / "slurm-12-x.json").stat().st_ino == before.st_ino
+
+
+def test_a_log_that_does_not_exist_yet_has_no_progress(job: FollowedJob) -> None:
+    assert job.later(30) == ()
+    assert job.saved.tasks.get("") is None or job.saved.tasks[""].progress is None
+
+
+def test_a_stall_needs_a_log_that_does_not_grow_either(job: FollowedJob) -> None:
+    for step in range(10, 60, 10):
+        job.later(30, f"step {step}/100\n")
+    for _ in range(10):
+        assert job.kinds(60, "evaluating ...\n") == []
+    assert job.kinds(60) == []
+    assert job.kinds(600) == [EventKind.STALLED]
+    assert job.kinds(600) == [EventKind.STALLED], "it is the same one"
+    assert job.kinds(60, "step 60/100\n") == [EventKind.STALLED, EventKind.RECOVERED]
+    events = job.saved.events
+    assert events[-1].ended is EventKind.STALLED
+    assert "nothing was written to its logs" in next(
+        event.text for event in events if event.kind is EventKind.STALLED
+    )
+
+
+def test_the_user_may_choose_when_a_job_counts_as_stalled(tmp_path: Path) -> None:
+    job = FollowedJob(tmp_path, JobSettings(stall_timeout_s=60.0))
+    for step in range(10, 60, 10):
+        job.later(30, f"step {step}/100\n")
+    assert job.kinds(61) == [EventKind.STALLED]
+
+
+def test_a_job_that_will_not_make_its_limit_is_told_so(job: FollowedJob) -> None:
+    kinds: list[EventKind] = []
+    for step in range(1, 40):
+        kinds = job.kinds(600, f"step {step}/100\n")
+    assert kinds == [EventKind.TIME_LIMIT]
+    assert any("--time=" in event.text for event in job.saved.events)
+
+
+def test_an_ended_task_keeps_its_last_progress_and_gets_no_warning(job: FollowedJob) -> None:
+    for step in range(10, 60, 10):
+        job.later(30, f"step {step}/100\n")
+    job.job = replace(job.job, tasks={"": replace(RUNNING, state=JobState.COMPLETED, end=END)})
+    assert job.kinds(900, "step 100/100\n") == []
+    assert job.kinds(9000) == []
+    progress = job.saved.tasks[""].progress
+    assert progress is not None
+    assert progress.fraction == 1.0
+
+
+def test_the_users_total_and_patterns_are_used(tmp_path: Path) -> None:
+    settings = JobSettings(total_items=250, progress_patterns={"items": r"indexed (\d+)"})
+    job = FollowedJob(tmp_path, settings)
+    job.later(30, "indexed 50 so far\n")
+    progress = job.saved.tasks[""].progress
+    assert progress is not None
+    assert (progress.current, progress.total, progress.unit) == (50, 250, "item")
+
+
+@pytest.mark.parametrize(
+    "damage", ["{", '{"tasks": 3}', "", '{"tasks": {"": {"history": {"samples": [1]}}}}']
+)
+def test_a_damaged_progress_file_is_replaced(job: FollowedJob, damage: str) -> None:
+    job.later(30, "step 10/100\n")
+    (job.folder / "slurm-12-x.json").write_text(damage, encoding="utf-8")
+    job.later(30, "step 20/100\n")
+    progress = job.saved.tasks[""].progress
+    assert progress is not None
+    assert progress.current == 20
+
+
+def test_the_number_of_events_is_bounded(tmp_path: Path) -> None:
+    job = FollowedJob(tmp_path, JobSettings(stall_timeout_s=60.0))
+    for step in range(1, 40):
+        job.later(10, f"step {step}/1000\n")
+        job.later(100)
+    assert len(job.saved.events) <= 30
