@@ -45,7 +45,8 @@ class Programs:
         """Start a program that ``fails`` or not and writes to a log, if any; return its PID."""
         path = self._folder / log if log else Path("/dev/null")
         with path.open("wb") as file:
-            argv = [sys.executable, "train.py", how]
+            # the whole path, since processes are found by their command line, and other tests run beside
+            argv = [sys.executable, str(self._folder / "train.py"), how]
             process = subprocess.Popen(
                 argv, cwd=self._folder, stdin=subprocess.PIPE, stdout=file, stderr=file
             )
@@ -97,11 +98,11 @@ def test_the_end_of_a_process_is_unknown_and_the_message_says_what_its_log_says(
     done = shell.jobmon("watch", "--pid", str(pid))
     assert done.returncode == 0
     assert done.stderr.splitlines() == [
-        f"jobmon: {pid}: {sys.executable} train.py ends",
+        f"jobmon: {pid}: {sys.executable} {shell.work}/train.py ends",
         f"jobmon: watching it as job {pid} (train.py); see `jobmon show {pid}`",
     ]
     assert f"log       {shell.work}/out.log" in shell.jobmon("show", str(pid)).stdout
-    again = shell.jobmon("watch", "--process", "train.py")
+    again = shell.jobmon("watch", "--process", f"{shell.work}/train.py")
     assert f"process {pid} is already watched" in complaint(again)
     programs.end()
     message = message_about(shell, pid)
@@ -115,7 +116,8 @@ def test_the_end_of_a_process_is_unknown_and_the_message_says_what_its_log_says(
 
 def test_a_traceback_in_the_log_explains_the_end(shell: Shell, programs: Programs) -> None:
     pid = programs.start("fails", "err.log")
-    assert shell.jobmon("watch", "--process", "train.py fails", "--job-name", "lr").returncode == 0
+    done = shell.jobmon("watch", "--process", f"{shell.work}/train.py fails", "--job-name", "lr")
+    assert done.returncode == 0
     programs.end()
     assert message_about(shell, pid).title == f"lr ({pid}) ended, outcome unknown: KeyError: 'lr'"
 

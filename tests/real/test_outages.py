@@ -106,7 +106,7 @@ def test_a_long_controller_outage_and_its_end_are_reported_once_for_all_jobs(
         assert title(warning) == f"⚠ Slurm ({slurm.name}) is not responding"
         assert "Unable to contact slurm controller" in read(warning)
         assert [user.status(job_id)["outcome"] for job_id in jobs] == [None, None, None]
-        assert "stale since" in user.jobmon("status").stdout
+        assert "has not responded since" in user.jobmon("status").stdout
         (user.work / "go").touch()
     finally:
         slurm.start_controller()
