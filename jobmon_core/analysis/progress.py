@@ -17,19 +17,21 @@ from jobmon_core.domain.progress.limit import limit_outlook
 from jobmon_core.domain.progress.log.reader_state import ReaderState
 from jobmon_core.domain.progress.log.totals import with_total
 from jobmon_core.domain.progress.model import Event, History, LimitOutlook, Progress, Sample, TaskProgress
-from jobmon_core.domain.slurm.states import Phase
+from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.observe.progress.reader import read_progress
 from jobmon_core.store.json_file import JsonFile
 from jobmon_core.store.progress_file import MAX_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Container, Sequence
     from pathlib import Path
 
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
-_MAX_TASKS = 32  # of one job
+_MAX_TASKS = 32  # of one job: so many of its running tasks are followed, and so many ended ones kept
 _MAX_EVENTS = 30
+_OVER = (Phase.FINISHING, Phase.ENDED, Phase.ENDED_UNLESS_REQUEUED)
+_STANDSTILL = (JobState.SUSPENDED, JobState.STOPPED)
 _NO_SETTINGS = JobSettings()
 
 
@@ -61,14 +63,22 @@ def follow_progress(
 
 def _follow(job: WatchedJob, file: JsonFile[ProgressRecord], now_s: float) -> tuple[Event, ...]:
     record = before = file.read()
-    followed = [
-        task for task in job.tasks.values() if task.state.phase is Phase.ACTIVE or task.key in before.tasks
-    ]
-    for task in followed[:_MAX_TASKS]:
+    for task in _followed(job, before):
         record = _with_task(record, job, task, now_s)
     if record != before:
         file.write(replace(record, updated_s=now_s))
     return record.events
+
+
+def _followed(job: WatchedJob, record: ProgressRecord) -> list[Task]:
+    """Return the tasks whose logs are to be read: those that have just ended, then those that run."""
+    ended = [task for task in job.tasks.values() if _is_over(task) and task.key in record.readers]
+    running = [task for task in job.tasks.values() if not _is_over(task) and task.state.phase is Phase.ACTIVE]
+    return ended + running[:_MAX_TASKS]
+
+
+def _is_over(task: Task) -> bool:
+    return task.end is not None or task.state.phase in _OVER
 
 
 def _with_task(record: ProgressRecord, job: WatchedJob, task: Task, now_s: float) -> ProgressRecord:
@@ -78,26 +88,52 @@ def _with_task(record: ProgressRecord, job: WatchedJob, task: Task, now_s: float
     reader = read_progress(logs, record.readers.get(task.key), settings.progress_patterns)
     written_s = min(now_s, _last_write_s(logs) or now_s)
     progress = with_total(reader.progress, settings.total_items)
-    before = record.tasks.get(task.key, TaskProgress(history=History(started_s=task.start_s)))
-    after = replace(before, progress=progress, logs=logs, history=_grown(before.history, progress, written_s))
+    before = _of_this_run(record.tasks.get(task.key), task)
+    is_of_this_run = written_s >= (task.start_s or 0)
+    history = _grown(before.history, progress if is_of_this_run else None, written_s)
+    after = replace(before, progress=progress, logs=logs, history=history)
     events: tuple[Event, ...] = ()
-    if progress and task.end is None:
+    if progress and task.state is JobState.RUNNING and not task.end:
+        idle_s = now_s - max(written_s, _running_since_s(task))
         seen = Observation(
             now_s,
             progress,
             after.history,
             _outlook(after, task, now_s),
-            _idle_sign(after.history, settings, now_s - written_s),
+            _idle_sign(after.history, settings, idle_s),
             settings.stall_timeout_s,
         )
         health, events = progress_events(before.health, seen)
         after = replace(after, health=health)
+    readers = {**record.readers, task.key: reader}
+    if _is_over(task):
+        del readers[task.key]
     return ProgressRecord(
         record.updated_s,
-        {**record.tasks, task.key: after},
+        _bounded({**record.tasks, task.key: after}, readers),
         (*record.events, *(replace(event, task=task.key) for event in events))[-_MAX_EVENTS:],
-        {**record.readers, task.key: reader},
+        readers,
     )
+
+
+def _of_this_run(known: TaskProgress | None, task: Task) -> TaskProgress:
+    """Return what is known of a task, with an empty history if it was requeued since: it waited meanwhile."""
+    known = known or TaskProgress()
+    samples = known.history.samples
+    if samples and (task.start_s is None or samples[-1].at_s >= task.start_s):
+        return known
+    return replace(known, history=History(started_s=task.start_s))
+
+
+def _running_since_s(task: Task) -> float:
+    """Return since when a task has run without being suspended or requeued (Unix seconds)."""
+    return max(task.start_s or 0.0, task.history[-1].at_s if task.history else 0.0)
+
+
+def _bounded(tasks: dict[str, TaskProgress], readers: Container[str]) -> dict[str, TaskProgress]:
+    """Return the tasks without the earliest of those that are not followed any more."""
+    over = [key for key in tasks if key not in readers]
+    return {key: each for key, each in tasks.items() if key not in over[:-_MAX_TASKS]}
 
 
 def _last_write_s(logs: Sequence[str]) -> float | None:
@@ -118,6 +154,8 @@ def _grown(history: History, progress: Progress | None, written_s: float) -> His
 def _outlook(followed: TaskProgress, task: Task, now_s: float) -> LimitOutlook | None:
     if task.start_s is None or task.limit_s is None or followed.progress is None:
         return None
+    if any(JobState.from_slurm(change.state) in _STANDSTILL for change in task.history):
+        return None  # the time of a suspension does not count, and its length is not known
     found = estimate(followed.history, followed.progress.total, now_s)
     return limit_outlook(found, task.start_s, task.start_s + task.limit_s, now_s)
 

@@ -1,0 +1,109 @@
+"""Read the progress of running jobs: which tasks are followed, and what counts as a stall."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.analysis.progress import ProgressRecord, follow_progress
+from jobmon_core.domain.progress.model import Event, EventKind
+from jobmon_core.domain.slurm.log_paths import LogPaths
+from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.tracking.model import End, Source, StateChange, Task, WatchedJob
+from jobmon_core.store.json_file import JsonFile
+
+START_S = 1_700_000_000
+STEP_S = 30.0
+END = End(JobState.COMPLETED, "COMPLETED", Outcome.SUCCESS, Source.QUEUE)
+RUNNING = Task("", JobState.RUNNING, "RUNNING", start_s=START_S)
+
+
+@dataclass
+class Run:
+    """A job that prints a step every 30 s, and its progress file."""
+
+    folder: Path
+    now_s: float = START_S
+    step: int = 0
+
+    @property
+    def log(self) -> Path:
+        return self.folder / "train.log"
+
+    @property
+    def record(self) -> ProgressRecord:
+        return JsonFile(self.folder / "progress.json", ProgressRecord, 2**24).read()
+
+    def print_step(self, task: Task = RUNNING) -> None:
+        self.now_s += STEP_S
+        self.step += 1
+        with self.log.open("a") as file:
+            file.write(f"step {self.step}/1000 loss 0.5\n")
+        os.utime(self.log, (self.now_s, self.now_s))
+        self.look(task)
+
+    def look(self, *tasks: Task) -> tuple[Event, ...]:
+        paths = LogPaths(str(self.log), str(self.log), source="user")
+        job = WatchedJob("slurm-7-x", 7, START_S, tasks={task.key: task for task in tasks}, logs=paths)
+        return follow_progress([job], lambda _: self.folder / "progress.json", self.now_s)[job.id]
+
+    def problems(self, task: Task) -> list[EventKind]:
+        return [event.kind for event in self.look(task) if event.kind is not EventKind.RESTARTED]
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    started = Run(tmp_path)
+    for _ in range(10):
+        started.print_step()
+    return started
+
+
+def test_a_running_job_that_prints_nothing_has_stalled(run: Run) -> None:
+    run.now_s += 3600.0
+    assert run.problems(RUNNING) == [EventKind.STALLED]
+
+
+@pytest.mark.parametrize("state", [JobState.SUSPENDED, JobState.STOPPED, JobState.PENDING])
+def test_a_job_that_may_not_run_has_not_stalled(run: Run, state: JobState) -> None:
+    run.now_s += 3600.0
+    assert run.problems(replace(RUNNING, state=state, raw_state=state.value)) == []
+
+
+def test_a_job_has_not_stalled_while_it_was_suspended(run: Run) -> None:
+    run.now_s += 3600.0
+    resumed = replace(RUNNING, history=(StateChange("RUNNING", run.now_s),))
+    run.now_s += 60.0
+    assert run.problems(resumed) == []
+    run.now_s += 600.0
+    assert run.problems(resumed) == [EventKind.STALLED]
+
+
+def test_the_wait_of_a_requeued_job_is_no_pause_of_its_next_run(run: Run) -> None:
+    run.now_s += 3600.0
+    requeued = replace(RUNNING, start_s=int(run.now_s), restarts=1)
+    run.now_s += 60.0
+    assert run.problems(requeued) == []
+    for _ in range(10):
+        run.print_step(requeued)
+    assert run.record.tasks[""].history.longest_pause_s == STEP_S
+    run.now_s += 600.0
+    assert run.problems(requeued) == [EventKind.STALLED]
+
+
+def test_the_tasks_of_a_large_array_are_followed_in_turn(tmp_path: Path) -> None:
+    run = Run(tmp_path)
+    run.log.write_text("step 5/1000\n")
+
+    def array(running: range) -> list[Task]:
+        ended = [replace(RUNNING, key=str(key), end=END) for key in range(running.start)]
+        return ended + [replace(RUNNING, key=str(key)) for key in running]
+
+    for first in range(0, 200, 20):
+        run.look(*array(range(first, first + 20)))
+        assert {str(key) for key in range(first, first + 20)} <= run.record.tasks.keys()
+    assert len(run.record.tasks) <= 64
+    assert len(run.record.readers) <= 32
