@@ -29,27 +29,48 @@ _ADVICE = {
     EventKind.DIVERGED: "Look at its log with `jobmon logs JOBID`; jobmon does not stop it.",
 }
 
+_MAX_OF_KIND = 5
+_NO_MORE = ", but sends no more warnings of this kind about it; `jobmon top` shows them"
+
 
 def with_progress_alerts(job: WatchedJob, events: Sequence[Event], now_s: float) -> WatchedJob:
     """Return the job with a queued message for each event that needs one and has none yet.
 
-    ``events`` are the latest ones, oldest first. A recovery gets a message only after its warning.
+    ``events`` are the latest ones, oldest first. A recovery gets a message only after its warning, and only
+    the first five warnings of one kind about a job get one: the tasks of an array often stall together.
     """
-    warned: set[str] = set()
+    warned: set[tuple[str, EventKind]] = set()
     for event in events:
-        if event.kind in WARNINGS:
-            warned.add(event.task)
-        elif event.kind is not EventKind.RECOVERED or event.task not in warned:
+        is_warning = event.kind in WARNINGS
+        if not is_warning and not _ends(event, warned):
             continue
         subject = f"progress-{event.kind.replace(' ', '-')}-{event.at_s:.0f}"
         alerted = f"{event.task}:{subject}"
-        if alerted not in job.alerted:
-            entry = OutboxEntry(_message(job, event, subject, now_s))
+        sent = _count(job, event.kind)
+        if alerted not in job.alerted and not (is_warning and sent >= _MAX_OF_KIND):
+            is_last = is_warning and sent == _MAX_OF_KIND - 1
+            entry = OutboxEntry(_message(job, event, subject, now_s, is_last=is_last))
             job = replace(job, alerted=(*job.alerted, alerted), outbox=(*job.outbox, entry))
+        if is_warning and alerted in job.alerted:
+            warned.add((event.task, event.kind))
+        elif not is_warning:
+            warned = {each for each in warned if not _ends(event, {each})}
     return job
 
 
-def _message(job: WatchedJob, event: Event, subject: str, now_s: float) -> Message:
+def _ends(event: Event, warned: set[tuple[str, EventKind]]) -> bool:
+    """Whether an event is a recovery from one of these warnings."""
+    return event.kind is EventKind.RECOVERED and any(
+        task == event.task and event.ended in (None, kind) for task, kind in warned
+    )
+
+
+def _count(job: WatchedJob, kind: EventKind) -> int:
+    """Return how many warnings of a kind were queued about a job."""
+    return sum(f":progress-{kind.replace(' ', '-')}-" in alerted for alerted in job.alerted)
+
+
+def _message(job: WatchedJob, event: Event, subject: str, now_s: float, *, is_last: bool) -> Message:
     ref = str(ref_of(job.job_id, event.task))
     return Message(
         id=f"{ref}/{subject}",
@@ -57,7 +78,7 @@ def _message(job: WatchedJob, event: Event, subject: str, now_s: float) -> Messa
         tone=Tone.RESOLVED if event.kind is EventKind.RECOVERED else Tone.ATTENTION,
         title=f"{job_title(job, event.task)}: {event.text}",
         headline=_HEADLINES[event.kind],
-        summary="The job is still running. jobmon keeps monitoring it.",
+        summary=f"The job is still running. jobmon keeps monitoring it{_NO_MORE if is_last else ''}.",
         fields=tuple(where_fields(job)),
         advice=_ADVICE.get(event.kind, "").replace("JOBID", ref),
         created_s=int(now_s),

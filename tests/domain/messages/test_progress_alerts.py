@@ -40,3 +40,23 @@ def test_milestones_and_recoveries_without_a_warning_are_not_told() -> None:
 def test_each_array_task_has_its_own_warnings() -> None:
     job = with_progress_alerts(JOB, (replace(STALLED, task="3"), replace(STALLED, task="4")), 210.0)
     assert [entry.message.title.split(":")[0] for entry in job.outbox] == ["train (12_3)", "train (12_4)"]
+
+
+def test_an_array_whose_tasks_all_stall_does_not_send_hundreds_of_messages() -> None:
+    stalled = tuple(replace(STALLED, task=str(task)) for task in range(100))
+    recovered = tuple(
+        replace(RECOVERED, task=event.task, ended=EventKind.STALLED, at_s=300.0) for event in stalled
+    )
+    job = with_progress_alerts(with_progress_alerts(JOB, stalled, 210.0), stalled + recovered, 310.0)
+    tones = [entry.message.tone for entry in job.outbox]
+    assert tones == [Tone.ATTENTION] * 5 + [Tone.RESOLVED] * 5
+    assert ["no more warnings" in entry.message.summary for entry in job.outbox[:5]] == [False] * 4 + [True]
+    diverged = Event(400.0, EventKind.DIVERGED, "the loss is nan", "7")
+    assert len(with_progress_alerts(job, (*stalled, diverged), 410.0).outbox) == 11
+
+
+def test_one_recovery_ends_one_warning() -> None:
+    slow_ended = Event(320.0, EventKind.RECOVERED, "back to its usual speed", ended=EventKind.SLOW)
+    moved = replace(RECOVERED, ended=EventKind.STALLED)
+    job = with_progress_alerts(JOB, (STALLED, moved, slow_ended, replace(moved, at_s=330.0)), 340.0)
+    assert [entry.message.tone for entry in job.outbox] == [Tone.ATTENTION, Tone.RESOLVED]
