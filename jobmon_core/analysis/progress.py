@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import log_files, logs_of_run
+from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.estimate import estimate
@@ -16,7 +17,15 @@ from jobmon_core.domain.progress.history import add_sample
 from jobmon_core.domain.progress.limit import limit_outlook
 from jobmon_core.domain.progress.log.reader_state import ReaderState
 from jobmon_core.domain.progress.log.totals import with_total
-from jobmon_core.domain.progress.model import Event, History, LimitOutlook, Progress, Sample, TaskProgress
+from jobmon_core.domain.progress.model import (
+    Event,
+    Followed,
+    History,
+    LimitOutlook,
+    Progress,
+    Sample,
+    TaskProgress,
+)
 from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.observe.progress.reader import read_progress
 from jobmon_core.store.json_file import JsonFile
@@ -47,27 +56,33 @@ class ProgressRecord:
 
 def follow_progress(
     jobs: Sequence[WatchedJob], file_of: Callable[[str], Path], now_s: float
-) -> dict[str, tuple[Event, ...]]:
-    """Read on in the logs of these jobs and update their progress files; return the latest events of each.
+) -> dict[str, Followed]:
+    """Read on in the logs of these jobs and update their progress files; return what was found, by state id.
 
     ``file_of`` returns the progress file of the job with a state id; ``now_s`` is in Unix seconds.
-
-    Raises:
-        StorageFailed: a progress file cannot be written.
     """
-    return {
-        job.id: _follow(job, JsonFile(file_of(job.id), ProgressRecord, MAX_BYTES, durable=False), now_s)
-        for job in jobs
-    }
+    return {job.id: _follow_apart(job, file_of(job.id), now_s) for job in jobs}
 
 
-def _follow(job: WatchedJob, file: JsonFile[ProgressRecord], now_s: float) -> tuple[Event, ...]:
+def _follow_apart(job: WatchedJob, path: Path, now_s: float) -> Followed:
+    """Follow a job; an error with it, e.g. a damaged record or a full disk, must not affect the others."""
+    try:
+        return _follow(job, JsonFile(path, ProgressRecord, MAX_BYTES, durable=False), now_s)
+    except JobmonError as error:
+        return Followed(problem=str(error))
+    except Exception:  # noqa: BLE001 - an internal error, which the monitor logs
+        import traceback  # only here: it is rarely needed
+
+        return Followed(problem=traceback.format_exc(limit=-3))
+
+
+def _follow(job: WatchedJob, file: JsonFile[ProgressRecord], now_s: float) -> Followed:
     record = before = file.read()
     for task in _followed(job, before):
         record = _with_task(record, job, task, now_s)
     if record != before:
         file.write(replace(record, updated_s=now_s))
-    return record.events
+    return Followed(record.events)
 
 
 def _followed(job: WatchedJob, record: ProgressRecord) -> list[Task]:

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry, Receipt
     from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog
     from jobmon_core.domain.messages.scheduler_outage import OutageNotice
+    from jobmon_core.domain.progress.model import Followed
     from jobmon_core.domain.tracking.model import WatchedJob
-    from jobmon_core.monitor.progress_follower import Events
     from jobmon_core.store.json_file import JsonFile
 
     Log = Callable[[str], None]
@@ -101,7 +101,7 @@ class MonitorFactory:
             self._progress = ProgressFollower(self._read_progress, self._worker, clock, policy.running_s)
         return self._progress
 
-    def _read_progress(self, jobs: tuple[WatchedJob, ...]) -> dict[str, Events]:
+    def _read_progress(self, jobs: tuple[WatchedJob, ...]) -> dict[str, Followed]:
         from jobmon_core.analysis.progress import follow_progress  # only in a child: see `ProgressFollower`
 
         return follow_progress(jobs, self._ctx.home.progress_file, self._ctx.clock.now())

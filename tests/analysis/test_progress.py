@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.analysis.progress import ProgressRecord, follow_progress
+from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.model import Event, EventKind
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.states import JobState, Outcome
@@ -48,7 +49,7 @@ class Run:
     def look(self, *tasks: Task) -> tuple[Event, ...]:
         paths = LogPaths(str(self.log), str(self.log), source="user")
         job = WatchedJob("slurm-7-x", 7, START_S, tasks={task.key: task for task in tasks}, logs=paths)
-        return follow_progress([job], lambda _: self.folder / "progress.json", self.now_s)[job.id]
+        return follow_progress([job], lambda _: self.folder / "progress.json", self.now_s)[job.id].events
 
     def problems(self, task: Task) -> list[EventKind]:
         return [event.kind for event in self.look(task) if event.kind is not EventKind.RESTARTED]
@@ -107,3 +108,14 @@ def test_the_tasks_of_a_large_array_are_followed_in_turn(tmp_path: Path) -> None
         assert {str(key) for key in range(first, first + 20)} <= run.record.tasks.keys()
     assert len(run.record.tasks) <= 64
     assert len(run.record.readers) <= 32
+
+
+def test_an_invalid_pattern_of_one_job_does_not_affect_the_others(run: Run) -> None:
+    settings = JobSettings(progress_patterns={"step": "step ("})
+    faulty = WatchedJob("slurm-8-x", 8, START_S, tasks={"": RUNNING}, settings=settings)
+    healthy = WatchedJob("slurm-9-x", 9, START_S, tasks={"": RUNNING}, logs=LogPaths(str(run.log)))
+    found = follow_progress([faulty, healthy], lambda name: run.folder / f"{name}.json", run.now_s)
+    assert "progress_patterns.step" in found[faulty.id].problem
+    assert found[healthy.id].problem == ""
+    record = JsonFile(run.folder / "slurm-9-x.json", ProgressRecord, 2**24).read()
+    assert record.tasks[""].progress is not None

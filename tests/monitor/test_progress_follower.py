@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.progress.model import Event, EventKind
+from jobmon_core.domain.progress.model import Event, EventKind, Followed
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
-from jobmon_core.monitor.progress_follower import Events, ProgressFollower
+from jobmon_core.monitor.progress_follower import ProgressFollower
 from jobmon_core.system.worker import Worker
 from tests.support.clock import FakeClock
 
@@ -22,12 +22,12 @@ END = End(JobState.COMPLETED, "COMPLETED", Outcome.SUCCESS, Source.QUEUE)
 ENDED = replace(RUNNING, tasks={"": Task("", JobState.COMPLETED, "COMPLETED", end=END)})
 
 
-def of_all(jobs: tuple[WatchedJob, ...]) -> dict[str, Events]:
-    return {job.id: (Event(1.0, EventKind.STALLED, f"read {len(jobs)}"),) for job in jobs}
+def of_all(jobs: tuple[WatchedJob, ...]) -> dict[str, Followed]:
+    return {job.id: Followed((Event(1.0, EventKind.STALLED, f"read {len(jobs)}"),)) for job in jobs}
 
 
 class Watch:
-    def __init__(self, read: Callable[[tuple[WatchedJob, ...]], dict[str, Events]] = of_all) -> None:
+    def __init__(self, read: Callable[[tuple[WatchedJob, ...]], dict[str, Followed]] = of_all) -> None:
         self.clock, self.logged = FakeClock(), list[str]()
         self.follower = ProgressFollower(read, Worker(), self.clock, INTERVAL_S)
 
@@ -64,7 +64,7 @@ def test_a_job_that_ended_is_read_once_more() -> None:
 
 
 def test_a_failed_reading_is_logged_and_tried_again_later() -> None:
-    def fail(_jobs: tuple[WatchedJob, ...]) -> dict[str, Events]:
+    def fail(_jobs: tuple[WatchedJob, ...]) -> dict[str, Followed]:
         raise OSError("stale file handle")
 
     watch = Watch(fail)
@@ -93,3 +93,39 @@ def test_a_clock_that_is_set_does_not_stop_the_reading(moved_s: float) -> None:
     watch.texts(RUNNING)
     watch.clock.now_s += moved_s
     assert watch.texts(RUNNING) == ["read 1"]
+
+
+def test_jobs_that_end_after_a_failure_do_not_wait_for_their_logs() -> None:
+    def fail(_jobs: tuple[WatchedJob, ...]) -> dict[str, Followed]:
+        raise OSError("stale file handle")
+
+    watch = Watch(fail)
+    for job in (RUNNING, OTHER):
+        watch.texts(job)
+    for job in (ENDED, replace(ENDED, id=OTHER.id)):
+        watch.texts(job)
+    assert len(watch.logged) == 1
+
+
+def test_jobs_that_end_often_do_not_delay_the_reading_of_the_others() -> None:
+    watch = Watch()
+    watch.texts(OTHER)
+    for _ in range(2):
+        watch.texts(RUNNING)
+        watch.clock.now_s += INTERVAL_S / 2
+        watch.texts(ENDED)
+    assert watch.texts(OTHER) == ["read 1"]
+
+
+def test_a_problem_with_one_job_is_logged_once_and_does_not_affect_the_others() -> None:
+    def read(jobs: tuple[WatchedJob, ...]) -> dict[str, Followed]:
+        return of_all(jobs) | {OTHER.id: Followed(problem="damaged")}
+
+    watch = Watch(read)
+    watch.texts(OTHER)
+    watch.texts(RUNNING)
+    for _ in range(2):
+        watch.clock.now_s += INTERVAL_S
+        assert watch.texts(OTHER) == []
+        assert watch.texts(RUNNING) == ["read 2"]
+    assert watch.logged == ["slurm-2-x: the progress could not be read: damaged"]

@@ -150,3 +150,11 @@ class JobProgress:
     updated_s: float = 0.0
     tasks: dict[str, TaskProgress] = field(default_factory=dict)
     events: tuple[Event, ...] = ()  # the latest ones, oldest first
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What a look at the logs of a job found."""
+
+    events: tuple[Event, ...] = ()  # the latest ones, oldest first
+    problem: str = ""  # why the progress of this job alone could not be read
