@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _BAR_CELLS = 30
 _INDENT = "  "
+_ALMOST_ALL = 99.99  # %
 NOTHING_FOUND = "no progress found yet: the log shows no bar, and no line that counts epochs, steps or items"
 
 
@@ -55,7 +56,7 @@ def report_json(report: ProgressReport, now_s: float) -> dict[str, Any]:
         return values
     remaining_s, found = report.remaining_s, report.estimate
     return values | {
-        "progress_pct": None if progress.fraction is None else round(100 * progress.fraction, 2),
+        "progress_pct": _percent(progress.fraction),
         "items_processed": _plain(progress.current),
         "total_items": _plain(progress.total),
         "unit": progress.unit,
@@ -91,8 +92,18 @@ def _plain(value: float | None) -> float | int | str | None:
     return int(value) if value == int(value) else value
 
 
+def _percent(fraction: float | None) -> float | None:
+    """Return a share in %, 100 only for all of it."""
+    if fraction is None:
+        return None
+    return 100.0 if fraction >= 1 else min(round(100 * fraction, 2), _ALMOST_ALL)
+
+
 def _iso(at_s: float | None) -> str | None:
-    return None if at_s is None else datetime.fromtimestamp(at_s, tz=UTC).isoformat(timespec="seconds")
+    try:
+        return None if at_s is None else datetime.fromtimestamp(at_s, tz=UTC).isoformat(timespec="seconds")
+    except (OverflowError, ValueError, OSError):  # logs print times that lie beyond the year 9999
+        return None
 
 
 def progress_lines(report: ProgressReport, progress: Progress, now_s: float, console: Console) -> list[str]:

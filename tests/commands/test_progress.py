@@ -108,3 +108,16 @@ def test_a_file_is_followed_on_a_terminal_in_one_line(shell: Shell) -> None:
         screen.shows("\r\x1b[K[###############---------------] 50.0% (2/4 batches)")
         assert screen.interrupt() == 0
     assert screen.text.endswith("\n")
+
+
+def test_only_all_of_it_is_100_percent(shell: Shell) -> None:
+    (shell.work / "train.log").write_text("Processed 999999/1000000 items\n", encoding="utf-8")
+    values = json.loads(shell.jobmon("progress", "train.log", "--json").stdout)
+    assert values["progress_pct"] == 99.99
+
+
+def test_a_time_beyond_all_calendars_is_no_time(shell: Shell) -> None:
+    bar = "  1%|#   | 1/100 [00:01<999999999:00:00, 1.0it/s]\n"
+    (shell.work / "train.log").write_text(bar, encoding="utf-8")
+    values = json.loads(shell.jobmon("progress", "train.log", "--json").stdout)
+    assert (values["items_processed"], values["eta_timestamp"]) == (1, None)

@@ -11,6 +11,7 @@ _UNITS_S = {"ms": 1e-3, "s": 1.0, "sec": 1.0, "secs": 1.0, "m": 60.0, "min": 60.
 _WITH_UNITS = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|secs?|min|[smhd])")
 _CLOCK = re.compile(r"\d{1,9}(?::\d{1,9}){0,3}(?:\.\d{1,9})?")
 _MAX_LABEL = 40
+_LARGEST = 1e15  # products of two such counts are finite
 # a time, a rank, a process or a host in front of what a bar is called
 _PREFIXES = re.compile(
     r"^(?:\s*(?:\[[^\]]{0,60}\]:?|\([^)]{0,60}\bpid=[^)]{0,40}\)|\d+:|[\d-]{8,10}[ T][\d:.,]{5,16}Z?|"
@@ -48,9 +49,9 @@ def number(text: str) -> float | None:
 
 
 def count_of(text: str) -> float | None:
-    """Return the finite value of a count; None if there is none, as in ``?`` and ``Unknown``."""
+    """Return the value of a count; None for ``?``, ``Unknown`` and what no count can be."""
     value = number(text)
-    return value if value is not None and math.isfinite(value) else None
+    return value if value is not None and abs(value) <= _LARGEST else None
 
 
 def duration_s(text: str) -> float | None:
@@ -79,7 +80,8 @@ def rate_per_s(value: str, unit: str) -> float | None:
     rate = count_of(value)
     if rate is None or rate <= 0:
         return None
-    return 1.0 / rate if unit.strip().startswith("s/") else rate
+    rate = 1.0 / rate if unit.strip().startswith("s/") else rate
+    return rate if math.isfinite(rate) else None
 
 
 def counted_unit(text: str) -> str:

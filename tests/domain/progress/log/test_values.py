@@ -30,6 +30,7 @@ def test_numbers(text: str, value: float | None) -> None:
 
 def test_a_count_is_finite() -> None:
     assert (count_of("5"), count_of("nan"), count_of("inf")) == (5, None, None)
+    assert (count_of("1e308"), count_of("9" * 300)) == (None, None)  # their products would be infinite
 
 
 @pytest.mark.parametrize(
@@ -49,6 +50,7 @@ def test_rates_are_per_second() -> None:
     assert rate_per_s("4", " s/it") == 0.25
     assert rate_per_s("?", "it/s") is None
     assert rate_per_s("0.00", "s/it") is None
+    assert rate_per_s("1e-320", "s/it") is None
 
 
 @pytest.mark.parametrize(
