@@ -144,6 +144,11 @@ def test_a_death_by_signal_has_the_exit_code_of_a_shell(shell: Shell) -> None:
     assert "bash (1) failed: Killed (SIGKILL)" in done.stderr
 
 
+def test_a_name_cannot_control_the_terminal(shell: Shell) -> None:
+    done = shell.jobmon("run", "--name", "a\x1b[2J\x07b", "--", "bash", "-c", ":")
+    assert "jobmon: a [2J b (1) completed" in done.stderr
+
+
 def test_a_missing_command_starts_nothing(shell: Shell) -> None:
     done = shell.jobmon("run", "--", "trian.py")
     assert done.returncode == 127
@@ -156,7 +161,9 @@ def test_a_log_that_cannot_be_written_is_a_failure(shell: Shell) -> None:
     (shell.work / "file").touch()
     done = shell.jobmon("run", "-o", "file/log", "--", "bash", "-c", "echo out")
     assert (done.returncode, done.stdout) == (1, "")
-    assert "(1) failed" in done.stderr
+    assert done.stderr.splitlines()[-1] == (
+        f"jobmon: job 1 could not start: could not open {shell.work}/file: File exists"
+    )
 
 
 def test_the_command_can_read_a_pipe_and_gets_the_users_environment(shell: Shell) -> None:

@@ -86,6 +86,9 @@ class RunCommand:
         if record is None:
             self.tell(f"job {ref}: its supervisor was killed, so it is not known how the command ended")
             return
+        if record.pid is None and record.reason:  # a diagnosis would be in terms of Slurm, and name no file
+            self.tell(f"job {ref} could not start: {record.reason.partition(': ')[2]}")
+            return
         try:
             task, message = self._end(ref)
         except JobmonError as error:  # the caller still gets the exit code of the command
