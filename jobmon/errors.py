@@ -18,6 +18,7 @@ _INTERRUPTED = 130  # the exit code that a shell reports for SIGINT
 _CLOSED_PIPE = 141  # the one for SIGPIPE
 _DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 _MIN_COLUMNS = 20  # a terminal without a size has 0
+_CONTROL_CODES = dict.fromkeys((*range(10), *range(11, 32), *range(127, 160)), " ")  # all but newline
 _MISSING_PACKAGE = 78  # EX_CONFIG
 # module -> its package on PyPI, where the names differ
 _PACKAGES = {
@@ -35,8 +36,11 @@ class UsageError(JobmonError):
 
 
 def say(text: str) -> None:
-    """Print a message for the user on stderr, since stdout is for results; ignore a closed stderr."""
-    _print(f"jobmon: {text}")
+    """Print a message for the user on stderr, since stdout is for results; ignore a closed stderr.
+
+    Control codes become spaces: names and command lines, even of other users, must not control the terminal.
+    """
+    _print(f"jobmon: {text.translate(_CONTROL_CODES)}")
 
 
 def interrupted(text: str = "interrupted", exit_code: int = _INTERRUPTED) -> int:
