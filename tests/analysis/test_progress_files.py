@@ -39,7 +39,7 @@ class FollowedJob:
                 file.write(text)
             os.utime(self.log, (self.now_s, self.now_s))
         found = follow_progress((self.job,), lambda job_id: self.folder / f"{job_id}.json", self.now_s)
-        return found["slurm-12-x"]
+        return found["slurm-12-x"].events
 
     def kinds(self, seconds: float, text: str = "") -> list[EventKind]:
         return [event.kind for event in self.later(seconds, text) if event.kind is not EventKind.MILESTONE]
