@@ -192,11 +192,13 @@ def test_a_lost_job_whose_id_was_reused_is_not_a_success(user: User, slurm: Clus
             pass
         assert user.slurm("squeue", "-h", "-j", str(job_id), "-o", "%j").strip() == "namesake"
         eventually(lambda: user.job(job_id).not_after_s is not None)
+        user.slurm("scontrol", "release", str(job_id))
         (user.work / "stop").touch()
         assert user.status(job_id)["outcome"] is None
     finally:
         slurm.start_accounting()
     job = user.told(job_id)
+    user.slurm("scancel", "--name=namesake")
     assert job.outcome is not Outcome.SUCCESS
     assert not user.discord.received(Route.SUCCESS)
     assert len(user.discord.received(Route.ERROR)) == 1
@@ -204,4 +206,5 @@ def test_a_lost_job_whose_id_was_reused_is_not_a_success(user: User, slurm: Clus
 
 def _plain_submission(user: User) -> int:
     wrap = "until [ -e stop ]; do sleep 0.2; done"
-    return int(user.slurm("sbatch", "--parsable", "-J", "namesake", "--mem=1", "-s", "--wrap", wrap))
+    # held, since slurmd may still run the lost job and would refuse to start another one with its id
+    return int(user.slurm("sbatch", "--parsable", "-H", "-J", "namesake", "--mem=1", "-s", "--wrap", wrap))
