@@ -13,7 +13,7 @@ from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.estimate import estimate
 from jobmon_core.domain.progress.health import Observation, progress_events, stall_after_s
-from jobmon_core.domain.progress.history import add_sample
+from jobmon_core.domain.progress.history import add_sample, is_sound
 from jobmon_core.domain.progress.limit import limit_outlook
 from jobmon_core.domain.progress.log.reader_state import ReaderState
 from jobmon_core.domain.progress.log.totals import with_total
@@ -132,10 +132,11 @@ def _with_task(record: ProgressRecord, job: WatchedJob, task: Task, now_s: float
 
 
 def _of_this_run(known: TaskProgress | None, task: Task) -> TaskProgress:
-    """Return what is known of a task, with an empty history if it was requeued since: it waited meanwhile."""
+    """Return what is known of a task; with an empty history if it was requeued since, or that is damaged."""
     known = known or TaskProgress()
     samples = known.history.samples
-    if samples and (task.start_s is None or samples[-1].at_s >= task.start_s):
+    is_usable = samples and is_sound(known.history)
+    if is_usable and (task.start_s is None or samples[-1].at_s >= task.start_s):
         return known
     return replace(known, history=History(started_s=task.start_s))
 

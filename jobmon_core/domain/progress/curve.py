@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from jobmon_core.domain.progress.history import is_sound
 from jobmon_core.domain.progress.model import History
 
 _NEXT_TO_NOTHING = 1e-12  # of the units: less is rounding
@@ -30,8 +31,8 @@ class Curve:
 
     @classmethod
     def of(cls, history: History) -> Curve | None:
-        """Return the curve of ``history``; None if it has fewer than two samples."""
-        if len(history.samples) < 2:  # noqa: PLR2004 - a line needs two points
+        """Return the curve of ``history``; None if it has fewer than two samples, or is damaged."""
+        if len(history.samples) < 2 or not is_sound(history):  # noqa: PLR2004 - a line needs two points
             return None
         return cls(
             [sample.at_s for sample in history.samples], [sample.current for sample in history.samples]

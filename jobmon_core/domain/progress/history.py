@@ -6,6 +6,7 @@ pauses and changes of speed outlive the thinning, however long the run.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -27,7 +28,7 @@ def add_sample(history: History, sample: Sample) -> History:
     A sample without progress is ignored: the time without samples is the pause. A ``current`` that falls to
     less than nine tenths is a new run, with a new history.
     """
-    if not (abs(sample.at_s) <= _LARGEST and 0 <= sample.current <= _LARGEST):  # nor with nan
+    if not (0 <= sample.at_s <= _LARGEST and 0 <= sample.current <= _LARGEST):  # nor with nan
         return history
     if not history.samples:
         return replace(history, samples=(sample,))
@@ -43,6 +44,16 @@ def add_sample(history: History, sample: Sample) -> History:
         samples=samples if len(samples) <= MAX_SAMPLES else _thinned(samples),
         longest_pause_s=max(history.longest_pause_s, pause_s),
         median_pause_s=_moved(history.median_pause_s, pause_s),
+    )
+
+
+def is_sound(history: History) -> bool:
+    """Return whether `add_sample` can have made this history; one from a damaged file may be anything."""
+    values = [history.longest_pause_s, history.median_pause_s]
+    values += [value for sample in history.samples for value in (sample.at_s, sample.current)]
+    return all(0 <= value <= _LARGEST for value in values) and all(
+        before.at_s <= after.at_s and before.current < after.current
+        for before, after in itertools.pairwise(history.samples)
     )
 
 

@@ -1,12 +1,16 @@
 import itertools
 import json
 import math
+from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.progress.history import MAX_SAMPLES, add_sample
-from jobmon_core.domain.progress.model import History, Sample
+from jobmon_core.domain.progress.estimate import estimate
+from jobmon_core.domain.progress.history import MAX_SAMPLES, add_sample, is_sound
+from jobmon_core.domain.progress.model import Estimate, History, Sample
+from jobmon_core.domain.progress.slowdown import compare_paces
 from jobmon_core.system.json_codec import from_json, to_json
 
 _ANY = st.floats(allow_nan=True, allow_infinity=True)
@@ -18,6 +22,9 @@ def history_of(*points: tuple[float, float]) -> History:
     for at_s, current in points:
         history = add_sample(history, Sample(at_s, current))
     return history
+
+
+RISING = history_of(*((30.0 * step, float(step)) for step in range(40)))
 
 
 def test_a_repeated_value_is_a_pause_not_progress() -> None:
@@ -67,3 +74,20 @@ def test_any_samples_give_a_rising_history_that_survives_json(samples: list[Samp
     assert all(math.isfinite(sample.at_s) and math.isfinite(sample.current) for sample in kept)
     assert all(a.current < b.current and a.at_s <= b.at_s for a, b in itertools.pairwise(kept))
     assert from_json(History, json.loads(json.dumps(to_json(history)))) == history
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        replace(RISING, samples=RISING.samples[::-1]),
+        replace(RISING, samples=RISING.samples * 2),
+        replace(RISING, samples=(*RISING.samples, Sample(math.nan, 40.0))),
+        replace(RISING, samples=(*RISING.samples, Sample(5000.0, math.inf))),
+        replace(RISING, longest_pause_s=math.nan),
+    ],
+)
+def test_a_damaged_history_gives_no_estimate_and_breaks_nothing(damaged: History) -> None:
+    assert is_sound(RISING)
+    assert not is_sound(damaged)
+    assert estimate(damaged, 100.0, 5000.0) == Estimate()
+    assert compare_paces(damaged, 100.0) is None
