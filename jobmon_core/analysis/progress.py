@@ -19,6 +19,7 @@ from jobmon_core.domain.progress.log.reader_state import ReaderState
 from jobmon_core.domain.progress.log.totals import with_total
 from jobmon_core.domain.progress.model import (
     Event,
+    EventKind,
     Followed,
     History,
     LimitOutlook,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _MAX_TASKS = 32  # of one job: so many of its running tasks are followed, and so many ended ones kept
-_MAX_EVENTS = 30
+_MAX_EVENTS, _MAX_MILESTONES = 200, 30
 _OVER = (Phase.FINISHING, Phase.ENDED, Phase.ENDED_UNLESS_REQUEUED)
 _STANDSTILL = (JobState.SUSPENDED, JobState.STOPPED)
 _NO_SETTINGS = JobSettings()
@@ -126,7 +127,7 @@ def _with_task(record: ProgressRecord, job: WatchedJob, task: Task, now_s: float
     return ProgressRecord(
         record.updated_s,
         _bounded({**record.tasks, task.key: after}, readers),
-        (*record.events, *(replace(event, task=task.key) for event in events))[-_MAX_EVENTS:],
+        _latest((*record.events, *(replace(event, task=task.key) for event in events))),
         readers,
     )
 
@@ -150,6 +151,12 @@ def _bounded(tasks: dict[str, TaskProgress], readers: Container[str]) -> dict[st
     """Return the tasks without the earliest of those that are not followed any more."""
     over = [key for key in tasks if key not in readers]
     return {key: each for key, each in tasks.items() if key not in over[:-_MAX_TASKS]}
+
+
+def _latest(events: tuple[Event, ...]) -> tuple[Event, ...]:
+    """Return the latest events; milestones make room first, since the others say what is wrong now."""
+    dropped = [event for event in events if event.kind is EventKind.MILESTONE][:-_MAX_MILESTONES]
+    return tuple(event for event in events if event not in dropped)[-_MAX_EVENTS:]
 
 
 def _last_write_s(logs: Sequence[str]) -> float | None:

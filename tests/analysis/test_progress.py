@@ -119,3 +119,17 @@ def test_an_invalid_pattern_of_one_job_does_not_affect_the_others(run: Run) -> N
     assert found[healthy.id].problem == ""
     record = JsonFile(run.folder / "slurm-9-x.json", ProgressRecord, 2**24).read()
     assert record.tasks[""].progress is not None
+
+
+def test_the_milestones_of_other_tasks_do_not_hide_a_stall(run: Run) -> None:
+    run.now_s += 3600.0
+    run.look(RUNNING)
+    file = JsonFile(run.folder / "progress.json", ProgressRecord, 2**24)
+    milestones = tuple(Event(run.now_s, EventKind.MILESTONE, "25 % done", str(task)) for task in range(300))
+    file.write(replace(run.record, events=run.record.events + milestones))
+    run.step = 700
+    run.log.write_text("step 700/1000 loss 0.5\n")
+    os.utime(run.log, (run.now_s, run.now_s))
+    kinds = [event.kind for event in run.look(RUNNING)]
+    assert EventKind.STALLED in kinds
+    assert kinds.count(EventKind.MILESTONE) == 30
