@@ -110,6 +110,8 @@ def eta(live: LiveTask, now_s: float) -> str:
     progress = live.followed.progress
     if EventKind.STALLED in live.problems:
         return "not known while it makes no progress"
+    if progress and progress.fraction == 1.0:
+        return "finishing"
     if live.estimate.remaining_s is None and not (progress and progress.total):
         return "not known: no total"
     return finish(live.estimate, now_s)

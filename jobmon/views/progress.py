@@ -146,8 +146,8 @@ def _times(report: ProgressReport, progress: Progress, now_s: float) -> Iterator
         yield f"elapsed {duration(progress.elapsed_s)}"
     if report.estimate.remaining_s is not None:
         yield f"ETA {finish(report.estimate, now_s)}"
-    elif progress.remaining_s:
-        yield f"{duration(progress.remaining_s)} left, as the log says"
+    elif report.remaining_s:
+        yield f"{duration(report.remaining_s)} left, as the log says"
 
 
 def _notes(progress: Progress) -> Iterator[str]:

@@ -43,7 +43,8 @@ def _task_progress(live: LiveTask) -> str:
     if progress is None:
         return ""
     done = units(progress) if progress.fraction is None else percentage(progress.fraction)
-    left_s = None if EventKind.STALLED in live.problems else live.estimate.remaining_s
+    is_known = progress.fraction != 1.0 and EventKind.STALLED not in live.problems
+    left_s = live.estimate.remaining_s if is_known else None
     parts = (*live.problems, done, f"{span(left_s)} left" if left_s is not None else "")
     return ", ".join(filter(None, parts))
 

@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon.views.figures import ending, loss, number, percentage, plural, rate, remaining, units
+from jobmon.views.figures import ending, eta, loss, number, percentage, plural, rate, remaining, units
+from jobmon.views.running import job_progress
 from jobmon.views.top.drawing import UNICODE
 from jobmon_core.app.live.tasks import LiveTask, live_tasks
 from jobmon_core.domain.progress.model import Confidence, Estimate, JobProgress, Progress, TaskProgress
 from tests.support.job_records import NOW_S, job_of, status_of
-from tests.support.live_jobs import running_task
+from tests.support.live_jobs import progress_of, running_task
 
 
 @pytest.mark.parametrize(
@@ -87,3 +88,10 @@ def test_what_is_not_known_is_not_guessed() -> None:
     assert remaining(live(Estimate(), Progress(1)), UNICODE) == "no total"
     assert remaining(live(Estimate(), None), UNICODE) == ""
     assert ending(live(Estimate(), Progress(1)), NOW_S, UNICODE) == "not known, since the log names no total"
+
+
+def test_a_program_that_has_done_all_is_finishing() -> None:
+    task = live(Estimate(1.0, 1.0, 0.0, 0.0, 90.0), Progress(2, 2))
+    assert eta(task, NOW_S) == "finishing"
+    status = status_of(job_of(running_task()))
+    assert job_progress(status, JobProgress(tasks={"": progress_of(100.0, 100.0)}), NOW_S) == "100%"

@@ -42,11 +42,12 @@ class ProgressReport:
     unread: tuple[str, ...] = ()  # why files could not be read
     logs: tuple[str, ...] = ()
     estimate: Estimate = _NO_ESTIMATE  # by what the monitor of the job has seen
+    is_over: bool = False  # the job has ended, so that no time is left, whatever its log says
 
     @property
     def remaining_s(self) -> float | None:
         """The time that is left: as estimated, else as the log says."""
-        said = self.progress.remaining_s if self.progress else None
+        said = self.progress.remaining_s if self.progress and not self.is_over else None
         return said if self.estimate.remaining_s is None else self.estimate.remaining_s
 
 
@@ -57,6 +58,7 @@ class LogProgress:
     paths: tuple[str, ...]
     settings: JobSettings = _NO_SETTINGS
     history: History = _NO_HISTORY
+    is_over: bool = False  # the job has ended
     _state: ReaderState | None = field(default=None, init=False)
 
     def read(self, *, ended: bool = False) -> ProgressReport:
@@ -69,8 +71,11 @@ class LogProgress:
 
     def estimated(self, report: ProgressReport, now_s: float) -> ProgressReport:
         """Return a report with the estimate of the remaining time as of ``now_s`` (Unix seconds)."""
-        total = report.progress.total if report.progress else None
-        return replace(report, estimate=estimate(self.history, total, now_s))
+        progress = report.progress
+        # the history is up to one interval older than the report, and would add time to what is finished
+        is_finished = self.is_over or progress is None or progress.fraction == 1.0
+        total = None if progress is None or is_finished else progress.total
+        return replace(report, estimate=estimate(self.history, total, now_s), is_over=self.is_over)
 
     def _modified_s(self) -> float | None:
         times = []
@@ -99,7 +104,7 @@ def logs_of_job(ctx: Context, job: WatchedJob, ref: JobRef) -> list[tuple[JobRef
 
 def _logs_of_task(job: WatchedJob, task: Task, followed: TaskProgress) -> LogProgress:
     paths = followed.logs or tuple(known_files(job, task))
-    return LogProgress(paths, job.settings or _NO_SETTINGS, followed.history)
+    return LogProgress(paths, job.settings or _NO_SETTINGS, followed.history, task.end is not None)
 
 
 def progress_of_stream(stream: BinaryIO, now_s: float) -> ProgressReport:
