@@ -76,7 +76,7 @@ def _message(job: WatchedJob, event: Event, subject: str, now_s: float, *, is_la
         id=f"{ref}/{subject}",
         route=Route.ERROR,
         tone=Tone.RESOLVED if event.kind is EventKind.RECOVERED else Tone.ATTENTION,
-        title=f"{job_title(job, event.task)}: {event.text}",
+        title=f"{job_title(job, event.task)}: {event.text.replace('`', '')}",  # a lock screen shows no markup
         headline=_HEADLINES[event.kind],
         summary=f"The job is still running. jobmon keeps monitoring it{_NO_MORE if is_last else ''}.",
         fields=tuple(where_fields(job)),

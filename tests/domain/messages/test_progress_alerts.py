@@ -60,3 +60,9 @@ def test_one_recovery_ends_one_warning() -> None:
     moved = replace(RECOVERED, ended=EventKind.STALLED)
     job = with_progress_alerts(JOB, (STALLED, moved, slow_ended, replace(moved, at_s=330.0)), 340.0)
     assert [entry.message.tone for entry in job.outbox] == [Tone.ATTENTION, Tone.RESOLVED]
+
+
+def test_the_title_has_no_markup() -> None:
+    late = Event(200.0, EventKind.TIME_LIMIT, "will need 5h more; `--time=6:00:00` would be enough")
+    (entry,) = with_progress_alerts(JOB, (late,), 210.0).outbox
+    assert entry.message.title == "train (12): will need 5h more; --time=6:00:00 would be enough"
