@@ -160,9 +160,11 @@ def _watch_processes(options: argparse.Namespace) -> int:
     for process in found.processes:
         say(one_line(f"{process.id.pid}: {process.command}")[:_MAX_COMMAND])
     files = dict.fromkeys(paths.stdout for paths in job.task_logs.values())
+    is_single = len(found.processes) == 1
     if "" in files:
-        say("the output of some of them goes to no file; --log names their logs")
-    what = "it" if len(found.processes) == 1 else f"these {len(found.processes)} processes"
+        whose, log = ("its output", "its log") if is_single else ("the output of some of them", "their logs")
+        say(f"{whose} goes to no file; --log names {log}")
+    what = "it" if is_single else f"these {len(found.processes)} processes"
     say(f"watching {what} as job {job.ref} ({job.name}); see `jobmon show {job.ref}`")
     if options.follow:
         _follow(ctx, [job.ref])

@@ -160,7 +160,7 @@ def test_logs_that_the_user_names_replace_those_that_jobmon_finds(shell: Shell, 
 def test_without_a_log_that_is_said(shell: Shell, programs: Programs) -> None:
     pid = programs.start("ends")
     done = shell.jobmon("watch", "--pid", str(pid))
-    assert "jobmon: the output of some of them goes to no file; --log names their logs" in done.stderr
+    assert "jobmon: its output goes to no file; --log names its log\n" in done.stderr
 
 
 def test_what_does_not_run_is_not_watched(shell: Shell) -> None:
@@ -181,6 +181,12 @@ def test_a_file_that_does_not_list_pids_is_an_error(shell: Shell, content: str, 
     (shell.work / "pids").write_text(content)
     done = shell.jobmon("watch", "--pid-file", "pids")
     assert complaint(done) == f"pids {problem}; expected one PID a line"
+
+
+def test_a_pid_file_without_an_end_is_an_error(shell: Shell) -> None:
+    done = shell.jobmon("watch", "--pid-file", "/dev/zero")
+    assert complaint(done).startswith(r"/dev/zero contains '\x00\x00")
+    assert len(done.stderr) < 300
 
 
 @pytest.mark.parametrize(

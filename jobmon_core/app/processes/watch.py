@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _LOCK_TIMEOUT_S = 120.0  # see `watch`
 _MAX_PID = 1 << 22  # of Linux
+_MAX_BYTES = 1 << 20  # of a file of PIDs; /dev/zero has no end
+_MAX_WORD = 40  # characters of a wrong PID that are shown
 _UNPROVABLE = "only the parent of a process learns its exit status"
 
 
@@ -52,7 +54,8 @@ def processes_with_pids(pids: Sequence[int]) -> Found:
     if len(missing) == len(by_pid):
         named = ", ".join(map(str, missing))
         raise UnknownJob(f"no process {named} runs on this host; `jobmon diagnose LOG` explains its log")
-    return Found(tuple(process for process in by_pid.values() if process), missing)
+    found = dict.fromkeys(process for process in by_pid.values() if process)  # threads of one are one
+    return Found(tuple(found), missing)
 
 
 def processes_of_file(path: Path) -> Found:
@@ -63,12 +66,13 @@ def processes_of_file(path: Path) -> Found:
         UnknownJob: none of them runs.
     """
     try:
-        words = path.read_text(encoding="ascii", errors="replace").split()
+        with path.open("rb") as file:  # maybe a pipe
+            words = file.read(_MAX_BYTES).decode("ascii", "replace").split()
     except OSError as error:
         raise JobmonError(f"{path} cannot be read: {error.strerror}") from error
     invalid = next((word for word in words if not (word.isdecimal() and 0 < int(word) < _MAX_PID)), None)
     if invalid is not None or not words:
-        problem = "is empty" if invalid is None else f"contains {invalid!a}"
+        problem = "is empty" if invalid is None else f"contains {invalid[:_MAX_WORD]!a}"
         raise JobmonError(f"{path} {problem}; expected one PID a line")
     return processes_with_pids([int(word) for word in words])
 
