@@ -21,7 +21,8 @@ _OWN = ("jobmon", "jobmon_core")  # the packages of jobmon
 
 
 def find_process(pid: int) -> Process | None:
-    """Return the running process with this PID; None if there is none."""
+    """Return the running process with this PID, or that of the thread with this id; None if there is none."""
+    pid = _process_of(pid)
     ticks = start_ticks(pid)
     if ticks is None:
         return None
@@ -78,6 +79,15 @@ def _ancestors(pid: int) -> set[int]:
         found.add(pid)
         pid = _parent(pid)
     return found
+
+
+def _process_of(thread_id: int) -> int:
+    """Return the PID of the process of a thread: htop shows threads too, and these end earlier."""
+    try:
+        lines = (_PROC / str(thread_id) / "status").read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return thread_id  # it does not run
+    return next((int(line.split()[1]) for line in lines if line.startswith("Tgid:")), thread_id)
 
 
 def _parent(pid: int) -> int:

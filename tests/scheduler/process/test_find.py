@@ -3,7 +3,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from jobmon_core.scheduler.process.find import find_process, find_processes
@@ -49,6 +51,13 @@ def test_a_pid_without_a_process_is_not_found() -> None:
     with started("pass") as child:
         child.wait()
     assert find_process(child.pid) is None
+
+
+def test_a_thread_stands_for_its_process() -> None:
+    with ThreadPoolExecutor() as pool:
+        process = find_process(pool.submit(threading.get_native_id).result())
+    assert process is not None
+    assert process.id.pid == os.getpid()
 
 
 def test_processes_are_found_by_their_command_lines_without_their_children() -> None:
