@@ -21,7 +21,8 @@ The command runs in a session of its own. Ctrl-C reaches it as if it ran without
 SIGTERM cancels it: it gets SIGTERM, and SIGKILL 30 seconds later. If the terminal is closed or
 jobmon is killed, the command goes on in the background, and a message tells how it ended. It can
 read a file or a pipe from stdin, but not the terminal. Python does not buffer its output
-(PYTHONUNBUFFERED=1), so that it appears at once.
+(PYTHONUNBUFFERED=1), so that it appears at once. When the command ends, processes that it left running
+are killed, as in Slurm.
 
 examples:
   jobmon run -- python train.py --epochs 3

@@ -166,6 +166,13 @@ def test_a_log_that_cannot_be_written_is_a_failure(shell: Shell) -> None:
     )
 
 
+def test_a_named_pipe_that_nobody_reads_is_no_log(shell: Shell) -> None:
+    os.mkfifo(shell.work / "pipe")
+    done = shell.jobmon("run", "-o", "pipe", "--", "bash", "-c", "echo out")
+    assert done.returncode == 1
+    assert f"could not open {shell.work}/pipe" in done.stderr.splitlines()[-1]
+
+
 def test_the_command_can_read_a_pipe_and_gets_the_users_environment(shell: Shell) -> None:
     done = shell.jobmon(
         "run", "--gpu-ids", "2", "3", "--", "bash", "-c", "head -1; env", stdin="config\n", SLURM_JOB_ID="99"

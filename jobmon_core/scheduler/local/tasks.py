@@ -81,7 +81,10 @@ def _open_for_writing(path: str, *, append: bool) -> FileIO:
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     # O_APPEND even after truncation: the supervisor's lines and the job's never overwrite each other
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | (0 if append else os.O_TRUNC)
-    return open(os.open(path, flags, _MODE), "wb", buffering=0)
+    # a named pipe that nobody reads is an error; without O_NONBLOCK, the open would wait for ever
+    descriptor = os.open(path, flags | os.O_NONBLOCK, _MODE)
+    os.set_blocking(descriptor, True)
+    return open(descriptor, "wb", buffering=0)
 
 
 def _write_error(stderr: FileIO, message: str) -> None:
