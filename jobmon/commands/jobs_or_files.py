@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def named_jobs(ctx: Context, arguments: list[str]) -> list[JobRef]:
-    """Return the jobs that the arguments name; an empty list if all of them are files.
+    """Return the jobs that the arguments name; an empty list if none is a job (files are not checked here).
 
     Raises:
-        UsageError: there are both, or an argument beside a job is neither.
+        UsageError: jobs are mixed with files, or with something that is neither.
     """
     refs = [parse_job(argument) or parse_job_name(ctx, argument) for argument in arguments]
     jobs = [ref for ref in refs if ref]
@@ -29,7 +29,4 @@ def named_jobs(ctx: Context, arguments: list[str]) -> list[JobRef]:
         raise UsageError(f"{other!r} is neither a job that jobmon watched nor a file")
     job = next(argument for argument, ref in zip(arguments, refs, strict=True) if ref)
     kind = "standard input" if other == STDIN else "a file"
-    raise UsageError(
-        f"{job} is a job and {other} is {kind}; give them one after the other: files that are given "
-        "together belong to one run"
-    )
+    raise UsageError(f"{job} is a job and {other} is {kind}; run the command once for each")

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Show how far a job or any program is: what its log says of steps, epochs or items, loss, learning rate,
-speed and the time that is left. 12 is a job, 12_3 an array task; the name of a watched job and `latest`
-stand for its newest job. Any other argument is a log file, and needs no job and no Slurm: several files
-are the logs of one program, e.g. its stdout and stderr; the counts of files named worker_0.log,
-worker_1.log ... are summed. - is standard input. Nothing needs to be configured."""
+speed and the time that is left. 12 is a job, 12_3 an array task; a name stands for the newest watched
+job of that name, `latest` for the newest of all. An argument that is an existing file is a log, and needs
+no job and no Slurm: several files are the logs of one program, e.g. its stdout and stderr; the counts of
+files named worker_0.log, worker_1.log ... are summed. - is standard input. Nothing needs to be configured."""
 EPILOG = """\
-The time left is estimated from what the monitor of a job has seen, else the one that the log shows.
+The time left is the estimate by the job's monitor; without one, what the log itself says.
 The exit code is 0 if all files could be read, else 1.
 
 examples:
@@ -85,10 +85,13 @@ def _show_jobs(ctx: Context, jobs: Sequence[JobRef], options: argparse.Namespace
             raise UsageError(
                 f"--follow takes one task, and {len(tasks)} have started; `jobmon top` shows all"
             )
-        return _follow(_job_reports(ctx, tasks[0][2]), as_json=options.json)
-    objects, now_s = [], ctx.clock.now()
+        return _follow(_reports_of_logs(ctx, tasks[0][2]), as_json=options.json)
+    objects, exit_code, now_s = [], 0, ctx.clock.now()
     for name, ref, logs in tasks:
         report = logs.estimated(logs.read(ended=True), now_s)
+        for reason in report.unread:
+            say(f"job {ref}: {reason}")
+            exit_code = 1
         if options.json:
             objects.append({"job_id": str(ref), "name": name, **report_json(report, now_s)})
             continue
@@ -96,7 +99,7 @@ def _show_jobs(ctx: Context, jobs: Sequence[JobRef], options: argparse.Namespace
         _print(report, now_s, as_json=False)
     if options.json:
         print(json.dumps(objects if len(objects) > 1 else objects[0], indent=2))
-    return 0
+    return exit_code
 
 
 def _print(report: ProgressReport, now_s: float, *, as_json: bool) -> None:
@@ -114,10 +117,10 @@ def _reports(ctx: Context, paths: Sequence[str]) -> Iterator[tuple[ProgressRepor
         for report in follow_stream(sys.stdin.buffer):
             yield report, ctx.clock.now()
         return
-    yield from _job_reports(ctx, LogProgress(tuple(paths)))
+    yield from _reports_of_logs(ctx, LogProgress(tuple(paths)))
 
 
-def _job_reports(ctx: Context, logs: LogProgress) -> Iterator[tuple[ProgressReport, float]]:
+def _reports_of_logs(ctx: Context, logs: LogProgress) -> Iterator[tuple[ProgressReport, float]]:
     while True:
         now_s = ctx.clock.now()
         yield logs.estimated(logs.read(), now_s), now_s

@@ -85,7 +85,7 @@ def _run(window: curses.window, screen: Screen, has_colour: bool) -> None:  # no
         curses.curs_set(0)
     attributes = {**_ATTRIBUTES, **(_colour_attributes() if has_colour else {})}
     hang_up = select.poll()
-    hang_up.register(sys.stdin, 0)
+    hang_up.register(sys.stdin, 0)  # poll reports a hang-up without being asked for it
     due_s = time.monotonic() + REFRESH_S
     while not (screen.has_quit or hang_up.poll(0)):
         _draw(window, screen, attributes)

@@ -42,7 +42,7 @@ def pattern_lines(entries: Sequence[EffectivePattern], console: Console) -> Iter
         if number:
             yield ""
         pattern = entry.pattern
-        yield console.bold(f"{_label(pattern)}: {pattern.title}{_source(entry)}")
+        yield console.bold(f"{_id_and_role(pattern)}: {pattern.title}{_source(entry)}")
         yield from console.prose(pattern.cause, _INDENT)
         yield from console.prose(f"What to do: {pattern.advice}", _INDENT)
 
@@ -70,13 +70,13 @@ def _hit_lines(hit: Hit, console: Console) -> Iterator[str]:
     number = "?" if hit.line.number is None else hit.line.number
     yield console.line(f"{number}: {hit.line.text}")
     first, *others = hit.patterns
-    effect = "counts" if hit.is_counted else "matches code quoted in a traceback and does not count"
-    yield console.line(f"{_INDENT}{_label(first)} {effect}")
+    effect = "is used" if hit.is_counted else "matches code quoted in a traceback and is ignored"
+    yield console.line(f"{_INDENT}{_id_and_role(first)} {effect}")
     for other in others:
-        yield console.line(f"{_INDENT}{_label(other)} also matches")
+        yield console.line(f"{_INDENT}{_id_and_role(other)} also matches")
 
 
-def _label(pattern: Pattern) -> str:
+def _id_and_role(pattern: Pattern) -> str:
     return f"{pattern.id} ({pattern.role})"
 
 

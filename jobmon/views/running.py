@@ -21,7 +21,7 @@ _EVENTS_SHOWN = 5
 
 
 def job_progress(status: JobStatus, progress: JobProgress | None, now_s: float) -> str:
-    """Return e.g. ``67.3%, 1h 15m left``; of several running tasks, the range. Empty if it is not known."""
+    """Return e.g. ``slow, 67.3%, 1h 15m left``; of several tasks, the range; empty if nothing is known."""
     if progress is None:
         return ""
     running = [live for live in live_tasks(status, progress, now_s) if live.group is Group.RUNNING]
@@ -43,8 +43,8 @@ def _task_progress(live: LiveTask) -> str:
     if progress is None:
         return ""
     done = units(progress) if progress.fraction is None else percentage(progress.fraction)
-    is_known = progress.fraction != 1.0 and EventKind.STALLED not in live.problems
-    left_s = live.estimate.remaining_s if is_known else None
+    shows_time_left = progress.fraction != 1.0 and EventKind.STALLED not in live.problems
+    left_s = live.estimate.remaining_s if shows_time_left else None
     parts = (*live.problems, done, f"{span(left_s)} left" if left_s is not None else "")
     return ", ".join(filter(None, parts))
 
@@ -62,9 +62,9 @@ def progress_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
         yield "progress", f"{percentage(progress.fraction)} ({units(progress)}){epoch}{of}"
     if live.group is Group.RUNNING:
         yield "ETA", eta(live, now_s)
-    now, average = rate(live.estimate.rate_per_s), rate(live.estimate.average_rate_per_s)
+    recent, average = rate(live.estimate.rate_per_s), rate(live.estimate.average_rate_per_s)
     if average:
-        yield "speed", f"{now} (average {average})"
+        yield "speed", f"{recent} (average {average})"
     if progress.loss is not None:
         yield "loss", loss(progress.loss)
     if progress.end_marker:

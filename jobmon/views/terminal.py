@@ -30,8 +30,8 @@ def is_capable(environment: Mapping[str, str]) -> bool:
 
 
 def has_unicode(environment: Mapping[str, str]) -> bool:
-    """Whether the locale is UTF-8, and the terminal's font presumably complete."""
-    with suppress(locale.Error):  # a locale that is not installed: C stays, which is not UTF-8
+    """Set the process's locale; return whether it is UTF-8, and the terminal's font presumably complete."""
+    with suppress(locale.Error):  # it is not installed: the one that Python started with stays
         locale.setlocale(locale.LC_ALL, "")
     is_utf8 = locale.nl_langinfo(locale.CODESET).replace("-", "").upper() == "UTF8"
     return is_utf8 and not environment.get("TERM", "").startswith(_LIMITED)

@@ -81,8 +81,8 @@ def test_what_the_user_says_of_the_end_is_evidence(shell: Shell) -> None:
     [
         (("x", "--state", "bogus"), "'bogus' is not a Slurm job state; final states are COMPLETED, FAILED"),
         (("x", "--exit-code", "1:x"), "'1:x' is not an exit code; expected N or N:SIGNAL"),
-        (("ok.log", "12_3"), "12_3 is a job and ok.log is a file; give them one after the other"),
-        (("12_3", "-"), "12_3 is a job and - is standard input; give them one after the other"),
+        (("ok.log", "12_3"), "12_3 is a job and ok.log is a file; run the command once for each"),
+        (("12_3", "-"), "12_3 is a job and - is standard input; run the command once for each"),
         (("12_3", "trian"), "'trian' is neither a job that jobmon watched nor a file"),
         ((), "`jobmon diagnose --help`"),
     ],

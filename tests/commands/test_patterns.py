@@ -131,9 +131,9 @@ def test_a_trial_shows_what_each_pattern_hits_and_which_one_claims_it(shell: She
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
         '4:     raise RuntimeError("PHYSICS DIVERGED")',
-        "    diverged (root) matches code quoted in a traceback and does not count",
+        "    diverged (root) matches code quoted in a traceback and is ignored",
         "5: RuntimeError: PHYSICS DIVERGED at step 7",
-        "    diverged (root) counts",
+        "    diverged (root) is used",
         "    python_exception_other.runtime_error (root) also matches",
         "    python_exception_other (root) also matches",
         "diagnosis: Diverged (diverged), confidence 90 %",

@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from jobmon_core.app.live.tasks import LiveTask
 
 _START = View()
-_UNCUT = 10_000  # columns of a pipe
-_PIPE_WIDTH = 120
-_OVER_LIMIT = "over limit"
+_UNCUT_LIST_WIDTH = 10_000
+_PIPE_PAGE_WIDTH = 120
+_WILL_TIME_OUT = "will time out"
 _MIN_WITH_KEYS = 5  # lines
 
 
@@ -71,17 +71,17 @@ def frame(model: Model, width: int, height: int) -> list[Line]:
 
 def log_rows(height: int) -> int:
     """Return how many lines of a log a window of ``height`` lines shows."""
-    return height - len(("header", "path", "keys"))
+    return max(0, height - 2 - (height >= _MIN_WITH_KEYS))  # below the header and the path
 
 
 def plain(model: Model, width: int = 0) -> list[Line]:
-    """Return everything at once, of ``width`` columns, or for a pipe uncut."""
+    """Return everything at once, ``width`` columns wide; for a pipe, the list is uncut, a page has 120."""
     if model.view.page is Page.JOB and model.selected:
-        lines = [_header(model, width or _PIPE_WIDTH), *_page(model, width or _PIPE_WIDTH, 40)]
+        lines = [_header(model, width or _PIPE_PAGE_WIDTH), *_page(model, width or _PIPE_PAGE_WIDTH, 40)]
         return [line for line in lines if line]
-    head, rows = list_lines(model.tasks, model.listing.at_s, width or _UNCUT, model.symbols)
+    head, rows = list_lines(model.tasks, model.listing.at_s, width or _UNCUT_LIST_WIDTH, model.symbols)
     empty = [text_line(_nothing(model))]
-    return [_header(model, width or _PIPE_WIDTH), *([head, *rows] if rows else empty)]
+    return [_header(model, width or _PIPE_PAGE_WIDTH), *([head, *rows] if rows else empty)]
 
 
 def _page(model: Model, width: int, height: int) -> list[Line]:
@@ -89,8 +89,10 @@ def _page(model: Model, width: int, height: int) -> list[Line]:
     if view.page is Page.HELP:
         return [*_help(model.symbols)][:height]
     if view.page is Page.JOB and live:
-        others = [each for each in model.listing.tasks if each.job.id == live.job.id]
-        return job_lines(live, others, model.log, now_s, width=width, height=height, symbols=model.symbols)
+        tasks_of_job = [each for each in model.listing.tasks if each.job.id == live.job.id]
+        return job_lines(
+            live, tasks_of_job, model.log, now_s, width=width, height=height, symbols=model.symbols
+        )
     if view.page is Page.LOG and live:
         return log_lines(model.log, width, height, view.lines_back)
     return _list(model, width, height)
@@ -128,7 +130,7 @@ def _header(model: Model, width: int) -> Line:
     title = text_line("jobmon top", Style.BOLD)
     left = (*title, *(Span(f"  {text}", style) for text, style in counts))
     if counts and line_width((*left, *right)) >= width:
-        left = (counts[0], *left[2:])
+        left = (counts[0], *left[2:])  # too narrow for the title
     return justified(left, right, width)
 
 
@@ -139,7 +141,7 @@ def _counts(model: Model) -> Iterator[Span]:
     if texts := [f"{numbers[group]} {group}" for group in Group if numbers[group]]:
         yield Span(", ".join(texts))
     for kind, number in problems.items():
-        yield Span(f"{number} {_OVER_LIMIT if kind is EventKind.TIME_LIMIT else kind}", LETTERS[kind][1])
+        yield Span(f"{number} {_WILL_TIME_OUT if kind is EventKind.TIME_LIMIT else kind}", LETTERS[kind][1])
     if hidden := len(model.listing.tasks) - len(tasks):
         yield Span(f"{hidden} filtered out", Style.DIM)
     if model.listing.unreadable:
@@ -210,6 +212,7 @@ def _help(symbols: Symbols) -> Iterator[Line]:
     keys = {
         up_down: "select a task; scroll the log",
         "g, G, home, end": "the first, the last",
+        "pgup, pgdn": "ten up, ten down",
         "enter": "open the selected task",
         "l": "the end of its log",
         "tab": "another of its logs",

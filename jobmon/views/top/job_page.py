@@ -31,7 +31,7 @@ _WARNINGS = (EventKind.STALLED, EventKind.SLOW, EventKind.TIME_LIMIT, EventKind.
 
 def job_lines(
     live: LiveTask,
-    others: Sequence[LiveTask],
+    tasks_of_job: Sequence[LiveTask],
     log: OutputText | None,
     now_s: float,
     *,
@@ -39,13 +39,13 @@ def job_lines(
     height: int,
     symbols: Symbols,
 ) -> list[Line]:
-    """Return the page of one task; ``others`` are the tasks of its job. The log gets the lines left over."""
+    """Return the page of one task; ``tasks_of_job`` include it. The log gets the lines left over."""
     lines = [*_facts(live, now_s, width, symbols)]
     sections = {
         "Errors": [*_errors(live)],
         "Events": [*_events(live.events, now_s)],
         "Workers": [*_workers(live, symbols)],
-        "Tasks": [*_tasks(others, symbols)],
+        "Tasks": [*_tasks(tasks_of_job, symbols)],
     }
     for title, content in sections.items():
         room = min(height - len(lines) - _MIN_LOG - 1, _MOST)

@@ -11,15 +11,15 @@ from jobmon_core.domain.progress.model import Progress
 
 _WORKER = "worker"
 _FROM_OTHERS = (
-    "epoch", "epochs", "loss", "learning_rate", "grad_norm", "rate_per_s", "elapsed_s", "end_marker",
+    "epoch", "epochs", "loss", "learning_rate", "grad_norm", "elapsed_s", "end_marker",
 )  # fmt: skip
 
 
 def merged(logs: Sequence[tuple[str, LogState]]) -> Progress | None:
     """Return the progress of the job by its logs, each with its path; None if they show none.
 
-    The logs of workers (``worker_0.log``, ``worker_1.log``) are summed. Of other logs, the one that shows
-    the most counts, and the others add what it lacks, such as the loss.
+    The logs of workers (``worker_0.log``, ``worker_1.log``) are summed. Otherwise one log decides: one with
+    a total, then one that counts steps, then the longest; the others fill in what it lacks, e.g. the loss.
     """
     totals: dict[str, float] = {}
     for _, state in logs:
@@ -41,17 +41,19 @@ def _completed(shown: list[Progress]) -> Progress | None:
         if getattr(best, name) in (None, ""):
             values = (getattr(each, name) for each in shown)
             missing[name] = next((value for value in values if value not in (None, "")), getattr(best, name))
-    missing.pop("rate_per_s", None)
     return replace(best, **missing)
 
 
 def _worth(progress: Progress) -> tuple[bool, bool, float]:
-    """Return a sort key: larger for a known total, then for steps rather than epochs."""
+    """Return a sort key: a known total first, then steps rather than epochs, then a longer run."""
     return progress.total is not None, progress.unit != "epoch", progress.elapsed_s or 0.0
 
 
 def _summed(workers: list[Progress]) -> Progress:
-    """Return the sum over workers; the metrics are those of the first worker that has them."""
+    """Return the sum over the workers that count the same unit; the time left is the longest.
+
+    The metrics are those of the worker with the most to say, and where it has none, of the others in order.
+    """
     first = _completed(workers) or workers[0]
     comparable = [each for each in workers if each.unit == first.unit]
     known = [each.total for each in comparable if each.total is not None]
