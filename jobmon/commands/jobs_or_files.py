@@ -6,8 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from jobmon.errors import UsageError
-from jobmon_core.app.diagnose import STDIN, parse_job
-from jobmon_core.app.jobs.find import parse_job_name
+from jobmon_core.app.diagnose import parse_job
+from jobmon_core.app.jobs.find import STDIN, parse_job_name
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context

@@ -10,8 +10,8 @@ from jobmon.commands.common import open_context, stdout_console
 from jobmon.commands.jobs_or_files import named_jobs
 from jobmon.errors import UsageError, say
 from jobmon.views.progress import NOTHING_FOUND, one_line, progress_lines, report_json
-from jobmon_core.app.jobs.find import find_job
-from jobmon_core.app.jobs.progress import STDIN, LogProgress, follow_stream, logs_of_job, progress_of_stream
+from jobmon_core.app.jobs.find import STDIN, find_job
+from jobmon_core.app.jobs.progress import LogProgress, follow_stream, logs_of_job, progress_of_stream
 
 if TYPE_CHECKING:
     import argparse

@@ -74,6 +74,13 @@ def units(progress: Progress) -> str:
     return f"{number(progress.current)}{total} {plural(progress.unit)}".rstrip()
 
 
+def epoch(progress: Progress) -> str:
+    """Return e.g. ``epoch 3/4``; empty if it is not known, or is what `units` counts."""
+    if progress.epoch is None or progress.unit == "epoch":
+        return ""
+    return f"epoch {number(progress.epoch)}" + (f"/{number(progress.epochs)}" if progress.epochs else "")
+
+
 def remaining(live: LiveTask, symbols: Symbols, *, with_range: bool = True) -> str:
     """Return the remaining time, with its range if wanted: ``1h 15m ±5m``, or why it is not known."""
     progress, found = live.followed.progress, live.estimate

@@ -6,7 +6,7 @@ import math
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from jobmon.views.figures import finish, loss, number, percentage, rate, units
+from jobmon.views.figures import epoch, finish, loss, number, percentage, rate, units
 from jobmon.views.top.drawing import ASCII, bar
 from jobmon_core.domain.humanize import duration
 
@@ -130,8 +130,8 @@ def _first_line(progress: Progress) -> str:
 
 
 def _facts(progress: Progress) -> Iterator[str]:
-    if progress.epoch is not None and progress.unit != "epoch":
-        yield f"epoch {number(progress.epoch)}" + (f"/{number(progress.epochs)}" if progress.epochs else "")
+    if text := epoch(progress):
+        yield text
     is_part = progress.batch is not None and progress.batch != progress.current
     if is_part and progress.batch is not None and progress.batches is not None:
         yield f"now {number(progress.batch)}/{number(progress.batches)}"

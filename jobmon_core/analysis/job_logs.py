@@ -22,6 +22,8 @@ from jobmon_core.domain.slurm.log_paths import (
 from jobmon_core.domain.slurm.sbatch_options import script_directives
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from jobmon_core.domain.slurm.rows import Record
     from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.scheduler.base import Scheduler
@@ -111,6 +113,11 @@ def logs_of_run(job: WatchedJob, task: Task) -> tuple[str, ...]:
     """Return those of `named_logs` that were written since the start of the task's latest run."""
     started_s = task.end.started_s if task.end else task.start_s
     return named_logs(job, task, started_s or job.submitted_s or job.registered_s)
+
+
+def last_write_s(paths: Iterable[str]) -> float | None:
+    """Return when the latest of these regular files was last written (Unix seconds); None if none exists."""
+    return max(filter(None, map(_modified_s, paths)), default=None)
 
 
 def _modified_s(path: str) -> float:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.job_logs import log_files, logs_of_run
+from jobmon_core.analysis.job_logs import last_write_s, log_files, logs_of_run
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.job_settings import JobSettings
@@ -102,7 +100,7 @@ def _with_task(record: ProgressRecord, job: WatchedJob, task: Task, now_s: float
     settings = job.settings or _NO_SETTINGS
     logs = tuple(dict.fromkeys(path for path in (*log_files(job, task), *logs_of_run(job, task)) if path))
     reader = read_progress(logs, record.readers.get(task.key), settings.progress_patterns)
-    written_s = min(now_s, _last_write_s(logs) or now_s)
+    written_s = min(now_s, last_write_s(logs) or now_s)
     progress = with_total(reader.progress, settings.total_items)
     before = _of_this_run(record.tasks.get(task.key), task)
     is_of_this_run = written_s >= (task.start_s or 0)
@@ -157,15 +155,6 @@ def _latest(events: tuple[Event, ...]) -> tuple[Event, ...]:
     """Return the latest events; milestones make room first, since the others say what is wrong now."""
     dropped = [event for event in events if event.kind is EventKind.MILESTONE][:-_MAX_MILESTONES]
     return tuple(event for event in events if event not in dropped)[-_MAX_EVENTS:]
-
-
-def _last_write_s(logs: Sequence[str]) -> float | None:
-    """Return when the latest of the logs was last written (Unix seconds); None if there are none."""
-    times_s = []
-    for path in logs:
-        with suppress(OSError):
-            times_s.append(os.stat(path).st_mtime)  # noqa: PTH116 - as quick as it gets for many logs
-    return max(times_s, default=None)
 
 
 def _grown(history: History, progress: Progress | None, written_s: float) -> History:

@@ -14,6 +14,7 @@ from jobmon_core.analysis.explain import explain, explain_files
 from jobmon_core.analysis.explainer import evidence_of, unique_job_id
 from jobmon_core.analysis.job_logs import log_files, logs_of_run, with_script_logs
 from jobmon_core.app.jobs.array_summary import is_waiting, worst_task
+from jobmon_core.app.jobs.find import STDIN
 from jobmon_core.app.lookup import look_up
 from jobmon_core.app.patterns import own_patterns
 from jobmon_core.app.submit import state_id
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.user_override import UserOverride
     from jobmon_core.scheduler.base import Scheduler
 
-STDIN = "-"
 _STDIN_NAME = "<stdin>"
 _JOB_ID = re.compile(r"[0-9]+(?:[_+][0-9]+)?")
 _STILL_RUNNING = "the job has not ended ({word}); this is what its log shows so far"

@@ -6,7 +6,6 @@ import time
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.progress.model import Event, Followed
-from jobmon_core.domain.slurm.states import Phase
 from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ class ProgressFollower:
 
         A job that has just ended is read once more.
         """
-        is_running = any(task.state.phase is Phase.ACTIVE and not task.end for task in job.tasks.values())
+        is_running = job.is_running
         has_ended = not is_running and self._jobs.pop(job.id, None) is not None
         if is_running:
             self._jobs[job.id] = job

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style, one_line
-from jobmon.views.figures import ending, loss, number, percentage, rate, units
+from jobmon.views.figures import ending, epoch, loss, number, percentage, rate, units
 from jobmon.views.model import clock, run_time_s, span
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import Span, bar, fitted, line_width, sparkline, text_line, throughput
 from jobmon.views.top.rows import LETTERS, has_no_monitor, note, rate_per_s
 from jobmon_core.domain.humanize import duration
-from jobmon_core.domain.progress.model import EventKind
+from jobmon_core.domain.progress.model import WARNINGS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +26,6 @@ _MAX_BAR = 40
 _MAX_SPARKLINE = 40
 _MIN_LOG = 4  # lines, with its title
 _MOST = 5  # lines of a section
-_WARNINGS = (EventKind.STALLED, EventKind.SLOW, EventKind.TIME_LIMIT, EventKind.DIVERGED)
 
 
 def job_lines(
@@ -149,8 +148,8 @@ def _progress(
 
 def _parts(progress: Progress) -> Iterator[str]:
     """Yield the counters of which the progress is made up."""
-    if progress.epoch is not None and progress.unit != "epoch":
-        yield f"epoch {number(progress.epoch)}" + (f"/{number(progress.epochs)}" if progress.epochs else "")
+    if text := epoch(progress):
+        yield text
     if progress.batch is not None and progress.batches and progress.batch != progress.current:
         yield f"batch {number(progress.batch)}/{number(progress.batches)}"
 
@@ -200,7 +199,7 @@ def _errors(live: LiveTask) -> Iterator[Line]:
 def _events(events: Sequence[Event], now_s: float) -> Iterator[Line]:
     """Yield the latest event first."""
     for event in reversed(events):
-        is_warning = event.kind in _WARNINGS
+        is_warning = event.kind in WARNINGS
         level, style = ("WARNING", Style.ATTENTION) if is_warning else ("INFO", Style.PLAIN)
         at = Span(f"  [{clock(event.at_s, now_s, seconds=True)}] ", Style.DIM)
         yield at, Span(f"{level:<8}", style), Span(event.text or str(event.kind))

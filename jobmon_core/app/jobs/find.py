@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import WatchedJob
 
 LATEST = "latest"
+STDIN = "-"
 _LIST = "`jobmon status --all` lists the watched jobs"
 
 
@@ -68,7 +69,7 @@ def parse_job_name(ctx: Context, argument: str) -> JobRef | None:
 
     Also None if the argument is ``-``, has a ``/`` or is the name of a file.
     """
-    if os.path.lexists(argument) or "/" in argument or argument == "-":
+    if os.path.lexists(argument) or "/" in argument or argument == STDIN:
         return None
     job = find_by_name(all_jobs(ctx), argument)
     return job.ref if job else None

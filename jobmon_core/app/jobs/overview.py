@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.decide import interval_s
 from jobmon_core.domain.errors import ConfigInvalid, SchedulerMissing
-from jobmon_core.domain.slurm.states import Phase
 from jobmon_core.domain.tracking.duplicates import without_duplicates
 from jobmon_core.domain.tracking.policy import SAVE_INTERVAL_S, Policy
 from jobmon_core.lifecycle.health import Health, JobStatus, job_status
@@ -52,12 +51,8 @@ def overview(ctx: Context) -> Overview:
         [entry for entry in entries if isinstance(entry, Unreadable)],
         # reading the configuration takes a while, and only the age of jobs that are watched depends on it
         Policy() if all(job.closed for job in jobs) else policy(ctx),
-        {job.id: ctx.progress_file(job.id).read() for job in jobs if not job.closed and _runs(job)},
+        {job.id: ctx.progress_file(job.id).read() for job in jobs if not job.closed and job.is_running},
     )
-
-
-def _runs(job: WatchedJob) -> bool:
-    return any(task.state.phase is Phase.ACTIVE and not task.end for task in job.tasks.values())
 
 
 def policy(ctx: Context) -> Policy:

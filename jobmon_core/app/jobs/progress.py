@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from jobmon_core.analysis.job_logs import last_write_s
 from jobmon_core.app.jobs.array_summary import in_order
+from jobmon_core.app.jobs.find import STDIN
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job_settings import JobSettings
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
-STDIN = "-"
 _NO_SETTINGS, _NO_HISTORY, _NO_ESTIMATE = JobSettings(), History(), Estimate()
 _PIECE = 2**20  # bytes of standard input read at once
 
@@ -67,7 +66,7 @@ class LogProgress:
         self._state = read_progress(self.paths, self._state, patterns, ended=ended)
         unread = tuple(f"{each.path} {each.problem}" for each in self._state.files if each.problem)
         progress = with_total(self._state.progress, self.settings.total_items)
-        return ProgressReport(progress, self._modified_s(), unread, self.paths)
+        return ProgressReport(progress, last_write_s(self.paths), unread, self.paths)
 
     def estimated(self, report: ProgressReport, now_s: float) -> ProgressReport:
         """Return a report with the estimate of the remaining time as of ``now_s`` (Unix seconds)."""
@@ -76,13 +75,6 @@ class LogProgress:
         is_finished = self.is_over or progress is None or progress.fraction == 1.0
         total = None if progress is None or is_finished else progress.total
         return replace(report, estimate=estimate(self.history, total, now_s), is_over=self.is_over)
-
-    def _modified_s(self) -> float | None:
-        times = []
-        for path in self.paths:
-            with suppress(OSError, ValueError):
-                times.append(os.stat(path).st_mtime)  # noqa: PTH116 - the user's path, unchanged
-        return max(times, default=None)
 
 
 def logs_of_job(ctx: Context, job: WatchedJob, ref: JobRef) -> list[tuple[JobRef, LogProgress]]:

@@ -254,6 +254,11 @@ class WatchedJob:
         return bool(self.tasks) and not self.pending_indices and all(task.end for task in self.tasks.values())
 
     @property
+    def is_running(self) -> bool:
+        """Whether a task runs, or is suspended."""
+        return any(task.state.phase is Phase.ACTIVE and not task.end for task in self.tasks.values())
+
+    @property
     def closed(self) -> bool:
         """Whether there is nothing left to watch: it ended, or the user stopped the monitoring."""
         return self.concluded_s is not None or self.unwatched_s is not None

@@ -34,10 +34,9 @@ def number(text: str) -> float | None:
     try:
         value = float(text)
     except ValueError:
-        pass
+        text = text.strip().strip("'\"").replace(",", "")
     else:
         return value
-    text = text.strip().strip("'\"").replace(",", "")
     factor = 1.0
     while text and text[-1] in _SUFFIXES:
         factor *= _SUFFIXES[text[-1]]
