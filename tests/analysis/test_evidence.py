@@ -84,6 +84,12 @@ CASES = (
         "cuda_oom",
         "ValueError: Free memory on device (9.21/79.25 GiB) on startup is less than desired GPU memory",
     ),
+    Case(
+        "inspect_ai_evaluation_interrupted",
+        "python_exception_other",
+        "KeyError: 'missing_field_x'",
+        SlurmEvidence(state=JobState.COMPLETED, exit_code=0),  # `inspect eval` ends with 0 all the same
+    ),
     # --- chains and groups of exceptions: the one that names the reason
     Case(
         "library_missing_behind_a_lazy_import",

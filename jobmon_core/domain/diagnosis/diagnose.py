@@ -119,7 +119,7 @@ class _Diagnoser:
         failure = self._analysis.failure_at_end
         if failure is None:
             return self._no_failure("Completed", "The job completed.", _STATED)
-        found = self._from_root(failure)
+        found = self._from_root(self._root() or failure)
         return replace(
             found,
             explanation=f"{found.explanation} Slurm reports success all the same.".lstrip(),

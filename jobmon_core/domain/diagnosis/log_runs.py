@@ -42,9 +42,15 @@ def started_again(before: Sequence[str], after: Sequence[str], *, is_beginning: 
 def _repeats_banner(before: Sequence[str], after: Sequence[str]) -> bool:
     """Return whether one of the first lines appears again after the failure, but not before it."""
     first = (_normalised(line) for line in before[:_BANNER_LINES] if line[:1].strip())
-    banner = {line for line in first if len(line) >= _MIN_BANNER_CHARS and not line.startswith(_TRACEBACK)}
+    banner = {line for line in first if _identifies_start(line)}
     repeated = banner.intersection(map(_normalised, after)) if banner else set[str]()
     return bool(repeated.difference(map(_normalised, before[_BANNER_LINES:]))) if repeated else False
+
+
+def _identifies_start(line: str) -> bool:
+    """Return whether a program prints this line at its start only, unlike a ruler such as ``----``."""
+    is_long = len(line) >= _MIN_BANNER_CHARS and any(map(str.isalpha, line))
+    return is_long and not line.startswith(_TRACEBACK)
 
 
 def _normalised(line: str) -> str:

@@ -30,6 +30,7 @@ def test_a_new_start_is_seen(before: list[str], after: list[str]) -> None:
         (["2026-11-20 10:00:01 step 5"], ["2026-13-45 10:00:03 leaving"]),
         ([], ["Job id: 12"]),
         (["x"], ["x"]),
+        (["-" * 40, "task arc", "-" * 40, *STEPS], ["-" * 40]),
         (["Traceback (most recent call last):"], ["Traceback (most recent call last):"]),
     ],
 )
