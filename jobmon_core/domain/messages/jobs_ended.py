@@ -38,7 +38,7 @@ def digest_message(message: Message, others: Sequence[Entry]) -> Message:
         tone=worst_first[0][0],
         title=_title(tones),
         evidence=_shown([_line(text) for _, text in worst_first], _COMMANDS[message.route]),
-        advice="" if set(tones) == {Tone.SUCCESS} else "jobmon show JOB explains how one of them ended.",
+        advice="" if set(tones) == {Tone.SUCCESS} else "`jobmon show JOB` explains how one of them ended.",
         created_s=min((message.created_s, *(entry.created_s for entry in others))),
     )
 
