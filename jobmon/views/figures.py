@@ -1,11 +1,11 @@
-"""Progress, rates, losses and remaining times as short texts."""
+"""Progress, shares, losses and remaining times as short texts."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 from jobmon.views.model import age, clock, span, stamp
+from jobmon_core.domain.humanize import number, plural
 from jobmon_core.domain.progress.model import EventKind
 
 if TYPE_CHECKING:
@@ -13,51 +13,12 @@ if TYPE_CHECKING:
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.domain.progress.model import Estimate, Progress
 
-_LARGE = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e5, "k"))
 _WEEK_S = 6 * 86_400.0
-_PRECISE = 100.0  # smaller numbers get a decimal
-
-
-def number(value: float) -> str:
-    """Return a number of units: ``67,300``, ``2.5``, ``1.25M``."""
-    if not math.isfinite(value):
-        return "?"
-    for factor, letter in _LARGE[:3]:
-        if abs(value) >= 10 * factor:
-            return f"{value / factor:,.0f}{letter}"
-    return f"{value:,.0f}" if value == round(value) or abs(value) >= _PRECISE else f"{value:.1f}"
 
 
 def percentage(fraction: float) -> str:
     """Return a share: ``67.3%``; ``100%`` only for all of it."""
     return "100%" if fraction >= 1 else f"{min(fraction, 0.999):.1%}"
-
-
-def rate(per_s: float | None, unit: str = "") -> str:
-    """Return a rate per second, minute or hour: ``251.3/s``, ``14.2/min``, ``3.1 epochs/h``."""
-    if per_s is None or not math.isfinite(per_s) or per_s < 0:
-        return ""
-    unit = f" {plural(unit)}" if unit else ""
-    for seconds, name in ((1.0, "s"), (60.0, "min"), (3600.0, "h")):
-        value = per_s * seconds
-        if value >= 1 or name == "h":
-            return f"{_short(value)}{unit}/{name}"
-    return ""
-
-
-def plural(unit: str) -> str:
-    """Return the name of several units."""
-    if unit in ("", "it") or unit.endswith("s"):
-        return unit
-    return f"{unit}es" if unit.endswith(("ch", "x")) and unit != "epoch" else f"{unit}s"
-
-
-def _short(value: float) -> str:
-    for factor, letter in _LARGE:
-        if value >= factor:
-            scaled = value / (1e3 if letter == "k" else factor)
-            return f"{scaled:.0f}{letter}" if scaled >= _PRECISE else f"{scaled:.1f}{letter}"
-    return f"{value:,.0f}" if value >= 10 * _PRECISE else f"{value:.1f}"
 
 
 def loss(value: float | None) -> str:

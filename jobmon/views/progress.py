@@ -6,9 +6,9 @@ import math
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from jobmon.views.figures import epoch, finish, loss, number, percentage, rate, units
+from jobmon.views.figures import epoch, finish, loss, percentage, units
 from jobmon.views.top.drawing import ASCII, bar
-from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.humanize import duration, number, rate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

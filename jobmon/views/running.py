@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.views.figures import eta, loss, percentage, rate, units
+from jobmon.views.figures import eta, loss, percentage, units
 from jobmon.views.model import clock, span
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.tasks import live_tasks
+from jobmon_core.domain.humanize import rate
 from jobmon_core.domain.progress.model import EventKind
 
 if TYPE_CHECKING:

@@ -1,8 +1,12 @@
-"""Durations, sizes and counts as people read them."""
+"""Durations, sizes, counts and rates as people read them."""
 
 from __future__ import annotations
 
+import math
+
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+_LARGE = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e5, "k"))
+_PRECISE = 100.0  # smaller numbers get a decimal
 
 
 def duration(seconds: float) -> str:
@@ -35,3 +39,40 @@ def size(count_bytes: float) -> str:
 def count(number: int, noun: str) -> str:
     """Format a number with its noun: ``1 task``, ``3 tasks``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def number(value: float) -> str:
+    """Return a number of units: ``67,300``, ``2.5``, ``12M``."""
+    if not math.isfinite(value):
+        return "?"
+    for factor, letter in _LARGE[:3]:
+        if abs(value) >= 10 * factor:
+            return f"{value / factor:,.0f}{letter}"
+    return f"{value:,.0f}" if value == round(value) or abs(value) >= _PRECISE else f"{value:.1f}"
+
+
+def rate(per_s: float | None, unit: str = "") -> str:
+    """Return a rate per second, minute or hour: ``251.3/s``, ``14.2/min``, ``3.1 epochs/h``."""
+    if per_s is None or not math.isfinite(per_s) or per_s < 0:
+        return ""
+    unit = f" {plural(unit)}" if unit else ""
+    for seconds, name in ((1.0, "s"), (60.0, "min"), (3600.0, "h")):
+        value = per_s * seconds
+        if value >= 1 or name == "h":
+            return f"{_short(value)}{unit}/{name}"
+    return ""
+
+
+def plural(unit: str) -> str:
+    """Return the name of several units."""
+    if unit in ("", "it") or unit.endswith("s"):
+        return unit
+    return f"{unit}es" if unit.endswith(("ch", "x")) and unit != "epoch" else f"{unit}s"
+
+
+def _short(value: float) -> str:
+    for factor, letter in _LARGE:
+        if value >= factor:
+            scaled = value / (1e3 if letter == "k" else factor)
+            return f"{scaled:.0f}{letter}" if scaled >= _PRECISE else f"{scaled:.1f}{letter}"
+    return f"{value:,.0f}" if value >= 10 * _PRECISE else f"{value:.1f}"

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.humanize import count, duration, size
+from jobmon_core.domain.humanize import count, duration, number, plural, rate, size
 
 
 @pytest.mark.parametrize(
@@ -52,3 +54,38 @@ def test_no_size_below_the_last_unit_shows_four_digits_before_its_point(count_by
 @pytest.mark.parametrize(("number", "text"), [(0, "0 tasks"), (1, "1 task"), (2, "2 tasks")])
 def test_a_number_agrees_with_its_noun(number: int, text: str) -> None:
     assert count(number, "task") == text
+
+
+def test_counts_keep_their_figures() -> None:
+    assert [number(each) for each in (67_300, 2.5, 12_345_678_901, math.inf)] == ["67,300", "2.5", "12G", "?"]
+
+
+@pytest.mark.parametrize(
+    ("per_s", "text"),
+    [
+        (251.3, "251.3/s"),
+        (1.0, "1.0/s"),
+        (0.25, "15.0/min"),
+        (0.001, "3.6/h"),
+        (12_345.6, "12,346/s"),
+        (123_456.0, "123k/s"),
+        (2_500_000.0, "2.5M/s"),
+        (0.0, "0.0/h"),
+        (None, ""),
+        (math.nan, ""),
+        (-1.0, ""),
+    ],
+)
+def test_a_rate_is_readable(per_s: float | None, text: str) -> None:
+    assert rate(per_s) == text
+
+
+def test_a_rate_names_its_unit() -> None:
+    assert rate(251.3, "item") == "251.3 items/s"
+    assert rate(2.0, "it") == "2.0 it/s"
+    assert [plural(each) for each in ("batch", "epoch", "samples", "")] == [
+        "batches",
+        "epochs",
+        "samples",
+        "",
+    ]

@@ -5,44 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon.views.figures import ending, eta, loss, number, percentage, plural, rate, remaining, units
+from jobmon.views.figures import ending, eta, loss, percentage, remaining, units
 from jobmon.views.running import job_progress
 from jobmon.views.top.drawing import UNICODE
 from jobmon_core.app.live.tasks import LiveTask, live_tasks
 from jobmon_core.domain.progress.model import Confidence, Estimate, JobProgress, Progress, TaskProgress
 from tests.support.job_records import NOW_S, job_of, status_of
 from tests.support.live_jobs import progress_of, running_task
-
-
-@pytest.mark.parametrize(
-    ("per_s", "text"),
-    [
-        (251.3, "251.3/s"),
-        (1.0, "1.0/s"),
-        (0.25, "15.0/min"),
-        (0.001, "3.6/h"),
-        (12_345.6, "12,346/s"),
-        (123_456.0, "123k/s"),
-        (2_500_000.0, "2.5M/s"),
-        (0.0, "0.0/h"),
-        (None, ""),
-        (math.nan, ""),
-        (-1.0, ""),
-    ],
-)
-def test_a_rate_is_readable(per_s: float | None, text: str) -> None:
-    assert rate(per_s) == text
-
-
-def test_a_rate_names_its_unit() -> None:
-    assert rate(251.3, "item") == "251.3 items/s"
-    assert rate(2.0, "it") == "2.0 it/s"
-    assert [plural(each) for each in ("batch", "epoch", "samples", "")] == [
-        "batches",
-        "epochs",
-        "samples",
-        "",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -64,8 +33,7 @@ def test_a_share_is_whole_only_at_the_end() -> None:
     assert [percentage(each) for each in (0.0, 0.673, 0.99996, 1.0)] == ["0.0%", "67.3%", "99.9%", "100%"]
 
 
-def test_counts_keep_their_figures() -> None:
-    assert [number(each) for each in (67_300, 2.5, 12_345_678_901, math.inf)] == ["67,300", "2.5", "12G", "?"]
+def test_what_is_finished_is_counted_in_its_unit() -> None:
     assert units(Progress(67_300, 100_000, "step")) == "67,300/100,000 steps"
     assert units(Progress(67_300, None, "item")) == "67,300 items"
 

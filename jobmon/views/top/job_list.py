@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon.views.console import Style, one_line
-from jobmon.views.figures import loss, percentage, rate, remaining, units
+from jobmon.views.figures import loss, percentage, remaining, units
 from jobmon.views.text_width import text_width, truncated
 from jobmon.views.top.drawing import Span, bar, fitted
 from jobmon.views.top.rows import elapsed, letters, note, rate_per_s
+from jobmon_core.domain.humanize import rate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style, one_line
-from jobmon.views.figures import ending, epoch, loss, number, percentage, rate, units
+from jobmon.views.figures import ending, epoch, loss, percentage, units
 from jobmon.views.model import clock, run_time_s, span
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import Span, bar, fitted, line_width, sparkline, text_line, throughput
 from jobmon.views.top.rows import LETTERS, has_no_monitor, note, rate_per_s
-from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.humanize import duration, number, rate
 from jobmon_core.domain.progress.model import WARNINGS
 
 if TYPE_CHECKING:
