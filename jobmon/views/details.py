@@ -19,6 +19,7 @@ from jobmon_core.app.jobs.output import known_files
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
+from jobmon_core.domain.diagnosis.model import INCOMPLETE
 from jobmon_core.domain.diagnosis.patterns import CLEAN
 from jobmon_core.domain.humanize import count, size
 from jobmon_core.domain.messages.scheduler_outage import current_outage
@@ -51,7 +52,7 @@ _ROWS = (
     *("progress", "ETA", "speed", "loss", "log says", "events"),
     *("reason", "cause", "proof", "log end", "to do", "note"),
     *("submitted", "restarts", "started", "running", "ended", "limit"),
-    *("peak RAM", "nodes", "log", "stdout", "stderr"),
+    *("work", "peak RAM", "nodes", "log", "stdout", "stderr"),
     *("where", "folder", "script", "settings", "message", "monitor", "history"),
 )
 _NO_PROGRESS = JobProgress()
@@ -177,7 +178,7 @@ def _reason(reason: str, ref: JobRef) -> Pairs:
 def _summary(job: WatchedJob) -> Pairs:
     """Yield the outcome, the number of tasks in each state, the causes with their tasks, what is pending."""
     if job.outcome:
-        yield "outcome", job.outcome + (_doubt(job) if job.is_doubtful_success else "")
+        yield "outcome", job.outcome + (_doubts(job) if job.is_doubtful_success else "")
     counted = state_counts(job)
     numbers = ", ".join(f"{number} {each}" for each, number in counted.items())
     yield "tasks", (f"{counted.total()}: {numbers}" if len(counted) > 1 else numbers) + _unwatched(job)
@@ -188,9 +189,17 @@ def _summary(job: WatchedJob) -> Pairs:
         yield "pending", job.pending_indices + (f" ({reason})" if reason else "")
 
 
-def _doubt(job: WatchedJob) -> str:
+def _doubts(job: WatchedJob) -> str:
     """Return what speaks against the success of a job with several tasks."""
     return f", but {job.doubtful_tasks} of {len(job.tasks)} tasks doubtful: their logs end in a failure"
+
+
+def _doubt(task: Task) -> str:
+    """Return what speaks against the success of a task, if anything."""
+    if not task.diagnosis or not task.is_doubtful_success:
+        return ""
+    is_incomplete = task.diagnosis.cause == INCOMPLETE
+    return f", but doubtful: {'not all was processed' if is_incomplete else 'the log ends in a failure'}"
 
 
 def _hidden(job: WatchedJob, shown: int, console: Console) -> Iterator[str]:
@@ -239,8 +248,7 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
     if ref != job.ref and not task.end:
         yield from _reason(task.reason, ref)
     if task.end:
-        doubt = ", but doubtful: the log ends in a failure" if task.is_doubtful_success else ""
-        yield "outcome", f"{task.end.outcome}{_source(job, task.end.source)}{doubt}"
+        yield "outcome", f"{task.end.outcome}{_source(job, task.end.source)}{_doubt(task)}"
     elif ending := ending_of(task):
         yield "outcome", ending.text
     if task.diagnosis and task.diagnosis.title in explained:
@@ -251,6 +259,8 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
     if task.end and task.end.why:
         yield "note", task.end.why
     yield from time_rows(job, task, now_s)
+    if task.diagnosis and task.diagnosis.work:
+        yield "work", task.diagnosis.work
     yield from _resources(task)
     yield from files.items()
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from jobmon_core.analysis.job_logs import log_files, logs_of_run, named_logs
 from jobmon_core.domain.diagnosis.exit_causes import YOU
 from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog, SlurmEvidence
+from jobmon_core.domain.progress.model import JobProgress, TaskProgress
+from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.model import End, Task, WatchedJob
 from jobmon_core.system.users import user_name
 from jobmon_core.system.worker import Worker, WorkerFailed
@@ -18,11 +20,18 @@ _TIMEOUT_S = 300.0  # a file server that does not respond must not delay the mes
 
 
 def diagnoses_of(
-    job: WatchedJob, keys: tuple[str, ...], user_patterns: Path, worker: Worker, log: Callable[[str], None]
+    job: WatchedJob,
+    keys: tuple[str, ...],
+    user_patterns: Path,
+    worker: Worker,
+    log: Callable[[str], None],
+    *,
+    read_progress: Callable[[], JobProgress],
 ) -> Mapping[str, Diagnosis]:
     """Return a diagnosis for each ended task in ``keys``. The file ``user_patterns`` may be missing.
 
-    If the worker fails, that is logged, and every key has an empty diagnosis with a note that says so.
+    The worker calls ``read_progress``, which reads on to the ends of the logs. If the worker fails, that is
+    logged, and every key has an empty diagnosis with a note that says so.
     """
 
     def diagnose_all() -> dict[str, Diagnosis]:
@@ -30,12 +39,13 @@ def diagnoses_of(
         from jobmon_core.domain.diagnosis.patterns import job_patterns
 
         patterns = user_patterns if user_patterns.exists() else None
+        progress = read_progress()
         by_key = {}
         for key in keys:
             task = job.tasks[key]
             if task.end is not None:
                 logs, job_id = log_files(job, task), unique_job_id(job, task)
-                by_key[key] = explain(
+                found = explain(
                     evidence_of(task.end),
                     *logs,
                     patterns,
@@ -44,6 +54,7 @@ def diagnoses_of(
                     named_logs=logs_of_run(job, task),
                     job_patterns=job_patterns(job.settings),
                 )
+                by_key[key] = with_progress(found, job, task.end, progress.tasks.get(key))
         return by_key
 
     try:
@@ -52,6 +63,22 @@ def diagnoses_of(
         log(f"the analysis of the logs failed: {error}")
         note = f"jobmon could not analyse the log; `jobmon logs --monitor {job.ref}` shows why"
         return dict.fromkeys(keys, Diagnosis(None, "", "", "", note=note))
+
+
+def with_progress(
+    diagnosis: Diagnosis, job: WatchedJob, end: End, followed: TaskProgress | None
+) -> Diagnosis:
+    """Return the diagnosis of an ended task with how far it came, as far as that is known."""
+    from jobmon_core.domain.progress.result import with_result  # not at the top: see `diagnoses_of`
+
+    if followed is None:
+        return diagnosis
+    if job.earlier_logs and len(followed.history.samples) < 2:  # noqa: PLR2004 - it did not move
+        return diagnosis  # it may be the end of an earlier run in the same log
+    # of several tasks, or after a requeue, the log of one run may count only a part
+    is_whole = len(job.tasks) == 1 and not any(task.restarts for task in job.tasks.values())
+    expected = job.settings.total_items if job.settings and is_whole else None
+    return with_result(diagnosis, followed, succeeded=end.outcome is Outcome.SUCCESS, expected=expected)
 
 
 def earlier_logs_of(job: WatchedJob, worker: Worker, log: Callable[[str], None]) -> dict[str, EarlierLog]:

@@ -99,7 +99,8 @@ def _with_task(record: ProgressRecord, job: WatchedJob, task: Task, now_s: float
     """Return the record after one more look at the logs of a task."""
     settings = job.settings or _NO_SETTINGS
     logs = tuple(dict.fromkeys(path for path in (*log_files(job, task), *logs_of_run(job, task)) if path))
-    reader = read_progress(logs, record.readers.get(task.key), settings.progress_patterns)
+    known, patterns = record.readers.get(task.key), settings.progress_patterns
+    reader = read_progress(logs, known, patterns, ended=task.end is not None)
     written_s = min(now_s, last_write_s(logs) or now_s)
     progress = with_total(reader.progress, settings.total_items)
     before = _of_this_run(record.tasks.get(task.key), task)
@@ -120,7 +121,7 @@ def _with_task(record: ProgressRecord, job: WatchedJob, task: Task, now_s: float
         health, events = progress_events(before.health, seen)
         after = replace(after, health=health)
     readers = {**record.readers, task.key: reader}
-    if _is_over(task):
+    if task.end is not None:
         del readers[task.key]
     return ProgressRecord(
         record.updated_s,

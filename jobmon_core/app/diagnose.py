@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.explain import explain, explain_files
-from jobmon_core.analysis.explainer import evidence_of, unique_job_id
+from jobmon_core.analysis.explainer import evidence_of, unique_job_id, with_progress
 from jobmon_core.analysis.job_logs import log_files, logs_of_run, with_script_logs
 from jobmon_core.app.jobs.array_summary import is_waiting, worst_task
 from jobmon_core.app.jobs.find import STDIN
@@ -130,6 +130,9 @@ class DiagnoseCommand:
             named_logs=logs_of_run(job, task),
             job_patterns=job_patterns(job.settings),
         )
+        if end is task.end:
+            followed = self.ctx.progress_file(job.id).read().tasks.get(task.key)
+            diagnosis = with_progress(diagnosis, job, end, followed)
         diagnosis = replace(
             _nothing_yet(diagnosis) if end == NOTHING_KNOWN else diagnosis,
             advice=diagnosis.advice.replace("JOBID", str(part)),

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry, Receipt
     from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog
     from jobmon_core.domain.messages.scheduler_outage import OutageNotice
-    from jobmon_core.domain.progress.model import Followed
+    from jobmon_core.domain.progress.model import Followed, JobProgress
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.store.json_file import JsonFile
 
@@ -109,7 +109,12 @@ class MonitorFactory:
     def _diagnose(self, log: Log, job: WatchedJob, keys: tuple[str, ...]) -> Mapping[str, Diagnosis]:
         from jobmon_core.analysis.explainer import diagnoses_of  # needed only once a job has ended
 
-        return diagnoses_of(job, keys, self._ctx.home.patterns, self._worker, log)
+        def read_progress() -> JobProgress:
+            self._read_progress((job,))  # what the job printed since the last look
+            return self._ctx.progress_file(job.id).read()
+
+        patterns = self._ctx.home.patterns
+        return diagnoses_of(job, keys, patterns, self._worker, log, read_progress=read_progress)
 
     def _earlier_logs(self, log: Log, job: WatchedJob) -> dict[str, EarlierLog]:
         from jobmon_core.analysis.explainer import earlier_logs_of  # needed only before a job starts

@@ -2,12 +2,18 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from jobmon_core.analysis.explainer import evidence_of, unique_job_id
+from jobmon_core.analysis.explainer import diagnoses_of, evidence_of, unique_job_id, with_progress
+from jobmon_core.domain.diagnosis.model import INCOMPLETE, Diagnosis, EarlierLog
+from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.progress.model import JobProgress, TaskProgress
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
+from jobmon_core.system.worker import Worker
+from tests.support.live_jobs import progress_of
 
 JOB = WatchedJob("slurm-12-x", 12, 0.0)
 ARRAY = replace(JOB, array_indices="1-3")
@@ -35,3 +41,48 @@ def test_the_id_of_an_array_is_not_unique_to_a_task(
 def test_the_user_who_cancelled_a_job_is_named(uid: int | None, canceller: str) -> None:
     end = End(JobState.CANCELLED, "CANCELLED", Outcome.CANCELLED, Source.ACCOUNTING, cancelled_by=uid)
     assert evidence_of(end).canceller == canceller
+
+
+SUCCESS = End(JobState.COMPLETED, "COMPLETED", Outcome.SUCCESS, Source.QUEUE)
+FAILURE = End(JobState.FAILED, "FAILED", Outcome.FAILURE, Source.QUEUE, exit_code=1)
+SHORT = progress_of(67_300, 100_000, unit="item")
+NOTHING_FOUND = Diagnosis(None, "Completed", "", "")
+
+
+def one_job(end: End, *, restarts: int = 0) -> WatchedJob:
+    settings = JobSettings(total_items=100_000)
+    return replace(JOB, settings=settings, tasks={"": Task("", end=end, restarts=restarts)})
+
+
+def test_a_diagnosis_says_how_far_the_task_came(tmp_path: Path) -> None:
+    found = diagnoses_of(
+        one_job(FAILURE),
+        ("",),
+        tmp_path / "no_patterns.json",
+        Worker(),
+        pytest.fail,
+        read_progress=lambda: JobProgress(tasks={"": SHORT}),
+    )
+    assert found[""].work == "reached item 67,300 of 100,000 (67 %)"
+
+
+@pytest.mark.parametrize(
+    ("job", "cause"),
+    [
+        (one_job(SUCCESS), INCOMPLETE),
+        (one_job(SUCCESS, restarts=1), None),  # the last run may have done only the rest
+        (replace(one_job(SUCCESS), tasks={each: Task(each, end=SUCCESS) for each in "12"}), None),
+        (replace(one_job(SUCCESS), settings=None), None),
+    ],
+)
+def test_only_the_whole_work_of_a_job_is_compared_with_what_the_user_named(
+    job: WatchedJob, cause: str | None
+) -> None:
+    assert with_progress(NOTHING_FOUND, job, SUCCESS, SHORT).cause == cause
+
+
+def test_a_count_that_never_moved_may_be_that_of_an_earlier_run_in_the_same_log() -> None:
+    once = TaskProgress(SHORT.progress, replace(SHORT.history, samples=SHORT.history.samples[-1:]))
+    appended = replace(one_job(FAILURE), earlier_logs={"/w/train.log": EarlierLog(900, "0")})
+    assert with_progress(NOTHING_FOUND, appended, FAILURE, once).work == ""
+    assert with_progress(NOTHING_FOUND, one_job(FAILURE), FAILURE, once).work != ""

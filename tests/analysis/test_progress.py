@@ -133,3 +133,23 @@ def test_the_milestones_of_other_tasks_do_not_hide_a_stall(run: Run) -> None:
     kinds = [event.kind for event in run.look(RUNNING)]
     assert EventKind.STALLED in kinds
     assert kinds.count(EventKind.MILESTONE) == 30
+
+
+def test_the_last_count_of_a_run_that_ended_needs_no_end_of_line(run: Run) -> None:
+    with run.log.open("a") as file:
+        file.write("step 1000/1000")
+    os.utime(run.log, (run.now_s, run.now_s))
+    run.look(RUNNING)
+    run.look(replace(RUNNING, state=JobState.COMPLETED, raw_state="COMPLETED", end=END))
+    progress = run.record.tasks[""].progress
+    assert progress
+    assert progress.current == 1000
+
+
+def test_what_a_run_prints_while_it_completes_is_read(run: Run) -> None:
+    completing = replace(RUNNING, state=JobState.COMPLETING, raw_state="COMPLETING")
+    run.look(completing)
+    run.print_step(completing)
+    progress = run.record.tasks[""].progress
+    assert progress
+    assert progress.current == 11

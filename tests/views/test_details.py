@@ -9,7 +9,7 @@ from jobmon.views.console import Console
 from jobmon.views.details import detail_lines
 from jobmon.views.model import clock, stamp
 from jobmon.views.text_width import text_width
-from jobmon_core.domain.diagnosis.model import Diagnosis, Line
+from jobmon_core.domain.diagnosis.model import INCOMPLETE, Diagnosis, Line
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import Record, Usage
@@ -338,3 +338,16 @@ def test_the_text_is_wrapped_but_paths_stay_whole(width: int) -> None:
     assert "(ulimit -t)" in shown(array, console=Console(width)).replace("\n", " ").replace("  ", " ")
     assert all(text_width(line) <= width or path in line for line in lines)
     assert any(line.endswith(path) for line in lines)
+
+
+def test_a_success_that_is_not_complete_says_how_far_it_came_and_what_to_do() -> None:
+    found = Diagnosis(
+        INCOMPLETE, "Incomplete", "Why.", "Check the results.", fact="Processed only 3 of 9 files"
+    )
+    text = shown(
+        job_of(replace(succeeded(""), diagnosis=replace(found, work="3 of 9 files")), concluded_s=NOW_S)
+    )
+    assert "  outcome   success, but doubtful: not all was processed\n" in text
+    assert "  cause     Processed only 3 of 9 files\n            Incomplete. Why.\n" in text
+    assert "  to do     Check the results.\n" in text
+    assert "  work      3 of 9 files\n" in text

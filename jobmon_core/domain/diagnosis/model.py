@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from jobmon_core.domain.slurm.states import JobState
+
+INCOMPLETE: Final = "incomplete"  # the cause of a success that did less than the user said there is to do
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +44,20 @@ class Diagnosis:
     fingerprint: str = ""  # equal for the same failure of other jobs; empty without a cause
     is_proved: bool = False  # whether the evidence proves the cause
     fact: str = ""  # the failure in the log's words, e.g. ``KeyError: 'lr'``; empty if the title says more
+    work: str = ""  # how far the run came, e.g. ``reached step 4,200 of 10,000 (42 %)``; empty if not known
     also_seen: tuple[str, ...] = ()  # titles of those ``symptoms`` that say more than that a process ended
 
     @property
     def headline(self) -> str:
         """What happened, as briefly and as precisely as it is known."""
         return self.fact or self.title
+
+    @property
+    def doubt(self) -> str:
+        """What speaks against the success of a job that has a ``cause``, as the end of a sentence."""
+        if self.cause == INCOMPLETE:
+            return f"{self.headline[:1].lower()}{self.headline[1:]}"
+        return f"its log ends in {self.headline}"
 
 
 @dataclass(frozen=True, slots=True)

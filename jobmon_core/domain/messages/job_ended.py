@@ -52,7 +52,7 @@ def job_ended_messages(
 ) -> tuple[Message, ...]:
     """Return the final messages: one, a digest if the job has several parts, or one for each array task.
 
-    ``doubtful_route`` is that of a success whose log ends in a failure.
+    ``doubtful_route`` is that of a doubtful success.
     """
     ended = [(task, task.end) for task in job.tasks.values() if task.end]
     if len(ended) == 1 or (per_task and job.is_array):
@@ -130,8 +130,8 @@ def _what_happened(task: Task, end: End) -> str:
     if _is_cancelled(diagnosis):
         verb, headline = f"was {headline[:1].lower()}{headline[1:]}", ""
     ran = f" {style.preposition} {duration(end.elapsed_s)}" if style.preposition and end.elapsed_s else ""
-    if task.is_doubtful_success:
-        return f"{verb}{ran} with exit code 0, but its log ends in {headline}"
+    if diagnosis and task.is_doubtful_success:
+        return f"{verb}{ran} with exit code 0, but {diagnosis.doubt}"
     return f"{verb}{ran}: {headline}" if headline else f"{verb}{ran}"
 
 
@@ -162,6 +162,8 @@ def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
     if end.elapsed_s is not None:
         limit = f" of {duration(end.limit_s)}" if end.limit_s else ""
         yield Field("Wall time", duration(end.elapsed_s) + limit)
+    if task.diagnosis and (work := task.diagnosis.work):
+        yield Field("Work", f"{work[0].upper()}{work[1:]}")
     if memory := _memory_text(end):
         yield Field("Peak RAM", memory)
     if task.restarts:

@@ -171,7 +171,7 @@ class Task:
 
     @property
     def is_doubtful_success(self) -> bool:
-        """Whether the log ends in a failure although Slurm reports success: the job script ignored it."""
+        """Whether Slurm reports success, but the log ends in a failure or shows that not all was done."""
         succeeded = self.end is not None and self.end.outcome is Outcome.SUCCESS
         return succeeded and self.diagnosis is not None and bool(self.diagnosis.cause)
 

@@ -113,7 +113,7 @@ def _read_on(
     inode = os.fstat(file.descriptor).st_ino
     if file.size < before.size or before.inode not in (None, inode):
         before = FileState(before.path)  # truncated, or another file
-    elif file.size == before.size and before.inode is not None:
+    elif file.size == before.size and before.inode is not None and not ended:
         return replace(before, problem="")
     log, offset = before.log, before.offset
     if file.size - offset > max_bytes:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, Tone
-from jobmon_core.domain.diagnosis.model import Diagnosis, Line
+from jobmon_core.domain.diagnosis.model import INCOMPLETE, Diagnosis, Line
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.slurm.rows import Usage
 from jobmon_core.domain.tracking.policy import Policy
@@ -194,3 +194,24 @@ def test_a_success_whose_log_ends_in_a_failure_goes_to_the_configured_route() ->
     for each, route in ((doubtful, Route.ERROR), (job, Route.SUCCESS)):
         (message,) = job_ended_messages(each, 0, per_task=False, doubtful_route=Route.ERROR)
         assert message.route is route
+
+
+def test_a_message_says_how_far_the_job_came() -> None:
+    reached = replace(_KEY_ERROR, work="reached step 4,200 of 10,000 (42 %)")
+    done = Diagnosis(None, "Completed", "", "", work="100,000 items, 245.8 items/s on average")
+    for message, text in (
+        (ended("FAILED", reached, 1), "Reached step 4,200 of 10,000 (42 %)"),
+        (ended("COMPLETED", done), "100,000 items, 245.8 items/s on average"),
+    ):
+        assert [field.value for field in message.fields if field.name == "Work"] == [text]
+
+
+def test_a_success_that_is_not_complete_is_amber_and_says_what_is_missing() -> None:
+    found = Diagnosis(
+        INCOMPLETE, "Incomplete", "Why.", "Check.", fact="Processed only 67,300 of 100,000 items"
+    )
+    message = ended("COMPLETED", found)
+    assert message.title == (
+        "train (12) completed in 1m with exit code 0, but processed only 67,300 of 100,000 items"
+    )
+    assert (message.route, message.tone) == (Route.SUCCESS, Tone.ATTENTION)

@@ -1,0 +1,78 @@
+"""How far a run came, in words for the message about its end, and whether a success did all that it should.
+
+The numbers are those of the last look at its logs. What they do not show for sure is left out.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+from jobmon_core.domain.diagnosis.fingerprint import fingerprint
+from jobmon_core.domain.diagnosis.model import INCOMPLETE, Diagnosis
+from jobmon_core.domain.humanize import number, plural, rate
+from jobmon_core.domain.progress.estimate import estimate
+from jobmon_core.domain.progress.model import Progress, TaskProgress
+
+_ENOUGH = 0.99  # of the items
+
+
+def with_result(
+    diagnosis: Diagnosis, followed: TaskProgress, *, succeeded: bool, expected: float | None
+) -> Diagnosis:
+    """Return the diagnosis of a run that has ended, with how far it came as far as its logs show it.
+
+    ``expected`` is how much the user said there is to do, None if nothing. A success that did clearly less,
+    and has no other cause, gets the cause `INCOMPLETE`.
+    """
+    progress = followed.progress
+    if progress is None or not followed.history.samples:  # none of it is of this run
+        return diagnosis
+    diagnosis = replace(diagnosis, work=_work(progress, followed) if succeeded else _position(progress))
+    if not succeeded or diagnosis.cause or not _is_short(progress, followed, expected):
+        return diagnosis
+    units = f"{_of_total(progress)} {plural(progress.unit)}"
+    return replace(
+        diagnosis,
+        cause=INCOMPLETE,
+        label=None,
+        title="Incomplete",
+        fact=f"Processed only {units}",
+        explanation="The program ended with exit code 0, but its log counts fewer than `total_items` names.",
+        advice="Check the results. If there is less to process, correct `total_items`.",
+        fingerprint=fingerprint(INCOMPLETE, ""),
+    )
+
+
+def _work(progress: Progress, followed: TaskProgress) -> str:
+    """Return e.g. ``100,000 items, 245.8 items/s on average``; empty for a share, which a success implies."""
+    if progress.unit == "%" or progress.current <= 0:
+        return ""
+    speed = rate(estimate(followed.history, None, 0.0).average_rate_per_s, progress.unit)
+    return f"{_of_total(progress)} {plural(progress.unit)}" + (f", {speed} on average" if speed else "")
+
+
+def _position(progress: Progress) -> str:
+    """Return e.g. ``reached step 4,200 of 10,000 (42 %)``."""
+    if progress.unit == "%":
+        return f"reached {number(progress.current)} %"
+    share = "" if progress.fraction is None else f" ({int(100 * progress.fraction)} %)"
+    return f"reached {progress.unit} {_of_total(progress)}{share}"
+
+
+def _of_total(progress: Progress) -> str:
+    """Return e.g. ``67,300 of 100,000``; of a finished count, or without a total, only what was counted."""
+    if not progress.total or progress.current >= progress.total:
+        return number(progress.current)
+    return f"{number(progress.current)} of {number(progress.total)}"
+
+
+def _is_short(progress: Progress, followed: TaskProgress, expected: float | None) -> bool:
+    """Whether less was done than ``expected``, and neither the log nor the way it counts explains that."""
+    counts_the_same = expected is not None and progress.total == expected and progress.unit != "epoch"
+    if expected is None or not counts_the_same or progress.end_marker:  # e.g. "Early stopping"
+        return False
+    # a program that counts only now and then does not print its last count
+    looks = [sample.current for sample in followed.history.samples]
+    longest_step = max((after - before for before, after in itertools.pairwise(looks)), default=looks[0])
+    return progress.current < _ENOUGH * expected and expected - progress.current > longest_step
