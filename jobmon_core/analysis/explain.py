@@ -89,7 +89,7 @@ class _Analyser:
         earlier: Mapping[str, EarlierLog] = MappingProxyType({}),
         job_patterns: Sequence[Pattern] = (),
     ) -> None:
-        self._matcher, self._pattern_faults = _load_matcher(user_patterns)
+        self._matcher, self._pattern_faults = load_matcher(user_patterns)
         self._job_matcher = Matcher(job_patterns) if job_patterns else None
         self._evidence = evidence
         self._earlier = earlier
@@ -202,7 +202,7 @@ def _head_before(tail: LogExcerpt) -> LogPart:
 
 
 @lru_cache(maxsize=1)
-def _load_matcher(user_patterns: Path | None) -> tuple[Matcher, str]:
+def load_matcher(user_patterns: Path | None) -> tuple[Matcher, str]:
     """Return a matcher, loaded once per process, and why patterns are missing from it (empty if none are)."""
     own = read_patterns(user_patterns) if user_patterns else PatternFile("")
     try:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from jobmon.views.top.drawing import Line, Symbols
     from jobmon_core.app.jobs.output import OutputText
     from jobmon_core.app.live.jobs import Listing
+    from jobmon_core.app.live.log_errors import ErrorLine
     from jobmon_core.app.live.tasks import LiveTask
 
 _START = View()
@@ -43,6 +44,7 @@ class Model:
     log: OutputText | None = None  # of the selected task
     logs: int = 0  # number of its logs
     symbols: Symbols = UNICODE
+    errors: tuple[ErrorLine, ...] = ()  # the latest ones in these logs, oldest first
 
     @property
     def tasks(self) -> list[LiveTask]:
@@ -91,7 +93,14 @@ def _page(model: Model, width: int, height: int) -> list[Line]:
     if view.page is Page.JOB and live:
         tasks_of_job = [each for each in model.listing.tasks if each.job.id == live.job.id]
         return job_lines(
-            live, tasks_of_job, model.log, now_s, width=width, height=height, symbols=model.symbols
+            live,
+            tasks_of_job,
+            model.log,
+            now_s,
+            errors=model.errors,
+            width=width,
+            height=height,
+            symbols=model.symbols,
         )
     if view.page is Page.LOG and live:
         return log_lines(model.log, width, height, view.lines_back)

@@ -10,6 +10,7 @@ from jobmon.views.model import clock, run_time_s, span
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import Span, bar, fitted, line_width, sparkline, text_line, throughput
 from jobmon.views.top.rows import LETTERS, has_no_monitor, note, rate_per_s
+from jobmon_core.domain.diagnosis.patterns import Severity
 from jobmon_core.domain.humanize import duration, number, rate
 from jobmon_core.domain.progress.model import WARNINGS
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from jobmon.views.top.drawing import Line, Symbols
     from jobmon_core.app.jobs.output import OutputText
+    from jobmon_core.app.live.log_errors import ErrorLine
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.domain.progress.model import Event, Progress
 
@@ -34,14 +36,18 @@ def job_lines(
     log: OutputText | None,
     now_s: float,
     *,
+    errors: Sequence[ErrorLine] = (),
     width: int,
     height: int,
     symbols: Symbols,
 ) -> list[Line]:
-    """Return the page of one task; ``tasks_of_job`` include it. The log gets the lines left over."""
+    """Return the page of one task; ``tasks_of_job`` include it. The log gets the lines left over.
+
+    ``errors`` are the latest error lines in its logs, oldest first, while it runs.
+    """
     lines = [*_facts(live, now_s, width, symbols)]
     sections = {
-        "Errors": [*_errors(live)],
+        "Errors": [*_errors(live), *_error_lines(errors)],
         "Events": [*_events(live.events, now_s)],
         "Workers": [*_workers(live, symbols)],
         "Tasks": [*_tasks(tasks_of_job, symbols)],
@@ -194,6 +200,16 @@ def _errors(live: LiveTask) -> Iterator[Line]:
         yield text_line(f"  {found.headline}", Style.BAD)
         for each in found.evidence:
             yield text_line(f"  {each.number}: {each.text}" if each.number else f"  {each.text}")
+
+
+def _error_lines(errors: Sequence[ErrorLine]) -> Iterator[Line]:
+    """Yield the latest line first; the name of its log if there are several."""
+    has_names = len({each.path for each in errors}) > 1
+    for each in reversed(errors):
+        style = Style.BAD if each.severity is Severity.ERROR else Style.ATTENTION
+        clock_text = Span(f"  [{each.clock}] ", Style.DIM) if each.clock else Span("  ")
+        name = Span(f"{each.path.rpartition('/')[2]}: " if has_names else "", Style.DIM)
+        yield clock_text, Span(f"{each.severity.upper():<8}", style), name, Span(each.text.expandtabs())
 
 
 def _events(events: Sequence[Event], now_s: float) -> Iterator[Line]:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from jobmon.views.top.drawing import Line, Symbols
     from jobmon_core.app.jobs.output import OutputText
     from jobmon_core.app.live.jobs import LiveJobs
+    from jobmon_core.app.live.log_errors import ErrorLine, LogErrors
     from jobmon_core.app.live.tasks import LiveTask
 
 
@@ -24,6 +25,7 @@ class Session:
         """Read the files for the first time."""
         self._jobs, self._symbols = jobs, symbols
         self._tail: LogTail | None = None
+        self._errors: tuple[str, LogErrors] | None = None  # of the task with this id
         self._height = 0  # of the window, in lines
         self._listing = jobs.listing()
         self._view = reselected(View(), self._listing)
@@ -61,7 +63,7 @@ class Session:
         if live is None or self._view.page not in (Page.JOB, Page.LOG):
             return model
         files = _logs(live)
-        return replace(model, log=self._log(files), logs=len(files))
+        return replace(model, log=self._log(files), logs=len(files), errors=self._error_lines(live, files))
 
     def _log(self, files: list[str]) -> OutputText | None:
         """Return the end of the log that the user chose."""
@@ -71,6 +73,14 @@ class Session:
         if self._tail is None or self._tail.path != path:
             self._tail = LogTail(path)
         return self._tail.read()
+
+    def _error_lines(self, live: LiveTask, files: list[str]) -> tuple[ErrorLine, ...]:
+        """Return the error lines in the logs of an opened task that runs."""
+        if self._view.page is not Page.JOB or live.task is None or live.task.end:
+            return ()
+        if self._errors is None or self._errors[0] != live.id:
+            self._errors = live.id, self._jobs.log_errors(live)
+        return self._errors[1].latest(files)
 
 
 def _logs(live: LiveTask) -> list[str]:

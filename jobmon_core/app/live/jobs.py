@@ -10,6 +10,7 @@ from jobmon_core.app.jobs.overview import Overview, policy, statuses
 from jobmon_core.app.jobs.selection import by_id, is_part_of
 from jobmon_core.app.live.changed_files import ChangedFiles
 from jobmon_core.app.live.tasks import ACTIVE, LiveTask, live_tasks
+from jobmon_core.app.patterns import own_patterns
 from jobmon_core.domain.tracking.duplicates import without_duplicates
 from jobmon_core.store.jobs import Unreadable
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from jobmon_core.app.live.log_errors import LogErrors
     from jobmon_core.context import Context
     from jobmon_core.domain.progress.model import JobProgress
     from jobmon_core.domain.slurm.job_ids import JobRef
@@ -63,6 +65,12 @@ class LiveJobs:
         self._progress = ChangedFiles(self._read_progress)
         self._policy = policy(ctx)
         self._known: dict[str, _Known] = {}  # by state id
+
+    def log_errors(self, live: LiveTask) -> LogErrors:
+        """Return what finds the error lines in the logs of a task."""
+        from jobmon_core.app.live.log_errors import LogErrors  # matching is needed only on the page of a task
+
+        return LogErrors(live.job, own_patterns(self._ctx))
 
     def listing(self) -> Listing:
         """Return the tasks to show: those that run first, then those that end, are pending, or ended."""

@@ -71,8 +71,7 @@ def log_fact(diagnosis: Diagnosis) -> str:
 
 def _message(line: str, source: str) -> str:
     """Return the message of a log line without what precedes it; ``source`` is the code that failed."""
-    while prefix := _PREFIX.match(line):
-        line = line[prefix.end() :]
+    line = without_prefix(line)
     error = _ERROR.search(line)
     if error is None:
         return line if " " in line and not line.startswith("terminate called") else ""
@@ -80,6 +79,13 @@ def _message(line: str, source: str) -> str:
     if not text:
         return f"{name}: {source}" if source.startswith("assert ") else ""
     return text if name in _VAGUE_TYPES else f"{name}: {text}"
+
+
+def without_prefix(line: str) -> str:
+    """Return a log line without the date, the time, the level and the like that precede its message."""
+    while prefix := _PREFIX.match(line):
+        line = line[prefix.end() :]
+    return line
 
 
 def _shortened(text: str) -> str:

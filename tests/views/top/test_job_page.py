@@ -6,7 +6,9 @@ from jobmon.views.top.drawing import UNICODE
 from jobmon.views.top.frame import as_text
 from jobmon.views.top.job_page import job_lines, log_lines
 from jobmon_core.app.jobs.output import OutputText
+from jobmon_core.app.live.log_errors import ErrorLine
 from jobmon_core.app.live.tasks import LiveTask, live_tasks
+from jobmon_core.domain.diagnosis.patterns import Severity
 from jobmon_core.domain.progress.model import Estimate, Event, EventKind, JobProgress, Progress, TaskProgress
 from jobmon_core.lifecycle.health import Health
 from tests.support.job_records import NOW_S, OOM, PENDING, failed, job_of, status_of
@@ -61,6 +63,22 @@ def test_events_stand_with_time_and_level_the_latest_first() -> None:
     assert lines[first].endswith("] WARNING no progress for 12m")
     assert lines[first + 1].endswith("] INFO    8%")
     assert lines[first + 4] == "  and 6 more"
+
+
+def test_error_lines_stand_with_time_log_and_level_the_latest_first() -> None:
+    (live,) = tasks(progress_of(500, 1000))
+    errors = (
+        ErrorLine("/w/worker_0.log", Severity.WARNING, "retrying"),
+        ErrorLine("/w/worker_1.log", Severity.ERROR, "KeyError:\t'lr'", "03:12:45"),
+    )
+    lines = as_text(job_lines(live, [live], LOG, NOW_S, errors=errors, width=80, height=24, symbols=UNICODE))
+    first = lines.index("Errors") + 1
+    assert lines[first : first + 2] == [
+        "  [03:12:45] ERROR   worker_1.log: KeyError:       'lr'",
+        "  WARNING worker_0.log: retrying",
+    ]
+    of_one_log = job_lines(live, [live], LOG, NOW_S, errors=errors[1:], width=80, height=24, symbols=UNICODE)
+    assert "  [03:12:45] ERROR   KeyError:       'lr'" in as_text(of_one_log)
 
 
 def test_each_task_and_each_worker_has_a_line() -> None:

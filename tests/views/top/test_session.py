@@ -12,10 +12,14 @@ from jobmon_core.context import Context
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import BY_USER, LogPaths
+from jobmon_core.domain.slurm.states import JobState, Outcome
+from jobmon_core.domain.tracking.model import End, Source
 from jobmon_core.store.home import Home
 from tests.support.clock import FakeClock
 from tests.support.job_records import NOW_S, job_of
 from tests.support.live_jobs import progress_of, running_task
+
+END = End(JobState.COMPLETED, "COMPLETED", Outcome.SUCCESS, Source.QUEUE)
 
 
 def context(folder: Path) -> Context:
@@ -64,3 +68,16 @@ def test_a_log_grows_on_the_screen(tmp_path: Path) -> None:
         file.write("the end\n")
     session.refresh()
     assert as_text(session.frame(80, 10))[-2] == "the end"
+
+
+def test_the_errors_of_an_opened_job_are_shown_while_it_runs(tmp_path: Path) -> None:
+    session = Session(LiveJobs(context(tmp_path)), UNICODE)
+    with (tmp_path / "train.err").open("a", encoding="utf-8") as file:
+        file.write("03:12:45 RuntimeError: CUDA out of memory. Tried to allocate 2 GiB\n")
+    session.press(Key.ENTER)
+    shown = as_text(session.frame(80, 24))
+    assert "  [03:12:45] ERROR   RuntimeError: CUDA out of memory. Tried to allocate 2 GiB" in shown
+    ended = replace(job_of(replace(running_task(), end=END)), logs=LogPaths(str(tmp_path / "train.err")))
+    Context(Home(tmp_path / "home"), {}).store.save(ended)
+    session.refresh()
+    assert "Errors" not in as_text(session.frame(80, 24))
