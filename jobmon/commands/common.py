@@ -17,7 +17,7 @@ from jobmon_core.domain.slurm.job_ids import JobRef
 # what an argument may be that `jobmon_core.app.jobs.find` resolves
 JOB_HELP = "a job id (12, 12_3, 12+1), the name of a watched job (its newest job), or `latest`"
 
-_DURATION = re.compile(r"(\d{1,6})([smhdw])")
+_DURATION = re.compile(r"([0-9]{1,6})([smhdw])")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 7 * 86_400.0}
 _MIN_SUBJECT = 20  # columns
 
@@ -40,14 +40,14 @@ def period_s(text: str) -> float:
 
 def natural(text: str) -> int:
     """Parse a number of lines, 0 or more; raise ArgumentTypeError if it is not one."""
-    if not text.isdecimal():
+    if not (text.isascii() and text.isdecimal()):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of 0 or more")
     return int(text)
 
 
 def positive(text: str) -> int:
     """Parse a number of jobs, 1 or more; raise ArgumentTypeError if it is not one."""
-    if not text.isdecimal() or not int(text):
+    if not (text.isascii() and text.isdecimal() and int(text)):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of 1 or more")
     return int(text)
 

@@ -99,7 +99,7 @@ def seconds(text: str) -> float:
         value = float(number[:-1] if factor else number) * (factor or 1.0)
     except ValueError:
         value = 0.0
-    if not 0 < value <= _MAX_S:
+    if not (text.isascii() and 0 < value <= _MAX_S):
         raise argparse.ArgumentTypeError(f"{text!r} is not a time; expected seconds, or e.g. 90s, 5m or 2h")
     return value
 

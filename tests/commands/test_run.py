@@ -279,6 +279,8 @@ def test_the_options_about_the_job_are_stored_with_it(shell: Shell) -> None:
         (("--gpu-ids", "0", "python"), "argument --gpu-ids: 'python' is not the number of a GPU"),
         (("--num-workers", "0", "--", "true"), "argument --num-workers: '0' is not a number of 1 or more"),
         (("--stall-timeout", "soon", "--", "true"), "argument --stall-timeout: 'soon' is not a time"),
+        (("--stall-timeout", "٣", "--", "true"), "argument --stall-timeout: '٣' is not a time"),
+        (("--num-workers", "٣", "--", "true"), "argument --num-workers: '٣' is not a number of 1 or more"),
         (("--nmae", "x", "--", "true"), "unknown option --nmae (did you mean --name?)"),
     ],
 )
