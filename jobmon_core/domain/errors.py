@@ -26,9 +26,15 @@ class SchedulerMissing(JobmonError):
 
 
 class CommandMissing(JobmonError):
-    """The command to run does not exist, or is not executable."""
+    """The command to run does not exist."""
 
     exit_code = 127  # as above
+
+
+class CommandNotExecutable(CommandMissing):
+    """The command to run exists, but cannot be executed."""
+
+    exit_code = 126  # as a shell reports "permission denied"
 
 
 class Invalid(JobmonError):

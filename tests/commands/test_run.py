@@ -152,8 +152,23 @@ def test_a_name_cannot_control_the_terminal(shell: Shell) -> None:
 def test_a_missing_command_starts_nothing(shell: Shell) -> None:
     done = shell.jobmon("run", "--", "trian.py")
     assert done.returncode == 127
-    assert complaint(done) == "nothing was started: trian.py: command not found, or not executable"
+    assert complaint(done) == "nothing was started: trian.py: command not found"
     assert list(shell.work.iterdir()) == []
+    assert list(JobStore(shell.state).all()) == []
+
+
+@pytest.mark.parametrize(
+    ("command", "problem"),
+    [("./script", "not executable; `chmod +x` makes it so"), ("./folder", "is a directory")],
+)
+def test_a_command_that_cannot_be_executed_has_the_exit_code_126_of_a_shell(
+    shell: Shell, command: str, problem: str
+) -> None:
+    (shell.work / "script").write_text("#!/bin/sh\n")
+    (shell.work / "folder").mkdir()
+    done = shell.jobmon("run", "--", command)
+    assert done.returncode == 126
+    assert complaint(done) == f"nothing was started: {command}: {problem}"
     assert list(JobStore(shell.state).all()) == []
 
 

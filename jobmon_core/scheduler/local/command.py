@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.errors import CommandMissing, SchedulerRejected
+from jobmon_core.domain.errors import CommandMissing, CommandNotExecutable, SchedulerRejected
 from jobmon_core.domain.slurm.log_paths import templates_from_record
 from jobmon_core.scheduler.command_name import command_name
 from jobmon_core.scheduler.local.client import LocalScheduler
@@ -44,11 +44,10 @@ def command_request(argv: Sequence[str], options: CommandOptions) -> Request:
     """Return the job that runs a command in the current directory.
 
     Raises:
-        CommandMissing: there is no such program.
+        CommandMissing: there is no such program, or it is not executable.
         SchedulerRejected: the current directory was removed.
     """
-    if shutil.which(argv[0]) is None:
-        raise CommandMissing(f"{argv[0]}: command not found, or not executable")
+    _check_executable(argv[0])
     try:
         folder = str(Path.cwd())
     except OSError as error:
@@ -77,6 +76,16 @@ def command_request(argv: Sequence[str], options: CommandOptions) -> Request:
     return Request(spec, script, {"quiet": ""}, options.variables)
 
 
+def _check_executable(program: str) -> None:
+    if shutil.which(program) is not None:
+        return
+    if "/" in program and os.path.isdir(program):  # noqa: PTH112 - a text, as in the shell
+        raise CommandNotExecutable(f"{program}: is a directory")
+    if shutil.which(program, os.F_OK) is None:
+        raise CommandMissing(f"{program}: command not found")
+    raise CommandNotExecutable(f"{program}: not executable; `chmod +x` makes it so")
+
+
 class CommandSubmitter:
     """Starts one command as a local job; see `Submitter`."""
 
@@ -94,7 +103,7 @@ class CommandSubmitter:
         """Start the command whose program and arguments ``arguments`` are; print nothing but errors.
 
         Raises:
-            CommandMissing: there is no such program.
+            CommandMissing: there is no such program, or it is not executable.
         """
         request = partial(command_request, arguments, self._options)
         return LocalScheduler(self._root).start(request, on_job, on_start)
