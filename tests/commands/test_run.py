@@ -181,6 +181,23 @@ def test_a_log_that_cannot_be_written_is_a_failure(shell: Shell) -> None:
     )
 
 
+def test_a_log_of_another_run_is_never_overwritten(shell: Shell) -> None:
+    (shell.work / "jobmon-1.out").write_text("of another jobmon home\n")
+    (shell.work / "jobmon-2.out").symlink_to("elsewhere")
+    done = shell.jobmon("run", "--", "bash", "-c", "echo out")
+    assert (done.returncode, done.stdout) == (0, "out\n")
+    assert (shell.work / "jobmon-1.out").read_text() == "of another jobmon home\n"
+    assert (shell.work / "jobmon-3.out").read_text() == "out\n"
+    assert job_of(shell).job_id == 3
+
+
+def test_a_named_log_is_overwritten_as_by_a_shell(shell: Shell) -> None:
+    (shell.work / "train.log").write_text("the run before\n")
+    shell.jobmon("run", "-o", "train.log", "--", "bash", "-c", "echo out")
+    assert (shell.work / "train.log").read_text() == "out\n"
+    assert job_of(shell).job_id == 1
+
+
 def test_a_named_pipe_that_nobody_reads_is_no_log(shell: Shell) -> None:
     os.mkfifo(shell.work / "pipe")
     done = shell.jobmon("run", "-o", "pipe", "--", "bash", "-c", "echo out")

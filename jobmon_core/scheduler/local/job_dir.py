@@ -152,9 +152,15 @@ def _read(kind: type[T], path: Path) -> T | None:
         raise StateUnreadable(f"{path} is damaged: {error}") from error
 
 
-def new_job_dir(root: Path) -> JobDir:
-    """Create the directory of a new job, with the next free id."""
-    return JobDir(_reserve_id(root, lambda path: path.mkdir(PRIVATE_FOLDER)))
+def new_job_dir(root: Path, is_free: Callable[[int], bool] = lambda _: True) -> JobDir:
+    """Create the directory of a new job, with the next id that is free, here and for ``is_free``."""
+
+    def create(path: Path) -> None:
+        if not is_free(int(path.name)):
+            raise FileExistsError
+        path.mkdir(PRIVATE_FOLDER)
+
+    return JobDir(_reserve_id(root, create))
 
 
 def new_task_id(folder: JobDir) -> int:

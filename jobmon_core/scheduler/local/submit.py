@@ -16,6 +16,7 @@ from jobmon_core.domain.slurm.log_paths import templates_from_record
 from jobmon_core.domain.slurm.sbatch_options import directive_words, read_arguments
 from jobmon_core.scheduler.local import options as local_options
 from jobmon_core.scheduler.local.job_dir import KILL_WAIT_S, JobDir, JobSpec, new_job_dir
+from jobmon_core.scheduler.local.task_env import TaskEnv
 from jobmon_core.system.runner import start_detached
 from jobmon_core.system.users import user_name
 
@@ -145,7 +146,7 @@ def start_job(root: Path, request: Request) -> JobDir:
         OSError: the supervisor cannot be started.
         StorageFailed: the files of the job cannot be written.
     """
-    folder = new_job_dir(root)
+    folder = new_job_dir(root, lambda job_id: _has_free_logs(request.spec, job_id))
     try:
         folder.create(request.spec, request.script)
         _start_supervisor(folder, request.variables)
@@ -153,6 +154,15 @@ def start_job(root: Path, request: Request) -> JobDir:
         shutil.rmtree(folder.path, ignore_errors=True)
         raise
     return folder
+
+
+def _has_free_logs(spec: JobSpec, job_id: int) -> bool:
+    """Whether no file has a name that a log gets from this job id, e.g. a log of another jobmon home."""
+    this, other = (TaskEnv(spec, each, None, each, os.uname().nodename) for each in (job_id, job_id + 1))
+    return not any(
+        this.path(log) != other.path(log) and os.path.lexists(this.path(log))
+        for log in (spec.stdout, spec.stderr)
+    )
 
 
 def _start_supervisor(folder: JobDir, variables: Mapping[str, str]) -> None:
