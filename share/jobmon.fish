@@ -40,7 +40,7 @@ complete -c jobmon -n '__jobmon_at submit' -l job-config -r -F -d 'a YAML file a
 complete -c jobmon -n '__jobmon_at submit' -F
 complete -c jobmon -n '__jobmon_at run' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '__jobmon_at run' -l name -l job-name -r -d 'the job\'s name (default: from the command)'
-complete -c jobmon -n '__jobmon_at run' -s o -l output -r -F -d 'the log file; Slurm\'s patterns are expanded, e.g. %j to the job id (default: jobmon-%j.out)'
+complete -c jobmon -n '__jobmon_at run' -s o -l output -r -F -d 'the log file; Slurm\'s patterns are expanded, e.g. %j to the job id (default: jobmon-%j.out; /dev/null: a file in jobmon\'s own folder)'
 complete -c jobmon -n '__jobmon_at run' -s e -l error -r -F -d 'a log file of its own for stderr'
 complete -c jobmon -n '__jobmon_at run' -l gpu-ids -r -d 'the GPUs to use: sets CUDA_VISIBLE_DEVICES'
 complete -c jobmon -n '__jobmon_at run' -l job-config -r -F -d 'a YAML file about the job, see README.md; the other options override it'

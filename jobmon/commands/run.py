@@ -45,7 +45,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="FILE",
-        help="the log file; Slurm's patterns are expanded, e.g. %%j to the job id (default: jobmon-%%j.out)",
+        help="the log file; Slurm's patterns are expanded, e.g. %%j to the job id (default: jobmon-%%j.out; "
+        "/dev/null: a file in jobmon's own folder)",
     )
     parser.add_argument("-e", "--error", metavar="FILE", help="a log file of its own for stderr")
     parser.add_argument(

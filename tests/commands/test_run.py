@@ -198,6 +198,17 @@ def test_a_named_log_is_overwritten_as_by_a_shell(shell: Shell) -> None:
     assert job_of(shell).job_id == 1
 
 
+def test_without_a_log_in_the_users_folders_the_terminal_still_shows_the_output(shell: Shell) -> None:
+    command = ("bash", "-c", "echo out; echo err >&2; exit 3")
+    done = shell.jobmon("run", "-o", "/dev/null", "--", *command)
+    assert (done.returncode, done.stdout) == (3, "out\nerr\n")
+    assert f"its output is in {shell.state}/local/1/output;" in done.stderr
+    done = shell.jobmon("run", "-o", "/dev/null", "-e", "/dev/null", "--", *command)
+    assert (done.returncode, done.stdout) == (3, "out\n")
+    assert "\nerr\n" in done.stderr
+    assert list(shell.work.iterdir()) == []
+
+
 def test_a_named_pipe_that_nobody_reads_is_no_log(shell: Shell) -> None:
     os.mkfifo(shell.work / "pipe")
     done = shell.jobmon("run", "-o", "pipe", "--", "bash", "-c", "echo out")

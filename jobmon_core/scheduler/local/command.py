@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import CommandMissing, CommandNotExecutable, SchedulerRejected
-from jobmon_core.domain.slurm.log_paths import templates_from_record
+from jobmon_core.domain.slurm.log_paths import literal, templates_from_record
 from jobmon_core.scheduler.command_name import command_name
 from jobmon_core.scheduler.local.client import LocalScheduler
 from jobmon_core.scheduler.local.job_dir import KILL_WAIT_S, JobSpec
@@ -35,13 +35,13 @@ class CommandOptions:
     """How to run a command. The file names may contain Slurm's ``%`` patterns."""
 
     name: str = ""  # of the job; empty: from the command
-    output: str = ""  # the log file; empty: `DEFAULT_OUTPUT`
+    output: str = ""  # the log file; empty: `DEFAULT_OUTPUT`; /dev/null: none in the user's folders
     error: str = ""  # the log file of stderr; empty: that of stdout
     variables: Mapping[str, str] = field(default_factory=dict)  # of the environment, besides the user's own
 
 
-def command_request(argv: Sequence[str], options: CommandOptions) -> Request:
-    """Return the job that runs a command in the current directory.
+def command_request(root: Path, argv: Sequence[str], options: CommandOptions) -> Request:
+    """Return the job that runs a command in the current directory; ``root`` is that of all local jobs.
 
     Raises:
         CommandMissing: there is no such program, or it is not executable.
@@ -52,7 +52,9 @@ def command_request(argv: Sequence[str], options: CommandOptions) -> Request:
         folder = str(Path.cwd())
     except OSError as error:
         raise SchedulerRejected(f"cannot determine the current directory: {error.strerror}") from error
-    logs = templates_from_record(options.output or DEFAULT_OUTPUT, options.error, folder, is_array=False)
+    stdout = _log(options.output or DEFAULT_OUTPUT, root, "output")
+    stderr = _log(options.error, root, "error")
+    logs = templates_from_record(stdout, stderr, folder, is_array=False)
     spec = JobSpec(
         name=options.name or command_name(argv, folder),
         command=argv[0],
@@ -74,6 +76,11 @@ def command_request(argv: Sequence[str], options: CommandOptions) -> Request:
     )
     script = os.fsencode(_SCRIPT.format(shlex.quote(argv[0])))
     return Request(spec, script, {"quiet": ""}, options.variables)
+
+
+def _log(template: str, root: Path, name: str) -> str:
+    """Return a log's template; for /dev/null a file beside the job's records, from which output is copied."""
+    return literal(str(root)) + f"/%j/{name}" if template == _DEV_NULL else template
 
 
 def _check_executable(program: str) -> None:
@@ -105,7 +112,7 @@ class CommandSubmitter:
         Raises:
             CommandMissing: there is no such program, or it is not executable.
         """
-        request = partial(command_request, arguments, self._options)
+        request = partial(command_request, self._root, arguments, self._options)
         return LocalScheduler(self._root).start(request, on_job, on_start)
 
 
