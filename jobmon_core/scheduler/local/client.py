@@ -66,6 +66,8 @@ class LocalScheduler:
 
         try:
             request = read_request()
+            if on_start:  # before the job starts, so that it does not run for long without its monitor
+                on_start()
             folder = submit.start_job(self._folder, request)
         except SchedulerRejected as error:
             _print_error(str(error))
@@ -73,8 +75,6 @@ class LocalScheduler:
         except (OSError, StorageFailed) as error:
             _print_error(f"the job could not be started: {error}")
             return Submission(1, None)
-        if on_start:
-            on_start()
         job = Submitted(JobRef(folder.id))
         try:
             on_job(job)

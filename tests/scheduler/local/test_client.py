@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -66,3 +67,12 @@ def test_none_and_an_empty_output_mean_the_same_as_in_slurm(local: LocalHarness,
     record = local.finish("-o", given_output, "--wrap", "echo lost")
 
     assert record.stdout == ("/dev/null" if given_output else f"{local.work}/slurm-1.out")
+
+
+def test_the_monitor_is_prepared_before_the_job_starts(local: LocalHarness) -> None:
+    jobs: list[list[Path]] = []
+    submission = local.scheduler.submit(
+        ("--wrap", "exit 0"), lambda _job: None, lambda: jobs.append([*local.root.iterdir()])
+    )
+    assert submission.exit_code == 0
+    assert jobs == [[]]
