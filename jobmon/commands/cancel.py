@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Stop watching jobs. The jobs themselves keep running; `scancel` ends a job."
+    parser.description = (
+        "Stop watching jobs. The jobs themselves keep running; `scancel` ends a job of Slurm, and Ctrl-C one "
+        "of `jobmon run`."
+    )
     parser.epilog = "examples:\n  jobmon cancel 8123\n  jobmon cancel latest"
     parser.add_argument("job", nargs="+", metavar="JOB", help=JOB_HELP)
 

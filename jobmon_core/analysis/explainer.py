@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from jobmon_core.analysis.job_logs import log_files, logs_of_run, named_logs
+from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.diagnosis.exit_causes import YOU
 from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog, SlurmEvidence
 from jobmon_core.domain.progress.model import JobProgress, TaskProgress
@@ -46,7 +47,7 @@ def diagnoses_of(
             if task.end is not None:
                 logs, job_id = log_files(job, task), unique_job_id(job, task)
                 found = explain(
-                    evidence_of(task.end),
+                    evidence_of(task.end, job.backend),
                     *logs,
                     patterns,
                     job_id=job_id,
@@ -108,8 +109,8 @@ def unique_job_id(job: WatchedJob, task: Task) -> int | None:
     return task.raw_job_id if task.raw_job_id != job.job_id else None
 
 
-def evidence_of(end: End) -> SlurmEvidence:
-    """Return what Slurm reports about an end, in the form that ``explain`` takes."""
+def evidence_of(end: End, backend: str = DEFAULT_BACKEND) -> SlurmEvidence:
+    """Return what the scheduler reports about an end, in the form that ``explain`` takes."""
     return SlurmEvidence(
         state=end.state,
         exit_code=end.exit_code,
@@ -124,6 +125,7 @@ def evidence_of(end: End) -> SlurmEvidence:
         limit_s=end.limit_s,
         nodes=end.nodes,
         canceller="" if end.cancelled_by is None else canceller_name(end.cancelled_by),
+        is_local=backend != DEFAULT_BACKEND,
     )
 
 

@@ -122,7 +122,7 @@ class DiagnoseCommand:
         part = ref_of(job.job_id, task.key)
         patterns = own_patterns(self.ctx)
         diagnosis = explain(
-            evidence_of(end),
+            evidence_of(end, job.backend),
             *log_files(job, task),
             patterns,
             job_id=unique_job_id(job, task),

@@ -223,7 +223,7 @@ def test_the_clock_of_a_job_that_waits_for_its_outcome_stands_still() -> None:
     seen = replace(RUNNING, start_s=int(NOW_S), limit_s=300, inquiry=EndInquiry(NOW_S, NOW_S, record=record))
     text = shown(job_of(seen))
     assert "state     FAILED\n" in text
-    assert "outcome   ended, waiting for accounting\n" in text
+    assert "outcome   ended, waiting for details\n" in text
     assert ", ran 5s of 5m" in text
     assert "running" not in text
     squeue_only = replace(seen, inquiry=EndInquiry(NOW_S, NOW_S, queue_state=JobState.CANCELLED))

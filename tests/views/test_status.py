@@ -225,7 +225,7 @@ def test_a_job_that_waits_for_its_outcome_does_not_run() -> None:
     seen = replace(RUNNING, start_s=int(NOW_S), inquiry=shown)
     lines = screen(status_of(job_of(seen)))
     assert "  FAILED  " in lines[1]
-    assert "  ended, waiting for accounting  " in lines[1]
+    assert "  ended, waiting for details  " in lines[1]
     assert lines[-1] == "1 job: 1 ending"
     assert "left the queue, outcome not known yet" in row(job_of(replace(seen, inquiry=EndInquiry(0.0, 0.0))))
     preempted = replace(shown, queue_state=JobState.PREEMPTED)

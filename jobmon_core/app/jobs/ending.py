@@ -25,7 +25,7 @@ class Ending(NamedTuple):
         """What jobmon waits for."""
         if self.state is None:
             return "left the queue, outcome not known yet"
-        return "ended, unless requeued" if self.state.may_return else "ended, waiting for accounting"
+        return "ended, unless requeued" if self.state.may_return else "ended, waiting for details"
 
     @property
     def elapsed_s(self) -> int | None:

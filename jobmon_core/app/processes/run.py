@@ -110,7 +110,7 @@ class RunCommand:
         (task,) = job.tasks.values()
         if task.end is not None:
             diagnosis = explain(
-                evidence_of(task.end),
+                evidence_of(task.end, LOCAL.name),
                 *log_files(job, task),
                 own_patterns(self.ctx),
                 job_id=ref.job_id,

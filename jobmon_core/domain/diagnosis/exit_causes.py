@@ -174,17 +174,52 @@ _BY_EXIT_CODE: dict[int, Cause] = {
 }
 
 
+# of jobs that run on one machine, without Slurm
+_ENDED_BY_SIGNAL = "It was ended with Ctrl-C, or with a signal to its supervisor."
+_LOCAL_BY_STATE: dict[JobState, Cause] = {
+    JobState.TIMEOUT: Cause(
+        "slurm_timeout",
+        "Time limit reached",
+        "jobmon ended the job.",
+        "Run it again with a higher `--time`, or save checkpoints and continue from the last one.",
+    ),
+    JobState.CANCELLED: Cause(CANCELLED, "Cancelled", _ENDED_BY_SIGNAL, ""),
+    JobState.NODE_FAIL: Cause(
+        "node_fail",
+        "The machine was restarted",
+        "The job ended with it. The program is not at fault.",
+        "Start the job again.",
+    ),
+}
+_LOCAL_BY_SIGNAL: dict[int, Cause] = {
+    _SIGKILL: Cause(
+        "host_oom_kill.killed",
+        "Killed (SIGKILL)",
+        "The program was killed from outside, and nothing shows by whom. Unless somebody killed it, the "
+        "machine most likely ran out of memory (RAM).",
+        "`journalctl -k` or `dmesg` shows whether the kernel killed it. If so, use less memory.",
+    ),
+    15: Cause(
+        "slurm_cancelled.terminated",
+        "Terminated (SIGTERM)",
+        "Another process sent the signal, e.g. kill, torchrun or a shutdown of the machine.",
+        "",
+    ),
+}
+
+
 def stated_cause(evidence: SlurmEvidence) -> Cause | None:
     """Return the cause that Slurm's state or signal names; None if they name none, e.g. only FAILED."""
     if evidence.signal in (LAUNCH_IO_FAILED, SLURM_OOM):
         return _with_details(_BY_SIGNAL[evidence.signal], evidence)
-    cause = _BY_STATE.get(evidence.state)
+    by_state = {**_BY_STATE, **_LOCAL_BY_STATE} if evidence.is_local else _BY_STATE
+    cause = by_state.get(evidence.state)
     if cause is not None and cause.id == CANCELLED and evidence.canceller:
         user = evidence.canceller
         return Cause(
             CANCELLED,
             f"Cancelled by {user}",
-            "scancel was run, by hand or from a script.",
+            _ENDED_BY_SIGNAL if evidence.is_local else "scancel was run, by hand or from a script.",
             "" if user == YOU else f"If you did not expect this, ask {user} why.",
         )
     if cause is not None and cause.id == CANCELLED and evidence.reason == _NEVER_SATISFIED:
@@ -197,7 +232,8 @@ def stated_cause(evidence: SlurmEvidence) -> Cause | None:
 def implied_cause(evidence: SlurmEvidence) -> Cause | None:
     """Return the cause that the exit status implies; None if it implies none."""
     signal = effective_signal(evidence.exit_code, evidence.signal)
-    cause = _BY_SIGNAL.get(signal or 0) or _BY_EXIT_CODE.get(evidence.exit_code or 0)
+    by_signal = {**_BY_SIGNAL, **_LOCAL_BY_SIGNAL} if evidence.is_local else _BY_SIGNAL
+    cause = by_signal.get(signal or 0) or _BY_EXIT_CODE.get(evidence.exit_code or 0)
     if cause is None:
         return None
     if signal == _SIGKILL and _is_near_memory_limit(evidence):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.messages.job_ended import job_title, where_fields
@@ -27,6 +28,12 @@ _ADVICE = {
         "sure that it saves a checkpoint before the limit."
     ),
     EventKind.DIVERGED: "Look at its log with `jobmon logs JOBID`; jobmon does not stop it.",
+}
+_LOCAL_ADVICE = {  # of jobs that run on one machine, without Slurm
+    **_ADVICE,
+    EventKind.STALLED: "Look at the end of its log with `jobmon logs JOBID`; jobmon does not stop it.",
+    EventKind.SLOW: "`jobmon show JOBID` shows its speed; other work on the same machine may slow it down.",
+    EventKind.TIME_LIMIT: "Make sure that it saves a checkpoint before the limit.",
 }
 
 _MAX_OF_KIND = 5
@@ -72,6 +79,7 @@ def _count(job: WatchedJob, kind: EventKind) -> int:
 
 def _message(job: WatchedJob, event: Event, subject: str, now_s: float, *, is_last: bool) -> Message:
     ref = str(ref_of(job.job_id, event.task))
+    advice = _ADVICE if job.backend == DEFAULT_BACKEND else _LOCAL_ADVICE
     return Message(
         id=f"{ref}/{subject}",
         route=Route.ERROR,
@@ -80,6 +88,6 @@ def _message(job: WatchedJob, event: Event, subject: str, now_s: float, *, is_la
         headline=_HEADLINES[event.kind],
         summary=f"The job is still running. jobmon keeps monitoring it{_NO_MORE if is_last else ''}.",
         fields=tuple(where_fields(job)),
-        advice=_ADVICE.get(event.kind, "").replace("JOBID", ref),
+        advice=advice.get(event.kind, "").replace("JOBID", ref),
         created_s=int(now_s),
     )

@@ -88,9 +88,9 @@ def _open_for_writing(path: str, *, append: bool) -> FileIO:
 
 
 def _write_error(stderr: FileIO, message: str) -> None:
-    """Append a line to the task's stderr as slurmstepd would."""
+    """Append a line to the task's stderr, in Slurm's words: the known failures match them."""
     with suppress(OSError):  # a full disk
-        stderr.write(os.fsencode(f"slurmstepd: error: {message}\n"))
+        stderr.write(os.fsencode(f"jobmon: {message}\n"))
 
 
 def _launch_failed(
@@ -101,7 +101,7 @@ def _launch_failed(
 
 
 def _exec_error(script: Path, error: OSError) -> str:
-    """Return slurmstepd's message for a script that cannot be executed."""
+    """Return Slurm's message for a script that cannot be executed."""
     if error.errno == errno.ENOENT:
         shebang = script.read_bytes().partition(b"\n")[0].decode("utf-8", "replace")
         return f"execve(): bad interpreter({shebang.removeprefix('#!')}): {error.strerror}"

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 
-from jobmon_core.domain.diagnosis.exit_causes import YOU
+from jobmon_core.domain.diagnosis.exit_causes import YOU, implied_cause, stated_cause
 from jobmon_core.domain.diagnosis.model import SlurmEvidence
 from jobmon_core.domain.slurm.states import JobState
 from tests.support.diagnosing import FAILED, GIB, PROGRESS, diagnosed
@@ -135,3 +136,20 @@ def test_a_kill_near_the_memory_limit_is_out_of_memory() -> None:
 def test_a_fatal_signal_outweighs_a_failure_that_programs_often_survive(log: tuple[str, ...]) -> None:
     assert diagnosed(SlurmEvidence(state=JobState.FAILED, exit_code=139), *log).cause == "segfault"
     assert diagnosed(SlurmEvidence(state=JobState.FAILED, exit_code=139), "python").cause == "python"
+
+
+@pytest.mark.parametrize(
+    "evidence",
+    [
+        *(SlurmEvidence(state, is_local=True) for state in (JobState.TIMEOUT, JobState.NODE_FAIL)),
+        SlurmEvidence(JobState.CANCELLED, canceller="you", is_local=True),
+        SlurmEvidence(JobState.CANCELLED, canceller="ada", is_local=True),
+        SlurmEvidence(JobState.FAILED, signal=9, is_local=True),
+        SlurmEvidence(JobState.FAILED, signal=15, is_local=True),
+    ],
+)
+def test_the_cause_of_a_job_without_slurm_names_nothing_of_slurm(evidence: SlurmEvidence) -> None:
+    cause = stated_cause(evidence) or implied_cause(evidence)
+    assert cause is not None
+    texts = f"{cause.title} {cause.explanation} {cause.advice}"
+    assert not re.search("slurm|sacct|scancel|seff|SBATCH|sinfo|node", texts, re.IGNORECASE)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Tone
 from jobmon_core.domain.messages.progress_alerts import with_progress_alerts
-from jobmon_core.domain.progress.model import Event, EventKind
+from jobmon_core.domain.progress.model import WARNINGS, Event, EventKind
 from jobmon_core.domain.tracking.model import WatchedJob
 
 JOB = WatchedJob("slurm-12-x", 12, 100.0, name="train", partition="gpu")
@@ -66,3 +66,12 @@ def test_the_title_has_no_markup() -> None:
     late = Event(200.0, EventKind.TIME_LIMIT, "will need 5h more; `--time=6:00:00` would be enough")
     (entry,) = with_progress_alerts(JOB, (late,), 210.0).outbox
     assert entry.message.title == "train (12): will need 5h more; --time=6:00:00 would be enough"
+
+
+def test_the_advice_about_a_job_without_slurm_names_no_command_of_slurm() -> None:
+    events = tuple(Event(200.0, kind, "text") for kind in WARNINGS)
+    outbox = with_progress_alerts(replace(JOB, backend="local"), events, 210.0).outbox
+    assert len(outbox) == len(WARNINGS)
+    assert not any(
+        word in entry.message.advice for entry in outbox for word in ("scancel", "scontrol", "node")
+    )

@@ -52,7 +52,7 @@ def test_a_time_limit_ends_the_job_and_the_log_says_so(local: LocalHarness) -> N
     assert (record.state, record.reason, record.limit_s) == (JobState.TIMEOUT, "TimeLimit", 1)
     host = os.uname().nodename.split(".", 1)[0]
     said = (local.work / "err.txt").read_text(encoding="utf-8")
-    assert said.startswith(f"slurmstepd: error: *** JOB 1 ON {host} CANCELLED AT 2")
+    assert said.startswith(f"jobmon: *** JOB 1 ON {host} CANCELLED AT 2")
     assert said.endswith(" DUE TO TIME LIMIT ***\n")
 
 
@@ -143,11 +143,11 @@ def test_each_task_of_an_array_has_a_number_of_its_own_and_the_last_the_arrays(l
     assert local.start("--wrap", "true") == 4
 
 
-def test_a_missing_interpreter_gives_slurmstepds_error(local: LocalHarness) -> None:
+def test_a_missing_interpreter_gives_slurms_error(local: LocalHarness) -> None:
     record = local.finish(local.script("#!/no/such/thing\n"))
 
     assert (record.state, record.exit_code) == (JobState.FAILED, 2)
-    words = "slurmstepd: error: execve(): bad interpreter(/no/such/thing): No such file or directory"
+    words = "jobmon: execve(): bad interpreter(/no/such/thing): No such file or directory"
     assert local.says("slurm-1.out", words)
 
 
