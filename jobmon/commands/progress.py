@@ -26,7 +26,8 @@ Show how far a job or any program is: what its log says of steps, epochs or item
 speed and the time that is left. 12 is a job, 12_3 an array task; a name stands for the newest watched
 job of that name, `latest` for the newest of all. An argument that is an existing file is a log, and needs
 no job and no Slurm: several files are the logs of one program, e.g. its stdout and stderr; the counts of
-files named worker_0.log, worker_1.log ... are summed. - is standard input. Nothing needs to be configured."""
+files named worker_0.log, worker_1.log ... are summed. A trainer_state.json of the Hugging Face Trainer is
+read too. - is standard input. Nothing needs to be configured."""
 EPILOG = """\
 The time left is the estimate by the job's monitor; without one, what the log itself says.
 The exit code is 0 if all files could be read, else 1.
@@ -37,6 +38,7 @@ examples:
   jobmon progress train.log
   jobmon progress slurm-8123.out slurm-8123.err --follow
   jobmon progress worker_*.log --json
+  jobmon progress out/checkpoint-500/trainer_state.json
   ssh n17 cat /tmp/train.log | jobmon progress -"""
 _INTERVAL_S = 1.0
 _ERASE_LINE = "\r\x1b[K"

@@ -111,8 +111,19 @@ def named_logs(job: WatchedJob, task: Task, since_s: float = 0.0) -> tuple[str, 
 
 def logs_of_run(job: WatchedJob, task: Task) -> tuple[str, ...]:
     """Return those of `named_logs` that were written since the start of the task's latest run."""
+    return named_logs(job, task, start_of_run_s(job, task))
+
+
+def start_of_run_s(job: WatchedJob, task: Task) -> float:
+    """Return when the task's latest run started at the earliest (Unix seconds)."""
     started_s = task.end.started_s if task.end else task.start_s
-    return named_logs(job, task, started_s or job.submitted_s or job.registered_s)
+    return started_s or job.submitted_s or job.registered_s
+
+
+def checkpoint_folder(job: WatchedJob, task: Task) -> str:
+    """Return the folder that the job's settings name for checkpoints, else for outputs; empty if none."""
+    folder = job.settings and (job.settings.checkpoint_dir or job.settings.output_dir)
+    return expand(folder, _context(job, task)) if folder else ""
 
 
 def last_write_s(paths: Iterable[str]) -> float | None:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.job_logs import last_write_s, log_files, logs_of_run
+from jobmon_core.analysis.job_logs import (
+    checkpoint_folder,
+    last_write_s,
+    log_files,
+    logs_of_run,
+    start_of_run_s,
+)
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.job_settings import JobSettings
@@ -14,7 +20,7 @@ from jobmon_core.domain.progress.health import Observation, progress_events, sta
 from jobmon_core.domain.progress.history import add_sample, is_sound
 from jobmon_core.domain.progress.limit import limit_outlook
 from jobmon_core.domain.progress.log.reader_state import ReaderState
-from jobmon_core.domain.progress.log.totals import with_total
+from jobmon_core.domain.progress.log.totals import with_total, with_total_of_checkpoint
 from jobmon_core.domain.progress.model import (
     Event,
     EventKind,
@@ -27,6 +33,7 @@ from jobmon_core.domain.progress.model import (
 )
 from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.observe.progress.reader import read_progress
+from jobmon_core.observe.progress.trainer_state import newest_trainer_state
 from jobmon_core.store.json_file import JsonFile
 from jobmon_core.store.progress_file import MAX_BYTES
 
@@ -102,7 +109,9 @@ def _with_task(record: ProgressRecord, job: WatchedJob, task: Task, now_s: float
     known, patterns = record.readers.get(task.key), settings.progress_patterns
     reader = read_progress(logs, known, patterns, ended=task.end is not None)
     written_s = min(now_s, last_write_s(logs) or now_s)
-    progress = with_total(reader.progress, settings.total_items)
+    progress = with_known_total(
+        reader.progress, settings, checkpoint_folder(job, task), start_of_run_s(job, task)
+    )
     before = _of_this_run(record.tasks.get(task.key), task)
     is_of_this_run = written_s >= (task.start_s or 0)
     history = _grown(before.history, progress if is_of_this_run else None, written_s)
@@ -129,6 +138,19 @@ def _with_task(record: ProgressRecord, job: WatchedJob, task: Task, now_s: float
         _latest((*record.events, *(replace(event, task=task.key) for event in events))),
         readers,
     )
+
+
+def with_known_total(
+    progress: Progress | None, settings: JobSettings, folder: str, since_s: float
+) -> Progress | None:
+    """Return the progress with the total that the settings name, else the newest checkpoint in a folder.
+
+    Checkpoints from before ``since_s`` (Unix seconds) are those of an earlier run.
+    """
+    progress = with_total(progress, settings.total_items)
+    if not folder or progress is None or progress.total is not None:
+        return progress
+    return with_total_of_checkpoint(progress, newest_trainer_state(folder, since_s))
 
 
 def _of_this_run(known: TaskProgress | None, task: Task) -> TaskProgress:

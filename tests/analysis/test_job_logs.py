@@ -7,7 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.analysis.job_logs import learn_logs, log_files, logs_of_run, named_logs, with_script_logs
+from jobmon_core.analysis.job_logs import (
+    checkpoint_folder,
+    learn_logs,
+    log_files,
+    logs_of_run,
+    named_logs,
+    with_script_logs,
+)
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.slurm.log_paths import BY_SCRIPT, BY_SLURM, BY_USER, LogPaths
 from jobmon_core.domain.tracking.model import EndInquiry, Task, WatchedJob
@@ -268,3 +275,13 @@ def test_a_task_with_logs_of_its_own_is_read_from_these_without_expansion() -> N
     job = replace(ARRAY, logs=LogPaths("/w/all", "/w/all", BY_USER), task_logs={"1": own})
     assert log_files(job, Task("1")) == ("/w/50%a.out", "/w/0.err")
     assert log_files(job, Task("2")) == ("/w/all", "/w/all")
+
+
+def test_checkpoints_are_looked_for_where_the_settings_say() -> None:
+    for settings, folder in (
+        (None, ""),
+        (JobSettings(), ""),
+        (JobSettings(output_dir="/w/out"), "/w/out"),
+        (JobSettings(output_dir="/w/out", checkpoint_dir="/w/ckpt-%j"), "/w/ckpt-12"),
+    ):
+        assert checkpoint_folder(replace(JOB, settings=settings), Task("")) == folder

@@ -153,3 +153,21 @@ def test_what_a_run_prints_while_it_completes_is_read(run: Run) -> None:
     progress = run.record.tasks[""].progress
     assert progress
     assert progress.current == 11
+
+
+def test_the_total_of_a_log_without_one_is_that_of_its_newest_checkpoint(run: Run) -> None:
+    run.log.write_text("step 700 loss 0.5\n", encoding="utf-8")
+    checkpoint = run.folder / "out" / "checkpoint-500"
+    checkpoint.mkdir(parents=True)
+    state = '{"global_step": 500, "max_steps": 2000, "log_history": []}'
+    (checkpoint / "trainer_state.json").write_text(state, encoding="utf-8")
+    settings = JobSettings(output_dir=str(run.folder / "out"))
+    logs = LogPaths(str(run.log), str(run.log), source="user")
+    job = WatchedJob("slurm-7-x", 7, START_S, tasks={"": RUNNING}, logs=logs, settings=settings)
+    file = JsonFile(run.folder / "other.json", ProgressRecord, 2**24)
+    for saved_s, total in ((START_S - 60, None), (START_S + 60, 2000)):
+        os.utime(checkpoint, (saved_s, saved_s))
+        follow_progress([job], lambda _: file.path, run.now_s)
+        progress = file.read().tasks[""].progress
+        assert progress
+        assert progress.total == total

@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.job_logs import last_write_s
+from jobmon_core.analysis.job_logs import checkpoint_folder, last_write_s, start_of_run_s
+from jobmon_core.analysis.progress import with_known_total
 from jobmon_core.app.jobs.array_summary import in_order
 from jobmon_core.app.jobs.find import STDIN
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.estimate import estimate
-from jobmon_core.domain.progress.log.totals import with_total
 from jobmon_core.domain.progress.model import Estimate, History, TaskProgress
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.observe.progress.match import FormatMatcher
 from jobmon_core.observe.progress.reader import ProgressReader, read_progress
+from jobmon_core.observe.progress.trainer_state import read_trainer_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,14 +59,21 @@ class LogProgress:
     settings: JobSettings = _NO_SETTINGS
     history: History = _NO_HISTORY
     is_over: bool = False  # the job has ended
+    checkpoints: str = ""  # the folder of its checkpoints, if it is known
+    since_s: float = 0.0  # older checkpoints are those of earlier runs (Unix seconds)
     _state: ReaderState | None = field(default=None, init=False)
 
     def read(self, *, ended: bool = False) -> ProgressReport:
-        """Read on. ``ended`` takes the last line as complete, even if it does not end with a newline."""
+        """Read on. ``ended`` takes the last line as complete, even if it does not end with a newline.
+
+        In place of logs there may be one ``trainer_state.json``.
+        """
+        if len(self.paths) == 1 and (saved := read_trainer_state(self.paths[0])):
+            return ProgressReport(saved, last_write_s(self.paths), logs=self.paths)
         patterns = self.settings.progress_patterns
         self._state = read_progress(self.paths, self._state, patterns, ended=ended)
         unread = tuple(f"{each.path} {each.problem}" for each in self._state.files if each.problem)
-        progress = with_total(self._state.progress, self.settings.total_items)
+        progress = with_known_total(self._state.progress, self.settings, self.checkpoints, self.since_s)
         return ProgressReport(progress, last_write_s(self.paths), unread, self.paths)
 
     def estimated(self, report: ProgressReport, now_s: float) -> ProgressReport:
@@ -96,7 +104,14 @@ def logs_of_job(ctx: Context, job: WatchedJob, ref: JobRef) -> list[tuple[JobRef
 
 def _logs_of_task(job: WatchedJob, task: Task, followed: TaskProgress) -> LogProgress:
     paths = followed.logs or tuple(known_files(job, task))
-    return LogProgress(paths, job.settings or _NO_SETTINGS, followed.history, task.end is not None)
+    return LogProgress(
+        paths,
+        job.settings or _NO_SETTINGS,
+        followed.history,
+        is_over=task.end is not None,
+        checkpoints=checkpoint_folder(job, task),
+        since_s=start_of_run_s(job, task),
+    )
 
 
 def progress_of_stream(stream: BinaryIO, now_s: float) -> ProgressReport:

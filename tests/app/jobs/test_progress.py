@@ -1,11 +1,13 @@
-"""The remaining time in the report of `jobmon progress` about a job."""
+"""The report of `jobmon progress`: the total and the remaining time."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 from jobmon_core.app.jobs.progress import LogProgress
+from jobmon_core.domain.job_settings import JobSettings
 from tests.support.job_records import NOW_S
 from tests.support.live_jobs import progress_of
 
@@ -31,3 +33,24 @@ def test_a_job_that_has_ended_has_no_time_left(tmp_path: Path) -> None:
 def test_what_is_finished_needs_no_time_even_if_the_monitor_has_not_seen_it_yet(tmp_path: Path) -> None:
     logs = logs_of(tmp_path, "Processed 100/100 items")
     assert logs.estimated(logs.read(ended=True), NOW_S).remaining_s is None
+
+
+def save_state(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    state = folder / "trainer_state.json"
+    state.write_text(json.dumps({"global_step": 500, "max_steps": 2000, "log_history": []}))
+    return state
+
+
+def test_a_saved_trainer_state_is_read_in_place_of_a_log(tmp_path: Path) -> None:
+    report = LogProgress((str(save_state(tmp_path / "checkpoint-500")),)).read(ended=True)
+    assert report.progress
+    assert (report.progress.current, report.progress.total, report.unread) == (500, 2000, ())
+    assert report.updated_s is not None
+
+
+def test_a_checkpoint_names_the_total_that_neither_the_log_nor_the_user_does(tmp_path: Path) -> None:
+    save_state(tmp_path / "out" / "checkpoint-500")
+    logs = replace(logs_of(tmp_path, "step 700 loss 0.5"), checkpoints=str(tmp_path / "out"))
+    found = [replace(logs, settings=JobSettings(total_items=total)).read().progress for total in (None, 900)]
+    assert [each and each.total for each in found] == [2000, 900]

@@ -1,0 +1,75 @@
+"""Read the progress that Hugging Face's Trainer saves with each checkpoint, in ``trainer_state.json``."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from itertools import islice
+from typing import Any
+
+from jobmon_core.domain.progress.model import Progress
+from jobmon_core.observe.logs.open_file import Unreadable, regular_file
+
+_NAME = "trainer_state.json"
+_CHECKPOINT = re.compile(r"checkpoint-\d+")
+_MAX_BYTES = 8 * 2**20  # its history of losses grows with the training
+_MAX_ENTRIES = 10_000  # of a folder
+_LARGEST = 1e12  # the Trainer writes the largest integer if the epochs are not limited
+
+
+def read_trainer_state(path: str) -> Progress | None:
+    """Return the progress in a ``trainer_state.json``; None if ``path`` is no such file, or too large."""
+    try:
+        with regular_file(path) as file:
+            content = file.read_at(0, _MAX_BYTES + 1)
+        state: Any = json.loads(content, parse_int=float) if len(content) <= _MAX_BYTES else None
+    except (Unreadable, ValueError, RecursionError):
+        return None
+    steps = _count(state, "global_step")
+    if steps is None or not isinstance(history := state.get("log_history"), list):
+        return None
+    return Progress(
+        current=steps,
+        total=_count(state, "max_steps") or None,
+        epoch=_count(state, "epoch"),
+        epochs=_count(state, "num_train_epochs") or None,
+        loss=_latest(history, "loss"),
+        learning_rate=_latest(history, "learning_rate"),
+        grad_norm=_latest(history, "grad_norm"),
+        format="trainer-state",
+    )
+
+
+def newest_trainer_state(folder: str, since_s: float) -> Progress | None:
+    """Return the progress in the newest ``checkpoint-*`` of a folder; None if none is as new as ``since_s``.
+
+    ``since_s`` is in Unix seconds: the same folder may hold the checkpoints of earlier trainings.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            saved = [
+                (entry.stat().st_mtime, entry.path)
+                for entry in islice(entries, _MAX_ENTRIES)
+                if _CHECKPOINT.fullmatch(entry.name)
+            ]
+    except OSError:
+        return None
+    saved_s, path = max(saved, default=(0.0, ""))
+    return read_trainer_state(f"{path}/{_NAME}") if path and saved_s >= since_s else None
+
+
+def _number(record: object, key: str) -> float | None:
+    value = record.get(key) if isinstance(record, dict) else None
+    return value if isinstance(value, float) else None
+
+
+def _count(record: object, key: str) -> float | None:
+    """Return a number that is finite and not negative."""
+    value = _number(record, key)
+    return value if value is not None and 0 <= value < _LARGEST else None
+
+
+def _latest(history: list[Any], key: str) -> float | None:
+    """Return the last value of a key; the entries of evaluations lack most keys."""
+    return next((value for entry in reversed(history) if (value := _number(entry, key)) is not None), None)
