@@ -15,7 +15,7 @@ _SUFFIXES = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 # noted with the job, but nothing uses them yet
 _UNUSED = (
     *("output-dir", "output-pattern", "checkpoint-dir", "checkpoint-pattern"),
-    *("check-interval", "launch-timeout"),
+    "launch-timeout",
 )
 _MAX_S = 30 * 86_400.0
 
@@ -40,6 +40,12 @@ def add_job_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--stall-timeout", type=seconds, metavar="SECONDS", help="warn after this time without progress"
     )
+    group.add_argument(
+        "--check-interval",
+        type=seconds,
+        metavar="SECONDS",
+        help="look at its progress this often, at most every 5 seconds (default: 30)",
+    )
     noted = parser.add_argument_group("noted for `jobmon show`, not used yet")
     noted.add_argument("--output-dir", type=Path, metavar="DIR", help="the folder of its results")
     noted.add_argument("--output-pattern", metavar="GLOB", help="which files of that folder are its results")
@@ -47,9 +53,6 @@ def add_job_options(parser: argparse.ArgumentParser) -> None:
         "--checkpoint-dir", type=Path, metavar="DIR", help="that of its checkpoints (default: --output-dir)"
     )
     noted.add_argument("--checkpoint-pattern", metavar="GLOB", help="which files are its checkpoints")
-    noted.add_argument(
-        "--check-interval", type=seconds, metavar="SECONDS", help="the time between two looks at it"
-    )
     noted.add_argument(
         "--launch-timeout", type=seconds, metavar="SECONDS", help="the time until its first progress"
     )

@@ -23,7 +23,7 @@ _UNUSED = {  # accepted and stored, but nothing uses them yet
     "job": ("gpu_ids",),
     "paths": ("output_dir", "checkpoint_dir"),
     "patterns": ("output", "checkpoints"),
-    "monitoring": ("check_interval", "launch_timeout"),
+    "monitoring": ("launch_timeout",),
 }
 _ELSEWHERE = {  # keys whose names are clear without their section
     **{key: f"job.{key}" for key in ("num_workers", "gpu_ids", "total_items")},

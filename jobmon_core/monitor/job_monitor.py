@@ -116,7 +116,8 @@ class JobMonitor:
         if self._answer_pending:
             return now_s + _RECHECK_S
         checked_s = self._checked_s if self.job.stale_since_s is None else now_s
-        return max(now_s + _RECHECK_S, wake_s(self.job, self._deps.policy, checked_s or now_s, now_s))
+        due_s = wake_s(self.job, self._deps.policy, checked_s or now_s, now_s)
+        return max(now_s + _RECHECK_S, min(due_s, self._deps.progress.next_s(self.job)))
 
     def _save(self, job: WatchedJob) -> None:
         """Make ``job`` the current state, on disk if it needs saving; if that fails, keep the old state."""

@@ -1,8 +1,12 @@
-"""Has the logs of the running jobs of a monitor read at an interval, in one child process for all of them."""
+"""Has the logs of the running jobs of a monitor read at intervals, those that are due in one child process.
+
+Jobs with the same interval are due together.
+"""
 
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.progress.model import Event, Followed
@@ -16,9 +20,21 @@ if TYPE_CHECKING:
 
 Events = tuple[Event, ...]  # the latest ones of a job, oldest first
 
+_SHORTEST_S = 5.0  # interval that a job may ask for
 _MAX_SHARE = 0.02  # of the time: the logs of many jobs are read less often
 _TIMEOUT_S = 20.0
 _AFTER_FAILURE_S = 600.0  # e.g. while a file server does not respond
+
+
+@dataclass(frozen=True, slots=True)
+class _Pause:
+    """A time in which logs are not read."""
+
+    since_s: float = 0.0  # Unix seconds
+    duration_s: float = 0.0
+
+    def is_over(self, now_s: float) -> bool:
+        return not 0 <= now_s - self.since_s < self.duration_s
 
 
 class ProgressFollower:
@@ -31,10 +47,18 @@ class ProgressFollower:
         clock: Clock,
         interval_s: float,
     ) -> None:
-        """Begin without jobs; ``read`` is called in the child and returns what it found by state id."""
+        """Begin without jobs.
+
+        Args:
+            read: called in the child; returns what it found by state id.
+            worker: runs the child.
+            clock: the clock.
+            interval_s: between two readings of a job that asks for no other interval.
+        """
         self._read, self._worker, self._clock, self._interval_s = read, worker, clock, interval_s
         self._jobs: dict[str, WatchedJob] = {}
-        self._read_s = self._pause_s = 0.0
+        self._pauses: dict[float, _Pause] = {}  # by interval: that of its jobs
+        self._rest = _Pause()  # of all jobs
         self._failed = False
         self._problems: dict[str, str] = {}
         self._events: dict[str, Events] = {}
@@ -48,15 +72,39 @@ class ProgressFollower:
         has_ended = not is_running and self._jobs.pop(job.id, None) is not None
         if is_running:
             self._jobs[job.id] = job
-        is_due = not 0 <= self._clock.now() - self._read_s < self._pause_s
-        if has_ended and (is_due or not self._failed):  # a final message must not wait for a dead file server
+        now_s = self._clock.now()
+        can_read = self._rest.is_over(now_s)
+        if has_ended and (
+            can_read or not self._failed
+        ):  # a final message must not wait for a dead file server
             self._read_logs((job,), log)
-        elif self._jobs and is_due:
-            self._read_s, began_s = self._clock.now(), time.monotonic()
-            self._read_logs(tuple(self._jobs.values()), log)
+        elif can_read and (due := self._due(now_s)):
+            began_s = time.monotonic()
+            self._read_logs(due, log)
+            self._pauses |= {each: _Pause(now_s, each) for each in map(self._interval_of, due)}
             if not self._failed:
-                self._pause_s = max(self._interval_s, (time.monotonic() - began_s) / _MAX_SHARE)
+                self._rest = _Pause(now_s, (time.monotonic() - began_s) / _MAX_SHARE)
         return self._events.pop(job.id, ())
+
+    def next_s(self, job: WatchedJob) -> float:
+        """Return when the logs of a running job that asks for an interval are due (Unix seconds).
+
+        For another job that is infinity: its logs are read when the scheduler is queried.
+        """
+        if job.id not in self._jobs or not (job.settings and job.settings.check_interval_s):
+            return float("inf")
+        pauses = (self._pause_of(job), self._rest)
+        return max(pause.since_s + pause.duration_s for pause in pauses)
+
+    def _due(self, now_s: float) -> tuple[WatchedJob, ...]:
+        return tuple(job for job in self._jobs.values() if self._pause_of(job).is_over(now_s))
+
+    def _pause_of(self, job: WatchedJob) -> _Pause:
+        return self._pauses.get(self._interval_of(job), _Pause())
+
+    def _interval_of(self, job: WatchedJob) -> float:
+        wanted_s = job.settings.check_interval_s if job.settings else None
+        return max(_SHORTEST_S, wanted_s) if wanted_s else self._interval_s
 
     def forget(self, job_id: str) -> None:
         """Read the logs of a job no more."""
@@ -69,7 +117,7 @@ class ProgressFollower:
             found = self._worker.run(dict[str, Followed], lambda: self._read(jobs), _TIMEOUT_S)
         except WorkerFailed as error:
             log(f"the progress could not be read: {error}")
-            self._failed, self._read_s, self._pause_s = True, self._clock.now(), _AFTER_FAILURE_S
+            self._failed, self._rest = True, _Pause(self._clock.now(), _AFTER_FAILURE_S)
             if first := self._jobs.pop(jobs[0].id, None):
                 self._jobs[first.id] = first  # it may be the cause: next time, the others are read before it
             return

@@ -311,7 +311,7 @@ def test_the_options_about_the_job_are_stored_with_it(shell: Shell) -> None:
     assert (job.settings.total_items, job.settings.stall_timeout_s) == (1000, 300.0)
     assert (job.settings.log_dir, job.settings.log_pattern) == (f"{shell.work}/logs", "worker_*.log")
     assert job.settings.checkpoint_dir == f"{shell.work}/out"
-    assert "jobmon: not used yet: --output-dir, --check-interval\n" in done.stderr
+    assert "jobmon: not used yet: --output-dir\n" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,11 @@ from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.diagnosis.model import EarlierLog
 from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.slurm.rows import Unreachable
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.new_job import NewJob
+from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.monitor.job_monitor import JobMonitor
 from jobmon_core.store.jobs import JobStore
 from tests.support.clock import FakeClock
@@ -123,3 +125,17 @@ def test_what_a_log_held_counts_as_earlier_only_if_the_job_still_waited_when_it_
     monitor.poll_once()
     assert monitor.job.earlier_logs == (earlier if is_noted else {})
     assert slurm.asked["record"] == 2
+
+
+def test_a_job_that_is_looked_at_more_often_costs_the_scheduler_no_more_queries(tmp_path: Path) -> None:
+    slurm, clock = FakeScheduler(), FakeClock()
+    slurm.queue = [(row("12", "RUNNING", submit_s=100),)]
+    job = WatchedJob("slurm-12-x", 12, 100.0, user="me", settings=JobSettings(check_interval_s=10.0))
+    watch = job_monitor(job, JobStore(tmp_path), slurm=slurm, clock=clock)
+    started_s, looks = clock.now(), 0
+    while clock.now() < started_s + 300.0:
+        due_s = watch.poll_once()
+        assert due_s is not None
+        clock.now_s, looks = due_s, looks + 1
+    assert looks > 15  # 30 on a quiet machine
+    assert slurm.asked["queue"] <= 1 + 300.0 / Policy().running_s

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
+from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.model import Event, EventKind, Followed
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
@@ -49,6 +51,38 @@ def test_all_running_jobs_are_read_in_one_child() -> None:
     assert watch.texts(OTHER) == []
     watch.clock.now_s += INTERVAL_S
     assert watch.texts(RUNNING) == watch.texts(OTHER) == ["read 2"]
+
+
+def asking(job: WatchedJob, check_interval_s: float) -> WatchedJob:
+    return replace(job, settings=JobSettings(check_interval_s=check_interval_s))
+
+
+def test_jobs_may_ask_for_intervals_of_their_own_and_those_that_are_due_share_a_child() -> None:
+    watch = Watch()
+    often, rarely = asking(RUNNING, INTERVAL_S), asking(replace(OTHER, id="slurm-3-x"), 10 * INTERVAL_S)
+    watch.follower = ProgressFollower(of_all, Worker(), watch.clock, 5 * INTERVAL_S)
+    jobs = (often, rarely, OTHER)
+    for job in jobs:
+        watch.texts(job)
+    watch.clock.now_s += 1000 * INTERVAL_S
+    read = []
+    for _ in range(10):
+        read.append("".join(str(len(watch.texts(job))) for job in jobs))
+        watch.clock.now_s += INTERVAL_S
+    assert read == ["111", *["100"] * 4, "101", *["100"] * 4]
+
+
+def test_the_monitor_wakes_for_a_job_with_an_interval_but_at_most_every_five_seconds() -> None:
+    watch = Watch()
+    job = asking(RUNNING, 1.0)
+    watch.texts(job)
+    watch.texts(OTHER)
+    assert watch.follower.next_s(job) >= watch.clock.now_s + 5.0
+    assert watch.follower.next_s(OTHER) == math.inf
+    watch.clock.now_s += 4.0
+    assert watch.texts(job) == []
+    watch.texts(ENDED)
+    assert watch.follower.next_s(job) == math.inf
 
 
 def test_a_pending_job_is_not_read() -> None:
