@@ -49,7 +49,7 @@ _QUOTE = "| "  # before every line of a log
 # the order of the rows; those that are known are shown
 _ROWS = (
     *("state", "as of", "outage", "outcome", "tasks", "causes", "pending"),
-    *("progress", "ETA", "speed", "loss", "log says", "events"),
+    *("progress", "ETA", "speed", "loss", "workers", "log says", "events"),
     *("reason", "cause", "proof", "log end", "to do", "note"),
     *("submitted", "restarts", "started", "running", "ended", "limit"),
     *("work", "peak RAM", "nodes", "log", "stdout", "stderr"),

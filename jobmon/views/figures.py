@@ -35,6 +35,14 @@ def units(progress: Progress) -> str:
     return f"{number(progress.current)}{total} {plural(progress.unit)}".rstrip()
 
 
+def workers_count(live: LiveTask) -> str:
+    """Return e.g. ``3 of 4``: how many workers have a log, and how many there should be; empty if unknown."""
+    settings, number_seen = live.job.settings, len(live.followed.workers)
+    if settings and settings.num_workers and settings.log_files:
+        return f"{number_seen} of {settings.num_workers}"
+    return str(number_seen) if number_seen > 1 else ""
+
+
 def epoch(progress: Progress) -> str:
     """Return e.g. ``epoch 3/4``; empty if it is not known, or is what `units` counts."""
     if progress.epoch is None or progress.unit == "epoch":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jobmon.views.figures import eta, loss, percentage, units
+from jobmon.views.figures import eta, loss, percentage, units, workers_count
 from jobmon.views.model import clock, span
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.tasks import live_tasks
@@ -68,6 +68,8 @@ def progress_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
         yield "speed", f"{recent} (average {average})"
     if progress.loss is not None:
         yield "loss", loss(progress.loss)
+    if counted := workers_count(live):
+        yield "workers", f"{counted} with a log of their own"
     if progress.end_marker:
         yield "log says", progress.end_marker
     for event in live.events[-_EVENTS_SHOWN:]:

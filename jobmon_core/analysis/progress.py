@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import (
@@ -19,6 +20,7 @@ from jobmon_core.domain.progress.estimate import estimate
 from jobmon_core.domain.progress.health import Observation, progress_events, stall_after_s
 from jobmon_core.domain.progress.history import add_sample, is_sound
 from jobmon_core.domain.progress.limit import limit_outlook
+from jobmon_core.domain.progress.log.judge import judge
 from jobmon_core.domain.progress.log.reader_state import ReaderState
 from jobmon_core.domain.progress.log.totals import with_total, with_total_of_checkpoint
 from jobmon_core.domain.progress.model import (
@@ -30,7 +32,9 @@ from jobmon_core.domain.progress.model import (
     Progress,
     Sample,
     TaskProgress,
+    WorkerProgress,
 )
+from jobmon_core.domain.progress.workers import worker_progress
 from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.observe.progress.reader import read_progress
 from jobmon_core.observe.progress.trainer_state import newest_trainer_state
@@ -38,8 +42,7 @@ from jobmon_core.store.json_file import JsonFile
 from jobmon_core.store.progress_file import MAX_BYTES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
@@ -105,7 +108,8 @@ def _is_over(task: Task) -> bool:
 def _with_task(record: ProgressRecord, job: WatchedJob, task: Task, now_s: float) -> ProgressRecord:
     """Return the record after one more look at the logs of a task."""
     settings = job.settings or _NO_SETTINGS
-    logs = tuple(dict.fromkeys(path for path in (*log_files(job, task), *logs_of_run(job, task)) if path))
+    own_logs = logs_of_run(job, task)
+    logs = tuple(dict.fromkeys(path for path in (*log_files(job, task), *own_logs) if path))
     known, patterns = record.readers.get(task.key), settings.progress_patterns
     reader = read_progress(logs, known, patterns, ended=task.end is not None)
     written_s = min(now_s, last_write_s(logs) or now_s)
@@ -115,7 +119,8 @@ def _with_task(record: ProgressRecord, job: WatchedJob, task: Task, now_s: float
     before = _of_this_run(record.tasks.get(task.key), task)
     is_of_this_run = written_s >= (task.start_s or 0)
     history = _grown(before.history, progress if is_of_this_run else None, written_s)
-    after = replace(before, progress=progress, logs=logs, history=history)
+    workers = _workers(before.workers, own_logs, reader, now_s)
+    after = replace(before, progress=progress, logs=logs, history=history, workers=workers)
     events: tuple[Event, ...] = ()
     if progress and task.state is JobState.RUNNING and not task.end:
         idle_s = now_s - max(written_s, _running_since_s(task))
@@ -151,6 +156,19 @@ def with_known_total(
     if not folder or progress is None or progress.total is not None:
         return progress
     return with_total_of_checkpoint(progress, newest_trainer_state(folder, since_s))
+
+
+def _workers(
+    before: Mapping[str, WorkerProgress], paths: Sequence[str], reader: ReaderState, now_s: float
+) -> dict[str, WorkerProgress]:
+    """Return the workers by the names of their logs; those that have written nothing yet are missing."""
+    logs = [(Path(each.path).name, each) for each in reader.files if each.path in paths and each.size]
+    return {
+        name: worker_progress(
+            before.get(name), judge(log.shown), min(now_s, last_write_s((log.path,)) or now_s)
+        )
+        for name, log in sorted(logs, key=lambda each: (len(each[0]), each[0]))  # worker_2 before worker_10
+    }
 
 
 def _of_this_run(known: TaskProgress | None, task: Task) -> TaskProgress:

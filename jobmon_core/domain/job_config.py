@@ -20,7 +20,6 @@ _ALERTS = {
     "terminal": ("enabled", "refresh_rate"),
 }
 _UNUSED = {  # accepted and stored, but nothing uses them yet
-    "job": ("gpu_ids",),
     "paths": ("output_dir", "checkpoint_dir"),
     "patterns": ("output", "checkpoints"),
     "monitoring": ("launch_timeout",),
@@ -120,7 +119,7 @@ class _Parser:
 
     def _section(self, name: str) -> Section:
         section = self._top.section(name)
-        self.unused += [f"{name}.{key}" for key in _UNUSED[name] if section.has(key)]
+        self.unused += [f"{name}.{key}" for key in _UNUSED.get(name, ()) if section.has(key)]
         return section
 
     def _folder(self, section: Section, key: str) -> str:

@@ -11,6 +11,7 @@ import pytest
 from jobmon_core.analysis.progress import follow_progress
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.model import Event, EventKind, JobProgress
+from jobmon_core.domain.progress.workers import worker_rate_per_s
 from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
@@ -147,3 +148,24 @@ def test_the_number_of_events_is_bounded(tmp_path: Path) -> None:
         job.later(10, f"step {step}/1000\n")
         job.later(100)
     assert len(job.saved.events) == 200
+
+
+def test_each_worker_is_followed_by_its_own_log_once_it_has_written(tmp_path: Path) -> None:
+    settings = JobSettings(num_workers=3, log_dir=str(tmp_path), log_pattern="worker_*.log")
+    job = FollowedJob(tmp_path, settings)
+    (tmp_path / "worker_2.log").touch()
+    for count in (10, 40):
+        for number in range(2):
+            log = tmp_path / f"worker_{number}.log"
+            with log.open("a", encoding="utf-8") as file:
+                file.write(f"Processed {count + number}/100 items\n")
+            os.utime(log, (START_S + count, START_S + count))
+        job.later(30)
+    followed = job.saved.tasks[""]
+    assert followed.progress is not None
+    assert (followed.progress.current, followed.progress.total) == (81, 200)
+    assert list(followed.workers) == ["worker_0.log", "worker_1.log"]
+    shown = followed.workers["worker_1.log"]
+    assert shown.progress is not None
+    assert (shown.progress.current, shown.written_s) == (41, START_S + 40)
+    assert worker_rate_per_s(shown) == 1.0

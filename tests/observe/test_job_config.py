@@ -104,13 +104,13 @@ def test_every_key_is_read(file: Path) -> None:
         stall_timeout_s=600.0,
         slowdown_percent=30.0,
     )
-    assert {"job.gpu_ids", "alerts.email", "alerts.slack", "alerts.terminal"} <= set(unused)
+    assert {"alerts.email", "alerts.slack", "alerts.terminal"} <= set(unused)
 
 
 def test_the_note_names_what_is_not_used_and_shows_no_webhook(file: Path) -> None:
     file.write_text(WHOLE)
     config = read_job_config(file)
-    assert config.note.startswith(f"{file}: not used yet: job.gpu_ids, paths.output_dir, ")
+    assert config.note.startswith(f"{file}: not used yet: paths.output_dir, ")
     assert "sEcReT" not in repr(config)
     file.write_text("job: {num_workers: 2}")
     assert read_job_config(file).note == ""

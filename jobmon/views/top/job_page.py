@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style, one_line
-from jobmon.views.figures import ending, epoch, loss, percentage, units
-from jobmon.views.model import clock, run_time_s, span
+from jobmon.views.figures import ending, epoch, loss, percentage, units, workers_count
+from jobmon.views.model import age, clock, run_time_s, span
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import Span, bar, fitted, line_width, sparkline, text_line, throughput
 from jobmon.views.top.rows import LETTERS, has_no_monitor, note, rate_per_s
+from jobmon_core.app.jobs.selection import Group
 from jobmon_core.domain.diagnosis.patterns import Severity
 from jobmon_core.domain.humanize import duration, number, rate
 from jobmon_core.domain.progress.model import WARNINGS
+from jobmon_core.domain.progress.workers import WorkerState, worker_rate_per_s, worker_state
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -21,13 +23,20 @@ if TYPE_CHECKING:
     from jobmon_core.app.jobs.output import OutputText
     from jobmon_core.app.live.log_errors import ErrorLine
     from jobmon_core.app.live.tasks import LiveTask
-    from jobmon_core.domain.progress.model import Event, Progress
+    from jobmon_core.domain.progress.model import Event, Progress, WorkerProgress
 
 _LABEL = 12  # columns
 _MAX_BAR = 40
 _MAX_SPARKLINE = 40
 _MIN_LOG = 4  # lines, with its title
 _MOST = 5  # lines of a section
+_WORKER_BAR = 8
+_STATE = len("silent for 59m")
+_WORKER_MARKS = {
+    WorkerState.RUNNING: (">", Style.ACTIVE),
+    WorkerState.SILENT: ("!", Style.ATTENTION),
+    WorkerState.FINISHED: ("*", Style.GOOD),
+}
 
 
 def job_lines(
@@ -49,7 +58,7 @@ def job_lines(
     sections = {
         "Errors": [*_errors(live), *_error_lines(errors)],
         "Events": [*_events(live.events, now_s)],
-        "Workers": [*_workers(live, symbols)],
+        "Workers": [*_workers(live, now_s, symbols)],
         "Tasks": [*_tasks(tasks_of_job, symbols)],
     }
     for title, content in sections.items():
@@ -100,6 +109,8 @@ def _facts(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> Iterat
         yield from _progress(live, progress, now_s, width, symbols)
     elif note(live) is None:
         yield _fact("Progress", Span("none in the log yet", Style.DIM))
+    if counted := workers_count(live):
+        yield _fact("Workers", Span(counted))
 
 
 def _fact(label: str, *values: Span) -> Line:
@@ -221,13 +232,36 @@ def _events(events: Sequence[Event], now_s: float) -> Iterator[Line]:
         yield at, Span(f"{level:<8}", style), Span(event.text or str(event.kind))
 
 
-def _workers(live: LiveTask, symbols: Symbols) -> Iterator[Line]:
+def _workers(live: LiveTask, now_s: float, symbols: Symbols) -> Iterator[Line]:
     workers = live.followed.workers
     if len(workers) < 2:  # noqa: PLR2004 - of one worker, the page shows everything
         return
     width = max(map(text_width, workers))
-    for name, progress in workers.items():
-        yield _worker(name, width, progress, rate(progress.rate_per_s), symbols)
+    silent_s = live.job.settings.stall_timeout_s if live.job.settings else None
+    stated = [(worker_state(worker, now_s, silent_s), name) for name, worker in workers.items()]
+    for state, name in sorted(stated, key=lambda each: each[0] is not WorkerState.SILENT):
+        worker = workers[name]
+        padded = name + " " * (width - text_width(name))
+        yield Span(f"  {padded}  "), _doing(live, state, now_s - worker.written_s), _figures(worker, symbols)
+
+
+def _doing(live: LiveTask, state: WorkerState, silent_s: float) -> Span:
+    """Return what a worker does, with a mark; of a job that does not run, only that it finished."""
+    if live.group is not Group.RUNNING and state is not WorkerState.FINISHED:
+        return Span(" " * (_STATE + 2))
+    mark, style = _WORKER_MARKS[state]
+    text = f"silent for {age(silent_s)}" if state is WorkerState.SILENT else str(state)
+    return Span(f"{mark} {text:<{_STATE}}", style)
+
+
+def _figures(worker: WorkerProgress, symbols: Symbols) -> Span:
+    progress, speed = worker.progress, rate(worker_rate_per_s(worker))
+    if progress is None:
+        return Span("  no progress yet", Style.DIM)
+    if progress.fraction is None:
+        return Span(f"  {units(progress)}  {speed}")
+    drawn = bar(progress.fraction, _WORKER_BAR, symbols)
+    return Span(f"  {drawn} {percentage(progress.fraction):>5}  {units(progress)}  {speed}")
 
 
 def _tasks(tasks: Sequence[LiveTask], symbols: Symbols) -> Iterator[Line]:

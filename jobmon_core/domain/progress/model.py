@@ -133,13 +133,22 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True)
+class WorkerProgress:
+    """The progress of one worker of a task, by its own log."""
+
+    progress: Progress | None = None
+    written_s: float = 0.0  # when its log was last written
+    first: Sample | None = None  # the first progress that was seen of its run
+
+
+@dataclass(frozen=True, slots=True)
 class TaskProgress:
     """The progress of one task of a job."""
 
     progress: Progress | None = None
     history: History = History()
     logs: tuple[str, ...] = ()  # the paths that were read
-    workers: dict[str, Progress] = field(default_factory=dict)  # of each log by its name, if several add up
+    workers: dict[str, WorkerProgress] = field(default_factory=dict)  # by the name of the log
     health: Health = Health()
 
 

@@ -6,14 +6,26 @@ from jobmon.views.top.drawing import UNICODE
 from jobmon.views.top.frame import as_text
 from jobmon.views.top.job_page import job_lines, log_lines
 from jobmon_core.app.jobs.output import OutputText
+from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.log_errors import ErrorLine
 from jobmon_core.app.live.tasks import LiveTask, live_tasks
 from jobmon_core.domain.diagnosis.patterns import Severity
-from jobmon_core.domain.progress.model import Estimate, Event, EventKind, JobProgress, Progress, TaskProgress
+from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.progress.model import (
+    Estimate,
+    Event,
+    EventKind,
+    JobProgress,
+    Progress,
+    Sample,
+    TaskProgress,
+    WorkerProgress,
+)
 from jobmon_core.lifecycle.health import Health
 from tests.support.job_records import NOW_S, OOM, PENDING, failed, job_of, status_of
 from tests.support.live_jobs import progress_of, running_task, steady
 
+EXPECTED = JobSettings(num_workers=5, log_pattern="worker_*.log")
 LOG = OutputText("/scratch/me/train.log", tuple(f"line {number}" for number in range(100)))
 
 
@@ -81,16 +93,34 @@ def test_error_lines_stand_with_time_log_and_level_the_latest_first() -> None:
     assert "  [03:12:45] ERROR   KeyError:       'lr'" in as_text(of_one_log)
 
 
-def test_each_task_and_each_worker_has_a_line() -> None:
+def test_each_task_has_a_line() -> None:
     found = tasks(progress_of(500, 1000), progress_of(250, 1000))
     lines = page(found[0], found)
     first = lines.index("Tasks") + 1
     assert [line.split()[0] for line in lines[first : first + 2]] == ["12_0", "12_1"]
     assert "25.0%" in lines[first + 1]
-    workers = {f"worker_{number}.log": Progress(100, 400, rate_per_s=2.5) for number in range(2)}
+
+
+def test_each_worker_has_a_line_the_silent_ones_first() -> None:
+    shown = Progress(100, 400, "item", rate_per_s=2.5)
+    workers = {
+        "worker_0.log": WorkerProgress(shown, NOW_S - 5),
+        "worker_1.log": WorkerProgress(replace(shown, current=400), NOW_S - 900),
+        "worker_2.log": WorkerProgress(replace(shown, rate_per_s=None), NOW_S - 340, Sample(NOW_S - 540, 50)),
+        "worker_3.log": WorkerProgress(None, NOW_S),
+    }
     (live,) = tasks(replace(progress_of(200, 800), workers=workers))
-    lines = page(live)
-    assert lines[lines.index("Workers") + 2].split() == ["worker_1.log", "████░░░░░░░░░░░░", "25.0%", "2.5/s"]
+    lines = page(replace(live, status=replace(live.status, job=replace(live.job, settings=EXPECTED))))
+    assert value(lines, "Workers") == "4 of 5"
+    first = lines.index("Workers") + 1
+    assert [line.rstrip() for line in lines[first : first + 4]] == [
+        "  worker_2.log  ! silent for 5m   ██░░░░░░ 25.0%  100/400 items  15.0/min",
+        "  worker_0.log  > running         ██░░░░░░ 25.0%  100/400 items  2.5/s",
+        "  worker_1.log  * finished        ████████  100%  400/400 items  2.5/s",
+        "  worker_3.log  > running         no progress yet",
+    ]
+    (ended,) = tasks(replace(progress_of(200, 800), workers=workers))
+    assert "silent" not in "".join(page(replace(ended, group=Group.FAILED)))
 
 
 def test_counters_inside_the_progress_are_shown() -> None:
