@@ -13,10 +13,7 @@ from jobmon_core.domain.job_settings import JobSettings
 
 _SUFFIXES = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
 # noted with the job, but nothing uses them yet
-_UNUSED = (
-    *("output-dir", "output-pattern", "checkpoint-dir", "checkpoint-pattern"),
-    "launch-timeout",
-)
+_UNUSED = (*("output-dir", "output-pattern", "checkpoint-dir", "checkpoint-pattern"),)
 _MAX_S = 30 * 86_400.0
 
 
@@ -46,6 +43,12 @@ def add_job_options(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="look at its progress this often, at most every 5 seconds (default: 30)",
     )
+    group.add_argument(
+        "--launch-timeout",
+        type=seconds,
+        metavar="SECONDS",
+        help="warn if it has written nothing to its logs this long after its start",
+    )
     noted = parser.add_argument_group("noted for `jobmon show`, not used yet")
     noted.add_argument("--output-dir", type=Path, metavar="DIR", help="the folder of its results")
     noted.add_argument("--output-pattern", metavar="GLOB", help="which files of that folder are its results")
@@ -53,9 +56,6 @@ def add_job_options(parser: argparse.ArgumentParser) -> None:
         "--checkpoint-dir", type=Path, metavar="DIR", help="that of its checkpoints (default: --output-dir)"
     )
     noted.add_argument("--checkpoint-pattern", metavar="GLOB", help="which files are its checkpoints")
-    noted.add_argument(
-        "--launch-timeout", type=seconds, metavar="SECONDS", help="the time until its first progress"
-    )
 
 
 def job_settings(options: argparse.Namespace, script: str = "") -> JobSettings | None:

@@ -22,8 +22,8 @@ shown; a single task is opened at once. All comes from jobmon's own files, and n
 job or its monitor."""
 EPILOG = """\
 Keys: arrows, j and k select; enter opens a task; l shows its log; / filters; esc goes back; ? lists all
-keys; q or Ctrl-C quits. A letter before a job says what is wrong: S stalled, D diverged, L will not
-make its time limit, W slow, ! has no monitor, ? its data are old.
+keys; q or Ctrl-C quits. A letter before a job says what is wrong: S stalled, N no output since its
+start, D diverged, L will not make its time limit, W slow, ! has no monitor, ? its data are old.
 
 On a pipe, or if $TERM is empty or "dumb", the list is printed once. Where the locale is not UTF-8,
 bars are plain ASCII. $NO_COLOR turns colours off.

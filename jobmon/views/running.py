@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from jobmon_core.app.live.tasks import LiveTask
-    from jobmon_core.domain.progress.model import JobProgress
+    from jobmon_core.domain.progress.model import JobProgress, Progress
     from jobmon_core.lifecycle.health import JobStatus
 
 _EVENTS_SHOWN = 5
@@ -27,8 +27,8 @@ def job_progress(status: JobStatus, progress: JobProgress | None, now_s: float) 
         return ""
     running = [live for live in live_tasks(status, progress, now_s) if live.group is Group.RUNNING]
     known = [live for live in running if live.followed.progress]
-    if len(known) == 1:
-        return _task_progress(known[0])
+    if len(known) == 1 or len(running) == 1:
+        return _task_progress((known or running)[0])
     shares = sorted(
         live.followed.progress.fraction
         for live in known
@@ -42,7 +42,7 @@ def job_progress(status: JobStatus, progress: JobProgress | None, now_s: float) 
 def _task_progress(live: LiveTask) -> str:
     progress = live.followed.progress
     if progress is None:
-        return ""
+        return ", ".join(live.problems)
     done = units(progress) if progress.fraction is None else percentage(progress.fraction)
     shows_time_left = progress.fraction != 1.0 and EventKind.STALLED not in live.problems
     left_s = live.estimate.remaining_s if shows_time_left else None
@@ -52,9 +52,15 @@ def _task_progress(live: LiveTask) -> str:
 
 def progress_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
     """Yield the rows of ``jobmon show`` about the progress of a task."""
-    progress = live.followed.progress
-    if progress is None:
-        return
+    if live.followed.progress:
+        yield from _figures(live, live.followed.progress, now_s)
+    if counted := workers_count(live):
+        yield "workers", f"{counted} with a log of their own"
+    for event in live.events[-_EVENTS_SHOWN:]:
+        yield "events", f"{clock(event.at_s, now_s, seconds=True)} {event.text}"
+
+
+def _figures(live: LiveTask, progress: Progress, now_s: float) -> Iterator[tuple[str, str]]:
     epoch = f", epoch {progress.epoch:g}" if progress.epoch is not None and progress.unit != "epoch" else ""
     of = f" of {progress.epochs:g}" if epoch and progress.epochs else ""
     if progress.fraction is None:
@@ -68,9 +74,5 @@ def progress_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
         yield "speed", f"{recent} (average {average})"
     if progress.loss is not None:
         yield "loss", loss(progress.loss)
-    if counted := workers_count(live):
-        yield "workers", f"{counted} with a log of their own"
     if progress.end_marker:
         yield "log says", progress.end_marker
-    for event in live.events[-_EVENTS_SHOWN:]:
-        yield "events", f"{clock(event.at_s, now_s, seconds=True)} {event.text}"

@@ -19,6 +19,7 @@ from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.estimate import estimate
 from jobmon_core.domain.progress.health import Observation, progress_events, stall_after_s
 from jobmon_core.domain.progress.history import add_sample, is_sound
+from jobmon_core.domain.progress.launch import Launch, launch_events
 from jobmon_core.domain.progress.limit import limit_outlook
 from jobmon_core.domain.progress.log.judge import judge
 from jobmon_core.domain.progress.log.reader_state import ReaderState
@@ -122,18 +123,9 @@ def _with_task(record: ProgressRecord, job: WatchedJob, task: Task, now_s: float
     workers = _workers(before.workers, own_logs, reader, now_s)
     after = replace(before, progress=progress, logs=logs, history=history, workers=workers)
     events: tuple[Event, ...] = ()
-    if progress and task.state is JobState.RUNNING and not task.end:
-        idle_s = now_s - max(written_s, _running_since_s(task))
-        seen = Observation(
-            now_s,
-            progress,
-            after.history,
-            _outlook(after, task, now_s),
-            _idle_sign(after.history, settings, idle_s),
-            settings.stall_timeout_s,
-        )
-        health, events = progress_events(before.health, seen)
-        after = replace(after, health=health)
+    if task.state is JobState.RUNNING and not task.end:
+        has_written = is_of_this_run and any(log.size for log in reader.files)
+        after, events = _with_health(after, task, settings, written_s, now_s, has_written=has_written)
     readers = {**record.readers, task.key: reader}
     if task.end is not None:
         del readers[task.key]
@@ -156,6 +148,41 @@ def with_known_total(
     if not folder or progress is None or progress.total is not None:
         return progress
     return with_total_of_checkpoint(progress, newest_trainer_state(folder, since_s))
+
+
+def _with_health(
+    followed: TaskProgress,
+    task: Task,
+    settings: JobSettings,
+    written_s: float,
+    now_s: float,
+    *,
+    has_written: bool,
+) -> tuple[TaskProgress, tuple[Event, ...]]:
+    """Return the progress of a running task with its health, and what is new in that."""
+    running_since_s = _running_since_s(task)
+    expected_workers = (settings.num_workers or 0) if settings.log_files else 0
+    launch = Launch(
+        now_s,
+        running_since_s,
+        settings.launch_timeout_s,
+        has_written,
+        len(followed.workers),
+        expected_workers,
+    )
+    health, events = launch_events(followed.health, launch)
+    if followed.progress:
+        seen = Observation(
+            now_s,
+            followed.progress,
+            followed.history,
+            _outlook(followed, task, now_s),
+            _idle_sign(followed.history, settings, now_s - max(written_s, running_since_s)),
+            settings.stall_timeout_s,
+        )
+        health, news = progress_events(health, seen)
+        events = (*events, *news)
+    return replace(followed, health=health), events
 
 
 def _workers(

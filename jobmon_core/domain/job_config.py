@@ -22,7 +22,6 @@ _ALERTS = {
 _UNUSED = {  # accepted and stored, but nothing uses them yet
     "paths": ("output_dir", "checkpoint_dir"),
     "patterns": ("output", "checkpoints"),
-    "monitoring": ("launch_timeout",),
 }
 _ELSEWHERE = {  # keys whose names are clear without their section
     **{key: f"job.{key}" for key in ("num_workers", "gpu_ids", "total_items")},

@@ -169,3 +169,25 @@ def test_each_worker_is_followed_by_its_own_log_once_it_has_written(tmp_path: Pa
     assert shown.progress is not None
     assert (shown.progress.current, shown.written_s) == (41, START_S + 40)
     assert worker_rate_per_s(shown) == 1.0
+
+
+def test_a_job_that_has_written_nothing_at_all_is_reported_if_the_user_names_a_time(tmp_path: Path) -> None:
+    job = FollowedJob(tmp_path, JobSettings(launch_timeout_s=60.0))
+    job.log.touch()
+    assert job.kinds(30) == []
+    assert job.kinds(30) == job.kinds(30) == [EventKind.NO_OUTPUT]
+    assert job.kinds(30, "loading\n") == [EventKind.NO_OUTPUT, EventKind.RECOVERED]
+    for step in range(5):
+        assert job.kinds(30, f"step {step}/100\n") == [EventKind.NO_OUTPUT, EventKind.RECOVERED]
+
+
+def test_missing_workers_are_reported_once_while_the_others_make_progress(tmp_path: Path) -> None:
+    settings = JobSettings(num_workers=2, log_dir=str(tmp_path), log_pattern="w*.log", launch_timeout_s=60.0)
+    job = FollowedJob(tmp_path, settings)
+    kinds: list[EventKind] = []
+    for step in range(1, 5):
+        (tmp_path / "w0.log").write_text("\n".join(f"step {each}/100" for each in range(step + 1)))
+        os.utime(tmp_path / "w0.log", (job.now_s + 30, job.now_s + 30))
+        kinds = job.kinds(30, "main log\n")
+    assert kinds == [EventKind.NO_OUTPUT]
+    assert "only 1 of 2 workers" in job.saved.events[0].text

@@ -61,3 +61,10 @@ def test_the_rows_of_show_name_the_end_the_speed_and_what_happened() -> None:
     assert "average" in rows["speed"]
     assert rows["loss"] == "0.35"
     assert rows["events"].endswith("no progress for 12m")
+
+
+def test_a_job_that_has_written_nothing_says_so_in_status_and_show() -> None:
+    event = Event(NOW_S - 60, EventKind.NO_OUTPUT, "started 5m 00s ago, but has written nothing to its logs")
+    assert text(TaskProgress(), event) == "no output"
+    (live,) = live_tasks(running(""), JobProgress(NOW_S, {"": TaskProgress()}, (event,)), NOW_S)
+    assert dict(progress_rows(live, NOW_S))["events"].endswith(event.text)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 # a letter stands beside each colour
 LETTERS = {
     EventKind.STALLED: ("S", Style.BAD, "stalled: no progress for unusually long"),
+    EventKind.NO_OUTPUT: ("N", Style.BAD, "no output: nothing in its logs yet"),
     EventKind.DIVERGED: ("D", Style.BAD, "diverged: loss not finite or far too high"),
     EventKind.TIME_LIMIT: ("L", Style.ATTENTION, "will not end before its time limit"),
     EventKind.SLOW: ("W", Style.ATTENTION, "slow: well below its best throughput"),

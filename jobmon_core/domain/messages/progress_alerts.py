@@ -14,6 +14,7 @@ from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.tracking.model import WatchedJob
 
 _HEADLINES = {
+    EventKind.NO_OUTPUT: "No output",
     EventKind.STALLED: "No progress",
     EventKind.SLOW: "Slower than before",
     EventKind.TIME_LIMIT: "The time limit is too short",
@@ -21,6 +22,10 @@ _HEADLINES = {
     EventKind.RECOVERED: "Recovered",
 }
 _ADVICE = {
+    EventKind.NO_OUTPUT: (
+        "It may still load its data, wait for a file or for another process, or hold its output back (Python "
+        "does not if PYTHONUNBUFFERED=1 is set)."
+    ),
     EventKind.STALLED: "Look at the end of its log with `jobmon logs JOBID`; `scancel JOBID` ends it.",
     EventKind.SLOW: "`jobmon show JOBID` shows its speed; other work on the same node may slow it down.",
     EventKind.TIME_LIMIT: (

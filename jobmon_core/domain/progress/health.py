@@ -46,7 +46,11 @@ def progress_events(previous: Health, seen: Observation) -> tuple[Health, tuple[
     events: list[Event] = []
     health = previous
     if previous.run_started_s != samples[0].at_s:
-        health = Health(run_started_s=samples[0].at_s, milestone=_milestone(seen.progress))
+        health = Health(
+            run_started_s=samples[0].at_s,
+            milestone=_milestone(seen.progress),
+            overdue_start_s=previous.overdue_start_s,
+        )
         if previous.run_started_s is not None:
             events.append(
                 Event(seen.now_s, EventKind.RESTARTED, f"started again ({_position(seen.progress)})")

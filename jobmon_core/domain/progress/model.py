@@ -94,6 +94,7 @@ class LimitOutlook:
 class EventKind(StrEnum):
     """What can happen to the progress of a job."""
 
+    NO_OUTPUT = "no output"  # long after its start it has written nothing to its logs
     STALLED = "stalled"
     SLOW = "slow"
     TIME_LIMIT = "time limit"  # it will not end before its time limit
@@ -115,7 +116,13 @@ class Event:
 
 
 # what needs the user; the other kinds are only shown, but for a recovery from one of these
-WARNINGS = (EventKind.STALLED, EventKind.SLOW, EventKind.TIME_LIMIT, EventKind.DIVERGED)
+WARNINGS = (
+    EventKind.NO_OUTPUT,
+    EventKind.STALLED,
+    EventKind.SLOW,
+    EventKind.TIME_LIMIT,
+    EventKind.DIVERGED,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +137,7 @@ class Health:
     grad_norm_bound: float | None = None
     run_started_s: float | None = None  # the first sample of the run that all this is about
     milestone: int = 0  # the highest one reached, in %
+    overdue_start_s: float | None = None  # the start of the run that has written nothing for too long
 
 
 @dataclass(frozen=True, slots=True)

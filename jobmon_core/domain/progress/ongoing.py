@@ -6,7 +6,13 @@ from collections.abc import Iterable
 
 from jobmon_core.domain.progress.model import Event, EventKind
 
-LASTING = (EventKind.STALLED, EventKind.DIVERGED, EventKind.TIME_LIMIT, EventKind.SLOW)  # the worst first
+LASTING = (  # the worst first
+    EventKind.STALLED,
+    EventKind.NO_OUTPUT,
+    EventKind.DIVERGED,
+    EventKind.TIME_LIMIT,
+    EventKind.SLOW,
+)
 
 
 def ongoing(events: Iterable[Event], task: str = "") -> tuple[EventKind, ...]:

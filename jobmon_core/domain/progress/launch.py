@@ -1,0 +1,45 @@
+"""Report a run that has written nothing to its logs for longer after its start than its user expects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.progress.model import Event, EventKind, Health
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What is known about the start of a run at one moment."""
+
+    now_s: float
+    started_s: float
+    timeout_s: float | None  # None: the user expects nothing
+    has_written: bool  # to any log
+    workers: int = 0  # those that have written to a log of their own
+    expected_workers: int = 0  # 0: nobody says which logs are those of workers, or how many there are
+
+
+def launch_events(previous: Health, seen: Launch) -> tuple[Health, tuple[Event, ...]]:
+    """Return the health, and the event if the run is overdue for the first time, or is no longer."""
+    if seen.timeout_s is None:
+        return previous, ()
+    elapsed_s = seen.now_s - seen.started_s
+    problem = _problem(seen)
+    if previous.overdue_start_s is not None and not problem:
+        text = f"has begun to write its logs, {duration(elapsed_s)} after its start"
+        event = Event(seen.now_s, EventKind.RECOVERED, text, ended=EventKind.NO_OUTPUT)
+        return replace(previous, overdue_start_s=None), (event,)
+    if not problem or elapsed_s < seen.timeout_s or previous.overdue_start_s == seen.started_s:
+        return previous, ()
+    event = Event(seen.now_s, EventKind.NO_OUTPUT, f"started {duration(elapsed_s)} ago, but {problem}")
+    return replace(previous, overdue_start_s=seen.started_s), (event,)
+
+
+def _problem(seen: Launch) -> str:
+    """Return what is missing; empty if nothing is."""
+    if not seen.has_written:
+        return "has written nothing to its logs"
+    if seen.workers < seen.expected_workers:
+        return f"only {seen.workers} of {seen.expected_workers} workers have written to their logs"
+    return ""
