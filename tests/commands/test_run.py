@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +24,7 @@ from tests.support.shell import Shell, complaint
 from tests.support.waiting import PATIENCE_S, eventually
 
 _LINES = 200_000
+_EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 _HANDLES_INTERRUPTS = """
 import signal, sys, time
 count = 0
@@ -312,6 +314,31 @@ def test_the_options_about_the_job_are_stored_with_it(shell: Shell) -> None:
     assert (job.settings.log_dir, job.settings.log_pattern) == (f"{shell.work}/logs", "worker_*.log")
     assert job.settings.checkpoint_dir == f"{shell.work}/out"
     assert "jobmon: not used yet: --output-dir\n" in done.stderr
+
+
+def test_the_example_starts_a_worker_with_a_log_for_each_gpu(shell: Shell) -> None:
+    done = run_workers(shell, "echo step 3/3 on GPU $CUDA_VISIBLE_DEVICES")
+    assert done.returncode == 0
+    assert re.fullmatch(r"worker 0: process \d+, GPU 2\nworker 1: process \d+, GPU 5\n", done.stdout)
+    logs = [(shell.work / f"logs/worker_{number}.log").read_text() for number in range(2)]
+    assert logs == ["step 3/3 on GPU 2\n", "step 3/3 on GPU 5\n"]
+
+
+def test_the_example_fails_as_its_first_failed_worker_does_and_its_log_explains_it(shell: Shell) -> None:
+    fails = "if [ $WORKER_ID = 1 ]; then echo \"KeyError: 'lr'\"; exit 3; fi; sleep 1000"
+    done = run_workers(shell, fails)
+    assert done.returncode == 3
+    assert "failed" in done.stderr
+    assert "KeyError: 'lr'" in done.stderr
+
+
+def run_workers(shell: Shell, script: str) -> subprocess.CompletedProcess[str]:
+    (shell.work / "worker").write_text(script)
+    return shell.jobmon(
+        *("run", "--gpu-ids", "2", "5", "--num-workers", "2", "--log-dir", "logs"),
+        *("--log-pattern", "worker_*.log", "--", "bash", str(_EXAMPLES / "workers.sh"), "bash", "worker"),
+        PATH=os.environ["PATH"],
+    )
 
 
 @pytest.mark.parametrize(
