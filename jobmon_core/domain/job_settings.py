@@ -9,6 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 _ANY_LOG = "*.log"
+_ANY_OUTPUT = "*"
+_ANY_CHECKPOINT = (  # the names that frameworks give; those that end with / are folders
+    *("*.ckpt", "*.pth*", "*.keras", "*.cpt", "ckpt-*.index", "checkpoint*.pt", "ckpt*.pt", "epoch*.pt"),
+    *("step*.pt", "iter*.pt", "model*.pt", "last.pt", "best.pt"),
+    *("checkpoint[-_]*/", "global_step*/", "iter_*/", "step[-_]*/", "epoch[-_]*/"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +60,15 @@ class JobSettings:
     def log_files(self) -> str:
         """The glob of these logs, relative to the job's folder if without one; empty if none are named."""
         return f"{self.log_dir}/{self.log_name}" if self.log_dir else self.log_pattern
+
+    @property
+    def output_names(self) -> tuple[str, ...]:
+        """The globs for the names of outputs; empty if neither a folder nor a pattern is named."""
+        default = (_ANY_OUTPUT,) if self.output_dir else ()
+        return (self.output_pattern,) if self.output_pattern else default
+
+    @property
+    def checkpoint_names(self) -> tuple[str, ...]:
+        """The globs for the names of checkpoints, likewise; without a folder, they are among the outputs."""
+        default = _ANY_CHECKPOINT if self.checkpoint_dir or self.output_dir else ()
+        return (self.checkpoint_pattern,) if self.checkpoint_pattern else default

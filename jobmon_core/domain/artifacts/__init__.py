@@ -1,0 +1,1 @@
+"""What a job writes beside its logs: outputs and checkpoints."""

@@ -1,0 +1,77 @@
+"""What one more look at the folders of a job adds to what was known of its outputs and checkpoints."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+from jobmon_core.domain.artifacts.model import Checkpoints, Growth, ListedFile, Listing, OutputFile, Outputs
+
+_MAX_FILES = 64  # whose sizes are remembered: one for each of many workers
+_MAX_SAVES = 20  # the latest checkpoints, which tell the interval
+_MIN_INTERVALS = 2
+_TOGETHER = 10  # a checkpoint may be several files: a tenth of the longest interval is no interval
+_SETTLED_S = 5.0  # a file that was modified since may still be written
+
+
+def outputs_after(before: Outputs | None, listing: Listing, now_s: float) -> Outputs:
+    """Return the outputs as of ``now_s``, given those of the previous look, if any."""
+    if before and before.folder != listing.folder:  # that of another run
+        before = None
+    known = {file.name: file.growth for file in before.files} if before else {}
+    latest = sorted(listing.files, key=lambda file: (-file.modified_s, file.name))
+    modified_s = latest[0].modified_s if latest else 0.0
+    if listing.is_partial:  # the latest may be among those that were not looked at
+        modified_s = max(modified_s, listing.changed_s)
+    whole = ListedFile("", sum(file.size_bytes for file in latest), modified_s)
+    return Outputs(
+        listing.folder,
+        len(latest),
+        _grown(before.total if before else None, whole, now_s),
+        tuple(
+            OutputFile(each.name, _grown(known.get(each.name), each, now_s)) for each in latest[:_MAX_FILES]
+        ),
+        listing.is_partial,
+        listing.problem,
+    )
+
+
+def _grown(before: Growth | None, file: ListedFile, now_s: float) -> Growth:
+    """Return a size with its growth since it last changed: many programs write in rare bursts."""
+    if before is None or file.size_bytes < before.size_bytes or now_s <= before.seen_s:
+        return Growth(file.size_bytes, file.modified_s, now_s)
+    if file.size_bytes == before.size_bytes:
+        return replace(before, modified_s=file.modified_s)
+    rate_per_s = (file.size_bytes - before.size_bytes) / (now_s - before.seen_s)
+    return Growth(file.size_bytes, file.modified_s, now_s, rate_per_s)
+
+
+def checkpoints_after(
+    before: Checkpoints | None, listing: Listing, started_s: float, now_s: float, *, ended: bool = False
+) -> tuple[Checkpoints, ListedFile | None]:
+    """Return the checkpoints as of ``now_s``, and the latest one if it was saved since the previous look.
+
+    A checkpoint counts as saved once nothing has been written to it for a few seconds, or if the job has
+    ``ended``. Those from before ``started_s`` tell nothing about the interval between two of this run.
+    """
+    files = sorted(listing.files, key=lambda file: (file.modified_s, file.name))
+    saved = [file for file in files if ended or now_s - file.modified_s >= _SETTLED_S][-1:]
+    reported_s = before.reported_s if before else started_s
+    new = next((file for file in saved if file.modified_s > reported_s), None)
+    found = Checkpoints(
+        listing.folder,
+        len(files),
+        files[-1] if files else None,
+        _interval_s([file.modified_s for file in files if file.modified_s >= started_s][-_MAX_SAVES:]),
+        new.modified_s if new else reported_s,
+        listing.is_partial,
+        listing.problem,
+    )
+    return found, new
+
+
+def _interval_s(times_s: list[float]) -> float | None:
+    """Return the median interval between checkpoints saved at these times; None for fewer than two."""
+    pauses = [later - earlier for earlier, later in pairwise(times_s)]
+    intervals = [pause for pause in pauses if pause > max(pauses) / _TOGETHER]
+    return sorted(intervals)[len(intervals) // 2] if len(intervals) >= _MIN_INTERVALS else None

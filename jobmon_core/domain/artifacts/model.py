@@ -1,0 +1,120 @@
+"""The outputs and checkpoints of a job, and the room on their disk, as of one look at their folders.
+
+Times are Unix seconds, sizes are bytes. None means "not known".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_STANDS_AFTER_S = 60.0
+_OVERDUE_INTERVALS = 2  # after so many times the usual interval, a checkpoint is overdue
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFile:
+    """A file, or a folder that is one checkpoint."""
+
+    name: str = ""  # its path within the folder
+    size_bytes: int = 0
+    modified_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The files of a folder that a pattern matches."""
+
+    folder: str
+    files: tuple[ListedFile, ...] = ()
+    is_partial: bool = False  # there are more than jobmon looks at
+    changed_s: float = 0.0  # when a file was last added to the folder, or removed
+    problem: str = ""  # why there is no listing, e.g. "no such folder yet"
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """A size, and how fast it grew when it last changed."""
+
+    size_bytes: int = 0
+    modified_s: float = 0.0
+    seen_s: float = 0.0  # when jobmon first saw this size
+    bytes_per_s: float | None = None
+
+    def idle_s(self, looked_s: float) -> float:
+        """For how long it had not grown at a look; a file that is only rewritten does not grow."""
+        return max(0.0, looked_s - min(self.modified_s, self.seen_s))
+
+    def rate_per_s(self, looked_s: float) -> float | None:
+        """How many bytes per second it grew at a look; 0.0 after a minute without growth."""
+        return self.bytes_per_s if self.idle_s(looked_s) < _STANDS_AFTER_S else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class OutputFile:
+    """One output of a job."""
+
+    name: str = ""  # its path within the folder
+    growth: Growth = Growth()
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """The outputs of a job."""
+
+    folder: str = ""
+    count: int = 0
+    total: Growth = Growth()
+    files: tuple[OutputFile, ...] = ()  # a bounded number of them, the latest modification first
+    is_partial: bool = False  # there are more than were counted
+    problem: str = ""  # why the folder could not be listed, e.g. "no such folder yet"
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoints:
+    """The checkpoints of a job."""
+
+    folder: str = ""
+    count: int = 0
+    newest: ListedFile | None = None
+    interval_s: float | None = None  # the median time between two of them
+    reported_s: float = 0.0  # the modification time of the latest one that an event reports
+    is_partial: bool = False
+    problem: str = ""
+
+    @property
+    def next_s(self) -> float | None:
+        """When the next one is expected."""
+        if self.newest is None or self.interval_s is None:
+            return None
+        return self.newest.modified_s + self.interval_s
+
+    def is_overdue(self, at_s: float) -> bool:
+        """Whether the next one should have been saved long before ``at_s``."""
+        return self.newest is not None and bool(
+            self.interval_s and at_s - self.newest.modified_s > _OVERDUE_INTERVALS * self.interval_s
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """The room on a file system, as `df` counts it."""
+
+    free_bytes: int = 0  # for this user
+    total_bytes: int = 0  # used and free
+
+
+@dataclass(frozen=True, slots=True)
+class Artifacts:
+    """All that a look at the named folders of a job found; what is not named is None."""
+
+    looked_s: float = 0.0
+    outputs: Outputs | None = None
+    checkpoints: Checkpoints | None = None
+    disk: Disk | None = None  # of the folder of the outputs, else of that of the checkpoints
+
+    @property
+    def written_s(self) -> float | None:
+        """When the latest output or checkpoint was modified; None if there is none."""
+        saved = self.checkpoints.newest if self.checkpoints else None
+        written = [self.outputs.total.modified_s] if self.outputs and self.outputs.count else []
+        return max([*written, *([saved.modified_s] if saved else [])], default=None)

@@ -1,0 +1,1 @@
+"""Look at the files that a job writes beside its logs: names, sizes and times, never their content."""
