@@ -94,12 +94,10 @@ def named_logs(job: WatchedJob, task: Task, since_s: float = 0.0) -> tuple[str, 
     settings = job.settings
     if settings is None or not settings.log_files:
         return ()
-    is_own = re.search(r"%\d*[ajJ]", settings.log_dir + settings.log_pattern)
-    if _is_of_array(job) and not is_own:
+    if is_shared(job, settings.log_dir + settings.log_pattern):
         return ()
-    context = _context(job, task)
-    folder = glob.escape(expand(settings.log_dir, context) or job.workdir)
-    pattern = os.path.join(folder, expand(settings.log_name, context))  # noqa: PTH118 - a text, for glob
+    folder = glob.escape(named_path(job, task, settings.log_dir) or job.workdir)
+    pattern = os.path.join(folder, named_path(job, task, settings.log_name))  # noqa: PTH118 - a text, for glob
     if not os.path.isabs(pattern):  # noqa: PTH117 - as above
         return ()
     main_logs = log_files(job, task)
@@ -107,6 +105,16 @@ def named_logs(job: WatchedJob, task: Task, since_s: float = 0.0) -> tuple[str, 
     paths = [path for written_s, path in sorted(found) if written_s and written_s >= since_s]
     # as in `rank_logs`: a worker that fails is among the first to stop writing, or the last one that writes
     return tuple(paths if len(paths) <= _MAX_NAMED else paths[: _MAX_NAMED // 2] + paths[-_MAX_NAMED // 2 :])
+
+
+def is_shared(job: WatchedJob, path: str) -> bool:
+    """Whether all tasks of an array share a path that the user names."""
+    return _is_of_array(job) and not re.search(r"%\d*[ajJ]", path)
+
+
+def named_path(job: WatchedJob, task: Task, path: str) -> str:
+    """Return a path that the user names, or a part of it, with Slurm's ``%`` patterns expanded for a task."""
+    return expand(path, _context(job, task))
 
 
 def logs_of_run(job: WatchedJob, task: Task) -> tuple[str, ...]:

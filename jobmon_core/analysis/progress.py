@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from jobmon_core.analysis.artifacts import artifacts_key, look_at_artifacts
 from jobmon_core.analysis.job_logs import (
     checkpoint_folder,
     last_write_s,
@@ -13,14 +14,11 @@ from jobmon_core.analysis.job_logs import (
     logs_of_run,
     start_of_run_s,
 )
+from jobmon_core.analysis.progress_health import Look, with_health
+from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.errors import JobmonError
-from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.estimate import estimate
-from jobmon_core.domain.progress.health import Observation, progress_events, stall_after_s
 from jobmon_core.domain.progress.history import add_sample, is_sound
-from jobmon_core.domain.progress.launch import Launch, launch_events
-from jobmon_core.domain.progress.limit import limit_outlook
 from jobmon_core.domain.progress.log.judge import judge
 from jobmon_core.domain.progress.log.reader_state import ReaderState
 from jobmon_core.domain.progress.log.totals import with_total, with_total_of_checkpoint
@@ -29,7 +27,6 @@ from jobmon_core.domain.progress.model import (
     EventKind,
     Followed,
     History,
-    LimitOutlook,
     Progress,
     Sample,
     TaskProgress,
@@ -48,10 +45,10 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _MAX_TASKS = 32  # of one job: so many of its running tasks are followed, and so many ended ones kept
-_MAX_EVENTS, _MAX_MILESTONES = 200, 30
+_MAX_EVENTS, _MAX_SHOWN_ONLY = 200, 30
 _OVER = (Phase.FINISHING, Phase.ENDED, Phase.ENDED_UNLESS_REQUEUED)
-_STANDSTILL = (JobState.SUSPENDED, JobState.STOPPED)
-_NO_SETTINGS = JobSettings()
+_SHOWN_ONLY = (EventKind.MILESTONE, EventKind.CHECKPOINT)
+_NO_SETTINGS, _NO_ARTIFACTS = JobSettings(), Artifacts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +58,17 @@ class ProgressRecord:
     updated_s: float = 0.0
     tasks: dict[str, TaskProgress] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
+    artifacts: dict[str, Artifacts] = field(default_factory=dict)
     readers: dict[str, ReaderState] = field(default_factory=dict)  # by task key
 
 
 def follow_progress(
     jobs: Sequence[WatchedJob], file_of: Callable[[str], Path], now_s: float
 ) -> dict[str, Followed]:
-    """Read on in the logs of these jobs and update their progress files; return what was found, by state id.
+    """Read on in the logs of these jobs, look at their outputs, and update their progress files.
 
-    ``file_of`` returns the progress file of the job with a state id; ``now_s`` is in Unix seconds.
+    Return what was found, by state id. ``file_of`` returns the progress file of the job with a state id;
+    ``now_s`` is in Unix seconds.
     """
     return {job.id: _follow_apart(job, file_of(job.id), now_s) for job in jobs}
 
@@ -88,8 +87,10 @@ def _follow_apart(job: WatchedJob, path: Path, now_s: float) -> Followed:
 
 def _follow(job: WatchedJob, file: JsonFile[ProgressRecord], now_s: float) -> Followed:
     record = before = file.read()
-    for task in _followed(job, before):
-        record = _with_task(record, job, task, now_s)
+    logs = [(task, _logs(job, task)) for task in _followed(job, before)]
+    record = _with_artifacts(record, job, logs, now_s)
+    for task, paths in logs:
+        record = _with_task(record, job, task, paths, now_s)
     if record != before:
         file.write(replace(record, updated_s=now_s))
     return Followed(record.events)
@@ -106,11 +107,32 @@ def _is_over(task: Task) -> bool:
     return task.end is not None or task.state.phase in _OVER
 
 
-def _with_task(record: ProgressRecord, job: WatchedJob, task: Task, now_s: float) -> ProgressRecord:
+def _logs(job: WatchedJob, task: Task) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(path for path in (*log_files(job, task), *logs_of_run(job, task)) if path))
+
+
+def _with_artifacts(
+    record: ProgressRecord, job: WatchedJob, logs: Sequence[tuple[Task, tuple[str, ...]]], now_s: float
+) -> ProgressRecord:
+    """Return the record after one more look at the outputs and checkpoints of the followed tasks."""
+    known = [*(paths for _, paths in logs), *(each.logs for each in record.tasks.values())]
+    all_logs = {path for paths in known for path in paths}
+    kept = {"", *record.tasks, *(task.key for task, _ in logs)}
+    found, events = {key: each for key, each in record.artifacts.items() if key in kept}, record.events
+    # tasks that share their folders have the same key, and need one look
+    for key, task in {artifacts_key(job, task): task for task, _ in logs}.items():
+        if key is not None:
+            before = found.get(key, _NO_ARTIFACTS)
+            found[key], saved = look_at_artifacts(job, task, all_logs, before, now_s)
+            events += tuple(replace(event, task=key) for event in saved)
+    return replace(record, artifacts=found, events=_latest(events))
+
+
+def _with_task(
+    record: ProgressRecord, job: WatchedJob, task: Task, logs: tuple[str, ...], now_s: float
+) -> ProgressRecord:
     """Return the record after one more look at the logs of a task."""
     settings = job.settings or _NO_SETTINGS
-    own_logs = logs_of_run(job, task)
-    logs = tuple(dict.fromkeys(path for path in (*log_files(job, task), *own_logs) if path))
     known, patterns = record.readers.get(task.key), settings.progress_patterns
     reader = read_progress(logs, known, patterns, ended=task.end is not None)
     written_s = min(now_s, last_write_s(logs) or now_s)
@@ -120,20 +142,23 @@ def _with_task(record: ProgressRecord, job: WatchedJob, task: Task, now_s: float
     before = _of_this_run(record.tasks.get(task.key), task)
     is_of_this_run = written_s >= (task.start_s or 0)
     history = _grown(before.history, progress if is_of_this_run else None, written_s)
-    workers = _workers(before.workers, own_logs, reader, now_s)
+    main_logs = log_files(job, task)
+    worker_logs = [path for path in logs if path not in main_logs]
+    workers = _workers(before.workers, worker_logs, reader, now_s)
     after = replace(before, progress=progress, logs=logs, history=history, workers=workers)
     events: tuple[Event, ...] = ()
     if task.state is JobState.RUNNING and not task.end:
         has_written = is_of_this_run and any(log.size for log in reader.files)
-        after, events = _with_health(after, task, settings, written_s, now_s, has_written=has_written)
+        look = Look(now_s, written_s, has_written, _own_artifacts(record, job, task))
+        after, events = with_health(after, task, settings, look)
     readers = {**record.readers, task.key: reader}
     if task.end is not None:
         del readers[task.key]
-    return ProgressRecord(
-        record.updated_s,
-        _bounded({**record.tasks, task.key: after}, readers),
-        _latest((*record.events, *(replace(event, task=task.key) for event in events))),
-        readers,
+    return replace(
+        record,
+        tasks=_bounded({**record.tasks, task.key: after}, readers),
+        events=_latest((*record.events, *(replace(event, task=task.key) for event in events))),
+        readers=readers,
     )
 
 
@@ -148,41 +173,6 @@ def with_known_total(
     if not folder or progress is None or progress.total is not None:
         return progress
     return with_total_of_checkpoint(progress, newest_trainer_state(folder, since_s))
-
-
-def _with_health(
-    followed: TaskProgress,
-    task: Task,
-    settings: JobSettings,
-    written_s: float,
-    now_s: float,
-    *,
-    has_written: bool,
-) -> tuple[TaskProgress, tuple[Event, ...]]:
-    """Return the progress of a running task with its health, and what is new in that."""
-    running_since_s = _running_since_s(task)
-    expected_workers = (settings.num_workers or 0) if settings.log_files else 0
-    launch = Launch(
-        now_s,
-        running_since_s,
-        settings.launch_timeout_s,
-        has_written,
-        len(followed.workers),
-        expected_workers,
-    )
-    health, events = launch_events(followed.health, launch)
-    if followed.progress:
-        seen = Observation(
-            now_s,
-            followed.progress,
-            followed.history,
-            _outlook(followed, task, now_s),
-            _idle_sign(followed.history, settings, now_s - max(written_s, running_since_s)),
-            settings.stall_timeout_s,
-        )
-        health, news = progress_events(health, seen)
-        events = (*events, *news)
-    return replace(followed, health=health), events
 
 
 def _workers(
@@ -208,11 +198,6 @@ def _of_this_run(known: TaskProgress | None, task: Task) -> TaskProgress:
     return replace(known, history=History(started_s=task.start_s))
 
 
-def _running_since_s(task: Task) -> float:
-    """Return since when a task has run without being suspended or requeued (Unix seconds)."""
-    return max(task.start_s or 0.0, task.history[-1].at_s if task.history else 0.0)
-
-
 def _bounded(tasks: dict[str, TaskProgress], readers: Container[str]) -> dict[str, TaskProgress]:
     """Return the tasks without the earliest of those that are not followed any more."""
     over = [key for key in tasks if key not in readers]
@@ -220,8 +205,8 @@ def _bounded(tasks: dict[str, TaskProgress], readers: Container[str]) -> dict[st
 
 
 def _latest(events: tuple[Event, ...]) -> tuple[Event, ...]:
-    """Return the latest events; milestones make room first, since the others say what is wrong now."""
-    dropped = [event for event in events if event.kind is EventKind.MILESTONE][:-_MAX_MILESTONES]
+    """Return the latest events; milestones and checkpoints make room first: the others say what is wrong."""
+    dropped = [event for event in events if event.kind in _SHOWN_ONLY][:-_MAX_SHOWN_ONLY]
     return tuple(event for event in events if event not in dropped)[-_MAX_EVENTS:]
 
 
@@ -231,16 +216,7 @@ def _grown(history: History, progress: Progress | None, written_s: float) -> His
     return add_sample(history, Sample(written_s, progress.current, progress.loss, progress.grad_norm))
 
 
-def _outlook(followed: TaskProgress, task: Task, now_s: float) -> LimitOutlook | None:
-    if task.start_s is None or task.limit_s is None or followed.progress is None:
-        return None
-    if any(JobState.from_slurm(change.state) in _STANDSTILL for change in task.history):
-        return None  # the time of a suspension does not count, and its length is not known
-    found = estimate(followed.history, followed.progress.total, now_s)
-    return limit_outlook(found, task.start_s, task.start_s + task.limit_s, now_s)
-
-
-def _idle_sign(history: History, settings: JobSettings, idle_s: float) -> str:
-    """Return what beside the missing progress shows a stall: that nothing was written for as long."""
-    patience_s = settings.stall_timeout_s or stall_after_s(history)
-    return f"nothing was written to its logs for {duration(idle_s)}" if idle_s >= patience_s else ""
+def _own_artifacts(record: ProgressRecord, job: WatchedJob, task: Task) -> Artifacts:
+    """Return the outputs and checkpoints that only this task writes."""
+    key = artifacts_key(job, task)
+    return record.artifacts.get(task.key, _NO_ARTIFACTS) if key == task.key else _NO_ARTIFACTS

@@ -8,46 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.analysis.progress import follow_progress
 from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.model import Event, EventKind, JobProgress
+from jobmon_core.domain.progress.model import EventKind
 from jobmon_core.domain.progress.workers import worker_rate_per_s
-from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
-from jobmon_core.store.progress_file import ProgressFile
+from jobmon_core.domain.tracking.model import End, Source
+from tests.support.followed_job import RUNNING, START_S, FollowedJob
 
-START_S = 1_700_000_000
-RUNNING = Task("", JobState.RUNNING, "RUNNING", start_s=START_S, limit_s=36_000)
 END = End(JobState.COMPLETED, "COMPLETED", Outcome.SUCCESS, Source.QUEUE, ended_s=START_S + 900)
-
-
-class FollowedJob:
-    """A job with a log that grows; the modification time of the log is the time of the test."""
-
-    def __init__(self, folder: Path, settings: JobSettings | None = None) -> None:
-        self.log, self.folder, self.now_s = folder / "job.out", folder, float(START_S)
-        logs = LogPaths(str(self.log), str(self.log), BY_SLURM)
-        self.job = WatchedJob(
-            "slurm-12-x", 12, START_S - 10.0, logs=logs, settings=settings, tasks={"": RUNNING}
-        )
-
-    def later(self, seconds: float, text: str = "") -> tuple[Event, ...]:
-        """Let time pass, append to the log, and look at it; return the latest events."""
-        self.now_s += seconds
-        if text:
-            with self.log.open("a", encoding="utf-8") as file:
-                file.write(text)
-            os.utime(self.log, (self.now_s, self.now_s))
-        found = follow_progress((self.job,), lambda job_id: self.folder / f"{job_id}.json", self.now_s)
-        return found["slurm-12-x"].events
-
-    def kinds(self, seconds: float, text: str = "") -> list[EventKind]:
-        return [event.kind for event in self.later(seconds, text) if event.kind is not EventKind.MILESTONE]
-
-    @property
-    def saved(self) -> JobProgress:
-        return ProgressFile(self.folder / "slurm-12-x.json").read()
 
 
 @pytest.fixture

@@ -8,6 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from jobmon_core.domain.artifacts.model import Artifacts
+
+_NO_ARTIFACTS = Artifacts()
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -100,6 +104,7 @@ class EventKind(StrEnum):
     TIME_LIMIT = "time limit"  # it will not end before its time limit
     DIVERGED = "diverged"
     MILESTONE = "milestone"
+    CHECKPOINT = "checkpoint"  # one was saved
     RESTARTED = "restarted"
     RECOVERED = "recovered"  # from a stall, a slowdown, or the lack of time
 
@@ -167,6 +172,11 @@ class JobProgress:
     updated_s: float = 0.0
     tasks: dict[str, TaskProgress] = field(default_factory=dict)
     events: tuple[Event, ...] = ()  # the latest ones, oldest first
+    artifacts: dict[str, Artifacts] = field(default_factory=dict)  # also of the whole array, with the key ""
+
+    def artifacts_of(self, key: str) -> Artifacts:
+        """Return the outputs and checkpoints of a task, else those of the whole job."""
+        return self.artifacts.get(key) or self.artifacts.get("", _NO_ARTIFACTS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,71 @@
+"""Look at the outputs and checkpoints of a running job, if the user named their folders."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon_core.analysis.job_logs import is_shared, named_path
+from jobmon_core.domain.artifacts.look import checkpoints_after, outputs_after
+from jobmon_core.domain.artifacts.model import Artifacts
+from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.progress.model import Event, EventKind
+from jobmon_core.observe.artifacts.listing import disk_of, list_files
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jobmon_core.domain.artifacts.model import ListedFile
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
+
+
+def artifacts_key(job: WatchedJob, task: Task) -> str | None:
+    """Return the key of a task's outputs and checkpoints: empty if all tasks of an array share their folders.
+
+    None if the user named no folder.
+    """
+    settings = job.settings
+    if settings is None or not (settings.output_names or settings.checkpoint_names):
+        return None
+    named = settings.output_dir, settings.output_pattern, settings.checkpoint_dir, settings.checkpoint_pattern
+    return "" if is_shared(job, "".join(named)) else task.key
+
+
+def look_at_artifacts(
+    job: WatchedJob, task: Task, logs: Iterable[str], before: Artifacts, now_s: float
+) -> tuple[Artifacts, tuple[Event, ...]]:
+    """Return what the named folders hold at ``now_s`` (Unix seconds), and an event if a checkpoint is new.
+
+    ``before`` is the result of the previous look; ``logs`` are the paths of files that are no outputs.
+    """
+    settings = job.settings or JobSettings()
+    saved_in = named_path(job, task, settings.checkpoint_dir or settings.output_dir) or job.workdir
+    written_in = named_path(job, task, settings.output_dir) or job.workdir
+    checkpoints, outputs = None, None
+    events: tuple[Event, ...] = ()
+    saved = list_files(saved_in, _names(job, task, settings.checkpoint_names), folders=True)
+    if saved.files or settings.checkpoint_dir or settings.checkpoint_pattern:
+        checkpoints, new = checkpoints_after(
+            before.checkpoints, saved, _started_s(job, task), now_s, ended=task.end is not None
+        )
+        events = (_event(new, now_s),) if new else ()
+    if settings.output_names:
+        not_outputs = {*logs, *(f"{saved_in}/{file.name}" for file in saved.files)}
+        written = list_files(written_in, _names(job, task, settings.output_names), without=not_outputs)
+        outputs = outputs_after(before.outputs, written, now_s)
+    disk = disk_of(written_in if outputs else saved_in)
+    return Artifacts(now_s, outputs, checkpoints, disk), events
+
+
+def _names(job: WatchedJob, task: Task, names: tuple[str, ...]) -> list[str]:
+    return [named_path(job, task, name) for name in names]
+
+
+def _started_s(job: WatchedJob, task: Task) -> float:
+    """Return the start of the run that writes the files; of an array that shares them, its submission."""
+    own = task.start_s if artifacts_key(job, task) == task.key else None
+    return own or job.submitted_s or job.registered_s
+
+
+def _event(saved: ListedFile, now_s: float) -> Event:
+    at_s = min(now_s, saved.modified_s)
+    return Event(at_s, EventKind.CHECKPOINT, f"checkpoint saved ({saved.name})")

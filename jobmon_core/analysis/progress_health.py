@@ -1,0 +1,80 @@
+"""What a look at a running task says: whether it writes, moves, keeps its speed, and will make its limit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.progress.estimate import estimate
+from jobmon_core.domain.progress.health import Observation, progress_events, stall_after_s
+from jobmon_core.domain.progress.launch import Launch, launch_events
+from jobmon_core.domain.progress.limit import limit_outlook
+from jobmon_core.domain.slurm.states import JobState
+
+if TYPE_CHECKING:
+    from jobmon_core.domain.artifacts.model import Artifacts
+    from jobmon_core.domain.job_settings import JobSettings
+    from jobmon_core.domain.progress.model import Event, History, LimitOutlook, TaskProgress
+    from jobmon_core.domain.tracking.model import Task
+
+_STANDSTILL = (JobState.SUSPENDED, JobState.STOPPED)
+
+
+class Look(NamedTuple):
+    """What one look at the files of a running task found; times are Unix seconds."""
+
+    now_s: float
+    written_s: float  # the last write to its logs
+    has_written: bool  # whether its present run has written anything to them
+    artifacts: Artifacts  # the outputs and checkpoints that only this task writes
+
+
+def with_health(
+    followed: TaskProgress, task: Task, settings: JobSettings, look: Look
+) -> tuple[TaskProgress, tuple[Event, ...]]:
+    """Return the progress of a running task with its health, and what is new in that."""
+    running_since_s = _running_since_s(task)
+    launch = Launch(
+        look.now_s,
+        running_since_s,
+        settings.launch_timeout_s,
+        look.has_written,
+        len(followed.workers),
+        (settings.num_workers or 0) if settings.log_files else 0,
+    )
+    health, events = launch_events(followed.health, launch)
+    if followed.progress:
+        idle_s = look.now_s - max(look.written_s, look.artifacts.written_s or 0.0, running_since_s)
+        seen = Observation(
+            look.now_s,
+            followed.progress,
+            followed.history,
+            _outlook(followed, task, look.now_s),
+            _idle_sign(followed.history, settings, idle_s, look.artifacts),
+            settings.stall_timeout_s,
+        )
+        health, news = progress_events(health, seen)
+        events = (*events, *news)
+    return replace(followed, health=health), events
+
+
+def _running_since_s(task: Task) -> float:
+    """Return since when a task has run without being suspended or requeued (Unix seconds)."""
+    return max(task.start_s or 0.0, task.history[-1].at_s if task.history else 0.0)
+
+
+def _outlook(followed: TaskProgress, task: Task, now_s: float) -> LimitOutlook | None:
+    if task.start_s is None or task.limit_s is None or followed.progress is None:
+        return None
+    if any(JobState.from_slurm(change.state) in _STANDSTILL for change in task.history):
+        return None  # the time of a suspension does not count, and its length is not known
+    found = estimate(followed.history, followed.progress.total, now_s)
+    return limit_outlook(found, task.start_s, task.start_s + task.limit_s, now_s)
+
+
+def _idle_sign(history: History, settings: JobSettings, idle_s: float, artifacts: Artifacts) -> str:
+    """Return what beside the missing progress shows a stall: that nothing was written for as long."""
+    patience_s = settings.stall_timeout_s or stall_after_s(history)
+    written = "logs and outputs" if artifacts.looked_s else "logs"
+    return f"nothing was written to its {written} for {duration(idle_s)}" if idle_s >= patience_s else ""

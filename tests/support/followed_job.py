@@ -1,0 +1,54 @@
+"""A running job whose log grows, and its progress file."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from jobmon_core.analysis.progress import follow_progress
+from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.progress.model import Event, EventKind, JobProgress
+from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths
+from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.tracking.model import Task, WatchedJob
+from jobmon_core.store.progress_file import ProgressFile
+
+START_S = 1_700_000_000
+RUNNING = Task("", JobState.RUNNING, "RUNNING", start_s=START_S, limit_s=36_000)
+
+
+class FollowedJob:
+    """A job with a log that grows; the modification time of the log is the time of the test."""
+
+    def __init__(self, folder: Path, settings: JobSettings | None = None) -> None:
+        """Begin without a log; the progress file is in the same folder."""
+        self.log, self.folder, self.now_s = folder / "job.out", folder, float(START_S)
+        logs = LogPaths(str(self.log), str(self.log), BY_SLURM)
+        self.job = WatchedJob(
+            "slurm-12-x", 12, START_S - 10.0, logs=logs, settings=settings, tasks={"": RUNNING}
+        )
+
+    def later(self, seconds: float, text: str = "") -> tuple[Event, ...]:
+        """Let time pass, append to the log, and look at it; return the latest events."""
+        self.now_s += seconds
+        if text:
+            with self.log.open("a", encoding="utf-8") as file:
+                file.write(text)
+            os.utime(self.log, (self.now_s, self.now_s))
+        found = follow_progress((self.job,), lambda job_id: self.folder / f"{job_id}.json", self.now_s)
+        return found["slurm-12-x"].events
+
+    def write(self, path: Path, size_bytes: int, age_s: float = 0.0) -> None:
+        """Write a file of some size; it was modified ``age_s`` seconds ago."""
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(bytes(size_bytes))
+        os.utime(path, (self.now_s - age_s, self.now_s - age_s))
+
+    def kinds(self, seconds: float, text: str = "") -> list[EventKind]:
+        """Do the same; return the kinds of the latest events other than milestones."""
+        return [event.kind for event in self.later(seconds, text) if event.kind is not EventKind.MILESTONE]
+
+    @property
+    def saved(self) -> JobProgress:
+        """The content of the progress file."""
+        return ProgressFile(self.folder / "slurm-12-x.json").read()
