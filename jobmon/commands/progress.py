@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from jobmon.commands.common import open_context, stdout_console
 from jobmon.commands.jobs_or_files import named_jobs
 from jobmon.errors import UsageError, say
+from jobmon.views.artifacts import artifacts_json
 from jobmon.views.progress import NOTHING_FOUND, one_line, progress_lines, report_json
 from jobmon_core.app.jobs.find import STDIN, find_job
 from jobmon_core.app.jobs.progress import LogProgress, follow_stream, logs_of_job, progress_of_stream
@@ -95,7 +96,8 @@ def _show_jobs(ctx: Context, jobs: Sequence[JobRef], options: argparse.Namespace
             say(f"job {ref}: {reason}")
             exit_code = 1
         if options.json:
-            objects.append({"job_id": str(ref), "name": name, **report_json(report, now_s)})
+            job_keys = {"job_id": str(ref), "name": name}
+            objects.append(job_keys | report_json(report, now_s) | artifacts_json(logs.artifacts))
             continue
         print(stdout_console().bold(f"{ref} {name}".rstrip()))
         _print(report, now_s, as_json=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from jobmon.views.artifacts import artifacts_rows
 from jobmon.views.console import Style
 from jobmon.views.delivery import advice, delivery
 from jobmon.views.diagnosis import explanation, numbered
@@ -16,6 +17,7 @@ from jobmon.views.times import history_rows, time_rows
 from jobmon_core.app.jobs.array_summary import detailed_tasks, failed_count, in_order
 from jobmon_core.app.jobs.ending import end_text, ending_of
 from jobmon_core.app.jobs.output import known_files
+from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
@@ -41,7 +43,8 @@ if TYPE_CHECKING:
     from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
 
-    Pairs = Iterator[tuple[str, str]]
+    Row = tuple[str, str]
+    Pairs = Iterator[Row]
 
 _NAME_WIDTH = 9
 _INDENT = "  "
@@ -49,7 +52,7 @@ _QUOTE = "| "  # before every line of a log
 # the order of the rows; those that are known are shown
 _ROWS = (
     *("state", "as of", "outage", "outcome", "tasks", "causes", "pending"),
-    *("progress", "ETA", "speed", "loss", "workers", "log says", "events"),
+    *("progress", "ETA", "speed", "loss", "workers", "log says", "outputs", "disk", "events"),
     *("reason", "cause", "proof", "log end", "to do", "note"),
     *("submitted", "restarts", "started", "running", "ended", "limit"),
     *("work", "peak RAM", "nodes", "log", "stdout", "stderr"),
@@ -71,15 +74,18 @@ def detail_lines(
 ) -> Iterator[str]:
     """Yield the details of a job, or of its part ``key``; of many tasks a summary and the failed ones."""
     job = status.job
-    live = {each.task.key: each for each in live_tasks(status, progress, now_s) if each.task}
+    live = {
+        each.task.key: [*_progress(each, each.task.key, progress, now_s)]
+        for each in live_tasks(status, progress, now_s)
+        if each.task
+    }
     tasks = list(job.tasks.values())
     yield console.bold(f"{job.ref} {job.name}".rstrip())
     if all(ref_of(job.job_id, task.key) == job.ref for task in tasks):
-        parts = (chain(_part(job, task, {}, now_s), _progress(live, task, now_s)) for task in tasks)
+        parts = (chain(_part(job, task, {}, now_s), live.get(task.key, [])) for task in tasks)
         histories = (history_rows(task, now_s) for task in tasks)
-        yield from _drawn(
-            chain(_heading(status, now_s), *parts, _closing(status, now_s), *histories), console
-        )
+        closing = _shared(job, progress, now_s), _closing(status, now_s)
+        yield from _drawn(chain(_heading(status, now_s), *parts, *closing, *histories), console)
         return
     if key or len(tasks) == 1:
         yield from _drawn(_heading(status, now_s), console)
@@ -92,15 +98,23 @@ def detail_lines(
         yield from _hidden(job, len(shown), console)
     yield ""
     yield console.bold(f"{job.job_id}: the whole job")
-    yield from _drawn(_closing(status, now_s), console)
+    yield from _drawn(chain(_shared(job, progress, now_s), _closing(status, now_s)), console)
 
 
-def _progress(live: Mapping[str, LiveTask], task: Task, now_s: float) -> Pairs:
-    return progress_rows(live[task.key], now_s) if task.key in live else iter(())
+def _progress(live: LiveTask, key: str, progress: JobProgress, now_s: float) -> Pairs:
+    yield from progress_rows(live, now_s)
+    if key in progress.artifacts:
+        yield from artifacts_rows(live.artifacts, now_s, is_running=live.group is Group.RUNNING)
+
+
+def _shared(job: WatchedJob, progress: JobProgress, now_s: float) -> Pairs:
+    """Yield what is known of outputs that all tasks of an array share."""
+    if "" in progress.artifacts and "" not in job.tasks:
+        yield from artifacts_rows(progress.artifacts[""], now_s, is_running=not job.ended)
 
 
 def _task_lines(
-    job: WatchedJob, tasks: list[Task], live: Mapping[str, LiveTask], now_s: float, console: Console
+    job: WatchedJob, tasks: list[Task], live: Mapping[str, list[Row]], now_s: float, console: Console
 ) -> Iterator[str]:
     explained: dict[str, JobRef] = {}
     for task in tasks:
@@ -108,8 +122,8 @@ def _task_lines(
         yield ""
         heading = f"{ref}: {_task_state(task)}"
         yield from (console.styled(line, Style.BOLD) for line in console.prose(heading))
-        parts = _part(job, task, explained, now_s), _progress(live, task, now_s), history_rows(task, now_s)
-        yield from _drawn(chain(*parts), console)
+        parts = _part(job, task, explained, now_s), live.get(task.key, [])
+        yield from _drawn(chain(*parts, history_rows(task, now_s)), console)
         if task.diagnosis and task.diagnosis.cause:
             explained.setdefault(task.diagnosis.title, ref)
 

@@ -6,6 +6,7 @@ import math
 import time
 from collections import Counter
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from jobmon.views.diagnosis import evidence_json
@@ -178,6 +179,14 @@ def stamp(at_s: float, form: str = "%Y-%m-%d %H:%M:%S") -> str:
         return time.strftime(form, time.localtime(at_s))
     except (OverflowError, ValueError, OSError):
         return "?"
+
+
+def iso(at_s: float | None) -> str | None:
+    """Return a Unix time for JSON, e.g. ``2026-01-31T22:13:15+00:00``; None for an impossible one."""
+    try:
+        return None if at_s is None else datetime.fromtimestamp(at_s, tz=UTC).isoformat(timespec="seconds")
+    except (OverflowError, ValueError, OSError):  # logs print times that lie beyond the year 9999
+        return None
 
 
 def status_json(status: JobStatus, now_s: float) -> dict[str, Any]:

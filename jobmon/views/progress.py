@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from jobmon.views.figures import epoch, finish, loss, percentage, units
+from jobmon.views.model import iso
 from jobmon.views.top.drawing import ASCII, bar
 from jobmon_core.domain.humanize import duration, number, rate
 
@@ -45,7 +45,7 @@ def report_json(report: ProgressReport, now_s: float) -> dict[str, Any]:
         "eta_range": None,
         "eta_confidence": None,
         "average_throughput": None,
-        "last_update": _iso(report.updated_s),
+        "last_update": iso(report.updated_s),
         "label": None,
         "format": None,
         "run": None,
@@ -70,7 +70,7 @@ def report_json(report: ProgressReport, now_s: float) -> dict[str, Any]:
         "throughput": _plain(found.rate_per_s or progress.rate_per_s),
         "elapsed": _plain(progress.elapsed_s),
         "eta_seconds": _plain(remaining_s),
-        "eta_timestamp": None if remaining_s is None else _iso(now_s + remaining_s),
+        "eta_timestamp": None if remaining_s is None else iso(now_s + remaining_s),
         "eta_range": [_plain(found.shortest_s), _plain(found.longest_s)]
         if found.shortest_s is not None
         else None,
@@ -97,13 +97,6 @@ def _percent(fraction: float | None) -> float | None:
     if fraction is None:
         return None
     return 100.0 if fraction >= 1 else min(round(100 * fraction, 2), _ALMOST_ALL)
-
-
-def _iso(at_s: float | None) -> str | None:
-    try:
-        return None if at_s is None else datetime.fromtimestamp(at_s, tz=UTC).isoformat(timespec="seconds")
-    except (OverflowError, ValueError, OSError):  # logs print times that lie beyond the year 9999
-        return None
 
 
 def progress_lines(report: ProgressReport, progress: Progress, now_s: float, console: Console) -> list[str]:

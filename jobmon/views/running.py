@@ -52,8 +52,8 @@ def _task_progress(live: LiveTask) -> str:
 
 def progress_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
     """Yield the rows of ``jobmon show`` about the progress of a task."""
-    if live.followed.progress:
-        yield from _figures(live, live.followed.progress, now_s)
+    if progress := live.followed.progress:
+        yield from _figures(live, progress, now_s)
     if counted := workers_count(live):
         yield "workers", f"{counted} with a log of their own"
     for event in live.events[-_EVENTS_SHOWN:]:

@@ -7,6 +7,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from jobmon_core.app.live.tasks import LiveTask
+from jobmon_core.domain.artifacts.model import (
+    Artifacts,
+    Checkpoints,
+    Disk,
+    Growth,
+    ListedFile,
+    OutputFile,
+    Outputs,
+)
 from jobmon_core.domain.progress.model import (
     Confidence,
     Estimate,
@@ -105,3 +114,23 @@ def steady(live: LiveTask) -> LiveTask:
     left_s = (progress.total - progress.current) / rate_per_s
     found = Estimate(rate_per_s, rate_per_s, left_s, 0.95 * left_s, 1.05 * left_s, confidence=Confidence.HIGH)
     return replace(live, estimate=found)
+
+
+def some_artifacts(files: int = 4, now_s: float = NOW_S) -> Artifacts:
+    """Return outputs of which the last stands still, and checkpoints at an interval of half an hour."""
+    mib = 2**20
+    rate_per_s = mib / 2 / 60
+    outputs = [
+        OutputFile(f"output_{number}.jsonl", Growth((245 - number) * mib, now_s - 5, now_s - 1, rate_per_s))
+        for number in range(files)
+    ]
+    stands = Growth(190 * mib, now_s - 725, now_s - 720, rate_per_s)
+    outputs[-1] = OutputFile(outputs[-1].name, stands)
+    total = Growth(files * 240 * mib, now_s - 5, now_s - 1, 2 * mib / 60)
+    newest = ListedFile("epoch_5.pt", 3, now_s - 720)
+    return Artifacts(
+        now_s,
+        Outputs("/scratch/me/out", files, total, tuple(outputs)),
+        Checkpoints("/scratch/me/ckpt", 5, newest, interval_s=1800.0, reported_s=now_s - 720),
+        Disk(234 * 2**30, 285 * 2**30),
+    )

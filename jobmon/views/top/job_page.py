@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from jobmon.views.artifacts import checkpoints_text, disk_text, file_rows, outputs_text
 from jobmon.views.console import Style, one_line
 from jobmon.views.figures import ending, epoch, loss, percentage, units, workers_count
 from jobmon.views.model import age, clock, run_time_s, span
@@ -37,6 +38,8 @@ _WORKER_MARKS = {
     WorkerState.SILENT: ("!", Style.ATTENTION),
     WorkerState.FINISHED: ("*", Style.GOOD),
 }
+_MIN_SECTION = 3  # lines, with its title; they are kept for each section that follows
+_GROWTH = len("growing +1023.9 MiB/min")
 
 
 def job_lines(
@@ -57,13 +60,16 @@ def job_lines(
     lines = [*_facts(live, now_s, width, symbols)]
     sections = {
         "Errors": [*_errors(live), *_error_lines(errors)],
+        "Latest outputs": [*_outputs(live, width)],
         "Events": [*_events(live.events, now_s)],
         "Workers": [*_workers(live, now_s, symbols)],
         "Tasks": [*_tasks(tasks_of_job, symbols)],
     }
-    for title, content in sections.items():
-        room = min(height - len(lines) - _MIN_LOG - 1, _MOST)
-        if content and room > 0:
+    shown = {title: content for title, content in sections.items() if content}
+    for position, (title, content) in enumerate(shown.items(), 1):
+        later = _MIN_SECTION * (len(shown) - position)
+        room = min(height - len(lines) - _MIN_LOG - 1 - later, _MOST)
+        if room >= min(len(content), _MIN_SECTION - 1):
             lines += [text_line(title, Style.BOLD), *_first(content, room)]
     lines += log_lines(log, width, height - len(lines))
     return [fitted(line, width, symbols) for line in lines[:height]]
@@ -111,10 +117,36 @@ def _facts(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> Iterat
         yield _fact("Progress", Span("none in the log yet", Style.DIM))
     if counted := workers_count(live):
         yield _fact("Workers", Span(counted))
+    yield from _artifacts(live, now_s)
 
 
 def _fact(label: str, *values: Span) -> Line:
-    return (Span(f"{label + ':':<{_LABEL}}", Style.DIM), *values)
+    return (Span(f"{label + ':':<{_LABEL - 1}} ", Style.DIM), *values)
+
+
+def _artifacts(live: LiveTask, now_s: float) -> Iterator[Line]:
+    found, is_running = live.artifacts, live.group is Group.RUNNING
+    if outputs := found.outputs:
+        yield _fact("Outputs", Span(outputs_text(outputs, found.looked_s, is_running=is_running)))
+    if saved := found.checkpoints:
+        is_late = is_running and saved.is_overdue(found.looked_s)
+        text = checkpoints_text(saved, found.looked_s, now_s, is_running=is_running)
+        yield _fact("Checkpoints", Span(text, Style.ATTENTION if is_late else Style.PLAIN))
+    if found.disk:
+        yield _fact("Disk", Span(disk_text(found.disk)))
+
+
+def _outputs(live: LiveTask, width: int) -> Iterator[Line]:
+    """Yield a line for each of the latest outputs."""
+    found, is_running = live.artifacts, live.group is Group.RUNNING
+    rows = file_rows(found.outputs, found.looked_s, is_running=is_running) if found.outputs else []
+    widest = max((text_width(one_line(row.name)) for row in rows), default=0)
+    size_width = max((len(row.size) for row in rows), default=0)
+    names = max(1, min(widest, width - size_width - _GROWTH - 6))
+    for row in rows:
+        name = _end_of(one_line(row.name), names)
+        padded = name + " " * (names - text_width(name))
+        yield (Span(f"  {padded}  {row.size:>{size_width}}  {row.growth}"),)
 
 
 def _times(live: LiveTask, now_s: float) -> Iterator[Line]:

@@ -10,6 +10,7 @@ from jobmon_core.analysis.progress import with_known_total
 from jobmon_core.app.jobs.array_summary import in_order
 from jobmon_core.app.jobs.find import STDIN
 from jobmon_core.app.jobs.output import known_files
+from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.estimate import estimate
@@ -25,11 +26,12 @@ if TYPE_CHECKING:
 
     from jobmon_core.context import Context
     from jobmon_core.domain.progress.log.reader_state import ReaderState
-    from jobmon_core.domain.progress.model import Progress
+    from jobmon_core.domain.progress.model import JobProgress, Progress
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _NO_SETTINGS, _NO_HISTORY, _NO_ESTIMATE = JobSettings(), History(), Estimate()
+_NO_ARTIFACTS = Artifacts()
 _PIECE = 2**20  # bytes of standard input read at once
 
 
@@ -61,6 +63,7 @@ class LogProgress:
     is_over: bool = False  # the job has ended
     checkpoints: str = ""  # the folder of its checkpoints, if it is known
     since_s: float = 0.0  # older checkpoints are those of earlier runs (Unix seconds)
+    artifacts: Artifacts = _NO_ARTIFACTS  # what the job writes beside them, as its monitor has seen it
     _state: ReaderState | None = field(default=None, init=False)
 
     def read(self, *, ended: bool = False) -> ProgressReport:
@@ -91,10 +94,10 @@ def logs_of_job(ctx: Context, job: WatchedJob, ref: JobRef) -> list[tuple[JobRef
     Raises:
         JobmonError: none has, or the paths of its logs are not known yet.
     """
-    followed = ctx.progress_file(job.id).read().tasks
+    known = ctx.progress_file(job.id).read()
     found = []
     for task in in_order(list(job.tasks.values())):
-        logs = _logs_of_task(job, task, followed.get(task.key, TaskProgress()))
+        logs = _logs_of_task(job, task, known)
         if ref.key in ("", task.key) and logs.paths:
             found.append((ref_of(job.job_id, task.key), logs))
     if not found:
@@ -102,7 +105,8 @@ def logs_of_job(ctx: Context, job: WatchedJob, ref: JobRef) -> list[tuple[JobRef
     return found
 
 
-def _logs_of_task(job: WatchedJob, task: Task, followed: TaskProgress) -> LogProgress:
+def _logs_of_task(job: WatchedJob, task: Task, known: JobProgress) -> LogProgress:
+    followed = known.tasks.get(task.key, TaskProgress())
     paths = followed.logs or tuple(known_files(job, task))
     return LogProgress(
         paths,
@@ -111,6 +115,7 @@ def _logs_of_task(job: WatchedJob, task: Task, followed: TaskProgress) -> LogPro
         is_over=task.end is not None,
         checkpoints=checkpoint_folder(job, task),
         since_s=start_of_run_s(job, task),
+        artifacts=known.artifacts_of(task.key),
     )
 
 

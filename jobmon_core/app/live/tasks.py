@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.app.jobs.selection import Group, group_of
+from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.progress.estimate import estimate
 from jobmon_core.domain.progress.model import Estimate, JobProgress, TaskProgress
 from jobmon_core.domain.progress.ongoing import ongoing
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 ACTIVE = (Group.RUNNING, Group.ENDING, Group.PENDING)  # in the order of the list
 _OF_TASK = TaskProgress()
 _NO_ESTIMATE = Estimate()
+_NO_ARTIFACTS = Artifacts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class LiveTask:
     estimate: Estimate = _NO_ESTIMATE
     problems: tuple[EventKind, ...] = ()  # what is wrong now, the worst first
     events: tuple[Event, ...] = ()  # the latest ones, oldest first
+    artifacts: Artifacts = _NO_ARTIFACTS  # of the task, or of the whole array
     is_stale: bool = False  # its data are older than one polling interval
 
     @property
@@ -69,6 +72,7 @@ def live_tasks(
             estimate(followed.history, total, now_s) if group is Group.RUNNING else _NO_ESTIMATE,
             ongoing(progress.events, task.key) if group is Group.RUNNING else (),
             tuple(event for event in progress.events if event.task in ("", task.key)),
+            progress.artifacts_of(task.key),
             is_stale and group in ACTIVE,
         )
     if pending or job.pending_indices or not job.tasks:

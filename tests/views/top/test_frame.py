@@ -21,6 +21,7 @@ from jobmon_core.app.jobs.output import OutputText
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.jobs import Listing
 from jobmon_core.app.live.tasks import LiveTask, live_tasks
+from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.progress.model import Estimate, TaskProgress
 from jobmon_core.domain.tracking.model import Task
 from jobmon_core.lifecycle.health import Health
@@ -93,6 +94,7 @@ _TASKS = st.lists(
         estimate=anything(Estimate),
         problems=st.just(()),
         events=st.just(()),
+        artifacts=anything(Artifacts),
         is_stale=st.booleans(),
     ),
     max_size=5,

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from jobmon.views.console import Style
 from jobmon.views.top.drawing import UNICODE
 from jobmon.views.top.frame import as_text
 from jobmon.views.top.job_page import job_lines, log_lines
@@ -9,6 +10,7 @@ from jobmon_core.app.jobs.output import OutputText
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.log_errors import ErrorLine
 from jobmon_core.app.live.tasks import LiveTask, live_tasks
+from jobmon_core.domain.artifacts.model import Growth, OutputFile
 from jobmon_core.domain.diagnosis.patterns import Severity
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.model import (
@@ -23,7 +25,7 @@ from jobmon_core.domain.progress.model import (
 )
 from jobmon_core.lifecycle.health import Health
 from tests.support.job_records import NOW_S, OOM, PENDING, failed, job_of, status_of
-from tests.support.live_jobs import progress_of, running_task, steady
+from tests.support.live_jobs import progress_of, running_task, some_artifacts, steady
 
 EXPECTED = JobSettings(num_workers=5, log_pattern="worker_*.log")
 LOG = OutputText("/scratch/me/train.log", tuple(f"line {number}" for number in range(100)))
@@ -127,6 +129,57 @@ def test_counters_inside_the_progress_are_shown() -> None:
     progress = Progress(1300, 3000, epoch=2, epochs=3, batch=300, batches=1000)
     (live,) = tasks(TaskProgress(progress))
     assert value(page(live), "Now") == "epoch 2/3, batch 300/1,000"
+
+
+def saving(number: int) -> tuple[Event, ...]:
+    texts = [f"checkpoint saved ({each}.pt)" for each in range(number)]
+    return tuple(Event(NOW_S - 900 + at_s, EventKind.CHECKPOINT, text) for at_s, text in enumerate(texts))
+
+
+def test_outputs_checkpoints_and_the_disk_are_shown_if_folders_are_named() -> None:
+    (live,) = tasks(progress_of(67_300, 100_000), events=saving(9))
+    lines = page(replace(live, artifacts=some_artifacts()))
+    assert value(lines, "Outputs") == "4 files, 960.0 MiB, growing +2.0 MiB/min"
+    assert value(lines, "Checkpoints") == "5 saved, last 12m ago, next expected in 18m"
+    assert value(lines, "Disk") == "234.0 GiB free (82%)"
+    first = lines.index("Latest outputs") + 1
+    assert lines[first : first + 4] == [
+        "  output_0.jsonl  245.0 MiB  growing +512.0 KiB/min",
+        "  output_1.jsonl  244.0 MiB  growing +512.0 KiB/min",
+        "  output_2.jsonl  243.0 MiB  growing +512.0 KiB/min",
+        "  output_3.jsonl  190.0 MiB  not growing for 12m",
+    ]
+    assert lines[first + 4] == "Events"
+    assert lines[first + 5].endswith("] INFO    checkpoint saved (8.pt)")
+    assert not any(line.startswith(("Outputs", "Checkpoints", "Disk")) for line in page(live))
+
+
+def test_in_a_small_window_the_events_come_before_the_list_of_outputs() -> None:
+    (live,) = tasks(progress_of(67_300, 100_000), events=saving(9))
+    lines = page(replace(live, artifacts=some_artifacts()), height=17)
+    assert value(lines, "Outputs") == "4 files, 960.0 MiB, growing +2.0 MiB/min"
+    assert "Latest outputs" not in lines
+    assert lines[lines.index("Events") + 1].endswith("checkpoint saved (8.pt)")
+
+
+def test_the_end_of_a_long_name_of_an_output_stays() -> None:
+    (live,) = tasks(progress_of(67_300, 100_000))
+    found = some_artifacts(1)
+    assert found.outputs is not None
+    long = OutputFile("embeddings/" * 9 + "part_07.jsonl", Growth(2**40, NOW_S, NOW_S, 2e9))
+    live = replace(live, artifacts=replace(found, outputs=replace(found.outputs, files=(long,))))
+    lines = as_text(job_lines(live, [live], LOG, NOW_S, width=60, height=30, symbols=UNICODE))
+    row = lines[lines.index("Latest outputs") + 1]
+    assert row.endswith("part_07.jsonl  1.0 TiB  growing +111.8 GiB/min")
+    assert len(row) <= 60
+
+
+def test_a_checkpoint_that_is_overdue_stands_out() -> None:
+    (live,) = tasks(progress_of(67_300, 100_000))
+    late = replace(live, artifacts=replace(some_artifacts(), looked_s=NOW_S + 3600))
+    lines = job_lines(late, [late], LOG, NOW_S + 3600, width=80, height=24, symbols=UNICODE)
+    (line,) = (line for line in lines if line[0].text.startswith("Checkpoints"))
+    assert line[1].style is Style.ATTENTION
 
 
 def test_a_job_that_does_not_run_says_why() -> None:

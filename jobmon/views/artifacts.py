@@ -1,0 +1,130 @@
+"""The outputs and checkpoints of a job, and the room on its disk, as texts and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from jobmon.views.model import age, iso
+from jobmon_core.domain.humanize import count, size
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints, Disk, Growth, Outputs
+
+FILES_SHOWN = 8
+
+
+class FileRow(NamedTuple):
+    """One output as a row of a table."""
+
+    name: str
+    size: str
+    growth: str
+
+
+def outputs_text(outputs: Outputs, looked_s: float, *, is_running: bool) -> str:
+    """Return e.g. ``4 files, 978.0 MiB, growing +2.0 MiB/min``, or why nothing is known."""
+    if outputs.problem or not outputs.count:
+        return outputs.problem or "none yet"
+    files = f"{'at least ' if outputs.is_partial else ''}{count(outputs.count, 'file')}"
+    growth = _growth(outputs.total, looked_s) if is_running and not outputs.is_partial else ""
+    return ", ".join(filter(None, (files, size(outputs.total.size_bytes), growth)))
+
+
+def file_rows(outputs: Outputs, looked_s: float, *, is_running: bool) -> list[FileRow]:
+    """Return the latest outputs, by name: the order of those that grow changes with every look."""
+    return [
+        FileRow(file.name, size(file.growth.size_bytes), _growth(file.growth, looked_s) if is_running else "")
+        for file in sorted(outputs.files[:FILES_SHOWN], key=lambda file: file.name)
+    ]
+
+
+def _growth(found: Growth, looked_s: float) -> str:
+    rate_per_s, idle = found.rate_per_s(looked_s), age(found.idle_s(looked_s))
+    if rate_per_s is None:
+        return f"written {idle} ago"
+    return f"growing +{size(60 * rate_per_s)}/min" if rate_per_s else f"not growing for {idle}"
+
+
+def checkpoints_text(found: Checkpoints, looked_s: float, now_s: float, *, is_running: bool) -> str:
+    """Return e.g. ``5 saved, last 12m ago, next expected in 18m``, or why nothing is known."""
+    if found.problem or found.newest is None:
+        return found.problem or "none yet"
+    number = f"{'at least ' if found.is_partial else ''}{found.count} saved"
+    text = f"{number}, last {age(now_s - found.newest.modified_s)} ago"
+    if not is_running or found.next_s is None:
+        return text
+    if found.is_overdue(looked_s):
+        return f"{text}, next overdue by {age(now_s - found.next_s)}"
+    return f"{text}, next expected {'in ' + age(found.next_s - now_s) if found.next_s > now_s else 'now'}"
+
+
+def disk_text(disk: Disk) -> str:
+    """Return e.g. ``234.0 GiB free (82%)``."""
+    share = f" ({disk.free_bytes / disk.total_bytes:.0%})" if disk.total_bytes else ""
+    return f"{size(disk.free_bytes)} free{share}"
+
+
+def artifacts_rows(found: Artifacts, now_s: float, *, is_running: bool) -> Iterator[tuple[str, str]]:
+    """Yield the rows of ``jobmon show``."""
+    if outputs := found.outputs:
+        yield "outputs", outputs_text(outputs, found.looked_s, is_running=is_running) + _where(outputs)
+        for row in file_rows(outputs, found.looked_s, is_running=is_running):
+            yield "outputs", ", ".join(filter(None, row))
+    if saved := found.checkpoints:
+        newest = f" ({saved.newest.name})" if saved.newest else ""
+        text = checkpoints_text(saved, found.looked_s, now_s, is_running=is_running)
+        yield "outputs", f"checkpoints: {text}{newest}{_where(saved)}"
+    if found.disk:
+        yield "disk", disk_text(found.disk)
+
+
+def _where(found: Outputs | Checkpoints) -> str:
+    return f": {found.folder}" if found.problem else f", in {found.folder}"
+
+
+def artifacts_json(found: Artifacts) -> dict[str, Any]:
+    """Return the documented keys of ``jobmon progress JOB --json``; what is not known is null."""
+    return {
+        "outputs": _outputs_json(found.outputs, found.looked_s) if found.outputs else None,
+        "checkpoints": _checkpoints_json(found.checkpoints) if found.checkpoints else None,
+        "disk": {"free_bytes": found.disk.free_bytes, "total_bytes": found.disk.total_bytes}
+        if found.disk
+        else None,
+    }
+
+
+def _outputs_json(outputs: Outputs, looked_s: float) -> dict[str, Any]:
+    return {
+        "folder": outputs.folder,
+        "problem": outputs.problem or None,
+        "count": outputs.count,
+        "all_counted": not outputs.is_partial,
+        **_growth_json(outputs.total, looked_s),
+        "files": [
+            {"name": file.name, **_growth_json(file.growth, looked_s)} for file in outputs.files[:FILES_SHOWN]
+        ],
+    }
+
+
+def _growth_json(found: Growth, looked_s: float) -> dict[str, Any]:
+    rate_per_s = found.rate_per_s(looked_s)
+    return {
+        "size_bytes": found.size_bytes,
+        "bytes_per_min": None if rate_per_s is None else round(60 * rate_per_s, 1),
+        "modified": iso(found.modified_s or None),
+    }
+
+
+def _checkpoints_json(found: Checkpoints) -> dict[str, Any]:
+    return {
+        "folder": found.folder,
+        "problem": found.problem or None,
+        "count": found.count,
+        "all_counted": not found.is_partial,
+        "latest": found.newest.name if found.newest else None,
+        "latest_saved": iso(found.newest.modified_s) if found.newest else None,
+        "interval_s": found.interval_s,
+        "next_expected": iso(found.next_s),
+    }
