@@ -12,8 +12,8 @@ _jobmon() {
     esac
     case $command in
         "submit") options="-h --help --backend --sentinel --job-config" words= kind="file" ;;
-        "run") options="-h --help --name --job-name -o --output -e --error --gpu-ids --job-config --num-workers --total-items --log-dir --log-pattern --stall-timeout --check-interval --launch-timeout --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern" words="submit run watch cancel forget prune status top show logs progress diagnose init test-discord inbox recover patterns where help completion" kind= ;;
-        "watch") options="-h --help --error --output --again --follow --backend --pid --pid-file --process --log --job-name --gpu-ids --job-config --num-workers --total-items --log-dir --log-pattern --stall-timeout --check-interval --launch-timeout --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern" words= kind="job" ;;
+        "run") options="-h --help --name --job-name -o --output -e --error --gpu-ids --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --launch-timeout" words="submit run watch cancel forget prune status top show logs progress diagnose init test-discord inbox recover patterns where help completion" kind= ;;
+        "watch") options="-h --help --error --output --again --follow --backend --pid --pid-file --process --log --job-name --gpu-ids --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --launch-timeout" words= kind="job" ;;
         "cancel") options="-h --help" words= kind="job" ;;
         "forget") options="-h --help --given-up" words= kind="job" ;;
         "prune") options="-h --help --older-than --dry-run" ;;
@@ -47,13 +47,13 @@ _jobmon() {
         "run --total-items") options= words= kind="text" ;;
         "run --log-dir") options= words= kind="file" ;;
         "run --log-pattern") options= words= kind="text" ;;
-        "run --stall-timeout") options= words= kind="text" ;;
-        "run --check-interval") options= words= kind="text" ;;
-        "run --launch-timeout") options= words= kind="text" ;;
         "run --output-dir") options= words= kind="file" ;;
         "run --output-pattern") options= words= kind="text" ;;
         "run --checkpoint-dir") options= words= kind="file" ;;
         "run --checkpoint-pattern") options= words= kind="text" ;;
+        "run --stall-timeout") options= words= kind="text" ;;
+        "run --check-interval") options= words= kind="text" ;;
+        "run --launch-timeout") options= words= kind="text" ;;
         "watch --error") options= words= kind="file" ;;
         "watch --output") options= words= kind="file" ;;
         "watch --backend") options= words="slurm local" kind= ;;
@@ -68,13 +68,13 @@ _jobmon() {
         "watch --total-items") options= words= kind="text" ;;
         "watch --log-dir") options= words= kind="file" ;;
         "watch --log-pattern") options= words= kind="text" ;;
-        "watch --stall-timeout") options= words= kind="text" ;;
-        "watch --check-interval") options= words= kind="text" ;;
-        "watch --launch-timeout") options= words= kind="text" ;;
         "watch --output-dir") options= words= kind="file" ;;
         "watch --output-pattern") options= words= kind="text" ;;
         "watch --checkpoint-dir") options= words= kind="file" ;;
         "watch --checkpoint-pattern") options= words= kind="text" ;;
+        "watch --stall-timeout") options= words= kind="text" ;;
+        "watch --check-interval") options= words= kind="text" ;;
+        "watch --launch-timeout") options= words= kind="text" ;;
         "prune --older-than") options= words= kind="text" ;;
         "status --name") options= words= kind="text" ;;
         "status --since") options= words= kind="text" ;;

@@ -12,8 +12,6 @@ from jobmon_core.app.jobs.job_config import read_settings, settings_beside
 from jobmon_core.domain.job_settings import JobSettings
 
 _SUFFIXES = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0}
-# noted with the job, but nothing uses them yet
-_UNUSED = (*("output-dir", "output-pattern", "checkpoint-dir", "checkpoint-pattern"),)
 _MAX_S = 30 * 86_400.0
 
 
@@ -35,6 +33,16 @@ def add_job_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--log-pattern", metavar="GLOB", help="which files of that folder are its logs")
     group.add_argument(
+        "--output-dir", type=Path, metavar="DIR", help="the folder of its results, to see whether they grow"
+    )
+    group.add_argument("--output-pattern", metavar="GLOB", help="which files of that folder are its results")
+    group.add_argument(
+        "--checkpoint-dir", type=Path, metavar="DIR", help="that of its checkpoints (default: --output-dir)"
+    )
+    group.add_argument(
+        "--checkpoint-pattern", metavar="GLOB", help="which files or folders are its checkpoints"
+    )
+    group.add_argument(
         "--stall-timeout", type=seconds, metavar="SECONDS", help="warn after this time without progress"
     )
     group.add_argument(
@@ -49,13 +57,6 @@ def add_job_options(parser: argparse.ArgumentParser) -> None:
         metavar="SECONDS",
         help="warn if it has written nothing to its logs this long after its start",
     )
-    noted = parser.add_argument_group("noted for `jobmon show`, not used yet")
-    noted.add_argument("--output-dir", type=Path, metavar="DIR", help="the folder of its results")
-    noted.add_argument("--output-pattern", metavar="GLOB", help="which files of that folder are its results")
-    noted.add_argument(
-        "--checkpoint-dir", type=Path, metavar="DIR", help="that of its checkpoints (default: --output-dir)"
-    )
-    noted.add_argument("--checkpoint-pattern", metavar="GLOB", help="which files are its checkpoints")
 
 
 def job_settings(options: argparse.Namespace, script: str = "") -> JobSettings | None:
@@ -67,9 +68,6 @@ def job_settings(options: argparse.Namespace, script: str = "") -> JobSettings |
     Raises:
         ConfigInvalid: the configuration that the options name has faults.
     """
-    unused = [name for name in _UNUSED if getattr(options, name.replace("-", "_"))]
-    if unused:
-        say(f"not used yet: {', '.join(f'--{name}' for name in unused)}")
     if options.job_config:
         configured = read_settings(options.job_config, say)
     else:
@@ -90,7 +88,6 @@ def job_settings(options: argparse.Namespace, script: str = "") -> JobSettings |
         "stall_timeout_s": options.stall_timeout,
     }
     settings = replace(configured, **{name: value for name, value in given.items() if value})
-    settings = replace(settings, checkpoint_dir=settings.checkpoint_dir or settings.output_dir)
     return None if settings == JobSettings() else settings
 
 

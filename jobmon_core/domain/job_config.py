@@ -19,10 +19,6 @@ _ALERTS = {
     "slack": ("enabled", "webhook"),
     "terminal": ("enabled", "refresh_rate"),
 }
-_UNUSED = {  # accepted and stored, but nothing uses them yet
-    "paths": ("output_dir", "checkpoint_dir"),
-    "patterns": ("output", "checkpoints"),
-}
 _ELSEWHERE = {  # keys whose names are clear without their section
     **{key: f"job.{key}" for key in ("num_workers", "gpu_ids", "total_items")},
     **{key: f"paths.{key}" for key in ("output_dir", "log_dir", "checkpoint_dir")},
@@ -40,12 +36,12 @@ class JobConfig(NamedTuple):
     """A valid job configuration."""
 
     settings: JobSettings
-    unused: tuple[str, ...] = ()  # the dotted paths of keys that nothing uses yet
+    unused: tuple[str, ...] = ()  # the dotted paths of keys that nothing uses
 
     @property
     def note(self) -> str:
         """What of the configuration is not used; empty if all of it is."""
-        return f"{self.settings.source}: not used yet: {', '.join(self.unused)}" if self.unused else ""
+        return f"{self.settings.source}: not used: {', '.join(self.unused)}" if self.unused else ""
 
 
 def parse_job_config(
@@ -90,7 +86,7 @@ class _Parser:
 
     def settings(self, source: str) -> JobSettings:
         top = self._top
-        job, paths, patterns, monitoring = map(self._section, ("job", "paths", "patterns", "monitoring"))
+        job, paths, patterns, monitoring = map(top.section, ("job", "paths", "patterns", "monitoring"))
         settings = JobSettings(
             source=source,
             name=_text(job, "name"),
@@ -115,11 +111,6 @@ class _Parser:
         self._skip_alerts()
         top.close(_ELSEWHERE)
         return settings
-
-    def _section(self, name: str) -> Section:
-        section = self._top.section(name)
-        self.unused += [f"{name}.{key}" for key in _UNUSED.get(name, ()) if section.has(key)]
-        return section
 
     def _folder(self, section: Section, key: str) -> str:
         path = _text(section, key)

@@ -39,6 +39,15 @@ print("ready", flush=True)
 while True:
     time.sleep(60)
 """
+_GROWS = """
+import time
+print("step 1/1000", flush=True)
+open("out/epoch_1.pt", "w").close()
+while True:
+    with open("out/a.jsonl", "a") as file:
+        file.write("{}\\n")
+    time.sleep(0.1)
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -64,9 +73,9 @@ def reported(shell: Shell) -> WatchedJob:
 
 
 @contextmanager
-def running(shell: Shell, *command: str) -> Iterator[subprocess.Popen[str]]:
+def running(shell: Shell, *command: str, options: tuple[str, ...] = ()) -> Iterator[subprocess.Popen[str]]:
     """Run a command in the foreground without a terminal."""
-    argv = [sys.executable, "-m", "jobmon", "run", "--", *command]
+    argv = [sys.executable, "-m", "jobmon", "run", *options, "--", *command]
     with subprocess.Popen(
         argv,
         cwd=shell.work,
@@ -126,6 +135,29 @@ def test_output_appears_while_the_command_runs(shell: Shell) -> None:
         process.terminate()
         assert process.wait(PATIENCE_S) == 128 + signal.SIGTERM
     assert job_of(shell).backend == "local"
+
+
+def test_outputs_and_checkpoints_are_shown_while_they_grow(shell: Shell) -> None:
+    (shell.work / "out").mkdir()
+    with running(shell, sys.executable, "-c", _GROWS, options=("--output-dir", "out")) as process:
+        ctx = Context.open(os.environ)
+
+        def is_growth_known() -> bool:
+            found = ctx.progress_file(job_of(shell).id).read().artifacts_of("").outputs
+            return bool(found and found.total.bytes_per_s)
+
+        assert process.stdout is not None
+        assert process.stdout.readline() == "step 1/1000\n"
+        eventually(is_growth_known)
+        values = json.loads(shell.jobmon("progress", "1", "--json").stdout)
+        shown = shell.jobmon("show", "1").stdout
+        process.terminate()
+        process.wait(PATIENCE_S)
+    assert [file["name"] for file in values["outputs"]["files"]] == ["a.jsonl"]
+    assert values["outputs"]["bytes_per_min"] > 0
+    assert values["checkpoints"]["latest"] == "epoch_1.pt"
+    assert values["disk"]["total_bytes"] > 0
+    assert "B, growing +" in shown
 
 
 def test_the_diagnosis_of_a_failure_is_told_at_once_and_is_that_of_the_message(shell: Shell) -> None:
@@ -312,8 +344,7 @@ def test_the_options_about_the_job_are_stored_with_it(shell: Shell) -> None:
     assert (job.name, job.settings.num_workers, job.settings.gpu_ids) == ("embed", 4, (0, 1))
     assert (job.settings.total_items, job.settings.stall_timeout_s) == (1000, 300.0)
     assert (job.settings.log_dir, job.settings.log_pattern) == (f"{shell.work}/logs", "worker_*.log")
-    assert job.settings.checkpoint_dir == f"{shell.work}/out"
-    assert "jobmon: not used yet: --output-dir\n" in done.stderr
+    assert job.settings.output_dir == f"{shell.work}/out"
 
 
 def test_the_example_starts_a_worker_with_a_log_for_each_gpu(shell: Shell) -> None:
