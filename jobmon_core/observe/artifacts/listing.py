@@ -56,7 +56,8 @@ def list_files(
             found = ListedFile(entry.path[len(folder) :].lstrip("/"), size_bytes, status.st_mtime)
             files.setdefault((status.st_dev, status.st_ino), found)
     is_partial = len(matches) > _MAX_FILES or budget.remaining <= 0
-    return Listing(folder, tuple(files.values()), is_partial, changed_s)
+    problem = "too many other files" if is_partial and not files else ""
+    return Listing(folder, tuple(files.values()), is_partial, changed_s, problem)
 
 
 def disk_of(folder: str) -> Disk | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -83,6 +84,13 @@ def test_of_too_many_files_the_last_thousand_count(tmp_path: Path) -> None:
     assert not list_files(str(tmp_path), ["00*.png"]).is_partial
 
 
+def test_among_too_many_other_files_none_may_be_found(tmp_path: Path) -> None:
+    for number in range(5_001):
+        (tmp_path / f"{number}.png").touch()
+    found = list_files(str(tmp_path), ["*.ckpt"])
+    assert (found.files, found.problem) == ((), "too many other files")
+
+
 def test_a_folder_that_cannot_be_listed_says_why(tmp_path: Path) -> None:
     touch(tmp_path, "file")
     assert list_files(str(tmp_path / "none"), ["*"]).problem == "no such folder yet"
@@ -117,7 +125,8 @@ def test_what_else_lies_among_outputs_is_no_checkpoint(tmp_path: Path, name: str
 
 
 def test_the_disk_is_that_of_the_folder(tmp_path: Path) -> None:
-    disk = disk_of(str(tmp_path))
+    disk, usage = disk_of(str(tmp_path)), shutil.disk_usage(tmp_path)
     assert disk is not None
-    assert 0 <= disk.free_bytes <= disk.total_bytes
+    assert disk.free_bytes == pytest.approx(usage.free, rel=0.1)
+    assert disk.total_bytes == pytest.approx(usage.used + usage.free, rel=0.001)
     assert disk_of(str(tmp_path / "none")) is None
