@@ -149,7 +149,8 @@ def _with_task(
     events: tuple[Event, ...] = ()
     if task.state is JobState.RUNNING and not task.end:
         has_written = is_of_this_run and any(log.size for log in reader.files)
-        look = Look(now_s, written_s, has_written, _own_artifacts(record, job, task))
+        own_artifacts = record.artifacts.get(task.key, _NO_ARTIFACTS)  # not those that other tasks write too
+        look = Look(now_s, written_s, has_written, own_artifacts)
         after, events = with_health(after, task, settings, look)
     readers = {**record.readers, task.key: reader}
     if task.end is not None:
@@ -214,9 +215,3 @@ def _grown(history: History, progress: Progress | None, written_s: float) -> His
     if progress is None:
         return history
     return add_sample(history, Sample(written_s, progress.current, progress.loss, progress.grad_norm))
-
-
-def _own_artifacts(record: ProgressRecord, job: WatchedJob, task: Task) -> Artifacts:
-    """Return the outputs and checkpoints that only this task writes."""
-    key = artifacts_key(job, task)
-    return record.artifacts.get(task.key, _NO_ARTIFACTS) if key == task.key else _NO_ARTIFACTS

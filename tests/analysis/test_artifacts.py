@@ -11,6 +11,7 @@ import pytest
 from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints, Outputs
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.model import EventKind
+from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import End, Source
 from tests.support.followed_job import RUNNING, START_S, FollowedJob
@@ -121,6 +122,12 @@ def test_a_saved_checkpoint_is_an_event_with_its_time(job: FollowedJob) -> None:
     assert job.later(30) == (event,)
 
 
+def test_a_checkpoint_of_an_earlier_run_is_no_event(job: FollowedJob) -> None:
+    job.write(job.folder / "out" / "epoch_1.pt", 1, age_s=5)  # after the submission, before the start
+    assert job.later(30) == ()
+    assert checkpoints(job).count == 1
+
+
 def test_many_checkpoints_leave_room_for_warnings(tmp_path: Path) -> None:
     job = FollowedJob(tmp_path, JobSettings(output_dir=str(tmp_path / "out"), stall_timeout_s=60.0))
     with_steps(job).later(61)
@@ -176,10 +183,24 @@ def test_each_task_of_an_array_may_have_a_folder_of_its_own(tmp_path: Path) -> N
     job = FollowedJob(tmp_path, JobSettings(output_dir=str(tmp_path / "out-%a")))
     tasks = {key: replace(RUNNING, key=key) for key in ("1", "2")}
     job.job = replace(job.job, tasks=tasks, array_indices="1-2")
-    job.write(tmp_path / "out-2" / "a.jsonl", 5)
-    job.later(30)
+    for size_bytes in (5, 65):
+        job.write(tmp_path / "out-2" / "a.jsonl", size_bytes)
+        job.later(30)
     assert outputs(job, "1").problem == "no such folder yet"
-    assert outputs(job, "2").total.size_bytes == 5
+    assert (outputs(job, "2").total.size_bytes, outputs(job, "2").total.bytes_per_s) == (65, 2.0)
+
+
+def test_logs_of_ended_tasks_are_no_outputs_either(tmp_path: Path) -> None:
+    job = FollowedJob(tmp_path, JobSettings(output_dir=str(tmp_path), output_pattern="*.log"))
+    logs = LogPaths(str(tmp_path / "%a.log"), str(tmp_path / "%a.log"), BY_SLURM)
+    tasks = {key: replace(RUNNING, key=key) for key in ("1", "2")}
+    job.job = replace(job.job, tasks=tasks, array_indices="1-2", logs=logs)
+    for name in ("1.log", "2.log", "other.log"):
+        job.write(tmp_path / name, 1)
+    for _ in range(3):
+        job.later(30)
+        tasks["1"] = replace(RUNNING, key="1", state=JobState.COMPLETED, end=END)
+    assert [file.name for file in outputs(job).files] == ["other.log"]
 
 
 def test_a_progress_file_without_outputs_is_read_on(job: FollowedJob) -> None:
