@@ -55,7 +55,7 @@ _ROWS = (
     *("progress", "ETA", "speed", "loss", "workers", "log says", "outputs", "disk", "events"),
     *("reason", "cause", "proof", "log end", "to do", "note"),
     *("submitted", "restarts", "started", "running", "ended", "limit"),
-    *("work", "peak RAM", "nodes", "log", "stdout", "stderr"),
+    *("peak RAM", "nodes", "log", "stdout", "stderr"),
     *("where", "folder", "script", "settings", "message", "monitor", "history"),
 )
 _NO_PROGRESS = JobProgress()
@@ -273,8 +273,6 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
     if task.end and task.end.why:
         yield "note", task.end.why
     yield from time_rows(job, task, now_s)
-    if task.diagnosis and task.diagnosis.work:
-        yield "work", task.diagnosis.work
     yield from _resources(task)
     yield from files.items()
 
