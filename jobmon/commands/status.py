@@ -37,9 +37,9 @@ of a pending job without --time, which Slurm may set when it starts. For an arra
 limit of the task that has been running longest, or ran longest.
 
 OUTCOME/CAUSE shows why a job is pending: Slurm's reason, with its meaning if you must do something. A
-success is doubtful if the log ends in a failure. `Slurm last answered 20s ago` is the age of the oldest
-data about an active job. A row with data older than one polling interval shows its own age: `last
-answer 12m ago`.
+success is doubtful if the log ends in a failure, or counts less than 99 % of the total_items that the
+job's configuration names. `Slurm last answered 20s ago` is the age of the oldest data about an active
+job. A row with data older than one polling interval shows its own age: `last answer 12m ago`.
 
 The STATE of an array has the number of its tasks in each state. A terminal gets a table that fits, with
 squeue's short names of states where the long ones do not fit (F:2 R:1 CD:7 is 2 FAILED, 1 RUNNING, 7

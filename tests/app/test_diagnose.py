@@ -10,6 +10,8 @@ from jobmon_core.app.diagnose import DiagnoseCommand, Report, parse_job
 from jobmon_core.context import Context
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.errors import JobmonError, SchedulerUnavailable, UnknownJob
+from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths
 from jobmon_core.domain.slurm.rows import Disabled, NotListed, RecordAnswer, Unreachable
@@ -18,6 +20,7 @@ from jobmon_core.domain.tracking.model import End, Source, StateChange, Task, Wa
 from jobmon_core.domain.tracking.user_override import UserOverride
 from jobmon_core.store.home import Home
 from tests.support.clock import FakeClock
+from tests.support.live_jobs import progress_of
 from tests.support.play import JOB, START_S, record, row, sacct_row
 from tests.support.scheduler import FakeScheduler
 
@@ -90,6 +93,16 @@ def test_a_watched_job_that_ended_is_diagnosed_without_asking_slurm(bench: Bench
     assert report.subject is not None
     assert (str(report.subject.ref), report.subject.name, report.subject.end) == ("12", "train", FAILED)
     assert not bench.slurm.asked
+
+
+def test_a_success_that_did_not_do_all_is_diagnosed_as_its_message_says(bench: Bench) -> None:
+    bench.watched(replace(RUNNING, end=COMPLETED))
+    bench.log("job.err", "Processed 30/100 items\n")
+    (job,) = bench.ctx.store.find(JobRef(12))
+    bench.ctx.store.save(replace(job, settings=JobSettings(total_items=100)))
+    followed = progress_of(30, 100, unit="item")
+    bench.ctx.progress_file(job.id).write(JobProgress(tasks={"": followed}))
+    assert bench.ask("12").diagnosis.headline == "Processed only 30 of 100 items"
 
 
 def test_what_slurm_said_of_the_end_is_evidence(bench: Bench) -> None:

@@ -14,7 +14,7 @@ import pytest
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.lifecycle.health import Health
-from tests.support.messages import title
+from tests.support.messages import facts, title
 from tests.support.user import User
 from tests.support.waiting import eventually
 
@@ -61,6 +61,9 @@ def test_three_trainings_show_how_far_they_are_until_they_end(user: User) -> Non
         _open_gate(user, style, _STEPS)
         assert user.told(job_id).outcome is Outcome.SUCCESS
         assert _progress(user, job_id)["items_processed"] == _STEPS
+    done = [facts(payload)["Work"] for payload in user.discord.received(Route.SUCCESS)]
+    assert [text.partition(",")[0] for text in done] == [f"{_STEPS} steps"] * len(_STYLES)
+    assert all(text.endswith(" on average") for text in done)
 
 
 def test_a_hung_training_is_told_and_so_is_its_recovery(user: User) -> None:
@@ -99,3 +102,19 @@ def test_a_monitor_that_is_killed_and_replaced_keeps_the_history(user: User) -> 
     assert [sample["current"] for sample in samples][-3:] == [20, 40, 60]
     _open_gate(user, "tqdm", _STEPS)
     assert user.told(job_id).outcome is Outcome.SUCCESS
+
+
+def test_the_end_says_how_far_a_job_came_and_that_it_did_not_do_all(user: User) -> None:
+    (user.work / "named.yaml").write_text("job: {total_items: 200}\n", encoding="utf-8")
+    script = "for n in $(seq 10 10 {end}); do echo Processed $n/200 items; sleep 2; done; exit {code}"
+    jobs = [
+        user.submit("--job-config", "named.yaml", "-t", "10", "--wrap", script.format(end=end, code=code))
+        for end, code in ((150, 0), (40, 1))
+    ]
+    completed, failed = (user.told(job_id) for job_id in jobs)
+    assert completed.is_doubtful_success
+    assert failed.outcome is Outcome.FAILURE
+    (message,) = user.discord.received(Route.SUCCESS)
+    assert title(message).endswith("with exit code 0, but processed only 150 of 200 items")
+    (message,) = user.discord.received(Route.ERROR)
+    assert facts(message)["Work"] == "Reached item 40 of 200 (20 %)"

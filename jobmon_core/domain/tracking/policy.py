@@ -21,7 +21,7 @@ class Policy(NamedTuple):
     warn_stale_s: float = 1800.0  # outage after which the user is notified; 0 means never
     array_messages: str = "digest"  # or "each": one message per task
     progress_messages: bool = True  # whether warnings about the progress are sent
-    doubtful_success: str = "success"  # the route of a success whose log ends in a failure; or "error"
+    doubtful_success: str = "success"  # the route of a doubtful success; or "error"
 
     def accounting_wait_s(self, attempts: int) -> float:
         """Return the wait after ``attempts`` accounting queries, before the next one."""
