@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from jobmon_core.analysis.job_logs import log_files, logs_of_run, named_logs
+from jobmon_core.analysis.job_logs import MAX_NAMED, log_files, logs_of_run, named_logs
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.diagnosis.exit_causes import YOU
 from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog, SlurmEvidence
@@ -76,8 +76,9 @@ def with_progress(
         return diagnosis
     if job.earlier_logs and len(followed.history.samples) < 2:  # noqa: PLR2004 - it did not move
         return diagnosis  # it may be the end of an earlier run in the same log
-    # of several tasks, or after a requeue, the log of one run may count only a part
+    # of several tasks, after a requeue, or of very many workers, the logs that were read count only a part
     is_whole = len(job.tasks) == 1 and not any(task.restarts for task in job.tasks.values())
+    is_whole = is_whole and len(followed.logs) < MAX_NAMED
     expected = job.settings.total_items if job.settings and is_whole else None
     return with_result(diagnosis, followed, succeeded=end.outcome is Outcome.SUCCESS, expected=expected)
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _MAX_SCRIPT_BYTES = 4 * 2**20  # by default sbatch accepts no larger script
 _OLDEST_SLURM = (20, 11)  # expands the fewest placeholders in file names
-_MAX_NAMED = 64
+MAX_NAMED = 64  # of the logs that the settings name, so many are read
 _ANY = "\0"  # stands for any text; no path can contain it
 
 
@@ -104,7 +104,7 @@ def named_logs(job: WatchedJob, task: Task, since_s: float = 0.0) -> tuple[str, 
     found = [(_modified_s(path), path) for path in glob.glob(pattern) if path not in main_logs]  # noqa: PTH207 - see `_expand`
     paths = [path for written_s, path in sorted(found) if written_s and written_s >= since_s]
     # as in `rank_logs`: a worker that fails is among the first to stop writing, or the last one that writes
-    return tuple(paths if len(paths) <= _MAX_NAMED else paths[: _MAX_NAMED // 2] + paths[-_MAX_NAMED // 2 :])
+    return tuple(paths if len(paths) <= MAX_NAMED else paths[: MAX_NAMED // 2] + paths[-MAX_NAMED // 2 :])
 
 
 def is_shared(job: WatchedJob, path: str) -> bool:

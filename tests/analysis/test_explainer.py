@@ -81,6 +81,11 @@ def test_only_the_whole_work_of_a_job_is_compared_with_what_the_user_named(
     assert with_progress(NOTHING_FOUND, job, SUCCESS, SHORT).cause == cause
 
 
+def test_of_more_workers_than_are_read_the_sum_proves_nothing() -> None:
+    workers = replace(SHORT, logs=tuple(f"/w/worker_{number}.log" for number in range(65)))
+    assert with_progress(NOTHING_FOUND, one_job(SUCCESS), SUCCESS, workers).cause is None
+
+
 def test_a_count_that_never_moved_may_be_that_of_an_earlier_run_in_the_same_log() -> None:
     once = TaskProgress(SHORT.progress, replace(SHORT.history, samples=SHORT.history.samples[-1:]))
     appended = replace(one_job(FAILURE), earlier_logs={"/w/train.log": EarlierLog(900, "0")})
