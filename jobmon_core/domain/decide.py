@@ -47,6 +47,7 @@ class Deliver:
 
 Action = Step | Diagnose | Deliver
 
+_FIRST_INTERVAL_S = 10.0  # between the first queue checks of a job; later it is half of its age
 _FIRST_TIMEOUT_S = 20.0  # at least, for the first accounting query: a busy database needs it
 _RETRY_TIMEOUT_S = 3.0  # at least, for later queries, and for the first if accounting has just not responded
 MAX_DIAGNOSED = 50  # tasks of one array whose logs jobmon reads; the digest groups them by cause
@@ -105,7 +106,7 @@ def wake_s(job: WatchedJob, policy: Policy, last_queue_s: float, now_s: float) -
         return min(retries, default=last_queue_s)
     queries = [inquiry.next_query_s for _, inquiry in job.open_inquiries()]
     graces = [deadline_s for deadline_s in _grace_deadlines_s(job, policy) if deadline_s > now_s]
-    return min([last_queue_s + interval_s(job, policy), *queries, *graces, *retries])
+    return min([last_queue_s + interval_s(job, policy, now_s), *queries, *graces, *retries])
 
 
 def accounting_timeout_s(job: WatchedJob, policy: Policy, now_s: float, *, unresponsive: bool) -> float:
@@ -125,10 +126,15 @@ def accounting_timeout_s(job: WatchedJob, policy: Policy, now_s: float, *, unres
     return max(left_s, _FIRST_TIMEOUT_S if is_first and not unresponsive else _RETRY_TIMEOUT_S)
 
 
-def interval_s(job: WatchedJob, policy: Policy) -> float:
-    """Return the time between two queue checks of this job (seconds)."""
+def interval_s(job: WatchedJob, policy: Policy, now_s: float) -> float:
+    """Return the time between two queue checks of this job (seconds).
+
+    At first it is shorter, because many jobs fail within their first minute.
+    """
     is_pending = all(task.state.phase is Phase.WAITING and not task.inquiry for task in job.tasks.values())
-    return policy.pending_s if is_pending and (job.tasks or job.pending_indices) else policy.running_s
+    usual_s = policy.pending_s if is_pending and (job.tasks or job.pending_indices) else policy.running_s
+    age_s = now_s - job.registered_s
+    return min(usual_s, max(_FIRST_INTERVAL_S, age_s / 2)) if age_s >= 0 else usual_s
 
 
 def _grace_deadlines_s(job: WatchedJob, policy: Policy) -> list[float]:

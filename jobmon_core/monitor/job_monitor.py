@@ -145,7 +145,7 @@ class JobMonitor:
         self._answer_pending = False
         if self.job.closed and (self.job.outage_s is None or self.job.unwatched_s is not None):
             return
-        max_age_s = interval_s(self.job, self._deps.policy)
+        max_age_s = interval_s(self.job, self._deps.policy, self._deps.clock.now())
         if self.job.answered_s is None:
             max_age_s = min(FIRST_MAX_AGE_S, max_age_s)
         view = self._deps.queue.view(self.job.user, self.job.job_id, max_age_s)

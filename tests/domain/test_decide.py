@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.decide import MAX_DIAGNOSED, Deliver, Step, accounting_timeout_s, wake_s
 from jobmon_core.domain.slurm.states import Outcome
+from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.policy import NO_HURRY_S, Policy
 from tests.support.play import START_S, Play, record, row, sacct_row
 
@@ -54,6 +55,11 @@ def test_without_a_record_the_grace_starts_when_jobmon_notices_the_end() -> None
     assert seconds_until_concluded(Play(POLICY).queue(row("12", "TIMEOUT")).record()) == 30
 
 
+def old(job: WatchedJob) -> WatchedJob:
+    """Return the job as one that has been watched for a day; a new one is checked more often."""
+    return replace(job, registered_s=START_S - 86_400)
+
+
 def test_the_monitor_wakes_at_the_end_of_the_grace_even_if_the_next_query_is_later() -> None:
     play = noticed_late(10)
     for _ in range(3):
@@ -62,14 +68,24 @@ def test_the_monitor_wakes_at_the_end_of_the_grace_even_if_the_next_query_is_lat
         play.accounting()
     next_query_s = play.job.tasks[""].inquiry.next_query_s if play.job.tasks[""].inquiry else 0.0
     assert next_query_s > START_S + 20
-    assert wake_s(play.job, POLICY, START_S, play.now_s) == START_S + 20
+    assert wake_s(old(play.job), POLICY, START_S, play.now_s) == START_S + 20
 
 
 def test_a_grace_that_is_over_does_not_wake_the_monitor() -> None:
     play = Play(POLICY).queue(row("12_1", "COMPLETED"))
     play.record(record("12_1", "COMPLETED")).later(40).accounting_down()
     assert not play.job.ended  # an array needs an answer from accounting
-    assert wake_s(play.job, POLICY, START_S, play.now_s) > play.now_s
+    assert wake_s(old(play.job), POLICY, START_S, play.now_s) > play.now_s
+
+
+def test_a_job_is_checked_more_often_at_first() -> None:
+    play = Play(POLICY).queue(row("12", "RUNNING"))
+    registered_s = play.job.registered_s
+    waits = [
+        wake_s(play.job, POLICY, registered_s + age_s, registered_s + age_s) - registered_s - age_s
+        for age_s in (0, 10, 20, 40, 100, 600, 6000)
+    ]
+    assert waits == [10, 10, 10, 20, 50, POLICY.running_s, POLICY.running_s]
 
 
 def test_an_accounting_query_may_not_take_longer_than_the_grace() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.decide import interval_s
 from jobmon_core.domain.errors import ConfigInvalid, SchedulerMissing
+from jobmon_core.domain.tracking.apply_queue import apply_queue
 from jobmon_core.domain.tracking.duplicates import without_duplicates
 from jobmon_core.domain.tracking.policy import SAVE_INTERVAL_S, Policy
 from jobmon_core.lifecycle.health import Health, JobStatus, job_status
@@ -14,15 +16,23 @@ from jobmon_core.store.jobs import Unreadable
 from jobmon_core.store.shared_answers import SharedAnswer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from jobmon_core.context import Context
     from jobmon_core.domain.progress.model import JobProgress
+    from jobmon_core.domain.slurm.rows import QueueRow
     from jobmon_core.domain.tracking.model import WatchedJob
-    from jobmon_core.store.owner import Owner
+    from jobmon_core.store.shared_answers import StoredAnswer
 
 # The answer to a query comes some seconds after it is due.
 _ANSWER_S = 10.0
+
+
+class _Answer(NamedTuple):
+    """An answer of the queue."""
+
+    asked_s: float = 0.0  # Unix seconds; 0 if there was none
+    rows: Mapping[int, Sequence[QueueRow]] = MappingProxyType({})  # by job id
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,19 +49,21 @@ class Overview:
         if job.closed or job.answered_s is None:
             return None
         age_s = now_s - job.answered_s
-        return age_s if age_s > interval_s(job, self.policy) + _ANSWER_S else None
+        return age_s if age_s > interval_s(job, self.policy, now_s) + _ANSWER_S else None
 
 
 def overview(ctx: Context) -> Overview:
     """Return the status of all jobs, without asking the scheduler."""
     entries = list(ctx.store.all())
     jobs = without_duplicates(entry for entry in entries if not isinstance(entry, Unreadable))
+    known = statuses(ctx, jobs)
+    running = [each.job for each in known if not each.job.closed and each.job.is_running]
     return Overview(
-        statuses(ctx, jobs),
+        known,
         [entry for entry in entries if isinstance(entry, Unreadable)],
         # reading the configuration takes a while, and only the age of jobs that are watched depends on it
         Policy() if all(job.closed for job in jobs) else policy(ctx),
-        {job.id: ctx.progress_file(job.id).read() for job in jobs if not job.closed and job.is_running},
+        {job.id: ctx.progress_file(job.id).read() for job in running},
     )
 
 
@@ -70,41 +82,57 @@ def current_status(ctx: Context, job: WatchedJob) -> JobStatus:
 
 def statuses(ctx: Context, jobs: Iterable[WatchedJob]) -> list[JobStatus]:
     """Return the status of each of these jobs, without asking the scheduler."""
-    latest = _LatestAnswers(ctx)
+    jobs = list(jobs)
+    latest = _LatestAnswers(ctx, jobs)
     return [latest.apply_to(job_status(ctx, job)) for job in jobs]
 
 
 class _LatestAnswers:
-    """When monitors last got an answer from the queue: state files name that time only every few minutes."""
+    """The latest answers of the queue, which the monitors of a host share.
 
-    def __init__(self, ctx: Context) -> None:
+    A monitor applies an answer only when its own next check is due, and saves a job without news only every
+    few minutes. So a shared answer may be newer than the state file of a job.
+    """
+
+    def __init__(self, ctx: Context, jobs: Collection[WatchedJob]) -> None:
         self._ctx = ctx
-        self._answered_s: dict[tuple[str, ...], float] = {}
+        self._job_ids = {job.job_id for job in jobs}
+        self._answers: dict[tuple[str, ...], _Answer] = {}
 
     def apply_to(self, status: JobStatus) -> JobStatus:
-        """Return a status with the time of the last answer that the job's monitor has seen."""
+        """Return a status as of the latest answer that the host of the job's monitor has."""
         job, owner = status.job, status.owner
         watching = status.health in (Health.ALIVE, Health.REMOTE)
         if owner is None or not watching or job.closed or job.answered_s is None or job.stale_since_s:
             return status
-        answered_s = self._latest_s(job, owner)
+        answer = self._latest(job, owner.host)
         # a monitor that is suspended would have saved the job meanwhile
-        if job.answered_s < answered_s < job.answered_s + 2 * SAVE_INTERVAL_S:
-            return replace(status, job=replace(job, answered_s=answered_s))
-        return status
+        if not job.answered_s < answer.asked_s < job.answered_s + 2 * SAVE_INTERVAL_S:
+            return status
+        rows = answer.rows.get(job.job_id, ())
+        return replace(status, job=apply_queue(job, rows, answer.asked_s, Policy()))
 
-    def _latest_s(self, job: WatchedJob, owner: Owner) -> float:
+    def _latest(self, job: WatchedJob, host: str) -> _Answer:
         try:
             fingerprint = self._ctx.scheduler_fingerprint(job.backend)
         except SchedulerMissing:  # the backend of a newer jobmon
-            return 0.0
-        # the monitor names the cluster in its queries only if that is another one than its host's
-        names = [("queue", *fingerprint, cluster, job.user) for cluster in {job.cluster, ""}]
-        return max(self._read(*each, host=owner.host) for each in names)
+            return _Answer()
+        cluster = job.cluster if job.is_elsewhere(lambda: self._cluster_of(host, fingerprint)) else ""
+        key = ("queue", *fingerprint, cluster, job.user, host)
+        if key not in self._answers:
+            self._answers[key] = self._read(job.backend, self._shared(*key[:-1], host=host).read())
+        return self._answers[key]
 
-    def _read(self, *names: str, host: str) -> float:
-        key = (*names, host)
-        if key not in self._answered_s:
-            answer = SharedAnswer.named(self._ctx.home.shared_answers, *names, host=host).read()
-            self._answered_s[key] = 0.0 if answer.problem else answer.asked_s
-        return self._answered_s[key]
+    def _cluster_of(self, host: str, fingerprint: tuple[str, str]) -> str:
+        return self._shared("cluster", *fingerprint, host=host).read().text
+
+    def _shared(self, *names: str, host: str) -> SharedAnswer:
+        return SharedAnswer.named(self._ctx.home.shared_answers, *names, host=host)
+
+    def _read(self, backend: str, stored: StoredAnswer) -> _Answer:
+        rows: dict[int, list[QueueRow]] = {}
+        if stored.problem or not stored.asked_s:
+            return _Answer()
+        for row in self._ctx.scheduler(backend).read_queue(stored.text, self._job_ids):
+            rows.setdefault(row.ref.job_id, []).append(row)
+        return _Answer(stored.asked_s, rows)

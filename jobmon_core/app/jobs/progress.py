@@ -5,11 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.job_logs import checkpoint_folder, last_write_s, start_of_run_s
+from jobmon_core.analysis.job_logs import (
+    checkpoint_folder,
+    last_write_s,
+    start_of_run_s,
+    with_script_logs,
+)
 from jobmon_core.analysis.progress import with_known_total
 from jobmon_core.app.jobs.array_summary import in_order
 from jobmon_core.app.jobs.find import STDIN
 from jobmon_core.app.jobs.output import known_files
+from jobmon_core.app.jobs.overview import current_status
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job_settings import JobSettings
@@ -95,6 +101,9 @@ def logs_of_job(ctx: Context, job: WatchedJob, ref: JobRef) -> list[tuple[JobRef
         JobmonError: none has, or the paths of its logs are not known yet.
     """
     known = ctx.progress_file(job.id).read()
+    job = current_status(ctx, job).job
+    if not job.logs.source:
+        job = with_script_logs(job, ctx.scheduler(job.backend, job.cluster if job.remote else ""))
     found = []
     for task in in_order(list(job.tasks.values())):
         logs = _logs_of_task(job, task, known)

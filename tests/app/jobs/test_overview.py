@@ -8,14 +8,17 @@ import pytest
 
 from jobmon_core.app.jobs.overview import overview
 from jobmon_core.context import Context
+from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.store.home import Home
 from jobmon_core.store.owner import Owner
 from jobmon_core.store.shared_answers import SharedAnswer, StoredAnswer
-from tests.support.job_records import RUNNING, job_of
+from tests.support.job_records import PENDING, RUNNING, job_of
 
 NOW_S = time.time()
-JOB = replace(job_of(RUNNING), user="me", cluster="big", answered_s=NOW_S - 250)
+JOB = replace(job_of(RUNNING), registered_s=NOW_S - 900, user="me", cluster="big", answered_s=NOW_S - 250)
+
+LISTED = f"12|12|12|N/A|RUNNING|{NOW_S - 300:.0f}|NONE|{NOW_S - 300:.0f}|UNLIMITED|n1|None\n"
 
 
 @pytest.fixture
@@ -23,11 +26,14 @@ def ctx(tmp_path: Path) -> Context:
     return Context(Home(tmp_path), {})
 
 
-def answered(ctx: Context, seconds_ago: float, problem: str = "", host: str = "") -> None:
+def answered(ctx: Context, seconds_ago: float, text: str = LISTED, problem: str = "", host: str = "") -> None:
     """Write the shared answer of squeue."""
-    names = ("queue", *ctx.scheduler_fingerprint("slurm"), "", "me")
-    file = SharedAnswer.named(ctx.home.shared_answers, *names, host=host)
-    file.write(StoredAnswer(NOW_S - seconds_ago, "", problem))
+    queue_file(ctx, host=host).write(StoredAnswer(NOW_S - seconds_ago, text, problem))
+
+
+def queue_file(ctx: Context, cluster: str = "", host: str = "") -> SharedAnswer:
+    names = ("queue", *ctx.scheduler_fingerprint("slurm"), cluster, "me")
+    return SharedAnswer.named(ctx.home.shared_answers, *names, host=host)
 
 
 def shown(ctx: Context, job: WatchedJob = JOB, owner: Owner | None = None) -> float | None:
@@ -45,6 +51,27 @@ def test_the_latest_answer_of_the_host_makes_a_watched_job_fresh(ctx: Context) -
     assert shown(ctx) is None
     answered(ctx, 42)
     assert shown(ctx) == 42
+
+
+def test_the_state_is_that_of_the_latest_answer_too(ctx: Context) -> None:
+    pending = replace(JOB, tasks={"": PENDING})
+    assert shown(ctx, pending) == 250
+    answered(ctx, 5)
+    assert overview(ctx).jobs[0].job.tasks[""].state is JobState.RUNNING
+    answered(ctx, 4, text=LISTED.replace("RUNNING", "FAILED"))
+    assert overview(ctx).jobs[0].job.tasks[""].inquiry is not None
+    assert ctx.store.load(JOB.id).tasks[""].state is JobState.PENDING, (
+        "a command does not change what is saved"
+    )
+
+
+def test_the_answer_of_another_cluster_says_nothing_about_a_job(ctx: Context) -> None:
+    name = SharedAnswer.named(ctx.home.shared_answers, "cluster", *ctx.scheduler_fingerprint("slurm"))
+    name.write(StoredAnswer(NOW_S, "small"))
+    answered(ctx, 5, text="")
+    assert shown(ctx) == 250
+    queue_file(ctx, "big").write(StoredAnswer(NOW_S - 5, LISTED))
+    assert shown(ctx) is None
 
 
 def test_a_failed_query_makes_nothing_fresh(ctx: Context) -> None:
