@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from jobmon_core.app.jobs.output import OutputText
     from jobmon_core.app.live.log_errors import ErrorLine
     from jobmon_core.app.live.tasks import LiveTask
-    from jobmon_core.domain.progress.model import Event, Progress, WorkerProgress
+    from jobmon_core.domain.progress.model import Event, Progress
 
 _LABEL = 12  # columns
 _MAX_BAR = 40
@@ -274,7 +274,9 @@ def _workers(live: LiveTask, now_s: float, symbols: Symbols) -> Iterator[Line]:
     for state, name in sorted(stated, key=lambda each: each[0] is not WorkerState.SILENT):
         worker = workers[name]
         padded = name + " " * (width - text_width(name))
-        yield Span(f"  {padded}  "), _doing(live, state, now_s - worker.written_s), _figures(worker, symbols)
+        doing = _doing(live, state, now_s - worker.written_s)
+        speed = "" if state is WorkerState.SILENT else rate(worker_rate_per_s(worker))
+        yield Span(f"  {padded}  "), doing, _figures(worker.progress, speed, symbols)
 
 
 def _doing(live: LiveTask, state: WorkerState, silent_s: float) -> Span:
@@ -286,8 +288,7 @@ def _doing(live: LiveTask, state: WorkerState, silent_s: float) -> Span:
     return Span(f"{mark} {text:<{_STATE}}", style)
 
 
-def _figures(worker: WorkerProgress, symbols: Symbols) -> Span:
-    progress, speed = worker.progress, rate(worker_rate_per_s(worker))
+def _figures(progress: Progress | None, speed: str, symbols: Symbols) -> Span:
     if progress is None:
         return Span("  no progress yet", Style.DIM)
     if progress.fraction is None:

@@ -41,5 +41,5 @@ def _problem(seen: Launch) -> str:
     if not seen.has_written:
         return "has written nothing to its logs"
     if seen.workers < seen.expected_workers:
-        return f"only {seen.workers} of {seen.expected_workers} workers have written to their logs"
+        return f"only {seen.workers} of {seen.expected_workers} workers have written a log"
     return ""

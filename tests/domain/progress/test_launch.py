@@ -31,7 +31,7 @@ def test_without_a_time_from_the_user_nothing_is_reported() -> None:
 def test_missing_workers_are_part_of_the_warning() -> None:
     some = replace(SILENT, has_written=True, workers=3, expected_workers=4)
     health, (event,) = launch_events(Health(), some)
-    assert event.text == "started 1m ago, but only 3 of 4 workers have written to their logs"
+    assert event.text == "started 1m ago, but only 3 of 4 workers have written a log"
     _, (event,) = launch_events(health, replace(some, workers=4))
     assert event.ended is EventKind.NO_OUTPUT
     assert launch_events(Health(), replace(some, workers=5)) == (Health(), ())

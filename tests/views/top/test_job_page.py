@@ -116,7 +116,7 @@ def test_each_worker_has_a_line_the_silent_ones_first() -> None:
     assert value(lines, "Workers") == "4 of 5"
     first = lines.index("Workers") + 1
     assert [line.rstrip() for line in lines[first : first + 4]] == [
-        "  worker_2.log  ! silent for 5m   ██░░░░░░ 25.0%  100/400 items  15.0/min",
+        "  worker_2.log  ! silent for 5m   ██░░░░░░ 25.0%  100/400 items",
         "  worker_0.log  > running         ██░░░░░░ 25.0%  100/400 items  2.5/s",
         "  worker_1.log  * finished        ████████  100%  400/400 items  2.5/s",
         "  worker_3.log  > running         no progress yet",
