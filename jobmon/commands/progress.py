@@ -12,7 +12,9 @@ from jobmon.errors import UsageError, say
 from jobmon.views.artifacts import artifacts_json
 from jobmon.views.progress import NOTHING_FOUND, one_line, progress_lines, report_json
 from jobmon_core.app.jobs.find import STDIN, find_job
+from jobmon_core.app.jobs.overview import current_status
 from jobmon_core.app.jobs.progress import LogProgress, follow_stream, logs_of_job, progress_of_stream
+from jobmon_core.app.live.phase import phase_of
 
 if TYPE_CHECKING:
     import argparse
@@ -82,7 +84,7 @@ def _show_jobs(ctx: Context, jobs: Sequence[JobRef], options: argparse.Namespace
     tasks = []
     for named in jobs:
         job, ref = find_job(ctx, str(named))
-        tasks += [(job.name, task_ref, logs) for task_ref, logs in logs_of_job(ctx, job, ref)]
+        tasks += [(job, task_ref, logs) for task_ref, logs in logs_of_job(ctx, job, ref)]
     if options.follow:
         if len(tasks) > 1:
             raise UsageError(
@@ -90,16 +92,17 @@ def _show_jobs(ctx: Context, jobs: Sequence[JobRef], options: argparse.Namespace
             )
         return _follow(_reports_of_logs(ctx, tasks[0][2]), as_json=options.json)
     objects, exit_code, now_s = [], 0, ctx.clock.now()
-    for name, ref, logs in tasks:
+    for job, ref, logs in tasks:
         report = logs.estimated(logs.read(ended=True), now_s)
         for reason in report.unread:
             say(f"job {ref}: {reason}")
             exit_code = 1
         if options.json:
-            job_keys = {"job_id": str(ref), "name": name}
-            objects.append(job_keys | report_json(report, now_s) | artifacts_json(logs.artifacts))
+            phase = phase_of(current_status(ctx, job), ctx.progress_file(job.id).read(), now_s)
+            about = {"job_id": str(ref), "name": job.name, "phase": phase}
+            objects.append(about | report_json(report, now_s) | artifacts_json(logs.artifacts))
             continue
-        print(stdout_console().bold(f"{ref} {name}".rstrip()))
+        print(stdout_console().bold(f"{ref} {job.name}".rstrip()))
         _print(report, now_s, as_json=False)
     if options.json:
         print(json.dumps(objects if len(objects) > 1 else objects[0], indent=2))

@@ -23,8 +23,8 @@ Slurm's, or that of jobmon's query if it says so. An array is summarised: the nu
 and the causes with their tasks; only failed tasks follow, unless --all is given."""
 EPILOG = """\
 --json prints one object, or a list of objects for several jobs. Its keys are those of
-`jobmon status --json` (job_id, name, state, outcome, exit_code, signal, cause, monitor,
-undelivered, ...) and those below. What is not known is null or an empty text.
+`jobmon status --json` (job_id, name, state, phase, outcome, exit_code, signal, cause,
+monitor, undelivered, ...) and those below. What is not known is null or an empty text.
 
   workdir, command, stdout, stderr
              paths; stdout and stderr with Slurm's % patterns
@@ -67,10 +67,10 @@ def run(options: argparse.Namespace) -> int:
             exit_code = max(exit_code, error.exit_code)
             continue
         status = current_status(ctx, job)
-        if options.json:
-            objects.append(details_json(status, ctx.clock.now()))
-            continue
         progress, now_s = ctx.progress_file(job.id).read(), ctx.clock.now()
+        if options.json:
+            objects.append(details_json(status, now_s, progress))
+            continue
         lines = detail_lines(status, ref.key, now_s, console, progress, all_tasks=options.all)
         print(*([] if first else [""]), *lines, sep="\n")
         first = False

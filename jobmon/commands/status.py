@@ -104,7 +104,8 @@ def run(options: argparse.Namespace) -> int:
     for ref in unknown:
         say(no_record(ref))
     if options.json:
-        print(json.dumps([status_json(each, now_s) for each in selected.jobs], indent=2))
+        objects = [status_json(each, now_s, known.progress.get(each.job.id)) for each in selected.jobs]
+        print(json.dumps(objects, indent=2))
         return 0
     if unknown and len(unknown) == len(selection.refs):
         return 0

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from jobmon.views.diagnosis import evidence_json
 from jobmon_core.app.jobs.ending import ending_of
+from jobmon_core.app.live.phase import phase_of
 from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.humanize import duration
@@ -20,6 +21,7 @@ from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
 from jobmon_core.domain.slurm.states import JobState, Outcome, Phase, stated_reason
 
 if TYPE_CHECKING:
+    from jobmon_core.domain.progress.model import JobProgress
     from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
 
@@ -189,7 +191,7 @@ def iso(at_s: float | None) -> str | None:
         return None
 
 
-def status_json(status: JobStatus, now_s: float) -> dict[str, Any]:
+def status_json(status: JobStatus, now_s: float, progress: JobProgress | None = None) -> dict[str, Any]:
     """Return the documented object for one job in the list of ``jobmon status --json``."""
     job = status.job
     task = leading(job)
@@ -199,6 +201,7 @@ def status_json(status: JobStatus, now_s: float) -> dict[str, Any]:
         "job_id": str(job.ref),
         "name": job.name,
         "state": state(job),
+        "phase": phase_of(status, progress, now_s),
         "outcome": job.outcome,
         "exit_code": end.exit_code if end else None,
         "signal": (end.signal or None) if end else None,
@@ -221,11 +224,11 @@ def _whole_run_time_s(task: Task, now_s: float) -> int | None:
     return None if seconds is None else int(seconds)
 
 
-def details_json(status: JobStatus, now_s: float) -> dict[str, Any]:
+def details_json(status: JobStatus, now_s: float, progress: JobProgress | None = None) -> dict[str, Any]:
     """Return the documented object of ``jobmon show --json``: `status_json` and paths, tasks, messages."""
     job = status.job
     return {
-        **status_json(status, now_s),
+        **status_json(status, now_s, progress),
         "workdir": job.workdir,
         "command": job.command,
         "stdout": job.logs.stdout,

@@ -145,13 +145,14 @@ def _with_task(
     main_logs = log_files(job, task)
     worker_logs = [path for path in logs if path not in main_logs]
     workers = _workers(before.workers, worker_logs, reader, now_s)
-    after = replace(before, progress=progress, logs=logs, history=history, workers=workers)
+    has_output = is_of_this_run and any(log.size for log in reader.files)
+    after = replace(
+        before, progress=progress, logs=logs, history=history, workers=workers, has_output=has_output
+    )
     events: tuple[Event, ...] = ()
     if task.state is JobState.RUNNING and not task.end:
-        has_written = is_of_this_run and any(log.size for log in reader.files)
         own_artifacts = record.artifacts.get(task.key, _NO_ARTIFACTS)  # not those that other tasks write too
-        look = Look(now_s, written_s, has_written, own_artifacts)
-        after, events = with_health(after, task, settings, look)
+        after, events = with_health(after, task, settings, Look(now_s, written_s, own_artifacts))
     readers = {**record.readers, task.key: reader}
     if task.end is not None:
         del readers[task.key]

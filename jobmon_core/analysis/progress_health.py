@@ -26,7 +26,6 @@ class Look(NamedTuple):
 
     now_s: float
     written_s: float  # the last write to its logs
-    has_written: bool  # whether its present run has written anything to them
     artifacts: Artifacts  # the outputs and checkpoints that only this task writes
 
 
@@ -39,7 +38,7 @@ def with_health(
         look.now_s,
         running_since_s,
         settings.launch_timeout_s,
-        look.has_written,
+        followed.has_output,
         len(followed.workers),
         (settings.num_workers or 0) if settings.log_files else 0,
     )

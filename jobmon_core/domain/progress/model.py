@@ -163,6 +163,7 @@ class TaskProgress:
     logs: tuple[str, ...] = ()  # the paths that were read
     workers: dict[str, WorkerProgress] = field(default_factory=dict)  # by the name of the log
     health: Health = Health()
+    has_output: bool = False  # whether the latest run has written anything to its logs
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,50 @@
+"""What a job does, in one word for scripts: its state and its progress taken together."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from jobmon_core.app.jobs.selection import Group
+from jobmon_core.app.live.tasks import live_tasks
+from jobmon_core.domain.progress.model import EventKind, JobProgress
+from jobmon_core.domain.slurm.states import Outcome
+
+if TYPE_CHECKING:
+    from jobmon_core.app.live.tasks import LiveTask
+    from jobmon_core.lifecycle.health import JobStatus
+
+_NO_PROGRESS = JobProgress()
+
+
+class JobPhase(StrEnum):
+    """The phases of a job; of an array, the first of these in which one of its tasks is counts."""
+
+    STALLED = "stalled"
+    LAUNCHING = "launching"  # it runs, but has written nothing to its logs
+    RUNNING = "running"
+    COMPLETING = "completing"  # all is done, or it left the queue; its outcome is not known yet
+    COMPLETED = "completed"
+    FAILED = "failed"
+
+
+def phase_of(status: JobStatus, progress: JobProgress | None, now_s: float) -> JobPhase | None:
+    """Return the phase of a job; None if it is pending, was cancelled, or its outcome is unknown."""
+    outcome = status.job.outcome
+    if outcome is not None:
+        return {Outcome.SUCCESS: JobPhase.COMPLETED, Outcome.FAILURE: JobPhase.FAILED}.get(outcome)
+    phases = {_phase(live) for live in live_tasks(status, progress or _NO_PROGRESS, now_s)}
+    return next((phase for phase in JobPhase if phase in phases), None)
+
+
+def _phase(live: LiveTask) -> JobPhase | None:
+    if live.group is Group.ENDING:
+        return JobPhase.COMPLETING
+    if live.group is not Group.RUNNING:
+        return None
+    progress = live.followed.progress
+    if EventKind.STALLED in live.problems:
+        return JobPhase.STALLED
+    if progress is None and not live.followed.has_output:
+        return JobPhase.LAUNCHING
+    return JobPhase.COMPLETING if progress and progress.fraction == 1.0 else JobPhase.RUNNING
