@@ -11,6 +11,7 @@ from jobmon_core.analysis.explainer import evidence_of
 from jobmon_core.analysis.job_logs import log_files, logs_of_run
 from jobmon_core.app.lookup import look_up
 from jobmon_core.app.patterns import own_patterns
+from jobmon_core.app.processes.progress_warnings import ProgressWarnings
 from jobmon_core.app.submit import SubmitJob
 from jobmon_core.domain.diagnosis.patterns import job_patterns
 from jobmon_core.domain.errors import JobmonError, StateUnreadable
@@ -75,12 +76,18 @@ class RunCommand:
                 raise StateUnreadable(f"job {ref} runs, but {folder.path} does not name its supervisor")
             try:
                 signals.forward_to(supervisor)
-                record = ForegroundJob(folder, supervisor).copy_output()
+                record = ForegroundJob(folder, supervisor).copy_output(self._progress_warnings(ref))
             except TerminalClosed:
                 self.tell(f"the terminal was closed; job {ref} goes on in the background")
                 return _CLOSED
         self._tell_end(ref, record)
         return NO_EXIT_STATUS if record is None else _exit_code(record)
+
+    def _progress_warnings(self, ref: JobRef) -> Callable[[], None]:
+        """Return a function that says what the monitor finds wrong with the progress of the job."""
+        for job in self.ctx.store.find(ref)[-1:]:
+            return ProgressWarnings(self.ctx.progress_file(job.id), self.ctx.clock, self.tell).look
+        return lambda: None  # it is not watched
 
     def _tell_end(self, ref: JobRef, record: TaskRecord | None) -> None:
         if record is None:

@@ -19,7 +19,7 @@ from jobmon_core.system.process import ProcessId, ProcessStatus, start_ticks
 from jobmon_core.system.relay import Target
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from types import FrameType
 
     from jobmon_core.scheduler.local.job_dir import JobDir, TaskRecord
@@ -86,16 +86,18 @@ class ForegroundJob:
         self._copies: list[_Copy] = []
         self._this = ProcessId.current()
 
-    def copy_output(self) -> TaskRecord | None:
+    def copy_output(self, on_pause: Callable[[], None]) -> TaskRecord | None:
         """Copy the job's output until the job has ended; return its final record.
 
-        Returns None if its supervisor was killed, so that nothing recorded how the job ended.
+        ``on_pause`` is called again and again while there is no new output. Returns None if the job's
+        supervisor was killed, so that nothing recorded how the job ended.
 
         Raises:
             StateUnreadable: a record of the job is damaged.
         """
         while not self._has_ended():
             if not self._copy():
+                on_pause()
                 time.sleep(_INTERVAL_S)
         while self._copy():
             pass

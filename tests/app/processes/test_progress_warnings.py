@@ -1,0 +1,34 @@
+"""What `jobmon run` says about the progress of its command."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jobmon_core.app.processes.progress_warnings import ProgressWarnings
+from jobmon_core.domain.progress.model import Event, EventKind, JobProgress
+from jobmon_core.store.progress_file import ProgressFile
+from tests.support.clock import FakeClock
+
+STALLED = Event(100.0, EventKind.STALLED, "no progress for 12m (step 3 of 10)")
+HALF = Event(100.0, EventKind.MILESTONE, "50 % done")
+MOVES = Event(200.0, EventKind.RECOVERED, "moves again", ended=EventKind.STALLED)
+SLOW = Event(200.0, EventKind.SLOW, "31 % slower than its best")
+
+
+def test_a_warning_and_its_end_are_said_once_on_the_terminal(tmp_path: Path) -> None:
+    file, clock, told = ProgressFile(tmp_path / "p.json"), FakeClock(), list[str]()
+    warnings = ProgressWarnings(file, clock, told.append)
+
+    def look(*events: Event) -> list[str]:
+        told.clear()
+        if events:
+            file.write(JobProgress(1.0, {}, events))
+        clock.now_s += 10.0
+        warnings.look()
+        return list(told)
+
+    assert look() == []
+    stalled = "stalled: no progress for 12m (step 3 of 10); look at it, jobmon goes on watching"
+    assert look(STALLED, HALF) == [stalled]
+    assert look() == look(STALLED, HALF) == []
+    assert look(STALLED, HALF, MOVES, SLOW) == ["recovered: moves again", f"slow: {SLOW.text}"]
