@@ -159,3 +159,10 @@ def test_missing_workers_are_reported_once_while_the_others_make_progress(tmp_pa
         kinds = job.kinds(30, "main log\n")
     assert kinds == [EventKind.NO_OUTPUT]
     assert "only 1 of 2 workers" in job.saved.events[0].text
+
+
+def test_a_time_of_the_user_needs_no_earlier_pauses_to_call_a_job_stalled(tmp_path: Path) -> None:
+    job = FollowedJob(tmp_path, JobSettings(stall_timeout_s=60.0))
+    job.later(30, "step 10/100\n")
+    assert job.kinds(59) == []
+    assert job.kinds(1) == [EventKind.STALLED]

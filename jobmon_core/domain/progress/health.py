@@ -84,8 +84,13 @@ def _judge_stall(health: Health, seen: Observation) -> _Change:
         text = f"moves again after {pause} without progress ({position})"
         return replace(health, stalled_since_s=None), EventKind.RECOVERED, text
     idle_s = seen.now_s - last_s
-    unknown = len(seen.history.samples) < _MIN_SAMPLES or seen.progress.fraction == 1.0
-    if unknown or not seen.idle_sign or idle_s < (seen.stall_timeout_s or stall_after_s(seen.history)):
+    is_unknown = len(seen.history.samples) < _MIN_SAMPLES and not seen.stall_timeout_s
+    if (
+        is_unknown
+        or seen.progress.fraction == 1.0
+        or not seen.idle_sign
+        or idle_s < (seen.stall_timeout_s or stall_after_s(seen.history))
+    ):
         return None
     text = f"no progress for {duration(idle_s)} ({position}); {seen.idle_sign}"
     return replace(health, stalled_since_s=last_s), EventKind.STALLED, text
