@@ -62,10 +62,11 @@ def test_the_health_of_the_monitor_ends_the_row(health: Health, words: str) -> N
 
 
 def test_data_older_than_one_interval_show_their_age() -> None:
-    assert "last answer" not in row(JOB, age_s=35)
-    assert "  last answer 42s ago  " in row(JOB, age_s=42)
-    assert "last answer" not in row(job_of(PENDING), age_s=65)
-    assert "  Priority, last answer 12m ago  " in row(job_of(PENDING), age_s=725)
+    running, pending = replace(JOB, registered_s=0.0), replace(job_of(PENDING), registered_s=0.0)
+    assert "last answer" not in row(running, age_s=35)
+    assert "  last answer 42s ago  " in row(running, age_s=42)
+    assert "last answer" not in row(pending, age_s=65)
+    assert "  Priority, last answer 12m ago  " in row(pending, age_s=725)
     assert "last answer" not in row(job_of(done(), concluded_s=NOW_S), age_s=9000)
 
 
@@ -243,7 +244,7 @@ def test_a_terminal_shows_the_age_of_the_oldest_data_while_a_job_is_active() -> 
         return screen(*map(status_of, jobs), console=Console(width), age_s=20)[-1]
 
     assert last_line(stale, fresh) == "2 jobs: 1 running, 1 pending (Slurm last answered 20s ago)"
-    older = replace(fresh, answered_s=NOW_S - 15)
+    older = replace(fresh, answered_s=NOW_S - 15, registered_s=0.0)
     assert last_line(fresh, older) == "2 jobs: 2 pending (Slurm last answered 35s ago)"
     local = replace(fresh, backend="local")
     assert last_line(local) == "1 job: 1 pending (local scheduler last answered 20s ago)"
