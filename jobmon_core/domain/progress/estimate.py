@@ -7,6 +7,7 @@ estimate is made at the last progress line and counted down from there, so that 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -92,8 +93,9 @@ def _forecast(curve: Curve, total: float, longest_pause_s: float) -> _Forecast:
         rest * curve.pace_from(curve.units_at(curve.times_s[-1] - share * curve.span_s))
         for share in (0.25, 0.5, 1.0)
     ]
-    others = others if change is None else others[:1]
-    slack_s = _SLACK_REST * remaining_s + _SLACK_PAST * curve.span_s + _SLACK_PAUSE * longest_pause_s
+    others = others if change is None else others[:2]
+    ahead = max(1.0, math.sqrt(rest / curve.span_units))  # the further a pace is carried on, the less sure
+    slack_s = _SLACK_REST * ahead * remaining_s + _SLACK_PAST * curve.span_s + _SLACK_PAUSE * longest_pause_s
     return _Forecast(
         remaining_s,
         min(remaining_s, *others) - slack_s,

@@ -15,14 +15,14 @@ from jobmon_core.domain.progress.model import (
     LimitOutlook,
     Progress,
 )
-from jobmon_core.domain.progress.slowdown import compare_paces
+from jobmon_core.domain.progress.slowdown import Paces, compare_paces
 
 MILESTONES = (25, 50, 75, 90)  # %
 _STALL_FLOOR_S, _STALL_LONGEST, _STALL_MEDIAN = 300.0, 3, 10
 _MIN_SAMPLES = 3  # with fewer, nothing is known about pauses
-_SLOWER = 1.25  # seconds per unit: a speed that is 20 % lower
-_SLOWER_THAN_EVER = 1.08  # than in the slowest earlier stretch: the run has been as slow before
-_NOT_SLOW = 1.1
+_SLOWER_PERCENT = 20.0
+_SLOWER_THAN_EVER = 1.08  # seconds per unit, of the slowest earlier stretch: the run has been as slow before
+_LASTING = 0.1  # of the time of the run so far: a slowdown or a lack of time must last as long to be reported
 _SKIPPED_STEPS = 2  # with automatic loss scaling, a few steps have no finite gradient norm
 
 
@@ -36,6 +36,7 @@ class Observation:
     outlook: LimitOutlook | None = None
     idle_sign: str = ""  # what else shows a stall, e.g. "the log has not grown either"; "" if nothing does
     stall_timeout_s: float | None = None  # as the user wants it, instead of `stall_after_s`
+    slowdown_percent: float | None = None  # as the user wants it: report a speed that is so much lower
 
 
 def progress_events(previous: Health, seen: Observation) -> tuple[Health, tuple[Event, ...]]:
@@ -60,7 +61,8 @@ def progress_events(previous: Health, seen: Observation) -> tuple[Health, tuple[
         if change is not None:
             health, kind, text = change
             ended = subject if kind is EventKind.RECOVERED else None
-            events.append(Event(seen.now_s, kind, text, ended=ended))
+            if kind:
+                events.append(Event(seen.now_s, kind, text, ended=ended))
     return health, tuple(events)
 
 
@@ -71,7 +73,7 @@ def stall_after_s(history: History) -> float:
     )
 
 
-_Change = tuple[Health, EventKind, str] | None
+_Change = tuple[Health, EventKind | None, str] | None  # without a kind, there is nothing to report yet
 
 
 def _judge_stall(health: Health, seen: Observation) -> _Change:
@@ -84,10 +86,11 @@ def _judge_stall(health: Health, seen: Observation) -> _Change:
         text = f"moves again after {pause} without progress ({position})"
         return replace(health, stalled_since_s=None), EventKind.RECOVERED, text
     idle_s = seen.now_s - last_s
+    at_end = seen.progress.fraction == 1.0 or seen.progress.end_marker  # what follows shows no progress
     is_unknown = len(seen.history.samples) < _MIN_SAMPLES and not seen.stall_timeout_s
     if (
-        is_unknown
-        or seen.progress.fraction == 1.0
+        at_end
+        or is_unknown
         or not seen.idle_sign
         or idle_s < (seen.stall_timeout_s or stall_after_s(seen.history))
     ):
@@ -100,25 +103,42 @@ def _judge_slowdown(health: Health, seen: Observation) -> _Change:
     paces = compare_paces(seen.history, seen.progress.total)
     if paces is None:
         return None
-    unit = seen.progress.unit
-    if health.slow_pace is not None:
-        if max(paces.now, paces.newest) > _NOT_SLOW * health.slow_pace:
-            return None
-        text = f"back to its usual speed ({_pace(paces.now, unit)})"
-        return replace(health, slow_pace=None), EventKind.RECOVERED, text
-    bound = max(_SLOWER * paces.usual, _SLOWER_THAN_EVER * paces.worst)
+    slower = 1 / (1 - (seen.slowdown_percent or _SLOWER_PERCENT) / 100)
+    if health.slow_pace is None:
+        return _slowdown(health, seen, paces, slower)
+    if max(paces.now, paces.newest) > (1 + slower) / 2 * health.slow_pace:
+        return None
+    text = f"back to its usual speed ({_pace(paces.now, seen.progress.unit)})"
+    return replace(health, slow_pace=None), EventKind.RECOVERED, text
+
+
+def _slowdown(health: Health, seen: Observation, paces: Paces, slower: float) -> _Change:
+    """Judge a run that has not been reported as slow; ``slower`` times its usual pace is."""
+    # the bound of the first slow look holds: later ones see the slowdown among the earlier stretches
+    bound = health.slow_bound or max(slower * paces.usual, _SLOWER_THAN_EVER * paces.worst)
+    if max(paces.now, paces.newest) <= bound:
+        return replace(health, slow_since_s=None, slow_bound=None), None, ""
     if min(paces.now, paces.newest) <= bound:
         return None
-    share = 1 - paces.best / paces.now
+    if health.slow_since_s is None:
+        return replace(health, slow_since_s=seen.now_s, slow_bound=bound), None, ""
+    if not _has_lasted(health.slow_since_s, seen):
+        return None
+    share, unit = 1 - paces.best / paces.now, seen.progress.unit
     text = (
         f"{100 * share:.0f} % slower than its best ({_pace(paces.now, unit)}, best {_pace(paces.best, unit)})"
     )
-    return replace(health, slow_pace=paces.usual), EventKind.SLOW, text
+    healthy = replace(health, slow_since_s=None, slow_bound=None)
+    return replace(healthy, slow_pace=paces.usual), EventKind.SLOW, text
 
 
 def _judge_limit(health: Health, seen: Observation) -> _Change:
     outlook = seen.outlook
-    if outlook is None or outlook.fits is None or outlook.fits is not health.too_late:
+    if outlook is None or outlook.fits is not health.too_late:
+        return replace(health, late_since_s=None), None, ""
+    if not health.too_late and health.late_since_s is None:
+        return replace(health, late_since_s=seen.now_s), None, ""
+    if health.late_since_s is not None and not _has_lasted(health.late_since_s, seen):
         return None
     needed, left = duration(outlook.ends_s - seen.now_s), duration(outlook.time_left_s)
     if outlook.fits:
@@ -128,7 +148,11 @@ def _judge_limit(health: Health, seen: Observation) -> _Change:
         f"will need about {needed} more, but the time limit ends it in {left}; "
         f"`--time={outlook.sufficient_time}` would be enough"
     )
-    return replace(health, too_late=True), EventKind.TIME_LIMIT, text
+    return replace(health, too_late=True, late_since_s=None), EventKind.TIME_LIMIT, text
+
+
+def _has_lasted(since_s: float, seen: Observation) -> bool:
+    return seen.now_s - since_s >= _LASTING * (seen.now_s - seen.history.samples[0].at_s)
 
 
 def _judge_divergence(health: Health, seen: Observation) -> _Change:

@@ -136,7 +136,10 @@ class Health:
 
     stalled_since_s: float | None = None  # the last progress before the stall
     slow_pace: float | None = None  # the usual seconds per unit before the slowdown
+    slow_since_s: float | None = None  # a slowdown since then has not lasted long enough to be reported
+    slow_bound: float | None = None  # the seconds per unit that it exceeds
     too_late: bool = False  # it will not end before its time limit
+    late_since_s: float | None = None  # the same, but for too short a time to be reported
     diverged: bool = False
     loss_bound: float | None = None  # it has recovered when the loss is below it
     grad_norm_bound: float | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 
 from jobmon_core.domain.progress.curve import Curve, median
@@ -61,8 +62,14 @@ def _window(curve: Curve, history: History) -> float:
 
 
 def _paces(curve: Curve, width: float, start: float, end: float) -> list[float]:
+    """Return the paces of stretches with a sample in them; a counter that jumps was not fast."""
     count = int((end - start - width) / (_STRIDE * width)) + 1
-    return [_pace(curve, width, end - index * _STRIDE * width) for index in range(max(0, count))]
+    ends = [end - index * _STRIDE * width for index in range(max(0, count))]
+    return [
+        _pace(curve, width, each)
+        for each in ends
+        if bisect_right(curve.units, each - width) < bisect_left(curve.units, each)
+    ]
 
 
 def _pace(curve: Curve, width: float, end: float) -> float:

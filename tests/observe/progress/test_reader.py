@@ -222,6 +222,7 @@ def test_end_markers_are_noted() -> None:
         "current": 3,
         "end_marker": "Early stopping triggered at epoch 3",
     }
+    assert values(f"{log}Epoch 4/10\n", end_marker="") == {"end_marker": ""}
 
 
 def test_an_unfinished_number_is_not_read() -> None:

@@ -71,7 +71,10 @@ class _Fold:
     def apply(self, reading: Reading) -> None:
         if reading.role in _COUNTERS:
             self._readings += 1
+            before = self._positions()
             self._count(reading)
+            if self._positions() != before:
+                self._end_marker = ""  # it was the end of a part
         elif reading.role is Role.TOTAL:
             self._announce(reading)
         elif reading.role is Role.START:
@@ -99,6 +102,9 @@ class _Fold:
         if self._has_progress():
             self._new_run()
             self._totals = {}
+
+    def _positions(self) -> list[tuple[float | None, float | None]]:
+        return [(track.n, track.epoch) for track in self._tracks if track.role is Role.MAIN]
 
     def _has_progress(self) -> bool:
         return any(track.role is Role.MAIN and (track.n or track.epoch or 0) > 0 for track in self._tracks)
