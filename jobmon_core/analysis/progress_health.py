@@ -52,6 +52,7 @@ def with_health(
             _outlook(followed, task, look.now_s),
             _idle_sign(followed.history, settings, idle_s, look.artifacts),
             settings.stall_timeout_s,
+            settings.slowdown_percent,
         )
         health, news = progress_events(health, seen)
         events = (*events, *news)

@@ -70,6 +70,18 @@ def test_the_user_may_choose_when_a_job_counts_as_stalled(tmp_path: Path) -> Non
     assert job.kinds(61) == [EventKind.STALLED]
 
 
+@pytest.mark.parametrize(("percent", "kinds"), [(None, [EventKind.SLOW]), (60.0, [])])
+def test_the_user_may_choose_when_a_job_counts_as_slow(
+    tmp_path: Path, percent: float | None, kinds: list[EventKind]
+) -> None:
+    job = FollowedJob(tmp_path, JobSettings(slowdown_percent=percent))
+    for step in range(1, 41):
+        assert job.kinds(30, f"step {step}/100\n") == []
+    for step in range(41, 61):
+        job.kinds(60, f"step {step}/100\n")
+    assert job.kinds(60, "step 61/100\n") == kinds
+
+
 def test_a_job_that_will_not_make_its_limit_is_told_so(job: FollowedJob) -> None:
     kinds: list[EventKind] = []
     for step in range(1, 40):
