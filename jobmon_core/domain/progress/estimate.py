@@ -56,7 +56,6 @@ def estimate(history: History, total: float | None, now_s: float) -> Estimate:
         remaining_s=remaining_s,
         shortest_s=max(0.0, forecast.shortest_s - counted_s),
         longest_s=max(0.0, forecast.longest_s - counted_s),
-        finish_s=now_s + remaining_s,
         confidence=_confidence(forecast, idle_s, counted_s),
     )
 

@@ -36,7 +36,6 @@ def limit_outlook(
         fits=None if estimate.confidence is Confidence.LOW else fits,
         ends_s=now_s + estimate.remaining_s,
         time_left_s=left_s,
-        missing_s=max(0.0, estimate.remaining_s - left_s),
         sufficient_time=time_limit(_MARGIN * longest_s),
     )
 

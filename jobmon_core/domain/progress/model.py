@@ -80,7 +80,6 @@ class Estimate:
     remaining_s: float | None = None
     shortest_s: float | None = None  # the range of `remaining_s`
     longest_s: float | None = None
-    finish_s: float | None = None  # Unix time of the end
     confidence: Confidence = Confidence.LOW
 
 
@@ -91,7 +90,6 @@ class LimitOutlook:
     fits: bool | None  # None: too close to say, or the estimate is worth too little
     ends_s: float  # Unix time of the expected end
     time_left_s: float  # until the limit
-    missing_s: float  # by how much the expected end lies behind the limit; 0.0 if it does not
     sufficient_time: str  # a value for --time that would do, e.g. "5:30:00" or "1-06:00"
 
 

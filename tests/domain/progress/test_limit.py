@@ -16,7 +16,6 @@ def test_a_job_that_needs_more_than_is_left_misses_its_limit() -> None:
         fits=False,
         ends_s=18 * HOUR_S,
         time_left_s=2 * HOUR_S,
-        missing_s=6 * HOUR_S,
         sufficient_time="21:00:00",
     )
 
