@@ -14,7 +14,7 @@ from jobmon.views.top.rows import LETTERS, has_no_monitor, note, rate_per_s
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.domain.diagnosis.patterns import Severity
 from jobmon_core.domain.humanize import duration, number, rate
-from jobmon_core.domain.progress.model import WARNINGS
+from jobmon_core.domain.progress.model import WARNINGS, Confidence
 from jobmon_core.domain.progress.workers import WorkerState, worker_rate_per_s, worker_state
 
 if TYPE_CHECKING:
@@ -170,8 +170,9 @@ def _time_left(live: LiveTask, elapsed_s: float) -> Iterator[Span]:
         return
     left_s = live.task.limit_s - elapsed_s
     yield Span(f", {duration(left_s)} left")
-    if live.estimate.remaining_s is not None and live.estimate.remaining_s > left_s:
-        yield Span(f", {duration(live.estimate.remaining_s - left_s)} too little", Style.ATTENTION)
+    needed_s = live.estimate.remaining_s
+    if needed_s is not None and needed_s > left_s and live.estimate.confidence is not Confidence.LOW:
+        yield Span(f", {duration(needed_s - left_s)} too little", Style.ATTENTION)
 
 
 def _progress(

@@ -19,7 +19,7 @@ from jobmon_core.app.jobs.overview import current_status
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.estimate import estimate
+from jobmon_core.domain.progress.estimate import estimate_or_printed
 from jobmon_core.domain.progress.model import Estimate, History, TaskProgress
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.observe.progress.match import FormatMatcher
@@ -90,8 +90,8 @@ class LogProgress:
         progress = report.progress
         # the history is up to one interval older than the report, and would add time to what is finished
         is_finished = self.is_over or progress is None or progress.fraction == 1.0
-        total = None if progress is None or is_finished else progress.total
-        return replace(report, estimate=estimate(self.history, total, now_s), is_over=self.is_over)
+        found = estimate_or_printed(self.history, None if is_finished else progress, now_s)
+        return replace(report, estimate=found, is_over=self.is_over)
 
 
 def logs_of_job(ctx: Context, job: WatchedJob, ref: JobRef) -> list[tuple[JobRef, LogProgress]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.app.jobs.selection import Group, group_of
 from jobmon_core.domain.artifacts.model import Artifacts
-from jobmon_core.domain.progress.estimate import estimate
+from jobmon_core.domain.progress.estimate import estimate_or_printed
 from jobmon_core.domain.progress.model import Estimate, JobProgress, TaskProgress
 from jobmon_core.domain.progress.ongoing import ongoing
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact, ref_of
@@ -61,7 +61,6 @@ def live_tasks(
             pending.append(task)
             continue
         followed = progress.tasks.get(task.key, _OF_TASK)
-        total = followed.progress.total if followed.progress else None
         yield LiveTask(
             f"{job.id} {task.key}",
             str(ref_of(job.job_id, task.key)),
@@ -69,7 +68,9 @@ def live_tasks(
             group,
             task,
             followed,
-            estimate(followed.history, total, now_s) if group is Group.RUNNING else _NO_ESTIMATE,
+            estimate_or_printed(followed.history, followed.progress, now_s)
+            if group is Group.RUNNING
+            else _NO_ESTIMATE,
             ongoing(progress.events, task.key) if group is Group.RUNNING else (),
             tuple(event for event in progress.events if event.task in ("", task.key)),
             progress.artifacts_of(task.key),

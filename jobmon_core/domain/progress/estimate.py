@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jobmon_core.domain.progress.curve import Curve, mean
-from jobmon_core.domain.progress.model import Confidence, Estimate, History
+from jobmon_core.domain.progress.model import Confidence, Estimate, History, Progress
 from jobmon_core.domain.progress.pauses import without_regular_pauses, without_start
 
 _MIN_UPDATES = 3
@@ -28,6 +28,7 @@ _DRIFT_SHARE = 0.7  # of the drift that is carried on
 _DRIFT_BOUNDS = 0.4, 2.5
 _SLACK_REST, _SLACK_PAST = 0.06, 0.005  # the range has this share of the remaining and of the past time,
 _SLACK_PAUSE = 0.4  # and of the longest pause, on either side of the estimates
+_FIRST = 2.0  # before there is enough to go by, the rest may take twice as long, or half
 _HIGH, _MEDIUM = 0.12, 0.3  # greatest distance of the range from the estimate, as a share of it
 
 
@@ -57,6 +58,27 @@ def estimate(history: History, total: float | None, now_s: float) -> Estimate:
         shortest_s=max(0.0, forecast.shortest_s - counted_s),
         longest_s=max(0.0, forecast.longest_s - counted_s),
         confidence=_confidence(forecast, idle_s, counted_s),
+    )
+
+
+def estimate_or_printed(history: History, progress: Progress | None, now_s: float) -> Estimate:
+    """Return an `estimate`; until there is one, what the log says, with a wide range and low confidence.
+
+    That is the remaining time it prints, else the rest at the speed it prints, or at that of the few updates.
+    """
+    found = estimate(history, progress.total if progress else None, now_s)
+    if found.remaining_s is not None or progress is None or progress.fraction == 1.0:
+        return found
+    speed = progress.rate_per_s or found.average_rate_per_s
+    said_s = progress.remaining_s
+    if said_s is None and progress.total and speed:
+        said_s = max(0.0, progress.total - progress.current) / speed
+    if said_s is None or not math.isfinite(said_s):
+        return found
+    idle_s = max(0.0, now_s - history.samples[-1].at_s) if history.samples else 0.0
+    remaining_s = max(0.0, said_s - min(idle_s, 2 * history.longest_pause_s))
+    return replace(
+        found, remaining_s=remaining_s, shortest_s=remaining_s / _FIRST, longest_s=remaining_s * _FIRST
     )
 
 

@@ -1,10 +1,12 @@
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.progress.estimate import estimate
+from jobmon_core.domain.progress.estimate import estimate, estimate_or_printed
 from jobmon_core.domain.progress.history import add_sample
-from jobmon_core.domain.progress.model import Confidence, Estimate, History, Sample
+from jobmon_core.domain.progress.model import Confidence, Estimate, History, Progress, Sample
 from tests.domain.progress.test_history import history_of
 
 TOTAL = 1000
@@ -55,6 +57,34 @@ def test_without_a_total_there_are_rates_only() -> None:
     assert said == Estimate(rate_per_s=said.rate_per_s, average_rate_per_s=said.average_rate_per_s)
     assert said.rate_per_s == pytest.approx(0.5)
     assert said.average_rate_per_s == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("progress", "steps", "remaining_s"),
+    [
+        (Progress(4, TOTAL, remaining_s=3000.0, rate_per_s=9.0), 4, 3000),  # the log's own words come first
+        (Progress(4, TOTAL, rate_per_s=0.5), 4, 1992),
+        (Progress(4, TOTAL), 4, 1992),
+        (Progress(1, 3, "epoch"), 1, 4),
+    ],
+)
+def test_until_there_is_an_estimate_what_the_log_says_counts_with_a_wide_range(
+    progress: Progress, steps: int, remaining_s: float
+) -> None:
+    said = estimate_or_printed(run([2.0] * steps), progress, 2.0 * steps)
+    assert (said.remaining_s, said.shortest_s, said.longest_s, said.confidence) == (
+        remaining_s, remaining_s / 2, 2 * remaining_s, Confidence.LOW,
+    )  # fmt: skip
+
+
+def test_our_own_estimate_comes_before_what_the_log_says() -> None:
+    said = estimate_or_printed(run([2.0] * 400), Progress(400, TOTAL, remaining_s=9.0), 800)
+    assert said == estimate(run([2.0] * 400), TOTAL, 800)
+
+
+@pytest.mark.parametrize("progress", [None, Progress(0, TOTAL), Progress(7), Progress(TOTAL, TOTAL)])
+def test_there_is_no_estimate_where_nothing_is_known(progress: Progress | None) -> None:
+    assert estimate_or_printed(History(), progress, 100).remaining_s is None
 
 
 def test_the_estimate_is_counted_down_through_a_pause_but_not_through_a_stall() -> None:
@@ -115,3 +145,16 @@ def test_any_history_gives_no_error_and_no_negative_time(
             assert said.shortest_s is not None
             assert said.longest_s is not None
             assert 0 <= said.shortest_s <= said.remaining_s <= said.longest_s
+
+
+@pytest.mark.parametrize("slower", [1.0, 1.05])
+@pytest.mark.parametrize("validation_s", [0.0, 20.0])
+def test_half_way_through_unequal_epochs_the_estimate_is_right_within_10_percent(
+    slower: float, validation_s: float
+) -> None:
+    paces = [slower ** (step // 100) for step in range(TOTAL)]  # ten epochs
+    ends_s = list(itertools.accumulate(paces))
+    true_s = ends_s[-1] + 10 * validation_s
+    done = sum(end_s + index // 100 * validation_s <= true_s / 2 for index, end_s in enumerate(ends_s))
+    history = run(paces[:done], pause_s=validation_s, pause_every=100)
+    assert remaining(history, true_s / 2) == pytest.approx(true_s / 2, rel=0.1)

@@ -14,6 +14,7 @@ from jobmon_core.domain.artifacts.model import Growth, OutputFile
 from jobmon_core.domain.diagnosis.patterns import Severity
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.model import (
+    Confidence,
     Estimate,
     Event,
     EventKind,
@@ -62,8 +63,10 @@ def test_everything_about_a_running_job_is_on_its_page() -> None:
 
 def test_too_little_time_is_said() -> None:
     (live,) = tasks(progress_of(67_300, 100_000))
-    late = replace(live, estimate=Estimate(1.0, 1.0, 6 * 3600.0))
+    late = replace(live, estimate=Estimate(1.0, 1.0, 6 * 3600.0, confidence=Confidence.MEDIUM))
     assert value(page(late), "Elapsed") == "2h 34m of 8h, 5h 26m left, 34m too little"
+    unsure = replace(live, estimate=Estimate(1.0, 1.0, 6 * 3600.0))
+    assert value(page(unsure), "Elapsed") == "2h 34m of 8h, 5h 26m left"
 
 
 def test_events_stand_with_time_and_level_the_latest_first() -> None:
