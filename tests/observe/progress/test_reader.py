@@ -55,12 +55,49 @@ def test_an_evaluation_that_is_all_there_is_counts() -> None:
     assert values(bars(0, 30, 5, 100, "Evaluating"), current=0, total=0) == {"current": 30, "total": 100}
 
 
+def _nested_bars(outer: str) -> str:
+    log = bar(0, 10, outer)
+    for round_ in range(4):
+        log += "\n" + bars(0, 100, 5, 100, "Batches") + "\x1b[A" + bar(round_ + 1, 10, outer, elapsed_s=99)
+    return log
+
+
 def test_an_outer_bar_is_the_job() -> None:
-    log = bar(0, 10, "Epochs")
-    for epoch in range(4):
-        log += "\n" + bars(0, 100, 5, 100, "Batches") + "\x1b[A" + bar(epoch + 1, 10, "Epochs", elapsed_s=99)
-    expected = {"current": 4, "total": 10, "unit": "epoch"}
+    expected = {"current": 4, "total": 10, "unit": "step"}
+    assert values(_nested_bars("Rounds"), **expected) == expected
+
+
+def test_a_bar_of_batches_in_each_epoch_of_a_bar_gives_steps_of_the_whole_job() -> None:
+    log = _nested_bars("Epochs")
+    expected = {"current": 400, "total": 1000, "unit": "step", "epoch": 4, "epochs": 10}
     assert values(log, **expected) == expected
+    log += "\n" + bars(0, 35, 5, 100, "Batches")
+    expected |= {"current": 435, "batch": 35, "batches": 100}
+    assert values(log, **expected) == expected
+
+
+def test_a_step_that_goes_on_over_the_epochs_is_that_of_the_job() -> None:
+    log = "".join(f"epoch:{step // 130} || iter:{step} || Loss:1.5\n" for step in range(0, 500, 10))
+    expected: dict[str, object] = {"current": 490, "total": None, "epoch": 3}
+    assert values(log, **expected) == expected
+    expected |= {"total": 6000}
+    assert values("max_iters: 6000\n" + log, **expected) == expected
+    expected |= {"current": 3, "total": 46, "unit": "epoch"}
+    assert values("--epochs 46\n" + log, **expected) == expected
+
+
+def test_a_step_that_starts_again_in_each_epoch_is_not_that_of_the_job() -> None:
+    log = "".join(f"epoch:{step // 40} || iter:{step % 40 * 10} || Loss:1.5\n" for step in range(100))
+    expected = {"current": 2 * 390 + 190, "epoch": 2, "batch": 190}
+    assert values(log, **expected) == expected
+
+
+def test_a_line_about_a_later_epoch_moves_steps_on_that_are_shown_rarely() -> None:
+    log = "epoch 1 | iter 20/100 | loss 3\nepoch 2 | took 9 s\nepoch 3 | iter 40/100 | loss 2\n"
+    expected = {"current": 240, "epoch": 3}
+    assert values(log, **expected) == expected
+    expected = {"current": 600, "epoch": 7}
+    assert values(log + "epoch 6 | took 9 s\nepoch 7 | took 9 s\n", **expected) == expected
 
 
 def test_a_bar_for_each_epoch_gives_steps_of_the_whole_job() -> None:

@@ -32,7 +32,7 @@ def judge(state: LogState) -> Progress | None:
     view = _choose(state)
     if view is None:
         return None
-    progress = _combined(view, state) if _is_nested_in_epochs(view) else _single(view, state)
+    progress = _nested(view, state) or _single(view, state)
     return replace(
         progress,
         batch=view.inner.n,
@@ -165,8 +165,34 @@ def _is_earlier_part(track: Track, job: Track) -> bool:
     return 1 / _SAME_SPEED < job.rate_per_s / track.rate_per_s < _SAME_SPEED
 
 
-def _is_nested_in_epochs(view: _View) -> bool:
-    return view.job.is_epoch_line and view.inner.total is not None and _is_per_epoch(view.inner)
+def _nested(view: _View, state: LogState) -> Progress | None:
+    """Return the progress by epochs and a counter within each; None if there are no such two."""
+    if view.job.is_epoch_line and view.inner.total is not None and _is_per_epoch(view.inner):
+        return _combined(view, state)
+    if view.job.is_bar and view.job.unit == "epoch":
+        within = [each for each in _candidates(state.tracks) if _is_bar_within(each, view.job)]
+        if within:
+            return _of_two_bars(view.job, max(within, key=lambda track: track.total or 0.0))
+    return None
+
+
+def _is_bar_within(track: Track, epochs: Track) -> bool:
+    return track.is_bar and track.total is not None and track.first_seen > epochs.first_seen
+
+
+def _of_two_bars(epochs: Track, inner: Track) -> Progress:
+    """Return the progress by a bar of epochs, and one of the batches of each epoch."""
+    per_epoch = inner.total or 0.0
+    is_counted = inner.is_full and epochs.last_seen > inner.last_seen  # its epoch has ended
+    return Progress(
+        epoch=epochs.n,
+        epochs=epochs.total,
+        current=(epochs.n or 0.0) * per_epoch + (0.0 if is_counted else inner.n or 0.0),
+        total=None if epochs.total is None else epochs.total * per_epoch,
+        unit=inner.unit,
+        elapsed_s=epochs.elapsed_s,
+        remaining_s=epochs.remaining_s,
+    )
 
 
 def _is_per_epoch(track: Track) -> bool:
@@ -199,10 +225,13 @@ def _within(epoch_line: Track, inner: Track) -> Track:
 
 def _single(view: _View, state: LogState) -> Progress:
     track = view.job
+    latest = max((each for each in state.tracks if each.is_epoch_line), key=_last_seen, default=None)
     if track.epoch is not None:
+        is_behind = latest and latest.last_seen > track.last_seen and (latest.epoch or 0.0) > track.epoch
+        if latest and is_behind and track.n is not None and not track.counts_on:
+            track = track._replace(epoch=latest.epoch, n=0.0)  # its lines are rarer than the epochs
         return _of_epochs(track, state)
     n = track.n or 0.0
-    latest = max((each for each in state.tracks if each.is_epoch_line), key=_last_seen, default=None)
     if latest and not latest.fallback and track.rounds > 0 and not track.is_bar:
         per_epoch = track.round_units / track.rounds
         return _of_epochs(_within(latest, track)._replace(units_per_epoch=per_epoch), state)
@@ -250,7 +279,11 @@ def _of_epochs(track: Track, state: LogState) -> Progress:
     per_epoch = track.total or track.units_per_epoch
     epochs = _epochs(track, state, is_zero_based=is_zero_based)
     common = Progress(epoch=track.epoch, epochs=epochs, rate_per_s=track.rate_per_s)
-    if track.n is None or (per_epoch is None and passed > 0):
+    if track.counts_on and track.n is not None:
+        total = track.total or _announced(track, state, track.n)
+        if total is not None or epochs is None:
+            return replace(common, current=track.n, total=total, unit=track.unit)
+    if track.n is None or track.counts_on or (per_epoch is None and passed > 0):
         if epochs is None and track.unit == "epoch":
             epochs = None
         return replace(common, current=epoch, total=epochs, unit="epoch", remaining_s=track.remaining_s)

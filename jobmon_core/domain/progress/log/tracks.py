@@ -13,6 +13,7 @@ from jobmon_core.domain.progress.log.formats import Reading, Role
 _JITTER = 0.8  # a counter without a clock that falls back by less was printed by another process
 _OVERRUN = 0.98  # tqdm drops the total of a bar that exceeds it; it was this full before
 _CLOCK_TOLERANCE_S = 1.0  # bars print whole seconds
+_SURELY_CARRIED = 3  # new epochs: the total of a count is that of an epoch more often than that of the job
 
 
 class Track(NamedTuple):
@@ -35,6 +36,7 @@ class Track(NamedTuple):
     epochs: float | None = None
     first_epoch: float | None = None
     units_per_epoch: float | None = None  # the most units seen in an epoch that has ended
+    carried: int = 0  # new epochs in which the count within the epoch went on; below 0 if it fell back in one
     rounds: int = 0  # how often it was full and started again
     round_units: float = 0.0  # units of these rounds
     elapsed_s: float | None = None
@@ -53,6 +55,11 @@ class Track(NamedTuple):
     def is_full(self) -> bool:
         """Whether it has reached its total; of an epoch line, that is the start of the last epoch."""
         return self.n is not None and self.total is not None and self.n >= self.total
+
+    @property
+    def counts_on(self) -> bool:
+        """Whether the count goes on over the epochs, so that it is that of the whole job."""
+        return self.carried >= (1 if self.total is None else _SURELY_CARRIED)
 
     def continues(self, reading: Reading) -> bool:
         """Whether the reading can be a later one of the same bar in the same process."""
@@ -115,9 +122,10 @@ def started(reading: Reading, number: int) -> Track:
 
 def moved(track: Track, reading: Reading, number: int) -> Track:
     """Return the track after a reading that continues it."""
-    per_epoch = track.units_per_epoch
+    per_epoch, carried = track.units_per_epoch, track.carried
     if track.n is not None and None not in (track.epoch, reading.epoch) and reading.epoch != track.epoch:
         per_epoch = max(per_epoch or 0.0, track.n)
+        carried = track.carried if reading.n is None else _carried(track, reading.n)
     return track._replace(
         label=max(track.label, reading.label, key=len),
         n=track.n if reading.n is None else reading.n,
@@ -126,12 +134,18 @@ def moved(track: Track, reading: Reading, number: int) -> Track:
         epoch=track.epoch if reading.epoch is None else reading.epoch,
         epochs=track.epochs if reading.epochs is None else reading.epochs,
         units_per_epoch=per_epoch,
+        carried=carried,
         elapsed_s=track.elapsed_s if reading.elapsed_s is None else reading.elapsed_s,
         remaining_s=reading.remaining_s,
         rate_per_s=track.rate_per_s if reading.rate_per_s is None else reading.rate_per_s,
         last_seen=number,
         updates=track.updates + 1,
     )
+
+
+def _carried(track: Track, n: float) -> int:
+    has_fallen_back = track.carried < 0 or n <= (track.n or 0.0)
+    return -1 if has_fallen_back else track.carried + 1
 
 
 def next_round(track: Track, reading: Reading, number: int) -> Track:
