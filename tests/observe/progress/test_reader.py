@@ -226,6 +226,12 @@ def test_prefixes_and_text_behind_a_bar_do_not_matter(prefix: str, suffix: str) 
         "Average Precision (AP) @[ IoU=0.50:0.95 | area= all ] = 0.5\n",
         "let us go step by step\n",
         "| task | 3/4 | 12/20 |\n",
+        "10/24 12:00:00 loss of power\n10/25 12:00:00 loss of power\n",
+        "3/4 GPUs available\nrank 1/4 ready\nlayer 3/12 frozen\nversion 3/4\n",
+        "[1/4] Resolving packages\n[2/4] Fetching packages\n[2/9] gcc -DLEVEL=3 a.c\n",
+        "accuracy: 20.8% (512570/2466133)\n1/3: /lib/libc.so.6(+0x29d90)\n2/3: /lib/libc.so.6(+0x29e90)\n",
+        "100% of those who asked\n50% of the data is used\n",
+        "worker 3 finished\njob 12345 done\nusing batch 32\nNo improvement for 10 epochs\n",
     ],
 )
 def test_decoys_show_no_progress(log: str) -> None:
