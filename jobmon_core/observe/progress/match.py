@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _COUNTERS = (Role.MAIN, Role.EVALUATION, Role.LOADING)
 _MAX_LABELS = 500
 _LABEL_EPOCH = re.compile(
-    r"(?i)\b(?:epochs?|episode|round)\b[^\d\n]{0,4}(\d{1,7})(?![\d.])(?:\s{0,3}(?:/|of)\s{0,3}(\d{1,7}))?"
+    r"(?i)\b(?:epochs?|episode|round)(?:\b|_)[^\d\n]{0,4}(\d{1,7})(?![\d.])(?:\s{0,3}(?:/|of)\s{0,3}(\d{1,7}))?"
 )
 _METRICS = ("loss", "lr", "grad_norm", "rate")
 _PERCENT = 100.0

@@ -76,6 +76,12 @@ def test_a_bar_of_batches_in_each_epoch_of_a_bar_gives_steps_of_the_whole_job() 
     assert values(log, **expected) == expected
 
 
+def test_an_epoch_in_the_name_of_a_bar_counts() -> None:
+    log = "".join(bars(0, 4, 1, 4, f"Training for epoch_{epoch}") for epoch in range(26))
+    expected = {"current": 104, "total": 400, "epoch": 25, "epochs": 100}
+    assert values("{'epochs': 100}\n" + log, **expected) == expected
+
+
 def test_a_step_that_goes_on_over_the_epochs_is_that_of_the_job() -> None:
     log = "".join(f"epoch:{step // 130} || iter:{step} || Loss:1.5\n" for step in range(0, 500, 10))
     expected: dict[str, object] = {"current": 490, "total": None, "epoch": 3}
@@ -230,6 +236,7 @@ def test_prefixes_and_text_behind_a_bar_do_not_matter(prefix: str, suffix: str) 
         "3/4 GPUs available\nrank 1/4 ready\nlayer 3/12 frozen\nversion 3/4\n",
         "[1/4] Resolving packages\n[2/4] Fetching packages\n[2/9] gcc -DLEVEL=3 a.c\n",
         "accuracy: 20.8% (512570/2466133)\n1/3: /lib/libc.so.6(+0x29d90)\n2/3: /lib/libc.so.6(+0x29e90)\n",
+        "precision: 0.79, recall: 0.74\nbest epoch: 48 F1 = 0.77\n",
         "100% of those who asked\n50% of the data is used\n",
         "worker 3 finished\njob 12345 done\nusing batch 32\nNo improvement for 10 epochs\n",
     ],
