@@ -65,7 +65,7 @@ def rate(per_s: float | None, unit: str = "") -> str:
 
 def plural(unit: str) -> str:
     """Return the name of several units."""
-    if unit in ("", "it") or unit.endswith("s"):
+    if unit in ("", "it", "%") or unit.endswith("s"):
         return unit
     return f"{unit}es" if unit.endswith(("ch", "x")) and unit != "epoch" else f"{unit}s"
 

@@ -87,5 +87,6 @@ def test_a_rate_names_its_unit() -> None:
         "batches",
         "epochs",
         "samples",
+        "%",
         "",
     ]
