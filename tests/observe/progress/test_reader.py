@@ -72,7 +72,7 @@ def test_a_bar_of_batches_in_each_epoch_of_a_bar_gives_steps_of_the_whole_job() 
     expected = {"current": 400, "total": 1000, "unit": "step", "epoch": 4, "epochs": 10}
     assert values(log, **expected) == expected
     log += "\n" + bars(0, 35, 5, 100, "Batches")
-    expected |= {"current": 435, "batch": 35, "batches": 100}
+    expected |= {"current": 435, "batch": 35, "batches": 100, "elapsed_s": 99 + 17}
     assert values(log, **expected) == expected
 
 

@@ -185,14 +185,15 @@ def _is_bar_within(track: Track, epochs: Track) -> bool:
 def _of_two_bars(epochs: Track, inner: Track) -> Progress:
     """Return the progress by a bar of epochs, and one of the batches of each epoch."""
     per_epoch = inner.total or 0.0
-    is_counted = inner.is_full and epochs.last_seen > inner.last_seen  # its epoch has ended
+    has_ended = inner.is_full and epochs.last_seen > inner.last_seen  # it is counted in the bar of epochs
+    n, elapsed_s = (0.0, 0.0) if has_ended else (inner.n or 0.0, inner.elapsed_s or 0.0)
     return Progress(
         epoch=epochs.n,
         epochs=epochs.total,
-        current=(epochs.n or 0.0) * per_epoch + (0.0 if is_counted else inner.n or 0.0),
+        current=(epochs.n or 0.0) * per_epoch + n,
         total=None if epochs.total is None else epochs.total * per_epoch,
         unit=inner.unit,
-        elapsed_s=epochs.elapsed_s,
+        elapsed_s=None if epochs.elapsed_s is None else epochs.elapsed_s + elapsed_s,
         remaining_s=epochs.remaining_s,
     )
 
