@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         return _show_monitor_log(ctx, job, options)
     output = job_output(ctx, job, ref)
     if output is None and options.follow and not job.closed:
-        say(f"{_not_started(ctx, job, ref)}; waiting for it, Ctrl-C ends this")
+        say(f"{_not_started(ctx, job, ref)}; waiting for its output, Ctrl-C ends this")
         job = wait_for_start(ctx, job, ref)
         output = job_output(ctx, job, ref)
     if output is None:
@@ -154,14 +154,14 @@ def _why_no_output(ctx: Context, job: WatchedJob, ref: JobRef) -> str:
     if job.unwatched_s is not None:
         again = f"`jobmon watch {job.ref}` watches it again"
         return f"job {ref} is no longer watched, and jobmon never saw it start; {again}"
-    return f"{_not_started(ctx, job, ref)}, so it has no output yet; `jobmon logs -f {ref}` waits for it"
+    return f"{_not_started(ctx, job, ref)}; `jobmon logs -f {ref}` waits for its output"
 
 
 def _not_started(ctx: Context, job: WatchedJob, ref: JobRef) -> str:
     """Return that a watched job had not started when the scheduler last answered, and why not."""
     answered_s = current_status(ctx, job).job.answered_s
     if answered_s is None:
-        return f"job {ref} is not listed yet"
+        return f"the scheduler has not answered about job {ref} yet"
     reason = pending_reason(job)
     why = f", {reason}" if reason else ""
     return f"as of {age(ctx.clock.now() - answered_s)} ago, job {ref} had not started (PENDING{why})"

@@ -94,6 +94,7 @@ def _known_job(ctx: Context, ref: JobRef, backend: str) -> WatchedJob:
         job_id=ref.job_id,
         registered_s=ctx.clock.now(),
         not_before_s=known.submit_s or 0,
+        submitted_s=known.submit_s,
         backend=backend,
         watched_part=ref.key,
         user=known.user or user_name(),

@@ -50,12 +50,12 @@ def test_of_an_array_a_failed_task_is_shown_and_named(shell: Shell) -> None:
 def test_a_job_without_output_says_why(shell: Shell) -> None:
     save(shell, job_of(PENDING))
     assert re.fullmatch(
-        r"as of \d+d ago, job 12 had not started \(PENDING, Priority\), so it has no output yet; "
-        r"`jobmon logs -f 12` waits for it",
+        r"as of \d+d ago, job 12 had not started \(PENDING, Priority\); "
+        r"`jobmon logs -f 12` waits for its output",
         complaint(shell.jobmon("logs", "12")),
     )
     save(shell, replace(job_of(), answered_s=None))
-    assert complaint(shell.jobmon("logs", "12")).startswith("job 12 is not listed yet, so it has no output")
+    assert complaint(shell.jobmon("logs", "12")).startswith("the scheduler has not answered about job 12 yet")
     save(shell, replace(job_of(), unwatched_s=1.0))
     assert complaint(shell.jobmon("logs", "-f", "12")) == (
         "job 12 is no longer watched, and jobmon never saw it start; `jobmon watch 12` watches it again"

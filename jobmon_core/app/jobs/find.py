@@ -76,14 +76,20 @@ def parse_job_name(ctx: Context, argument: str) -> JobRef | None:
 
 
 def all_jobs(ctx: Context) -> list[WatchedJob]:
-    """Return all watched jobs with a readable state file, one record each, oldest first."""
-    return without_duplicates(each for each in ctx.store.all() if not isinstance(each, Unreadable))
+    """Return all watched jobs with a readable state file, one record each, in the order of submission."""
+    jobs = without_duplicates(each for each in ctx.store.all() if not isinstance(each, Unreadable))
+    return sorted(jobs, key=_submission)
 
 
 def find_by_name(jobs: Sequence[WatchedJob], argument: str) -> WatchedJob | None:
     """Return the newest of ``jobs`` (oldest first) if ``argument`` is ``latest``, else that of this name."""
-    named = jobs if argument == LATEST else [job for job in jobs if job.name == argument]
+    named = jobs if argument == LATEST else [job for job in jobs if argument in job.names]
     return named[-1] if named else None
+
+
+def _submission(job: WatchedJob) -> tuple[float, float, int]:
+    """Return what sorts jobs by their submission: a job may be watched long after it."""
+    return float(job.submitted_s or int(job.registered_s)), job.registered_s, job.job_id
 
 
 def _named(jobs: Sequence[WatchedJob], argument: str) -> WatchedJob:
@@ -92,7 +98,7 @@ def _named(jobs: Sequence[WatchedJob], argument: str) -> WatchedJob:
         return job
     if argument == LATEST:
         raise UnknownJob("jobmon has no record of any job; start with `jobmon submit SCRIPT`")
-    similar = get_close_matches(argument, {job.name for job in jobs if job.name}, n=1)
+    similar = get_close_matches(argument, {name for job in jobs for name in job.names}, n=1)
     hint = f"did you mean {similar[0]!r}? " if similar else ""
     raise UnknownJob(
         f"{argument!r} is neither a job id (12, 12_3, 12+1) nor the name of a watched job; {hint}{_LIST}"

@@ -144,7 +144,7 @@ def _is_recent_enough(status: JobStatus, selection: Selection, now_s: float) -> 
 def _matches(job: WatchedJob, selection: Selection) -> bool:
     if selection.refs and not any(is_part_of(job, ref) for ref in selection.refs):
         return False
-    if selection.name and not fnmatchcase(job.name, selection.name):
+    if selection.name and not any(fnmatchcase(name, selection.name) for name in job.names):
         return False
     return _matches_state(job, selection)
 

@@ -231,6 +231,12 @@ class WatchedJob:
         """The watched job, or its only watched task."""
         return ref_of(self.job_id, self.watched_part)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names by which a user may call it: the scheduler's, and that of the job's settings."""
+        names = (self.name, self.settings.name if self.settings else "")
+        return tuple(dict.fromkeys(name for name in names if name))
+
     def source_phrase(self, source: Source) -> str:
         """Return `Source.phrase`; the programs that a `Source` names are Slurm's own."""
         is_program = source not in (Source.ARRAY, Source.NONE)

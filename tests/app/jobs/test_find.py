@@ -8,6 +8,7 @@ import pytest
 from jobmon_core.app.jobs.find import find_job, find_ref, parse_job_name
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import UnknownJob
+from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.store.home import Home
 from tests.support.job_records import NOW_S, RUNNING, job_of
 
@@ -37,6 +38,20 @@ def test_a_job_is_found_by_id_by_name_or_as_the_latest(
 ) -> None:
     job, ref = find_job(ctx, argument)
     assert (job.id, str(ref)) == found
+
+
+def test_the_newest_job_is_the_one_submitted_last_not_the_one_watched_last(ctx: Context) -> None:
+    for number, submitted_s, registered_s in ((5, 100, 1000), (6, 900, 901), (7, None, 902)):
+        job = replace(job_of(RUNNING, job_id=number, name="old"), registered_s=NOW_S + registered_s)
+        ctx.store.save(replace(job, submitted_s=submitted_s and int(NOW_S) + submitted_s))
+    assert [str(find_ref(ctx, each)) for each in ("old", "latest")] == ["7", "7"]
+
+
+def test_a_job_is_also_found_by_the_name_that_its_configuration_gives_it(ctx: Context) -> None:
+    ctx.store.save(replace(job_of(RUNNING, job_id=20, name="run.sh"), settings=JobSettings(name="reindex")))
+    assert [str(find_ref(ctx, each)) for each in ("run.sh", "reindex")] == ["20", "20"]
+    with pytest.raises(UnknownJob, match="did you mean 'reindex'"):
+        find_ref(ctx, "reindx")
 
 
 @pytest.mark.parametrize(
