@@ -248,15 +248,21 @@ class JobMonitor:
         self.job = self._with(key, replacements)  # kept in memory even if unsaved, since the attempt was made
         self._save(self.job)
         for after in replacements:
-            status = "delivered" if after.delivered_s else after.given_up or "not delivered, will be retried"
-            if after.channel != entry.channel:
-                status = f"goes to channel {after.channel}"
-            self._deps.log(f"{self.job.job_id}: message {entry.message.id} {status}")
+            self._deps.log(f"{self.job.job_id}: message {entry.message.id} {_delivery_status(entry, after)}")
 
     def _with(self, key: tuple[str, str], replacements: tuple[OutboxEntry, ...]) -> WatchedJob:
         """Return the job with the entry ``key`` of its outbox replaced."""
         parts = [replacements if entry.key == key else (entry,) for entry in self.job.outbox]
         return replace(self.job, outbox=tuple(entry for part in parts for entry in part))
+
+
+def _delivery_status(entry: OutboxEntry, after: OutboxEntry) -> str:
+    """Return what became of a message, for the log; no reason contains a webhook's URL."""
+    if after.channel != entry.channel:
+        return f"goes to channel {after.channel}"
+    if after.delivered_s or after.given_up:
+        return after.given_up or "delivered"
+    return f"not delivered, will be retried: {after.problem}" if after.problem else "waits for its turn"
 
 
 def _needs_saving(job: WatchedJob, saved: WatchedJob) -> bool:

@@ -78,6 +78,28 @@ def test_a_delivery_whose_result_cannot_be_saved_is_not_repeated(tmp_path: Path)
     assert JobStore(tmp_path).load(ENDED.id).undelivered == 0
 
 
+@pytest.mark.parametrize(
+    ("problem", "logged"),
+    [
+        (
+            "could not reach discord.com …8899: Connection refused",
+            "not delivered, will be retried: could not",
+        ),
+        ("", "waits for its turn"),
+    ],
+)
+def test_the_log_says_why_a_message_is_not_delivered(tmp_path: Path, problem: str, logged: str) -> None:
+    events: list[str] = []
+    deps = monitor_deps(tmp_path, FakeScheduler(), FakeClock())
+    deps = replace(
+        deps,
+        log=events.append,
+        deliver=lambda entry, _save: (replace(entry, problem=problem, next_try_s=float("inf")),),
+    )
+    JobMonitor(ENDED, deps).poll_once()
+    assert events[-1].startswith(f"12: message 12/end {logged}")
+
+
 def test_an_unchanged_job_is_saved_every_five_minutes_and_a_change_at_once(tmp_path: Path) -> None:
     slurm, clock, store = FakeScheduler(), FakeClock(), CountingStore(tmp_path)
     slurm.queue = [(row("12", "RUNNING"),)]

@@ -23,6 +23,7 @@ from jobmon_core.domain.delivery.outbox import (
 PACE_S = 2.0  # between two messages: Discord accepts 30 a minute in a channel
 _RETURN_WITHIN_S = 90.0  # an entry expires this long after its turn: its monitor may have died
 _MAX_WAIT_S = 2 * 86_400.0  # no real wait exceeds a day: a later time was written under a wrong clock
+_OFFER_KEPT_S = 2 * 86_400.0  # for monitors that die with an open offer: while it is there, it was not sent
 _MAX_BLOCKING_S = 3600.0  # how long failures that may concern one message alone delay the others
 _RECEIPT_RECHECK_S = 5.0
 _RECEIPT_KEPT_S = 3600.0  # for monitors that die before they save it, and are replaced
@@ -41,6 +42,11 @@ class Entry:
     taken_by: str = ""  # the message whose monitor sends the digest
     sending_since_s: float = 0.0  # when that attempt began
     receipt: Receipt | None = None  # of that attempt
+
+    @property
+    def kept_s(self) -> float:
+        """For how long it stays in the queue after it has expired."""
+        return _OFFER_KEPT_S if self.offer and not self.taken_by else 0.0
 
     def blocks(self, now_s: float) -> bool:
         """Return whether younger messages must wait for this one."""
@@ -64,7 +70,7 @@ class SendQueue:
         entries = {
             message_id: entry
             for message_id, entry in self.entries.items()
-            if now_s < entry.until_s < now_s + _MAX_WAIT_S
+            if now_s - entry.kept_s < entry.until_s < now_s + _MAX_WAIT_S
         }
         ends_s = {
             route: tuple(end_s for end_s in ends_s if 0 <= now_s - end_s < RECENT_S)
@@ -72,7 +78,7 @@ class SendQueue:
         }
         return SendQueue(shut_until_s, entries, ends_s)
 
-    def companions(self, sent: OutboxEntry, digest_from: int) -> dict[str, Entry]:
+    def companions(self, sent: OutboxEntry, now_s: float, digest_from: int) -> dict[str, Entry]:
         """Return the offers to be sent in one digest with a message; empty if it is sent singly."""
         own = offer_of(sent)
         if own is None or not digest_from:
@@ -80,7 +86,7 @@ class SendQueue:
         offered = {
             message_id: entry
             for message_id, entry in self.entries.items()
-            if entry.offer and entry.offer.kind == own.kind and not entry.taken_by
+            if entry.offer and entry.offer.kind == own.kind and not entry.taken_by and now_s < entry.until_s
         }
         offered.pop(sent.message.id, None)
         ends = 1 + len(offered) + len(self.ends_s.get(sent.message.route, ()))
@@ -111,7 +117,7 @@ def request_turn(
             return queue, Turn(sent, min(now_s + _RECEIPT_RECHECK_S, limit_s))
     if own.taken_by or not own.offer:
         sent = lose_track(sent)
-    companions = queue.companions(sent, digest_from)
+    companions = queue.companions(sent, now_s, digest_from)
     rank = (message.created_s, message.id)
     ahead = [
         message_id
@@ -148,7 +154,7 @@ def take_offers(
     ``sent`` is the outbox entry before its attempt, which began at ``began_s`` (Unix seconds).
     """
     queue = queue.current(began_s)
-    taken = queue.companions(sent, digest_from)
+    taken = queue.companions(sent, began_s, digest_from)
     until_s = began_s + TAKEN_LIMIT_S + _RETURN_WITHIN_S
     entries = dict(queue.entries)
     for message_id, entry in taken.items():

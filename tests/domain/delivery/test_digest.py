@@ -144,6 +144,16 @@ def test_an_offer_that_nobody_took_is_sent_without_a_mark() -> None:
     assert queue.entries["1/end"].offer is None, "no other monitor may send it now"
 
 
+def test_an_offer_whose_monitor_was_gone_for_hours_was_not_sent_and_joins_no_digest_meanwhile() -> None:
+    queue, (waiting,) = offered(BUSY, end(1))
+    hours_s = 5 * 3600.0
+    queue, others = offered(replace(queue, shut_until_s=NOW + 5), *(end(job) for job in range(2, 7)))
+    _, taken = take_offers(queue, others[0], NOW + hours_s, 1)
+    assert not taken
+    queue, turn = request_turn(queue, waiting, NOW + hours_s, 5)
+    assert (turn.again_s, turn.entry.maybe_delivered) == (None, False)
+
+
 def test_an_offer_that_an_older_jobmon_dropped_from_the_file_may_have_been_sent() -> None:
     queue, (waiting,) = offered(BUSY, end(1))
     own = queue.entries["1/end"]
