@@ -64,7 +64,7 @@ complete -c jobmon -n '__jobmon_at watch' -l follow -d 'then follow the progress
 complete -c jobmon -n '__jobmon_at watch' -l backend -r -a 'slurm local' -d 'its scheduler (default: as configured)'
 complete -c jobmon -n '__jobmon_at watch' -l pid -r -d 'the processes with these PIDs'
 complete -c jobmon -n '__jobmon_at watch' -l pid-file -r -F -d 'those whose PIDs are in a file'
-complete -c jobmon -n '__jobmon_at watch' -l process -r -d 'all of your processes with this text in the command line, except jobmon\'s own and those whose parent has it too'
+complete -c jobmon -n '__jobmon_at watch' -l process -r -d 'all of your processes that run this program or script (e.g. train.py), except those that are watched already and those whose parent runs it too'
 complete -c jobmon -n '__jobmon_at watch' -l log -r -F -d 'one log for all of them, or one for each (default: the files that their output goes to)'
 complete -c jobmon -n '__jobmon_at watch' -l job-name -r -d 'a name (default: from the command line)'
 complete -c jobmon -n '__jobmon_at watch' -l gpu-ids -r -d 'the GPUs that they use'

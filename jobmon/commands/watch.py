@@ -79,8 +79,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which.add_argument(
         "--process",
         metavar="NAME",
-        help="all of your processes with this text in the command line, except jobmon's own and those whose "
-        "parent has it too",
+        help="all of your processes that run this program or script (e.g. train.py), except those that are "
+        "watched already and those whose parent runs it too",
     )
     group.add_argument(
         "--log",
@@ -152,9 +152,11 @@ def _watch_processes(options: argparse.Namespace) -> int:
     if options.output or options.error:
         raise UsageError("--output and --error are for jobs; the logs of processes are --log")
     ctx = open_context()
-    found = _find(options)
+    found = _find(ctx, options)
     for pid in found.missing:
         say(f"process {pid} does not run on this host; the others are watched")
+    for pid in found.watched:
+        say(f"process {pid} is watched already; the others are watched now")
     logs = options.log or ()
     job = watch_processes(ctx, MonitorStarter(ctx), found.processes, logs, job_settings(options))
     for process in found.processes:
@@ -171,10 +173,12 @@ def _watch_processes(options: argparse.Namespace) -> int:
     return 0
 
 
-def _find(options: argparse.Namespace) -> Found:
+def _find(ctx: Context, options: argparse.Namespace) -> Found:
     if options.pid:
         return processes_with_pids(options.pid)
-    return processes_of_file(options.pid_file) if options.pid_file else processes_with_name(options.process)
+    if options.pid_file:
+        return processes_of_file(options.pid_file)
+    return processes_with_name(ctx, options.process)
 
 
 def _absolute(path: Path | None) -> str:

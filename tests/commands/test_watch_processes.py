@@ -122,6 +122,16 @@ def test_a_traceback_in_the_log_explains_the_end(shell: Shell, programs: Program
     assert message_about(shell, pid).title == f"lr ({pid}) ended, outcome unknown: KeyError: 'lr'"
 
 
+def test_by_name_only_the_processes_that_are_not_watched_yet_are_taken(
+    shell: Shell, programs: Programs
+) -> None:
+    old, new = programs.start("ends"), programs.start("ends")
+    shell.jobmon("watch", "--pid", str(old))
+    done = shell.jobmon("watch", "--process", f"{shell.work}/train.py")
+    assert f"process {old} is watched already; the others are watched now" in done.stderr
+    assert f"watching it as job {new} (train.py)" in done.stderr
+
+
 def test_the_processes_of_a_pid_file_are_one_job_with_a_log_each(shell: Shell, programs: Programs) -> None:
     pids = [programs.start("ends", "worker_0.log"), programs.start("fails", "worker_1.log")]
     gone = ended_process()
@@ -168,8 +178,8 @@ def test_what_does_not_run_is_not_watched(shell: Shell) -> None:
     assert complaint(shell.jobmon("watch", "--pid", str(gone))).startswith(
         f"no process {gone} runs on this host"
     )
-    assert complaint(shell.jobmon("watch", "--process", "no such program")) == (
-        "no process of yours on this host has 'no such program' in its command line"
+    assert complaint(shell.jobmon("watch", "--process", "no-such-program")).startswith(
+        "no process of yours on this host runs 'no-such-program', the name of a program or of the script"
     )
     assert list(JobStore(shell.state).all()) == []
 

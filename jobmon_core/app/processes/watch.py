@@ -37,10 +37,11 @@ _UNPROVABLE = "only the parent of a process learns its exit status"
 
 
 class Found(NamedTuple):
-    """The processes that the user means, and the PIDs of those that do not run."""
+    """The processes that the user means, and the PIDs of those that do not run or are watched already."""
 
     processes: tuple[Process, ...]
     missing: tuple[int, ...] = ()
+    watched: tuple[int, ...] = ()
 
 
 def processes_with_pids(pids: Sequence[int]) -> Found:
@@ -77,16 +78,23 @@ def processes_of_file(path: Path) -> Found:
     return processes_with_pids([int(word) for word in words])
 
 
-def processes_with_name(name: str) -> Found:
-    """Return the user's own processes whose command lines contain ``name``; see `find_processes`.
+def processes_with_name(ctx: Context, name: str) -> Found:
+    """Return the user's own processes that run the program ``name``, except those that are watched already.
 
     Raises:
         UnknownJob: there is none.
+        AlreadyWatched: all of them are watched.
     """
     processes = find_processes(name)
     if not processes:
-        raise UnknownJob(f"no process of yours on this host has {name!r} in its command line")
-    return Found(tuple(processes))
+        raise UnknownJob(
+            f"no process of yours on this host runs {name!r}, the name of a program or of the script that it "
+            "runs, except those that jobmon started and watches; --pid names any process"
+        )
+    new = tuple(process for process in processes if _job_of(ctx, process) is None)
+    if not new:
+        _refuse_if_watched(ctx, processes)
+    return Found(new, watched=tuple(process.id.pid for process in processes if process not in new))
 
 
 def watch_processes(
@@ -139,12 +147,18 @@ def watch_processes(
 
 
 def _refuse_if_watched(ctx: Context, processes: Sequence[Process]) -> None:
-    for ref in (JobRef(process.id.pid) for process in processes):
-        jobs = (job for job in ctx.store.find(ref) if not job.closed and job.backend == PROCESS.name)
-        if job := next(jobs, None):
+    for process in processes:
+        if job := _job_of(ctx, process):
             raise AlreadyWatched(
-                f"process {ref} is already watched (job {job.ref}); `jobmon cancel {job.ref}` ends that"
+                f"process {process.id.pid} is already watched (job {job.ref}); "
+                f"`jobmon cancel {job.ref}` ends that"
             )
+
+
+def _job_of(ctx: Context, process: Process) -> WatchedJob | None:
+    """Return the job as part of which a process is watched."""
+    jobs = ctx.store.find(JobRef(process.id.pid))
+    return next((job for job in jobs if not job.closed and job.backend == PROCESS.name), None)
 
 
 def _logs_of(processes: Sequence[Process], logs: Sequence[Path]) -> list[LogPaths]:

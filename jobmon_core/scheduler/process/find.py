@@ -1,4 +1,4 @@
-"""Find running processes: by their PIDs, or by a text in their command lines."""
+"""Find running processes: by their PIDs, or by the name of what they run."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jobmon_core.scheduler.process.group import Process
+from jobmon_core.scheduler.process.program_names import runs_program
 from jobmon_core.system.process import ProcessId, read_stat, start_ticks
 from jobmon_core.system.users import user_name
 
@@ -45,11 +46,11 @@ def find_process(pid: int) -> Process | None:
     )
 
 
-def find_processes(text: str) -> list[Process]:
-    """Return the user's own processes whose command lines contain ``text``, oldest first.
+def find_processes(name: str) -> list[Process]:
+    """Return the user's own processes that run the program ``name``, see `runs_program`, oldest first.
 
-    Not among them are processes of jobmon, the ancestors of this one, such as its shell, and the children of
-    another one: the workers of a program end with it.
+    Not among them are processes of jobmon and what it runs itself, the ancestors of this one, such as its
+    shell, and the children of another one: the workers of a program end with it.
     """
     pids = [int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit()]
     hidden = _ancestors(os.getpid())
@@ -58,13 +59,19 @@ def find_processes(text: str) -> list[Process]:
         for process in map(find_process, pids)
         if process
         and process.uid == os.getuid()
-        and text in process.command
+        and runs_program(process.argv, name)
         and process.id.pid not in hidden
-        and not _is_jobmon(process.argv)
+        and not _is_of_jobmon(process.id.pid)
     ]
     known = {process.id.pid for process in found}
     top = [process for process in found if _parent(process.id.pid) not in known]
     return sorted(top, key=lambda process: (process.id.start_ticks, process.id.pid))
+
+
+def _is_of_jobmon(pid: int) -> bool:
+    """Whether a process is of jobmon, or of a job that jobmon runs and watches."""
+    family = map(find_process, _ancestors(pid))
+    return any(process is not None and _is_jobmon(process.argv) for process in family)
 
 
 def _is_jobmon(argv: Sequence[str]) -> bool:

@@ -5,7 +5,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 
 from jobmon_core.scheduler.process.find import find_process, find_processes
@@ -60,39 +62,56 @@ def test_a_thread_stands_for_its_process() -> None:
     assert process.id.pid == os.getpid()
 
 
-def test_processes_are_found_by_their_command_lines_without_their_children() -> None:
-    text = f"marker-{os.getpid()}"
+def test_processes_are_found_by_what_they_run_without_their_children(tmp_path: Path) -> None:
+    waits, forks, name = tmp_path / "a/train.py", tmp_path / "b/train.py", f"{tmp_path.name}/a/train.py"
+    for script, code in ((waits, _WAITS), (forks, _FORKS)):
+        script.parent.mkdir()
+        script.write_text(code)
     with (
-        started(_WAITS, text, stdout=subprocess.PIPE) as first,
-        started(_FORKS, text, stdout=subprocess.PIPE) as second,
-        started(_WAITS, "other", stdout=subprocess.PIPE) as other,
+        running(sys.executable, str(waits)) as first,
+        running(sys.executable, str(forks)) as second,
+        running(sys.executable, "-c", _WAITS, str(waits)) as other,
     ):
-        for child in (first, second, other):
-            assert child.stdout is not None
-            child.stdout.readline()
-        found = [process.id.pid for process in find_processes(text)]
-        for child in (first, second, other):
-            assert child.stdin is not None
-            child.stdin.close()
-    assert found == [first.pid, second.pid]
+        found = [[process.id.pid for process in find_processes(str(script))] for script in (waits, forks)]
+        assert [process.id.pid for process in find_processes(name)] == [first.pid]
+        assert other.poll() is None
+    assert found == [[first.pid], [second.pid]]
 
 
-def test_jobmon_itself_and_its_ancestors_are_not_found() -> None:
-    text = f"marker-{os.getpid()}"
+def test_jobmon_its_ancestors_and_what_it_runs_are_not_found(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(_WAITS)
+    jobmon = tmp_path / "jobmon"
+    jobmon.write_text("import subprocess, sys; subprocess.run([sys.executable, *sys.argv[1:]])")
     with (
-        started("import time; time.sleep(60)", "-m", "jobmon_core.monitor.main", text) as monitor,
+        running(sys.executable, str(jobmon), str(script)),
         subprocess.Popen(
-            [sys.executable, "-c", _SHOW, text], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+            [sys.executable, str(_written(tmp_path / "show.py", _SHOW))], stdout=subprocess.PIPE, text=True
         ) as shell,
     ):
         out, _ = shell.communicate(timeout=60)
-        monitor.kill()
-    assert out == "[]\n"
+        assert (find_processes(str(script)), out) == ([], "[]\n")
 
 
-# finds a text that is in its own command line and in that of its parent
+@contextmanager
+def running(*argv: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A program that has printed a line, and runs until the end of the block."""
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield process
+        assert process.stdin is not None
+        process.stdin.close()
+
+
+def _written(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+# finds its own script, which its parent is running
 _SHOW = """
 import subprocess, sys
 code = "import sys; from jobmon_core.scheduler.process import find; print(find.find_processes(sys.argv[1]))"
-subprocess.run([sys.executable, "-c", code, sys.argv[1]], check=True)
+subprocess.run([sys.executable, "-c", code, sys.argv[0]], check=True)
 """
