@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from jobmon_core.analysis.job_logs import MAX_NAMED, log_files, logs_of_run, named_logs
-from jobmon_core.domain.backends import DEFAULT_BACKEND
+from jobmon_core.domain.backends import DEFAULT_BACKEND, is_local
 from jobmon_core.domain.diagnosis.exit_causes import YOU
 from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog, SlurmEvidence
 from jobmon_core.domain.progress.model import JobProgress, TaskProgress
@@ -126,7 +126,7 @@ def evidence_of(end: End, backend: str = DEFAULT_BACKEND) -> SlurmEvidence:
         limit_s=end.limit_s,
         nodes=end.nodes,
         canceller="" if end.cancelled_by is None else canceller_name(end.cancelled_by),
-        is_local=backend != DEFAULT_BACKEND,
+        is_local=is_local(backend),
     )
 
 

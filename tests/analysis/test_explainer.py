@@ -43,6 +43,14 @@ def test_the_user_who_cancelled_a_job_is_named(uid: int | None, canceller: str) 
     assert evidence_of(end).canceller == canceller
 
 
+@pytest.mark.parametrize(
+    ("backend", "expected"), [("slurm", False), ("local", True), ("process", True), ("a later one", False)]
+)
+def test_only_the_jobs_of_this_machine_are_local(backend: str, *, expected: bool) -> None:
+    end = End(JobState.FAILED, "FAILED", Outcome.FAILURE, Source.QUEUE)
+    assert evidence_of(end, backend).is_local is expected
+
+
 SUCCESS = End(JobState.COMPLETED, "COMPLETED", Outcome.SUCCESS, Source.QUEUE)
 FAILURE = End(JobState.FAILED, "FAILED", Outcome.FAILURE, Source.QUEUE, exit_code=1)
 SHORT = progress_of(67_300, 100_000, unit="item")

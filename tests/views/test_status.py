@@ -228,7 +228,9 @@ def test_a_job_that_waits_for_its_outcome_does_not_run() -> None:
     assert "  FAILED  " in lines[1]
     assert "  ended, waiting for details  " in lines[1]
     assert lines[-1] == "1 job: 1 ending"
-    assert "left the queue, outcome not known yet" in row(job_of(replace(seen, inquiry=EndInquiry(0.0, 0.0))))
+    assert "no longer listed, outcome not known yet" in row(
+        job_of(replace(seen, inquiry=EndInquiry(0.0, 0.0)))
+    )
     preempted = replace(shown, queue_state=JobState.PREEMPTED)
     assert "ended, unless requeued" in row(job_of(replace(seen, inquiry=preempted)))
     assert (

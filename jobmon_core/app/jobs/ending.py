@@ -24,7 +24,7 @@ class Ending(NamedTuple):
     def text(self) -> str:
         """What jobmon waits for."""
         if self.state is None:
-            return "left the queue, outcome not known yet"
+            return "no longer listed, outcome not known yet"
         return "ended, unless requeued" if self.state.may_return else "ended, waiting for details"
 
     @property

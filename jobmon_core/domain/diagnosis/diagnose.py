@@ -120,9 +120,11 @@ class _Diagnoser:
         if failure is None:
             return self._no_failure("Completed", "The job completed.", _STATED)
         found = self._from_root(self._root() or failure)
+        is_local = self._evidence.is_local
+        success = "Its exit code was 0 all the same." if is_local else "Slurm reports success all the same."
         return replace(
             found,
-            explanation=f"{found.explanation} Slurm reports success all the same.".lstrip(),
+            explanation=f"{found.explanation} {success}".lstrip(),
             advice=f"{_STOP_AT_FAILURE} {found.advice}",
             confidence=_SUSPECTED,
         )
@@ -244,9 +246,10 @@ class _Diagnoser:
 
 
 def _describe_end(evidence: SlurmEvidence) -> str:
-    """Return what Slurm reports about the end, as the start of a sentence."""
+    """Return what the scheduler reports about the end, as the start of a sentence."""
     is_known = evidence.state is not JobState.UNKNOWN
-    state = f"Slurm reports {evidence.state}" if is_known else "It is unknown how the job ended"
+    report = "The job ended in the state" if evidence.is_local else "Slurm reports"
+    state = f"{report} {evidence.state}" if is_known else "It is unknown how the job ended"
     if evidence.exit_code is None and not evidence.signal:
         return state
     end = exit_phrase(evidence.exit_code, evidence.signal)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from jobmon_core.domain.backends import DEFAULT_BACKEND
+from jobmon_core.domain.backends import is_local
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.messages.job_ended import job_title, where_fields
@@ -84,7 +84,7 @@ def _count(job: WatchedJob, kind: EventKind) -> int:
 
 def _message(job: WatchedJob, event: Event, subject: str, now_s: float, *, is_last: bool) -> Message:
     ref = str(ref_of(job.job_id, event.task))
-    advice = _ADVICE if job.backend == DEFAULT_BACKEND else _LOCAL_ADVICE
+    advice = _LOCAL_ADVICE if is_local(job.backend) else _ADVICE
     return Message(
         id=f"{ref}/{subject}",
         route=Route.ERROR,

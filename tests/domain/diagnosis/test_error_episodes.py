@@ -91,6 +91,14 @@ def test_a_completed_job_whose_log_ends_in_a_crash_has_a_cause() -> None:
     assert "set -euo pipefail" in found.advice
 
 
+def test_slurm_is_not_named_as_the_source_about_a_job_that_it_never_saw() -> None:
+    completed = SlurmEvidence(state=JobState.COMPLETED, exit_code=0, is_local=True)
+    found = diagnosed(completed, "epoch 1", *TRACEBACK, "leaving the script")
+    assert found.explanation.endswith(" Its exit code was 0 all the same.")
+    failed = diagnosed(SlurmEvidence(state=JobState.FAILED, exit_code=3, is_local=True), "epoch 1")
+    assert "Slurm" not in f"{failed.title} {failed.explanation} {failed.note}"
+
+
 @pytest.mark.parametrize(
     "log",
     [
