@@ -14,7 +14,7 @@ from jobmon.views.running import progress_rows
 from jobmon.views.settings import settings_rows
 from jobmon.views.status import health_text
 from jobmon.views.times import history_rows, time_rows
-from jobmon_core.app.jobs.array_summary import detailed_tasks, failed_count, in_order
+from jobmon_core.app.jobs.array_summary import detailed_tasks, in_order, problem_count
 from jobmon_core.app.jobs.ending import end_text, ending_of
 from jobmon_core.app.jobs.output import known_files
 from jobmon_core.app.jobs.selection import Group
@@ -221,7 +221,7 @@ def _hidden(job: WatchedJob, shown: int, console: Console) -> Iterator[str]:
     hidden = len(job.tasks) - shown
     if len(job.tasks) <= 1 or hidden <= 0:
         return
-    more = failed_count(job) + job.doubtful_tasks - shown
+    more = problem_count(job) - shown
     kind = "failed or doubtful" if job.doubtful_tasks else "failed"
     what = f"{hidden} other tasks" if shown else count(hidden, "task")
     if more > 0:

@@ -58,8 +58,14 @@ def task_index(task: Task) -> int:
 
 
 def failed_count(job: WatchedJob) -> int:
-    """Return the number of tasks that failed or ended with unknown outcome."""
-    return sum(1 for task in job.tasks.values() if task.end and task.end.outcome in _BAD)
+    """Return the number of tasks that failed; an unknown outcome is no failure."""
+    return sum(1 for task in job.tasks.values() if task.end and task.end.outcome is Outcome.FAILURE)
+
+
+def problem_count(job: WatchedJob) -> int:
+    """Return the number of tasks that failed, ended with unknown outcome or succeeded doubtfully."""
+    ends = (task.end for task in job.tasks.values() if task.end)
+    return sum(1 for end in ends if end.outcome in _BAD) + job.doubtful_tasks
 
 
 def _rank(task: Task) -> tuple[bool, int, bool, int]:

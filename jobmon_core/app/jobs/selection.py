@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from jobmon_core.app.jobs.array_summary import failed_count
+from jobmon_core.app.jobs.array_summary import problem_count
 from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.domain.slurm.states import Outcome, Phase
 from jobmon_core.lifecycle.health import Health, JobStatus
@@ -154,14 +154,10 @@ def _matches_state(job: WatchedJob, selection: Selection) -> bool:
         return True
     group = group_of(job)
     return (
-        (selection.failed and _has_failure(job))
+        (selection.failed and problem_count(job) > 0)
         or (selection.running and group is Group.RUNNING)
         or (selection.pending and group is Group.PENDING)
     )
-
-
-def _has_failure(job: WatchedJob) -> bool:
-    return failed_count(job) > 0 or job.doubtful_tasks > 0
 
 
 def is_part_of(job: WatchedJob, ref: JobRef) -> bool:
