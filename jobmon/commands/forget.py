@@ -21,7 +21,7 @@ is kept, and jobmon says what to do first. `jobmon prune` removes the records of
 EPILOG = """\
 examples:
   jobmon forget 8123
-  jobmon forget 8123 8124_7
+  jobmon forget 8123 8124
   jobmon forget train                   the newest job of that name
   jobmon forget --given-up 8123         even if its message was never delivered"""
 
