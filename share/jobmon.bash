@@ -16,7 +16,7 @@ _jobmon() {
         "watch") options="-h --help --error --output --again --follow --backend --pid --pid-file --process --log --job-name --gpu-ids --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --launch-timeout" words= kind="job" ;;
         "cancel") options="-h --help" words= kind="job" ;;
         "forget") options="-h --help --given-up" words= kind="job" ;;
-        "prune") options="-h --help --older-than --dry-run" ;;
+        "prune") options="-h --help --older-than --dry-run --yes" ;;
         "status") options="-h --help --failed --running --pending --name --since --limit --all --watch --json" words= kind="job" ;;
         "top") options="-h --help --once --ascii" words= kind="job" ;;
         "show") options="-h --help --all --json" words= kind="job" ;;

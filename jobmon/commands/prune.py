@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import open_context, period_s
@@ -16,29 +17,43 @@ if TYPE_CHECKING:
     import argparse
 
     from jobmon_core.app.jobs.forget import Removal
+    from jobmon_core.context import Context
 
 DESCRIPTION = """\
 Remove jobmon's records (state file, log of the monitor) of all jobs that ended longer ago than a period,
 or whose monitoring was stopped then. The jobs' own output is not touched. Jobs that are watched or have
-an undelivered message are always kept."""
+an undelivered message are always kept. On a terminal, it asks before removing anything."""
 EPILOG = """\
 examples:
   jobmon prune --older-than 30d --dry-run    list what would be removed
-  jobmon prune --older-than 30d"""
+  jobmon prune --older-than 30d
+  jobmon prune --older-than 30d --yes        without a question"""
+_UNITS = (("week", 604_800), ("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument(
-        "--older-than", type=period_s, required=True, metavar="TIME", help="e.g. 36h, 30d or 8w"
+        "--older-than",
+        type=period_s,
+        required=True,
+        metavar="TIME",
+        help="e.g. 36h, 30d or 8w (90m: minutes)",
     )
     parser.add_argument("--dry-run", action="store_true", help="only list what would be removed")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
 
 
 def run(options: argparse.Namespace) -> int:
     """Remove the records and print each job; report on stderr those that are kept for a message."""
-    removed = 0
-    for removal in prune(open_context(), options.older_than, dry_run=options.dry_run):
+    ctx, removed = open_context(), 0
+    if (
+        not (options.dry_run or options.yes)
+        and sys.stdin.isatty()
+        and not _is_confirmed(ctx, options.older_than)
+    ):
+        return 1
+    for removal in prune(ctx, options.older_than, dry_run=options.dry_run):
         if removal.removed:
             removed += 1
             print(one_line(f"{'would remove' if options.dry_run else 'removed'}: {_described(removal)}"))
@@ -47,6 +62,22 @@ def run(options: argparse.Namespace) -> int:
     verb = "would be removed" if options.dry_run else "removed"
     print(f"records of {count(removed, 'job')} {verb}" if removed else "nothing to remove")
     return 0
+
+
+def _is_confirmed(ctx: Context, older_than_s: float) -> bool:
+    """Ask whether to remove the records, if there are any; a period of 1m may have been meant as a month."""
+    number = sum(removal.removed for removal in prune(ctx, older_than_s, dry_run=True))
+    if not number:
+        return True
+    period = next(
+        count(int(older_than_s // unit_s), name) for name, unit_s in _UNITS if not older_than_s % unit_s
+    )
+    question = f"Remove the records of {count(number, 'job')} that ended more than {period} ago? [y/N] "
+    print(question, end="", file=sys.stderr, flush=True)
+    if sys.stdin.readline().strip().lower() in ("y", "yes"):
+        return True
+    say("nothing was removed")
+    return False
 
 
 def _described(removal: Removal) -> str:

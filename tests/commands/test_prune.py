@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
+
+import pytest
 
 from jobmon_core.store.jobs import JobStore
 from tests.support.job_records import ENTRY, NOW_S, RUNNING, failed, job_of
+from tests.support.pseudo_terminal import terminal
 from tests.support.shell import Shell
 
 
@@ -35,3 +39,25 @@ def test_old_records_are_listed_first_and_then_removed(shell: Shell) -> None:
     assert [line.split()[2] for line in planned.stdout.splitlines()[:2]] == ["9", "100"]
     shell.jobmon("prune", "--older-than", "30d")
     assert shell.jobmon("prune", "--older-than", "30d").stdout == "nothing to remove\n"
+
+
+@pytest.mark.parametrize(("answer", "kept"), [("y", set()), ("n", {12}), ("", {12})])
+def test_on_a_terminal_it_asks_before_it_removes_anything(shell: Shell, answer: str, kept: set[int]) -> None:
+    store = JobStore(shell.state)
+    store.save(job_of(failed(), concluded_s=NOW_S))
+    with terminal("prune", "--older-than", "1m", environment=os.environ) as screen:
+        screen.shows("Remove the records of 1 job that ended more than 1 minute ago? [y/N] ")
+        screen.type(f"{answer}\n")
+        assert screen.wait() == bool(kept)
+    assert store.job_ids() == kept
+
+
+def test_with_yes_or_with_nothing_to_remove_it_does_not_ask(shell: Shell) -> None:
+    store = JobStore(shell.state)
+    store.save(job_of(failed(), concluded_s=NOW_S))
+    with terminal("prune", "--older-than", "1m", "--yes", environment=os.environ) as screen:
+        assert screen.wait() == 0
+    assert store.job_ids() == set()
+    with terminal("prune", "--older-than", "1m", environment=os.environ) as screen:
+        assert screen.wait() == 0
+        screen.shows("nothing to remove")
