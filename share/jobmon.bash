@@ -28,7 +28,7 @@ _jobmon() {
         "inbox") options="-h --help --port" ;;
         "recover") options="-h --help --install --uninstall --quiet --yes --stay" ;;
         "patterns") options="-h --help" words="list check test" ;;
-        "patterns list") options="-h --help --json" ;;
+        "patterns list") options="-h --help --json" words= kind="text" ;;
         "patterns check") options="-h --help" words= kind="file" ;;
         "patterns test") options="-h --help" words= kind="file" ;;
         "where") options="-h --help" ;;

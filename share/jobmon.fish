@@ -143,6 +143,7 @@ complete -c jobmon -n '__jobmon_at patterns; and __jobmon_words 2' -a test -d 's
 complete -c jobmon -n '__jobmon_at patterns' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '__jobmon_at patterns list' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '__jobmon_at patterns list' -l json -d 'print a JSON list of the same entries'
+complete -c jobmon -n '__jobmon_at patterns list' 
 complete -c jobmon -n '__jobmon_at patterns check' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '__jobmon_at patterns check' -F
 complete -c jobmon -n '__jobmon_at patterns test' -s h -l help -d 'show this help message and exit'

@@ -30,6 +30,7 @@ tried before the shipped ones. Only the first pattern that matches a line counts
 EPILOG = """\
 examples:
   jobmon patterns list
+  jobmon patterns list cuda memory      those that contain both words
   jobmon patterns check my-patterns.json
   jobmon patterns test train-8123.err"""
 
@@ -38,6 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     listing = _add(actions, "list", "show every pattern in use", _list)
+    listing.add_argument(
+        "word", nargs="*", metavar="WORD", help="only those that have all these words in their texts"
+    )
     listing.add_argument("--json", action="store_true", help="print a JSON list of the same entries")
     checking = _add(actions, "check", "report every fault of a pattern file and its examples", _check)
     checking.add_argument(
@@ -72,11 +76,13 @@ def _add(
 def _list(options: argparse.Namespace) -> int:
     own = read_own_patterns(open_context())
     _say_note(own.note)
-    entries = effective_patterns(own)
+    entries = [entry for entry in effective_patterns(own) if entry.contains(options.word)]
     if options.json:
         print(json.dumps(patterns_json(entries), indent=2))
-    else:
+    elif entries:
         print(*pattern_lines(entries, stdout_console()), sep="\n")
+    else:
+        say(f"no pattern contains {' and '.join(map(repr, options.word))}")
     return 0
 
 

@@ -25,7 +25,7 @@ from jobmon_core.observe.patterns.load import (
 from jobmon_core.observe.patterns.match import Matcher
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from jobmon_core.context import Context
     from jobmon_core.domain.diagnosis.model import Diagnosis, Line
@@ -41,6 +41,12 @@ class EffectivePattern:
     pattern: Pattern
     is_own: bool = False  # from the user's file
     replaces: bool = False  # it replaces a shipped pattern
+
+    def contains(self, words: Sequence[str]) -> bool:
+        """Whether its texts contain all these words, in upper or lower case."""
+        pattern = self.pattern
+        text = f"{pattern.id} {pattern.title} {pattern.cause} {pattern.advice}".casefold()
+        return all(word.casefold() in text for word in words)
 
 
 @dataclass(frozen=True, slots=True)

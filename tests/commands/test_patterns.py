@@ -46,6 +46,15 @@ def test_every_pattern_is_listed_with_its_words(shell: Shell) -> None:
         assert f"    What to do: {entry['advice']}" in shown
 
 
+def test_words_select_the_patterns_that_contain_all_of_them(shell: Shell) -> None:
+    found = json.loads(shell.jobmon("patterns", "list", "CUDA", "memory", "--json").stdout)
+    assert "cuda_oom" in {entry["id"] for entry in found}
+    assert all("cuda" in str(entry).lower() and "memory" in str(entry).lower() for entry in found)
+    assert len(found) < len(listed(shell)) / 4
+    nothing = shell.jobmon("patterns", "list", "cuda", "zebra")
+    assert (nothing.stdout, complaint(nothing)) == ("", "no pattern contains 'cuda' and 'zebra'")
+
+
 def test_the_users_own_patterns_are_listed_first_and_marked(shell: Shell) -> None:
     own(shell, RULE, {**RULE, "id": "cuda_oom"})
     entries = listed(shell)
