@@ -92,6 +92,8 @@ def _unknown_command(name: str) -> str:
     """Return the error text for an unknown command; it suggests a command with a similar name."""
     from difflib import get_close_matches
 
+    if name == "version":
+        return "unknown command 'version'; `jobmon --version` shows the version"
     similar = get_close_matches(name, COMMANDS, n=1, cutoff=0.7)
     hint = f"did you mean '{similar[0]}'?" if similar else "`jobmon --help` lists the commands"
     return f"unknown command {name!r}; {hint}"

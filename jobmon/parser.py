@@ -112,6 +112,7 @@ class _Parser(argparse.ArgumentParser):
         from difflib import get_close_matches
 
         name = argument.partition("=")[0]
-        similar = get_close_matches(name, self._option_string_actions, n=1)
-        hint = f" (did you mean {similar[0]}?)" if similar else ""
+        known = {option.lstrip("-"): option for option in self._option_string_actions}
+        similar = get_close_matches(name.lstrip("-"), known, n=1)  # the dashes are no similarity
+        hint = f" (did you mean {known[similar[0]]}?)" if similar else ""
         return f"unknown option {name}{hint}"

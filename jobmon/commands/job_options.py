@@ -107,7 +107,7 @@ def seconds(text: str) -> float:
 def gpu_id(text: str) -> int:
     """Parse the number of a GPU; raise ArgumentTypeError if it is not one."""
     if not (text.isascii() and text.isdecimal()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not the number of a GPU; put -- before the command")
+        raise argparse.ArgumentTypeError(f"{text!r} is not the number of a GPU; a command follows after --")
     return int(text)
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from jobmon.errors import UsageError
 from jobmon_core.app.diagnose import parse_job
 from jobmon_core.app.jobs.find import STDIN, parse_job_name
+from jobmon_core.domain.errors import UnknownJob
 
 if TYPE_CHECKING:
     from jobmon_core.context import Context
@@ -19,9 +20,14 @@ def named_jobs(ctx: Context, arguments: list[str]) -> list[JobRef]:
 
     Raises:
         UsageError: jobs are mixed with files, or with something that is neither.
+        UnknownJob: the only argument is neither, and has the form of a job's name.
     """
     refs = [parse_job(argument) or parse_job_name(ctx, argument) for argument in arguments]
     jobs = [ref for ref in refs if ref]
+    if not jobs and len(arguments) == 1 and _is_unknown_name(arguments[0]):
+        raise UnknownJob(
+            f"{arguments[0]!r} is neither a watched job nor a file; `jobmon status --all` lists the jobs"
+        )
     if not jobs or len(jobs) == len(refs):
         return jobs
     other = next(argument for argument, ref in zip(arguments, refs, strict=True) if not ref)
@@ -30,3 +36,8 @@ def named_jobs(ctx: Context, arguments: list[str]) -> list[JobRef]:
     job = next(argument for argument, ref in zip(arguments, refs, strict=True) if ref)
     kind = "standard input" if other == STDIN else "a file"
     raise UsageError(f"{job} is a job and {other} is {kind}; run the command once for each")
+
+
+def _is_unknown_name(argument: str) -> bool:
+    """Whether an argument looks like the name of a job, and is no file: a path has a folder or a suffix."""
+    return argument != STDIN and not set("/.") & set(argument) and not os.path.lexists(argument)

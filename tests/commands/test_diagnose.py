@@ -100,6 +100,9 @@ def test_a_file_that_can_not_be_read_is_named(shell: Shell) -> None:
     done = shell.jobmon("diagnose", "nowhere.log")
     assert done.returncode == 1
     assert complaint(done) == "nowhere.log does not exist"
+    for command in ("diagnose", "progress"):
+        neither = complaint(shell.jobmon(command, "nosuch"))
+        assert neither.startswith("'nosuch' is neither a watched job nor a file; ")
     assert complaint(shell.jobmon("diagnose", ".")) == ". is a folder"
 
 

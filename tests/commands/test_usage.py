@@ -66,6 +66,12 @@ def test_the_version_is_told(shell: Shell, option: str) -> None:
         (("bogus",), "unknown command 'bogus'; `jobmon --help` lists the commands"),
         (("statsu",), "unknown command 'statsu'; did you mean 'status'?"),
         (("help", "statsu"), "unknown command 'statsu'; did you mean 'status'?"),
+        (("version",), "unknown command 'version'; `jobmon --version` shows the version"),
+        (("logs", "1", "--all"), "unknown option --all; see `jobmon logs --help`"),
+        (
+            ("run", "--gpu-ids", "x", "--", "true"),
+            "argument --gpu-ids: 'x' is not the number of a GPU; a command",
+        ),
         (("--bogus",), "unknown option --bogus; see `jobmon --help`"),
         (("--verison",), "unknown option --verison (did you mean --version?); see `jobmon --help`"),
         (("watch",), "`jobmon watch --help`"),
