@@ -12,6 +12,7 @@ from jobmon_core import __version__
 from jobmon_core.app.autostart import Autostart
 from jobmon_core.app.patterns import check
 from jobmon_core.app.setup import describe_home, overriding_variables
+from jobmon_core.domain.autostart.command import AutostartUnavailable
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.errors import ConfigInvalid, JobmonError
 from jobmon_core.domain.humanize import count
@@ -122,9 +123,17 @@ def _state(ctx: Context) -> str:
 
 
 def _autostart(ctx: Context, command: tuple[str, ...], runner: Runner) -> str:
-    installed = [each for each in Autostart.of(ctx, command, runner).statuses() if each.installed]
+    autostart = Autostart.of(ctx, command, runner)
+    statuses = autostart.statuses()
+    installed = [each for each in statuses if each.installed]
     names = [
         f"{each.method} ({why})" if (why := each.never_runs_because) else each.method.value
         for each in installed
     ]
-    return ", ".join(names) or "none: run `jobmon recover` after a reboot, or `jobmon recover --install` once"
+    if names:
+        return ", ".join(names)
+    try:
+        autostart.recommended(statuses)
+    except AutostartUnavailable as error:
+        return f"none: run `jobmon recover` after a reboot; {error}"
+    return "none: run `jobmon recover` after a reboot, or `jobmon recover --install` once"

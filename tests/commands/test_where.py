@@ -57,3 +57,11 @@ def test_what_is_broken_is_shown_with_its_fault(shell: Shell) -> None:
     assert (said["backend"], said["channels"]) == ("see config", "see config")
     assert said["patterns"] == f"{shell.home}/patterns.json: 1 fault"
     assert said["state"].endswith("0 jobs, 1 file unreadable")
+
+
+def test_a_machine_that_cannot_restart_monitors_by_itself_is_not_told_to_install_that(shell: Shell) -> None:
+    for program in ("crontab", "systemctl", "scrontab"):
+        shell.program(program, "exit 1")
+    autostart = _where(shell)["autostart"]
+    assert autostart.startswith("none: run `jobmon recover` after a reboot; this machine cannot run")
+    assert "--install" not in autostart
