@@ -39,5 +39,5 @@ def named_jobs(ctx: Context, arguments: list[str]) -> list[JobRef]:
 
 
 def _is_unknown_name(argument: str) -> bool:
-    """Whether an argument looks like the name of a job, and is no file: a path has a folder or a suffix."""
+    """Whether an argument looks like the name of a job, not of a file: a path has a folder or a suffix."""
     return argument != STDIN and not set("/.") & set(argument) and not os.path.lexists(argument)

@@ -83,7 +83,7 @@ def test_a_rate_is_readable(per_s: float | None, text: str) -> None:
 def test_a_rate_names_its_unit() -> None:
     assert rate(251.3, "item") == "251.3 items/s"
     assert rate(2.0, "it") == "2.0 it/s"
-    assert [plural(each) for each in ("batch", "epoch", "samples", "")] == [
+    assert [plural(each) for each in ("batch", "epoch", "samples", "%", "")] == [
         "batches",
         "epochs",
         "samples",
