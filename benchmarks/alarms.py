@@ -34,7 +34,7 @@ from benchmarks.options import options_parser
 from benchmarks.timed_logs import Recording, read_timed_logs
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.progress.estimate import estimate
-from jobmon_core.domain.progress.health import Observation, progress_events, stall_after_s
+from jobmon_core.domain.progress.events.health import Observation, progress_events, stall_after_s
 from jobmon_core.domain.progress.history import add_sample
 from jobmon_core.domain.progress.limit import limit_outlook
 from jobmon_core.domain.progress.model import Event, EventKind, Health, History, Progress, Sample

@@ -10,6 +10,7 @@ import re
 import statistics
 import sys
 import tokenize
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,6 +38,7 @@ def measure() -> Iterator[Figure]:
     sources = {path: path.read_text(encoding="utf-8") for path in _files(*PACKAGES)}
     trees = {path: ast.parse(text) for path, text in sources.items()}
     yield from _sizes(sources, trees)
+    yield _fullest_folder()
     yield from _structure(trees)
     yield _unexplained_suppressions()
     yield _mocks()
@@ -44,6 +46,12 @@ def measure() -> Iterator[Figure]:
 
 def _files(*folders: str) -> list[Path]:
     return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+def _fullest_folder() -> Figure:
+    folders = Counter(path.parent for path in _files("jobmon_core"))
+    folder, number = folders.most_common(1)[0]
+    return Figure(f"Python files of the fullest folder, {_name(folder)}", number, 13)
 
 
 def _sizes(sources: dict[Path, str], trees: dict[Path, ast.Module]) -> Iterator[Figure]:

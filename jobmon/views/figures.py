@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from jobmon.views.model import age, clock, span, stamp
 from jobmon_core.domain.humanize import number, plural
 from jobmon_core.domain.progress.model import EventKind
+from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
     from jobmon.views.top.drawing import Symbols
@@ -56,7 +57,7 @@ def remaining(live: LiveTask, symbols: Symbols, *, with_range: bool = True) -> s
     if progress is None or EventKind.STALLED in live.problems:
         return ""
     if found.remaining_s is None:
-        return "estimating" if progress.total else "no total"
+        return _why_unknown(live, paused="paused {}", no_total="no total")
     text = span(found.remaining_s)
     margin_s = margin(found)
     if not with_range or margin_s is None:
@@ -88,18 +89,28 @@ def eta(live: LiveTask, now_s: float) -> str:
         return "not known while it makes no progress"
     if progress and progress.fraction == 1.0:
         return "finishing"
-    if live.estimate.remaining_s is None and not (progress and progress.total):
-        return "not known: no total"
+    if live.estimate.remaining_s is None:
+        return _why_unknown(live, paused="not known: no progress for {}", no_total="not known: no total")
     return finish(live.estimate, now_s)
 
 
 def ending(live: LiveTask, now_s: float, symbols: Symbols) -> str:
     """Return the remaining time, the time of the end, and how sure that is."""
-    found, progress = live.estimate, live.followed.progress
+    found = live.estimate
     if found.remaining_s is None:
-        return "estimating" if progress and progress.total else "not known, since the log names no total"
+        no_total = "not known, since the log names no total"
+        return _why_unknown(live, paused="not known, since there was no progress for {}", no_total=no_total)
     at = _moment(now_s + found.remaining_s, now_s)
     return f"{remaining(live, symbols)} ({at}), {found.confidence} confidence"
+
+
+def _why_unknown(live: LiveTask, *, paused: str, no_total: str) -> str:
+    """Return why the remaining time is not known."""
+    if live.pause_s is not None:
+        return paused.format(span(live.pause_s))
+    if not (live.followed.progress and live.followed.progress.total):
+        return no_total
+    return "estimating" if live.status.health in (Health.ALIVE, Health.REMOTE) else "not watched"
 
 
 def _moment(at_s: float, now_s: float) -> str:

@@ -102,7 +102,7 @@ def _percent(fraction: float | None) -> float | None:
 def progress_lines(report: ProgressReport, progress: Progress, now_s: float, console: Console) -> list[str]:
     """Return the progress as a few lines for a person."""
     lines = [console.line(_first_line(progress))]
-    for parts in (_facts(progress), _times(report, progress, now_s), _notes(progress)):
+    for parts in (_facts(progress), _times(report, progress, now_s), _notes(report, progress)):
         text = "   ".join(parts)
         if text:
             lines += console.prose(text, _INDENT)
@@ -139,12 +139,16 @@ def _times(report: ProgressReport, progress: Progress, now_s: float) -> Iterator
         yield f"elapsed {duration(progress.elapsed_s)}"
     if report.estimate.remaining_s is not None:
         yield f"ETA {finish(report.estimate, now_s)}"
+    elif report.pause_s is not None:
+        yield f"no progress for {duration(report.pause_s)}"
     elif report.remaining_s:
         yield f"{duration(report.remaining_s)} left, as the log says"
 
 
-def _notes(progress: Progress) -> Iterator[str]:
-    if progress.fraction == 1.0 and not progress.end_marker:
+def _notes(report: ProgressReport, progress: Progress) -> Iterator[str]:
+    if report.is_over:
+        yield "the job has ended"
+    elif progress.fraction == 1.0 and not progress.end_marker:
         yield "finishing"
     if progress.end_marker:
         yield f"the log says: {progress.end_marker}"

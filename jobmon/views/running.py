@@ -46,7 +46,10 @@ def _task_progress(live: LiveTask) -> str:
     done = units(progress) if progress.fraction is None else percentage(progress.fraction)
     shows_time_left = progress.fraction != 1.0 and EventKind.STALLED not in live.problems
     left_s = live.estimate.remaining_s if shows_time_left else None
-    parts = (*live.problems, done, f"{span(left_s)} left" if left_s is not None else "")
+    left = f"{span(left_s)} left" if left_s is not None else ""
+    is_new = live.pause_s is not None and EventKind.STALLED not in live.problems
+    paused = f"no progress for {span(live.pause_s)}" if is_new and live.pause_s else ""
+    parts = (*live.problems, done, left, paused)
     return ", ".join(filter(None, parts))
 
 

@@ -10,6 +10,7 @@ from jobmon.views.running import job_progress
 from jobmon.views.top.drawing import UNICODE
 from jobmon_core.app.live.tasks import LiveTask, live_tasks
 from jobmon_core.domain.progress.model import Confidence, Estimate, JobProgress, Progress, TaskProgress
+from jobmon_core.lifecycle.health import Health
 from tests.support.job_records import NOW_S, job_of, status_of
 from tests.support.live_jobs import progress_of, running_task
 
@@ -56,6 +57,25 @@ def test_what_is_not_known_is_not_guessed() -> None:
     assert remaining(live(Estimate(), Progress(1)), UNICODE) == "no total"
     assert remaining(live(Estimate(), None), UNICODE) == ""
     assert ending(live(Estimate(), Progress(1)), NOW_S, UNICODE) == "not known, since the log names no total"
+
+
+def test_nobody_knows_the_end_of_a_program_that_makes_no_progress_for_unusually_long() -> None:
+    status, later_s = status_of(job_of(running_task())), NOW_S + 150
+    progress = JobProgress(tasks={"": progress_of(480.0, 1000.0)})
+    assert "left" in job_progress(status, progress, NOW_S)
+    assert job_progress(status, progress, later_s) == "48.0%, no progress for 2m 30s"
+    (task,) = live_tasks(status, progress, later_s)
+    assert eta(task, later_s) == "not known: no progress for 2m 30s"
+    assert remaining(task, UNICODE) == "paused 2m 30s"
+    assert ending(task, later_s, UNICODE) == "not known, since there was no progress for 2m 30s"
+
+
+def test_without_a_monitor_nothing_is_known_about_pauses() -> None:
+    status = status_of(job_of(running_task()), Health.DEAD)
+    progress = JobProgress(tasks={"": progress_of(480.0, 1000.0)})
+    assert job_progress(status, progress, NOW_S + 150) == "48.0%"
+    (task,) = live_tasks(status, progress, NOW_S + 150)
+    assert remaining(task, UNICODE) == "not watched"
 
 
 def test_a_program_that_has_done_all_is_finishing() -> None:

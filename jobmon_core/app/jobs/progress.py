@@ -20,6 +20,7 @@ from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.estimate import estimate_or_printed
+from jobmon_core.domain.progress.events.ongoing import unusual_pause_s
 from jobmon_core.domain.progress.model import Estimate, History, TaskProgress
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.observe.progress.match import FormatMatcher
@@ -51,11 +52,13 @@ class ProgressReport:
     logs: tuple[str, ...] = ()
     estimate: Estimate = _NO_ESTIMATE  # by what the monitor of the job has seen
     is_over: bool = False  # the job has ended, so that no time is left, whatever its log says
+    pause_s: float | None = None  # for how long it has made no progress, if that is unusually long
 
     @property
     def remaining_s(self) -> float | None:
         """The time that is left: as estimated, else as the log says."""
-        said = self.progress.remaining_s if self.progress and not self.is_over else None
+        is_known = self.progress and not self.is_over and self.pause_s is None
+        said = self.progress.remaining_s if self.progress and is_known else None
         return said if self.estimate.remaining_s is None else self.estimate.remaining_s
 
 
@@ -91,7 +94,12 @@ class LogProgress:
         # the history is up to one interval older than the report, and would add time to what is finished
         is_finished = self.is_over or progress is None or progress.fraction == 1.0
         found = estimate_or_printed(self.history, None if is_finished else progress, now_s)
-        return replace(report, estimate=found, is_over=self.is_over)
+        samples = self.history.samples
+        is_same = not is_finished and progress and samples and samples[-1].current == progress.current
+        pause_s = unusual_pause_s(self.history, now_s) if is_same else None
+        if pause_s is not None:
+            found = replace(found, remaining_s=None, shortest_s=None, longest_s=None)
+        return replace(report, estimate=found, is_over=self.is_over, pause_s=pause_s)
 
 
 def logs_of_job(ctx: Context, job: WatchedJob, ref: JobRef) -> list[tuple[JobRef, LogProgress]]:

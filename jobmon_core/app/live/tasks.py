@@ -9,10 +9,11 @@ from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.app.jobs.selection import Group, group_of
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.progress.estimate import estimate_or_printed
+from jobmon_core.domain.progress.events.ongoing import ongoing, unusual_pause_s
 from jobmon_core.domain.progress.model import Estimate, JobProgress, TaskProgress
-from jobmon_core.domain.progress.ongoing import ongoing
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact, ref_of
 from jobmon_core.domain.slurm.states import Phase
+from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -38,6 +39,7 @@ class LiveTask:
     task: Task | None = None  # None for what is pending
     followed: TaskProgress = _OF_TASK
     estimate: Estimate = _NO_ESTIMATE
+    pause_s: float | None = None  # for how long it has made no progress, if that is unusually long
     problems: tuple[EventKind, ...] = ()  # what is wrong now, the worst first
     events: tuple[Event, ...] = ()  # the latest ones, oldest first
     artifacts: Artifacts = _NO_ARTIFACTS  # of the task, or of the whole array
@@ -68,9 +70,7 @@ def live_tasks(
             group,
             task,
             followed,
-            estimate_or_printed(followed.history, followed.progress, now_s)
-            if group is Group.RUNNING
-            else _NO_ESTIMATE,
+            *_outlook(status, group, followed, now_s),
             ongoing(progress.events, task.key) if group is Group.RUNNING else (),
             tuple(event for event in progress.events if event.task in ("", task.key)),
             progress.artifacts_of(task.key),
@@ -80,6 +80,22 @@ def live_tasks(
         # what is pending alone keeps its id when it starts
         name = "pending" if len(pending) > 1 or job.pending_indices else "".join(task.key for task in pending)
         yield LiveTask(f"{job.id} {name}", _pending_ref(job, pending), status, _rest(job), is_stale=is_stale)
+
+
+def _outlook(
+    status: JobStatus, group: Group, followed: TaskProgress, now_s: float
+) -> tuple[Estimate, float | None]:
+    """Return the estimate of a running task, and for how long it has made no progress, if unusually long."""
+    if group is not Group.RUNNING:
+        return _NO_ESTIMATE, None
+    found = estimate_or_printed(followed.history, followed.progress, now_s)
+    is_watched = status.health in (Health.ALIVE, Health.REMOTE)
+    has_done_all = followed.progress is None or followed.progress.fraction == 1.0
+    pause_s = None if has_done_all else unusual_pause_s(followed.history, now_s)
+    if pause_s is None:
+        return found, None
+    unknown = replace(found, remaining_s=None, shortest_s=None, longest_s=None)
+    return unknown, pause_s if is_watched else None
 
 
 def _group(job: WatchedJob, task: Task) -> Group:

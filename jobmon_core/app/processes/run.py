@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,15 +16,18 @@ from jobmon_core.app.patterns import own_patterns
 from jobmon_core.app.processes.progress_warnings import ProgressWarnings
 from jobmon_core.app.submit import SubmitJob
 from jobmon_core.domain.diagnosis.patterns import job_patterns
-from jobmon_core.domain.errors import JobmonError, StateUnreadable
+from jobmon_core.domain.errors import JobmonError, StateUnreadable, StorageFailed
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.lifecycle.health import Health, job_status
+from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.scheduler.local.backend import LOCAL
 from jobmon_core.scheduler.local.command import CommandOptions, CommandSubmitter
 from jobmon_core.scheduler.local.foreground import ForegroundJob, ForwardedSignals, TerminalClosed
 from jobmon_core.scheduler.local.job_dir import JobDir
+from jobmon_core.store.shared_answers import SharedAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -81,6 +86,7 @@ class RunCommand:
                 self.tell(f"the terminal was closed; job {ref} goes on in the background")
                 return _CLOSED
         self._tell_end(ref, record)
+        self._notify_monitor(ref)
         return NO_EXIT_STATUS if record is None else _exit_code(record)
 
     def _progress_warnings(self, ref: JobRef) -> Callable[[], None]:
@@ -88,6 +94,18 @@ class RunCommand:
         for job in self.ctx.store.find(ref)[-1:]:
             return ProgressWarnings(self.ctx.progress_file(job.id), self.ctx.clock, self.tell).look
         return lambda: None  # it is not watched
+
+    def _notify_monitor(self, ref: JobRef) -> None:
+        """Have the monitor see the end now, rather than when its next check is due."""
+        for job in self.ctx.store.find(ref)[-1:]:
+            names = ("queue", *self.ctx.scheduler_fingerprint(LOCAL.name), "", job.user)
+            file = SharedAnswer.named(self.ctx.home.shared_answers, *names)
+            queue = SharedQueue(self.ctx.scheduler(LOCAL.name), file, self.ctx.clock)
+            status = job_status(self.ctx, job)
+            with suppress(StorageFailed, ProcessLookupError):  # then it sees the end a little later
+                queue.view(job.user, job.job_id, max_age_s=0.0)
+                if status.health is Health.ALIVE and status.owner:
+                    os.kill(status.owner.pid, signal.SIGUSR1)
 
     def _tell_end(self, ref: JobRef, record: TaskRecord | None) -> None:
         if record is None:

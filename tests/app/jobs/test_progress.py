@@ -35,6 +35,15 @@ def test_what_is_finished_needs_no_time_even_if_the_monitor_has_not_seen_it_yet(
     assert logs.estimated(logs.read(ended=True), NOW_S).remaining_s is None
 
 
+def test_nobody_knows_the_end_while_there_is_no_progress_for_unusually_long(tmp_path: Path) -> None:
+    logs = logs_of(tmp_path, " 90%|##| 90/100 [01:30<00:10, 1.00it/s]")
+    report = logs.estimated(logs.read(ended=True), NOW_S + 150)
+    assert (report.remaining_s, report.pause_s) == (None, 150.0)
+    logs = logs_of(tmp_path, " 91%|##| 91/100 [04:00<00:09, 1.00it/s]")
+    report = logs.estimated(logs.read(ended=True), NOW_S + 150)
+    assert report.pause_s is None, "the log is ahead of the monitor"
+
+
 def save_state(folder: Path) -> Path:
     folder.mkdir(parents=True)
     state = folder / "trainer_state.json"

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.progress.estimate import estimate
+from jobmon_core.domain.progress.events.slowdown import compare_paces
 from jobmon_core.domain.progress.history import MAX_SAMPLES, add_sample, is_sound
 from jobmon_core.domain.progress.model import Estimate, History, Sample
-from jobmon_core.domain.progress.slowdown import compare_paces
 from jobmon_core.system.json_codec import from_json, to_json
 
 _ANY = st.floats(allow_nan=True, allow_infinity=True)

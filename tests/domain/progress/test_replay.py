@@ -61,7 +61,8 @@ def test_healthy_logs_raise_no_alarm(logs: list[Recording]) -> None:
 @pytest.mark.parametrize("run", TRACES, ids=lambda run: run.name)
 def test_the_milestones_of_a_run_are_reported(run: Recording) -> None:
     events = [event for event, _ in replay(run, in_parts(run))]
-    assert [event.text.split(" %")[0] for event in events if event.kind is EventKind.MILESTONE][-1] == "90"
+    last = [event.text for event in events if event.kind is EventKind.MILESTONE][-1]
+    assert int(last.split(" %")[0]) >= 90
 
 
 @pytest.mark.parametrize("run", TRACES, ids=lambda run: run.name)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.progress.estimate import estimate
-from jobmon_core.domain.progress.health import Observation, progress_events
+from jobmon_core.domain.progress.events.health import Observation, progress_events
 from jobmon_core.domain.progress.history import add_sample
 from jobmon_core.domain.progress.limit import limit_outlook
 from jobmon_core.domain.progress.model import Event, EventKind, Health, History, Progress, Sample
@@ -213,7 +213,7 @@ def test_milestones_are_reported_once_and_those_before_the_first_look_are_not() 
         events += run.observe()
     assert [event.text for event in events] == [
         "50 % done (step 2500 of 5000)",
-        "90 % done (step 4600 of 5000)",
+        "92 % done (step 4600 of 5000)",
     ]
 
 

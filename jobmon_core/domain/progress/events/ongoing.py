@@ -1,10 +1,10 @@
-"""Which events of a job's progress still hold."""
+"""What is wrong with the progress of a job now."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from jobmon_core.domain.progress.model import Event, EventKind
+from jobmon_core.domain.progress.model import Event, EventKind, History
 
 LASTING = (  # the worst first
     EventKind.STALLED,
@@ -13,6 +13,24 @@ LASTING = (  # the worst first
     EventKind.TIME_LIMIT,
     EventKind.SLOW,
 )
+
+
+# a pause is unusual if it is longer than all of these; it is reported as a stall only much later
+_UNUSUAL_S, _UNUSUAL_LONGEST, _UNUSUAL_MEDIAN = 90.0, 1.5, 5.0
+
+
+def unusual_pause_s(history: History, now_s: float) -> float | None:
+    """Return for how long a run has made no progress, if that is unusually long, else None.
+
+    Meanwhile nobody knows when it will end.
+    """
+    if not history.samples:
+        return None
+    idle_s = now_s - history.samples[-1].at_s
+    usual_s = max(
+        _UNUSUAL_S, _UNUSUAL_LONGEST * history.longest_pause_s, _UNUSUAL_MEDIAN * history.median_pause_s
+    )
+    return idle_s if idle_s > usual_s else None
 
 
 def ongoing(events: Iterable[Event], task: str = "") -> tuple[EventKind, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jobmon_core.domain.progress.launch import Launch, launch_events
+from jobmon_core.domain.progress.events.launch import Launch, launch_events
 from jobmon_core.domain.progress.model import EventKind, Health
 
 SILENT = Launch(now_s=1060.0, started_s=1000.0, timeout_s=60.0, has_written=False)

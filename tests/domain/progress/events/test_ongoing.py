@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-from jobmon_core.domain.progress.model import Event, EventKind
-from jobmon_core.domain.progress.ongoing import ongoing
+from jobmon_core.domain.progress.events.ongoing import ongoing, unusual_pause_s
+from jobmon_core.domain.progress.model import Event, EventKind, History, Sample
 
 STALLED = Event(1.0, EventKind.STALLED, "no progress for 12m")
 SLOW = Event(2.0, EventKind.SLOW, "31% below its best")
@@ -31,3 +31,13 @@ def test_an_event_belongs_to_one_task_or_to_all() -> None:
     events = [Event(1.0, EventKind.STALLED, "", task="3"), Event(2.0, EventKind.SLOW, "")]
     assert ongoing(events, "3") == (EventKind.STALLED, EventKind.SLOW)
     assert ongoing(events, "4") == (EventKind.SLOW,)
+
+
+def test_a_pause_is_unusual_if_it_is_much_longer_than_those_before() -> None:
+    steps = History(samples=(Sample(1000.0, 1), Sample(1010.0, 2)), longest_pause_s=10.0, median_pause_s=10.0)
+    assert unusual_pause_s(steps, 1090.0) is None, "the monitor looks only every half minute"
+    assert unusual_pause_s(steps, 1130.0) == 120.0
+    epochs = History(samples=(Sample(1000.0, 1),), longest_pause_s=300.0, median_pause_s=60.0)
+    assert unusual_pause_s(epochs, 1400.0) is None
+    assert unusual_pause_s(epochs, 1460.0) == 460.0
+    assert unusual_pause_s(History(), 1460.0) is None

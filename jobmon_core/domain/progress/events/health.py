@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from jobmon_core.domain.humanize import duration
-from jobmon_core.domain.progress.divergence import bound_exceeded, is_below, is_not_finite
+from jobmon_core.domain.progress.events.divergence import bound_exceeded, is_below, is_not_finite
+from jobmon_core.domain.progress.events.slowdown import Paces, compare_paces
 from jobmon_core.domain.progress.model import (
     Event,
     EventKind,
@@ -15,7 +17,6 @@ from jobmon_core.domain.progress.model import (
     LimitOutlook,
     Progress,
 )
-from jobmon_core.domain.progress.slowdown import Paces, compare_paces
 
 MILESTONES = (25, 50, 75, 90)  # %
 _STALL_FLOOR_S, _STALL_LONGEST, _STALL_MEDIAN = 300.0, 3, 10
@@ -187,7 +188,7 @@ def _judge_milestone(health: Health, seen: Observation) -> _Change:
     return (
         replace(health, milestone=milestone),
         EventKind.MILESTONE,
-        f"{milestone} % done ({_position(seen.progress)})",
+        f"{_percent(seen.progress)} % done ({_position(seen.progress)})",
     )
 
 
@@ -203,6 +204,11 @@ _JUDGES: dict[EventKind, Callable[[Health, Observation], _Change]] = {
 def _milestone(progress: Progress) -> int:
     done = 100 * (progress.fraction or 0.0)
     return max((milestone for milestone in MILESTONES if milestone <= done), default=0)
+
+
+def _percent(progress: Progress) -> int:
+    """Return the finished share in %, rounded down."""
+    return math.floor(100 * (progress.fraction or 0.0))
 
 
 def _position(progress: Progress) -> str:
