@@ -49,7 +49,7 @@ def test_a_job_without_a_record_is_named(shell: Shell) -> None:
     done = shell.jobmon("status", "4711")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", unknown)
     done = shell.jobmon("status", "--json", "4711", "latest")
-    assert ([each["job_id"] for each in json.loads(done.stdout)], done.stderr) == (["9"], unknown)
+    assert ([each["job_id"] for each in json.loads(done.stdout)], done.stderr) == (["12"], unknown)
     assert "is neither a job id" in shell.jobmon("status", "trian").stderr
 
 

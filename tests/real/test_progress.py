@@ -105,7 +105,7 @@ def test_a_monitor_that_is_killed_and_replaced_keeps_the_history(user: User) -> 
 
 
 def test_the_end_says_how_far_a_job_came_and_that_it_did_not_do_all(user: User) -> None:
-    (user.work / "named.yaml").write_text("job: {total_items: 200}\n", encoding="utf-8")
+    (user.work / "named.yaml").write_text("job: {total_items: 2000}\n", encoding="utf-8")
     script = "for n in $(seq 10 10 {end}); do echo Processed $n/2000 items; sleep 2; done; exit {code}"
     jobs = [
         user.submit("--job-config", "named.yaml", "-t", "10", "--wrap", script.format(end=end, code=code))
