@@ -72,7 +72,7 @@ def live_tasks(
             followed,
             *_outlook(status, group, followed, now_s),
             ongoing(progress.events, task.key) if group is Group.RUNNING else (),
-            tuple(event for event in progress.events if event.task in ("", task.key)),
+            _events_of(progress, task.key),
             progress.artifacts_of(task.key),
             is_stale and group in ACTIVE,
         )
@@ -80,6 +80,12 @@ def live_tasks(
         # what is pending alone keeps its id when it starts
         name = "pending" if len(pending) > 1 or job.pending_indices else "".join(task.key for task in pending)
         yield LiveTask(f"{job.id} {name}", _pending_ref(job, pending), status, _rest(job), is_stale=is_stale)
+
+
+def _events_of(progress: JobProgress, key: str) -> tuple[Event, ...]:
+    """Return the events of a task in the order of their times; a checkpoint is noticed some time later."""
+    own = (event for event in progress.events if event.task in ("", key))
+    return tuple(sorted(own, key=lambda event: event.at_s))
 
 
 def _outlook(
