@@ -34,10 +34,11 @@ from benchmarks.options import options_parser
 from benchmarks.timed_logs import Recording, read_timed_logs
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.progress.estimate import estimate
+from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.events.health import Observation, progress_events, stall_after_s
 from jobmon_core.domain.progress.history import add_sample
 from jobmon_core.domain.progress.limit import limit_outlook
-from jobmon_core.domain.progress.model import Event, EventKind, Health, History, Progress, Sample
+from jobmon_core.domain.progress.model import Health, History, Progress, Sample
 
 INTERVAL_S = 30.0
 LIMIT = 1.05  # of the duration: a healthy run ends before this limit, and so before every later one
@@ -135,7 +136,7 @@ def table(runs: Sequence[Recording]) -> dict[str, dict[str, Any]]:
 
 
 def can_be_injected(run: Recording, interval_s: float) -> bool:
-    """Whether a slowdown of this run can be found: it starts once, and is long enough."""
+    """Whether hangs and slowdowns are injected: it starts once, came to its end, and is looked at often."""
     starts_once = len({progress.run for _, progress in run.states}) == 1
     return run.is_complete and starts_once and SLOWDOWNS[0] * run.duration_s >= _MIN_LOOKS * interval_s
 

@@ -11,5 +11,9 @@ def options_parser(doc: str, **numbers: tuple[float, str]) -> argparse.ArgumentP
     for name, (default, text) in numbers.items():
         shown = f"{text} (default: {default:g})"
         parser.add_argument(f"--{name}", type=type(default), default=default, help=shown)
-    parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        help="print the figures as one JSON object, in some benchmarks after the tables",
+    )
     return parser

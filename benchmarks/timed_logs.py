@@ -33,7 +33,7 @@ _CLOCKS = (
 _BAR = re.compile(rb"/(\d+) \[(?:(\d+):)?(\d+):(\d\d)<")
 _MIN_TIMES = 50
 _COMPLETE = 0.99  # epochs may count from 0
-_MIN_STEP_S, _MIN_PARTS = 30.0, 200  # a moment is kept for each interval of a monitor, or part of a short log
+_MAX_STEP_S, _MIN_PARTS = 30.0, 200  # a moment is kept for each interval of a monitor, or part of a short log
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,9 @@ class Recording:
     """What a run showed, at each moment when it wrote."""
 
     name: str
-    states: tuple[tuple[float, Progress], ...]  # seconds since its first line
+    states: tuple[
+        tuple[float, Progress], ...
+    ]  # seconds since the first time that its log tells, or since the start of a trace
     is_complete: bool  # it reached its total, so that its duration is that of the whole job
 
     @property
@@ -115,7 +117,7 @@ def _thinned(times: Sequence[tuple[float, int]]) -> Iterator[tuple[float, int]]:
     """Yield the last time of each interval: reading a log takes long."""
     if not times:
         return
-    step_s = min(_MIN_STEP_S, times[-1][0] / _MIN_PARTS)
+    step_s = min(_MAX_STEP_S, times[-1][0] / _MIN_PARTS)
     for this, after in itertools.pairwise([*times, (math.inf, 0)]):
         if this[0] // step_s != after[0] // step_s:
             yield this

@@ -43,13 +43,16 @@ def add_job_options(parser: argparse.ArgumentParser) -> None:
         "--checkpoint-pattern", metavar="GLOB", help="which files or folders are its checkpoints"
     )
     group.add_argument(
-        "--stall-timeout", type=seconds, metavar="SECONDS", help="warn after this time without progress"
+        "--stall-timeout",
+        type=seconds,
+        metavar="SECONDS",
+        help="warn after this time without progress and without output",
     )
     group.add_argument(
         "--check-interval",
         type=seconds,
         metavar="SECONDS",
-        help="look at its progress this often, at most every 5 seconds (default: 30)",
+        help="look at its progress this often, at most every 5 seconds (default: poll.running_s, 30)",
     )
     group.add_argument(
         "--launch-timeout",

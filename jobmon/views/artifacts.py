@@ -47,12 +47,15 @@ def _growth(found: Growth, looked_s: float) -> str:
     return f"growing +{size(60 * rate_per_s)}/min" if rate_per_s else f"not growing for {idle}"
 
 
-def checkpoints_text(found: Checkpoints, looked_s: float, now_s: float, *, is_running: bool) -> str:
+def checkpoints_text(
+    found: Checkpoints, looked_s: float, now_s: float, *, is_running: bool, with_name: bool = False
+) -> str:
     """Return e.g. ``5 saved, last 12m ago, next expected in 18m``, or why nothing is known."""
     if found.problem or found.newest is None:
         return found.problem or "none yet"
     number = f"{'at least ' if found.is_partial else ''}{found.count} saved"
-    text = f"{number}, last {age(now_s - found.newest.modified_s)} ago"
+    name = f"{found.newest.name} " if with_name else ""
+    text = f"{number}, last {name}{age(now_s - found.newest.modified_s)} ago"
     if not is_running or found.next_s is None:
         return text
     if found.is_overdue(looked_s):
@@ -73,9 +76,8 @@ def artifacts_rows(found: Artifacts, now_s: float, *, is_running: bool) -> Itera
         for row in file_rows(outputs, found.looked_s, is_running=is_running):
             yield "outputs", ", ".join(filter(None, row))
     if saved := found.checkpoints:
-        newest = f" ({saved.newest.name})" if saved.newest else ""
-        text = checkpoints_text(saved, found.looked_s, now_s, is_running=is_running)
-        yield "outputs", f"checkpoints: {text}{newest}{_where(saved)}"
+        text = checkpoints_text(saved, found.looked_s, now_s, is_running=is_running, with_name=True)
+        yield "outputs", f"checkpoints: {text}{_where(saved)}"
     if found.disk:
         yield "disk", disk_text(found.disk)
 

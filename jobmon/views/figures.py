@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.model import age, clock, span, stamp
 from jobmon_core.domain.humanize import number, plural
-from jobmon_core.domain.progress.model import EventKind
+from jobmon_core.domain.progress.events.event import EventKind
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.domain.progress.model import Estimate, Progress
 
-_WEEK_S = 6 * 86_400.0
+_WEEKDAY_IS_CLEAR_S = 6 * 86_400.0  # within it, a day of the week means one day only
+_STALLED = "not known while it makes no progress"
 
 
 def percentage(fraction: float) -> str:
@@ -23,7 +24,7 @@ def percentage(fraction: float) -> str:
 
 
 def loss(value: float | None) -> str:
-    """Return a loss with at most seven characters: ``0.3451``, ``1.2e-06``, ``nan``."""
+    """Return a loss in few characters: ``0.3451``, ``1.2e-06``, ``nan``; empty if there is none."""
     if value is None:
         return ""
     text = f"{value:.4g}"
@@ -52,7 +53,10 @@ def epoch(progress: Progress) -> str:
 
 
 def remaining(live: LiveTask, symbols: Symbols, *, with_range: bool = True) -> str:
-    """Return the remaining time, with its range if wanted: ``1h 15m ±5m``, or why it is not known."""
+    """Return the remaining time, with its range if wanted: ``1h 15m ±5m``, or why it is not known.
+
+    Empty if the task is stalled or has no progress yet.
+    """
     progress, found = live.followed.progress, live.estimate
     if progress is None or EventKind.STALLED in live.problems:
         return ""
@@ -73,7 +77,7 @@ def margin(found: Estimate) -> float | None:
 
 
 def finish(found: Estimate, now_s: float) -> str:
-    """Return the remaining time with the time of the end, the range and the confidence, in words."""
+    """Return the remaining time, the time of the end, the range and the confidence, or "estimating"."""
     if found.remaining_s is None:
         return "estimating"
     text = f"{span(found.remaining_s)} ({clock(now_s + found.remaining_s, now_s)})"
@@ -86,7 +90,7 @@ def eta(live: LiveTask, now_s: float) -> str:
     """Return when a task will end, or why that is not known."""
     progress = live.followed.progress
     if EventKind.STALLED in live.problems:
-        return "not known while it makes no progress"
+        return _STALLED
     if progress and progress.fraction == 1.0:
         return "finishing"
     if live.estimate.remaining_s is None:
@@ -95,7 +99,9 @@ def eta(live: LiveTask, now_s: float) -> str:
 
 
 def ending(live: LiveTask, now_s: float, symbols: Symbols) -> str:
-    """Return the remaining time, the time of the end, and how sure that is."""
+    """Return the remaining time, the time of the end and the confidence, or why they are not known."""
+    if EventKind.STALLED in live.problems:
+        return _STALLED
     found = live.estimate
     if found.remaining_s is None:
         no_total = "not known, since the log names no total"
@@ -114,8 +120,8 @@ def _why_unknown(live: LiveTask, *, paused: str, no_total: str) -> str:
 
 
 def _moment(at_s: float, now_s: float) -> str:
-    """Return a time of day, with the day of the week if it is another day."""
-    if not at_s - now_s < _WEEK_S:
+    """Return a time of day, with the day of the week if it is another day; from six days on, the date."""
+    if not at_s - now_s < _WEEKDAY_IS_CLEAR_S:
         return stamp(at_s, "%Y-%m-%d")
     same_day = stamp(at_s, "%F") == stamp(now_s, "%F")
     return stamp(at_s, "%H:%M" if same_day else "%a %H:%M")

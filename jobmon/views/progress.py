@@ -101,7 +101,7 @@ def _percent(fraction: float | None) -> float | None:
 
 def progress_lines(report: ProgressReport, progress: Progress, now_s: float, console: Console) -> list[str]:
     """Return the progress as a few lines for a person."""
-    lines = [console.line(_first_line(progress))]
+    lines = [console.line(_first_line(progress, console))]
     for parts in (_facts(progress), _times(report, progress, now_s), _notes(report, progress)):
         text = "   ".join(parts)
         if text:
@@ -112,14 +112,16 @@ def progress_lines(report: ProgressReport, progress: Progress, now_s: float, con
 def one_line(report: ProgressReport, progress: Progress, now_s: float, console: Console) -> str:
     """Return the progress as one line."""
     facts = [*_facts(progress), *_times(report, progress, now_s)]
-    return console.line("   ".join((_first_line(progress), *facts)))
+    return console.line("   ".join((_first_line(progress, console), *facts)))
 
 
-def _first_line(progress: Progress) -> str:
+def _first_line(progress: Progress, console: Console) -> str:
     if progress.fraction is None:
         return f"{units(progress)} (total not known)"
-    drawn = bar(progress.fraction, _BAR_CELLS, ASCII)
-    return f"[{drawn}] {percentage(progress.fraction)} ({units(progress)})"
+    figures = f" {percentage(progress.fraction)} ({units(progress)})"
+    room = console.width - len("[]") - len(figures) if console.width else _BAR_CELLS
+    drawn = bar(progress.fraction, min(_BAR_CELLS, room), ASCII) if room > 0 else ""
+    return f"[{drawn}]{figures}" if drawn else figures.lstrip()
 
 
 def _facts(progress: Progress) -> Iterator[str]:

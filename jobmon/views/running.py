@@ -9,7 +9,7 @@ from jobmon.views.model import clock, span
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.humanize import rate
-from jobmon_core.domain.progress.model import EventKind
+from jobmon_core.domain.progress.events.event import EventKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from jobmon_core.analysis.job_logs import is_shared, named_path
 from jobmon_core.domain.artifacts.look import checkpoints_after, outputs_after
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.model import Event, EventKind
+from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.observe.artifacts.listing import disk_of, list_files
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def artifacts_key(job: WatchedJob, task: Task) -> str | None:
     """Return the key of a task's outputs and checkpoints: empty if all tasks of an array share their folders.
 
-    None if the user named no folder.
+    None if the user named neither a folder nor a pattern for them.
     """
     settings = job.settings
     if settings is None or not (settings.output_names or settings.checkpoint_names):

@@ -19,7 +19,6 @@ from jobmon_core.domain.slurm.log_paths import (
     literal,
     templates_from_record,
 )
-from jobmon_core.domain.slurm.sbatch_options import script_directives
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -62,6 +61,8 @@ def with_script_logs(job: WatchedJob, scheduler: Scheduler) -> WatchedJob:
     """Return the job with the log templates of its script, if no templates are known yet."""
     if job.logs.source:
         return job
+    from jobmon_core.domain.slurm.sbatch_options import script_directives  # not at the top: rarely needed
+
     users_copy = job.command if job.command.startswith("/") else ""
     directives = script_directives(scheduler.script_of(job.job_id) or read_script(users_copy))
     templates = templates_from_record(

@@ -18,20 +18,12 @@ from jobmon_core.analysis.progress_health import Look, with_health
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.progress.events.event import Event, EventKind, Followed
 from jobmon_core.domain.progress.history import add_sample, is_sound
 from jobmon_core.domain.progress.log.judge import judge
 from jobmon_core.domain.progress.log.reader_state import ReaderState
 from jobmon_core.domain.progress.log.totals import with_total, with_total_of_checkpoint
-from jobmon_core.domain.progress.model import (
-    Event,
-    EventKind,
-    Followed,
-    History,
-    Progress,
-    Sample,
-    TaskProgress,
-    WorkerProgress,
-)
+from jobmon_core.domain.progress.model import History, Progress, Sample, TaskProgress, WorkerProgress
 from jobmon_core.domain.progress.workers import worker_progress
 from jobmon_core.domain.slurm.states import JobState, Phase
 from jobmon_core.observe.progress.reader import read_progress
@@ -151,7 +143,7 @@ def _with_task(
     )
     events: tuple[Event, ...] = ()
     if task.state is JobState.RUNNING and not task.end:
-        own_artifacts = record.artifacts.get(task.key, _NO_ARTIFACTS)  # not those that other tasks write too
+        own_artifacts = record.artifacts.get(task.key, _NO_ARTIFACTS)  # not those that all tasks share
         after, events = with_health(after, task, settings, Look(now_s, written_s, own_artifacts))
     readers = {**record.readers, task.key: reader}
     if task.end is not None:
@@ -167,7 +159,7 @@ def _with_task(
 def with_known_total(
     progress: Progress | None, settings: JobSettings, folder: str, since_s: float
 ) -> Progress | None:
-    """Return the progress with the total that the settings name, else the newest checkpoint in a folder.
+    """Return the progress; if the log shows no total, with that of the settings or of the newest checkpoint.
 
     Checkpoints from before ``since_s`` (Unix seconds) are those of an earlier run.
     """
@@ -191,7 +183,7 @@ def _workers(
 
 
 def _of_this_run(known: TaskProgress | None, task: Task) -> TaskProgress:
-    """Return what is known of a task; with an empty history if it was requeued since, or that is damaged."""
+    """Return what is known of a task, with an empty history if it was requeued since or that is damaged."""
     known = known or TaskProgress()
     samples = known.history.samples
     is_usable = samples and is_sound(known.history)

@@ -15,7 +15,8 @@ from jobmon_core.domain.slurm.states import JobState
 if TYPE_CHECKING:
     from jobmon_core.domain.artifacts.model import Artifacts
     from jobmon_core.domain.job_settings import JobSettings
-    from jobmon_core.domain.progress.model import Event, History, LimitOutlook, TaskProgress
+    from jobmon_core.domain.progress.events.event import Event
+    from jobmon_core.domain.progress.model import History, LimitOutlook, TaskProgress
     from jobmon_core.domain.tracking.model import Task
 
 _STANDSTILL = (JobState.SUSPENDED, JobState.STOPPED)
@@ -26,7 +27,7 @@ class Look(NamedTuple):
 
     now_s: float
     written_s: float  # the last write to its logs
-    artifacts: Artifacts  # the outputs and checkpoints that only this task writes
+    artifacts: Artifacts  # those whose names differ between the tasks of an array
 
 
 def with_health(
@@ -74,7 +75,7 @@ def _outlook(followed: TaskProgress, task: Task, now_s: float) -> LimitOutlook |
 
 
 def _idle_sign(history: History, settings: JobSettings, idle_s: float, artifacts: Artifacts) -> str:
-    """Return what beside the missing progress shows a stall: that nothing was written for as long."""
+    """Return that nothing was written either, for long enough to be a stall; empty if something was."""
     patience_s = settings.stall_timeout_s or stall_after_s(history)
     written = "logs and outputs" if artifacts.looked_s else "logs"
     return f"nothing was written to its {written} for {duration(idle_s)}" if idle_s >= patience_s else ""

@@ -47,8 +47,8 @@ class JobSettings:
     progress_patterns: dict[str, str] = field(default_factory=dict)  # regexes by name, e.g. "throughput"
     error_patterns: tuple[ErrorPattern, ...] = ()
     check_interval_s: float | None = None  # between two looks at the progress
-    launch_timeout_s: float | None = None  # from the start to the first progress
-    stall_timeout_s: float | None = None  # without progress
+    launch_timeout_s: float | None = None  # from the start to the first output, of each worker too
+    stall_timeout_s: float | None = None  # without progress and without output
     slowdown_percent: float | None = None  # warn if the speed falls by more than this
 
     @property

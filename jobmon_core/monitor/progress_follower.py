@@ -9,7 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.progress.model import Event, Followed
+from jobmon_core.domain.progress.events.event import Event, Followed
 from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:

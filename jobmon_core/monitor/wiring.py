@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from jobmon_core.domain.delivery.outbox import OutboxEntry, Receipt
     from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog
     from jobmon_core.domain.messages.scheduler_outage import OutageNotice
-    from jobmon_core.domain.progress.model import Followed, JobProgress
+    from jobmon_core.domain.progress.events.event import Followed
+    from jobmon_core.domain.progress.model import JobProgress
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.store.json_file import JsonFile
 

@@ -10,7 +10,7 @@ import pytest
 
 from jobmon_core.domain.artifacts.model import Artifacts, Checkpoints, Outputs
 from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.model import EventKind
+from jobmon_core.domain.progress.events.event import EventKind
 from jobmon_core.domain.slurm.log_paths import BY_SLURM, LogPaths
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import End, Source

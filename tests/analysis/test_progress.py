@@ -10,7 +10,7 @@ import pytest
 
 from jobmon_core.analysis.progress import ProgressRecord, follow_progress
 from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.model import Event, EventKind
+from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import End, Source, StateChange, Task, WatchedJob

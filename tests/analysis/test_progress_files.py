@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.model import EventKind
+from jobmon_core.domain.progress.events.event import EventKind
 from jobmon_core.domain.progress.workers import worker_rate_per_s
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import End, Source

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from jobmon_core.domain.job_settings import JobSettings
-from jobmon_core.domain.progress.model import Event, EventKind, Followed
+from jobmon_core.domain.progress.events.event import Event, EventKind, Followed
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
 from jobmon_core.monitor.progress_follower import ProgressFollower

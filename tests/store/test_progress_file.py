@@ -7,13 +7,8 @@ import pytest
 from hypothesis import given
 
 from jobmon_core.context import Context
-from jobmon_core.domain.progress.model import (
-    Event,
-    EventKind,
-    JobProgress,
-    Progress,
-    TaskProgress,
-)
+from jobmon_core.domain.progress.events.event import Event, EventKind
+from jobmon_core.domain.progress.model import JobProgress, Progress, TaskProgress
 from jobmon_core.store.home import Home
 from jobmon_core.store.progress_file import ProgressFile
 from jobmon_core.store.records import remove_records

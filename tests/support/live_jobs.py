@@ -16,11 +16,10 @@ from jobmon_core.domain.artifacts.model import (
     OutputFile,
     Outputs,
 )
+from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.model import (
     Confidence,
     Estimate,
-    Event,
-    EventKind,
     History,
     JobProgress,
     Progress,

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from jobmon.views.running import job_progress, progress_rows
 from jobmon_core.app.live.tasks import live_tasks
-from jobmon_core.domain.progress.model import Event, EventKind, JobProgress, TaskProgress
+from jobmon_core.domain.progress.events.event import Event, EventKind
+from jobmon_core.domain.progress.model import JobProgress, TaskProgress
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health, JobStatus
 from tests.support.job_records import NOW_S, job_of

@@ -17,7 +17,7 @@ from jobmon.views.top.state import Page, View, matching, reselected
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.jobs import dated
 from jobmon_core.domain.humanize import count
-from jobmon_core.domain.progress.model import EventKind
+from jobmon_core.domain.progress.events.event import EventKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -191,27 +191,27 @@ def _keys(model: Model, width: int) -> Line:
 
 
 def _actions(model: Model) -> Iterator[tuple[str, str]]:
+    """Yield the keys and what they do, the most important first: a narrow window has no room for all."""
     view, has_tasks = model.view, bool(model.tasks)
-    if view.page is Page.HELP:
+    is_list = view.page not in (Page.HELP, Page.LOG, Page.JOB)
+    if not is_list:
         yield "esc", "back"
-    elif view.page is Page.LOG:
-        yield "esc", "back"
+    elif has_tasks:
+        yield model.symbols.arrows, "select"
+        yield "enter", "open"
+    yield "q", "quit"
+    if view.page is not Page.HELP:
+        yield "?", "help"
+    if view.page is Page.LOG:
         yield model.symbols.arrows, "scroll"
-    elif view.page is Page.JOB:
-        yield "esc", "back"
+    if view.page is Page.JOB and len(model.tasks) > 1:
         yield model.symbols.arrows, "other task"
+    if has_tasks and view.page not in (Page.HELP, Page.LOG):
         yield "l", "log"
-    else:
-        if has_tasks:
-            yield model.symbols.arrows, "select"
-            yield "enter", "open"
-            yield "l", "log"
+    if is_list:
         yield "/", f"filter: {view.filter}" if view.filter else "filter"
         if view.filter:
             yield "esc", "all"
-    if view.page is not Page.HELP:
-        yield "?", "help"
-    yield "q", "quit"
     if model.logs > 1:
         yield "tab", "other log"
 

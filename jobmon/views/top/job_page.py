@@ -14,7 +14,8 @@ from jobmon.views.top.rows import LETTERS, has_no_monitor, note, rate_per_s
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.domain.diagnosis.patterns import Severity
 from jobmon_core.domain.humanize import duration, number, rate
-from jobmon_core.domain.progress.model import WARNINGS, Confidence
+from jobmon_core.domain.progress.events.event import WARNINGS
+from jobmon_core.domain.progress.model import Confidence
 from jobmon_core.domain.progress.workers import WorkerState, worker_rate_per_s, worker_state
 
 if TYPE_CHECKING:
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
     from jobmon_core.app.jobs.output import OutputText
     from jobmon_core.app.live.log_errors import ErrorLine
     from jobmon_core.app.live.tasks import LiveTask
-    from jobmon_core.domain.progress.model import Event, Progress
+    from jobmon_core.domain.progress.events.event import Event
+    from jobmon_core.domain.progress.model import Progress
 
-_LABEL = 12  # columns
+_LABEL = 13  # columns
 _MAX_BAR = 40
 _MAX_SPARKLINE = 40
 _MIN_LOG = 4  # lines, with its title

@@ -10,7 +10,7 @@ from jobmon.views.top.drawing import Span
 from jobmon_core.app.jobs.ending import ending_of, state_text
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.domain.humanize import duration
-from jobmon_core.domain.progress.model import EventKind
+from jobmon_core.domain.progress.events.event import EventKind
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
@@ -69,7 +69,12 @@ def _ended(live: LiveTask) -> str:
     if live.task.end is None:
         return state(live.job)
     why = "" if live.group is Group.CANCELLED else _cause(live)
-    return f"{state_text(live.task.end)}: {why}" if why else state_text(live.task.end)
+    how = (
+        f"{state_text(live.task.end)}, but doubtful"
+        if live.task.is_doubtful_success
+        else state_text(live.task.end)
+    )
+    return f"{how}: {why}" if why else how
 
 
 def _cause(live: LiveTask) -> str:

@@ -106,7 +106,7 @@ class _LatestAnswers:
         if owner is None or not watching or job.closed or job.answered_s is None or job.stale_since_s:
             return status
         answer = self._latest(job, owner.host)
-        # a monitor that is suspended would have saved the job meanwhile
+        # a monitor that works would have saved the job by then: this one may be suspended
         if not job.answered_s < answer.asked_s < job.answered_s + 2 * SAVE_INTERVAL_S:
             return status
         rows = answer.rows.get(job.job_id, ())

@@ -57,7 +57,7 @@ class LiveJobs:
     """Reads the files of all watched jobs, or of those that are named, each again after it has changed."""
 
     def __init__(self, ctx: Context, refs: Sequence[JobRef] = ()) -> None:
-        """Show jobs that are watched, and those that ended since; jobs that ``refs`` name always."""
+        """Show the jobs that are watched, and those that end meanwhile; with ``refs`` only these jobs."""
         self._ctx, self._refs = ctx, refs
         self._shown: set[str] = set()  # ids of tasks
         self._shown_jobs: set[str] = set()  # state ids

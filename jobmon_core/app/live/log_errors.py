@@ -41,13 +41,13 @@ class LogErrors:
     """The error lines in the logs of one task; a log is read again only after it has changed."""
 
     def __init__(self, job: WatchedJob, user_patterns: Path | None) -> None:
-        """Match the shipped patterns with those of the user and of the job over them."""
+        """Find what the shipped patterns, those of the user and those of the job match."""
         self._matchers = Matcher(job_patterns(job.settings)), load_matcher(user_patterns)[0]
         self._earlier = job.earlier_logs
         self._logs = ChangedFiles(self._read)
 
     def latest(self, paths: Sequence[str]) -> tuple[ErrorLine, ...]:
-        """Return the latest lines of these logs, oldest first; of several logs, by the times they carry."""
+        """Return the latest lines of these logs, oldest first; of several logs, by time of day."""
         found = [line for lines in self._logs.contents([Path(path) for path in paths]) for line in lines]
         if len(paths) > 1:
             found.sort(key=lambda line: line.clock)

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.tasks import live_tasks
-from jobmon_core.domain.progress.model import EventKind, JobProgress
+from jobmon_core.domain.progress.events.event import EventKind
+from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.slurm.states import Outcome
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ _NO_PROGRESS = JobProgress()
 
 
 class JobPhase(StrEnum):
-    """The phases of a job; of an array, the first of these in which one of its tasks is counts."""
+    """The phases of a job. An array is in the first of these that any of its tasks is in."""
 
     STALLED = "stalled"
     LAUNCHING = "launching"  # it runs, but has written nothing to its logs
@@ -29,7 +30,7 @@ class JobPhase(StrEnum):
 
 
 def phase_of(status: JobStatus, progress: JobProgress | None, now_s: float) -> JobPhase | None:
-    """Return the phase of a job; None if it is pending, was cancelled, or its outcome is unknown."""
+    """Return the phase of a job; None if it is pending, cancelled, not watched any more, or unknown."""
     outcome = status.job.outcome
     if outcome is not None:
         return {Outcome.SUCCESS: JobPhase.COMPLETED, Outcome.FAILURE: JobPhase.FAILED}.get(outcome)

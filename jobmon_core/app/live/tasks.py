@@ -18,7 +18,7 @@ from jobmon_core.lifecycle.health import Health
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from jobmon_core.domain.progress.model import Event, EventKind
+    from jobmon_core.domain.progress.events.event import Event, EventKind
     from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.progress.model import WARNINGS, EventKind
+from jobmon_core.domain.progress.events.event import WARNINGS, EventKind
 from jobmon_core.system.files import file_stamp
 
 if TYPE_CHECKING:

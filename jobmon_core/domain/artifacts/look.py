@@ -37,7 +37,7 @@ def outputs_after(before: Outputs | None, listing: Listing, now_s: float) -> Out
 
 
 def _grown(before: Growth | None, file: ListedFile, now_s: float) -> Growth:
-    """Return a size with its growth since it last changed: many programs write in rare bursts."""
+    """Return a size, and how fast it grew from the previous change to the latest: many write in bursts."""
     if before is None or file.size_bytes < before.size_bytes or now_s <= before.seen_s:
         return Growth(file.size_bytes, file.modified_s, now_s)
     if file.size_bytes == before.size_bytes:
@@ -71,7 +71,7 @@ def checkpoints_after(
 
 
 def _interval_s(times_s: list[float]) -> float | None:
-    """Return the median interval between checkpoints saved at these times; None for fewer than two."""
+    """Return the median interval between checkpoints saved at these times; None for fewer than three."""
     pauses = [later - earlier for earlier, later in pairwise(times_s)]
     intervals = [pause for pause in pauses if pause > max(pauses) / _TOGETHER]
     return sorted(intervals)[len(intervals) // 2] if len(intervals) >= _MIN_INTERVALS else None

@@ -77,7 +77,9 @@ class Checkpoints:
     count: int = 0
     newest: ListedFile | None = None
     interval_s: float | None = None  # the median time between two of them
-    reported_s: float = 0.0  # the modification time of the latest one that an event reports
+    reported_s: float = (
+        0.0  # when the latest one that an event reports was modified; at first the start of the run
+    )
     is_partial: bool = False
     problem: str = ""
 
@@ -105,7 +107,7 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class Artifacts:
-    """All that a look at the named folders of a job found; what is not named is None."""
+    """All that a look at the named folders of a job found; None for what is not named, or not there."""
 
     looked_s: float = 0.0
     outputs: Outputs | None = None

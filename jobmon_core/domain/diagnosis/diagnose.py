@@ -43,7 +43,7 @@ _AFTER_HANG = {
 
 _STOP_AT_FAILURE = (
     "Check the results: only the script's last command sets the exit code. To stop at the first failure, put "
-    "`set -euo pipefail` after the `#SBATCH` lines, modules and conda (`-u` can break them)."
+    "`set -euo pipefail` below the `#SBATCH` lines, and below modules and conda, which `-u` can break."
 )
 
 # confidence in a cause, calibrated on labelled logs: the share of such diagnoses that are right

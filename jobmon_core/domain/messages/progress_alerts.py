@@ -9,7 +9,7 @@ from jobmon_core.domain.backends import is_local
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.messages.job_ended import job_title, where_fields
-from jobmon_core.domain.progress.model import WARNINGS, Event, EventKind
+from jobmon_core.domain.progress.events.event import WARNINGS, Event, EventKind
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.tracking.model import WatchedJob
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from jobmon_core.domain.artifacts.model import Artifacts
+from jobmon_core.domain.progress.events.event import Event
 
 _NO_ARTIFACTS = Artifacts()
 
@@ -93,41 +94,6 @@ class LimitOutlook:
     sufficient_time: str  # a value for --time that would do, e.g. "5:30:00" or "1-06:00"
 
 
-class EventKind(StrEnum):
-    """What can happen to the progress of a job."""
-
-    NO_OUTPUT = "no output"  # long after its start it has written nothing to its logs
-    STALLED = "stalled"
-    SLOW = "slow"
-    TIME_LIMIT = "time limit"  # it will not end before its time limit
-    DIVERGED = "diverged"
-    MILESTONE = "milestone"
-    CHECKPOINT = "checkpoint"  # one was saved
-    RESTARTED = "restarted"
-    RECOVERED = "recovered"  # from a stall, a slowdown, or the lack of time
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something that happened to the progress of a job."""
-
-    at_s: float
-    kind: EventKind
-    text: str  # for the user, one line
-    task: str = ""  # the key of the task; empty for the whole job
-    ended: EventKind | None = None  # of RECOVERED: what is over; None for everything
-
-
-# what needs the user; the other kinds are only shown, but for a recovery from one of these
-WARNINGS = (
-    EventKind.NO_OUTPUT,
-    EventKind.STALLED,
-    EventKind.SLOW,
-    EventKind.TIME_LIMIT,
-    EventKind.DIVERGED,
-)
-
-
 @dataclass(frozen=True, slots=True)
 class Health:
     """What the user knows of the progress of a run, so that each event is reported once."""
@@ -179,11 +145,3 @@ class JobProgress:
     def artifacts_of(self, key: str) -> Artifacts:
         """Return the outputs and checkpoints of a task, else those of the whole job."""
         return self.artifacts.get(key) or self.artifacts.get("", _NO_ARTIFACTS)
-
-
-@dataclass(frozen=True, slots=True)
-class Followed:
-    """What a look at the logs of a job found."""
-
-    events: tuple[Event, ...] = ()  # the latest ones, oldest first
-    problem: str = ""  # why the progress of this job alone could not be read

@@ -38,7 +38,10 @@ def with_result(
         label=None,
         title="Incomplete",
         fact=f"Processed only {units}",
-        explanation="The program ended with exit code 0, but its log counts fewer than `total_items` names.",
+        explanation=(
+            f"The program ended with exit code 0, but its log counts only {number(progress.current)}. The "
+            "total is that of `--total-items`, or of `total_items` in the job configuration."
+        ),
         advice="Check the results. If there is less to process, correct `total_items`.",
         fingerprint=fingerprint(INCOMPLETE, ""),
     )

@@ -65,7 +65,7 @@ def _number(record: object, key: str) -> float | None:
 
 
 def _count(record: object, key: str) -> float | None:
-    """Return a number that is finite and not negative."""
+    """Return a number that is not negative, nor so large that it means "no limit"."""
     value = _number(record, key)
     return value if value is not None and 0 <= value < _LARGEST else None
 

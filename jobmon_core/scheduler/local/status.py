@@ -5,6 +5,7 @@ If the supervisor was killed, its unfinished tasks are not listed, unless their 
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,7 @@ def _shared_fields(job_id: int, spec: JobSpec, host: str) -> StatusRow:
         # the tasks of an array share only the unexpanded patterns
         stdout=spec.stdout if spec.array else task_env.path(spec.stdout),
         stderr=spec.stderr if spec.array else task_env.path(spec.stderr),
-        command=" ".join((spec.command, *spec.arguments)) if spec.command else "",
+        command=shlex.join((spec.command, *spec.arguments)) if spec.command else "",
     )
 
 

@@ -8,7 +8,8 @@ import pytest
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.jobs import Listing, LiveJobs
 from jobmon_core.context import Context
-from jobmon_core.domain.progress.model import Event, EventKind, JobProgress
+from jobmon_core.domain.progress.events.event import Event, EventKind
+from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.tracking.model import Task

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from jobmon_core.app.live.phase import JobPhase, phase_of
-from jobmon_core.domain.progress.model import Event, EventKind, JobProgress, TaskProgress
+from jobmon_core.domain.progress.events.event import Event, EventKind
+from jobmon_core.domain.progress.model import JobProgress, TaskProgress
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import End, EndInquiry, Source, Task, WatchedJob
 from jobmon_core.lifecycle.health import Health, JobStatus

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from jobmon_core.app.processes.progress_warnings import ProgressWarnings
-from jobmon_core.domain.progress.model import Event, EventKind, JobProgress
+from jobmon_core.domain.progress.events.event import Event, EventKind
+from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.store.progress_file import ProgressFile
 from tests.support.clock import FakeClock
 

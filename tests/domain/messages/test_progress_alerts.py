@@ -7,7 +7,7 @@ from dataclasses import replace
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Tone
 from jobmon_core.domain.messages.progress_alerts import with_progress_alerts
-from jobmon_core.domain.progress.model import WARNINGS, Event, EventKind
+from jobmon_core.domain.progress.events.event import WARNINGS, Event, EventKind
 from jobmon_core.domain.tracking.model import WatchedJob
 
 JOB = WatchedJob("slurm-12-x", 12, 100.0, name="train", partition="gpu")

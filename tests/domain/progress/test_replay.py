@@ -18,7 +18,7 @@ from benchmarks.alarms import (
     stall,
 )
 from benchmarks.timed_logs import Recording, read_timed_logs
-from jobmon_core.domain.progress.model import EventKind
+from jobmon_core.domain.progress.events.event import EventKind
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 TRACES = read_recordings(DATA / "eta_traces") if (DATA / "eta_traces").is_dir() else []

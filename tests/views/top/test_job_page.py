@@ -13,11 +13,10 @@ from jobmon_core.app.live.tasks import LiveTask, live_tasks
 from jobmon_core.domain.artifacts.model import Growth, OutputFile
 from jobmon_core.domain.diagnosis.patterns import Severity
 from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.model import (
     Confidence,
     Estimate,
-    Event,
-    EventKind,
     JobProgress,
     Progress,
     Sample,

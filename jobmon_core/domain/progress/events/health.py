@@ -8,22 +8,18 @@ from dataclasses import dataclass, replace
 
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.progress.events.divergence import bound_exceeded, is_below, is_not_finite
+from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.events.slowdown import Paces, compare_paces
-from jobmon_core.domain.progress.model import (
-    Event,
-    EventKind,
-    Health,
-    History,
-    LimitOutlook,
-    Progress,
-)
+from jobmon_core.domain.progress.model import Health, History, LimitOutlook, Progress
 
 MILESTONES = (25, 50, 75, 90)  # %
 _STALL_FLOOR_S, _STALL_LONGEST, _STALL_MEDIAN = 300.0, 3, 10
 _MIN_SAMPLES = 3  # with fewer, nothing is known about pauses
 _SLOWER_PERCENT = 20.0
 _SLOWER_THAN_EVER = 1.08  # seconds per unit, of the slowest earlier stretch: the run has been as slow before
-_LASTING = 0.1  # of the time of the run so far: a slowdown or a lack of time must last as long to be reported
+_MUST_LAST = (
+    0.1  # of the time of the run so far: a slowdown or a lack of time must last as long to be reported
+)
 _SKIPPED_STEPS = 2  # with automatic loss scaling, a few steps have no finite gradient norm
 
 
@@ -35,7 +31,7 @@ class Observation:
     progress: Progress
     history: History
     outlook: LimitOutlook | None = None
-    idle_sign: str = ""  # what else shows a stall, e.g. "the log has not grown either"; "" if nothing does
+    idle_sign: str = ""  # what else shows a stall, e.g. "nothing was written to its logs for 12m"; else empty
     stall_timeout_s: float | None = None  # as the user wants it, instead of `stall_after_s`
     slowdown_percent: float | None = None  # as the user wants it: report a speed that is so much lower
 
@@ -114,7 +110,7 @@ def _judge_slowdown(health: Health, seen: Observation) -> _Change:
 
 
 def _slowdown(health: Health, seen: Observation, paces: Paces, slower: float) -> _Change:
-    """Judge a run that has not been reported as slow; ``slower`` times its usual pace is."""
+    """Judge a run that is not reported as slow yet; ``slower`` is a factor of its usual seconds per unit."""
     # the bound of the first slow look holds: later ones see the slowdown among the earlier stretches
     bound = health.slow_bound or max(slower * paces.usual, _SLOWER_THAN_EVER * paces.worst)
     if max(paces.now, paces.newest) <= bound:
@@ -153,7 +149,7 @@ def _judge_limit(health: Health, seen: Observation) -> _Change:
 
 
 def _has_lasted(since_s: float, seen: Observation) -> bool:
-    return seen.now_s - since_s >= _LASTING * (seen.now_s - seen.history.samples[0].at_s)
+    return seen.now_s - since_s >= _MUST_LAST * (seen.now_s - seen.history.samples[0].at_s)
 
 
 def _judge_divergence(health: Health, seen: Observation) -> _Change:

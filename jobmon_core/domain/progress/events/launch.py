@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from jobmon_core.domain.humanize import duration
-from jobmon_core.domain.progress.model import Event, EventKind, Health
+from jobmon_core.domain.progress.events.event import Event, EventKind
+from jobmon_core.domain.progress.model import Health
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ def launch_events(previous: Health, seen: Launch) -> tuple[Health, tuple[Event, 
     elapsed_s = seen.now_s - seen.started_s
     problem = _problem(seen)
     if previous.overdue_start_s is not None and not problem:
-        text = f"has started to write its logs, {duration(elapsed_s)} after its start"
+        text = f"the missing logs are there now, {duration(elapsed_s)} after its start"
         event = Event(seen.now_s, EventKind.RECOVERED, text, ended=EventKind.NO_OUTPUT)
         return replace(previous, overdue_start_s=None), (event,)
     if not problem or elapsed_s < seen.timeout_s or previous.overdue_start_s == seen.started_s:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from jobmon_core.domain.progress.model import Event, EventKind, History
+from jobmon_core.domain.progress.events.event import Event, EventKind
+from jobmon_core.domain.progress.model import History
 
 LASTING = (  # the worst first
     EventKind.STALLED,
@@ -36,7 +37,7 @@ def unusual_pause_s(history: History, now_s: float) -> float | None:
 def ongoing(events: Iterable[Event], task: str = "") -> tuple[EventKind, ...]:
     """Return what is wrong with a task now, the worst first, given the job's events, oldest first.
 
-    A recovery ends what it names, or everything; so does a restart.
+    A recovery ends what it names, else everything; a restart ends everything.
     """
     current: set[EventKind] = set()
     for event in events:

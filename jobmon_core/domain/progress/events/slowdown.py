@@ -1,4 +1,4 @@
-"""Find out whether a run has become slower than it ever was."""
+"""Compare the newest speed of a run with its own earlier speeds."""
 
 from __future__ import annotations
 

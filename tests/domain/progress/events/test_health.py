@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.progress.estimate import estimate
+from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.events.health import Observation, progress_events
 from jobmon_core.domain.progress.history import add_sample
 from jobmon_core.domain.progress.limit import limit_outlook
-from jobmon_core.domain.progress.model import Event, EventKind, Health, History, Progress, Sample
+from jobmon_core.domain.progress.model import Health, History, Progress, Sample
 from jobmon_core.system.json_codec import from_json, to_json
 
 TOTAL = 5000.0

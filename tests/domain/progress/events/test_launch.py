@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from jobmon_core.domain.progress.events.event import EventKind
 from jobmon_core.domain.progress.events.launch import Launch, launch_events
-from jobmon_core.domain.progress.model import EventKind, Health
+from jobmon_core.domain.progress.model import Health
 
 SILENT = Launch(now_s=1060.0, started_s=1000.0, timeout_s=60.0, has_written=False)
 
@@ -20,7 +21,7 @@ def test_a_run_that_has_written_nothing_is_reported_once_and_so_is_its_first_out
     assert launch_events(health, replace(SILENT, now_s=1090.0)) == (health, ())
     health, (event,) = launch_events(health, replace(SILENT, now_s=1120.0, has_written=True))
     assert (event.kind, event.ended) == (EventKind.RECOVERED, EventKind.NO_OUTPUT)
-    assert event.text == "has started to write its logs, 2m after its start"
+    assert event.text == "the missing logs are there now, 2m after its start"
     assert health == Health()
 
 

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.events.ongoing import ongoing, unusual_pause_s
-from jobmon_core.domain.progress.model import Event, EventKind, History, Sample
+from jobmon_core.domain.progress.model import History, Sample
 
 STALLED = Event(1.0, EventKind.STALLED, "no progress for 12m")
 SLOW = Event(2.0, EventKind.SLOW, "31% below its best")

@@ -1,0 +1,52 @@
+"""What can happen to the progress of a job. Times are Unix seconds.
+
+A waiting monitor loads this module, and no other one about progress.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class EventKind(StrEnum):
+    """What can happen to the progress of a job."""
+
+    NO_OUTPUT = "no output"  # long after its start it has written nothing to its logs
+    STALLED = "stalled"
+    SLOW = "slow"
+    TIME_LIMIT = "time limit"  # it will not end before its time limit
+    DIVERGED = "diverged"
+    MILESTONE = "milestone"
+    CHECKPOINT = "checkpoint"  # one was saved
+    RESTARTED = "restarted"
+    RECOVERED = "recovered"  # from a stall, a slowdown, or the lack of time
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to the progress of a job."""
+
+    at_s: float
+    kind: EventKind
+    text: str  # for the user, one line
+    task: str = ""  # the key of the task; empty for the whole job
+    ended: EventKind | None = None  # of RECOVERED: what is over; None for everything
+
+
+# what needs the user; the other kinds are only shown, but for a recovery from one of these
+WARNINGS = (
+    EventKind.NO_OUTPUT,
+    EventKind.STALLED,
+    EventKind.SLOW,
+    EventKind.TIME_LIMIT,
+    EventKind.DIVERGED,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """What a look at the logs of a job found."""
+
+    events: tuple[Event, ...] = ()  # the latest ones, oldest first
+    problem: str = ""  # why the progress of this job alone could not be read
