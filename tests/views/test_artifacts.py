@@ -73,7 +73,7 @@ def test_the_rows_of_show_name_the_folders() -> None:
     rows = list(artifacts_rows(SOME, NOW_S, is_running=True))
     assert rows[0] == ("outputs", "4 files, 960.0 MiB, growing +2.0 MiB/min, in /scratch/me/out")
     assert rows[1] == ("outputs", "output_0.jsonl, 245.0 MiB, growing +512.0 KiB/min")
-    saved = "checkpoints: 5 saved, last 12m ago, next expected in 18m (epoch_5.pt), in /scratch/me/ckpt"
+    saved = "checkpoints: 5 saved, last epoch_5.pt 12m ago, next expected in 18m, in /scratch/me/ckpt"
     assert rows[5:] == [("outputs", saved), ("disk", "234.0 GiB free (82%)")]
     missing = Artifacts(NOW_S, Outputs("/w/out", problem="no such folder yet"), Checkpoints("/w/ckpt"))
     assert list(artifacts_rows(missing, NOW_S, is_running=True)) == [

@@ -181,7 +181,7 @@ def test_the_selected_row_is_marked_and_stays_in_the_window() -> None:
 
 def test_the_keys_are_those_that_work_now() -> None:
     empty = screen(Model(Listing(NOW_S)))
-    assert empty[-1] == "/ filter  ? help  q quit"
+    assert empty[-1] == "q quit  ? help  / filter"
     assert "`jobmon submit SCRIPT`" in empty[1]
     filtered = screen(Model(listing(8), View(filter="eval")))
     assert "/ filter: eval  esc all" in filtered[-1]
