@@ -66,7 +66,8 @@ def thinned(updates: list[bytes]) -> list[bytes]:
     if _FULL in joined:
         full = [i for i, shape in enumerate(shapes) if _FULL in shape and _LONGER not in shape]
         kept.update(full)
-        kept.update(index + 1 for index in full if index + 1 < count)
+        # an outer bar may be printed again before it moves on
+        kept.update(after for index in full for after in (index + 1, index + 2) if after < count)
     kept.update(_restarts(shapes))
     return [updates[index] for index in sorted(kept)]
 

@@ -76,6 +76,20 @@ def test_a_bar_of_batches_in_each_epoch_of_a_bar_gives_steps_of_the_whole_job() 
     assert values(log, **expected) == expected
 
 
+@pytest.mark.parametrize("name", ["", "Batches", "Epoch {}"])
+def test_a_bar_of_epochs_that_is_printed_again_before_it_counts_takes_nothing_back(name: str) -> None:
+    log = ""
+    for epoch in range(4):
+        log += bar(epoch, 10, "Epochs") + "\n" + bars(0, 100, 5, 100, name.format(epoch))
+        log += bar(epoch, 10, "Epochs", rest=", loss=0.3")  # an evaluation follows
+        current = 100 * (epoch + 1)
+        assert values(log, current=0, epoch=0) == {"current": current, "epoch": epoch}
+        assert values(log + bar(epoch + 1, 10, "Epochs"), current=0, epoch=0) == {
+            "current": current,
+            "epoch": epoch + 1,
+        }
+
+
 def test_an_epoch_in_the_name_of_a_bar_counts() -> None:
     log = "".join(bars(0, 4, 1, 4, f"Training for epoch_{epoch}") for epoch in range(26))
     expected = {"current": 104, "total": 400, "epoch": 25, "epochs": 100}

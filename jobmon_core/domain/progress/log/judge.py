@@ -185,7 +185,8 @@ def _is_bar_within(track: Track, epochs: Track) -> bool:
 def _of_two_bars(epochs: Track, inner: Track) -> Progress:
     """Return the progress by a bar of epochs, and one of the batches of each epoch."""
     per_epoch = inner.total or 0.0
-    has_ended = inner.is_full and epochs.last_seen > inner.last_seen  # it is counted in the bar of epochs
+    # counted in the bar of epochs; that may also be printed again before, e.g. with a loss
+    has_ended = inner.is_full and (epochs.last_change or epochs.last_seen) > inner.last_seen
     n, elapsed_s = (0.0, 0.0) if has_ended else (inner.n or 0.0, inner.elapsed_s or 0.0)
     return Progress(
         epoch=epochs.n,

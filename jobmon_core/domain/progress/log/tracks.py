@@ -44,6 +44,7 @@ class Track(NamedTuple):
     rate_per_s: float | None = None
     first_seen: int = 0  # number of the reading in the log
     last_seen: int = 0
+    last_change: int = 0  # number of the latest reading with another count; 0 if an older jobmon read it
     updates: int = 0
 
     @property
@@ -139,6 +140,7 @@ def moved(track: Track, reading: Reading, number: int) -> Track:
         remaining_s=reading.remaining_s,
         rate_per_s=track.rate_per_s if reading.rate_per_s is None else reading.rate_per_s,
         last_seen=number,
+        last_change=track.last_change if reading.n in (None, track.n) else number,
         updates=track.updates + 1,
     )
 
