@@ -15,6 +15,7 @@ _NAME = "trainer_state.json"
 _CHECKPOINT = re.compile(r"checkpoint-\d+")
 _MAX_BYTES = 8 * 2**20  # its history of losses grows with the training
 _MAX_ENTRIES = 10_000  # of a folder
+_MAX_READ = 3  # checkpoints: the Trainer writes this file last, so the newest one may lack it for minutes
 _LARGEST = 1e12  # the Trainer writes the largest integer if the epochs are not limited
 
 
@@ -42,21 +43,29 @@ def read_trainer_state(path: str) -> Progress | None:
 
 
 def newest_trainer_state(folder: str, since_s: float) -> Progress | None:
-    """Return the progress in the newest ``checkpoint-*`` of a folder; None if none is as new as ``since_s``.
+    """Return the progress in the newest ``checkpoint-*`` of a folder that has one and is complete.
 
-    ``since_s`` is in Unix seconds: the same folder may hold the checkpoints of earlier trainings.
+    None if none is as new as ``since_s`` (Unix seconds): the same folder may hold the checkpoints of earlier
+    trainings.
     """
     try:
         with os.scandir(folder) as entries:
             saved = [
-                (entry.stat().st_mtime, entry.path)
+                (_modified_s(entry), entry.path)
                 for entry in islice(entries, _MAX_ENTRIES)
                 if _CHECKPOINT.fullmatch(entry.name)
             ]
     except OSError:
         return None
-    saved_s, path = max(saved, default=(0.0, ""))
-    return read_trainer_state(f"{path}/{_NAME}") if path and saved_s >= since_s else None
+    newest = [path for saved_s, path in sorted(saved, reverse=True)[:_MAX_READ] if saved_s >= since_s]
+    return next((found for path in newest if (found := read_trainer_state(f"{path}/{_NAME}"))), None)
+
+
+def _modified_s(entry: os.DirEntry[str]) -> float:
+    try:
+        return entry.stat().st_mtime
+    except OSError:  # the Trainer has just removed it
+        return 0.0
 
 
 def _number(record: object, key: str) -> float | None:

@@ -99,6 +99,16 @@ def test_of_several_checkpoints_the_newest_of_this_run_counts(tmp_path: Path) ->
     assert newest_trainer_state(str(tmp_path / "missing"), 0.0) is None
 
 
+def test_a_checkpoint_that_is_being_saved_or_was_just_removed_hides_no_total(tmp_path: Path) -> None:
+    saved(tmp_path / "checkpoint-10", max_steps=3000)
+    os.utime(tmp_path / "checkpoint-10", (1000, 1000))
+    (tmp_path / "checkpoint-20").mkdir()
+    (tmp_path / "checkpoint-5").symlink_to(tmp_path / "removed")
+    found = newest_trainer_state(str(tmp_path), 500.0)
+    assert found
+    assert found.total == 3000
+
+
 def test_a_total_counts_only_in_its_own_unit() -> None:
     checkpoint = Progress(1000, 3000, epochs=3)
     for progress, total in (
