@@ -16,6 +16,17 @@ MOVES = Event(200.0, EventKind.RECOVERED, "moves again", ended=EventKind.STALLED
 SLOW = Event(200.0, EventKind.SLOW, "31 % slower than its best")
 
 
+def test_a_checkpoint_listed_after_a_warning_does_not_repeat_it(tmp_path: Path) -> None:
+    file, clock, told = ProgressFile(tmp_path / "p.json"), FakeClock(), list[str]()
+    warnings = ProgressWarnings(file, clock, told.append)
+    earlier = Event(95.0, EventKind.CHECKPOINT, "checkpoint saved")
+    for events in ((STALLED, earlier), (STALLED, earlier, HALF)):  # both are new after e.g. Ctrl-Z and `fg`
+        file.write(JobProgress(1.0, {}, events))
+        clock.now_s += 10.0
+        warnings.look()
+    assert len(told) == 1
+
+
 def test_a_warning_and_its_end_are_said_once_on_the_terminal(tmp_path: Path) -> None:
     file, clock, told = ProgressFile(tmp_path / "p.json"), FakeClock(), list[str]()
     warnings = ProgressWarnings(file, clock, told.append)
