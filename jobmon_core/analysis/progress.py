@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -100,7 +101,9 @@ def _is_over(task: Task) -> bool:
 
 
 def _logs(job: WatchedJob, task: Task) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(path for path in (*log_files(job, task), *logs_of_run(job, task)) if path))
+    """Return the paths of the logs of a task; none if its output is discarded."""
+    paths = (*log_files(job, task), *logs_of_run(job, task))
+    return tuple(dict.fromkeys(path for path in paths if path not in ("", os.devnull)))
 
 
 def _with_artifacts(

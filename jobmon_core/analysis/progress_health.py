@@ -35,10 +35,11 @@ def with_health(
 ) -> tuple[TaskProgress, tuple[Event, ...]]:
     """Return the progress of a running task with its health, and what is new in that."""
     running_since_s = _running_since_s(task)
+    has_logs = followed.logs or settings.log_files  # else nothing shows whether it writes
     launch = Launch(
         look.now_s,
         running_since_s,
-        settings.launch_timeout_s,
+        settings.launch_timeout_s if has_logs else None,
         followed.has_output,
         len(followed.workers),
         (settings.num_workers or 0) if settings.log_files else 0,

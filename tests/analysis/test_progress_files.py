@@ -161,6 +161,12 @@ def test_a_job_that_has_written_nothing_at_all_is_reported_if_the_user_names_a_t
         assert job.kinds(30, f"step {step}/100\n") == [EventKind.NO_OUTPUT, EventKind.RECOVERED]
 
 
+def test_a_job_whose_output_is_discarded_is_not_said_to_write_nothing(tmp_path: Path) -> None:
+    job = FollowedJob(tmp_path, JobSettings(launch_timeout_s=60.0))
+    job.job = replace(job.job, logs=replace(job.job.logs, stdout="/dev/null", stderr="/dev/null"))
+    assert job.kinds(600) == []
+
+
 def test_missing_workers_are_reported_once_while_the_others_make_progress(tmp_path: Path) -> None:
     settings = JobSettings(num_workers=2, log_dir=str(tmp_path), log_pattern="w*.log", launch_timeout_s=60.0)
     job = FollowedJob(tmp_path, settings)
