@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import is_shared, named_path
@@ -28,6 +29,18 @@ def artifacts_key(job: WatchedJob, task: Task) -> str | None:
         return None
     named = settings.output_dir, settings.output_pattern, settings.checkpoint_dir, settings.checkpoint_pattern
     return "" if is_shared(job, "".join(named)) else task.key
+
+
+def own_artifacts(job: WatchedJob, found: Artifacts) -> Artifacts:
+    """Return those outputs and checkpoints of a task that no other task of its array writes."""
+    settings = job.settings or JobSettings()
+    saved = (settings.checkpoint_dir or settings.output_dir) + settings.checkpoint_pattern
+    written = settings.output_dir + settings.output_pattern
+    return replace(
+        found,
+        outputs=None if is_shared(job, written) else found.outputs,
+        checkpoints=None if is_shared(job, saved) else found.checkpoints,
+    )
 
 
 def look_at_artifacts(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.artifacts import artifacts_key, look_at_artifacts
+from jobmon_core.analysis.artifacts import artifacts_key, look_at_artifacts, own_artifacts
 from jobmon_core.analysis.job_logs import (
     checkpoint_folder,
     last_write_s,
@@ -146,8 +146,8 @@ def _with_task(
     )
     events: tuple[Event, ...] = ()
     if task.state is JobState.RUNNING and not task.end:
-        own_artifacts = record.artifacts.get(task.key, _NO_ARTIFACTS)  # not those that all tasks share
-        after, events = with_health(after, task, settings, Look(now_s, written_s, own_artifacts))
+        own = own_artifacts(job, record.artifacts.get(task.key, _NO_ARTIFACTS))
+        after, events = with_health(after, task, settings, Look(now_s, written_s, own))
     readers = {**record.readers, task.key: reader}
     if task.end is not None:
         del readers[task.key]

@@ -179,6 +179,20 @@ def test_tasks_of_an_array_that_share_a_folder_share_what_is_found(job: Followed
     assert stalled == ["1", "2"], "the outputs may be those of another task"
 
 
+def test_shared_outputs_hide_no_stall_of_a_task_with_a_checkpoint_folder_of_its_own(tmp_path: Path) -> None:
+    settings = JobSettings(output_dir=str(tmp_path / "out"), checkpoint_dir=str(tmp_path / "saved-%a"))
+    job = FollowedJob(tmp_path, settings)
+    tasks = {key: replace(RUNNING, key=key) for key in ("1", "2")}
+    job.job = replace(job.job, tasks=tasks, array_indices="1-2")
+    with_steps(job)
+    for number in range(20):
+        job.write(tmp_path / "out" / "rows.jsonl", number)
+        job.write(tmp_path / "saved-2" / "last.pt", number)
+        job.later(60)
+    stalled = [event.task for event in job.saved.events if event.kind is EventKind.STALLED]
+    assert stalled == ["1"]
+
+
 def test_each_task_of_an_array_may_have_a_folder_of_its_own(tmp_path: Path) -> None:
     job = FollowedJob(tmp_path, JobSettings(output_dir=str(tmp_path / "out-%a")))
     tasks = {key: replace(RUNNING, key=key) for key in ("1", "2")}
