@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 _INTERPRETER = re.compile(r"-?(python|pypy|(ba|da|k|z)?sh|perl|ruby|Rscript|julia|node)[\d.]*")
 _TEXT_FOLLOWS = re.compile(r"-[A-Za-z]*c|-")  # the program is the text of the next word, or stdin
 _MODULE_FOLLOWS = re.compile(r"-[A-Za-z]*m")
+_R_FILE = "--file="  # Rscript becomes R with this option
 _VALUE_FOLLOWS = ("-W", "-X", "-o", "-O")
 _LAUNCHERS = (
     *("torchrun", "accelerate", "deepspeed", "torch.distributed.run", "torch.distributed.launch"),
@@ -52,6 +53,8 @@ def _programs(argv: Sequence[str]) -> Iterator[str]:
             argv = _after_interpreter(argv[1:])
         elif name in _LAUNCHERS:
             argv = _after_launcher(argv[1:])
+        elif name == "R":
+            argv = [word.removeprefix(_R_FILE) for word in argv[1:] if word.startswith(_R_FILE)]
         else:
             return
 

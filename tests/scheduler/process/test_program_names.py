@@ -22,6 +22,7 @@ from jobmon_core.scheduler.process.program_names import runs_program
         ("python -m torch.distributed.run --nproc_per_node 4 train.py", "train.py"),
         ("srun -n 4 python train.py", "train.py"),
         ("timeout 1h ./simulate", "simulate"),
+        ("/usr/lib/R/bin/exec/R --no-echo --no-restore --file=src/fit.R --args 5", "fit.R"),
     ],
 )
 def test_a_program_is_found_by_its_name_or_that_of_its_script_or_module(command: str, name: str) -> None:
