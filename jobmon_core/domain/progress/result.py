@@ -15,6 +15,7 @@ from jobmon_core.domain.progress.estimate import estimate
 from jobmon_core.domain.progress.model import Progress, TaskProgress
 
 _ENOUGH = 0.99  # of the items
+_COUNTERS = ("epoch", "step", "batch", "it")  # each may stand for many items
 
 
 def with_result(
@@ -72,7 +73,7 @@ def _of_total(progress: Progress) -> str:
 
 def _is_short(progress: Progress, followed: TaskProgress, expected: float | None) -> bool:
     """Whether less was done than ``expected``, and neither the log nor the way it counts explains that."""
-    counts_the_same = expected is not None and progress.total == expected and progress.unit != "epoch"
+    counts_the_same = expected is not None and progress.total == expected and progress.unit not in _COUNTERS
     if expected is None or not counts_the_same or progress.end_marker:  # e.g. "Early stopping"
         return False
     # a program that counts only now and then does not print its last count

@@ -70,6 +70,7 @@ def test_a_success_that_processed_less_than_the_user_named_is_incomplete() -> No
         (Progress(67_300, 100_000, "item", end_marker="Early stopping at epoch 3"), 100_000),
         (Progress(673, 1_000, "step"), 100_000),  # the log counts something else
         (Progress(3, 100_000, "epoch"), 100_000),
+        (Progress(312, 10_000, "step"), 10_000),  # steps of many items, and a log without a total
     ],
 )
 def test_what_may_be_complete_is_not_doubted(progress: Progress, expected: float | None) -> None:

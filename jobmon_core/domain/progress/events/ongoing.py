@@ -17,6 +17,7 @@ LASTING = (  # the worst first
 
 
 # a pause is unusual if it is longer than all of these; it is reported as a stall only much later
+_MIN_SAMPLES = 3  # with fewer, nothing is known about pauses
 _UNUSUAL_S, _UNUSUAL_LONGEST, _UNUSUAL_MEDIAN = 90.0, 1.5, 5.0
 
 
@@ -25,7 +26,7 @@ def unusual_pause_s(history: History, now_s: float) -> float | None:
 
     Meanwhile nobody knows when it will end.
     """
-    if not history.samples:
+    if len(history.samples) < _MIN_SAMPLES:
         return None
     idle_s = now_s - history.samples[-1].at_s
     usual_s = max(
