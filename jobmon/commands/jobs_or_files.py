@@ -24,7 +24,7 @@ def named_jobs(ctx: Context, arguments: list[str]) -> list[JobRef]:
     """
     refs = [parse_job(argument) or parse_job_name(ctx, argument) for argument in arguments]
     jobs = [ref for ref in refs if ref]
-    if not jobs and len(arguments) == 1 and _is_unknown_name(arguments[0]):
+    if not jobs and len(arguments) == 1 and _cannot_be_file(arguments[0]):
         raise UnknownJob(
             f"{arguments[0]!r} is neither a watched job nor a file; `jobmon status --all` lists the jobs"
         )
@@ -38,6 +38,6 @@ def named_jobs(ctx: Context, arguments: list[str]) -> list[JobRef]:
     raise UsageError(f"{job} is a job and {other} is {kind}; run the command once for each")
 
 
-def _is_unknown_name(argument: str) -> bool:
-    """Whether an argument looks like the name of a job, not of a file: a path has a folder or a suffix."""
+def _cannot_be_file(argument: str) -> bool:
+    """Whether no such file exists, and an argument has no folder or suffix, as a path would."""
     return argument != STDIN and not set("/.") & set(argument) and not os.path.lexists(argument)

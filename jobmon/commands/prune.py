@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Remove the records and print each job; report on stderr those that are kept for a message."""
+    """Remove the records and print each job; report on stderr what is kept, and why."""
     ctx, removed = open_context(), 0
     if (
         not (options.dry_run or options.yes)

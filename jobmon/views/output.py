@@ -16,7 +16,7 @@ _ERASE_LINE = "\r\x1b[K"
 
 @dataclass(slots=True)
 class OutputScreen:
-    """Turns pieces of several files into text, with a header as ``tail`` prints when the file changes."""
+    """Turns pieces of several files into text, with a header, as in ``tail``, where another file follows."""
 
     console: Console
     has_headers: bool

@@ -32,7 +32,7 @@ class Cell(NamedTuple):
 
 
 class Shrink(NamedTuple):
-    """One step to make a table narrower: cut a column down to a width."""
+    """One step to make a table narrower: cut a column as far as needed, but not below a width."""
 
     column: int
     width: int

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import MAX_NAMED, log_files, logs_of_run, named_logs
 from jobmon_core.domain.backends import DEFAULT_BACKEND, is_local
 from jobmon_core.domain.diagnosis.exit_causes import YOU
 from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog, SlurmEvidence
-from jobmon_core.domain.progress.model import JobProgress, TaskProgress
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.model import End, Task, WatchedJob
 from jobmon_core.system.users import user_name
 from jobmon_core.system.worker import Worker, WorkerFailed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from jobmon_core.domain.progress.model import JobProgress, TaskProgress  # a waiting monitor loads neither
 
 _EARLIER_TIMEOUT_S = 10.0  # after that, the diagnosis still recognises most earlier runs by their lines
 _TIMEOUT_S = 300.0  # a file server that does not respond must not delay the message any longer

@@ -18,7 +18,8 @@ _SECRET = re.compile(r"(webhooks(?:\\?/|%2f)+)([0-9]{1,20})((?:\\?/|%2f)+)[\w.~%
 class Webhook(NamedTuple):
     """A webhook that messages are posted to. ``str`` and ``repr`` never show the token.
 
-    Anyone who has the URL can post, edit and delete messages as this webhook; only ``url`` reveals it.
+    Anyone who has the URL can post, edit and delete messages as this webhook; only ``url`` and ``token``
+    reveal it.
     """
 
     origin: str  # scheme, host and port
@@ -97,7 +98,7 @@ def split_address(text: str, fault: str) -> SplitResult:
     """Split an http(s) URL.
 
     Raises:
-        ValueError: not a valid URL; the message begins with ``fault`` and does not quote it.
+        ValueError: not a valid URL; the message begins with ``fault`` and does not quote the URL.
     """
     # urlsplit would silently drop a line break
     if not text.isascii() or not text.isprintable() or " " in text:

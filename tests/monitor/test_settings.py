@@ -96,15 +96,25 @@ def test_the_file_is_read_even_if_no_process_can_be_started(site: Site) -> None:
 
 
 def test_an_idle_monitor_does_not_import_what_it_rarely_needs() -> None:
-    code = "import sys, jobmon_core.monitor.main; print(*sys.modules)"
+    code = "import sys, jobmon_core.monitor.main, jobmon_core.monitor.job_monitor; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     rare = {
         "requests",
         "traceback",
         "jobmon_core.domain.config",
         "jobmon_core.analysis.explainer",
+        "jobmon_core.domain.artifacts",
+        "jobmon_core.domain.progress.model",
         "jobmon_core.monitor.outbox",
         "jobmon_core.observe",
         "jobmon_core.notify",
     }
     assert rare & set(done.stdout.split()) == set()
+
+
+def test_what_a_monitor_imports_before_a_job_starts_leaves_the_model_of_progress_out() -> None:
+    code = "import sys, jobmon_core.analysis.explainer; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"jobmon_core.domain.progress.model", "jobmon_core.domain.artifacts"} & set(
+        done.stdout.split()
+    ) == set()

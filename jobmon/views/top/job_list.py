@@ -60,7 +60,7 @@ class _Column(NamedTuple):
 
 
 def _column(header: str, spans: list[Span], least: int = 0, *, is_right: bool = False) -> _Column:
-    """Return a column as wide as its widest cell, but ``least`` columns: it keeps still as figures change."""
+    """Return a column as wide as its widest cell, at least ``least``: changing figures do not move it."""
     texts = (header, *(span.text for span in spans))
     return _Column(header, spans, max(least, *map(text_width, texts)), is_right)
 
@@ -143,7 +143,7 @@ def _padded(span: Span, width: int, *, is_right: bool) -> Span:
 
 
 def _joined(cells: Sequence[Span], width: int, symbols: Symbols, *, is_dim: bool = False) -> Line:
-    """Return the cells as a line; in that of stale data all but the letters are dim."""
+    """Return the cells as a line; ``is_dim``: all but the letters are dim."""
     line = [cells[0]]
     for number, cell in enumerate(cells[1:]):
         line += [Span(_GAP if number else " "), cell._replace(style=Style.DIM) if is_dim else cell]

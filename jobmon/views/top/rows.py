@@ -1,4 +1,4 @@
-"""What a task's row says besides figures: its state, its problems, its run time."""
+"""What a task's row says: its state, its problems, its run time and its throughput."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from jobmon_core.lifecycle.health import Health
 if TYPE_CHECKING:
     from jobmon_core.app.live.tasks import LiveTask
 
-# a letter stands beside each colour
+# the letter, colour and meaning of each problem; letters also work where there are no colours
 LETTERS = {
     EventKind.STALLED: ("S", Style.BAD, "stalled: no progress for unusually long"),
     EventKind.NO_OUTPUT: ("N", Style.BAD, "no output: nothing in its logs yet"),
-    EventKind.DIVERGED: ("D", Style.BAD, "diverged: loss not finite or far too high"),
+    EventKind.DIVERGED: ("D", Style.BAD, "diverged: loss or gradient norm not finite or far too high"),
     EventKind.TIME_LIMIT: ("L", Style.ATTENTION, "will not end before its time limit"),
-    EventKind.SLOW: ("W", Style.ATTENTION, "slow: well below its best throughput"),
+    EventKind.SLOW: ("W", Style.ATTENTION, "slow: clearly slower than before"),
 }
 NO_MONITOR = "!"
 OLD_DATA = "?"
@@ -45,7 +45,7 @@ def letters(live: LiveTask) -> Span:
 
 
 def has_no_monitor(live: LiveTask) -> bool:
-    """Whether nothing watches a job that has not ended."""
+    """Whether a job needs a monitor, and its own is dead, or on another host without a sign of life."""
     return live.status.health in (Health.DEAD, Health.STALE)
 
 

@@ -12,13 +12,13 @@ from jobmon_core.domain.slurm.log_paths import LogPaths, templates_from_record
 from jobmon_core.domain.slurm.rows import Disabled, NotListed, RawAnswer, Unreachable
 from jobmon_core.domain.tracking.policy import NO_HURRY_S
 from jobmon_core.scheduler.slurm import commands, sacct, scontrol, squeue, values
-from jobmon_core.scheduler.slurm.session_search import Sessions, read_sessions
 from jobmon_core.system.runner import NotStarted, Ran, Runner, TimedOut
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
+    from jobmon_core.scheduler.slurm.session_search import Sessions
     from jobmon_core.scheduler.slurm.values import Version
 
 
@@ -126,6 +126,8 @@ class SlurmScheduler:
 
     def sessions(self) -> Sessions:
         """Query all jobs of this user, each with the login session that it was submitted from."""
+        from jobmon_core.scheduler.slurm.session_search import read_sessions  # a monitor never needs it
+
         argv = commands.sessions(str(os.getuid()), self._cluster)
         answer = _checked(self._runner.capture(argv, min(self._timeout_s, _SEARCH_TIMEOUT_S)))
         return answer if isinstance(answer, Unreachable) else read_sessions(answer.stdout)
