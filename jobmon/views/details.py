@@ -146,7 +146,7 @@ def _drawn(pairs: Pairs, console: Console) -> Iterator[str]:
             yield from console.path(value, before, _INDENT * 2)
             continue
         draw = console.advice if name == "to do" else console.prose
-        margin = _QUOTE if value.startswith(_QUOTE) else ""
+        margin = f"{_QUOTE}   " if value.startswith(_QUOTE) else ""  # the rest of a long line is set in
         yield from draw(value, before, " " * len(before) + margin)
 
 
@@ -287,7 +287,7 @@ def _source(job: WatchedJob, source: Source) -> str:
 
 def _diagnosis(found: Diagnosis, ref: JobRef, files: Mapping[str, str], *, with_cause: bool) -> Pairs:
     if with_cause and found.label != CLEAN:
-        for text in (found.headline, explanation(found)):
+        for text in (found.headline.removeprefix("Cause "), explanation(found)):  # "Cause unknown"
             if text:
                 yield "cause", text
     label = "proof" if found.is_proved else "log end"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import chain
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style, one_line
@@ -243,16 +242,14 @@ def _numbers(jobs: Sequence[JobStatus]) -> Iterator[str]:
 
 
 def _freshness(jobs: Sequence[JobStatus], known: Overview, now_s: float) -> str:
-    """Return the age of the oldest data about an active job, except jobs whose rows show their own."""
-    shown = [
-        (now_s - job.answered_s, job)
-        for job in (each.job for each in jobs)
-        if not job.closed and job.answered_s is not None and known.age_s(job, now_s) is None
-    ]
-    if not shown:
-        return ""
-    oldest_s, job = max(shown, key=itemgetter(0))
-    return f" ({_scheduler_name(job)} last answered {age(oldest_s)} ago)"
+    """Return the age of each scheduler's oldest data about an active job whose row does not show its own."""
+    oldest_s: dict[str, float] = {}
+    for job in (each.job for each in jobs):
+        if not job.closed and job.answered_s is not None and known.age_s(job, now_s) is None:
+            name = _scheduler_name(job)
+            oldest_s[name] = max(oldest_s.get(name, 0.0), now_s - job.answered_s)
+    answers = [f"{name} last answered {age(age_s)} ago" for name, age_s in oldest_s.items()]
+    return f" ({', '.join(answers)})" if answers else ""
 
 
 def _scheduler_name(job: WatchedJob) -> str:

@@ -250,6 +250,8 @@ def test_a_terminal_shows_the_age_of_the_oldest_data_while_a_job_is_active() -> 
     assert last_line(fresh, older) == "2 jobs: 2 pending (Slurm last answered 35s ago)"
     local = replace(fresh, backend="local")
     assert last_line(local) == "1 job: 1 pending (local scheduler last answered 20s ago)"
+    both = "2 jobs: 2 pending (Slurm last answered 20s ago, local scheduler last answered 20s ago)"
+    assert last_line(fresh, replace(local, job_id=4)) == both
     assert last_line(stale) == "1 job: 1 running"
     assert last_line(stale, fresh, width=40) == "answered 20s ago)"
     assert last_line(ended_job) == "1 job: 1 completed"
