@@ -167,7 +167,7 @@ def test_a_script_gets_its_arguments_and_runs_in_the_work_folder(local: LocalHar
 
     assert local.says("sub/slurm-1.out", f"4|-t|a b||$x|{local.work}/sub|{local.work}|")
     assert record.workdir == f"{local.work}/sub"
-    assert record.command == f"{script} -t a b  $x"
+    assert record.command == f"{script} -t 'a b' '' '$x'"
 
 
 @pytest.mark.parametrize("name", ["a b", "a|b", "a'b\"c", "a\nb", "100%", "été-日本", "$(id)", "a;b", "-x"])
