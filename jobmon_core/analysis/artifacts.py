@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.job_logs import is_shared, named_path
+from jobmon_core.analysis.job_logs import checkpoint_folder, is_shared, named_path
 from jobmon_core.domain.artifacts.look import checkpoints_after, outputs_after
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.job_settings import JobSettings
@@ -51,7 +51,7 @@ def look_at_artifacts(
     ``before`` is the result of the previous look; ``logs`` are the paths of files that are no outputs.
     """
     settings = job.settings or JobSettings()
-    saved_in = named_path(job, task, settings.checkpoint_dir or settings.output_dir) or job.workdir
+    saved_in = checkpoint_folder(job, task) or job.workdir
     written_in = named_path(job, task, settings.output_dir) or job.workdir
     checkpoints, outputs = None, None
     events: tuple[Event, ...] = ()

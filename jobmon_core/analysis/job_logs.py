@@ -132,7 +132,7 @@ def start_of_run_s(job: WatchedJob, task: Task) -> float:
 def checkpoint_folder(job: WatchedJob, task: Task) -> str:
     """Return the folder that the job's settings name for checkpoints, else for outputs; empty if none."""
     folder = job.settings and (job.settings.checkpoint_dir or job.settings.output_dir)
-    return expand(folder, _context(job, task)) if folder else ""
+    return named_path(job, task, folder) if folder else ""
 
 
 def last_write_s(paths: Iterable[str]) -> float | None:

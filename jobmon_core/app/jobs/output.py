@@ -63,12 +63,18 @@ def job_output(ctx: Context, job: WatchedJob, ref: JobRef) -> JobOutput | None:
     task = task_to_read(job, ref.key) or task_with_new_log(job, ref.key)
     if task is None:
         return None
-    if not job.logs.source:
-        job = with_script_logs(job, ctx.scheduler(job.backend, job.cluster if job.remote else ""))
+    job = with_log_paths(ctx, job)
     stdout, stderr = log_files(job, task)
     if not stdout:
         raise JobmonError(f"job {ref}: jobmon does not know where its output is; see `jobmon show {ref}`")
     return JobOutput(task, ref_of(job.job_id, task.key), stdout, stderr or stdout, logs_of_run(job, task))
+
+
+def with_log_paths(ctx: Context, job: WatchedJob) -> WatchedJob:
+    """Return the job with the log templates of its script, if the monitor does not know them yet."""
+    if job.logs.source:
+        return job
+    return with_script_logs(job, ctx.scheduler(job.backend, job.cluster if job.remote else ""))
 
 
 def known_files(job: WatchedJob, task: Task) -> list[str]:

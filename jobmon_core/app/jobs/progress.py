@@ -9,12 +9,11 @@ from jobmon_core.analysis.job_logs import (
     checkpoint_folder,
     last_write_s,
     start_of_run_s,
-    with_script_logs,
 )
 from jobmon_core.analysis.progress import with_known_total
 from jobmon_core.app.jobs.array_summary import in_order
 from jobmon_core.app.jobs.find import STDIN
-from jobmon_core.app.jobs.output import known_files
+from jobmon_core.app.jobs.output import known_files, with_log_paths
 from jobmon_core.app.jobs.overview import current_status
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.errors import JobmonError
@@ -98,7 +97,7 @@ class LogProgress:
         is_same = not is_finished and progress and samples and samples[-1].current == progress.current
         pause_s = unusual_pause_s(self.history, now_s) if is_same else None
         if pause_s is not None:
-            found = replace(found, remaining_s=None, shortest_s=None, longest_s=None)
+            found = found.without_end()
         return replace(report, estimate=found, is_over=self.is_over, pause_s=pause_s)
 
 
@@ -109,9 +108,7 @@ def logs_of_job(ctx: Context, job: WatchedJob, ref: JobRef) -> list[tuple[JobRef
         JobmonError: none has, or the paths of its logs are not known yet.
     """
     known = ctx.progress_file(job.id).read()
-    job = current_status(ctx, job).job
-    if not job.logs.source:
-        job = with_script_logs(job, ctx.scheduler(job.backend, job.cluster if job.remote else ""))
+    job = with_log_paths(ctx, current_status(ctx, job).job)
     found = []
     for task in in_order(list(job.tasks.values())):
         logs = _logs_of_task(job, task, known)

@@ -100,8 +100,7 @@ def _outlook(
     pause_s = None if has_done_all else unusual_pause_s(followed.history, now_s)
     if pause_s is None:
         return found, None
-    unknown = replace(found, remaining_s=None, shortest_s=None, longest_s=None)
-    return unknown, pause_s if is_watched else None
+    return found.without_end(), pause_s if is_watched else None
 
 
 def _group(job: WatchedJob, task: Task) -> Group:

@@ -77,9 +77,8 @@ class Checkpoints:
     count: int = 0
     newest: ListedFile | None = None
     interval_s: float | None = None  # the median time between two of them
-    reported_s: float = (
-        0.0  # when the latest one that an event reports was modified; at first the start of the run
-    )
+    # when the latest one that an event reports was modified; at first the start of the run
+    reported_s: float = 0.0
     is_partial: bool = False
     problem: str = ""
 

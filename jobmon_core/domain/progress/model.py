@@ -5,7 +5,7 @@ Times are Unix seconds, durations are seconds. None means "not known".
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from jobmon_core.domain.artifacts.model import Artifacts
@@ -82,6 +82,10 @@ class Estimate:
     shortest_s: float | None = None  # the range of `remaining_s`
     longest_s: float | None = None
     confidence: Confidence = Confidence.LOW
+
+    def without_end(self) -> Estimate:
+        """Return the rates alone, for a run of which nobody knows when it will end."""
+        return replace(self, remaining_s=None, shortest_s=None, longest_s=None)
 
 
 @dataclass(frozen=True, slots=True)
