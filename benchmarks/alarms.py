@@ -2,19 +2,19 @@
 
     .venv/bin/python benchmarks/alarms.py TRACES LOGS [--json]
 
-TRACES holds recorded traces (see `benchmarks/eta.py`), LOGS holds logs with an ``index.jsonl``, of which
-those count whose lines tell their time (see `benchmarks/timed_logs.py`). Each run is looked at every 30
+TRACES holds recorded traces (see `benchmarks/eta.py`), LOGS holds logs with an ``index.jsonl``; only logs
+whose lines show when they were written count (see `benchmarks/timed_logs.py`). Each run is looked at every 30
 seconds, as by a monitor, and again at 200 moments, more often for short runs and less often for long ones.
 
-- ``false``: stalls, slowdowns and too short time limits that are reported of the runs as recorded. Those that
-  came to their end have a time limit of 1.05 times their duration.
+- ``false``: stalls, slowdowns and too short time limits that are reported about the runs as recorded. Runs
+  that reached their end have a time limit of 1.05 times their duration.
 - ``hangs``: runs that stop at 30 and 70 %. One is found if the stall is reported at the first look after the
   time that a monitor allows for a pause (`stall_after_s`).
 - ``slowdowns``: runs that lose 30 % of their speed at 35, 50 and 70 %, and how much later that is reported,
   as a share of the time before.
 
-Hangs and slowdowns are injected into runs that start once, reach their end, and are looked at 25 times before
-the first slowdown.
+Hangs and slowdowns are injected into runs that start once, reach their end, raise no alarm as recorded, and
+are looked at 25 times before the first slowdown. No log is looked at more than once a second.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ HANGS, SLOWDOWNS = (0.3, 0.7), (0.35, 0.5, 0.7)  # of the duration
 SLOWER = 1 / 0.7  # times the seconds per unit
 ALARMS = (EventKind.STALLED, EventKind.SLOW, EventKind.TIME_LIMIT)
 _NO_LIMIT_S = 1e12
-_PARTS = 200
+_PARTS, _SHORTEST_S = 200, 1.0  # looks at a run; seconds between two: logs count whole ones
 _MIN_LOOKS = 25
 
 Found = tuple[Event, History]
@@ -131,22 +131,27 @@ def table(runs: Sequence[Recording]) -> dict[str, dict[str, Any]]:
     """Return the figures of a set of runs, looked at every 30 seconds and at 200 moments."""
     return {
         f"{INTERVAL_S:g} s": _figures([(run, INTERVAL_S) for run in runs]),
-        f"1/{_PARTS}": _figures([(run, run.duration_s / _PARTS) for run in runs]),
+        f"1/{_PARTS}": _figures([(run, max(_SHORTEST_S, run.duration_s / _PARTS)) for run in runs]),
     }
 
 
 def can_be_injected(run: Recording, interval_s: float) -> bool:
-    """Whether hangs and slowdowns are injected: it starts once, came to its end, and is looked at often."""
+    """Whether hangs and slowdowns are injected: it starts once, reaches its end, and is looked at often."""
     starts_once = len({progress.run for _, progress in run.states}) == 1
     return run.is_complete and starts_once and SLOWDOWNS[0] * run.duration_s >= _MIN_LOOKS * interval_s
 
 
 def _figures(looks: Sequence[tuple[Recording, float]]) -> dict[str, Any]:
     false = [(run.name, event.text) for run, every_s in looks for event in false_alarms(run, every_s)]
-    injected = [(run, every_s) for run, every_s in looks if can_be_injected(run, every_s)]
+    alarmed = {name for name, _ in false}
+    injected = [
+        (run, every_s) for run, every_s in looks if can_be_injected(run, every_s) and run.name not in alarmed
+    ]
     stalls = [stall(hung(run, share), every_s) for run, every_s in injected for share in HANGS]
-    slow = [slowdown(run, share, every_s) for run, every_s in injected for share in SLOWDOWNS]
-    delays = sorted(delay for delay in slow if delay is not None)
+    slow = {
+        (run.name, share): slowdown(run, share, every_s) for run, every_s in injected for share in SLOWDOWNS
+    }
+    delays = sorted(delay for delay in slow.values() if delay is not None)
     return {
         "runs": len(looks),
         "false": false,
@@ -157,6 +162,9 @@ def _figures(looks: Sequence[tuple[Recording, float]]) -> dict[str, Any]:
         "delay_median": round(statistics.median(delays), 3) if delays else None,
         "delay_90": round(delays[int(0.9 * (len(delays) - 1))], 3) if delays else None,
         "delay_longest": round(delays[-1], 3) if delays else None,
+        "missed": [
+            f"{name}, after {share:.0%} of the run" for (name, share), delay in slow.items() if delay is None
+        ],
     }
 
 
@@ -173,14 +181,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 2
     results = {name: table(runs) for name, runs in sets.items()}
     rows = [
-        {"set": name, "looks": looks, **figures, "false": len(figures["false"])}
+        {"set": name, "looks": looks, **figures, **{key: len(figures[key]) for key in ("false", "missed")}}
         for name, result in results.items()
         for looks, figures in result.items()
     ]
     print(tabulate(rows, headers="keys", disable_numparse=True))
     for row in (figures for result in results.values() for figures in result.values()):
         for name, text in row["false"]:
-            print(f"  {name}: {text}")
+            print(f"  alarm: {name}: {text}")
+        for text in row["missed"]:
+            print(f"  slowdown not found: {text}")
     if options.json:
         print(json.dumps(results))
     return 0

@@ -11,9 +11,9 @@ question, which is a share of the duration: 10, 25, 30, ... 95 %.
 - ``within_10``: share of the questions from 25 to 95 % with a remaining time within 10 % of the true one. No
   answer is a wrong one.
 - ``in_range``: share of the stated ranges that hold the true remaining time, at the same questions.
-- ``mape_50``: mean over the traces of |predicted finish - true finish| / duration, in per cent, at 50 % of
-  the duration: how far the predicted run time of the whole job is off, which is what published figures for
-  predicted run times state. Relative to the remaining time, it is twice that.
+- ``mape_25``, ``mape_50``, ``mape_75``: mean over the traces of |predicted finish - true finish| / duration,
+  in per cent, at that share of the duration: how far the predicted run time of the whole job is off, which
+  is what published figures for predicted run times state.
 
 With ``--json`` the last line is one object with these figures as shares and per cent, for jobmon and rivals.
 """
@@ -41,7 +41,6 @@ _SCORED_FROM = 25
 _SHOWN = (10, 25, 50, 75)
 _TOLERANCE = 0.1
 _TQDM_SMOOTHING = 0.3
-_RECENT, _OF = 1, 2  # the last half
 
 Predict = Callable[[Sequence[Sample]], Iterator[Estimate]]
 
@@ -65,19 +64,21 @@ class Trace:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What an estimator said at a checkpoint of a trace."""
+    """What an estimator answered at a checkpoint of a trace."""
 
     trace: str
     checkpoint: int  # % of the duration
     duration_s: float
     true_s: float
-    said: Estimate
+    answer: Estimate
 
     @property
     def error(self) -> float | None:
         """The error of the remaining time, as a share of the true one; None without an answer."""
         return (
-            None if self.said.remaining_s is None else abs(self.said.remaining_s - self.true_s) / self.true_s
+            None
+            if self.answer.remaining_s is None
+            else abs(self.answer.remaining_s - self.true_s) / self.true_s
         )
 
     @property
@@ -88,9 +89,9 @@ class Answer:
     @property
     def in_range(self) -> bool | None:
         """Whether the stated range holds the truth; None if none was stated."""
-        if self.said.shortest_s is None or self.said.longest_s is None:
+        if self.answer.shortest_s is None or self.answer.longest_s is None:
             return None
-        return self.said.shortest_s <= self.true_s <= self.said.longest_s
+        return self.answer.shortest_s <= self.true_s <= self.answer.longest_s
 
 
 def read_traces(folder: Path) -> list[Trace]:

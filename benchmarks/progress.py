@@ -12,8 +12,9 @@ A log is read up to the line of a point, and the point is met if
   a run of the program) or that several processes write at once (``interleaved``), the innermost counter
   counts too, which is what the line itself shows (``points_strict`` is the share of points that are met
   without this for logs of several processes);
-- its total is that of jobmon, where the total can be known at that line: not if only the end of the log
-  shows it (``total_source``: end-of-run-only). A total that follows from a printed eta may differ by 5 %.
+- its total is that of jobmon, where the total can be known at that line: not if the points are about the
+  whole job and only the end of the log shows its total, or nothing does (``total_source``: end-of-run-only,
+  unknown). A total that follows from a printed eta may differ by 5 %.
 
 The speed is that of one core with loaded formats, in CPU time, over all logs.
 """

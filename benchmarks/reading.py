@@ -100,7 +100,10 @@ def interleaved(tasks: Mapping[str, Callable[[], object]], repeats: int) -> dict
 
 
 def of_memory(folder: Path) -> list[Figure]:
-    """Measure the memory that a new process needs to read both ends of a line of 1 GB."""
+    """Measure the memory that a new process needs to read both ends of a line of 1 GB.
+
+    The line has 250 MB if the disk has less than 3 GB free.
+    """
     size = GIGA if shutil.disk_usage(folder).free > 3 * GIGA else GIGA // 4
     log = folder / "one line"
     with log.open("wb") as file:

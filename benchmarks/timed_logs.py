@@ -41,9 +41,8 @@ class Recording:
     """What a run showed, at each moment when it wrote."""
 
     name: str
-    states: tuple[
-        tuple[float, Progress], ...
-    ]  # seconds since the first time that its log tells, or since the start of a trace
+    # seconds since the first time in its log, or since the start of a trace, and what it showed then
+    states: tuple[tuple[float, Progress], ...]
     is_complete: bool  # it reached its total, so that its duration is that of the whole job
 
     @property

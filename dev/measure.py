@@ -1,6 +1,6 @@
-"""Measure the structure of the code against the bounds in ARCHITECTURE.md; fail if one is exceeded.
+"""Measure the structure of the code against fixed bounds; fail if one is exceeded.
 
-Annotations are checked by mypy, complexity and to-do comments by ruff.
+mypy checks annotations; ruff checks complexity and to-do comments.
 """
 
 from __future__ import annotations

@@ -1,10 +1,13 @@
-"""Write the files of share/ from the parsers: the manual page and the completion scripts.
+"""Write the files that are derived from others.
 
-The package installs them. `tests/dev/test_share_files.py` fails if they are not current: run this then.
+From the parsers: the manual page and the completion scripts, in share/. From the failure patterns: the
+literals that their expressions require. `tests/dev/test_share_files.py` fails if they are not current: run
+this then.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -13,8 +16,12 @@ from jobmon.commands.completion import command_models
 from jobmon.parser import DESCRIPTION, EPILOG
 from jobmon.views.command_model import CommandModel, Option, Value
 from jobmon.views.completion import SCRIPTS
+from jobmon_core.observe.patterns.literals import FILE_NAME
+from jobmon_core.observe.patterns.load import load_patterns
+from jobmon_core.observe.patterns.prefilter import needed_literals
 
 SHARE = Path(__file__).resolve().parents[1] / "share"
+LITERALS = SHARE.parent / "patterns" / FILE_NAME
 COMPLETION_NAMES = {"bash": "jobmon.bash", "zsh": "_jobmon", "fish": "jobmon.fish"}
 
 _FILES = {
@@ -31,7 +38,7 @@ _ENVIRONMENT = {
     "NO_COLOR": "if set, output has no colours",
 }
 _EXIT_CODES = {
-    "0": "success",
+    "0": "success; of run and submit, see below",
     "1": "refused, unknown job, or an input cannot be read",
     "2": "wrong command line",
     "69": "Slurm is not responding",
@@ -39,7 +46,8 @@ _EXIT_CODES = {
     "74": "a file cannot be written",
     "75": "the same command is already running",
     "78": "the configuration has faults, or a Python package is missing",
-    "127": "sbatch is not installed",
+    "126": "run: the command cannot be executed",
+    "127": "sbatch is not installed; run: the command does not exist",
     "130": "interrupted",
     "141": "stdout was closed",
 }
@@ -52,8 +60,16 @@ def share_files() -> dict[str, str]:
     return {"jobmon.1": "\n".join((*_manual(commands), "")), **scripts}
 
 
+def literals_file() -> str:
+    """Return the literals of all shipped expressions, as JSON."""
+    regexes = dict.fromkeys(regex for pattern in load_patterns() for regex in pattern.regex)
+    literals = {regex: sorted(needed_literals(regex)) for regex in regexes}
+    return "{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(literals[key])}" for key in literals) + "\n}\n"
+
+
 def main() -> int:
     """Write all files."""
+    LITERALS.write_text(literals_file(), encoding="utf-8")
     SHARE.mkdir(exist_ok=True)
     for name, text in share_files().items():
         (SHARE / name).write_text(text, encoding="utf-8")
@@ -72,7 +88,9 @@ def _manual(commands: Sequence[CommandModel]) -> Iterator[str]:
         yield f".SH {title}"
         for name, text in entries.items():
             yield from (".TP", f".B {_escaped(name)}", _escaped(text))
-    yield "The exit status of \\fBjobmon submit\\fR is that of sbatch."
+    yield ".PP"
+    yield "The exit status of \\fBjobmon submit\\fR is that of sbatch,"
+    yield "that of \\fBjobmon run\\fR is that of the command."
     yield from (".SH SEE ALSO", ".BR sbatch (1),", ".BR squeue (1),", ".BR sacct (1)")
 
 

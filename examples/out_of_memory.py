@@ -22,7 +22,7 @@ def attention(batch: int) -> None:
 
 
 def train(batch: int) -> None:
-    """Run into the wall in the second step."""
+    """Fail in the second step."""
     print("step 1/1000 loss 10.83", flush=True)
     attention(batch)
 

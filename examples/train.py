@@ -54,19 +54,19 @@ class Network:
 
 
 def main() -> None:
-    """Train for as long as was asked."""
+    """Train for the seconds that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=20, help="how long to train")
     seconds = parser.parse_args().seconds
     random.seed(1)
     samples, network = spirals(300, 0.01), Network()
-    began, told, epoch = time.monotonic(), 0.0, 0
+    began, printed, epoch = time.monotonic(), 0.0, 0
     while time.monotonic() - began < seconds:
         random.shuffle(samples)
         loss = sum(network.learn(sample) for sample in samples) / len(samples)
         epoch += 1
-        if time.monotonic() - told >= 1:
-            told = time.monotonic()
+        if time.monotonic() - printed >= 1:
+            printed = time.monotonic()
             right = sum((network.forward(x, y)[1] > 0.5) == bool(label) for x, y, label in samples)
             print(f"epoch {epoch:5d}  loss {loss:.4f}  accuracy {right / len(samples):.3f}", flush=True)
     print(f"trained for {epoch} epochs")

@@ -54,7 +54,7 @@ def program() -> NoReturn:
     Imports leave no garbage to collect, and the kernel frees the memory of a process that ends.
     """
     gc.set_threshold(100_000)
-    os._exit(main())  # `main` has flushed stdout; stderr is flushed at each line
+    os._exit(main())  # `run_guarded` has flushed stdout; stderr is flushed at each line
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

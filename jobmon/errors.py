@@ -80,7 +80,10 @@ def report(error: JobmonError, prefix: str = "") -> int:
 
 
 def run_guarded(command: Callable[[], int]) -> int:
-    """Run a command and return its exit code; if it raises, report the exception and return its code."""
+    """Run a command and return its exit code; if it raises, report the exception and return its code.
+
+    What it printed is written in any case, since `program` ends without Python's own flush.
+    """
     try:
         try:
             code = command()
@@ -88,8 +91,10 @@ def run_guarded(command: Callable[[], int]) -> int:
             code = stop.code if isinstance(stop.code, int) else 0
         sys.stdout.flush()
     except JobmonError as error:
+        streams.flush_stdout()
         return report(error)
     except KeyboardInterrupt:
+        streams.flush_stdout()
         return interrupted()
     except BrokenPipeError:
         streams.abandon(sys.stdout)
@@ -101,12 +106,12 @@ def run_guarded(command: Callable[[], int]) -> int:
 
 def _report_unexpected(error: Exception) -> int:
     """Report a missing package, a full disk or, as a bug, anything else; return the exit code."""
+    streams.flush_stdout()
     if isinstance(error, ModuleNotFoundError) and error.name and not error.name.startswith("jobmon"):
         module = error.name.partition(".")[0]
         say(f"the Python package {_PACKAGES.get(module, module)} is missing; {_how_to_install()}")
         return _MISSING_PACKAGE
     if isinstance(error, OSError) and error.errno in _DISK_FULL:
-        streams.abandon(sys.stdout)  # it may be on the full disk
         say(f"{error.filename or 'the output'} cannot be written: {error.strerror}")
         return StorageFailed.exit_code
     say(f"internal error; please report it with {_write_report()}")
@@ -114,7 +119,7 @@ def _report_unexpected(error: Exception) -> int:
 
 
 def _how_to_install() -> str:
-    """Return how to install a missing package: in a checkout, its own environment."""
+    """Return how to install a missing package; in a checkout, its own script does."""
     from pathlib import Path
 
     script = Path(__file__).resolve().parents[1] / "dev" / "setup-venv"

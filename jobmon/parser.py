@@ -1,4 +1,4 @@
-"""The argument parsers of ``jobmon`` itself and of each command; for `submit`, they only print its help."""
+"""The argument parsers of ``jobmon`` and of each command. That of `submit` parses nothing: see its module."""
 
 from __future__ import annotations
 

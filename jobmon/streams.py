@@ -23,6 +23,14 @@ def prepare() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
+def flush_stdout() -> None:
+    """Write what was printed; if that is impossible or the user interrupts it, drop it."""
+    try:
+        sys.stdout.flush()
+    except (OSError, KeyboardInterrupt):
+        abandon(sys.stdout)
+
+
 def abandon(stream: TextIO) -> None:
     """Replace a broken stream by /dev/null, so that Python's flush at exit does not fail."""
     devnull = os.open(os.devnull, os.O_WRONLY)

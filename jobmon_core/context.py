@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from jobmon_core.store.monitor_log import MonitorLog
     from jobmon_core.store.owner import CancelRequest, OwnerRecord
     from jobmon_core.store.progress_file import ProgressFile
+    from jobmon_core.store.shared_answers import SharedAnswer
 
 _ID_REUSE_S = 3600.0  # a job registered longer ago may be an older job with the same id
 _SEARCH_LOCK_TIMEOUT_S = 60.0
@@ -99,7 +100,7 @@ class Context:
         return MonitorLog(self.home.log_file(job_id))
 
     def progress_file(self, job_id: str) -> ProgressFile:
-        """Return the progress of the job with this state id."""
+        """Return the progress file of the job with this state id."""
         from jobmon_core.store.progress_file import ProgressFile
 
         return ProgressFile(self.home.progress_file(job_id))
@@ -134,17 +135,26 @@ class Context:
         """Return a backend's scheduler, for its default cluster unless ``cluster`` names another."""
         return find_backend(backend).scheduler(self._resources(backend), cluster)
 
-    def scheduler_fingerprint(self, backend: str) -> tuple[str, str]:
-        """Return an identifier of the scheduler that this environment selects."""
-        return backend, find_backend(backend).controller_id(self.environment)
-
     def cluster_name(self, backend: str) -> SharedClusterName:
         """Return the shared name of the cluster that this environment selects."""
         from jobmon_core.polling.cluster_name import SharedClusterName
+
+        file = self.shared_answer("cluster", backend)
+        return SharedClusterName(self.scheduler(backend), file, self.clock)
+
+    def shared_answer(self, kind: str, backend: str, *about: str, host: str = "") -> SharedAnswer:
+        """Return the file with the latest answer of the scheduler that this environment selects.
+
+        Args:
+            kind: ``queue``, ``accounting`` or ``cluster``.
+            backend: the name of the backend.
+            about: of the queue and of accounting: the cluster (empty: the default one) and the user.
+            host: whose monitors share the answer; empty for this host.
+        """
         from jobmon_core.store.shared_answers import SharedAnswer
 
-        file = SharedAnswer.named(self.home.shared_answers, "cluster", *self.scheduler_fingerprint(backend))
-        return SharedClusterName(self.scheduler(backend), file, self.clock)
+        controller = find_backend(backend).controller_id(self.environment)
+        return SharedAnswer.named(self.home.shared_answers, kind, backend, controller, *about, host=host)
 
     def _resources(self, backend: str) -> BackendResources:
         return BackendResources(

@@ -12,8 +12,8 @@ _jobmon() {
     esac
     case $command in
         "submit") options="-h --help --backend --sentinel --job-config" words= kind="file" ;;
-        "run") options="-h --help --name --job-name -o --output -e --error --gpu-ids --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --launch-timeout" words="submit run watch cancel forget prune status top show logs progress diagnose init test-discord inbox recover patterns where help completion" kind= ;;
-        "watch") options="-h --help --error --output --again --follow --backend --pid --pid-file --process --log --job-name --gpu-ids --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --launch-timeout" words= kind="job" ;;
+        "run") options="-h --help --name --job-name -o --output -e --error --gpu-ids --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --launch-timeout" words= kind="file" ;;
+        "watch") options="-h --help --error --output --again --follow --backend --pid --pid-file --process --log --name --job-name --gpu-ids --job-config --num-workers --total-items --log-dir --log-pattern --output-dir --output-pattern --checkpoint-dir --checkpoint-pattern --stall-timeout --check-interval --launch-timeout" words= kind="job" ;;
         "cancel") options="-h --help" words= kind="job" ;;
         "forget") options="-h --help --given-up" words= kind="job" ;;
         "prune") options="-h --help --older-than --dry-run --yes" ;;
@@ -61,7 +61,7 @@ _jobmon() {
         "watch --pid-file") options= words= kind="file" ;;
         "watch --process") options= words= kind="text" ;;
         "watch --log") options= words= kind="file" ;;
-        "watch --job-name") options= words= kind="text" ;;
+        "watch --name"|"watch --job-name") options= words= kind="text" ;;
         "watch --gpu-ids") options= words= kind="text" ;;
         "watch --job-config") options= words= kind="file" ;;
         "watch --num-workers") options= words= kind="text" ;;
@@ -89,7 +89,7 @@ _jobmon() {
         for ((i = 2; i < COMP_CWORD; i++)); do
             case ${COMP_WORDS[i]} in
                 --sentinel) ;;
-                --backend) ((i++)) ;;
+                --backend|--job-config) ((i++)) ;;
                 *) options= ;;
             esac
         done

@@ -56,7 +56,7 @@ class CampaignStarter(MonitorStarter):
     def __init__(
         self, ctx: CampaignContext, clock: FastClock, processes: MonitorProcesses, seed: int
     ) -> None:
-        """Start monitors for the home of ``ctx``."""
+        """Set up for the home of ``ctx``; nothing is started yet."""
         super().__init__(ctx)
         self._ctx, self._clock, self._processes = ctx, clock, processes
         self.random = Random(seed)  # noqa: S311 - campaigns must be repeatable

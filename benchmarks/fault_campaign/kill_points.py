@@ -53,7 +53,7 @@ class KillPoint:
             signal.raise_signal(signal.SIGKILL)
 
     def note_late_attempts(self, before: WatchedJob, job: WatchedJob) -> None:
-        """Log each attempt that took so long that monitors took its digest for interrupted."""
+        """Log each attempt that took so long that other monitors considered its digest interrupted."""
         began_s = {entry.message.id: entry.attempt_since_s for entry in before.outbox}
         with self.late_log.open("a", encoding="ascii") as file:
             for entry in job.outbox:
@@ -61,10 +61,10 @@ class KillPoint:
                 if since_s is not None and self.clock.now() - since_s >= TAKEN_LIMIT_S:
                     file.write(f"{entry.message.id}\n")
 
-    def query(self, program: str) -> bool:
+    def query(self, _program: str) -> bool:
         """Record a query to the cluster, which may kill the monitor; return whether the cluster answers."""
         self.reach(QUERY)
-        return not program or self.random.random() >= _UNANSWERED_QUERIES
+        return self.random.random() >= _UNANSWERED_QUERIES
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 import signal
 import sys
+from collections.abc import Mapping
 from signal import SIGHUP, SIGINT, SIGTERM
 from types import FrameType
 from typing import NoReturn
@@ -27,6 +28,8 @@ def main(argv: list[str]) -> int:
         signal.signal(number, _exit_on_signal)
     try:
         with Cluster() as cluster:
+            if sys.stdin.isatty():
+                print(_introduction(argv, cluster.env), file=sys.stderr)
             # From here on, the command receives the signals, and nothing interrupts the clean-up.
             signal.pthread_sigmask(signal.SIG_BLOCK, handled)
             return command.run(argv, cluster.env, handled)
@@ -35,8 +38,20 @@ def main(argv: list[str]) -> int:
         return 1
 
 
+def _introduction(argv: list[str], variables: Mapping[str, str]) -> str:
+    """Return what a user at a terminal is to know about the cluster."""
+    return (
+        "with-slurm: a private Slurm runs; `sinfo` lists its nodes. To use it in another terminal:\n"
+        f"  export SLURM_CONF={variables['SLURM_CONF']}\n"
+        f"It ends with `{argv[0]}`, and so do all programs started with that variable, in any terminal."
+    )
+
+
 def _is_nohup(number: signal.Signals) -> bool:
-    """Return whether the caller ignores hang-ups. An ignored SIGINT means only a shell's background job."""
+    """Return whether the caller ignores hang-ups, as nohup does.
+
+    An ignored SIGINT does not count: shells start their background jobs with one.
+    """
     return number == SIGHUP and signal.getsignal(number) == signal.SIG_IGN
 
 

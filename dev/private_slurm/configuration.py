@@ -12,7 +12,7 @@ from .layout import Layout
 from .slots import Ports
 
 NODES = ("n1", "n2", "n3", "n4", "n5")
-CPUS = 64  # far more than exist, so that many sleeping jobs can run at once
+CPUS = 64  # however many exist, so that many sleeping jobs can run at once
 MEMORY_MB = 131_072
 GPUS = 4
 YES_NO = {True: "yes", False: "no"}
@@ -80,7 +80,7 @@ def _basics(settings: Settings) -> Mapping[str, object]:
         "SlurmdPidFile": layout.spool("%n") / "slurmd.pid",
         "SlurmdSpoolDir": layout.spool("%n"),
         "StateSaveLocation": layout.state,
-        "FirstJobId": 1000,  # no other number in a test's output is as large
+        "FirstJobId": 1000,  # a job id is not a small number such as a count or an exit code
         "SlurmdParameters": "config_overrides",
         "MailProg": "/bin/true",
         "MpiDefault": "none",

@@ -39,17 +39,22 @@ def period_s(text: str) -> float:
 
 
 def natural(text: str) -> int:
-    """Parse a number of lines, 0 or more; raise ArgumentTypeError if it is not one."""
+    """Parse a whole number of 0 or more; raise ArgumentTypeError if it is not one."""
     if not (text.isascii() and text.isdecimal()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 0 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 0 or more")
     return int(text)
 
 
 def positive(text: str) -> int:
-    """Parse a number of jobs, 1 or more; raise ArgumentTypeError if it is not one."""
+    """Parse a whole number of 1 or more; raise ArgumentTypeError if it is not one."""
     if not (text.isascii() and text.isdecimal() and int(text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of 1 or more")
     return int(text)
+
+
+def absolute(path: Path | None) -> str:
+    """Return the absolute path of what an option names; empty without one."""
+    return str(path.absolute()) if path else ""
 
 
 def jobmon_command() -> tuple[str, ...]:
@@ -66,7 +71,7 @@ def open_context() -> Context:
 
 
 def stdout_console() -> Console:
-    """Return the console of stdout: with a width on a terminal, and colours unless $NO_COLOR is set."""
+    """Return the console of stdout; only a terminal has a width, and colours unless they are off."""
     if not sys.stdout.isatty():
         return Console()
     has_colour = not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

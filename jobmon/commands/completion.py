@@ -16,13 +16,16 @@ if TYPE_CHECKING:
     from jobmon.views.command_model import CommandModel
 
 DESCRIPTION = """\
-Print the completion script of a shell; it completes commands, options, files and job ids. Installing
-jobmon puts the scripts into share/ beside the folder of the program; where your shell does not look
-there, use one of the examples. "jobs" prints the job ids that the scripts offer."""
+Print the completion script of a shell; it completes commands, options, files and job ids. pip also
+puts the scripts into share/ beside the folder of the program; where your shell does not look there,
+as after pipx or uv, use one of the examples. "jobs" prints the job ids that the scripts offer."""
 EPILOG = """\
 examples:
+  mkdir -p ~/.local/share/bash-completion/completions
   jobmon completion bash > ~/.local/share/bash-completion/completions/jobmon
-  jobmon completion zsh > ~/.zfunc/_jobmon     (a folder of your $fpath)
+  mkdir -p ~/.zfunc                            # a folder of your $fpath
+  jobmon completion zsh > ~/.zfunc/_jobmon
+  mkdir -p ~/.config/fish/completions
   jobmon completion fish > ~/.config/fish/completions/jobmon.fish"""
 
 

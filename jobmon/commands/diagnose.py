@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 Explain why a job failed: the cause, the log lines that prove it, and what to do. Works for any log
 file too, without a job and without Slurm. 12 is a job, 12_3 an array task, 12+1 a het job component;
-of an array, the worst task is explained. The name of a watched job and `latest` stand for its newest
-job. Any other argument is a log file, as is a file of such a name; - is standard input."""
+of an array, the worst task is explained. A name stands for the newest watched job of that name,
+`latest` for the newest of all. An argument that is an existing file is a log; - is standard input."""
 EPILOG = """\
 The exit code is 0 if the job or all files could be read, whatever the diagnosis, else nonzero.
 
@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the diagnoses; return 1 if one was made without a file that could not be read."""
+    """Print the diagnoses; return 1 if a file cannot be read, else the highest exit code of a job's error."""
     try:
         override = UserOverride.parse(options.state, options.exit_code)
     except ValueError as error:

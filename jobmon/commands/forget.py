@@ -1,4 +1,4 @@
-"""``jobmon forget``: remove the records of the given jobs, which must have ended."""
+"""``jobmon forget``: remove the records of the given jobs, which are not watched any more."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     import argparse
 
 DESCRIPTION = """\
-Remove jobmon's records of the jobs you name, if they have ended: the state file and the log of the
-monitor. The job's own output is not touched. A job that is still watched or has an undelivered message
-is kept, and jobmon says what to do first. `jobmon prune` removes the records of all old jobs at once."""
+Remove jobmon's records of the jobs you name, if they have ended or `jobmon cancel` stopped watching them:
+the state file and the log of the monitor. The job's own output is not touched. The records of a job that is
+still watched, or that has ended but has an undelivered message, are kept, and jobmon says what to do first.
+`jobmon prune` removes the records of all old jobs at once."""
 EPILOG = """\
 examples:
   jobmon forget 8123

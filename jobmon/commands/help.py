@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.cli import main
+from jobmon.errors import UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -12,10 +13,13 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = "Show the help of a command; without one, list the commands."
-    parser.epilog = "examples:\n  jobmon help submit"
+    parser.epilog = "examples:\n  jobmon help submit\n  jobmon help patterns list"
     parser.add_argument("command", nargs="?", metavar="COMMAND", help="the command")
+    parser.add_argument("action", nargs="?", metavar="ACTION", help="one of its actions (of `patterns`)")
 
 
 def run(options: argparse.Namespace) -> int:
     """Print the help."""
-    return main([options.command, "--help"] if options.command else ["--help"])
+    if options.action and options.command != "patterns":  # `run` and `submit` would take it for their own
+        raise UsageError(f"unexpected argument {options.action!r}; see `jobmon help {options.command}`")
+    return main([*filter(None, (options.command, options.action)), "--help"])

@@ -33,7 +33,7 @@ def _port(text: str) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print each message as it arrives; Ctrl-C is the normal end, so it returns 0."""
+    """Print each message as it arrives, until Ctrl-C; return 0, since that is the normal end."""
     try:
         _print_messages(options.port)
     except KeyboardInterrupt:

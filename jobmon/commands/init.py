@@ -28,7 +28,7 @@ _MAX_COLUMNS = 80
 WHAT = """\
 jobmon posts one message when a job ends: to one Discord channel if the job
 succeeded, to another one if it did not. It needs a webhook URL for each of the
-two channels. For one channel, paste the same URL twice.
+two channels. For one channel, give the same URL twice (Enter repeats it).
 """
 HOW_TO = """\
 To make a webhook, in Discord:
@@ -51,7 +51,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Read both webhook URLs from stdin and write the configuration; return 1 if one is missing."""
+    """Ask for both webhook URLs, or read them from a pipe, and write the configuration.
+
+    Return 1 if the pipe lacks one, 130 after Ctrl-C.
+    """
     ctx = open_context()
     if not sys.stdin.isatty():
         return _read_pipe(ctx)
@@ -76,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
 def _read_pipe(ctx: Context) -> int:
     success, error = sys.stdin.readline().strip(), sys.stdin.readline().strip()
     if not success or not error:
-        say("nothing was written: two webhook URLs are required")
+        say("nothing was written: give two webhook URLs on stdin, one a line, or run it on a terminal")
         _tell(f"{WHAT}\n{HOW_TO}")
         return 1
     exists = bool(setup.existing_config(ctx))
@@ -120,7 +123,7 @@ def _ask_url(question: str, default: str = "", *, checks: bool) -> str:
         if not url and default:
             return default
         if fault := setup.webhook_fault(url):
-            _detail(f"{fault}. Try again; Ctrl-C stops, and saves nothing.")
+            _detail(f"{fault}. Paste only the URL; Ctrl-C stops, and saves nothing.")
         elif not checks or _passes_check(url):
             return url
         else:
@@ -172,7 +175,7 @@ def _agrees(question: str, *, default: bool) -> bool:
 
 
 def _choice(question: str, *, default: str, accepts_url: bool = False) -> str:
-    """Return ``y``, ``n`` or, if accepted, what looks like a URL.
+    """Return ``y``, ``n`` or, with ``accepts_url``, what looks like a URL.
 
     The input is not shown, because a user may paste a URL here; a choice is printed after it.
     """

@@ -1,4 +1,4 @@
-"""The options that describe one job: those of `jobmon run` and of `jobmon watch` for processes."""
+"""The options that describe one job, which `jobmon run` and `jobmon watch` share."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from jobmon.commands.common import positive
+from jobmon.commands.common import absolute, positive
 from jobmon.errors import say
 from jobmon_core.app.jobs.job_config import read_settings, settings_beside
 from jobmon_core.domain.job_settings import JobSettings
@@ -37,7 +37,10 @@ def add_job_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--output-pattern", metavar="GLOB", help="which files of that folder are its results")
     group.add_argument(
-        "--checkpoint-dir", type=Path, metavar="DIR", help="that of its checkpoints (default: --output-dir)"
+        "--checkpoint-dir",
+        type=Path,
+        metavar="DIR",
+        help="the folder of its checkpoints (default: --output-dir)",
     )
     group.add_argument(
         "--checkpoint-pattern", metavar="GLOB", help="which files or folders are its checkpoints"
@@ -63,26 +66,26 @@ def add_job_options(parser: argparse.ArgumentParser) -> None:
 
 
 def job_settings(options: argparse.Namespace, script: str = "") -> JobSettings | None:
-    """Return what the user says about the job, by the options or in a job configuration; None if nothing.
+    """Return what the user says about the job, by options or in a job configuration; None if nothing.
 
-    That is the file that the options name, else one beside the job's ``script``. Relative folders in options
-    are relative to the current one.
+    The configuration is the file that ``--job-config`` names, else one beside the ``script`` of a local job;
+    options override it. Folders that options name are relative to the current one.
 
     Raises:
-        ConfigInvalid: the configuration that the options name has faults.
+        ConfigInvalid: the file that ``--job-config`` names has faults or cannot be read.
     """
     if options.job_config:
         configured = read_settings(options.job_config, say)
     else:
-        configured = settings_beside(script, say) or JobSettings()
+        configured = settings_beside(script, say, "local") or JobSettings()
     given = {
         "name": options.job_name,
         "num_workers": options.num_workers,
         "gpu_ids": tuple(options.gpu_ids or ()),
         "total_items": options.total_items,
-        "output_dir": _absolute(options.output_dir),
-        "log_dir": _absolute(options.log_dir),
-        "checkpoint_dir": _absolute(options.checkpoint_dir),
+        "output_dir": absolute(options.output_dir),
+        "log_dir": absolute(options.log_dir),
+        "checkpoint_dir": absolute(options.checkpoint_dir),
         "output_pattern": options.output_pattern,
         "log_pattern": options.log_pattern,
         "checkpoint_pattern": options.checkpoint_pattern,
@@ -95,7 +98,7 @@ def job_settings(options: argparse.Namespace, script: str = "") -> JobSettings |
 
 
 def seconds(text: str) -> float:
-    """Parse a time of more than 0 in seconds, or e.g. ``90s``, ``5m``, ``2h``; raise ArgumentTypeError."""
+    """Parse a time of up to 30 days, e.g. ``300`` (seconds), ``5m`` or ``2h``; raise ArgumentTypeError."""
     number = text.strip()
     factor = _SUFFIXES.get(number[-1:], 0.0)
     try:
@@ -103,16 +106,16 @@ def seconds(text: str) -> float:
     except ValueError:
         value = 0.0
     if not (text.isascii() and 0 < value <= _MAX_S):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a time; expected seconds, or e.g. 90s, 5m or 2h")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a time of up to 30 days; expected seconds, or e.g. 90s, 5m or 2h"
+        )
     return value
 
 
 def gpu_id(text: str) -> int:
     """Parse the number of a GPU; raise ArgumentTypeError if it is not one."""
     if not (text.isascii() and text.isdecimal()):
-        raise argparse.ArgumentTypeError(f"{text!r} is not the number of a GPU; a command follows after --")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not the number of a GPU; a command of `jobmon run` follows after --"
+        )
     return int(text)
-
-
-def _absolute(path: Path | None) -> str:
-    return str(path.absolute()) if path else ""

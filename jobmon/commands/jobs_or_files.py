@@ -39,5 +39,5 @@ def named_jobs(ctx: Context, arguments: list[str]) -> list[JobRef]:
 
 
 def _cannot_be_file(argument: str) -> bool:
-    """Whether no such file exists, and an argument has no folder or suffix, as a path would."""
+    """Whether no such file exists and the argument does not look like a path: it has no ``/`` and no dot."""
     return argument != STDIN and not set("/.") & set(argument) and not os.path.lexists(argument)

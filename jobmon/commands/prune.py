@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
 
 DESCRIPTION = """\
-Remove jobmon's records (state file, log of the monitor) of all jobs that ended longer ago than a period,
-or whose monitoring was stopped then. The jobs' own output is not touched. Jobs that are watched or have
-an undelivered message are always kept. On a terminal, it asks before removing anything."""
+Remove jobmon's records (state file, log of the monitor) of all jobs that ended, or whose monitoring was
+stopped, longer ago than a period. The jobs' own output is not touched. Kept are the records of jobs that
+are watched, and of ended jobs with an undelivered message or an outage still to report, unless you stopped
+their monitoring. On a terminal, it asks before removing anything."""
 EPILOG = """\
 examples:
   jobmon prune --older-than 30d --dry-run    list what would be removed
@@ -45,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Remove the records and print each job; report on stderr what is kept, and why."""
+    """Remove the records and print each job; report on stderr what is kept, and why; return 1 if declined."""
     ctx, removed = open_context(), 0
     if (
         not (options.dry_run or options.yes)
@@ -65,19 +66,26 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _is_confirmed(ctx: Context, older_than_s: float) -> bool:
-    """Ask whether to remove the records, if there are any; a period of 1m may have been meant as a month."""
+    """Return whether to go on: ask if there are records to remove.
+
+    The question spells the period out: 1m may have been meant as a month.
+    """
     number = sum(removal.removed for removal in prune(ctx, older_than_s, dry_run=True))
     if not number:
         return True
     period = next(
         count(int(older_than_s // unit_s), name) for name, unit_s in _UNITS if not older_than_s % unit_s
     )
-    question = f"Remove the records of {count(number, 'job')} that ended more than {period} ago? [y/N] "
-    print(question, end="", file=sys.stderr, flush=True)
-    if sys.stdin.readline().strip().lower() in ("y", "yes"):
-        return True
-    say("nothing was removed")
-    return False
+    question = f"Remove the records of {count(number, 'job')}, older than {period}? [y/N] "
+    while True:
+        print(question, end="", file=sys.stderr, flush=True)
+        answer = sys.stdin.readline().strip().lower()
+        if answer in ("y", "yes"):
+            return True
+        if answer in ("", "n", "no"):
+            say("nothing was removed")
+            return False
+        say("please answer y or n")
 
 
 def _described(removal: Removal) -> str:

@@ -90,7 +90,7 @@ def _recover(ctx: Context, *, quiet: bool) -> None:
                 hosts.append(result.watched_on)
             elif result.acted or not quiet:
                 print(result_text(result.subject, result.action), flush=True)
-                printed += 1
+                printed += result.is_job
     except CommandBusy:
         if not quiet:  # the autostart tries again in a few minutes
             raise

@@ -28,8 +28,8 @@ monitor, undelivered, ...) and those below. What is not known is null or an empt
 
   workdir, command, stdout, stderr
              paths; stdout and stderr with Slurm's % patterns
-  settings   what a job configuration says (source: its path), with the units in
-             the names, e.g. stall_timeout_s; null without one
+  settings   what a job configuration (source: its path) or options say, with the
+             units in the names, e.g. stall_timeout_s; null if there are none
   tasks      a list: job_id, state, outcome, witness (what proves the end),
              exit_code, signal, why, nodes, started_at, ended_at (Unix
              seconds), max_rss_bytes, restarts, cause, title, advice, log,

@@ -11,7 +11,7 @@ from jobmon.commands.common import JOB_HELP, open_context, period_s, positive, s
 from jobmon.errors import UsageError, say
 from jobmon.views.model import status_json
 from jobmon_core.app.jobs.find import find_ref, no_record
-from jobmon_core.app.jobs.overview import overview
+from jobmon_core.app.jobs.overview import config_fault, overview
 from jobmon_core.app.jobs.selection import Selection, select, unknown_refs
 from jobmon_core.lifecycle.health import Health
 
@@ -37,9 +37,10 @@ of a pending job without --time, which Slurm may set when it starts. For an arra
 limit of the task that has been running longest, or ran longest.
 
 OUTCOME/CAUSE shows why a job is pending: Slurm's reason, with its meaning if you must do something. A
-success is doubtful if the log ends in a failure, or counts less than 99 % of the total_items that the
-job's configuration names. `Slurm last answered 20s ago` is the age of the oldest data about an active
-job. A row with data older than one polling interval shows its own age: `last answer 12m ago`.
+success is doubtful if the log ends in a failure, if its last loss is NaN, or if it counts less than
+99 % of the total_items that the job's configuration names. `Slurm last answered 20s ago` is the age of
+the oldest data about an active job. A row with data older than one polling interval shows its own age:
+`last answer 12m ago`.
 
 The STATE of an array has the number of its tasks in each state. A terminal gets a table that fits, with
 squeue's short names of states where the long ones do not fit (F:2 R:1 CD:7 is 2 FAILED, 1 RUNNING, 7
@@ -64,8 +65,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--failed",
         action="store_true",
-        help="list jobs that failed, have failed tasks, ended with an unknown outcome, or succeeded although "
-        "the log ends in a failure; cancelled jobs are not listed",
+        help="list jobs that failed, have failed tasks, ended with an unknown outcome, or are doubtful "
+        "successes (see below); cancelled jobs are not listed",
     )
     parser.add_argument("--running", action="store_true", help="list running jobs")
     parser.add_argument(
@@ -89,7 +90,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print the table or the JSON list; report unreadable state files and lost monitors on stderr."""
+    """Print the table or the JSON list; report unreadable state files and lost monitors on stderr.
+
+    The exit code is 1 if a named job is unknown.
+    """
     ctx = open_context()
     if options.watch:
         if options.json or not sys.stdout.isatty():
@@ -106,15 +110,13 @@ def run(options: argparse.Namespace) -> int:
     if options.json:
         objects = [status_json(each, now_s, known.progress.get(each.job.id)) for each in selected.jobs]
         print(json.dumps(objects, indent=2))
-        return 0
-    if unknown and len(unknown) == len(selection.refs):
-        return 0
-    from jobmon.views.status import status_lines
+    elif not unknown or len(unknown) < len(selection.refs):
+        from jobmon.views.status import status_lines
 
-    print(*status_lines(selected, known, now_s, stdout_console()), sep="\n")
-    for notice in _notices(ctx, selected):
-        say(notice)
-    return 0
+        print(*status_lines(selected, known, now_s, stdout_console()), sep="\n")
+        for notice in _notices(ctx, selected):
+            say(notice)
+    return 1 if unknown else 0
 
 
 def _selection(ctx: Context, options: argparse.Namespace, now_s: float) -> Selection:
@@ -136,7 +138,9 @@ def _select(ctx: Context, selection: Selection, now_s: float) -> tuple[Overview,
 
 
 def _notices(ctx: Context, selected: Selected) -> Iterator[str]:
-    """Yield what the user should know about the monitors of the listed jobs."""
+    """Yield what the user should know about the configuration and the monitors of the listed jobs."""
+    if any(not each.job.closed for each in selected.jobs) and (fault := config_fault(ctx)):
+        yield fault
     if any(each.health is Health.DEAD for each in selected.jobs):
         yield "some monitors are DEAD; `jobmon recover` restarts them"
     if any(each.health in (Health.REMOTE, Health.STALE) for each in selected.jobs):

@@ -33,7 +33,7 @@ examples:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options for the help and the shell completion only: see `_own_options`."""
+    """Declare the options for the help, the completion and the manual; `_own_options` parses them."""
     parser.usage = "jobmon submit [JOBMON-OPTIONS] [SBATCH-OPTIONS] FILE [ARGS]"
     parser.description, parser.epilog = DESCRIPTION, EPILOG
     parser.add_argument(
@@ -85,7 +85,10 @@ def _submit(arguments: list[str]) -> int:
     try:
         if rest[:1] in (["--help"], ["-h"]):
             return _help(submit_job, backend, rest)
-        return _as_exit_code(submit_job.submit(backend, rest))
+        code = _as_exit_code(submit_job.submit(backend, rest))
+        if code and rest:
+            _point_out_typo(rest[0])
+        return code
     finally:
         starter.discard()
 
@@ -128,16 +131,22 @@ def _help(submit_job: SubmitJob, backend: str | None, rest: list[str]) -> int:
     command_parser("submit").print_help(sys.stderr)
     print("\nThe help of sbatch follows.", file=sys.stderr, flush=True)
     try:
-        return _as_exit_code(submit_job.submit(backend or DEFAULT_BACKEND, rest))
+        code = _as_exit_code(submit_job.submit(backend or DEFAULT_BACKEND, rest))
     except SchedulerMissing:
         say("sbatch is not on this machine, so it can't show its own help")
         return 0
+    if code:
+        say("sbatch cannot reach Slurm, so it shows no help; `jobmon submit --backend local` needs no Slurm")
+    return code
 
 
 def _sentinel_adder(ctx: Context) -> Callable[[NewJob], None]:
     from jobmon_core.app.add_sentinel import SentinelSubmitter  # rarely needed, and the user waits
 
     return SentinelSubmitter(ctx, say).submit
+
+
+_OWN_OPTIONS = ("--backend", "--job-config", "--sentinel")
 
 
 class _OwnOptions(NamedTuple):
@@ -167,6 +176,16 @@ def _own_options(arguments: list[str]) -> _OwnOptions:
             break
         del arguments[0]
     return _OwnOptions(backend, wants_sentinel, job_config, arguments)
+
+
+def _point_out_typo(argument: str) -> None:
+    """Name the option of jobmon that was probably meant, after sbatch has refused ``argument``."""
+    from difflib import get_close_matches
+
+    name = argument.partition("=")[0]
+    similar = get_close_matches(name, _OWN_OPTIONS, n=1, cutoff=0.85)
+    if similar and name != similar[0]:
+        say(f"{name} went to sbatch; jobmon has {similar[0]}")
 
 
 def _known(backend: str) -> str:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Follow the progress of the running jobs: how far each is, when it will end, how fast it is and its loss,
-as their monitors read it from the logs. Pending jobs come last. With job ids, only these jobs are
-shown; a single task is opened at once. All comes from jobmon's own files, and nothing here changes a
-job or its monitor."""
+as their monitors read it from the logs. Running jobs come first. With job ids, only these jobs are
+shown; a single task is opened at once. Only jobmon's own files and, of an opened task, its logs are read;
+nothing here changes a job or its monitor."""
 EPILOG = """\
 Keys: arrows, j and k select; enter opens a task; l shows its log; / filters; esc goes back; ? lists all
 keys; q or Ctrl-C quits. A letter before a job says what is wrong: S stalled, N no output since its

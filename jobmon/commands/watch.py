@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon.commands.common import job_ref, open_context, positive, stdout_console
+from jobmon.commands.common import absolute, job_ref, open_context, positive, stdout_console
 from jobmon.commands.job_options import add_job_options, gpu_id, job_settings
 from jobmon.errors import UsageError, say
 from jobmon.views.console import one_line
@@ -46,7 +46,7 @@ examples:
   jobmon watch --again 8123
   jobmon watch 8123 --follow
   jobmon watch --pid 4711 --log train.log
-  jobmon watch --process train.py --job-name lr-3e-4
+  jobmon watch --process train.py --name lr-3e-4
   jobmon watch --pid-file worker_pids.txt --log-dir logs --total-items 50000"""
 
 _MAX_COMMAND = 200  # characters of a command line that are shown
@@ -71,11 +71,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--follow", action="store_true", help="then follow the progress of the jobs, as `jobmon top` does"
     )
-    parser.add_argument("--backend", choices=backend_names(), help="its scheduler (default: as configured)")
+    parser.add_argument(
+        "--backend", choices=backend_names(), help="the jobs' scheduler (default: as configured)"
+    )
     group = parser.add_argument_group("processes instead of jobs")
     which = group.add_mutually_exclusive_group()
     which.add_argument("--pid", type=positive, nargs="+", metavar="N", help="the processes with these PIDs")
-    which.add_argument("--pid-file", type=Path, metavar="FILE", help="those whose PIDs are in a file")
+    which.add_argument(
+        "--pid-file", type=Path, metavar="FILE", help="those whose PIDs are in this file, one a line"
+    )
     which.add_argument(
         "--process",
         metavar="NAME",
@@ -89,7 +93,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="one log for all of them, or one for each (default: the files that their output goes to)",
     )
-    group.add_argument("--job-name", metavar="NAME", help="a name (default: from the command line)")
+    group.add_argument(
+        "--name",
+        "--job-name",
+        dest="job_name",
+        metavar="NAME",
+        help="a name (default: from the command line)",
+    )
     group.add_argument("--gpu-ids", type=gpu_id, nargs="+", metavar="N", help="the GPUs that they use")
     add_job_options(parser)
 
@@ -105,9 +115,13 @@ def run(options: argparse.Namespace) -> int:
         return _watch_processes(options)
     if options.log:
         raise UsageError("--log is for processes; the logs of a job are --output and --error")
+    return _watch_jobs(options)
+
+
+def _watch_jobs(options: argparse.Namespace) -> int:
     ctx = open_context()
     backend = options.backend or ctx.configuration().backend
-    logs = LogPaths(_absolute(options.output or options.error), _absolute(options.error or options.output))
+    logs = LogPaths(absolute(options.output or options.error), absolute(options.error or options.output))
     settings = job_settings(options)
     exit_code, watched = 0, []
     for ref in options.job:
@@ -127,6 +141,10 @@ def run(options: argparse.Namespace) -> int:
             print(*detail_lines(status, ref.key, ctx.clock.now(), stdout_console()), sep="\n")
         except JobmonError as error:
             say(str(error))
+            if isinstance(error, AlreadyWatched) and (settings or logs != LogPaths()):
+                say(
+                    f"its options are not applied; `jobmon cancel {ref}`, then the same command, applies them"
+                )
             if options.follow and isinstance(error, AlreadyWatched):
                 watched.append(ref)
             else:
@@ -179,7 +197,3 @@ def _find(ctx: Context, options: argparse.Namespace) -> Found:
     if options.pid_file:
         return processes_of_file(options.pid_file)
     return processes_with_name(ctx, options.process)
-
-
-def _absolute(path: Path | None) -> str:
-    return str(path.absolute()) if path else ""

@@ -26,18 +26,24 @@ class FileRow(NamedTuple):
 def outputs_text(outputs: Outputs, looked_s: float, *, is_running: bool) -> str:
     """Return e.g. ``4 files, 978.0 MiB, growing +2.0 MiB/min``, or why nothing is known."""
     if outputs.problem or not outputs.count:
-        return outputs.problem or "none yet"
+        return _nothing(outputs.problem, is_running=is_running)
     files = f"{'at least ' if outputs.is_partial else ''}{count(outputs.count, 'file')}"
     growth = _growth(outputs.total, looked_s) if is_running and not outputs.is_partial else ""
     return ", ".join(filter(None, (files, size(outputs.total.size_bytes), growth)))
 
 
 def file_rows(outputs: Outputs, looked_s: float, *, is_running: bool) -> list[FileRow]:
-    """Return the latest outputs, by name: the order of those that grow changes with every look."""
+    """Return the latest outputs, sorted by name; sorted by time, growing files would change places."""
     return [
         FileRow(file.name, size(file.growth.size_bytes), _growth(file.growth, looked_s) if is_running else "")
         for file in sorted(outputs.files[:FILES_SHOWN], key=lambda file: file.name)
     ]
+
+
+def _nothing(problem: str, *, is_running: bool) -> str:
+    """Return why nothing is known of outputs or checkpoints; of a job that has ended without ``yet``."""
+    text = problem or "none yet"
+    return text if is_running else text.removesuffix(" yet")
 
 
 def _growth(found: Growth, looked_s: float) -> str:
@@ -52,7 +58,7 @@ def checkpoints_text(
 ) -> str:
     """Return e.g. ``5 saved, last 12m ago, next expected in 18m``, or why nothing is known."""
     if found.problem or found.newest is None:
-        return found.problem or "none yet"
+        return _nothing(found.problem, is_running=is_running)
     number = f"{'at least ' if found.is_partial else ''}{found.count} saved"
     name = f"{found.newest.name} " if with_name else ""
     text = f"{number}, last {name}{age(now_s - found.newest.modified_s)} ago"

@@ -17,7 +17,7 @@ class Kind(StrEnum):
     JOB = "job"
     FILE = "file"
     JOB_OR_FILE = "job or file"
-    COMMAND = "command"
+    COMMAND = "command"  # of jobmon
     CHOICE = "choice"
     TEXT = "text"
 
@@ -94,7 +94,7 @@ def _value(action: argparse.Action) -> Value:
         kind=_kind(name, action),
         choices=tuple(map(str, action.choices or ())),
         is_optional=action.nargs in ("?", "*"),
-        is_repeatable=action.nargs in ("+", "*"),
+        is_repeatable=action.nargs in ("+", "*", argparse.REMAINDER),
         summary=_summary(action),
     )
 
@@ -106,6 +106,8 @@ def _summary(action: argparse.Action) -> str:
 def _kind(name: str, action: argparse.Action) -> Kind:
     if action.choices:
         return Kind.CHOICE
+    if action.nargs == argparse.REMAINDER:  # a program and its arguments, not a command of jobmon
+        return Kind.FILE
     is_job = "JOB" in name
     if "FILE" in name or action.type is Path:
         return Kind.JOB_OR_FILE if is_job else Kind.FILE

@@ -39,7 +39,7 @@ _BASH_END = """\
         for ((i = 2; i < COMP_CWORD; i++)); do
             case ${COMP_WORDS[i]} in
                 --sentinel) ;;
-                --backend) ((i++)) ;;
+                --backend|--job-config) ((i++)) ;;
                 *) options= ;;
             esac
         done
@@ -171,7 +171,7 @@ def _zsh_arguments(command: CommandModel) -> str:
     for position, value in enumerate(command.values, 1):
         number = "*" if value.is_repeatable else str(position)
         specs.append(shlex.quote(f"{number}:{_zsh_text(value.name)}:{_zsh_action(value)}"))
-    # options of sbatch and of the script are none of jobmon's
+    # the options that follow the first argument are for sbatch or the script
     stop = "-A '-*' " if command.name == "submit" else ""
     return f"_arguments -s {stop}{' '.join(specs)}"
 

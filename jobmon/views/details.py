@@ -9,8 +9,8 @@ from jobmon.views.artifacts import artifacts_rows
 from jobmon.views.console import Style
 from jobmon.views.delivery import advice, delivery
 from jobmon.views.diagnosis import explanation, numbered
-from jobmon.views.model import clock, pending_reason, span, state, state_counts, task_state
-from jobmon.views.running import progress_rows
+from jobmon.views.model import by_interest, clock, pending_reason, span, state, state_counts, task_state
+from jobmon.views.running import array_rows, progress_rows
 from jobmon.views.settings import settings_rows
 from jobmon.views.status import health_text
 from jobmon.views.times import history_rows, time_rows
@@ -21,7 +21,7 @@ from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
-from jobmon_core.domain.diagnosis.model import INCOMPLETE
+from jobmon_core.domain.diagnosis.model import INCOMPLETE, NAN_LOSS
 from jobmon_core.domain.diagnosis.patterns import CLEAN
 from jobmon_core.domain.humanize import count, size
 from jobmon_core.domain.messages.scheduler_outage import current_outage
@@ -53,13 +53,15 @@ _QUOTE = "| "  # before every line of a log
 _ROWS = (
     *("state", "as of", "outage", "outcome", "tasks", "causes", "pending"),
     *("progress", "ETA", "speed", "loss", "workers", "log says", "outputs", "disk", "events"),
-    *("reason", "cause", "proof", "log end", "to do", "note"),
+    *("reason", "cause", "proof", "log end", "also seen", "to do", "note"),
     *("submitted", "restarts", "started", "running", "ended", "limit"),
     *("peak RAM", "nodes", "log", "stdout", "stderr"),
     *("where", "folder", "script", "settings", "message", "monitor", "history"),
 )
 _NO_PROGRESS = JobProgress()
 _TASKS_SHOWN = 10
+_DOUBTS = {INCOMPLETE: "not all was processed", NAN_LOSS: "its last loss is NaN"}  # by cause
+_WHERE = {"process": "a process of the machine, without a scheduler"}  # by backend
 _PATHS = ("proof", "log end", "log", "stdout", "stderr", "folder", "script", "settings")
 
 
@@ -74,10 +76,9 @@ def detail_lines(
 ) -> Iterator[str]:
     """Yield the details of a job, or of its part ``key``; of many tasks a summary and the failed ones."""
     job = status.job
+    followed = [*live_tasks(status, progress, now_s)]
     live = {
-        each.task.key: [*_progress(each, each.task.key, progress, now_s)]
-        for each in live_tasks(status, progress, now_s)
-        if each.task
+        each.task.key: [*_progress(each, each.task.key, progress, now_s)] for each in followed if each.task
     }
     tasks = list(job.tasks.values())
     yield console.bold(f"{job.ref} {job.name}".rstrip())
@@ -91,7 +92,8 @@ def detail_lines(
         yield from _drawn(_heading(status, now_s), console)
         shown = [task for task in tasks if not key or task.key == key]
     else:
-        yield from _drawn(chain(_summary(job), _hindrances(status, now_s)), console)
+        rows = chain(_summary(job), array_rows(followed, now_s), _hindrances(status, now_s))
+        yield from _drawn(rows, console)
         shown = in_order(tasks) if all_tasks else detailed_tasks(job, _TASKS_SHOWN)
     yield from _task_lines(job, shown, live, now_s, console)
     if not key and not all_tasks:
@@ -194,7 +196,7 @@ def _summary(job: WatchedJob) -> Pairs:
     if job.outcome:
         yield "outcome", job.outcome + (_doubts(job) if job.is_doubtful_success else "")
     counted = state_counts(job)
-    numbers = ", ".join(f"{number} {each}" for each, number in counted.items())
+    numbers = ", ".join(f"{number} {each}" for each, number in by_interest(counted))
     yield "tasks", (f"{counted.total()}: {numbers}" if len(counted) > 1 else numbers) + _unwatched(job)
     for group in cause_groups(job):
         yield "causes", f"{count(len(group.keys), 'task')} ({group.indices}): {group.cause}"
@@ -205,15 +207,18 @@ def _summary(job: WatchedJob) -> Pairs:
 
 def _doubts(job: WatchedJob) -> str:
     """Return what speaks against the success of a job with several tasks."""
-    return f", but {job.doubtful_tasks} of {len(job.tasks)} tasks doubtful: their logs end in a failure"
+    reasons = dict.fromkeys(_why_doubtful(task) for task in job.tasks.values() if task.is_doubtful_success)
+    return f", but {job.doubtful_tasks} of {len(job.tasks)} tasks doubtful: {' or '.join(reasons)}"
 
 
 def _doubt(task: Task) -> str:
     """Return what speaks against the success of a task, if anything."""
-    if not task.diagnosis or not task.is_doubtful_success:
-        return ""
-    is_incomplete = task.diagnosis.cause == INCOMPLETE
-    return f", but doubtful: {'not all was processed' if is_incomplete else 'the log ends in a failure'}"
+    return f", but doubtful: {_why_doubtful(task)}" if task.is_doubtful_success else ""
+
+
+def _why_doubtful(task: Task) -> str:
+    cause = task.diagnosis and task.diagnosis.cause
+    return _DOUBTS.get(cause or "", "the log ends in a failure")
 
 
 def _hidden(job: WatchedJob, shown: int, console: Console) -> Iterator[str]:
@@ -236,7 +241,7 @@ def _hidden(job: WatchedJob, shown: int, console: Console) -> Iterator[str]:
 def _closing(status: JobStatus, now_s: float) -> Pairs:
     """Yield what is known of the job as a whole: where it runs, the messages, the monitor."""
     job = status.job
-    where = f"cluster {job.cluster}" if job.cluster else job.backend
+    where = f"cluster {job.cluster}" if job.cluster else _WHERE.get(job.backend, job.backend)
     yield "where", where + (f", partition {job.partition}" if job.partition else "")
     for name, value in (("folder", job.workdir), ("script", job.command)):
         if value:
@@ -258,7 +263,7 @@ def _needs_recovery(status: JobStatus) -> bool:
 
 
 def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: float) -> Pairs:
-    """Yield what is known of a task; a cause that another task shows in ``explained`` only by its title."""
+    """Yield what is known of a task; ``explained`` names the task above that shows the cause of a title."""
     ref = ref_of(job.job_id, task.key)
     files = _files(job, task)
     if ref != job.ref and not task.end:
@@ -270,8 +275,8 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
     if task.diagnosis and task.diagnosis.title in explained:
         yield "cause", f"{task.diagnosis.headline}; explained at {explained[task.diagnosis.title]}"
     elif task.diagnosis:
-        is_told = task.diagnosis.cause == CANCELLED and task.end and task.end.cancelled_by is not None
-        yield from _diagnosis(task.diagnosis, ref, files, with_cause=not is_told)
+        is_in_state = task.diagnosis.cause == CANCELLED and task.end and task.end.cancelled_by is not None
+        yield from _diagnosis(task.diagnosis, ref, files, with_cause=not is_in_state)
     if task.end and task.end.why:
         yield "note", task.end.why
     yield from time_rows(job, task, now_s)
@@ -296,6 +301,8 @@ def _diagnosis(found: Diagnosis, ref: JobRef, files: Mapping[str, str], *, with_
         yield label, f"in {listed}; `jobmon logs {ref}` shows more:" if listed else found.log_path
     for line in found.evidence:
         yield label, f"{_QUOTE}{numbered(line)}"
+    for title in found.also_seen:
+        yield "also seen", title
     if found.advice:
         yield "to do", found.advice.replace("JOBID", str(ref))
     if found.note:

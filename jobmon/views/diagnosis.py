@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from jobmon.views.console import one_line
+from jobmon.views.console import Style, one_line
 from jobmon_core.app.jobs.ending import end_text
 from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
-from jobmon_core.domain.diagnosis.patterns import CLEAN
+from jobmon_core.domain.diagnosis.patterns import CLEAN, JOB_PATTERN, is_job_pattern
 from jobmon_core.domain.slurm.states import JobState, Outcome
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.diagnosis.model import Diagnosis, Line
 
 _INDENT = "  "
+_MAX_OTHERS = 3  # causes of other tasks
 _DOUBTFUL_BELOW = 0.7  # a lower confidence is shown
 _ENDINGS = {
     Outcome.SUCCESS: "completed",
@@ -56,9 +57,10 @@ def evidence_json(diagnosis: Diagnosis) -> list[dict[str, Any]]:
 def report_lines(report: Report, titles: Mapping[str, str], console: Console) -> Iterator[str]:
     """Yield the lines of a diagnosis, the most important first; ``titles`` maps pattern ids to titles."""
     diagnosis = report.diagnosis
-    yield console.bold(diagnosis.headline)
+    yield from (console.styled(line, Style.BOLD) for line in console.prose(diagnosis.headline))
     if report.subject:
         yield from console.prose(_heading(report.subject, diagnosis))
+        yield from _others(report.subject, console)
     if explained := explanation(diagnosis):
         yield from console.prose(explained)
     if diagnosis.evidence:
@@ -101,10 +103,12 @@ def summary(diagnosis: Diagnosis) -> str:
 def _details(report: Report, titles: Mapping[str, str], console: Console) -> Iterator[str]:
     """Yield the closing lines, after an empty one: other matches, log, note."""
     diagnosis = report.diagnosis
-    others = ", ".join(f"{titles[each]} ({each})" if each in titles else each for each in diagnosis.symptoms)
+    symptoms = [each for each in diagnosis.symptoms if not is_job_pattern(each)]
+    others = [f"{titles[each]} ({each})" if each in titles else each for each in symptoms]
+    others += [title for title in diagnosis.also_seen if title.startswith(JOB_PATTERN)]
     is_shown = any(line.file == diagnosis.log_path for line in diagnosis.evidence)
     pairs = [
-        ("Also seen", others),
+        ("Also seen", ", ".join(others)),
         ("Log", diagnosis.log_path if report.subject and not is_shown else ""),
         ("Note", diagnosis.note),
     ]
@@ -132,6 +136,16 @@ def _heading(subject: Subject, diagnosis: Diagnosis) -> str:
     )
     same = f", tasks {subject.same_cause} with this cause" if subject.same_cause else ""
     return f"{name}: {_ending(subject, diagnosis)}{share}{same}"
+
+
+def _others(subject: Subject, console: Console) -> Iterator[str]:
+    """Yield what happened to other tasks of the job, if that differs."""
+    shown, hidden = subject.other_causes[:_MAX_OTHERS], len(subject.other_causes) - _MAX_OTHERS
+    if shown:
+        more = f"; and {hidden} more" if hidden > 0 else ""
+        yield from console.prose(
+            f"Other tasks: {'; '.join(shown)}{more}. `jobmon show {subject.ref.job_id}` shows them."
+        )
 
 
 def _ending(subject: Subject, diagnosis: Diagnosis) -> str:

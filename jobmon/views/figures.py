@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.views.model import age, clock, span, stamp
+from jobmon_core.app.jobs.selection import Group
 from jobmon_core.domain.humanize import number, plural
 from jobmon_core.domain.progress.events.event import EventKind
 from jobmon_core.lifecycle.health import Health
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 _WEEKDAY_IS_CLEAR_S = 6 * 86_400.0  # within it, a day of the week means one day only
 _STALLED = "not known while it makes no progress"
+WILL_TIME_OUT = "will time out"
 
 
 def percentage(fraction: float) -> str:
@@ -34,15 +36,38 @@ def loss(value: float | None) -> str:
 def units(progress: Progress) -> str:
     """Return what is finished, e.g. ``67,300/100,000 steps`` or ``67,300 steps``."""
     total = f"/{number(progress.total)}" if progress.total else ""
-    return f"{number(progress.current)}{total} {plural(progress.unit)}".rstrip()
+    unit = progress.unit if progress.current == 1 and not total else plural(progress.unit)
+    return f"{number(progress.current)}{total} {unit}".rstrip()
 
 
 def workers_count(live: LiveTask) -> str:
-    """Return e.g. ``3 of 4``: how many workers have a log, and how many there should be; empty if unknown."""
+    """Return e.g. ``3 of 4``: how many workers have a log, and how many there should be.
+
+    If that is not known, it is ``3``, and empty for a single worker.
+    """
     settings, number_seen = live.job.settings, len(live.followed.workers)
     if settings and settings.num_workers and settings.log_files:
         return f"{number_seen} of {settings.num_workers}"
     return str(number_seen) if number_seen > 1 else ""
+
+
+def problems(live: LiveTask) -> list[str]:
+    """Return what is wrong with a running task now, the worst first, e.g. ``slow``, ``will time out``."""
+    return [_problem(kind, live) for kind in live.problems]
+
+
+def _problem(kind: EventKind, live: LiveTask) -> str:
+    if kind is EventKind.TIME_LIMIT:
+        return WILL_TIME_OUT
+    settings, writing = live.job.settings, len(live.followed.workers)
+    if (
+        kind is EventKind.NO_OUTPUT
+        and settings
+        and settings.num_workers
+        and 0 < writing < settings.num_workers
+    ):
+        return f"{settings.num_workers - writing} of {settings.num_workers} workers without a log"
+    return kind
 
 
 def epoch(progress: Progress) -> str:
@@ -52,8 +77,16 @@ def epoch(progress: Progress) -> str:
     return f"epoch {number(progress.epoch)}" + (f"/{number(progress.epochs)}" if progress.epochs else "")
 
 
+def progress_age(live: LiveTask, now_s: float) -> str:
+    """Return e.g. ``, 12s ago``: how long ago a running task made its latest progress; empty if unknown."""
+    samples = live.followed.history.samples
+    if live.group is not Group.RUNNING or not samples:
+        return ""
+    return f", {age(max(0.0, now_s - samples[-1].at_s))} ago"
+
+
 def remaining(live: LiveTask, symbols: Symbols, *, with_range: bool = True) -> str:
-    """Return the remaining time, with its range if wanted: ``1h 15m ±5m``, or why it is not known.
+    """Return the remaining time, with its margin if wanted: ``1h 15m ±5m``, or why it is not known.
 
     Empty if the task is stalled or has no progress yet.
     """
@@ -80,14 +113,19 @@ def finish(found: Estimate, now_s: float) -> str:
     """Return the remaining time, the time of the end, the range and the confidence, or "estimating"."""
     if found.remaining_s is None:
         return "estimating"
-    text = f"{span(found.remaining_s)} ({clock(now_s + found.remaining_s, now_s)})"
-    if found.shortest_s is not None and found.longest_s is not None:
-        text += f", {span(found.shortest_s)} to {span(found.longest_s)}"
-    return f"{text}, {found.confidence} confidence"
+    return f"{span(found.remaining_s)} ({clock(now_s + found.remaining_s, now_s)}){certainty(found)}"
+
+
+def certainty(found: Estimate) -> str:
+    """Return the range of a remaining time, if it is known, and the confidence; each follows a comma."""
+    confidence = f", {found.confidence} confidence"
+    if found.shortest_s is None or found.longest_s is None:
+        return confidence
+    return f", {span(found.shortest_s)} to {span(found.longest_s)}{confidence}"
 
 
 def eta(live: LiveTask, now_s: float) -> str:
-    """Return when a task will end, or why that is not known."""
+    """Return when a task will end as `finish` does, "finishing" if all is done, or why it is not known."""
     progress = live.followed.progress
     if EventKind.STALLED in live.problems:
         return _STALLED

@@ -83,6 +83,8 @@ def _run(window: curses.window, screen: Screen, has_colour: bool) -> None:  # no
     curses.set_escdelay(_ESCAPE_MS)
     with suppress(curses.error):  # a terminal that cannot hide its cursor
         curses.curs_set(0)
+    if curses.has_colors():
+        curses.use_default_colors()  # without it, text without a colour is white on black
     attributes = {**_ATTRIBUTES, **(_colour_attributes() if has_colour else {})}
     hang_up = select.poll()
     hang_up.register(sys.stdin, 0)  # poll reports a hang-up without being asked for it
@@ -96,7 +98,7 @@ def _run(window: curses.window, screen: Screen, has_colour: bool) -> None:  # no
 
 
 def _press(window: curses.window, screen: Screen, wait_s: float) -> None:
-    """Pass on the next key within ``wait_s``, and all that were pressed with it; return when resized, too."""
+    """Wait up to ``wait_s`` for keys and pass them on; a resized window ends the wait too."""
     window.timeout(max(0, round(1000 * wait_s)))
     while (key := _read_key(window)) is not None and not screen.has_quit:
         if key in _KEYS:
@@ -116,7 +118,6 @@ def _read_key(window: curses.window) -> str | int | None:
 def _colour_attributes() -> dict[Style, int]:
     if not curses.has_colors():
         return {}
-    curses.use_default_colors()
     for number, colour in enumerate(_COLOURS.values(), 1):
         curses.init_pair(number, colour, -1)
     return {style: curses.color_pair(number) for number, style in enumerate(_COLOURS, 1)}

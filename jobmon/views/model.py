@@ -38,16 +38,20 @@ def state(job: WatchedJob) -> str:
 
 def short_state(job: WatchedJob) -> str:
     """Return the number of tasks in each state as in squeue's column ST, e.g. ``F:2 R:1 CD:7``."""
-    counted = ((JobState.from_slurm(each), each, number) for each, number in state_counts(job).items())
-    return " ".join(
-        f"{each.short or raw}:{number}" for each, raw, number in sorted(counted, key=_by_interest)
-    )
+    counted = by_interest(state_counts(job))
+    return " ".join(f"{JobState.from_slurm(each).short or each}:{number}" for each, number in counted)
 
 
-def _by_interest(counted: tuple[JobState, str, int]) -> tuple[bool, bool, bool]:
-    """Return the sort key of a state: failures first, then cancellations, success last."""
-    each = counted[0]
-    return each is JobState.COMPLETED, each.is_alive, each is JobState.CANCELLED
+def by_interest(counted: Counter[str]) -> list[tuple[str, int]]:
+    """Return the states with their numbers: failures first, success last."""
+    return sorted(counted.items(), key=lambda each: _interest(each[0]))
+
+
+def _interest(state: str) -> tuple[bool, bool, bool, bool, str]:
+    """Return the sort key of a state: failures first, success last."""
+    each = JobState.from_slurm(state)
+    is_pending = each is JobState.PENDING
+    return each is JobState.COMPLETED, is_pending, each.is_alive, each is JobState.CANCELLED, state
 
 
 def state_counts(job: WatchedJob) -> Counter[str]:
@@ -83,7 +87,10 @@ def leading(job: WatchedJob) -> Task | None:
 
 
 def cause(job: WatchedJob) -> str:
-    """Return why the job failed, in a few words; empty if it succeeded or the cause is unknown."""
+    """Return why the job failed, in a few words: the cause, else the exit code, else what the end notes.
+
+    Empty if it succeeded or has not ended.
+    """
     task = leading(job)
     if task is None or task.end is None or task.end.outcome is Outcome.SUCCESS:
         return ""
@@ -164,7 +171,7 @@ def age(seconds: float) -> str:
 
 
 def span(seconds: float) -> str:
-    """Return a duration in words, ``?`` for an impossible one from a damaged state file."""
+    """Return a duration, e.g. ``3m 05s``; ``?`` for an impossible one from a damaged state file."""
     return duration(seconds) if math.isfinite(seconds) else "?"
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from jobmon.views.figures import epoch, finish, loss, percentage, units
-from jobmon.views.model import iso
+from jobmon.views.figures import certainty, epoch, finish, loss, percentage, units
+from jobmon.views.model import clock, iso
+from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import ASCII, bar
 from jobmon_core.domain.humanize import duration, number, rate
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from jobmon_core.app.jobs.progress import ProgressReport
     from jobmon_core.domain.progress.model import Progress
 
-_BAR_CELLS = 30
+_LONG_BAR = 30 + len("[] ")
+_SHORT_BAR = 10 + len("[] ")
+_GAP = "   "
 _INDENT = "  "
 _ALMOST_ALL = 99.99  # %
 NOTHING_FOUND = "no progress found yet: the log shows no bar, and no line that counts epochs, steps or items"
@@ -101,30 +104,44 @@ def _percent(fraction: float | None) -> float | None:
 
 def progress_lines(report: ProgressReport, progress: Progress, now_s: float, console: Console) -> list[str]:
     """Return the progress as a few lines for a person."""
-    lines = [console.line(_first_line(progress, console))]
-    for parts in (_facts(progress), _times(report, progress, now_s), _notes(report, progress)):
-        text = "   ".join(parts)
+    count = _count(progress)
+    drawn = _bar(progress, console.width - len(count) if console.width else _LONG_BAR)
+    lines = [console.line(f"{drawn}{count}")]
+    times = [*_elapsed(progress), *_end(report, now_s)]
+    for parts in (_facts(report, progress), times, _notes(report, progress)):
+        text = _GAP.join(parts)
         if text:
             lines += console.prose(text, _INDENT)
     return lines
 
 
 def one_line(report: ProgressReport, progress: Progress, now_s: float, console: Console) -> str:
-    """Return the progress as one line."""
-    facts = [*_facts(progress), *_times(report, progress, now_s)]
-    return console.line("   ".join((_first_line(progress, console), *facts)))
+    """Return the progress as one line; on a terminal, with as much as fits, the most important first."""
+    text = _GAP.join((_count(progress), *_time_left(report)))
+    for fact in (*_facts(report, progress), *_elapsed(progress), *_expected(report, now_s)):
+        longer = f"{text}{_GAP}{fact}"
+        if console.width and text_width(longer) > console.width - _SHORT_BAR:
+            break
+        text = longer
+    drawn = _bar(progress, console.width - text_width(text) if console.width else _LONG_BAR)
+    return console.line(f"{drawn}{text}")
 
 
-def _first_line(progress: Progress, console: Console) -> str:
+def _count(progress: Progress) -> str:
     if progress.fraction is None:
         return f"{units(progress)} (total not known)"
-    figures = f" {percentage(progress.fraction)} ({units(progress)})"
-    room = console.width - len("[]") - len(figures) if console.width else _BAR_CELLS
-    drawn = bar(progress.fraction, min(_BAR_CELLS, room), ASCII) if room > 0 else ""
-    return f"[{drawn}]{figures}" if drawn else figures.lstrip()
+    return f"{percentage(progress.fraction)} ({units(progress)})"
 
 
-def _facts(progress: Progress) -> Iterator[str]:
+def _bar(progress: Progress, room: int) -> str:
+    """Return a long or a short bar and a space; empty if ``room`` columns are too few, or without a total."""
+    taken = _LONG_BAR if room >= _LONG_BAR else _SHORT_BAR
+    if progress.fraction is None or room < taken:
+        return ""
+    return f"[{bar(progress.fraction, taken - len('[] '), ASCII)}] "
+
+
+def _facts(report: ProgressReport, progress: Progress) -> Iterator[str]:
     if text := epoch(progress):
         yield text
     is_part = progress.batch is not None and progress.batch != progress.current
@@ -132,19 +149,37 @@ def _facts(progress: Progress) -> Iterator[str]:
         yield f"now {number(progress.batch)}/{number(progress.batches)}"
     values = {"loss": progress.loss, "lr": progress.learning_rate, "grad norm": progress.grad_norm}
     yield from (f"{name} {loss(value)}" for name, value in values.items() if value is not None)
-    if progress.rate_per_s:
-        yield rate(progress.rate_per_s, progress.unit)
+    if per_s := report.estimate.rate_per_s or progress.rate_per_s:
+        yield rate(per_s, progress.unit)
 
 
-def _times(report: ProgressReport, progress: Progress, now_s: float) -> Iterator[str]:
+def _elapsed(progress: Progress) -> Iterator[str]:
     if progress.elapsed_s is not None:
         yield f"elapsed {duration(progress.elapsed_s)}"
+
+
+def _end(report: ProgressReport, now_s: float) -> Iterator[str]:
+    """Yield when the program will end, in full, or why that is not known."""
     if report.estimate.remaining_s is not None:
         yield f"ETA {finish(report.estimate, now_s)}"
+    else:
+        yield from _time_left(report)
+
+
+def _time_left(report: ProgressReport) -> Iterator[str]:
+    """Yield how long the program still takes, in a few words, or why that is not known."""
+    if report.estimate.remaining_s is not None:
+        yield f"{duration(report.estimate.remaining_s)} left"
     elif report.pause_s is not None:
         yield f"no progress for {duration(report.pause_s)}"
     elif report.remaining_s:
         yield f"{duration(report.remaining_s)} left, as the log says"
+
+
+def _expected(report: ProgressReport, now_s: float) -> Iterator[str]:
+    """Yield the time of the end and how certain it is."""
+    if (left_s := report.estimate.remaining_s) is not None:
+        yield f"ETA {clock(now_s + left_s, now_s)}{certainty(report.estimate)}"
 
 
 def _notes(report: ProgressReport, progress: Progress) -> Iterator[str]:

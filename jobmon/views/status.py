@@ -9,6 +9,7 @@ from jobmon.views.console import Style, one_line
 from jobmon.views.delivery import undelivered
 from jobmon.views.model import (
     age,
+    by_interest,
     cause,
     clock,
     doubt,
@@ -20,10 +21,10 @@ from jobmon.views.model import (
 )
 from jobmon.views.running import job_progress
 from jobmon.views.table import Cell, Shrink, table_lines
-from jobmon.views.text_width import truncated
+from jobmon.views.text_width import text_width, truncated
 from jobmon_core.app.jobs.array_summary import failed_count
 from jobmon_core.app.jobs.ending import ending_of
-from jobmon_core.app.jobs.selection import Group, counts, fitting, group_of
+from jobmon_core.app.jobs.selection import Group, counts, fitting, group_of, running_tasks
 from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.messages.scheduler_outage import current_outage
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from jobmon.views.console import Console
     from jobmon_core.app.jobs.overview import Overview
     from jobmon_core.app.jobs.selection import Selected
+    from jobmon_core.domain.messages.scheduler_outage import Outage
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
 
@@ -60,6 +62,9 @@ _STEPS = (
 )
 _MIN_TABLE = 76  # columns; a narrower terminal gets a few lines per job
 _IDS_SHOWN = 5
+_SOURCES = {DEFAULT_BACKEND: "Slurm", "process": "process table"}  # by backend
+_CHECKED = {"local": "local jobs last checked", "process": "processes last checked"}  # by backend
+_QUIT = "; Ctrl-C quits"
 _QUIET = (Health.ALIVE, Health.DONE)  # monitors that need no attention
 _STYLES = {
     Group.RUNNING: Style.ACTIVE,
@@ -95,6 +100,8 @@ def watch_lines(
     if len(notes) > (most := max(1, height // 3)):
         notes = [*notes[: most - 1], console.line("... more notes; enlarge the window")]
     counted = _counts_lines(selected, known, now_s, console)
+    if text_width(counted[-1]) + len(_QUIT) <= console.width:  # else the hint would take a line from the jobs
+        counted[-1] += _QUIT
     heights = [len(lines) for lines in jobs]
     room = height - len(header) - len(counted) - len(notes) - 1
     shown = fitting(selected.jobs, heights, room)
@@ -151,13 +158,13 @@ def _state_cell(job: WatchedJob) -> Cell:
     if job.answered_s is None and not job.closed and not job.tasks:
         return Cell("submitted" if job.stale_since_s is None else "unknown", style)
     if (counted := state_counts(job)).total() > 1:  # of one task, no number
-        long = " ".join(f"{each}:{number}" for each, number in counted.items())
+        long = " ".join(f"{each}:{number}" for each, number in by_interest(counted))
         return Cell(one_line(long), style, one_line(short_state(job)))
     return Cell(one_line(state(job)), style)
 
 
 def _outcome_cell(status: JobStatus, known: Overview, now_s: float) -> Cell:
-    """Return the cause or the outcome of an ended job; how far another one is, or what it waits for."""
+    """Return of an ended job its cause or outcome; of any other, how far it is or what it waits for."""
     job = status.job
     if job.outcome:
         return Cell(one_line(doubt(job) or cause(job) or job.outcome))
@@ -221,7 +228,7 @@ def _stacked(row: Sequence[Cell], console: Console) -> Iterator[str]:
 def _counts_lines(selected: Selected, known: Overview, now_s: float, console: Console) -> list[str]:
     """Return e.g. ``3 jobs: 1 running, 2 failed (Slurm last answered 20s ago); 5 older: add --all``.
 
-    A file gets no age of the data.
+    The age of the data is left out if the output is not a terminal.
     """
     if not known.jobs:
         return console.prose(
@@ -238,52 +245,70 @@ def _numbers(jobs: Sequence[JobStatus]) -> Iterator[str]:
     doubtful = sum(each.job.is_doubtful_success for each in jobs)
     for group, number in counts(jobs):
         in_doubt = f" ({doubtful} doubtful)" if doubtful and group is Group.COMPLETED else ""
-        yield f"{number} {group}{in_doubt}"
+        of_tasks = _running_share([each.job for each in jobs]) if group is Group.RUNNING else ""
+        yield f"{number} {group}{in_doubt}{of_tasks}"
+
+
+def _running_share(jobs: Sequence[WatchedJob]) -> str:
+    """Return e.g. `` (12 of 40 tasks)``: how many tasks of the running jobs run; empty if each has one."""
+    running = [job for job in jobs if group_of(job) is Group.RUNNING]
+    total = sum(state_counts(job).total() for job in running)
+    return f" ({sum(map(running_tasks, running))} of {total} tasks)" if total > len(running) else ""
 
 
 def _freshness(jobs: Sequence[JobStatus], known: Overview, now_s: float) -> str:
-    """Return the age of each scheduler's oldest data about an active job whose row does not show its own."""
+    """Return for each scheduler the age of its oldest data, among active jobs whose rows show no age."""
     oldest_s: dict[str, float] = {}
     for job in (each.job for each in jobs):
         if not job.closed and job.answered_s is not None and known.age_s(job, now_s) is None:
-            name = _scheduler_name(job)
+            name = _CHECKED.get(job.backend) or f"{_scheduler_name(job)} last answered"
             oldest_s[name] = max(oldest_s.get(name, 0.0), now_s - job.answered_s)
-    answers = [f"{name} last answered {age(age_s)} ago" for name, age_s in oldest_s.items()]
+    answers = [f"{name} {age(age_s)} ago" for name, age_s in oldest_s.items()]
     return f" ({', '.join(answers)})" if answers else ""
 
 
 def _scheduler_name(job: WatchedJob) -> str:
-    return "Slurm" if job.backend == DEFAULT_BACKEND else f"{job.backend} scheduler"
+    return _SOURCES.get(job.backend, f"{job.backend} scheduler")
 
 
 def _note_lines(jobs: Sequence[JobStatus], now_s: float, console: Console) -> Iterator[str]:
-    for ids, text in _grouped_notes(jobs, now_s):
+    for ids, text in (*_outages([each.job for each in jobs], now_s), *_grouped_notes(jobs, now_s)):
         for line in console.prose(f"{_id_list(ids)}: {text}"):
             yield console.styled(line, Style.ATTENTION)
+
+
+def _outages(jobs: Sequence[WatchedJob], now_s: float) -> Iterator[tuple[list[str], str]]:
+    """Yield each outage with the ids of its jobs, whose monitors noticed it at different times."""
+    groups: dict[tuple[str, str, str, bool], list[tuple[WatchedJob, Outage]]] = {}
+    for job in jobs:
+        if (outage := current_outage(job)) and not job.closed:
+            key = (job.backend, job.cluster, outage.why, outage.only_accounting)
+            groups.setdefault(key, []).append((job, outage))
+    for group in groups.values():
+        answers_s = [job.answered_s for job, _ in group if job.answered_s is not None]
+        times_s = [outage.since_s for _, outage in group]
+        job, outage = group[0]
+        why = f": {outage.why}" if outage.why else ""
+        if outage.only_accounting:
+            since = f"since {clock(min(times_s), now_s)}"
+            text = f"left the queue, but sacct has not answered {since}, so the outcome is not known yet"
+        else:
+            answered_s = max(answers_s, default=min(times_s))
+            # failures before the latest answer do not count: another monitor was answered after them
+            since = clock(min((at_s for at_s in times_s if at_s >= answered_s), default=answered_s), now_s)
+            last = f" (last answer at {clock(answered_s, now_s)})" if answers_s else ""
+            text = f"{_scheduler_name(job)} has not responded since {since}{last}"
+        yield [str(each.ref) for each, _ in group], one_line(f"{text}{why}")
 
 
 def _grouped_notes(jobs: Sequence[JobStatus], now_s: float) -> Iterator[tuple[list[str], str]]:
     """Yield each note with the ids of the jobs that it is about."""
     groups: dict[str, list[str]] = {}
     for status in jobs:
-        for note in dict.fromkeys(_notes(status, now_s)):
+        texts = (f"{text}; {advice}" if advice else text for text, advice in undelivered(status, now_s))
+        for note in dict.fromkeys(texts):
             groups.setdefault(one_line(note), []).append(str(status.job.ref))
     yield from ((ids, note) for note, ids in groups.items())
-
-
-def _notes(status: JobStatus, now_s: float) -> Iterator[str]:
-    job = status.job
-    outage = current_outage(job)
-    if outage and not job.closed:
-        since = f"since {clock(outage.since_s, now_s)}"
-        why = f": {outage.why}" if outage.why else ""
-        if outage.only_accounting:
-            yield f"left the queue, but sacct has not answered {since}, so the outcome is not known yet{why}"
-        else:
-            last = f" (last answer at {clock(job.answered_s, now_s)})" if job.answered_s is not None else ""
-            yield f"{_scheduler_name(job)} has not responded {since}{last}{why}"
-    for text, advice in undelivered(status, now_s):
-        yield f"{text}; {advice}" if advice else text
 
 
 def _id_list(ids: Sequence[str]) -> str:

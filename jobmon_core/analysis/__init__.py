@@ -1,1 +1,1 @@
-"""Reading a job's logs and explaining how it ended."""
+"""Reading a job's logs: how far it is, and why it ended as it did."""

@@ -48,7 +48,7 @@ def look_at_artifacts(
 ) -> tuple[Artifacts, tuple[Event, ...]]:
     """Return what the named folders hold at ``now_s`` (Unix seconds), and an event if a checkpoint is new.
 
-    ``before`` is the result of the previous look; ``logs`` are the paths of files that are no outputs.
+    ``before`` is the result of the previous look; ``logs`` are the paths of logs, which are no outputs.
     """
     settings = job.settings or JobSettings()
     saved_in = checkpoint_folder(job, task) or job.workdir

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.diagnosis.diagnose import diagnose, names_root_cause
 from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
-from jobmon_core.domain.diagnosis.headline import log_fact
+from jobmon_core.domain.diagnosis.headline import log_fact, named_advice
 from jobmon_core.domain.diagnosis.log_lines import LogLines
 from jobmon_core.domain.diagnosis.patterns import GENERIC, Match, Pattern, Role
 from jobmon_core.domain.diagnosis.result_line import result_line
@@ -69,7 +69,7 @@ def explain(
 def explain_files(
     evidence: SlurmEvidence, paths: Sequence[str], user_patterns: Path | None = None
 ) -> Diagnosis:
-    """Return a diagnosis from the logs at ``paths``: from all their ends, then also from their beginnings."""
+    """Return a diagnosis from the ends of the logs; without a root cause, also from their beginnings."""
     analyser = _Analyser(evidence, user_patterns)
 
     def read_ends() -> None:
@@ -107,7 +107,8 @@ class _Analyser:
             if names_root_cause(self._analysis) and not self._evidence.is_success:
                 break
         diagnosis = _redacted(diagnose(self._evidence, self._analysis, note=self._note()))
-        return replace(diagnosis, fact=log_fact(diagnosis), also_seen=self._titles(diagnosis.symptoms))
+        diagnosis = replace(diagnosis, fact=log_fact(diagnosis), also_seen=self._titles(diagnosis.symptoms))
+        return replace(diagnosis, advice=named_advice(diagnosis))
 
     def _matches(self, lines: LogLines) -> Sequence[Match]:
         """Return the matches; of those of one line, the first counts."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import MAX_NAMED, log_files, logs_of_run, named_logs
 from jobmon_core.domain.backends import DEFAULT_BACKEND, is_local
-from jobmon_core.domain.diagnosis.exit_causes import YOU
+from jobmon_core.domain.diagnosis.exit_causes import TIME_LIMIT, YOU
 from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog, SlurmEvidence
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.model import End, Task, WatchedJob
@@ -73,8 +73,11 @@ def diagnoses_of(
 def with_progress(
     diagnosis: Diagnosis, job: WatchedJob, end: End, followed: TaskProgress | None
 ) -> Diagnosis:
-    """Return the diagnosis of an ended task with how far it came, as far as that is known."""
-    from jobmon_core.domain.progress.result import with_result  # not at the top: see `diagnoses_of`
+    """Return the diagnosis of an ended task, with how far it came if that is known."""
+    from jobmon_core.domain.progress.result import (  # not at the top: see `diagnoses_of`
+        with_result,
+        with_standstill,
+    )
 
     if followed is None:
         return diagnosis
@@ -84,7 +87,10 @@ def with_progress(
     is_whole = len(job.tasks) == 1 and not any(task.restarts for task in job.tasks.values())
     is_whole = is_whole and len(followed.logs) < MAX_NAMED
     expected = job.settings.total_items if job.settings and is_whole else None
-    return with_result(diagnosis, followed, succeeded=end.outcome is Outcome.SUCCESS, expected=expected)
+    found = with_result(diagnosis, followed, succeeded=end.outcome is Outcome.SUCCESS, expected=expected)
+    if found.cause == TIME_LIMIT and end.ended_s is not None:
+        return with_standstill(found, followed, end.ended_s)
+    return found
 
 
 def earlier_logs_of(job: WatchedJob, worker: Worker, log: Callable[[str], None]) -> dict[str, EarlierLog]:

@@ -76,7 +76,7 @@ def with_script_logs(job: WatchedJob, scheduler: Scheduler) -> WatchedJob:
 
 
 def log_files(job: WatchedJob, task: Task) -> tuple[str, str]:
-    """Return the paths of stdout and stderr of one task."""
+    """Return the paths of stdout and stderr of one task; each is empty while it is not known."""
     if own := job.task_logs.get(task.key):
         return own.stdout, own.stderr
     record = task.inquiry.record if task.inquiry else None
@@ -89,8 +89,9 @@ def log_files(job: WatchedJob, task: Task) -> tuple[str, str]:
 def named_logs(job: WatchedJob, task: Task, since_s: float = 0.0) -> tuple[str, ...]:
     """Return the paths of further logs that the job's settings name, e.g. one of each worker.
 
-    These are at most 64 files written since ``since_s`` (Unix seconds), the oldest modification first.
-    If all tasks of an array share the names, there are none: the files may be those of another task.
+    These are files written since ``since_s`` (Unix seconds), the oldest modification first; of more than 64,
+    the oldest and the newest 32. If all tasks of an array share the names, there are none: the files may be
+    those of another task.
     """
     settings = job.settings
     if settings is None or not settings.log_files:
@@ -124,7 +125,7 @@ def logs_of_run(job: WatchedJob, task: Task) -> tuple[str, ...]:
 
 
 def start_of_run_s(job: WatchedJob, task: Task) -> float:
-    """Return when the task's latest run started at the earliest (Unix seconds)."""
+    """Return when the task's latest run started, or before it if that is not known (Unix seconds)."""
     started_s = task.end.started_s if task.end else task.start_s
     return started_s or job.submitted_s or job.registered_s
 

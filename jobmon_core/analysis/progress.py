@@ -101,7 +101,7 @@ def _is_over(task: Task) -> bool:
 
 
 def _logs(job: WatchedJob, task: Task) -> tuple[str, ...]:
-    """Return the paths of the logs of a task; none if its output is discarded."""
+    """Return the paths of the logs of a task, without those that are not known or discard what is written."""
     paths = (*log_files(job, task), *logs_of_run(job, task))
     return tuple(dict.fromkeys(path for path in paths if path not in ("", os.devnull)))
 
@@ -134,7 +134,7 @@ def _with_task(
     progress = with_known_total(
         reader.progress, settings, checkpoint_folder(job, task), start_of_run_s(job, task)
     )
-    before = _of_this_run(record.tasks.get(task.key), task)
+    before = _of_unit(_of_this_run(record.tasks.get(task.key), task), progress)
     is_of_this_run = written_s >= (task.start_s or 0)
     history = _grown(before.history, progress if is_of_this_run else None, written_s)
     main_logs = log_files(job, task)
@@ -175,7 +175,7 @@ def with_known_total(
 def _workers(
     before: Mapping[str, WorkerProgress], paths: Sequence[str], reader: ReaderState, now_s: float
 ) -> dict[str, WorkerProgress]:
-    """Return the workers by the names of their logs; those that have written nothing yet are missing."""
+    """Return the workers that have written anything, by the names of their logs."""
     logs = [(Path(each.path).name, each) for each in reader.files if each.path in paths and each.size]
     return {
         name: worker_progress(
@@ -186,7 +186,7 @@ def _workers(
 
 
 def _of_this_run(known: TaskProgress | None, task: Task) -> TaskProgress:
-    """Return what is known of a task, with an empty history if it was requeued since or that is damaged."""
+    """Return what is known of a task; with an empty history, if that is of an earlier run or damaged."""
     known = known or TaskProgress()
     samples = known.history.samples
     is_usable = samples and is_sound(known.history)
@@ -195,8 +195,19 @@ def _of_this_run(known: TaskProgress | None, task: Task) -> TaskProgress:
     return replace(known, history=History(started_s=task.start_s))
 
 
+def _of_unit(known: TaskProgress, progress: Progress | None) -> TaskProgress:
+    """Return what is known of a task; if it now counts another unit, without samples of the old one.
+
+    That is no new run of the program, so no event reports one.
+    """
+    if progress is None or known.progress is None or known.progress.unit == progress.unit:
+        return known
+    history = History(started_s=known.history.started_s)
+    return replace(known, history=history, health=replace(known.health, run_started_s=None))
+
+
 def _bounded(tasks: dict[str, TaskProgress], readers: Container[str]) -> dict[str, TaskProgress]:
-    """Return the tasks without the earliest of those that are not followed any more."""
+    """Return the followed tasks, and the latest 32 of those that are not followed any more."""
     over = [key for key in tasks if key not in readers]
     return {key: each for key, each in tasks.items() if key not in over[:-_MAX_TASKS]}
 

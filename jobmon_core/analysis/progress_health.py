@@ -1,4 +1,4 @@
-"""What a look at a running task says: whether it writes, moves, keeps its speed, and will make its limit."""
+"""What a look at a running task shows: whether it writes, moves, keeps its speed, ends before its limit."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Look(NamedTuple):
 
     now_s: float
     written_s: float  # the last write to its logs
-    artifacts: Artifacts  # those whose names differ between the tasks of an array
+    artifacts: Artifacts  # those that no other task of its array writes
 
 
 def with_health(
     followed: TaskProgress, task: Task, settings: JobSettings, look: Look
 ) -> tuple[TaskProgress, tuple[Event, ...]]:
-    """Return the progress of a running task with its health, and what is new in that."""
+    """Return the progress of a running task with its health, and the events since the previous look."""
     running_since_s = _running_since_s(task)
     has_logs = followed.logs or settings.log_files  # else nothing shows whether it writes
     launch = Launch(
@@ -62,7 +62,7 @@ def with_health(
 
 
 def _running_since_s(task: Task) -> float:
-    """Return since when a task has run without being suspended or requeued (Unix seconds)."""
+    """Return when a task last started or changed its state, e.g. was resumed (Unix seconds)."""
     return max(task.start_s or 0.0, task.history[-1].at_s if task.history else 0.0)
 
 
@@ -76,7 +76,7 @@ def _outlook(followed: TaskProgress, task: Task, now_s: float) -> LimitOutlook |
 
 
 def _idle_sign(history: History, settings: JobSettings, idle_s: float, artifacts: Artifacts) -> str:
-    """Return that nothing was written either, for long enough to be a stall; empty if something was."""
+    """Return how long nothing was written, as a text, if that is long enough for a stall; else empty."""
     patience_s = settings.stall_timeout_s or stall_after_s(history)
     written = "logs and outputs" if artifacts.looked_s else "logs"
     return f"nothing was written to its {written} for {duration(idle_s)}" if idle_s >= patience_s else ""

@@ -57,6 +57,7 @@ class Subject:
     same_outcome: int = 1  # tasks of the job with this outcome
     total: int = 1  # tasks of the job
     same_cause: str = ""  # indices of the tasks with this cause, e.g. ``1,4,7``; empty if there are no others
+    other_causes: tuple[str, ...] = ()  # of tasks of a job that ended otherwise, e.g. ``Out of memory (2,3)``
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ def parse_job(argument: str) -> JobRef | None:
 
 @dataclass(frozen=True, slots=True)
 class DiagnoseCommand:
-    """Diagnoses jobs and log files with the user's own patterns over the shipped ones."""
+    """Diagnoses jobs and log files with the shipped patterns and the user's own, which override them."""
 
     ctx: Context
     scheduler: Callable[[str, str], Scheduler]  # by backend and cluster
@@ -229,7 +230,11 @@ def _with_totals(subject: Subject, job: WatchedJob, diagnosis: Diagnosis) -> Sub
     same_outcome = sum((task.end and task.end.outcome) is outcome for task in job.tasks.values())
     total = len(job.tasks) + len(IndexSet.parse(job.pending_indices))
     same_cause = _same_cause(subject.task, job, diagnosis)
-    return replace(subject, same_outcome=same_outcome, total=total, same_cause=same_cause)
+    others = [group for group in cause_groups(job) if subject.task.key not in group.keys]
+    other_causes = tuple(f"{group.cause} ({group.indices})" for group in others)
+    return replace(
+        subject, same_outcome=same_outcome, total=total, same_cause=same_cause, other_causes=other_causes
+    )
 
 
 def _same_cause(task: Task, job: WatchedJob, diagnosis: Diagnosis) -> str:

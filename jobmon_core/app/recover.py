@@ -34,6 +34,7 @@ class RecoveryResult:
     action: str  # without `acted`, the reason why nothing was changed
     acted: bool = True
     watched_on: str = ""  # the host of the job's living monitor, if nothing was changed because of that
+    is_job: bool = True  # not the configuration
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,8 @@ class RecoverJobs:
         except ConfigInvalid as error:
             config = Config()  # without a valid configuration no message is sent again
             faults = "; ".join(error.faults)
-            yield RecoveryResult(error.source, f"invalid, so messages are not sent: {faults}", acted=False)
+            action = f"invalid, so messages are not sent: {faults} (in {error.source})"
+            yield RecoveryResult("configuration", action, acted=False, is_job=False)
         orphans: dict[str, RecoveryResult] = {}
         for status in list_jobs(self.ctx):
             if isinstance(status, Unreadable):

@@ -112,7 +112,7 @@ def try_channels(ctx: Context, *, largest: bool = False) -> Iterator[ChannelTest
     config = ctx.configuration()
     for route in Route:
         if not config.channels_for(route):
-            why, advice = "no webhook is configured", "run `jobmon init`"
+            why, advice = "No webhook is configured for these messages.", "Run `jobmon init`."
             yield ChannelTestResult(route, "none", worked=False, why=why, advice=advice)
     for configured in config.channels:
         route = next(iter(configured.routes), Route.ERROR)

@@ -71,17 +71,22 @@ class SubmitJob:
             self._settings = read_settings(Path(self._job_config), self._tell)
         name = backend or config.backend
         submitter = self._ctx.submitter(name)
-        return self._submit(config, name, submitter, arguments, lambda: self._prepare(arguments)).exit_code
+
+        def prepare() -> None:
+            self._prepare(arguments, backend or "")
+
+        return self._submit(config, name, submitter, arguments, prepare).exit_code
 
     def submit_command(
         self, backend: str, submitter: Submitter, command: Sequence[str], settings: JobSettings | None
     ) -> Submission:
-        """Start a command with a submitter of ``backend`` that takes no options, and watch it as a job.
+        """Start a command with a submitter of ``backend``, and watch it as a job.
 
-        ``settings`` is what the user says about it.
+        ``command`` is the program and its arguments, without options for the submitter. ``settings`` is what
+        the user says about the job.
 
         Raises:
-            ConfigInvalid: nothing was started.
+            ConfigInvalid, CommandMissing: nothing was started.
         """
         self._settings = settings
         return self._submit(self._ctx.configuration(), backend, submitter, command, self._starter.prefork)
@@ -104,7 +109,7 @@ class SubmitJob:
             self._warn_of_logout()
         return result
 
-    def _prepare(self, arguments: Sequence[str]) -> None:
+    def _prepare(self, arguments: Sequence[str], backend: str) -> None:
         """Do what takes time while sbatch is running."""
         self._starter.prefork()
         import jobmon_core.app.logout_warning
@@ -116,7 +121,7 @@ class SubmitJob:
 
         self._submitted_indices = array_expression(arguments, os.environ, read_script)
         if not self._job_config:
-            self._settings = settings_beside(script_of(arguments), self._warnings.append)
+            self._settings = settings_beside(script_of(arguments), self._warnings.append, backend)
         if any(word.startswith("-") for word in arguments[1:]):  # else no option can follow the script
             self._warnings += _warnings(arguments)
 

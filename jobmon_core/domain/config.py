@@ -26,8 +26,8 @@ class Config(NamedTuple):
     backend: str = DEFAULT_BACKEND
     policy: Policy = Policy()
     heartbeat: HeartbeatUrl | None = None
-    monitors: int = 16  # maximum number of monitors on one host; they take up further jobs
-    digest_from: int = 5  # so many ends of single jobs within a minute share messages; 0: none do
+    monitors: int = 16  # maximum number of monitors on one host; further jobs go to running ones
+    digest_from: int = 5  # once this many single jobs ended within a minute, ends share messages; 0: never
 
     def channel(self, name: str) -> ConfiguredChannel | None:
         """Return the channel of a name, if it is configured."""
@@ -112,7 +112,7 @@ def _routes(section: Section) -> tuple[Route, ...]:
     names = section.texts("messages", tuple(Route))
     for name in names:
         if name not in tuple(Route):
-            section.fault("messages", f"expected {' and '.join(Route)}, found {name!r}")
+            section.fault("messages", f"expected {' or '.join(Route)}, found {name!r}")
     return tuple(route for route in Route if route in names)
 
 

@@ -59,7 +59,7 @@ class Section:
                 yield key, section
 
     def has(self, key: str) -> bool:
-        """Return whether a key is there that was not read yet; from now on it is a known key."""
+        """Return whether a key is there and was not read yet; `close` suggests it as a known key."""
         self._known.append(key)
         return key in self._unread
 
@@ -82,7 +82,7 @@ class Section:
         elif value < at_least:
             self.fault(key, f"must be at least {at_least:g}, found {value}")
         elif not value <= at_most:  # NaN too
-            limit = f"{at_most:.0e}".replace("e+0", "e").replace("e+", "e")
+            limit = f"{at_most:g}".replace("e+0", "e").replace("e+", "e")
             self.fault(key, f"must be at most {limit}, found {value}")
         else:
             return value
@@ -97,7 +97,7 @@ class Section:
         return default
 
     def choice(self, key: str, allowed: tuple[str, ...], default: str = "") -> str:
-        """Return one of ``allowed``; ``default`` if the key is missing, which without one is a fault."""
+        """Return one of ``allowed``; ``default`` if the key is missing, a fault without default."""
         value = self._take(key, default)
         if value in allowed:
             return str(value)
@@ -110,7 +110,7 @@ class Section:
         return self.verbatim(key).strip()
 
     def verbatim(self, key: str, *, required: bool = False) -> str:
-        """Return a string as it is; "" if the key is missing, which is a fault of a ``required`` one."""
+        """Return a string as it is; "" if the key is missing. If it is ``required``, that is a fault."""
         value = self._take(key, "")
         if isinstance(value, str):
             if required and not value:

@@ -47,7 +47,8 @@ class Deliver:
 
 Action = Step | Diagnose | Deliver
 
-_FIRST_INTERVAL_S = 10.0  # between the first queue checks of a job; later it is half of its age
+# between the first queue checks of a job; it grows to half of the job's age, at most to the usual interval
+_FIRST_INTERVAL_S = 10.0
 _FIRST_TIMEOUT_S = 20.0  # at least, for the first accounting query: a busy database needs it
 _RETRY_TIMEOUT_S = 3.0  # at least, for later queries, and for the first if accounting has just not responded
 MAX_DIAGNOSED = 50  # tasks of one array whose logs jobmon reads; the digest groups them by cause

@@ -38,12 +38,12 @@ class CommandNotExecutable(CommandMissing):
 
 
 class Invalid(JobmonError):
-    """A file that the user edits has faults; ``faults`` lists all of them."""
+    """A configuration, a pattern file or an input has faults; ``faults`` lists all of them."""
 
     exit_code = 78  # EX_CONFIG of sysexits.h
 
     def __init__(self, source: str, faults: list[str]) -> None:
-        """Create the error for all ``faults`` of the file ``source``."""
+        """Create the error for all ``faults`` of ``source``, e.g. the path of a file."""
         super().__init__(f"{source} is not usable:" + "".join(f"\n  - {fault}" for fault in faults))
         self.source = source
         self.faults = tuple(faults)
@@ -62,11 +62,11 @@ class StateUnreadable(JobmonError):
 
 
 class UnknownJob(JobmonError):
-    """Neither jobmon nor the scheduler knows the job."""
+    """jobmon has no record of the job, the scheduler does not know it, or it has no such task."""
 
 
 class AlreadyWatched(JobmonError):
-    """Another monitor already watches the job."""
+    """The job has a monitor already, which may be dead, or another monitor has adopted it."""
 
 
 class AlreadyReported(JobmonError):

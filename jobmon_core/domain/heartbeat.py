@@ -18,7 +18,7 @@ _ADDRESS = re.compile(r"(https?:(?:\\?/){2}[^/\\?#\s'\"]+)[/\\?#][^\s'\"]+", re.
 
 
 class HeartbeatUrl(NamedTuple):
-    """The URL to call. ``str`` and ``repr`` show only the host: who knows the rest can stop the alert."""
+    """The URL to call. ``str`` and ``repr`` show only the host: anyone with the rest can stop the alert."""
 
     url: str
     host: str
@@ -46,10 +46,10 @@ def mask_addresses(text: str) -> str:
 
 
 def last_answer_s(jobs: Iterable[WatchedJob]) -> float | None:
-    """Return when the scheduler last answered about these jobs (Unix seconds).
+    """Return when the scheduler last answered about the open ones of these jobs (Unix seconds).
 
-    None before its first answer, and while it does not answer about at least one of the open jobs: a monitor
-    that sees only a part of its jobs must not report that all is well.
+    None before its first answer, and while queries about at least one of them fail: a monitor that sees only
+    a part of its jobs must not report that all is well.
     """
     live = [job for job in jobs if not job.closed]
     if any(job.stale_since_s is not None for job in live):

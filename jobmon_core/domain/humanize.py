@@ -7,10 +7,11 @@ import math
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _LARGE = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e5, "k"))
 _PRECISE = 100.0  # smaller numbers get a decimal
+_SMALL = 1.0  # smaller fractions get two: the first epoch of many counts in hundredths
 
 
 def duration(seconds: float) -> str:
-    """Format a duration in seconds: ``45s``, ``3m 05s``, ``2h 03m``, ``1d 04h``, and whole ones ``8h``."""
+    """Format a duration in seconds: ``45s``, ``3m 05s``, ``2h 03m``, ``1d 04h``, ``8h`` (no minutes)."""
     whole = max(0, round(seconds))
     minutes, second = divmod(whole, 60)
     hours, minute = divmod(minutes, 60)
@@ -37,22 +38,27 @@ def size(count_bytes: float) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """Format a number with its noun: ``1 task``, ``3 tasks``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    """Format a number with its noun: ``1 task``, ``3,000 tasks``."""
+    return f"{number} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def number(value: float) -> str:
-    """Return a number of units: ``67,300``, ``2.5``, ``12M``."""
+    """Return a number of units: ``67,300``, ``12M``, ``2.5``, ``0.04``."""
     if not math.isfinite(value):
         return "?"
     for factor, letter in _LARGE[:3]:
         if abs(value) >= 10 * factor:
             return f"{value / factor:,.0f}{letter}"
-    return f"{value:,.0f}" if value == round(value) or abs(value) >= _PRECISE else f"{value:.1f}"
+    if value == round(value) or abs(value) >= _PRECISE:
+        return f"{value:,.0f}"
+    return f"{value:.2f}".rstrip("0").rstrip(".") if abs(value) < _SMALL else f"{value:.1f}"
 
 
 def rate(per_s: float | None, unit: str = "") -> str:
-    """Return a rate per second, minute or hour: ``251.3/s``, ``14.2/min``, ``3.1 epochs/h``."""
+    """Return a rate per second, minute or hour: ``251.3/s``, ``14.2/min``, ``3.1 epochs/h``.
+
+    Empty if it is unknown, negative or not finite.
+    """
     if per_s is None or not math.isfinite(per_s) or per_s < 0:
         return ""
     unit = f" {plural(unit)}" if unit else ""
@@ -64,7 +70,7 @@ def rate(per_s: float | None, unit: str = "") -> str:
 
 
 def plural(unit: str) -> str:
-    """Return the name of several units."""
+    """Return the plural of the name of a unit."""
     if unit in ("", "it", "%") or unit.endswith("s"):
         return unit
     return f"{unit}es" if unit.endswith(("ch", "x")) and unit != "epoch" else f"{unit}s"

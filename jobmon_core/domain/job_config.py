@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from jobmon_core.domain.config_section import SecretSources, Section
 from jobmon_core.domain.errors import ConfigInvalid
-from jobmon_core.domain.job_settings import ErrorPattern, JobSettings
+from jobmon_core.domain.job_settings import MAX_GROUPS, ErrorPattern, JobSettings
 
-_MAX_ITEMS = 1e15  # of training on tokens
+_MAX_ITEMS = 1e15  # a unit of work may be one token
 _MAX_PERCENT = 99
-_SEVERITIES = ("critical", "error", "warning")  # the first two are the same
+_SEVERITIES = ("critical", "error", "warning")  # the first two mean the same
 # alerts are accepted and not read: they may hold a webhook, and config.json has the channels
 _ALERTS = {
     "email": ("enabled", "address", "smtp_server", "smtp_port"),
@@ -124,6 +124,10 @@ class _Parser:
             regex = self._regex(section, name, text)
             if regex and not regex.groups:
                 section.fault(name, r"the regex needs a group around the number, e.g. step (\d+)/(\d+)")
+            elif regex and regex.groups > MAX_GROUPS:
+                section.fault(
+                    name, f"the regex has more than {MAX_GROUPS} groups (number, total); write others (?:...)"
+                )
         return regexes
 
     def _error_patterns(self) -> tuple[ErrorPattern, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+MAX_GROUPS = 2  # of a progress pattern: the current value and the total
 _ANY_LOG = "*.log"
 _ANY_OUTPUT = "*"
 _ANY_CHECKPOINT = (  # the names that frameworks give; those that end with / are folders
@@ -27,7 +28,7 @@ class ErrorPattern:
 
 @dataclass(frozen=True, slots=True)
 class JobSettings:
-    """What the user says about one job. None, empty texts and empty containers mean "not said".
+    """What the user says about one job. None, empty texts and empty containers mean "not given".
 
     Folders are absolute, and may contain Slurm's ``%`` patterns. Name patterns are globs for files in the
     folder, e.g. ``worker_*.log``; the regexes are in RE2 syntax and were checked.
@@ -48,7 +49,7 @@ class JobSettings:
     error_patterns: tuple[ErrorPattern, ...] = ()
     check_interval_s: float | None = None  # between two looks at the progress
     launch_timeout_s: float | None = None  # from the start to the first output, of each worker too
-    stall_timeout_s: float | None = None  # without progress and without output
+    stall_timeout_s: float | None = None  # warn after this long with neither progress nor output
     slowdown_percent: float | None = None  # warn if the speed falls by more than this
 
     @property
@@ -58,7 +59,10 @@ class JobSettings:
 
     @property
     def log_files(self) -> str:
-        """The glob of these logs, relative to the job's folder if without one; empty if none are named."""
+        """The glob of these logs; empty if neither a folder nor a pattern is named.
+
+        Without a folder it is relative to the job's working directory.
+        """
         return f"{self.log_dir}/{self.log_name}" if self.log_dir else self.log_pattern
 
     @property
@@ -69,6 +73,9 @@ class JobSettings:
 
     @property
     def checkpoint_names(self) -> tuple[str, ...]:
-        """The globs for the names of checkpoints, likewise; without a folder, they are among the outputs."""
+        """The globs for the names of checkpoints; empty without a pattern, a folder and a folder of outputs.
+
+        Without a folder of their own, checkpoints are in that of the outputs.
+        """
         default = _ANY_CHECKPOINT if self.checkpoint_dir or self.output_dir else ()
         return (self.checkpoint_pattern,) if self.checkpoint_pattern else default

@@ -84,7 +84,11 @@ def is_loopback(host: str) -> bool:
 
 
 def _thread_id(query: str) -> str:
-    """Return the thread id of a query; jobmon sets all other parameters itself."""
+    """Return the thread id of a query; its other parameters are dropped.
+
+    Raises:
+        ValueError: the thread id is not a number.
+    """
     thread_id = parse_qs(query).get("thread_id", [""])[-1]
     if thread_id and not re.fullmatch(r"[0-9]{1,20}", thread_id):
         raise ValueError("not a webhook URL: its thread_id must be a number")

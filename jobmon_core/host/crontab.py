@@ -35,7 +35,8 @@ class Crontab:
         """Return the text of the crontab, empty if the user has none yet.
 
         Raises:
-            AutostartUnavailable: the program is missing, the user may not use it, or it is disabled.
+            AutostartUnavailable: the program is missing, the user may not use it, or it is disabled; or the
+            crontab has bytes that are not UTF-8.
         """
         result = self._run("-l")
         if not succeeded(result):

@@ -30,7 +30,7 @@ class UserUnits:
         return "" if succeeded(result) else result.error_text
 
     def installed(self, files: Mapping[str, str]) -> bool:
-        """Return whether the folder has exactly these files and their timers are enabled."""
+        """Return whether these files are in the folder with these texts, and their timers are enabled."""
         return all(self._read(name) == text for name, text in files.items()) and all(
             self._enabled_link(name).is_symlink() for name in _timers(files)
         )

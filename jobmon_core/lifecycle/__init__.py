@@ -1,1 +1,1 @@
-"""How monitor processes start, detach, adopt jobs, hand over and recover."""
+"""How monitor processes start, detach, adopt jobs and hand over; their health, and sentinels."""

@@ -65,7 +65,7 @@ class Handoffs:
 
 
 def offer_jobs(ctx: Context, job_ids: Sequence[str]) -> tuple[str, ...]:
-    """Offer the jobs without an owner to running monitors; return those that have an owner 2 s later.
+    """Offer the jobs without an owner to running monitors; return those that are adopted within 2 s.
 
     Raises:
         StorageFailed: an offer cannot be written.
@@ -113,7 +113,7 @@ def adopt_job(
 
     The offer is removed last, so that a submission that sees it removed finds a living owner. If this process
     is killed before, the kernel frees the lock, and the offer or a dead owner remains. ``watch`` begins to
-    monitor the job. If ``watch`` raises JobmonError, this logs the error and releases the job.
+    monitor the job. If it raises JobmonError, this logs the error, releases the job and removes the offer.
     """
     if len(process_state.locks) >= MAX_JOBS:
         return

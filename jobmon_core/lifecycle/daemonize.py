@@ -1,4 +1,4 @@
-"""Turn a copy of the command into a daemon that no logout ends.
+"""Turn a copy of the command into a daemon, which survives a logout unless logind is configured to kill it.
 
 The copy (see `prefork`) detaches with python-daemon, locks the jobs, makes itself their owner and execs the
 small monitor program, which keeps the PID and the locks. It reports its status to the command through a pipe.
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _UMASK = 0o077
 _STDIN = 0
-_CPU_BUDGET_S = 480.0  # sites end processes that have taken ten minutes of CPU time on a login node
+_CPU_BUDGET_S = 480.0  # many sites end processes that have taken ten minutes of CPU time on a login node
 _CPU_BUDGET_SHARE = 0.6  # of a lower resource limit
 
 
@@ -119,7 +119,7 @@ def _raise_open_file_limit() -> None:
 
 
 def _cpu_budget_s() -> float:
-    """Return the CPU time (seconds) after which the monitor hands over: less than any limit allows."""
+    """Return the CPU time (seconds) after which the monitor hands over: less than its resource limit."""
     soft_limit = resource.getrlimit(resource.RLIMIT_CPU)[0]
     if soft_limit == resource.RLIM_INFINITY:
         return _CPU_BUDGET_S

@@ -106,7 +106,7 @@ def _await_request(request_pipe: int, status_pipe: int) -> NoReturn:
 
 
 def _reset_signals() -> None:
-    """Let signals end the copy, which has done nothing yet: the command's handlers pass them on to sbatch."""
+    """Let signals end the copy, which has done nothing yet; the handlers that it inherited serve sbatch."""
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM, signal.SIGHUP):
         if callable(signal.getsignal(number)):
             signal.signal(number, signal.SIG_DFL)

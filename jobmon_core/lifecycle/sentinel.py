@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import AlreadyWatched, StateUnreadable, StorageFailed
+from jobmon_core.domain.humanize import count
 from jobmon_core.lifecycle.health import Health, JobStatus, job_status
 from jobmon_core.lifecycle.process_state import ProcessState
 from jobmon_core.store.home import Home
@@ -29,7 +30,8 @@ _POLL_S = 10.0  # each poll reads one or two small files
 _UMASK = 0o077
 _WAIT_REASONS = {
     Health.ALIVE: "is running; waiting for it",
-    Health.REMOTE: f"sent a heartbeat recently; waiting until it has sent none for {STALE_AFTER_S:.0f} s",
+    Health.REMOTE: "sent a heartbeat recently; "
+    f"waiting until it has finished or sent none for {STALE_AFTER_S:.0f} s",
 }
 
 
@@ -94,7 +96,8 @@ def _describe_end(job: WatchedJob) -> str:
     if job.unwatched_s is not None:
         return "`jobmon cancel` stopped the monitoring"
     if job.undelivered:
-        return f"{job.undelivered} messages could not be delivered; `jobmon show {job.ref}` says why"
+        messages = count(job.undelivered, "message")
+        return f"{messages} could not be delivered; `jobmon show {job.ref}` says why"
     return "all messages are delivered"
 
 

@@ -26,7 +26,7 @@ _STAMP_BYTES = 64
 
 @dataclass(slots=True)
 class Heartbeat:
-    """Calls the heartbeat URL for a monitor. By a stamp file, one monitor of a home calls for all of them."""
+    """Calls the heartbeat URL. The monitors of a home share a stamp file: one of them calls for all."""
 
     settings: Callable[[], Settings]
     call: Callable[[HeartbeatUrl], str]  # returns why it failed, empty after a success

@@ -141,7 +141,7 @@ class JobMonitor:
             self._deps.log(f"{job.job_id}: the scheduler does not respond: {job.stale_why}")
 
     def _check_queue(self) -> None:
-        """Apply the queue answer, if it is new and was given after the job was registered."""
+        """Apply the queue answer, if it is new and was requested after the job was registered."""
         self._answer_pending = False
         if self.job.closed and (self.job.outage_s is None or self.job.unwatched_s is not None):
             return
@@ -197,7 +197,7 @@ class JobMonitor:
         self._save(job)
 
     def _with_earlier_logs(self, job: WatchedJob) -> WatchedJob:
-        """Note what the logs hold already, as soon as their paths are known, unless the job has started."""
+        """Note what the logs hold already, once their paths are known; not of arrays or after the start."""
         is_pending = all(
             task.state.phase is Phase.WAITING and not task.restarts for task in job.tasks.values()
         )
@@ -268,8 +268,8 @@ def _delivery_status(entry: OutboxEntry, after: OutboxEntry) -> str:
 def _needs_saving(job: WatchedJob, saved: WatchedJob) -> bool:
     """Whether to save a job: at once if it changed, else only every few minutes.
 
-    Saving each answer without news would be most of the work for a quiet job, and would only update
-    ``as_of``.
+    Saving each answer without news would be most of the work for a quiet job, and would only update the time
+    of the latest answer.
     """
     if job.answered_s is None or saved.answered_s is None:
         return job != saved

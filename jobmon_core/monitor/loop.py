@@ -21,7 +21,7 @@ class MonitorLoop:
     """A set of job monitors, each polled when it is due."""
 
     def __init__(self, clock: Clock, heartbeat: Callable[[str], None]) -> None:
-        """Begin without jobs. ``heartbeat`` is called for each job in every pass; it may `add` it again."""
+        """Begin without jobs. ``heartbeat`` is called with each job in every pass, and may `add` it again."""
         self._job_monitors: dict[str, JobMonitor] = {}  # by state id
         self._due_s: dict[str, float] = {}  # Unix seconds
         self._clock = clock

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from jobmon_core.domain.delivery.outbox import (
     unconfirmed_until_s,
 )
 from jobmon_core.domain.delivery.send_queue import Turn
-from jobmon_core.domain.errors import ConfigInvalid
+from jobmon_core.domain.errors import ConfigInvalid, StorageFailed
 from jobmon_core.domain.messages.jobs_ended import digest_message
 from jobmon_core.store.channels import SendQueues
 from jobmon_core.system.process import die_with_parent
@@ -52,8 +53,8 @@ class Outbox:
         """Route a new entry to its channels, or make one attempt to send an entry that has a channel.
 
         An entry waits while older messages of other jobs are queued for the same channel; meanwhile another
-        monitor may send it in a digest. ``save`` saves it durably before either can happen. Returns the
-        entries that replace it.
+        monitor may send it in a digest. ``save`` makes the entry durable before an attempt and before a
+        digest can include it. Returns the entries that replace it.
 
         Raises:
             StorageFailed: the attempt could not be saved, so it was not made.
@@ -77,6 +78,9 @@ class Outbox:
         queues = SendQueues(self.dead_channels.folder)
         if digest_from and entry.message.digestible and not queues.can_agree(fingerprint):
             digest_from = 0
+        if entry.offered_s is not None and entry.fingerprint not in ("", fingerprint):
+            # the channel's settings have changed since the offer, so that it is in another queue
+            entry = queues.withdraw_offer(entry.fingerprint, entry)
         why = self.dead_channels.why(fingerprint)
         if not why or entry.offered_s is not None:  # a digest may have delivered what was offered
             turn = self._request_turn(queues, fingerprint, entry, save, digest_from)
@@ -91,7 +95,8 @@ class Outbox:
         taken = queues.take_offers(fingerprint, entry, began_s, digest_from) if digest_from else ()
         receipt = self._attempt(channel, attempt, taken)
         if receipt.outcome is DeliveryOutcome.CHANNEL_DEAD:
-            self.dead_channels.mark_dead(fingerprint, receipt.why)
+            with suppress(StorageFailed):  # without the mark, the next message finds out again
+                self.dead_channels.mark_dead(fingerprint, receipt.why)
         ended = apply_receipt(attempt, receipt, self.clock.now())
         queues.record_result(
             fingerprint, ended, receipt, self.clock.now(), began_s=began_s, digest_from=digest_from

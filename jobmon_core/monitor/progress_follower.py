@@ -5,7 +5,6 @@ Jobs with the same interval are due together.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
 Events = tuple[Event, ...]  # the latest ones of a job, oldest first
 
+_EARLY_S, _EARLY_INTERVAL_S = 120.0, 10.0  # a run that hangs early must have shown its pace before
 _SHORTEST_S = 5.0  # interval that a job may ask for
 _MAX_SHARE = 0.02  # of the time: the logs of many jobs are read less often
 _TIMEOUT_S = 20.0
@@ -59,39 +59,35 @@ class ProgressFollower:
         self._jobs: dict[str, WatchedJob] = {}
         self._pauses: dict[float, _Pause] = {}  # by interval: that of its jobs
         self._rest = _Pause()  # of all jobs
-        self._failed = False
         self._problems: dict[str, str] = {}
         self._events: dict[str, Events] = {}
 
     def follow(self, job: WatchedJob, log: Callable[[str], None]) -> Events:
         """Return the latest events of a job, if its logs were read since the last call.
 
-        A job that has just ended is read once more.
+        The end of the logs of a job that has ended is left to its diagnosis, which reads them anyway.
         """
-        is_running = job.is_running
-        has_ended = not is_running and self._jobs.pop(job.id, None) is not None
-        if is_running:
+        if job.is_running:
             self._jobs[job.id] = job
-        now_s = self._clock.now()
-        can_read = self._rest.is_over(now_s)
-        if has_ended and (
-            can_read or not self._failed
-        ):  # a final message must not wait for a dead file server
-            self._read_logs((job,), log)
-        elif can_read and (due := self._due(now_s)):
-            began_s = time.monotonic()
-            self._read_logs(due, log)
-            self._pauses |= {each: _Pause(now_s, each) for each in map(self._interval_of, due)}
-            if not self._failed:
-                self._rest = _Pause(now_s, (time.monotonic() - began_s) / _MAX_SHARE)
+            self._read_if_due(job, log)
+        else:
+            self._jobs.pop(job.id, None)
         return self._events.pop(job.id, ())
 
+    def _read_if_due(self, job: WatchedJob, log: Callable[[str], None]) -> None:
+        """If the logs of this job are due, read them, and those of all other jobs that are due."""
+        now_s = self._clock.now()
+        if self._rest.is_over(now_s) and self._pause_of(job).is_over(now_s):
+            due = self._due(now_s)
+            self._pauses |= {each: _Pause(now_s, each) for each in map(self._interval_of, due)}
+            self._read_logs(due, log)
+
     def next_s(self, job: WatchedJob) -> float:
-        """Return when the logs of a running job that asks for an interval are due (Unix seconds).
+        """Return when the logs of a running job with an interval of its own are due (Unix seconds).
 
         For another job that is infinity: its logs are read when the scheduler is queried.
         """
-        if job.id not in self._jobs or not (job.settings and job.settings.check_interval_s):
+        if job.id not in self._jobs or self._interval_of(job) == self._interval_s:
             return float("inf")
         pauses = (self._pause_of(job), self._rest)
         return max(pause.since_s + pause.duration_s for pause in pauses)
@@ -104,7 +100,10 @@ class ProgressFollower:
 
     def _interval_of(self, job: WatchedJob) -> float:
         wanted_s = job.settings.check_interval_s if job.settings else None
-        return max(_SHORTEST_S, wanted_s) if wanted_s else self._interval_s
+        usual_s = max(_SHORTEST_S, wanted_s) if wanted_s else self._interval_s
+        started_s = min((task.start_s for task in job.tasks.values() if task.start_s), default=0.0)
+        is_early = 0 <= self._clock.now() - started_s < _EARLY_S
+        return min(usual_s, _EARLY_INTERVAL_S) if is_early else usual_s
 
     def forget(self, job_id: str) -> None:
         """Read the logs of a job no more."""
@@ -113,15 +112,17 @@ class ProgressFollower:
         self._problems.pop(job_id, None)
 
     def _read_logs(self, jobs: tuple[WatchedJob, ...], log: Callable[[str], None]) -> None:
+        began_s = self._clock.now()
         try:
             found = self._worker.run(dict[str, Followed], lambda: self._read(jobs), _TIMEOUT_S)
         except WorkerFailed as error:
             log(f"the progress could not be read: {error}")
-            self._failed, self._rest = True, _Pause(self._clock.now(), _AFTER_FAILURE_S)
+            self._rest = _Pause(self._clock.now(), _AFTER_FAILURE_S)
             if first := self._jobs.pop(jobs[0].id, None):
                 self._jobs[first.id] = first  # it may be the cause: next time, the others are read before it
             return
-        self._failed = False
+        now_s = self._clock.now()
+        self._rest = _Pause(now_s, min((now_s - began_s) / _MAX_SHARE, _AFTER_FAILURE_S))
         for job_id, followed in found.items():
             if followed.problem and followed.problem != self._problems.get(job_id):
                 log(f"{job_id}: the progress could not be read: {followed.problem}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.errors import ConfigInvalid
 from jobmon_core.domain.heartbeat import HeartbeatUrl  # noqa: TC001 - the codec reads it at run time
 from jobmon_core.domain.tracking.policy import Policy
+from jobmon_core.system.files import file_stamp
 from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from jobmon_core.domain.config import Config
+    from jobmon_core.system.files import Stamp
 
 _READ_TIMEOUT_S = 30.0
 
@@ -30,12 +32,15 @@ class Settings:
 
 @dataclass(slots=True)
 class SettingsReader:
-    """Reads the settings in a child process whenever the file has changed, and each time if it is invalid."""
+    """Reads the settings whenever the file has changed, in a child process, or in this one if that fails.
+
+    An invalid file is read again at every call.
+    """
 
     path: Path
     configuration: Callable[[], Config]
     worker: Worker
-    _stamp: tuple[int, ...] = field(default=(), init=False)  # of the file that was read
+    _stamp: Stamp | None = field(default=None, init=False)  # of the file that was read; None: there was none
     _settings: Settings | None = field(default=None, init=False)
 
     def settings(self) -> Settings:
@@ -44,7 +49,7 @@ class SettingsReader:
         Raises:
             ConfigInvalid: the configuration is invalid; the error names every fault.
         """
-        stamp = self._file_stamp()
+        stamp = file_stamp(self.path)
         if self._settings is None or stamp != self._stamp:
             try:
                 settings = self.worker.run(Settings, self._read, _READ_TIMEOUT_S)
@@ -54,13 +59,6 @@ class SettingsReader:
                 raise ConfigInvalid(str(self.path), list(settings.faults))
             self._settings, self._stamp = settings, stamp
         return self._settings
-
-    def _file_stamp(self) -> tuple[int, ...]:
-        try:
-            status = self.path.stat()
-        except OSError:
-            return ()  # the file is missing: the defaults apply
-        return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
     def _read(self) -> Settings:
         try:

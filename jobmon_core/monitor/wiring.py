@@ -15,7 +15,7 @@ from jobmon_core.monitor.progress_follower import ProgressFollower
 from jobmon_core.monitor.settings import SettingsReader
 from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
-from jobmon_core.store.shared_answers import SharedAnswer, outage_notice_file
+from jobmon_core.store.shared_answers import outage_notice_file
 from jobmon_core.system.worker import Worker
 
 if TYPE_CHECKING:
@@ -87,9 +87,8 @@ class MonitorFactory:
     def _new_polling(self, backend: str, cluster: str, user: str) -> tuple[SharedQueue, SharedAccounting]:
         ctx = self._ctx
         scheduler = ctx.scheduler(backend, cluster)
-        names = (*ctx.scheduler_fingerprint(backend), cluster, user)
         queue_file, accounting_file = (
-            SharedAnswer.named(ctx.home.shared_answers, kind, *names) for kind in ("queue", "accounting")
+            ctx.shared_answer(kind, backend, cluster, user) for kind in ("queue", "accounting")
         )
         queue = SharedQueue(scheduler, queue_file, ctx.clock)
         return queue, SharedAccounting(

@@ -45,7 +45,7 @@ def sample_message(channel: str, route: Route, now_s: int) -> Message:
 
 
 def worst_case_message(channel: str, route: Route, now_s: int) -> Message:
-    """Return a message that tests the channel of this name, created at ``now_s`` (Unix seconds)."""
+    """Return a message for the channel of this name whose texts are too long and contain markup."""
     value = _MARKUP + _LONG * 40
     fields = tuple(Field(f"Field {number} {_MARKUP} {_LONG * 5}", value) for number in range(2, _FIELDS + 1))
     return Message(

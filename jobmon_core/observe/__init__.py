@@ -1,1 +1,1 @@
-"""Reading what jobs leave on disk: their logs, and the patterns to match them against."""
+"""Reading files: the logs, outputs and checkpoints of jobs, the patterns to match, and job configurations."""

@@ -1,4 +1,4 @@
-"""Read a job configuration, a YAML file. Only commands that have one load this module and its libraries.
+"""Read a job configuration, a YAML file. Only commands that read one load this module and its libraries.
 
 Its values are of JSON's types: ``on`` and ``yes`` are texts, and so are dates and ``12:30``. Tags, aliases
 (with which a small file grows to gigabytes) and a key that occurs twice are faults.
@@ -22,7 +22,7 @@ from jobmon_core.observe.patterns.re2_regex import compile_regex
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_MAX_BYTES = 64 * 2**10  # takes half a second
+_MAX_BYTES = 64 * 2**10  # parsed in half a second
 _MAX_DIGITS = 18
 _CONSTANTS = {"": None, "~": None, "null": None, "true": True, "false": False}
 _INTEGER = re.compile(r"[-+]?[0-9][0-9_]*")
@@ -70,10 +70,10 @@ def _text(path: str) -> str:
 def parse_yaml(text: str) -> object:
     """Return the value of a YAML document, made of dicts, lists, strings, numbers and booleans.
 
-    Keys without a value are left out. An empty document is None.
+    Keys without a value are left out; an item of a list without one, and an empty document, are None.
 
     Raises:
-        ValueError: says what is not valid, and in which line.
+        ValueError: says what is not valid, and where if that is known.
     """
     try:
         return _Document(text).value()
@@ -147,7 +147,7 @@ def _reject(event: yaml.Event, problem: str) -> NoReturn:
 
 
 def _scalar(text: str) -> str | float | bool | None:
-    """Return the value of a text without quotes, as YAML 1.2 reads it."""
+    """Return the constant or decimal number that a text without quotes is, else the text."""
     if text.lower() in _CONSTANTS:
         return _CONSTANTS[text.lower()]
     if _INTEGER.fullmatch(text) and len(text) <= _MAX_DIGITS and not text.endswith("_") and "__" not in text:

@@ -1,4 +1,4 @@
-"""Accounting queries about batches of ended jobs, shared by all monitors.
+"""Accounting queries about batches of ended jobs, shared by all monitors of a host.
 
 Monitors that need an accounting record add their jobs to a batch in the shared file. When no job has been
 added for a moment, or the batch is old, the next monitor that asks queries all of it and shares the answer.
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from jobmon_core.system.clock import Clock
 
 COALESCE_S = 1.0  # a batch is complete when no job was added for this long
-MAX_COLLECT_S = 20.0  # or after this time; a little less than the grace period for accounting details
-KEEP_S = 60.0  # how long an older answer is kept: the monitors that wait for it poll every second
+MAX_COLLECT_S = 20.0  # or after this time; less than the default grace period for accounting details
+KEEP_S = 60.0  # how long an older answer is kept, for the monitors that still wait for it
 _MAX_KEPT_CHARACTERS = 4 << 20  # of all kept answers, which every poll reads
 _UNRESPONSIVE_S = 120.0  # how long accounting counts as unresponsive after a query without an answer
 
 
 @dataclass(frozen=True, slots=True)
 class SharedAccounting:
-    """Accounting answers about ended jobs, shared by all monitors.
+    """Accounting answers about ended jobs, shared by all monitors of this host.
 
     ``recently_ended`` returns further jobs that have just ended. A query includes them, since their monitors
     will need the same answer.

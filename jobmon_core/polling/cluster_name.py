@@ -17,7 +17,7 @@ _RETRY_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class SharedClusterName:
-    """The name of the cluster that this host belongs to, shared by all monitors."""
+    """The name of the cluster that this host belongs to, shared by all its monitors."""
 
     scheduler: Scheduler
     file: SharedAnswer

@@ -44,7 +44,7 @@ class SharedQueue:
     scheduler: Scheduler
     file: SharedAnswer
     clock: Clock
-    _followed: list[int] = field(default_factory=list, init=False)  # job ids, once per watched part
+    _followed: list[int] = field(default_factory=list, init=False)  # job ids, one per call of `follow`
     _views: dict[int, QueueView] = field(default_factory=dict, init=False)  # by job id
     _stamp: Stamp | None = field(default=None, init=False)  # of the answer that the views were parsed from
     _unsaved: StoredAnswer = field(default_factory=StoredAnswer, init=False)  # could not be written to disk

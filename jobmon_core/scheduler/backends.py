@@ -34,10 +34,10 @@ def find_backend(name: str) -> Backend:
 
 
 def display_name(name: str) -> str:
-    """Return a backend's name as it starts a sentence; that of an unsupported one too."""
+    """Return a backend's name in the form that starts a sentence; the backend may be unsupported."""
     return BACKENDS[name].display_name if name in BACKENDS else f"The {name} scheduler"
 
 
 def cancel_command(name: str, job: str) -> str:
-    """Return the shell command that cancels a job; empty if its backend has none."""
+    """Return the shell command that cancels a job; empty if its backend has none or is unsupported."""
     return BACKENDS[name].cancel_command.format(job=job) if name in BACKENDS else ""

@@ -55,6 +55,7 @@ class Submitter(Protocol):
 
         Raises:
             SchedulerMissing: the scheduler's commands are not installed on this machine.
+            StorageFailed: a lock in the jobmon home cannot be used.
         """
         ...
 
@@ -75,7 +76,7 @@ class Scheduler(Protocol):
     def ask_accounting(
         self, job_ids: Sequence[int], within_s: float = NO_HURRY_S
     ) -> RawAnswer | Disabled | Unreachable:
-        """Query accounting once for all runs of several jobs; give up after ``within_s`` seconds."""
+        """Query accounting for all runs of several jobs; ``within_s`` limits each command (seconds)."""
         ...
 
     def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:
@@ -128,9 +129,9 @@ class Backend(NamedTuple):
     Attributes:
         name: as in ``--backend``, the configuration and the state files.
         display_name: as it starts a sentence of a message, e.g. "Slurm".
-        submitter: creates what submits jobs, and imports little, because the user waits for it; None if the
+        submitter: creates the `Submitter`, and imports little, because the user waits for it; None if the
             backend only watches.
-        scheduler: creates what is queried; the text names a cluster other than the default one.
+        scheduler: creates the `Scheduler` for the named cluster; an empty name is the default cluster.
         cancel_command: the shell command that cancels ``{job}``; empty if there is none.
         submit_sentinel: submits a sentinel job, or raises SchedulerRejected; None if not supported.
         controller_id: identifies the controller that an environment selects; empty if there is only one.

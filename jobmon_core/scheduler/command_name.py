@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_INTERPRETERS = ("python", "bash", "sh", "perl", "Rscript", "julia")
-_SCRIPTS = (".py", ".sh", ".R", ".jl", ".pl", ".m")
+# the file names of interpreters, also with a version, or as a login shell
+INTERPRETER = re.compile(r"-?(python|pypy|(ba|da|k|z)?sh|perl|ruby|Rscript|julia|node)[\d.]*")
+SCRIPT_SUFFIXES = (".py", ".sh", ".R", ".jl", ".pl", ".rb", ".js", ".m")
 
 
 def command_name(argv: Sequence[str], folder: str) -> str:
@@ -19,6 +20,6 @@ def command_name(argv: Sequence[str], folder: str) -> str:
     ``python -u train.py`` is ``train.py``, ``./simulate input.dat`` is ``simulate``.
     """
     program, *arguments = argv
-    runs_script = "/" not in program or os.path.basename(program).startswith(_INTERPRETERS)  # noqa: PTH119 - a path is a text here
-    scripts = [word for word in arguments if word.endswith(_SCRIPTS) and Path(folder, word).is_file()]
+    runs_script = "/" not in program or INTERPRETER.fullmatch(Path(program).name) is not None
+    scripts = [word for word in arguments if word.endswith(SCRIPT_SUFFIXES) and Path(folder, word).is_file()]
     return Path(scripts[0] if runs_script and scripts else program).name

@@ -1,4 +1,4 @@
-"""The status of one task as a backend without commands of its own records it, and as the rows of Slurm's."""
+"""The status of a task in a backend without query commands, and its form as a row of squeue or sacct."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class StatusRow:
         return JobState.from_slurm(self.state)
 
     def as_queue_row(self) -> QueueRow:
-        """Return the row that squeue would show; that of tasks that will never start lacks indices."""
+        """Return the row that squeue would show; without indices for tasks that will never start."""
         return self._as(QueueRow, **({} if self.job_state.is_alive else {"pending_indices": None}))
 
     def as_accounting_row(self, cluster: str) -> AccountingRow:

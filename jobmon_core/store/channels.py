@@ -44,7 +44,8 @@ class SendQueues:
         file = self._file(fingerprint)
         with suppress(StorageFailed), lock(file.lock_path):
             queue, decided = send_queue.request_turn(file.read(), sent, now_s, digest_from)
-            turn = decided if sent.offered_s is None else turn  # an offer still in the file may be taken
+            # if the write below fails, another monitor may still take an offer that is in the file
+            turn = decided if sent.offered_s is None else turn
             file.write(queue)
             turn = decided
         return turn
@@ -54,6 +55,15 @@ class SendQueues:
         file = self._file(fingerprint)
         with suppress(StorageFailed), lock(file.lock_path):
             file.write(send_queue.add_offer(file.read(), sent))
+
+    def withdraw_offer(self, fingerprint: str, sent: OutboxEntry) -> OutboxEntry:
+        """Return an offered message without its offer; a possible repeat only if a digest may include it."""
+        file = self._file(fingerprint)
+        with suppress(StorageFailed), lock(file.lock_path):
+            queue, withdrawn = send_queue.withdraw_offer(file.read(), sent)
+            file.write(queue)  # if this fails, another monitor may still take the offer
+            return withdrawn
+        return lose_track(sent)
 
     def take_offers(
         self, fingerprint: str, sent: OutboxEntry, began_s: float, digest_from: int

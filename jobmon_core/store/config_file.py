@@ -72,7 +72,7 @@ def _secret(folder: Path, name: str) -> str:
     """Read a file that holds a secret; a relative name counts from the configuration's folder.
 
     Raises:
-        OSError: the file cannot be read, other users can read it, or the name is invalid.
+        OSError: the file cannot be read, is not UTF-8, or other users can access it; or its name is invalid.
     """
     try:
         text, exposed = _read(folder / Path(name).expanduser())

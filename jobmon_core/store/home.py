@@ -42,7 +42,7 @@ class Home(NamedTuple):
     def was_removed(self) -> bool:
         """Return whether the folder with the state files is missing; unlike `state`, this creates nothing."""
         try:
-            os.stat(self.root / "state")  # noqa: PTH116 - Path.exists also hides other errors
+            (self.root / "state").stat()
         except FileNotFoundError:
             return True
         except OSError:
@@ -66,7 +66,7 @@ class Home(NamedTuple):
 
     @property
     def monitors(self) -> Path:
-        """Locks and owner records of the jobs, and the locks of commands."""
+        """Locks, owner records and cancel requests of the jobs, and the locks of commands."""
         return private_folder(self.state / "monitors")
 
     @property
@@ -81,12 +81,12 @@ class Home(NamedTuple):
 
     @property
     def shared_answers(self) -> Path:
-        """The scheduler's latest answers, shared by all monitors of a host."""
+        """Files that monitors share: the scheduler's answers, outage notices, send queues, dead channels."""
         return private_folder(self.state / "replies")
 
     @property
     def progress(self) -> Path:
-        """The progress of each running job, written by its monitor."""
+        """The progress file of each job, written by its monitor."""
         return private_folder(self.state / "progress")
 
     def progress_file(self, job_id: str) -> Path:
@@ -94,7 +94,7 @@ class Home(NamedTuple):
         return self.progress / f"{job_id}.json"
 
     def backend_folder(self, name: str) -> Path:
-        """The own files of a scheduler backend, e.g. the jobs of the local one."""
+        """Return the folder of a backend, e.g. with the jobs of the local one; created if missing."""
         return private_folder(self.state / name)
 
     @property
@@ -119,7 +119,7 @@ class Home(NamedTuple):
         return self.monitors / f"{job_id}.drop"
 
     def clean_up(self) -> Iterator[Path]:
-        """Remove the temporary files that killed processes left; yield each.
+        """Remove the temporary files that killed processes left more than a day ago; yield each.
 
         Raises:
             StorageFailed: a folder cannot be read.

@@ -45,7 +45,7 @@ class JobStore:
         """Write a job durably.
 
         Raises:
-            StorageFailed: the file cannot be written; the former state is still there.
+            StorageFailed: the old state is still there, unless only the new one could not be made durable.
         """
         # ASCII, with escapes for what UTF-8 cannot encode, e.g. an undecodable byte of a file name
         content = json.dumps({"schema": SCHEMA, **to_json(job)}, indent=1)
@@ -84,29 +84,22 @@ class JobStore:
             return Unreadable(path, str(error))
 
     def job_ids(self) -> set[int]:
-        """Return the Slurm job ids of all state files, taken from the files' names."""
+        """Return the job ids of all state files, taken from the files' names."""
         names = (path.name.split("-") for path in self.folder.glob("*-*-*.json"))
         return {int(parts[1]) for parts in names if parts[1].isdecimal()}
 
     def find(self, ref: JobRef) -> list[WatchedJob]:
-        """Return the watched jobs that ``ref`` belongs to, newest last; ignore unreadable files."""
+        """Return the jobs with `is_named_by(ref)`, newest last; skip unreadable files."""
         # file names do not contain the raw job ids of array tasks: read all files only if no name matches
         for pattern in (f"*-{ref.job_id}-*.json", "*.json"):
             entries = map(self.read, self.folder.glob(pattern))  # all() reports those that cannot be read
-            if jobs := [job for job in entries if not isinstance(job, Unreadable) and _covers(job, ref)]:
+            if jobs := [job for job in entries if not isinstance(job, Unreadable) and job.is_named_by(ref)]:
                 return _oldest_first(jobs)
         return []
 
     def is_registered(self, ref: JobRef, since_s: float) -> bool:
         """Whether a job is watched, or was registered after ``since_s`` (Unix seconds)."""
         return any(not job.closed or job.registered_s > since_s for job in self.find(ref))
-
-
-def _covers(job: WatchedJob, ref: JobRef) -> bool:
-    """Return whether ``ref`` names this job or a part of it."""
-    if job.job_id == ref.job_id:
-        return not job.watched_part or not ref.key or job.watched_part == ref.key
-    return not ref.key and any(task.raw_job_id == ref.job_id for task in job.tasks.values())
 
 
 def _oldest_first(jobs: Iterable[WatchedJob]) -> list[WatchedJob]:

@@ -1,4 +1,4 @@
-"""Small records as JSON, each in a file of its own that only the user can write."""
+"""Records as JSON, each in a file of its own that only the user can read and write."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class JsonFile(Generic[T]):
         """Replace the record.
 
         Raises:
-            StorageFailed: the file cannot be written; the former record is still there.
+            StorageFailed: the old record is still there, unless only the new one could not be made durable.
         """
         write_atomically(self.path, encoded(record), durable=self.durable)
 

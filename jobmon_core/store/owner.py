@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from jobmon_core.store.home import Home
 
-# Several heartbeats, and more than the clocks of two hosts differ where they date the files, as on Lustre:
-# munge, and with it Slurm, refuses a host whose clock is five minutes off.
+# Many heartbeats: there is one a minute. On some file systems, such as Lustre, the hosts date the files
+# themselves. Their clocks differ by less: munge, and with it Slurm, rejects a host that is five minutes off.
 STALE_AFTER_S = 900.0
 
 
@@ -53,7 +53,7 @@ class Owner(ProcessId):
 
     @classmethod
     def this_process(cls) -> Owner:
-        """Return the identity of the calling process, as it was first asked for: the host may be renamed."""
+        """Return the identity of the calling process as of the first call: the host may be renamed later."""
         return _process(os.getpid())
 
     def liveness(self, heartbeat_s: float = 0.0, now: Callable[[], float] = time.time) -> Liveness:
@@ -85,9 +85,10 @@ class OwnerRecord:
     def claim(self, claimant: Owner) -> None:
         """Make ``claimant`` the owner, unless another owner is alive.
 
-        If several processes try at once, on any hosts, one succeeds. It needs no lock: a claimant creates a
-        file whose name says which owner it succeeds, which only one can. If the owner has not changed
-        meanwhile, the file becomes the record. A killed claimant is succeeded in the same way.
+        If several processes try at once, on any hosts, at most one succeeds. This needs no lock: a claimant
+        creates a file whose name says which owner it succeeds, and only one process can create that file. If
+        the owner has not changed meanwhile, the file becomes the record. A killed claimant is succeeded in
+        the same way.
 
         Raises:
             AlreadyWatched: another owner is alive, or was faster.

@@ -1,4 +1,4 @@
-"""The progress of a running job, in a file that its monitor replaces after each look at the logs."""
+"""The progress of a job, in a file that its monitor replaces when a look at the logs found something new."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remove everything that jobmon keeps about one job."""
+"""Remove jobmon's own records of one job; what its scheduler backend keeps of it stays."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class StoredAnswer:
     """The latest answer, or why there was none, and the jobs to query next."""
 
-    asked_s: float = 0.0
+    asked_s: float = 0.0  # Unix seconds; 0 if there was no query yet
     text: str = ""
     problem: str = ""  # why there was no answer; empty if there was one
     disabled: bool = False
@@ -42,7 +42,10 @@ class SharedAnswer(JsonFile[StoredAnswer]):
 
     @classmethod
     def named(cls, folder: Path, *names: str, host: str = "") -> SharedAnswer:
-        """Return a host's file for a kind of answer, e.g. ("queue", "slurm", cluster, user)."""
+        """Return the file of a host (default: this one) for one answer.
+
+        ``names`` identify the answer, e.g. ("queue", "slurm", id of the controller, cluster, user).
+        """
         return cls(folder / f"{file_name(*names, host or os.uname().nodename)}.reply")
 
     def stamp(self) -> Stamp | None:

@@ -34,7 +34,7 @@ _COMPARED = (
 
 
 def query_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables with which Slurm's output has one format for all; without jobmon's secrets."""
+    """Return the environment of a query: with one output format for all users, without jobmon's secrets."""
     variables = {
         name: value
         for name, value in environ.items()
@@ -46,7 +46,8 @@ def query_environment(environ: Mapping[str, str]) -> dict[str, str]:
 def user_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """Return the user's own environment, which sbatch copies into the job, without jobmon's secrets.
 
-    It has no ``LC_CTYPE`` of Python's own: a node without that locale would print a warning into the log.
+    An ``LC_CTYPE`` that Python itself set is left out, because programs of the job print a warning on a node
+    without that locale.
     """
     added = "LC_CTYPE" if _lc_ctype_is_pythons() else ""
     return {name: value for name, value in environ.items() if not _is_secret(name) and name != added}
@@ -66,10 +67,12 @@ def _is_secret(name: str) -> bool:
 
 
 def env_fingerprint(environment: Mapping[str, str]) -> str:
-    """Return a fingerprint that is equal for the same cluster, webhooks and network settings on one host.
+    """Return a fingerprint of all that a monitor takes from its environment.
 
-    A monitor adopts only jobs with its own fingerprint. The fingerprint is a checksum and reveals no value.
-    Of PATH only the folders of Slurm's commands count, because activated Python environments change the rest.
+    It covers the host, the cluster, the network settings, ``HOME`` and all ``JOBMON_*`` variables except the
+    home. A monitor adopts only jobs with its own fingerprint. The fingerprint is a checksum and reveals no
+    value. Of PATH only the folders of Slurm's commands count, because activated Python environments change
+    the rest.
     """
     values = [os.uname().nodename, *(environment.get(name, "") for name in _COMPARED)]
     values += sorted(f"{k}={v}" for k, v in environment.items() if k.startswith("JOBMON_") and k != _HOME)

@@ -33,7 +33,7 @@ _BLOCKED = (errno.EISDIR, errno.EEXIST, errno.EACCES, errno.EPERM)
 
 
 def file_stamp(path: Path) -> Stamp | None:
-    """Return values that change whenever a file is replaced or written, None if it is missing."""
+    """Return values that change whenever a file is replaced or written, None if they cannot be read."""
     try:
         status = path.stat()
     except OSError:
@@ -111,7 +111,8 @@ def write_atomically(path: Path, content: bytes, *, durable: bool = True) -> Non
     """Replace the content of ``path`` in one step; if ``durable``, it survives a power cut.
 
     Raises:
-        StorageFailed: the old content is still there, unless only its replacement could not be made durable.
+        StorageFailed: writing failed. The old content is still there, unless the last step failed, the one
+            that makes the new content survive a power cut.
     """
     with _new_content(path, content, durable=durable) as new:
         new.replace(path)
@@ -201,7 +202,7 @@ def open_private(path: Path, flags: int) -> int:
     """Open a file, created if missing, without following a link; set mode 0600; return the descriptor.
 
     Raises:
-        OSError: it cannot be opened, or something else is in its place; the message says what to do.
+        OSError: it cannot be opened; if something else is in its place, the message says what to do.
     """
     if blocker := blocking_file(path):
         raise OSError(errno.EEXIST, blocker)

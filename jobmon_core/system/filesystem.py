@@ -40,7 +40,7 @@ class Filesystem:
 
     @property
     def lock_scope(self) -> LockScope:
-        """Where locks of flock(2) exclude other processes; mount options count before the type."""
+        """Where locks of flock(2) exclude other processes; mount options take precedence over the type."""
         by_option = (scope for option, scope in _BY_OPTION.items() if option in self.options)
         return next(by_option, _BY_KIND.get(self.kind, LockScope.UNKNOWN))
 

@@ -92,6 +92,16 @@ def read_stat(pid: int) -> ProcStat | None:
     )
 
 
+def own_peak_kib() -> int | None:
+    """Return the peak memory of this process since it executed its program (KiB); None if /proc lacks it.
+
+    Unlike ``getrusage``, which counts the memory of the process that forked it, too.
+    """
+    status = (_PROC / "self" / "status").read_text(encoding="ascii", errors="replace")
+    words = status.partition("\nVmHWM:")[2].split(maxsplit=1)
+    return int(words[0]) if words else None
+
+
 def start_ticks(pid: int) -> int | None:
     """Return when a process started (clock ticks since boot); None if it does not run or is hidden."""
     stat = read_stat(pid)

@@ -37,8 +37,8 @@ class Relay:
     def copy(self, on_line: Callable[[str], None]) -> None:
         """Copy until both pipes are closed, calling ``on_line`` with each line of the program's stdout.
 
-        If the program has ended, 0.5 s without output are enough. If ``on_line`` raises, the next call
-        continues after that line.
+        Once the program has ended, 0.5 s without output end the copying too. If ``on_line`` raises, the next
+        call continues after that line.
         """
         while self._selector.get_map():
             events = self._selector.select(_POLL_S)
@@ -61,9 +61,17 @@ class Target:
     def __init__(self, descriptor: int) -> None:
         """Copy to this descriptor, which stays open."""
         self._descriptor: int | None = descriptor
+        self._is_within_line = False
+
+    def end_line(self) -> None:
+        """End an unfinished line, e.g. a progress bar, on a terminal; a file or a pipe gets nothing more."""
+        if self._is_within_line and self._descriptor is not None and os.isatty(self._descriptor):
+            self.write(b"\n")
 
     def write(self, chunk: bytes) -> None:
         """Write all of ``chunk``; do nothing once nobody reads any more."""
+        if chunk:
+            self._is_within_line = not chunk.endswith(b"\n")
         unwritten = memoryview(chunk)
         while unwritten and self._descriptor is not None:
             try:

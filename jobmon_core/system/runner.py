@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from types import FrameType
 
 _REAP_S = 2.0  # a killed program ends at once, unless it hangs in the kernel (a dead file system)
+# the last of the four errors of a Slurm command without its configuration
+_NO_SLURM_CONF = "Could not establish a configuration source"
 _ERROR_CHARS = 400  # characters of a program's error that fit in a message
 
 # the terminal itself sends Ctrl-C and Ctrl-\ to the program: jobmon only has to survive them
@@ -37,9 +39,13 @@ class Ran(NamedTuple):
     @property
     def error_text(self) -> str:
         """The program's error output as one line that starts with the program's name."""
-        output = self.stderr.strip() or self.stdout.strip() or f"failed with exit code {self.exit_code}"
+        code = self.exit_code
+        end = f"killed by signal {-code}" if code < 0 else f"failed with exit code {code}"
+        output = self.stderr.strip() or self.stdout.strip() or end
         # Slurm's commands start their errors with their own name
         prefix = f"{self.argv[0]}: "
+        if _NO_SLURM_CONF in output:
+            return f"{prefix}found no slurm.conf"
         lines = dict.fromkeys(
             line.strip().removeprefix(prefix) for line in output.splitlines() if line.strip()
         )

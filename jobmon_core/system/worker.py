@@ -26,7 +26,7 @@ _REAP_STEP_S = 0.01
 
 
 class WorkerFailed(Exception):
-    """The child process ended without a result: killed, timed out, or by an exception."""
+    """The work gave no result: its process did not start, was killed or timed out, or the work raised."""
 
 
 class WorkerRaised(WorkerFailed):
@@ -43,7 +43,7 @@ class Worker:
         """Run ``work`` in a child process; return its result, a record of ``kind``.
 
         Raises:
-            WorkerFailed: the child ended without a result, or not within ``timeout_s`` seconds.
+            WorkerFailed: the child did not start, or gave no valid result within ``timeout_s`` seconds.
         """
         try:
             pid, pipe = fork_with_pipe()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jobmon_core.analysis.explain import explain
+from jobmon_core.analysis.explain import explain, explain_files
 from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
 from jobmon_core.domain.diagnosis.patterns import job_patterns
 from jobmon_core.domain.job_settings import ErrorPattern, JobSettings
@@ -83,7 +83,8 @@ def test_a_warning_of_the_job_is_mentioned_but_is_never_the_cause(logs: tuple[Pa
 @pytest.mark.parametrize("is_warning", [True, False])
 def test_a_pattern_of_the_job_casts_no_doubt_on_a_success(is_warning: bool, logs: tuple[Path, Path]) -> None:  # noqa: FBT001
     retry = ErrorPattern("retrying", is_warning=is_warning)
-    assert with_job_pattern("retrying\n", logs, retry, evidence=COMPLETED).cause is None
+    found = with_job_pattern("retrying\n", logs, retry, evidence=COMPLETED)
+    assert (found.cause, found.also_seen) == (None, ("Error pattern of this job: retrying",))
 
 
 def test_the_log_of_a_worker_that_the_settings_name_is_read(logs: tuple[Path, Path], tmp_path: Path) -> None:
@@ -243,6 +244,48 @@ def test_the_labelled_failures_are_diagnosed_from_their_logs_alone(tmp_path: Pat
 def test_healthy_logs_of_completed_jobs_have_no_cause(tmp_path: Path) -> None:
     cases = [case for case in labelled() if case["label"] == "clean"]
     assert [case["id"] for case in cases if explained(case, COMPLETED, tmp_path).cause] == []
+
+
+def unexplained(paths: tuple[Path, ...]) -> Diagnosis:
+    return explain_files(SlurmEvidence(), [str(path) for path in paths])
+
+
+@pytest.mark.parametrize("end", ["", "saved model.pt\n" * 9 + "Training completed. best loss: 0.41\n"])
+def test_a_training_whose_loss_is_nan_until_its_end_is_no_plain_success(
+    end: str, logs: tuple[Path, Path]
+) -> None:
+    logs[0].write_text(f"step 1/3 loss 0.5\nstep 2/3 loss nan\nstep 3/3 loss nan\n{end}")
+    logs[1].write_text("")
+    found = look(COMPLETED, logs)
+    assert (found.cause, found.headline, found.doubt) == (
+        "nan_loss.metric", "The training loss is NaN", "its last loss is NaN"
+    )  # fmt: skip
+    assert [line.text for line in found.evidence] == ["step 2/3 loss nan"]
+    assert "set -e" not in found.advice
+    assert unexplained(logs[:1]).cause == "nan_loss.metric"
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        "step 1/3 loss nan\nstep 2/3 loss nan\nstep 3/3 loss 0.5\n",
+        "{'loss': nan, 'epoch': 1}\n{'eval_loss': 0.3, 'epoch': 1}\n",
+        "epoch 1: train_loss nan, val_loss 0.31\n",
+        "epoch 1: train_loss 0.3, val_loss nan\n",
+    ],
+)
+def test_a_training_whose_loss_was_nan_for_a_while_is_a_success(log: str, logs: tuple[Path, Path]) -> None:
+    logs[0].write_text(log)
+    logs[1].write_text("")
+    assert (look(COMPLETED, logs).cause, unexplained(logs[:1]).cause) == (None, None)
+
+
+def test_a_finite_loss_at_the_end_of_one_log_proves_that_the_training_recovered(
+    logs: tuple[Path, Path],
+) -> None:
+    logs[0].write_text("epoch 1 loss: nan\nepoch 2 loss: 0.5\n")
+    logs[1].write_text("epoch 1 50/100 loss=nan\n")
+    assert (look(COMPLETED, logs).cause, unexplained(logs).cause) == (None, None)
 
 
 def test_a_success_shows_the_line_with_its_result(logs: tuple[Path, Path]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.progress.estimate import estimate
 from jobmon_core.domain.progress.events.event import EventKind
 from jobmon_core.domain.progress.workers import worker_rate_per_s
 from jobmon_core.domain.slurm.states import JobState, Outcome
@@ -108,6 +109,23 @@ def test_the_users_total_and_patterns_are_used(tmp_path: Path) -> None:
     progress = job.saved.tasks[""].progress
     assert progress is not None
     assert (progress.current, progress.total, progress.unit) == (50, 250, "item")
+
+
+def test_the_average_ignores_samples_of_another_unit(job: FollowedJob) -> None:
+    def line(batch: int) -> str:
+        return f"batch {batch} of 50: indexed {5_000 * batch} docs\n"
+
+    for batch in (10, 20, 30):
+        job.later(30, line(batch))
+    patterns = {"items": r"indexed (\d+)"}
+    job.job = replace(job.job, settings=JobSettings(total_items=250_000, progress_patterns=patterns))
+    job.later(30, line(40))
+    events = job.later(30, line(50))
+    followed = job.saved.tasks[""]
+    assert followed.progress is not None
+    assert (followed.progress.unit, followed.progress.current) == ("item", 250_000)
+    assert estimate(followed.history, None, job.now_s).average_rate_per_s == pytest.approx(50_000 / 30)
+    assert EventKind.RESTARTED not in {event.kind for event in events}
 
 
 @pytest.mark.parametrize(

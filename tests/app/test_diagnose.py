@@ -150,9 +150,10 @@ def test_the_tasks_that_failed_alike_are_named_with_the_one_that_is_explained(be
     report = bench.ask("12")
     assert report.subject is not None
     assert (report.subject.total, report.subject.same_cause) == (4, "1,4,7")
+    assert report.subject.other_causes == ("Out of GPU memory (5)",)
     one = bench.ask("12_1").subject
     assert one is not None
-    assert one.same_cause == ""
+    assert (one.same_cause, one.other_causes) == ("", ())
 
 
 def test_a_log_that_bears_the_id_of_the_whole_array_is_not_taken_for_that_of_a_task(bench: Bench) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from tests.support.pseudo_terminal import terminal
 from tests.support.shell import Shell
 
 _URL = "https://discord.com/api/webhooks/123456789012345678/"
@@ -156,3 +158,15 @@ def test_everything_that_jobmon_writes_is_private_whatever_the_umask(shell: Shel
 
 def _is_private(path: Path) -> bool:
     return stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600)
+
+
+def test_recover_names_an_invalid_configuration_and_does_not_count_it_as_a_job(shell: Shell) -> None:
+    config = shell.home / "config.json"
+    config.write_text('{"poll": {"running_s": 1}}')
+    config.chmod(0o600)
+    with terminal("recover", environment=os.environ, columns=60) as screen:
+        assert screen.wait() == 0
+    text = "".join(screen.text.split())
+    assert text.startswith("configuration:invalid,somessagesarenotsent:poll.running_s:mustbe")
+    assert f"(in{config})" in text
+    assert text.endswith("nothingtodo:nojobsarebeingwatched")

@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from jobmon_core.store.jobs import JobStore
+from tests.support.job_records import RUNNING, job_of
 from tests.support.shell import Shell
 
 CONFIG = "job: {num_workers: 4, total_items: 900}\npaths: {log_dir: logs}\nmonitoring: {stall_timeout: 300}\n"
@@ -59,8 +61,29 @@ def test_faults_of_a_file_beside_the_script_are_warnings(sbatch: Shell) -> None:
     assert done.stderr.splitlines() == [
         f"jobmon: {folder}/jobmon.yaml is not usable:",
         "  - jbo: unknown key; did you mean job?",
-        "The job is watched without this file.",
+        "The job is watched without this file. Once it is right, `jobmon cancel JOB`, then",
+        f"`jobmon watch JOB --job-config {folder}/jobmon.yaml` applies it.",
     ]
+
+
+def test_the_command_that_applies_a_corrected_file_names_the_backend_of_the_job(shell: Shell) -> None:
+    (shell.work / "job.sh").write_text("#!/bin/bash\n")
+    (shell.work / "jobmon.yaml").write_text("jbo: 1\n")
+    command = f"`jobmon watch --backend local JOB --job-config {shell.work}/jobmon.yaml`"
+    for words in (["submit", "--backend", "local", "job.sh"], ["run", "--", "bash", "job.sh"]):
+        assert command in shell.jobmon(*words).stderr
+
+
+@pytest.mark.parametrize("option", ["--job-config mine.yaml", "--total-items 9", "--output job.log"])
+def test_watching_a_watched_job_says_how_its_options_are_applied(shell: Shell, option: str) -> None:
+    (shell.work / "mine.yaml").write_text(CONFIG)
+    JobStore(shell.state).save(job_of(RUNNING))
+    refused, hint = shell.jobmon("watch", "12", *option.split()).stderr.splitlines()
+    assert "the monitor of job 12 is dead" in refused
+    assert hint == (
+        "jobmon: its options are not applied; `jobmon cancel 12`, then the same command, applies them"
+    )
+    assert shell.jobmon("watch", "12").stderr == f"{refused}\n"
 
 
 @pytest.mark.parametrize("arguments", ["--wrap true", "--wrap true job.sh", "other/job.sh", "-V"])

@@ -274,6 +274,14 @@ def test_ctrl_c_reaches_the_program_each_time_and_the_job_is_told_as_cancelled(s
     assert "was cancelled by you" in job.outbox[0].message.title
 
 
+def test_on_a_terminal_the_last_lines_do_not_stick_to_a_progress_bar(shell: Shell) -> None:
+    arguments = ("run", "--", "bash", "-c", r"printf '\r 50%% |##  |'; printf '\r100%% |####|'")
+    code, screen = shell.talk(arguments)
+    assert code == 0
+    assert "\r100% |####|\njobmon: bash (1) completed" in screen
+    assert shell.jobmon(*arguments).stdout.endswith("100% |####|")
+
+
 def test_a_program_that_ends_well_after_ctrl_c_completed(shell: Shell) -> None:
     code = "trap 'echo saved; exit 0' INT; echo ready; while true; do read -t 60 <> <(:); done"
     done, screen = shell.talk(("run", "--", "bash", "-c", code), ("ready", "\x03"))
@@ -378,10 +386,16 @@ def run_workers(shell: Shell, script: str) -> subprocess.CompletedProcess[str]:
         ((), "no command given; `jobmon run -- COMMAND` runs one"),
         (("--",), "no command given; `jobmon run -- COMMAND` runs one"),
         (("--gpu-ids", "0", "python"), "argument --gpu-ids: 'python' is not the number of a GPU"),
-        (("--num-workers", "0", "--", "true"), "argument --num-workers: '0' is not a number of 1 or more"),
+        (
+            ("--num-workers", "0", "--", "true"),
+            "argument --num-workers: '0' is not a whole number",
+        ),
         (("--stall-timeout", "soon", "--", "true"), "argument --stall-timeout: 'soon' is not a time"),
         (("--stall-timeout", "٣", "--", "true"), "argument --stall-timeout: '٣' is not a time"),
-        (("--num-workers", "٣", "--", "true"), "argument --num-workers: '٣' is not a number of 1 or more"),
+        (
+            ("--num-workers", "٣", "--", "true"),
+            "argument --num-workers: '٣' is not a whole number",
+        ),
         (("--nmae", "x", "--", "true"), "unknown option --nmae (did you mean --name?)"),
     ],
 )

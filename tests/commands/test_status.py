@@ -41,15 +41,16 @@ def test_filters_apply_to_the_table_and_to_the_json(shell: Shell) -> None:
         found = json.loads(shell.jobmon("status", "--json", *arguments).stdout)
         assert [each["job_id"] for each in found] == ["12"], arguments
     assert "no job matches" in shell.jobmon("status", "--name", "nothing").stdout
-    assert "'0' is not a number of 1 or more" in shell.jobmon("status", "--limit", "0").stderr
+    assert "'0' is not a whole number of 1 or more" in shell.jobmon("status", "--limit", "0").stderr
 
 
 def test_a_job_without_a_record_is_named(shell: Shell) -> None:
     unknown = "jobmon: no record of job 4711 (never watched, or forgotten)\n"
     done = shell.jobmon("status", "4711")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", unknown)
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", unknown)
     done = shell.jobmon("status", "--json", "4711", "latest")
-    assert ([each["job_id"] for each in json.loads(done.stdout)], done.stderr) == (["12"], unknown)
+    found = [each["job_id"] for each in json.loads(done.stdout)]
+    assert (done.returncode, found, done.stderr) == (1, ["12"], unknown)
     assert "is neither a job id" in shell.jobmon("status", "trian").stderr
 
 
@@ -78,6 +79,18 @@ def test_no_colours_are_used_where_they_are_not_wanted(setting: dict[str, str]) 
         assert screen.wait() == 0
     assert "FAILED" in screen.text
     assert "\x1b" not in screen.text
+
+
+def test_a_configuration_that_keeps_messages_from_being_sent_is_reported(shell: Shell) -> None:
+    config = shell.home / "config.json"
+    config.write_text('{"poll": {"running_s": 1}}')
+    config.chmod(0o600)
+    fault = f"{config} is invalid, so messages are not sent: poll.running_s: must be at least 5"
+    assert fault in shell.jobmon("status").stderr
+    assert fault not in shell.jobmon("status", "12").stderr  # this one has ended
+    with terminal("status", "--watch", environment=os.environ) as screen:
+        screen.shows("so messages are not sent")
+        screen.interrupt()
 
 
 def test_watching_refreshes_in_place_and_ends_cleanly(shell: Shell) -> None:

@@ -116,3 +116,18 @@ sys.addaudithook(lambda event, _: event == "subprocess.Popen" and print(*sys.mod
     assert "jobmon_core.scheduler.slurm.submit" in imported
     slow = {"dataclasses", "inspect", "argparse", "daemon", "jobmon_core.store.jobs", spared}
     assert slow & imported == set()
+
+
+@pytest.mark.parametrize("given", ["--job-confg x.yaml job.sh", "--job-confg=x.yaml job.sh"])
+def test_a_typo_in_an_option_of_jobmon_is_pointed_out_once_sbatch_refuses_it(
+    sbatch: Shell, given: str
+) -> None:
+    done = sbatch.jobmon("submit", *given.split())
+    assert (done.returncode, done.stdout) == (3, f"<{given}>\n")
+    assert done.stderr == "jobmon: --job-confg went to sbatch; jobmon has --job-config\n"
+
+
+def test_after_the_help_of_an_sbatch_without_slurm_comes_what_needs_none(sbatch: Shell) -> None:
+    done = sbatch.jobmon("submit", "--help")
+    assert done.returncode == 3
+    assert done.stderr.endswith("`jobmon submit --backend local` needs no Slurm\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -124,6 +125,7 @@ def test_colours_are_left_out_where_they_are_not_wanted() -> None:
         screen.press("q")
         screen.terminal.wait()
     assert "\x1b[32m" not in screen.terminal.text
+    assert not re.search(r"\x1b\[[34][0-7]m", screen.terminal.text)  # nor white on black
 
 
 @pytest.mark.usefixtures("ctx")

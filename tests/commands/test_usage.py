@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -44,6 +48,12 @@ def test_help_fits_a_narrow_terminal_but_for_usage_and_examples(shell: Shell, ve
 def test_help_of_a_command_is_what_its_option_prints(shell: Shell) -> None:
     assert shell.jobmon("help", "status").stdout == shell.jobmon("status", "--help").stdout
     assert shell.jobmon("help").stdout == shell.jobmon("--help").stdout
+    of_action = shell.jobmon("help", "patterns", "list").stdout
+    assert of_action == shell.jobmon("patterns", "list", "--help").stdout
+    assert of_action.startswith("usage: jobmon patterns list")
+    of_run = shell.jobmon("help", "run", "true")
+    assert (of_run.returncode, of_run.stdout) == (2, "")
+    assert of_run.stderr == "jobmon: unexpected argument 'true'; see `jobmon help run`\n"
 
 
 def test_without_a_command_the_commands_are_listed(shell: Shell) -> None:
@@ -51,6 +61,28 @@ def test_without_a_command_the_commands_are_listed(shell: Shell) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert "\n  submit " in done.stderr
     assert done.stderr.endswith("\njobmon: no command given\n")
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [("JobmonError('no')", 1), ("KeyboardInterrupt", 130), ("ValueError", 70)]
+)
+def test_what_a_command_printed_before_it_failed_is_not_lost(error: str, code: int, tmp_path: Path) -> None:
+    program = f"""
+import os
+from jobmon.errors import JobmonError, run_guarded
+
+def command():
+    print("first result")
+    raise {error}
+
+os._exit(run_guarded(command))
+"""
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    argv = [sys.executable, "-c", program]
+    environment = {**buffered, "TMPDIR": str(tmp_path)}  # of the report of an internal error
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (code, "first result\n")
+    assert done.stderr.startswith("jobmon: ")
 
 
 @pytest.mark.parametrize("option", ["--version", "-V"])
@@ -93,7 +125,7 @@ def test_the_version_is_told(shell: Shell, option: str) -> None:
         (("logs", "1", "2"), "unexpected argument '2'"),
         (("logs", "1", "--out", "--monitor"), "not allowed with argument"),
         (("status", "--since", "2"), "'2' is not a period; expected e.g. 90m, 36h, 2d or 1w"),
-        (("status", "--limit", "-1"), "'-1' is not a number of 1 or more"),
+        (("status", "--limit", "-1"), "'-1' is not a whole number of 1 or more"),
         (("status", "--watch"), "--watch needs a terminal"),
         (("prune",), "required: --older-than"),
         (("watch",), "required: either JOB, or one of --pid, --pid-file and --process; see"),
@@ -204,7 +236,7 @@ def test_init_writes_a_file_that_only_its_owner_can_read_and_shows_no_secret(she
 def test_init_without_two_urls_explains_how_to_make_them(shell: Shell, stdin: str) -> None:
     done = shell.jobmon("init", stdin=stdin)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("jobmon: nothing was written: two webhook URLs are required\njobmon posts")
+    assert done.stderr.startswith("jobmon: nothing was written: give two webhook URLs on stdin, ")
     assert "Integrations > Webhooks.\n  2. New Webhook." in done.stderr
     assert not (shell.home / "config.json").exists()
 
@@ -236,8 +268,7 @@ def test_init_replaces_webhooks_wherever_they_were_kept_and_leaves_the_rest(shel
 def test_without_webhooks_the_channels_fail_and_it_is_said_what_to_do(shell: Shell) -> None:
     done = shell.jobmon("test-discord")
     assert done.returncode == 1
-    assert done.stdout.count("no webhook is configured") == 2
-    assert done.stdout.count("run `jobmon init`") == 2
+    assert done.stdout.count("\n  No webhook is configured for these messages.\n  Run `jobmon init`.") == 2
 
 
 def test_the_job_ids_for_completion_are_those_of_the_state_files(shell: Shell) -> None:

@@ -116,7 +116,7 @@ def test_the_end_of_a_process_is_unknown_and_the_message_says_what_its_log_says(
 
 def test_a_traceback_in_the_log_explains_the_end(shell: Shell, programs: Programs) -> None:
     pid = programs.start("fails", "err.log")
-    done = shell.jobmon("watch", "--process", f"{shell.work}/train.py fails", "--job-name", "lr")
+    done = shell.jobmon("watch", "--process", f"{shell.work}/train.py fails", "--name", "lr")
     assert done.returncode == 0
     programs.end()
     assert message_about(shell, pid).title == f"lr ({pid}) ended, outcome unknown: KeyError: 'lr'"
@@ -179,7 +179,7 @@ def test_what_does_not_run_is_not_watched(shell: Shell) -> None:
         f"no process {gone} runs on this host"
     )
     assert complaint(shell.jobmon("watch", "--process", "no-such-program")).startswith(
-        "no process of yours on this host runs 'no-such-program', the name of a program or of the script"
+        "no process of yours on this host runs a program or script named 'no-such-program'"
     )
     assert list(JobStore(shell.state).all()) == []
 
@@ -210,7 +210,7 @@ def test_a_pid_file_without_an_end_is_an_error(shell: Shell) -> None:
             "--output and --error are for jobs; the logs of processes are --log",
         ),
         (("--pid", "1", "--process", "x"), "argument --process: not allowed with argument --pid"),
-        (("--pid", "train"), "argument --pid: 'train' is not a number of 1 or more"),
+        (("--pid", "train"), "argument --pid: 'train' is not a whole number of 1 or more"),
     ],
 )
 def test_a_wrong_command_line_watches_nothing(shell: Shell, arguments: tuple[str, ...], words: str) -> None:

@@ -217,12 +217,14 @@ def test_a_missing_description_is_refused(tmp_path: Path) -> None:
 # --- the command
 
 
-def with_slurm(place: Path, script: str, **variables: str) -> "subprocess.Popen[str]":
+def with_slurm(
+    place: Path, script: str, stdin: int = subprocess.DEVNULL, **variables: str
+) -> "subprocess.Popen[str]":
     """Start ``dev/with-slurm`` with a script and a minimal environment."""
     environment = {"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "XDG_CACHE_HOME": CACHE}
     argv = [sys.executable, str(WITH_SLURM), "/bin/bash", "-c", script]
     environment |= {"TMPDIR": str(place), **variables}
-    return subprocess.Popen(argv, env=environment, stdout=-1, stderr=-1, text=True)
+    return subprocess.Popen(argv, env=environment, stdin=stdin, stdout=-1, stderr=-1, text=True)
 
 
 def test_the_commands_exit_code_and_output_are_passed_on(place: Path) -> None:
@@ -230,6 +232,15 @@ def test_the_commands_exit_code_and_output_are_passed_on(place: Path) -> None:
     out, err = process.communicate(timeout=PATIENCE)
     assert (out, err, process.returncode) == ("main*\n", "", 7)
     assert list(place.iterdir()) == []
+
+
+def test_a_user_at_a_terminal_reads_how_another_terminal_uses_it_and_when_it_ends(place: Path) -> None:
+    leader, terminal = os.openpty()
+    process = with_slurm(place, "echo $SLURM_CONF", stdin=terminal)
+    out, err = process.communicate(timeout=PATIENCE)
+    os.close(leader)
+    os.close(terminal)
+    assert f"\n  export SLURM_CONF={out}It ends with `/bin/bash`, " in err
 
 
 def test_two_clusters_can_start_and_run_at_once(place: Path) -> None:

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from share_files import COMPLETION_NAMES, SHARE, share_files
+from share_files import COMPLETION_NAMES, LITERALS, SHARE, literals_file, share_files
 
 from jobmon.cli import COMMANDS
 
@@ -15,6 +15,10 @@ from jobmon.cli import COMMANDS
 def test_the_files_are_those_that_the_parsers_make_now() -> None:
     stale = [name for name, text in share_files().items() if (SHARE / name).read_text() != text]
     assert not stale, "run `.venv/bin/python dev/share_files.py`"
+
+
+def test_the_literals_of_the_shipped_patterns_are_current() -> None:
+    assert LITERALS.read_text() == literals_file(), "run `.venv/bin/python dev/share_files.py`"
 
 
 def test_every_command_is_in_every_file() -> None:
@@ -59,6 +63,9 @@ def test_the_manual_page_formats_without_warnings() -> None:
         (["submit", "--b"], "--backend"),
         (["submit", "--backend", ""], "slurm local"),
         (["submit", "--backend", "local", "--s"], "--sentinel"),
+        (["submit", "--job-config", "job.yaml", "--s"], "--sentinel"),
+        (["run", ""], "files"),
+        (["run", "--gpu-ids", "0", "--", "si"], "files"),
         (["submit", ""], "files"),
         (["submit", "job.sh", "--s"], ""),
     ],

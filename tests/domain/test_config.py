@@ -284,4 +284,5 @@ def test_every_fault_of_named_channels_is_reported_with_all_others() -> None:
         "backend",
     ]
     assert found[0] == "channels.a.type: expected one of discord, found 'pigeon'"
+    assert found[1] == "channels.b.messages: expected success or error, found 'all'"
     assert TOKEN not in str(found)

@@ -51,13 +51,14 @@ def test_no_size_below_the_last_unit_shows_four_digits_before_its_point(count_by
     assert float(figure) < 1024 or unit == "PiB"
 
 
-@pytest.mark.parametrize(("number", "text"), [(0, "0 tasks"), (1, "1 task"), (2, "2 tasks")])
+@pytest.mark.parametrize(("number", "text"), [(0, "0 tasks"), (1, "1 task"), (250_000, "250,000 tasks")])
 def test_a_number_agrees_with_its_noun(number: int, text: str) -> None:
     assert count(number, "task") == text
 
 
 def test_counts_keep_their_figures() -> None:
-    assert [number(each) for each in (67_300, 2.5, 12_345_678_901, math.inf)] == ["67,300", "2.5", "12G", "?"]
+    numbers = (67_300, 2.5, 0.04, 0.5, 0.001, 12_345_678_901, math.inf)
+    assert [number(each) for each in numbers] == ["67,300", "2.5", "0.04", "0.5", "0", "12G", "?"]
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ class Node(FakeClock):
         (replace(JOB, concluded_s=200.0), "all messages are delivered"),
         (
             replace(JOB, concluded_s=200.0, outbox=(replace(PENDING, given_up="404"),)),
-            "1 messages could not be delivered; `jobmon show 12` says why",
+            "1 message could not be delivered; `jobmon show 12` says why",
         ),
     ],
 )
@@ -82,7 +82,7 @@ def test_a_sentinel_waits_for_a_monitor_with_recent_heartbeats_and_logs_that_onc
     node.wakes = [Wake.DUE, Wake.DUE, Wake.TERMINATE]
     assert node.sentinel() is None
     assert node.logged == [
-        "monitor 71 on login1 sent a heartbeat recently; waiting until it has sent none for 900 s",
+        f"{LOGIN} sent a heartbeat recently; waiting until it has finished or sent none for 900 s",
         "terminated (SIGTERM) while monitor 71 on login1 has not finished",
     ]
     assert job_status(node.ctx, JOB).owner == LOGIN

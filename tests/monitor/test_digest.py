@@ -24,6 +24,7 @@ from tests.support.strict_discord import AtHome
 from tests.support.webhooks import with_webhooks
 
 HOOK = Webhook("https://discord.com", "123450002", "token")
+NEW_HOOK = Webhook("https://discord.com", "123450003", "token")
 DELIVERED = Receipt(DeliveryOutcome.DELIVERED)
 
 
@@ -250,6 +251,37 @@ def test_offers_wait_through_an_outage_of_the_channel(host: Host) -> None:
     assert [job for post in host.posts for job in post.jobs] == list(range(40))
     assert len(host.posts) <= 3
     assert not any(post.marked for post in host.posts)
+
+
+def _refuse(_entry: OutboxEntry) -> tuple[bool, Receipt]:
+    return False, Receipt(DeliveryOutcome.TRY_AGAIN, "connection refused", for_all=True)
+
+
+def test_offers_that_wait_for_a_channel_with_a_new_url_were_not_sent(host: Host) -> None:
+    host.answer = _refuse
+    for job in range(8):
+        host.end(job, host.clock.now())
+    host.run(host.clock.now() + 120)
+    assert sum(entry.offered_s is not None for entry in host.memory.values()) > 1
+    host.answer, host.config = _accept, with_webhooks(error=NEW_HOOK)
+    host.run()
+    assert sorted(job for post in host.posts for job in post.jobs) == list(range(8))
+    assert not any(post.marked for post in host.posts)
+
+
+def test_an_offer_that_a_digest_took_before_the_url_changed_may_have_been_sent(host: Host) -> None:
+    def lose_digest(entry: OutboxEntry) -> tuple[bool, Receipt]:
+        if "+" in entry.message.id:
+            host.answer, host.config = _accept, with_webhooks(error=NEW_HOOK)
+            raise Killed
+        return True, DELIVERED
+
+    host.answer = lose_digest
+    for job in range(12):
+        host.end(job, host.clock.now())
+    host.run()
+    assert len(host.posts) > 5
+    assert all(post.marked for post in host.posts[5:])
 
 
 def test_a_dead_channel_gives_up_what_was_offered_without_calling_it_again(host: Host) -> None:

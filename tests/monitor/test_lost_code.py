@@ -76,7 +76,8 @@ class Installed:
         self.wake()
 
     def failed(self, times: int) -> bool:
-        return self.login.log("b").count("ModuleNotFoundError") == times
+        """Whether the job was polled in vain so often, or once more if the signal came during a poll."""
+        return self.login.log("b").count("ModuleNotFoundError") >= times
 
 
 @pytest.fixture

@@ -203,6 +203,13 @@ def test_a_dead_channel_is_not_called_again() -> None:
     assert not calls.saved
 
 
+def test_a_message_is_given_up_even_if_its_dead_channel_cannot_be_marked() -> None:
+    Bench.dead.folder.rmdir()
+    bench = Bench(refused)
+    entry = bench.deliver()
+    assert (entry.given_up, entry.channel_was_dead, len(bench.saved)) == ("404", True, 1)
+
+
 def test_a_message_is_reopened_when_its_channel_works_again(given_up: OutboxEntry) -> None:
     Bench.dead.clear(given_up.fingerprint)
     assert reopen(given_up, CONFIG, Bench.dead).is_open

@@ -13,7 +13,7 @@ from jobmon_core.domain.progress.events.event import Event, EventKind, Followed
 from jobmon_core.domain.slurm.states import JobState, Outcome
 from jobmon_core.domain.tracking.model import End, Source, Task, WatchedJob
 from jobmon_core.monitor.progress_follower import ProgressFollower
-from jobmon_core.system.worker import Worker
+from jobmon_core.system.worker import T, Worker
 from tests.support.clock import FakeClock
 
 INTERVAL_S = 30.0
@@ -85,14 +85,42 @@ def test_the_monitor_wakes_for_a_job_with_an_interval_but_at_most_every_five_sec
     assert watch.follower.next_s(job) == math.inf
 
 
+def test_the_logs_of_a_run_that_has_just_started_are_read_more_often() -> None:
+    watch = Watch()
+    task = replace(RUNNING.tasks[""], start_s=int(watch.clock.now_s))
+    job, read_s = replace(RUNNING, tasks={"": task}), []
+    for second in range(200):
+        read_s += [second for _ in watch.texts(job)]
+        if second == 0:
+            assert watch.follower.next_s(job) == watch.clock.now_s + 10.0
+        watch.clock.now_s += 1.0
+    assert read_s == [*range(0, 120, 10), 120, 150, 180]
+    assert watch.follower.next_s(job) == math.inf
+
+
+def test_logs_that_take_long_to_read_are_read_less_often() -> None:
+    watch = Watch()
+
+    class SlowWorker(Worker):
+        def run(self, kind: type[T], work: Callable[[], T], timeout_s: float) -> T:
+            watch.clock.now_s += 2.0
+            return super().run(kind, work, timeout_s)
+
+    watch.follower = ProgressFollower(of_all, SlowWorker(), watch.clock, INTERVAL_S)
+    assert watch.texts(RUNNING) == ["read 1"]
+    watch.clock.now_s += 95.0
+    assert watch.texts(RUNNING) == []
+    watch.clock.now_s += 10.0
+    assert watch.texts(RUNNING) == ["read 1"]
+
+
 def test_a_pending_job_is_not_read() -> None:
     assert Watch().texts(PENDING) == []
 
 
-def test_a_job_that_ended_is_read_once_more() -> None:
+def test_the_logs_of_a_job_that_ended_are_left_to_its_diagnosis() -> None:
     watch = Watch()
     watch.texts(RUNNING)
-    assert watch.texts(ENDED) == ["read 1"]
     watch.clock.now_s += INTERVAL_S
     assert watch.texts(ENDED) == []
 

@@ -127,9 +127,9 @@ def test_all_faults_are_reported_at_once_with_their_places(file: Path) -> None:
 total_item: 5
 path: {log_dir: x}
 job: {num_wokers: 2, total_items: many, gpu_ids: [a], num_workers: 0, name: [x]}
-monitoring: [1]
+monitoring: {slowdown_percent: 99.5, stall_timeout: [1]}
 patterns: {logs: "a\nb"}
-progress_patterns: {a: '([', b: 'x', c: '(\d*)', d: 3}
+progress_patterns: {a: '([', b: 'x', c: '(\d*)', d: 3, e: '(a)(b)(c)'}
 error_patterns:
   - {patern: x, severity: fatal}
   - 3
@@ -149,13 +149,15 @@ alerts: {slack: {webhok: "https://hooks.slack.com/services/T/B/sEcReT"}, pager: 
         "job.num_wokers: unknown key; did you mean num_workers?",
         "job.num_workers: must be at least 1, found 0",
         "job.total_items: expected a number, found a string",
-        "monitoring: expected an object, found a list",
+        "monitoring.slowdown_percent: must be at most 99, found 99.5",
+        "monitoring.stall_timeout: expected a number, found a list",
         "path: unknown key; did you mean paths?",
         r"patterns.logs: contains a control character: 'a\nb'",
         "progress_patterns.a: not a valid regex: missing ]: [",
         r"progress_patterns.b: the regex needs a group around the number, e.g. step (\d+)/(\d+)",
         "progress_patterns.c: the regex matches the empty line, and so every line",
         "progress_patterns.d: expected a string, found a number",
+        "progress_patterns.e: the regex has more than 2 groups (number, total); write others (?:...)",
         "total_item: unknown key; did you mean job.total_items?",
     ]
 

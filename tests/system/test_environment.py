@@ -149,8 +149,8 @@ def test_the_answer_of_one_queue_is_not_used_for_another(
 
 
 def test_the_local_scheduler_is_the_same_whatever_cluster_is_meant(shops: list[TwoClusters]) -> None:
-    assert {ctx.scheduler_fingerprint("local") for ctx in shops} == {("local", "")}
-    assert len({ctx.scheduler_fingerprint("slurm") for ctx in shops}) == 2
+    assert len({ctx.shared_answer("queue", "local").path for ctx in shops}) == 1
+    assert len({ctx.shared_answer("queue", "slurm").path for ctx in shops}) == 2
 
 
 def test_user_defaults_for_slurm_commands_are_removed() -> None:

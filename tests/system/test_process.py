@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
-from jobmon_core.system.process import ProcessId, ProcessStatus, descendants, start_ticks
+from jobmon_core.system.process import ProcessId, ProcessStatus, descendants, own_peak_kib, start_ticks
 from tests.support.processes import python, said, stat_of
 from tests.support.waiting import eventually
 
@@ -35,6 +37,13 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 
 def is_gone(pid: int) -> bool:
     return not Path(f"/proc/{pid}").exists() or stat_of(pid)[0] == "Z"
+
+
+def test_the_own_peak_is_not_that_of_the_process_that_started_this_one() -> None:
+    needed = bytearray(100_000_000)
+    code = "from jobmon_core.system.process import own_peak_kib; print(own_peak_kib())"
+    child_kib = int(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
+    assert 1000 < child_kib < len(needed) // 1024 < (own_peak_kib() or 0)
 
 
 def test_a_child_ends_when_its_parent_is_killed() -> None:

@@ -104,11 +104,22 @@ class TestErrorText:
         ran = Ran(("squeue",), 1, "", "squeue: error: one\n\n  slurm_load_jobs error: two  \n")
         assert ran.error_text == "squeue: error: one; slurm_load_jobs error: two"
 
+    def test_four_errors_about_a_missing_configuration_of_slurm_are_one(self) -> None:
+        errors = (
+            "error: resolve_ctls_from_dns_srv: res_nsearch error: Unknown host",
+            "error: fetch_config: DNS SRV lookup failed",
+            "error: _establish_config_source: failed to fetch config",
+            "fatal: Could not establish a configuration source",
+        )
+        ran = Ran(("sacct",), 1, "", "".join(f"sacct: {error}\n" for error in errors))
+        assert ran.error_text == "sacct: found no slurm.conf"
+
     def test_an_error_on_stdout_counts_if_stderr_is_empty(self) -> None:
         assert Ran(("squeue",), 1, "no\n", "").error_text == "squeue: no"
 
     def test_without_output_the_error_is_the_exit_code(self) -> None:
         assert Ran(("squeue",), 4, "", "").error_text == "squeue: failed with exit code 4"
+        assert Ran(("squeue",), -9, "", "").error_text == "squeue: killed by signal 9"
 
 
 class TestRunAttached:

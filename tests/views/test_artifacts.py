@@ -38,6 +38,12 @@ def test_outputs_are_summed() -> None:
     assert output_text(Outputs("/w/out", problem="no such folder yet")) == "no such folder yet"
 
 
+def test_nothing_is_expected_of_a_job_that_has_ended() -> None:
+    missing = Outputs("/w/out", problem="no such folder yet")
+    assert outputs_text(missing, NOW_S, is_running=False) == "no such folder"
+    assert checkpoints_text(Checkpoints("/w/out"), NOW_S, NOW_S, is_running=False) == "none"
+
+
 def test_an_output_says_whether_it_grows() -> None:
     new = OutputFile("a.csv", Growth(1, NOW_S - 30, NOW_S))
     rows = file_rows(replace(OUTPUTS, files=(*OUTPUTS.files, new)), NOW_S, is_running=True)

@@ -10,6 +10,7 @@ from jobmon.views.details import detail_lines
 from jobmon.views.model import clock, stamp
 from jobmon.views.text_width import text_width
 from jobmon_core.domain.diagnosis.model import INCOMPLETE, Diagnosis, Line
+from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.rows import Record, Usage
@@ -29,6 +30,7 @@ from tests.support.job_records import (
     status_of,
     succeeded,
 )
+from tests.support.live_jobs import progress_of, running_task
 
 
 def shown(job: WatchedJob, key: str = "", *, all_tasks: bool = False, console: Console | None = None) -> str:
@@ -58,6 +60,16 @@ def test_a_failed_job_shows_cause_advice_and_proof() -> None:
     assert "  proof     in log; `jobmon logs 12` shows more:\n            | 7: torch.OutOfMemoryError" in text
     assert text.count("/w/train.err") == 1
     assert text.count("outcome") == 1
+
+
+def test_a_success_shows_what_the_patterns_of_the_job_match() -> None:
+    found = Diagnosis(None, "Completed", "", "", label="clean", also_seen=("Error pattern of this job: x",))
+    assert "  also seen Error pattern of this job: x" in shown(job_of(failed(diagnosis=found)))
+
+
+def test_a_watched_process_has_no_scheduler() -> None:
+    text = shown(replace(job_of(RUNNING), backend="process"))
+    assert "  where     a process of the machine, without a scheduler" in text
 
 
 def labels(text: str) -> list[str]:
@@ -158,7 +170,7 @@ def test_the_user_who_cancelled_is_named_once() -> None:
 
 def test_an_array_is_summarised_before_its_failed_tasks() -> None:
     text = shown(array(100, 4))
-    assert "  outcome   failure\n  tasks     100: 96 COMPLETED, 4 FAILED\n" in text
+    assert "  outcome   failure\n  tasks     100: 4 FAILED, 96 COMPLETED\n" in text
     assert (
         "  causes    2 tasks (0,2): FAILED, exit code 1\n            2 tasks (1,3): CUDA out of memory\n"
         in text
@@ -166,6 +178,13 @@ def test_an_array_is_summarised_before_its_failed_tasks() -> None:
     assert [f"12_{n}: FAILED" in text for n in range(5)] == [True] * 4 + [False]
     assert "96 other tasks not shown: add --all" in text
     assert "12_99: COMPLETED" in shown(array(100, 4), all_tasks=True)
+
+
+def test_an_array_is_summarised_with_the_progress_of_its_running_tasks() -> None:
+    job = replace(job_of(), tasks={key: running_task(key) for key in ("1", "2")}, pending_indices="3-40")
+    progress = JobProgress(NOW_S, {"1": progress_of(20, 100), "2": progress_of(90, 100)})
+    text = "\n".join(detail_lines(status_of(job), "", NOW_S, Console(), progress))
+    assert "  progress  20.0% to 90.0% (2 running tasks)\n  ETA       10h" in text
 
 
 def test_tasks_that_failed_alike_are_explained_once() -> None:
@@ -346,5 +365,8 @@ def test_a_success_that_is_not_complete_says_how_far_it_came_and_what_to_do() ->
     )
     text = shown(job_of(replace(succeeded(""), diagnosis=found), concluded_s=NOW_S))
     assert "  outcome   success, but doubtful: not all was processed\n" in text
+    tasks = replace(succeeded("1"), diagnosis=found), succeeded("2")
+    array = shown(replace(job_of(*tasks, concluded_s=NOW_S), array_indices="1-2"))
+    assert "success, but 1 of 2 tasks doubtful: not all was processed\n" in array
     assert "  cause     Processed only 3 of 9 files\n            Incomplete. Why.\n" in text
     assert "  to do     Check the results.\n" in text

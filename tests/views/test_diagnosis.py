@@ -105,6 +105,13 @@ def test_only_a_terminal_gets_bold_type_and_lines_that_fit() -> None:
     assert "\x1b" not in "".join(drawn(Report(FOUND)))
 
 
+def test_a_long_headline_is_wrapped_on_a_narrow_terminal_not_cut() -> None:
+    fact = "JSONDecodeError: Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"
+    first, second, *_ = drawn(Report(replace(FOUND, fact=fact)), TERMINAL)
+    assert first.startswith("\x1b[1mJSONDecodeError")
+    assert second == "\x1b[1mquotes: line 1 column 2 (char 1)\x1b[0m"
+
+
 @pytest.mark.parametrize(
     ("end", "words"),
     [
@@ -136,6 +143,20 @@ def test_of_many_parts_it_is_said_how_many_met_the_same() -> None:
     task = Task("1", end=FAILED)
     subject = Subject(JobRef(8123, task=1), "train", task, FAILED, 5, 20, "1,4,7")
     assert drawn(Report(FOUND, subject))[1].endswith("; 5 of 20 tasks failed, tasks 1,4,7 with this cause")
+
+
+def test_a_pattern_of_the_job_is_named_by_its_title() -> None:
+    title = "Error pattern of this job: shard lost"
+    found = replace(CLEAN, symptoms=("job_pattern_1", "srun_error"), also_seen=(title, "srun reports an end"))
+    assert drawn(Report(found))[-1] == f"Also seen: srun reports an end (srun_error), {title}"
+
+
+def test_other_causes_are_named_with_the_command_that_shows_their_tasks() -> None:
+    subject = Subject(JobRef(8123, task=1), "train", Task("1", end=FAILED), FAILED, 5, 20)
+    lines = drawn(Report(FOUND, replace(subject, other_causes=("Killed (5)",))))
+    assert lines[2] == "Other tasks: Killed (5). `jobmon show 8123` shows them."
+    lines = drawn(Report(FOUND, replace(subject, other_causes=("a (1)", "b (2)", "c (3)", "d (4)", "e (5)"))))
+    assert lines[2] == "Other tasks: a (1); b (2); c (3); and 2 more. `jobmon show 8123` shows them."
 
 
 def test_the_log_of_a_job_is_named_once() -> None:

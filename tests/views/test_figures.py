@@ -37,6 +37,8 @@ def test_a_share_is_whole_only_at_the_end() -> None:
 def test_what_is_finished_is_counted_in_its_unit() -> None:
     assert units(Progress(67_300, 100_000, "step")) == "67,300/100,000 steps"
     assert units(Progress(67_300, None, "item")) == "67,300 items"
+    assert units(Progress(1, None, "epoch")) == "1 epoch"
+    assert units(Progress(1, 5, "epoch")) == "1/5 epochs"
 
 
 def live(estimate: Estimate, progress: Progress | None) -> LiveTask:

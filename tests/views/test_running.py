@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jobmon.views.running import job_progress, progress_rows
+from jobmon.views.running import array_rows, job_progress, progress_rows
 from jobmon_core.app.live.tasks import live_tasks
+from jobmon_core.domain.job_settings import JobSettings
 from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.model import JobProgress, TaskProgress
+from jobmon_core.domain.progress.model import JobProgress, TaskProgress, WorkerProgress
 from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.lifecycle.health import Health, JobStatus
-from tests.support.job_records import NOW_S, job_of
+from tests.support.job_records import NOW_S, job_of, succeeded
 from tests.support.live_jobs import progress_of, running_task
 
 STALLED = Event(NOW_S - 60, EventKind.STALLED, "no progress for 12m")
@@ -41,9 +42,40 @@ def test_a_stalled_job_says_so_and_names_no_time() -> None:
     assert text(progress_of(67_300, 100_000), STALLED) == "stalled, 67.3%"
 
 
+def test_a_job_that_will_reach_its_time_limit_has_not_reached_it_yet() -> None:
+    too_late = Event(NOW_S - 60, EventKind.TIME_LIMIT, "will end 2h after its limit")
+    assert text(progress_of(6_400, 100_000), too_late).startswith("will time out, 6.4%, ")
+
+
+def test_a_job_of_which_one_worker_has_written_nothing_has_output() -> None:
+    settings = JobSettings(log_dir="/logs", log_pattern="worker_*.log", num_workers=4)
+    missing = Event(NOW_S - 60, EventKind.NO_OUTPUT, "only 3 of 4 workers have written a log")
+    workers = {f"worker_{number}.log": WorkerProgress() for number in range(3)}
+    followed = replace(progress_of(36_700, 100_000), workers=workers)
+    status = running("")
+    status = replace(status, job=replace(status.job, settings=settings))
+    said = job_progress(status, JobProgress(NOW_S, {"": followed}, (missing,)), NOW_S)
+    assert said.startswith("1 of 4 workers without a log, 36.7%, ")
+
+
 def test_several_tasks_show_the_range_of_their_shares() -> None:
     tasks = {"1": progress_of(20, 100), "2": progress_of(90, 100), "3": TaskProgress()}
     assert job_progress(running("1", "2", "3"), JobProgress(NOW_S, tasks), NOW_S) == "20.0% to 90.0%"
+
+
+def test_tasks_that_are_equally_far_show_their_share_once() -> None:
+    tasks = {key: progress_of(55, 100) for key in ("1", "2")}
+    assert job_progress(running("1", "2"), JobProgress(NOW_S, tasks), NOW_S) == "55.0%"
+
+
+def test_an_array_shows_how_far_its_tasks_are_and_which_one_ends_last() -> None:
+    tasks = {"1": progress_of(20, 100), "2": progress_of(90, 100), "3": TaskProgress()}
+    followed = [*live_tasks(running("1", "2", "3"), JobProgress(NOW_S, tasks), NOW_S)]
+    rows = dict(array_rows(followed, NOW_S))
+    assert rows["progress"] == "20.0% to 90.0% (3 running tasks)"
+    assert rows["ETA"].startswith("10h ")
+    assert rows["ETA"].endswith(" confidence; 12_1 ends last")
+    assert dict(array_rows([], NOW_S)) == {}
 
 
 def test_a_job_whose_logs_show_nothing_says_nothing() -> None:
@@ -57,11 +89,23 @@ def test_the_rows_of_show_name_the_end_the_speed_and_what_happened() -> None:
     followed = replace(followed, progress=replace(followed.progress, epoch=2.0, epochs=3.0))
     (live,) = live_tasks(running(""), JobProgress(NOW_S, {"": followed}, (STALLED,)), NOW_S)
     rows = dict(progress_rows(live, NOW_S))
-    assert rows["progress"] == "67.3% (67,300/100,000 steps), epoch 2 of 3"
+    assert rows["progress"] == "67.3% (67,300/100,000 steps), epoch 2/3, 0s ago"
     assert rows["ETA"] == "not known while it makes no progress"
-    assert "average" in rows["speed"]
+    assert rows["speed"] == "7.4 steps/s (average 7.3 steps/s)"
     assert rows["loss"] == "0.35"
     assert rows["events"].endswith("no progress for 12m")
+
+
+def test_the_progress_of_a_running_job_says_how_old_it_is() -> None:
+    progress = JobProgress(NOW_S, {"": progress_of(67_300, 100_000)})
+
+    def said(status: JobStatus, now_s: float) -> str:
+        (live,) = live_tasks(status, progress, now_s)
+        return dict(progress_rows(live, now_s))["progress"]
+
+    assert said(running(""), NOW_S + 25) == "67.3% (67,300/100,000 steps), 25s ago"
+    assert said(running(""), NOW_S - 5).endswith(" 0s ago")  # the clock of another host
+    assert said(status_of(job_of(succeeded())), NOW_S + 25) == "67.3% (67,300/100,000 steps)"
 
 
 def test_a_job_that_has_written_nothing_says_so_in_status_and_show() -> None:

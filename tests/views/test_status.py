@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from jobmon.views.console import Console
+from jobmon.views.model import clock
 from jobmon.views.status import status_lines, watch_lines
 from jobmon.views.text_width import text_width
 from jobmon_core.app.jobs.overview import Overview
@@ -107,8 +108,8 @@ def test_the_states_of_an_array_are_short_where_they_do_not_fit() -> None:
     tasks = [*(done(str(n)) for n in range(5)), *(failed(str(n), OOM) for n in range(5, 8))]
     array = status_of(replace(job_of(*tasks, name="x" * 40), array_indices="0-7"), Health.REMOTE)
     assert " F:3 CD:5 " in screen(array, console=Console(80))[1]
-    assert " COMPLETED:5 FAILED:3 " in screen(array, console=Console(120))[1]
-    assert " COMPLETED:5 FAILED:3 " in screen(array)[1]
+    assert " FAILED:3 COMPLETED:5 " in screen(array, console=Console(120))[1]
+    assert " FAILED:3 COMPLETED:5 " in screen(array)[1]
 
 
 def test_a_terminal_shows_monitors_only_if_one_needs_attention() -> None:
@@ -178,6 +179,28 @@ def test_an_outage_is_explained_once_for_all_jobs_that_it_concerns() -> None:
     )
 
 
+def test_one_outage_that_monitors_noticed_at_different_times_is_explained_once() -> None:
+    job = replace(job_of(RUNNING, job_id=1), stale_why="connect failure")
+    jobs = [
+        replace(job, job_id=n, answered_s=NOW_S - 60 * before, stale_since_s=NOW_S - 60 * since)
+        for n, before, since in ((1, 40, 30), (2, 39, 29), (3, 36, 25), (4, 35, 24))
+    ]
+    (note,) = notes(*jobs)
+    since, last = clock(NOW_S - 30 * 60, NOW_S), clock(NOW_S - 35 * 60, NOW_S)
+    assert (
+        note == f"1, 2, 3, 4: Slurm has not responded since {since} (last answer at {last}): connect failure"
+    )
+    other = replace(job, job_id=5, cluster="big", stale_since_s=NOW_S)
+    assert len(notes(*jobs, other)) == 2
+
+
+def test_an_outage_begins_after_the_last_answer_that_any_monitor_got() -> None:
+    early = replace(job_of(RUNNING, job_id=1), answered_s=NOW_S - 600, stale_since_s=NOW_S - 540)
+    late = replace(early, job_id=2, answered_s=NOW_S - 300, stale_since_s=NOW_S - 240)
+    (note,) = notes(early, late)
+    assert f"since {clock(NOW_S - 240, NOW_S)} (last answer at {clock(NOW_S - 300, NOW_S)})" in note
+
+
 def test_a_silent_sacct_is_explained() -> None:
     inquiry = EndInquiry(
         NOW_S, NOW_S, accounting=AccountingStatus.UNREACHABLE, accounting_error="sacct: Connection refused"
@@ -215,6 +238,15 @@ def test_the_counts_follow_the_table() -> None:
     assert screen(*map(status_of, jobs), limit=1)[-1] == "1 job: 1 completed; 2 more match"
 
 
+def test_of_running_arrays_the_running_tasks_are_counted() -> None:
+    tasks = {str(key): replace(RUNNING, key=str(key)) for key in range(12)} | {"12": done("12")}
+    array = replace(job_of(job_id=2), tasks=tasks, pending_indices="13-39")
+    assert screen(status_of(array))[-1] == "1 job: 1 running (12 of 40 tasks)"
+    single, waiting = job_of(RUNNING, job_id=1), job_of(PENDING, job_id=3)
+    last = screen(*map(status_of, (single, array, waiting)))[-1]
+    assert last == "3 jobs: 2 running (13 of 41 tasks), 1 pending"
+
+
 def test_doubtful_successes_are_counted() -> None:
     doubtful = replace(done(), diagnosis=OOM)
     jobs = [job_of(doubtful, job_id=1), job_of(done(), job_id=2), job_of(failed(), job_id=3)]
@@ -234,7 +266,8 @@ def test_a_job_that_waits_for_its_outcome_does_not_run() -> None:
     preempted = replace(shown, queue_state=JobState.PREEMPTED)
     assert "ended, unless requeued" in row(job_of(replace(seen, inquiry=preempted)))
     assert (
-        screen(status_of(job_of(replace(seen, key="1"), replace(RUNNING, key="2"))))[-1] == "1 job: 1 running"
+        screen(status_of(job_of(replace(seen, key="1"), replace(RUNNING, key="2"))))[-1]
+        == "1 job: 1 running (1 of 2 tasks)"
     )
 
 
@@ -249,9 +282,11 @@ def test_a_terminal_shows_the_age_of_the_oldest_data_while_a_job_is_active() -> 
     older = replace(fresh, answered_s=NOW_S - 15, registered_s=0.0)
     assert last_line(fresh, older) == "2 jobs: 2 pending (Slurm last answered 35s ago)"
     local = replace(fresh, backend="local")
-    assert last_line(local) == "1 job: 1 pending (local scheduler last answered 20s ago)"
-    both = "2 jobs: 2 pending (Slurm last answered 20s ago, local scheduler last answered 20s ago)"
+    assert last_line(local) == "1 job: 1 pending (local jobs last checked 20s ago)"
+    both = "2 jobs: 2 pending (Slurm last answered 20s ago, local jobs last checked 20s ago)"
     assert last_line(fresh, replace(local, job_id=4)) == both
+    process = replace(fresh, backend="process")
+    assert last_line(process) == "1 job: 1 pending (processes last checked 20s ago)"
     assert last_line(stale) == "1 job: 1 running"
     assert last_line(stale, fresh, width=40) == "answered 20s ago)"
     assert last_line(ended_job) == "1 job: 1 completed"
@@ -285,6 +320,11 @@ def test_a_window_that_is_high_enough_hides_nothing() -> None:
     lines = watched(*MANY, height=33)
     assert len(lines) == 33
     assert "more jobs" not in "".join(lines)
+
+
+def test_a_screen_that_refreshes_says_how_to_leave_it_if_that_costs_no_line() -> None:
+    assert watched(*MANY, height=33, width=100)[-1].endswith("(Slurm last answered 0s ago); Ctrl-C quits")
+    assert watched(*MANY, height=33, width=80)[-1].endswith("(Slurm last answered 0s ago)")
     assert "... 2 more jobs; " in "".join(watched(*MANY, height=32))
 
 

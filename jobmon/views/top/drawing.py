@@ -39,6 +39,7 @@ class Symbols(NamedTuple):
 UNICODE = Symbols("█", "░", "▁▂▃▄▅▆▇█", "±", "↑↓")
 ASCII = Symbols("#", "-", "_.-~=+*#", "+-", "j/k", is_ascii=True)
 _IN_ASCII = str.maketrans({"…": "~", "±": "?"})
+_SHORTEST_S = 1e-3  # of a run whose throughput is drawn
 
 
 def bar(fraction: float, width: int, symbols: Symbols) -> str:
@@ -75,7 +76,7 @@ def _averaged(values: Sequence[float], width: int) -> list[float]:
 def throughput(history: History, width: int) -> list[float]:
     """Return the units per second in at most ``width`` equal periods of a run."""
     samples = history.samples
-    if len(samples) < 3 or samples[-1].at_s <= samples[0].at_s:  # noqa: PLR2004 - two have one rate
+    if len(samples) < 3 or samples[-1].at_s < samples[0].at_s + _SHORTEST_S:  # noqa: PLR2004 - two have one rate
         return []
     periods = min(width, len(samples) - 1)
     start_s, step_s = samples[0].at_s, (samples[-1].at_s - samples[0].at_s) / max(1, periods)

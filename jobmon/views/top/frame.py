@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
+from jobmon.views.figures import WILL_TIME_OUT
 from jobmon.views.model import clock
-from jobmon.views.text_width import text_width
+from jobmon.views.text_width import text_width, wrap
 from jobmon.views.top.drawing import UNICODE, Span, fitted, justified, line_width, text_line
 from jobmon.views.top.job_list import list_lines
 from jobmon.views.top.job_page import job_lines, log_lines
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
 _START = View()
 _UNCUT_LIST_WIDTH = 10_000
 _PIPE_PAGE_WIDTH = 120
-_WILL_TIME_OUT = "will time out"
 _MIN_WITH_KEYS = 5  # lines
+_HELP_KEY = 17  # columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def plain(model: Model, width: int = 0) -> list[Line]:
 def _page(model: Model, width: int, height: int) -> list[Line]:
     view, now_s, live = model.view, model.listing.at_s, model.selected
     if view.page is Page.HELP:
-        return [*_help(model.symbols)][:height]
+        return _at_most([*_help(model.symbols, width)], height)
     if view.page is Page.JOB and live:
         tasks_of_job = [each for each in model.listing.tasks if each.job.id == live.job.id]
         return job_lines(
@@ -150,7 +151,7 @@ def _counts(model: Model) -> Iterator[Span]:
     if texts := [f"{numbers[group]} {group}" for group in Group if numbers[group]]:
         yield Span(", ".join(texts))
     for kind, number in problems.items():
-        yield Span(f"{number} {_WILL_TIME_OUT if kind is EventKind.TIME_LIMIT else kind}", LETTERS[kind][1])
+        yield Span(f"{number} {WILL_TIME_OUT if kind is EventKind.TIME_LIMIT else kind}", LETTERS[kind][1])
     if hidden := len(model.listing.tasks) - len(tasks):
         yield Span(f"{hidden} filtered out", Style.DIM)
     if model.listing.unreadable:
@@ -205,7 +206,7 @@ def _actions(model: Model) -> Iterator[tuple[str, str]]:
     if view.page is Page.LOG:
         yield model.symbols.arrows, "scroll"
     if view.page is Page.JOB and len(model.tasks) > 1:
-        yield model.symbols.arrows, "other task"
+        yield model.symbols.arrows, "other row"
     if has_tasks and view.page not in (Page.HELP, Page.LOG):
         yield "l", "log"
     if is_list:
@@ -216,7 +217,7 @@ def _actions(model: Model) -> Iterator[tuple[str, str]]:
         yield "tab", "other log"
 
 
-def _help(symbols: Symbols) -> Iterator[Line]:
+def _help(symbols: Symbols, width: int) -> Iterator[Line]:
     up_down = "up, down, k, j" if symbols.is_ascii else "↑ ↓ k j"
     keys = {
         up_down: "select a task; scroll the log",
@@ -229,13 +230,33 @@ def _help(symbols: Symbols) -> Iterator[Line]:
         "esc": "back; in the list: no filter",
         "q, Ctrl-C": "quit; jobs and monitors keep running",
     }
+    letters = [
+        *LETTERS.values(),
+        (OLD_DATA, Style.ATTENTION, "data older than one polling interval"),
+        (NO_MONITOR, Style.BAD, "no monitor; `jobmon recover` restarts it"),
+    ]
     yield text_line("Keys", Style.BOLD)
-    yield from ((Span(f"  {key:<17}", Style.BOLD), Span(action)) for key, action in keys.items())
+    for key, action in keys.items():
+        yield from _explained(key, Style.BOLD, action, width)
     yield text_line("Letters before a job", Style.BOLD)
-    for letter, style, meaning in LETTERS.values():
-        yield Span(f"  {letter:<17}", style), Span(meaning)
-    yield Span(f"  {OLD_DATA:<17}", Style.ATTENTION), Span("data older than one polling interval")
-    yield Span(f"  {NO_MONITOR:<17}", Style.BAD), Span("no monitor; `jobmon recover` restarts it")
+    for letter, style, meaning in letters:
+        yield from _explained(letter, style, meaning, width)
+
+
+def _explained(key: str, style: Style, meaning: str, width: int) -> Iterator[Line]:
+    """Yield a key or letter with its meaning beside it, wrapped."""
+    first, *more = wrap(meaning, max(width - len("  ") - _HELP_KEY, _HELP_KEY))
+    yield Span(f"  {key:<{_HELP_KEY}}", style), Span(first)
+    yield from (text_line(f"  {'':<{_HELP_KEY}}{line}") for line in more)
+
+
+def _at_most(lines: list[Line], height: int) -> list[Line]:
+    """Return the lines that fit; if some do not, the last one says how many."""
+    if len(lines) <= height:
+        return lines
+    hidden = len(lines) - height + 1
+    more = text_line(f"... {hidden} more lines; enlarge the window", Style.DIM)
+    return [*lines[: height - 1], more] if height > 0 else []
 
 
 def as_text(lines: Sequence[Line]) -> list[str]:

@@ -29,11 +29,15 @@ class _Fit(NamedTuple):
     is_short: bool = False  # without the range of the ETA and the limit of the run time
     has_loss: bool = True
     has_rate: bool = True
+    has_unit: bool = False  # of the rate
     has_elapsed: bool = True
     has_eta: bool = True
+    has_short_ids: bool = False  # of the pending tasks of an array
 
 
+_SLIM = _Fit(10, is_short=True, has_loss=False, has_rate=False, has_elapsed=False, has_short_ids=True)
 _FITS = (
+    _Fit(has_unit=True),
     _Fit(),
     _Fit(24),
     _Fit(16),
@@ -41,10 +45,10 @@ _FITS = (
     _Fit(10, is_short=True),
     _Fit(10, is_short=True, has_loss=False),
     _Fit(10, is_short=True, has_loss=False, has_rate=False),
-    _Fit(10, is_short=True, has_loss=False, has_rate=False, has_elapsed=False),
-    _Fit(6, is_short=True, has_loss=False, has_rate=False, has_elapsed=False),
-    _Fit(0, is_short=True, has_loss=False, has_rate=False, has_elapsed=False),
-    _Fit(0, is_short=True, has_loss=False, has_rate=False, has_elapsed=False, has_eta=False),
+    _SLIM,
+    _SLIM._replace(name=6),
+    _SLIM._replace(name=0),
+    _SLIM._replace(name=0, has_eta=False),
 )
 
 
@@ -102,10 +106,16 @@ def _width(before: Sequence[_Column], after: Sequence[_Column]) -> int:
 
 def _before(tasks: Sequence[LiveTask], fit: _Fit) -> Iterator[_Column]:
     yield _column("", [letters(live) for live in tasks], 1)
-    yield _column("JOB", [Span(live.ref) for live in tasks])
+    yield _column("JOB", [Span(_short_id(live.ref) if fit.has_short_ids else live.ref) for live in tasks])
     if fit.name:
         names = [truncated(one_line(live.job.name), fit.name) for live in tasks]
         yield _column("NAME", [Span(name) for name in names])
+
+
+def _short_id(ref: str) -> str:
+    """Return ``12_[…]`` for ``12_[3-9]``: one array must not leave all jobs without their names."""
+    before, bracket, _ = ref.partition("[")
+    return f"{before}[…]" if bracket else ref
 
 
 def _after(tasks: Sequence[LiveTask], fit: _Fit, now_s: float, symbols: Symbols) -> Iterator[_Column]:
@@ -115,12 +125,18 @@ def _after(tasks: Sequence[LiveTask], fit: _Fit, now_s: float, symbols: Symbols)
     if fit.has_eta:
         yield _column("ETA", spans(lambda live: remaining(live, symbols, with_range=not fit.is_short)), 7)
     if fit.has_rate:
-        yield _column("RATE", spans(lambda live: rate(rate_per_s(live))), 7, is_right=True)
+        rates = spans(lambda live: _rate(live, with_unit=fit.has_unit))
+        yield _column("RATE", rates, 7, is_right=True)
     if fit.has_loss:
         yield _column("LOSS", spans(_loss), 6, is_right=True)
     if fit.has_elapsed:
         header = "ELAPSED" if fit.is_short else "ELAPSED/LIMIT"
         yield _column(header, spans(lambda live: elapsed(live, now_s, with_limit=not fit.is_short)))
+
+
+def _rate(live: LiveTask, *, with_unit: bool) -> str:
+    progress = live.followed.progress
+    return rate(rate_per_s(live), progress.unit if progress and with_unit else "")
 
 
 def _loss(live: LiveTask) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.artifacts import checkpoints_text, disk_text, file_rows, outputs_text
 from jobmon.views.console import Style, one_line
-from jobmon.views.figures import ending, epoch, loss, percentage, units, workers_count
+from jobmon.views.figures import ending, epoch, loss, percentage, progress_age, units, workers_count
 from jobmon.views.model import age, clock, run_time_s, span
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import Span, bar, fitted, line_width, sparkline, text_line, throughput
@@ -35,10 +35,10 @@ _MIN_LOG = 4  # lines, with its title
 _MOST = 5  # lines of a section
 _WORKER_BAR = 8
 _STATE = len("silent for 59m")
-_WORKER_MARKS = {
-    WorkerState.RUNNING: (">", Style.ACTIVE),
-    WorkerState.SILENT: ("!", Style.ATTENTION),
-    WorkerState.FINISHED: ("*", Style.GOOD),
+_WORKER_STYLES = {
+    WorkerState.RUNNING: Style.ACTIVE,
+    WorkerState.SILENT: Style.ATTENTION,
+    WorkerState.FINISHED: Style.GOOD,
 }
 _MIN_SECTION = 3  # lines, with its title; they are kept for each section that follows
 _GROWTH = len("growing +1023.9 MiB/min")
@@ -182,9 +182,9 @@ def _progress(
 ) -> Iterator[Line]:
     style = LETTERS[live.problems[0]][1] if live.problems else Style.GOOD
     if progress.fraction is None:
-        yield _fact("Progress", Span(units(progress)))
+        yield _fact("Progress", Span(f"{units(progress)}{progress_age(live, now_s)}"))
     else:
-        figures = f" {percentage(progress.fraction)} ({units(progress)})"
+        figures = f" {percentage(progress.fraction)} ({units(progress)}){progress_age(live, now_s)}"
         room = min(_MAX_BAR, width - _LABEL - text_width(figures))
         drawn = bar(progress.fraction, room, symbols) if room > 0 else ""
         yield _fact("Progress", Span(drawn, style), Span(figures if drawn else figures.lstrip()))
@@ -207,7 +207,8 @@ def _parts(progress: Progress) -> Iterator[str]:
 
 
 def _throughput(live: LiveTask, progress: Progress, width: int, symbols: Symbols) -> Iterator[Line]:
-    now, average = rate(rate_per_s(live), progress.unit), rate(live.estimate.average_rate_per_s)
+    now = rate(rate_per_s(live), progress.unit)
+    average = rate(live.estimate.average_rate_per_s, "" if now else progress.unit)
     if now or average:
         text = f"{now} (avg {average})" if average else now
         history = live.followed.history
@@ -278,17 +279,17 @@ def _workers(live: LiveTask, now_s: float, symbols: Symbols) -> Iterator[Line]:
         worker = workers[name]
         padded = name + " " * (width - text_width(name))
         doing = _doing(live, state, now_s - worker.written_s)
-        speed = "" if state is WorkerState.SILENT else rate(worker_rate_per_s(worker))
+        unit = worker.progress.unit if worker.progress else ""
+        speed = "" if state is WorkerState.SILENT else rate(worker_rate_per_s(worker), unit)
         yield Span(f"  {padded}  "), doing, _figures(worker.progress, speed, symbols)
 
 
 def _doing(live: LiveTask, state: WorkerState, silent_s: float) -> Span:
-    """Return what a worker does, with a mark; of a job that does not run, only that it finished."""
+    """Return what a worker does; of a job that does not run, only that it finished."""
     if live.group is not Group.RUNNING and state is not WorkerState.FINISHED:
-        return Span(" " * (_STATE + 2))
-    mark, style = _WORKER_MARKS[state]
+        return Span(" " * _STATE)
     text = f"silent for {age(silent_s)}" if state is WorkerState.SILENT else str(state)
-    return Span(f"{mark} {text:<{_STATE}}", style)
+    return Span(f"{text:<{_STATE}}", _WORKER_STYLES[state])
 
 
 def _figures(progress: Progress | None, speed: str, symbols: Symbols) -> Span:
@@ -308,13 +309,15 @@ def _tasks(tasks: Sequence[LiveTask], symbols: Symbols) -> Iterator[Line]:
         if remark := note(live):
             yield Span(f"  {live.ref:<{width}}  "), remark
         else:
-            yield _worker(live.ref, width, live.followed.progress, rate(rate_per_s(live)), symbols)
+            yield _task_line(live, width, symbols)
 
 
-def _worker(name: str, width: int, progress: Progress | None, speed: str, symbols: Symbols) -> Line:
-    padded = name + " " * (width - text_width(name))
+def _task_line(live: LiveTask, width: int, symbols: Symbols) -> Line:
+    """Return the progress of a running task of the job; its id takes ``width`` columns."""
+    padded, progress = f"{live.ref:<{width}}", live.followed.progress
     if progress is None:
         return Span(f"  {padded}  "), Span("no progress yet", Style.DIM)
+    speed = rate(rate_per_s(live), progress.unit)
     if progress.fraction is None:
         return (Span(f"  {padded}  {units(progress)}  {speed}"),)
     drawn = f"{bar(progress.fraction, 16, symbols)} {percentage(progress.fraction):>5}"

@@ -11,6 +11,7 @@ from jobmon_core.app.jobs.ending import ending_of, state_text
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.progress.events.event import EventKind
+from jobmon_core.domain.slurm.pending_reasons import pending_hint
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 # the letter, colour and meaning of each problem; letters also work where there are no colours
 LETTERS = {
     EventKind.STALLED: ("S", Style.BAD, "stalled: no progress for unusually long"),
-    EventKind.NO_OUTPUT: ("N", Style.BAD, "no output: nothing in its logs yet"),
+    EventKind.NO_OUTPUT: ("N", Style.BAD, "no output: nothing in a log yet"),
     EventKind.DIVERGED: ("D", Style.BAD, "diverged: loss or gradient norm not finite or far too high"),
     EventKind.TIME_LIMIT: ("L", Style.ATTENTION, "will not end before its time limit"),
     EventKind.SLOW: ("W", Style.ATTENTION, "slow: clearly slower than before"),
@@ -57,6 +58,10 @@ def note(live: LiveTask) -> Span | None:
     if live.group is Group.PENDING:
         reason = pending_reason(job)
         listed = "PENDING" if job.tasks or job.pending_indices else "submitted, not yet listed"
+        hint = pending_hint(reason)
+        if hint and not hint.starts_by_itself:  # as in `jobmon status`
+            problem = hint.problem.removeprefix("is ").partition(":")[0]
+            return Span(f"{listed}, {problem} ({reason})", Style.ATTENTION)
         return Span(f"{listed} ({reason})" if reason else listed, Style.DIM)
     if live.group is Group.ENDING and task and (ending := ending_of(task)):
         return Span(ending.text, Style.ATTENTION)

@@ -53,7 +53,7 @@ _STEPS = {
 class View:
     """What the user looks at; the selection is a task, wherever it moves in the list."""
 
-    pages: tuple[Page, ...] = (Page.LIST,)  # the last one is shown, those before are gone back to
+    pages: tuple[Page, ...] = (Page.LIST,)  # the last one is shown; esc returns to the one before
     selected: str = ""  # the id of a task; empty if there are none
     position: int = 0  # of the selected task, for when it disappears
     filter: str = ""

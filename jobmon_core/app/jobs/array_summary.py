@@ -25,9 +25,9 @@ _TO_SHOW: tuple[Outcome | None, ...] = (
 
 
 def detailed_tasks(job: WatchedJob, limit: int) -> list[Task]:
-    """Return the tasks that failed, or succeeded doubtfully, to show in detail, at most ``limit``.
+    """Return at most ``limit`` tasks to show in detail, sorted by index: those that `problem_count` counts.
 
-    The first of each cause come before others.
+    If there are more, the first of each cause are chosen before others.
     """
     groups = [group.keys for group in cause_groups(job) if group.outcome is not Outcome.CANCELLED]
     ranked = sorted(
@@ -42,7 +42,7 @@ def worst_task(tasks: Iterable[Task]) -> Task | None:
 
 
 def is_waiting(task: Task) -> bool:
-    """Whether a task has not started."""
+    """Whether a task has neither started nor ended."""
     return task.end is None and not task.has_started and task.state.phase is Phase.WAITING
 
 

@@ -22,7 +22,7 @@ class Ending(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What jobmon waits for."""
+        """What is known, and what jobmon still waits for."""
         if self.state is None:
             return "no longer listed, outcome not known yet"
         return "ended, unless requeued" if self.state.may_return else "ended, waiting for details"
@@ -43,7 +43,8 @@ def ending_of(task: Task) -> Ending | None:
     state = shown or (source.state if source else None)
     started_s = (source.start_s if source else None) or task.start_s
     ended_s = source.end_s if source else None
-    if started_s == ended_s and not task.has_started:  # Slurm's start of a job that never got a node
+    # of a job that never got a node, Slurm reports the end as the start
+    if started_s == ended_s and not task.has_started:
         started_s = None
     return Ending(state, started_s, ended_s)
 

@@ -24,7 +24,7 @@ _LIST = "`jobmon status --all` lists the watched jobs"
 
 
 def find_job(ctx: Context, argument: str) -> tuple[WatchedJob, JobRef]:
-    """Return the newest watched job that ``argument`` names, and the whole of it or the part that is meant.
+    """Return the newest watched job that ``argument`` names, and the id of it or of the part that is meant.
 
     Raises:
         UnknownJob: jobmon has no record of such a job, or it has no such task.
@@ -48,7 +48,7 @@ def find_job(ctx: Context, argument: str) -> tuple[WatchedJob, JobRef]:
 
 
 def find_ref(ctx: Context, argument: str) -> JobRef:
-    """Return the job id that ``argument`` is, known or not, or that of the newest job that it names.
+    """Return ``argument`` as a job id, known or not, or the id of the newest watched job of that name.
 
     Raises:
         UnknownJob: it is neither a job id nor the name of a watched job.
@@ -60,7 +60,7 @@ def find_ref(ctx: Context, argument: str) -> JobRef:
 
 
 def no_record(ref: JobRef) -> str:
-    """Return that jobmon does not know a job."""
+    """Return the text of an error: jobmon has no record of a job."""
     return f"no record of job {ref} (never watched, or forgotten)"
 
 

@@ -44,7 +44,7 @@ class FollowOutput:
     _loaded_s: float = field(default=0.0, init=False)
 
     def begin(self, lines: int) -> Iterator[OutputText]:
-        """Yield the last ``lines`` complete lines of each file."""
+        """Yield the last ``lines`` lines of each file, without an unfinished one, which `new_text` yields."""
         for path in self.files:
             text, self._followers[path] = begin_following(path, lines)
             yield text
@@ -56,10 +56,11 @@ class FollowOutput:
     def rest(self) -> Iterator[OutputText]:
         """Yield what is left when the job has ended."""
         self.ctx.clock.wait(_FLUSH_S)
-        return (OutputText(path, *follower.rest()) for path, follower in self._followers.items())
+        for path, follower in self._followers.items():
+            yield from (OutputText(path, *new) for new in follower.rest())
 
     def has_ended(self) -> bool:
-        """Whether the task has ended, or nothing watches the job any more."""
+        """Whether the task or the whole job has ended, as far as jobmon knows."""
         now_s = self.ctx.clock.now()
         if now_s - self._loaded_s >= _STATE_INTERVAL_S:
             self.job, self._loaded_s = self.ctx.store.load(self.job.id), now_s

@@ -92,7 +92,8 @@ def forget(ctx: Context, ref: JobRef, *, drop_given_up: bool = False) -> Iterato
 def prune(ctx: Context, older_than_s: float, *, dry_run: bool = False) -> Iterator[Removal]:
     """Remove the records of jobs that ended more than ``older_than_s`` seconds ago; yield a result for each.
 
-    State files that cannot be read come first, then the jobs by id.
+    The end of the watching counts for a job whose end is not known. State files that cannot be read come
+    first, then the jobs by id.
 
     ``dry_run``: only yield what would be done.
 

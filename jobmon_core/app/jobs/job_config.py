@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,10 +31,11 @@ def read_settings(path: Path, tell: Callable[[str], None]) -> JobSettings:
     return config.settings
 
 
-def settings_beside(script: str, tell: Callable[[str], None]) -> JobSettings | None:
+def settings_beside(script: str, tell: Callable[[str], None], backend: str = "") -> JobSettings | None:
     """Return the settings in the ``jobmon.yaml`` beside a job script; None without one, or without a script.
 
-    Faults are warnings: a file that merely lies there stops no submission.
+    Faults are warnings: a file that merely lies there stops no submission. ``backend`` is the job's, if
+    `jobmon watch` may assume another one.
     """
     path = Path(script).parent / FILE_NAME
     if not script or not os.path.isfile(path):  # noqa: PTH113 - Path.is_file raises without permission
@@ -41,5 +43,10 @@ def settings_beside(script: str, tell: Callable[[str], None]) -> JobSettings | N
     try:
         return read_settings(path, tell)
     except (ConfigInvalid, ImportError) as error:
-        tell(f"{error}\nThe job is watched without this file.")
+        options = f" --backend {backend}" if backend else ""
+        watch = f"jobmon watch{options} JOB --job-config {shlex.quote(str(path.absolute()))}"
+        tell(
+            f"{error}\nThe job is watched without this file. Once it is right, `jobmon cancel JOB`, then\n"
+            f"`{watch}` applies it."
+        )
         return None

@@ -38,7 +38,7 @@ class OutputText(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JobOutput:
-    """The files that one task writes its stdout and stderr to, one file if they are the same, and others."""
+    """The files that one task writes its stdout and stderr to, which may be the same, and further logs."""
 
     task: Task
     ref: JobRef
@@ -85,7 +85,7 @@ def known_files(job: WatchedJob, task: Task) -> list[str]:
 
 
 def task_to_read(job: WatchedJob, key: str) -> Task | None:
-    """Return the task ``key``, of all tasks the worst one; None if it has not started."""
+    """Return the task ``key``, if that is empty the worst of all tasks; None if none of them has started."""
     tasks = [task for task in job.tasks.values() if key in ("", task.key) and _has_output(task)]
     return worst_task(tasks)
 
@@ -147,7 +147,7 @@ def _read_lines(path: str, count: int, limit: int) -> LogPart:
     max_bytes = TAIL_BYTES
     part = read_tail(path, max_bytes)
     while len(part.excerpt.texts) < count and not (part.complete or part.problem) and max_bytes < limit:
-        max_bytes *= 8
+        max_bytes = min(limit, 8 * max_bytes)
         part = read_tail(path, max_bytes)
     texts = part.excerpt.texts[-count:] if count else ()
     return replace(part, excerpt=replace(part.excerpt, texts=texts))

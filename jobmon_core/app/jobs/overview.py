@@ -13,7 +13,6 @@ from jobmon_core.domain.tracking.duplicates import without_duplicates
 from jobmon_core.domain.tracking.policy import SAVE_INTERVAL_S, Policy
 from jobmon_core.lifecycle.health import Health, JobStatus, job_status
 from jobmon_core.store.jobs import Unreadable
-from jobmon_core.store.shared_answers import SharedAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
     from jobmon_core.domain.progress.model import JobProgress
     from jobmon_core.domain.slurm.rows import QueueRow
     from jobmon_core.domain.tracking.model import WatchedJob
-    from jobmon_core.store.shared_answers import StoredAnswer
 
 # The answer to a query comes some seconds after it is due.
 _ANSWER_S = 10.0
@@ -45,11 +43,16 @@ class Overview:
     progress: Mapping[str, JobProgress] = field(default_factory=dict)  # of running jobs, by state id
 
     def age_s(self, job: WatchedJob, now_s: float) -> float | None:
-        """Return how old the data are (seconds), if they are older than one interval, else None."""
+        """Return how old the data are (seconds), if they are older than one interval, else None.
+
+        A monitor keeps the intervals that it began with, which may be longer than those configured since: at
+        least the default ones are allowed.
+        """
         if job.closed or job.answered_s is None:
             return None
         age_s = now_s - job.answered_s
-        return age_s if age_s > interval_s(job, self.policy, now_s) + _ANSWER_S else None
+        usual_s = max(interval_s(job, each, now_s) for each in (self.policy, Policy()))
+        return age_s if age_s > usual_s + _ANSWER_S else None
 
 
 def overview(ctx: Context) -> Overview:
@@ -75,6 +78,15 @@ def policy(ctx: Context) -> Policy:
         return Policy()
 
 
+def config_fault(ctx: Context) -> str:
+    """Return what is wrong with the configuration, in one line; empty if nothing is."""
+    try:
+        ctx.configuration()
+    except ConfigInvalid as error:
+        return f"{error.source} is invalid, so messages are not sent: {'; '.join(error.faults)}"
+    return ""
+
+
 def current_status(ctx: Context, job: WatchedJob) -> JobStatus:
     """Return the status of one job, without asking the scheduler."""
     return statuses(ctx, [job])[0]
@@ -97,7 +109,7 @@ class _LatestAnswers:
     def __init__(self, ctx: Context, jobs: Collection[WatchedJob]) -> None:
         self._ctx = ctx
         self._job_ids = {job.job_id for job in jobs}
-        self._answers: dict[tuple[str, ...], _Answer] = {}
+        self._answers: dict[tuple[str, str, str, str], _Answer] = {}
 
     def apply_to(self, status: JobStatus) -> JobStatus:
         """Return a status as of the latest answer that the host of the job's monitor has."""
@@ -114,22 +126,17 @@ class _LatestAnswers:
 
     def _latest(self, job: WatchedJob, host: str) -> _Answer:
         try:
-            fingerprint = self._ctx.scheduler_fingerprint(job.backend)
+            default_cluster = self._ctx.shared_answer("cluster", job.backend, host=host)
         except SchedulerMissing:  # the backend of a newer jobmon
             return _Answer()
-        cluster = job.cluster if job.is_elsewhere(lambda: self._cluster_of(host, fingerprint)) else ""
-        key = ("queue", *fingerprint, cluster, job.user, host)
+        cluster = job.cluster if job.is_elsewhere(lambda: default_cluster.read().text) else ""
+        key = (job.backend, cluster, job.user, host)
         if key not in self._answers:
-            self._answers[key] = self._read(job.backend, self._shared(*key[:-1], host=host).read())
+            self._answers[key] = self._read(*key)
         return self._answers[key]
 
-    def _cluster_of(self, host: str, fingerprint: tuple[str, str]) -> str:
-        return self._shared("cluster", *fingerprint, host=host).read().text
-
-    def _shared(self, *names: str, host: str) -> SharedAnswer:
-        return SharedAnswer.named(self._ctx.home.shared_answers, *names, host=host)
-
-    def _read(self, backend: str, stored: StoredAnswer) -> _Answer:
+    def _read(self, backend: str, cluster: str, user: str, host: str) -> _Answer:
+        stored = self._ctx.shared_answer("queue", backend, cluster, user, host=host).read()
         rows: dict[int, list[QueueRow]] = {}
         if stored.problem or not stored.asked_s:
             return _Answer()

@@ -49,7 +49,7 @@ class ProgressReport:
     updated_s: float | None = None  # when the newest of the logs was modified, in Unix seconds
     unread: tuple[str, ...] = ()  # why files could not be read
     logs: tuple[str, ...] = ()
-    estimate: Estimate = _NO_ESTIMATE  # by what the monitor of the job has seen
+    estimate: Estimate = _NO_ESTIMATE  # from what the monitor of the job has seen
     is_over: bool = False  # the job has ended, so that no time is left, whatever its log says
     pause_s: float | None = None  # for how long it has made no progress, if that is unusually long
 
@@ -134,7 +134,7 @@ def _logs_of_task(job: WatchedJob, task: Task, known: JobProgress) -> LogProgres
 
 
 def progress_of_stream(stream: BinaryIO, now_s: float) -> ProgressReport:
-    """Read a stream to its end."""
+    """Read a stream to its end; ``now_s`` (Unix seconds) is the time of its last output."""
     reader = ProgressReader(FormatMatcher.with_patterns({}))
     while piece := stream.read(_PIECE):
         reader.feed(piece)

@@ -96,8 +96,8 @@ def fitting(jobs: Sequence[JobStatus], heights: Sequence[int], room: int) -> lis
 
 
 def unknown_refs(jobs: Sequence[JobStatus], refs: Sequence[JobRef]) -> list[JobRef]:
-    """Return those of ``refs`` that none of ``jobs`` belongs to."""
-    return [ref for ref in refs if not any(is_part_of(each.job, ref) for each in jobs)]
+    """Return those of ``refs`` that name none of ``jobs``."""
+    return [ref for ref in refs if not any(each.job.is_named_by(ref) for each in jobs)]
 
 
 def is_recent(status: JobStatus, now_s: float) -> bool:
@@ -123,6 +123,12 @@ def group_of(job: WatchedJob) -> Group:
     return Group.PENDING if waits else Group.RUNNING
 
 
+def running_tasks(job: WatchedJob) -> int:
+    """Return the number of tasks of a job that run."""
+    active = (task for task in job.tasks.values() if not (task.end or ending_of(task)))
+    return sum(task.state.phase is not Phase.WAITING for task in active)
+
+
 def counts(jobs: Sequence[JobStatus]) -> list[tuple[Group, int]]:
     """Return the number of jobs in each group that has any, in the order of `Group`."""
     numbers = Counter(group_of(each.job) for each in jobs)
@@ -142,7 +148,7 @@ def _is_recent_enough(status: JobStatus, selection: Selection, now_s: float) -> 
 
 
 def _matches(job: WatchedJob, selection: Selection) -> bool:
-    if selection.refs and not any(is_part_of(job, ref) for ref in selection.refs):
+    if selection.refs and not any(job.is_named_by(ref) for ref in selection.refs):
         return False
     if selection.name and not any(fnmatchcase(name, selection.name) for name in job.names):
         return False
@@ -158,13 +164,6 @@ def _matches_state(job: WatchedJob, selection: Selection) -> bool:
         or (selection.running and group is Group.RUNNING)
         or (selection.pending and group is Group.PENDING)
     )
-
-
-def is_part_of(job: WatchedJob, ref: JobRef) -> bool:
-    """Whether ``ref`` names a job or a part of it."""
-    if job.job_id != ref.job_id:
-        return not ref.key and any(task.raw_job_id == ref.job_id for task in job.tasks.values())
-    return not job.watched_part or ref.key in ("", job.watched_part)
 
 
 def by_id(status: JobStatus) -> tuple[int, int, int, float]:

@@ -1,1 +1,1 @@
-"""The running tasks with their progress, read again and again at little cost."""
+"""The tasks of watched jobs with their progress, read again and again at little cost."""

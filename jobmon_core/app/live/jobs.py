@@ -1,4 +1,4 @@
-"""Use case: the running tasks of the watched jobs with their progress, again and again at little cost."""
+"""Use case: the tasks of the watched jobs with their progress, again and again at little cost."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.app.jobs.array_summary import task_index
 from jobmon_core.app.jobs.overview import Overview, policy, statuses
-from jobmon_core.app.jobs.selection import by_id, is_part_of
+from jobmon_core.app.jobs.selection import by_id
 from jobmon_core.app.live.changed_files import ChangedFiles
 from jobmon_core.app.live.tasks import ACTIVE, LiveTask, live_tasks
 from jobmon_core.app.patterns import own_patterns
@@ -110,7 +110,7 @@ class LiveJobs:
         if isinstance(job, Unreadable):
             return job
         if self._refs:
-            return job if any(is_part_of(job, ref) for ref in self._refs) else None
+            return job if any(job.is_named_by(ref) for ref in self._refs) else None
         return job if not job.closed or job.id in self._shown_jobs else None
 
     def _read_progress(self, path: Path) -> JobProgress:
@@ -123,9 +123,10 @@ class LiveJobs:
 
 
 def _names(ref: JobRef, live: LiveTask) -> bool:
-    if live.task is None:
-        return ref.job_id == live.job.job_id
-    return ref.key in ("", live.task.key) or ref.job_id == live.task.raw_job_id
+    """Whether ``ref`` names a task or its job; a row of pending tasks is named by each task of its job."""
+    if ref.job_id != live.job.job_id:
+        return live.task is not None and not ref.key and ref.job_id == live.task.raw_job_id
+    return live.task is None or ref.key in ("", live.task.key)
 
 
 def _is_stale(status: JobStatus, overview: Overview, now_s: float) -> bool:
@@ -136,7 +137,7 @@ def _is_stale(status: JobStatus, overview: Overview, now_s: float) -> bool:
 
 
 def dated(listing: Listing) -> Listing:
-    """Return a listing with the ages of its tasks' data."""
+    """Return a listing with the times of its tasks' data."""
     active = [each for each in listing.tasks if each.group in ACTIVE]
     fresh = [each.job.answered_s for each in active if not each.is_stale and each.job.answered_s is not None]
     stale = [each.job.answered_s or each.job.registered_s for each in active if each.is_stale]

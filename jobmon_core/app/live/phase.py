@@ -19,7 +19,10 @@ _NO_PROGRESS = JobProgress()
 
 
 class JobPhase(StrEnum):
-    """The phases of a job. An array is in the first of these that any of its tasks is in."""
+    """The phases of a job, for its user; ``Phase`` is that of Slurm's states.
+
+    An array that has not ended is in the first of these that any of its tasks is in.
+    """
 
     STALLED = "stalled"
     LAUNCHING = "launching"  # it runs, but has written nothing to its logs

@@ -77,9 +77,10 @@ def live_tasks(
             is_stale and group in ACTIVE,
         )
     if pending or job.pending_indices or not job.tasks:
-        # what is pending alone keeps its id when it starts
+        # a task that is the only pending one keeps its id when it starts
         name = "pending" if len(pending) > 1 or job.pending_indices else "".join(task.key for task in pending)
-        yield LiveTask(f"{job.id} {name}", _pending_ref(job, pending), status, _rest(job), is_stale=is_stale)
+        group = Group.UNWATCHED if job.closed else Group.PENDING
+        yield LiveTask(f"{job.id} {name}", _pending_ref(job, pending), status, group, is_stale=is_stale)
 
 
 def _events_of(progress: JobProgress, key: str) -> tuple[Event, ...]:
@@ -109,10 +110,6 @@ def _group(job: WatchedJob, task: Task) -> Group:
             return Group.ENDING
         return Group.PENDING if task.state.phase is Phase.WAITING else Group.RUNNING
     return group_of(replace(job, tasks={task.key: task}, pending_indices=""))
-
-
-def _rest(job: WatchedJob) -> Group:
-    return Group.UNWATCHED if job.closed else Group.PENDING
 
 
 def _pending_ref(job: WatchedJob, pending: Iterable[Task]) -> str:

@@ -27,7 +27,6 @@ from jobmon_core.scheduler.local.backend import LOCAL
 from jobmon_core.scheduler.local.command import CommandOptions, CommandSubmitter
 from jobmon_core.scheduler.local.foreground import ForegroundJob, ForwardedSignals, TerminalClosed
 from jobmon_core.scheduler.local.job_dir import JobDir
-from jobmon_core.store.shared_answers import SharedAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -79,9 +78,16 @@ class RunCommand:
             supervisor = folder.owner()
             if supervisor is None:
                 raise StateUnreadable(f"job {ref} runs, but {folder.path} does not name its supervisor")
+            foreground = ForegroundJob(folder, supervisor)
+
+            def tell(text: str) -> None:
+                foreground.end_line()
+                self.tell(text)
+
             try:
                 signals.forward_to(supervisor)
-                record = ForegroundJob(folder, supervisor).copy_output(self._progress_warnings(ref))
+                record = foreground.copy_output(self._progress_warnings(ref, tell))
+                foreground.end_line()
             except TerminalClosed:
                 self.tell(f"the terminal was closed; job {ref} goes on in the background")
                 return _CLOSED
@@ -89,17 +95,16 @@ class RunCommand:
         self._notify_monitor(ref)
         return NO_EXIT_STATUS if record is None else _exit_code(record)
 
-    def _progress_warnings(self, ref: JobRef) -> Callable[[], None]:
-        """Return a function that says what the monitor finds wrong with the progress of the job."""
+    def _progress_warnings(self, ref: JobRef, tell: Callable[[str], None]) -> Callable[[], None]:
+        """Return a function that tells what the monitor finds wrong with the progress of the job."""
         for job in self.ctx.store.find(ref)[-1:]:
-            return ProgressWarnings(self.ctx.progress_file(job.id), self.ctx.clock, self.tell).look
+            return ProgressWarnings(self.ctx.progress_file(job.id), self.ctx.clock, tell).look
         return lambda: None  # it is not watched
 
     def _notify_monitor(self, ref: JobRef) -> None:
         """Have the monitor see the end now, rather than when its next check is due."""
         for job in self.ctx.store.find(ref)[-1:]:
-            names = ("queue", *self.ctx.scheduler_fingerprint(LOCAL.name), "", job.user)
-            file = SharedAnswer.named(self.ctx.home.shared_answers, *names)
+            file = self.ctx.shared_answer("queue", LOCAL.name, "", job.user)
             queue = SharedQueue(self.ctx.scheduler(LOCAL.name), file, self.ctx.clock)
             status = job_status(self.ctx, job)
             with suppress(StorageFailed, ProcessLookupError):  # then it sees the end a little later

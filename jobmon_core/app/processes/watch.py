@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.job_settings import JobSettings
     from jobmon_core.lifecycle.start import MonitorStarter
 
-_LOCK_TIMEOUT_S = 120.0  # see `watch`
+_LOCK_TIMEOUT_S = 120.0  # as in `jobmon_core.app.watch`, which takes the same lock
 _MAX_PID = 1 << 22  # of Linux
 _MAX_BYTES = 1 << 20  # of a file of PIDs; /dev/zero has no end
 _MAX_WORD = 40  # characters of a wrong PID that are shown
@@ -55,7 +55,7 @@ def processes_with_pids(pids: Sequence[int]) -> Found:
     if len(missing) == len(by_pid):
         named = ", ".join(map(str, missing))
         raise UnknownJob(f"no process {named} runs on this host; `jobmon diagnose LOG` explains its log")
-    found = dict.fromkeys(process for process in by_pid.values() if process)  # threads of one are one
+    found = dict.fromkeys(process for process in by_pid.values() if process)  # two ids may be threads of one
     return Found(tuple(found), missing)
 
 
@@ -67,7 +67,7 @@ def processes_of_file(path: Path) -> Found:
         UnknownJob: none of them runs.
     """
     try:
-        with path.open("rb") as file:  # maybe a pipe
+        with path.open("rb") as file:  # a pipe has no size to check
             words = file.read(_MAX_BYTES).decode("ascii", "replace").split()
     except OSError as error:
         raise JobmonError(f"{path} cannot be read: {error.strerror}") from error
@@ -88,8 +88,8 @@ def processes_with_name(ctx: Context, name: str) -> Found:
     processes = find_processes(name)
     if not processes:
         raise UnknownJob(
-            f"no process of yours on this host runs {name!r}, the name of a program or of the script that it "
-            "runs, except those that jobmon started and watches; --pid names any process"
+            f"no process of yours on this host runs a program or script named {name!r} (not counting those "
+            "that jobmon started, and the shell that you are in); --pid names any process"
         )
     new = tuple(process for process in processes if _job_of(ctx, process) is None)
     if not new:
@@ -111,7 +111,8 @@ def watch_processes(
 
     Raises:
         AlreadyWatched: one of the processes is being watched.
-        JobmonError: the numbers of logs and processes differ.
+        CommandBusy: another `jobmon watch` has not finished within two minutes.
+        JobmonError: there are several logs, but not one for each process.
         StorageFailed: a file cannot be written, or the monitor did not start.
     """
     first = processes[0]
@@ -156,7 +157,7 @@ def _refuse_if_watched(ctx: Context, processes: Sequence[Process]) -> None:
 
 
 def _job_of(ctx: Context, process: Process) -> WatchedJob | None:
-    """Return the job as part of which a process is watched."""
+    """Return the job as part of which a process is being watched, if any."""
     jobs = ctx.store.find(JobRef(process.id.pid))
     return next((job for job in jobs if not job.closed and job.backend == PROCESS.name), None)
 

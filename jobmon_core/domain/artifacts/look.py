@@ -10,8 +10,8 @@ from jobmon_core.domain.artifacts.model import Checkpoints, Growth, ListedFile, 
 _MAX_FILES = 64  # whose sizes are remembered: one for each of many workers
 _MAX_SAVES = 20  # the latest checkpoints, which tell the interval
 _MIN_INTERVALS = 2
-_TOGETHER = 10  # a checkpoint may be several files: a tenth of the longest interval is no interval
-_SETTLED_S = 5.0  # a file that was modified since may still be written
+_TOGETHER = 10  # files of one checkpoint: a pause of at most a tenth of the longest separates no checkpoints
+_SETTLED_S = 5.0  # a program may still be writing a file that was modified less long ago
 
 
 def outputs_after(before: Outputs | None, listing: Listing, now_s: float) -> Outputs:
@@ -37,7 +37,10 @@ def outputs_after(before: Outputs | None, listing: Listing, now_s: float) -> Out
 
 
 def _grown(before: Growth | None, file: ListedFile, now_s: float) -> Growth:
-    """Return a size, and how fast it grew from the previous change to the latest: many write in bursts."""
+    """Return a size, and how fast it grew from the previous change to the latest.
+
+    Many programs write in bursts, so a look that finds the same size is no growth of 0.
+    """
     if before is None or file.size_bytes < before.size_bytes or now_s <= before.seen_s:
         return Growth(file.size_bytes, file.modified_s, now_s)
     if file.size_bytes == before.size_bytes:
@@ -52,7 +55,8 @@ def checkpoints_after(
     """Return the checkpoints as of ``now_s``, and the latest one if it was saved since the previous look.
 
     A checkpoint counts as saved once nothing has been written to it for a few seconds, or if the job has
-    ``ended``. Those from before ``started_s`` tell nothing about the interval between two of this run.
+    ``ended``. Those from before ``started_s`` say nothing about the interval between two of this run. Times
+    are Unix seconds.
     """
     files = sorted(listing.files, key=lambda file: (file.modified_s, file.name))
     saved = [file for file in files if ended or now_s - file.modified_s >= _SETTLED_S][-1:]
@@ -71,7 +75,10 @@ def checkpoints_after(
 
 
 def _interval_s(times_s: list[float]) -> float | None:
-    """Return the median interval between checkpoints saved at these times; None for fewer than three."""
+    """Return the median interval between checkpoints, the upper of two; None with fewer than two intervals.
+
+    ``times_s`` are those of their files; pauses within one checkpoint do not count.
+    """
     pauses = [later - earlier for earlier, later in pairwise(times_s)]
     intervals = [pause for pause in pauses if pause > max(pauses) / _TOGETHER]
     return sorted(intervals)[len(intervals) // 2] if len(intervals) >= _MIN_INTERVALS else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_STANDS_AFTER_S = 60.0
+_IDLE_AFTER_S = 60.0
 _OVERDUE_INTERVALS = 2  # after so many times the usual interval, a checkpoint is overdue
 
 
@@ -41,12 +41,12 @@ class Growth:
     bytes_per_s: float | None = None
 
     def idle_s(self, looked_s: float) -> float:
-        """For how long it had not grown at a look; a file that is only rewritten does not grow."""
+        """Return for how many seconds it had not grown at a look; a mere rewrite of a file is no growth."""
         return max(0.0, looked_s - min(self.modified_s, self.seen_s))
 
     def rate_per_s(self, looked_s: float) -> float | None:
-        """How many bytes per second it grew at a look; 0.0 after a minute without growth."""
-        return self.bytes_per_s if self.idle_s(looked_s) < _STANDS_AFTER_S else 0.0
+        """Return how many bytes per second it grew at a look; 0.0 after a minute without growth."""
+        return self.bytes_per_s if self.idle_s(looked_s) < _IDLE_AFTER_S else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Checkpoints:
         return self.newest.modified_s + self.interval_s
 
     def is_overdue(self, at_s: float) -> bool:
-        """Whether the next one should have been saved long before ``at_s``."""
+        """Whether two usual intervals have passed since the latest one at ``at_s`` (Unix seconds)."""
         return self.newest is not None and bool(
             self.interval_s and at_s - self.newest.modified_s > _OVERDUE_INTERVALS * self.interval_s
         )
@@ -111,7 +111,7 @@ class Artifacts:
     looked_s: float = 0.0
     outputs: Outputs | None = None
     checkpoints: Checkpoints | None = None
-    disk: Disk | None = None  # of the folder of the outputs, else of that of the checkpoints
+    disk: Disk | None = None  # that of the outputs, else that of the checkpoints
 
     @property
     def written_s(self) -> float | None:

@@ -57,5 +57,5 @@ def _is_ours(line: str, marker: str) -> bool:
 
 
 def _options_prefix(marker: str) -> str:
-    """Return the start of the line with Slurm's options; the marker is the job name (no comments)."""
+    """Return the start of the line with Slurm's options; it cannot hold a comment: the job name marks it."""
     return f"#SCRON --job-name={marker}"

@@ -149,7 +149,7 @@ def mark_attempt(entry: OutboxEntry, now_s: float) -> OutboxEntry:
 
 
 def lose_track(entry: OutboxEntry) -> OutboxEntry:
-    """Return the entry without its offer if nothing is known about that: a digest may have included it."""
+    """Return an offered entry as a possible repeat without its offer: a digest may have included it."""
     return replace(entry, offered_s=None, maybe_delivered=True) if entry.offered_s is not None else entry
 
 

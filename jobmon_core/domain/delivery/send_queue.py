@@ -94,7 +94,7 @@ class SendQueue:
 
 
 class Turn(NamedTuple):
-    """The answer to a request."""
+    """What `request_turn` answers."""
 
     entry: OutboxEntry  # with the receipt of a digest that included it, if there is one
     again_s: float | None = None  # when to ask again (Unix seconds); None to send it now
@@ -146,10 +146,22 @@ def add_offer(queue: SendQueue, sent: OutboxEntry) -> SendQueue:
     return replace(queue, entries={**queue.entries, sent.message.id: replace(own, offer=offer_of(sent))})
 
 
+def withdraw_offer(queue: SendQueue, sent: OutboxEntry) -> tuple[SendQueue, OutboxEntry]:
+    """Return the queue without an offered message, and the message without its offer.
+
+    It is a possible repeat if a digest took it, or if the queue does not show that none did.
+    """
+    entries = dict(queue.entries)
+    own = entries.pop(sent.message.id, None)
+    if own is None or own.taken_by or not own.offer:
+        return queue, lose_track(sent)
+    return replace(queue, entries=entries), replace(sent, offered_s=None)
+
+
 def take_offers(
     queue: SendQueue, sent: OutboxEntry, began_s: float, digest_from: int
 ) -> tuple[SendQueue, tuple[Entry, ...]]:
-    """Take the offers that a message, whose turn it is, brings along in a digest; return them, oldest first.
+    """Mark the offers that a message takes along in its digest; return the queue and them, oldest first.
 
     ``sent`` is the outbox entry before its attempt, which began at ``began_s`` (Unix seconds).
     """

@@ -3,7 +3,7 @@
 The rules, in this order:
 
 1. A completed job has no cause, unless its log ends in the failure of a program, which the job script
-   ignored; only its warnings are listed.
+   ignored, or with a loss that is nan; only its warnings and the job's own patterns are listed.
 2. Only the first pattern that matches a line counts. Patterns of launchers and of advice come first, so such
    lines never become a cause. Code that a traceback quotes matches no pattern.
 3. Only the last episode of failures counts (see ``error_episodes``): the others did not end the job.
@@ -18,6 +18,7 @@ The rules, in this order:
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from itertools import islice
 
 from jobmon_core.domain.diagnosis.error_episodes import (
@@ -27,8 +28,9 @@ from jobmon_core.domain.diagnosis.error_episodes import (
 )
 from jobmon_core.domain.diagnosis.exit_causes import Cause, implied_cause, stated_cause
 from jobmon_core.domain.diagnosis.fingerprint import fingerprint
-from jobmon_core.domain.diagnosis.model import Diagnosis, Line, SlurmEvidence
-from jobmon_core.domain.diagnosis.patterns import CLEAN, Match, Role, Severity, label_of
+from jobmon_core.domain.diagnosis.model import NAN_LOSS, Diagnosis, Line, SlurmEvidence
+from jobmon_core.domain.diagnosis.patterns import CLEAN, Match, Role, Severity, is_job_pattern, label_of
+from jobmon_core.domain.diagnosis.result_line import nan_at_end
 from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.states import JobState
 
@@ -102,7 +104,8 @@ class _Diagnoser:
         if root is not None and not (implied and self._is_doubtful(root)):
             return self._from_root(root)
         if implied is not None:
-            return self._from_cause(implied, _IMPLIED)
+            is_shown = root is not None and root.pattern.id == implied.id and not self._recovered_from(root)
+            return self._from_cause(implied, _PROVED if is_shown else _IMPLIED)
         if self._evidence.state is JobState.UNKNOWN and self._analysis.lines and self._analysis.ends_cleanly:
             confidence = _PROVED if self._analysis.successes else _SUSPECTED
             return self._no_failure("No failure found", self._success_in_log(), confidence)
@@ -116,16 +119,19 @@ class _Diagnoser:
 
     def _of_completed_job(self) -> Diagnosis:
         """Report the failure that the script ignored, if any; Slurm knows only the script's exit code."""
-        failure = self._analysis.failure_at_end
-        if failure is None:
+        failure, nan = self._analysis.failure_at_end, self._nan_at_end
+        if failure is not None:
+            found = self._from_root(self._root() or failure)
+            found = replace(found, advice=f"{_STOP_AT_FAILURE} {found.advice}")
+        elif nan is not None:
+            found = self._from_root(nan)
+        else:
             return self._no_failure("Completed", "The job completed.", _STATED)
-        found = self._from_root(self._root() or failure)
         is_local = self._evidence.is_local
         success = "Its exit code was 0 all the same." if is_local else "Slurm reports success all the same."
         return replace(
             found,
             explanation=f"{found.explanation} {success}".lstrip(),
-            advice=f"{_STOP_AT_FAILURE} {found.advice}",
             confidence=_SUSPECTED,
         )
 
@@ -137,31 +143,43 @@ class _Diagnoser:
         if (
             self._evidence.state is JobState.UNKNOWN
             and analysis.ends_cleanly
-            and all(map(analysis.recovered_from, roots))
+            and all(map(self._recovered_from, roots))
         ):
             return None
         return _best_candidate(roots, analysis)
 
     def _is_doubtful(self, root: Match) -> bool:
-        """Return whether programs often recover from this failure, or this one seems to have recovered."""
+        """Return whether programs often recover from this failure, or this program seems to have done so."""
         pattern = root.pattern
         is_unreliable = pattern.precedence < MIN_RELIABLE_PRECEDENCE or pattern.is_of_preparation
-        return is_unreliable or self._analysis.recovered_from(root)
+        return is_unreliable or self._recovered_from(root)
+
+    def _recovered_from(self, root: Match) -> bool:
+        """Return whether the program recovered from a failure; of a nan, only losses tell."""
+        if root.pattern.id == NAN_LOSS:
+            return self._nan_at_end is None
+        return self._analysis.recovered_from(root)
+
+    @cached_property
+    def _nan_at_end(self) -> Match | None:
+        """The first of the losses that are nan until the end of the log; None if it ends otherwise."""
+        losses = {each.position: each for each in self._analysis.matches if _is_nan_loss(each)}
+        first = nan_at_end(self._analysis.lines, tuple(losses)) if losses else None
+        return None if first is None else losses[first]
 
     def _made_job_hang(self, root: Match | None) -> bool:
         """Return whether this failure, not the state from Slurm, is the cause: the job hung after it."""
         return root is not None and self._evidence.state in _AFTER_HANG and not self._is_doubtful(root)
 
     def _no_failure(self, title: str, explanation: str, confidence: float) -> Diagnosis:
-        warnings = [
-            match.pattern.id for match in self._analysis.matches if match.pattern.severity is Severity.WARNING
-        ]
+        patterns = [match.pattern for match in self._analysis.matches]
+        shown = [each.id for each in patterns if each.severity is Severity.WARNING or is_job_pattern(each.id)]
         return Diagnosis(
             cause=None,
             title=title,
             explanation=explanation,
             advice="",
-            symptoms=tuple(dict.fromkeys(warnings)),
+            symptoms=tuple(dict.fromkeys(shown)),
             note=self._note,
             label=CLEAN,
             confidence=confidence,
@@ -172,7 +190,7 @@ class _Diagnoser:
         line = lines[root.position]
         frame = self._analysis.traceback(root).user_frame()
         quoted = (frame.position, frame.source) if frame else ()
-        penalty = _RECOVERY_PENALTY if self._analysis.recovered_from(root) else 0.0
+        penalty = _RECOVERY_PENALTY if self._recovered_from(root) else 0.0
         confidence = _PROVED if pattern.precedence >= MIN_ROOT_PRECEDENCE else _SUSPECTED
         return Diagnosis(
             cause=pattern.id,
@@ -243,6 +261,12 @@ class _Diagnoser:
         ]
         ids = dict.fromkeys([pattern.id for pattern in patterns])
         return tuple([identifier for identifier in ids if label_of(identifier) != label])
+
+
+def _is_nan_loss(match: Match) -> bool:
+    """Return whether a line has a loss that is nan; a pattern of the user may redefine what that means."""
+    pattern = match.pattern
+    return pattern.id == NAN_LOSS and pattern.role is Role.ROOT and pattern.severity is Severity.ERROR
 
 
 def _describe_end(evidence: SlurmEvidence) -> str:

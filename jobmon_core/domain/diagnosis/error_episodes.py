@@ -1,7 +1,7 @@
 """Which failures of a log may be the root cause, and which ones the program recovered from.
 
 Failures with much ordinary output between them are separate episodes, and only the last episode can have
-ended the job. Within it, failures that ended a process after another one had are dropped.
+ended the job. Within it, failures that ended a process after an earlier failure had ended one are dropped.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _MAX_ORDINARY_LINES_OF_UNRELIABLE = 5
 _MAX_ORDINARY_LINES_OF_PREPARATION = 2  # programs print more, if they ran without what was to be prepared
 _MAX_ORDINARY_LINES_OF_PRINTED_TRACEBACK = 4  # the program caught the exception and printed its traceback
 
-# the job script may print so many lines after the failure with which the log of a completed job ends
+# a completed job's log ends in a failure if at most this many ordinary lines follow it
 _MAX_LINES_AFTER_LAST_FAILURE = 5
 
 _SCHEDULER_LABELS = ("slurm_timeout", "slurm_cancelled", "slurm_preempted", "node_fail")
@@ -64,7 +64,7 @@ _OF_JOB_SCRIPT = (
 )  # fmt: skip
 # what a program fails with if the job is not prepared
 _LABELS_OF_LACK = ("file_not_found", "import_error", "module_env")
-# what the connection to a process that is gone fails with, apart from exceptions of no other label
+# what the connection to a process that is gone fails with; `GENERIC`: with an exception of no other label
 _LABELS_OF_CONNECTION = (GENERIC, "file_not_found", "network_error")
 # of the communication between the processes of a job
 _LABELS_OF_PARALLEL = ("mpi_error", "nccl_error", "nccl_timeout", "rendezvous_error", "srun_error")

@@ -18,6 +18,7 @@ _SILENT_SHARE = 0.1  # of the run; a program that printed something later was no
 _MIN_SILENT_S = 60.0
 _NEAR_LIMIT = 0.8  # of the requested memory; sampling misses the last peak
 CANCELLED = "slurm_cancelled"
+TIME_LIMIT = "slurm_timeout"
 YOU = "you"  # the user who reads the diagnosis
 _SIGKILL = 9
 
@@ -30,7 +31,7 @@ class Cause:
     title: str
     explanation: str
     advice: str
-    is_certain: bool = True  # if Slurm's state names it
+    is_certain: bool = True  # of a stated cause: whether the state alone proves it
 
 
 _OUT_OF_MEMORY = Cause(
@@ -77,7 +78,7 @@ _HUNG = Cause(
 _BY_STATE: dict[JobState, Cause] = {
     JobState.OUT_OF_MEMORY: _OUT_OF_MEMORY,
     JobState.TIMEOUT: Cause(
-        "slurm_timeout",
+        TIME_LIMIT,
         "Time limit reached",
         "Slurm ended the job.",
         "Request more time (`#SBATCH --time`, up to the partition's limit: `sinfo -o '%P %l'`), or save "
@@ -151,7 +152,7 @@ _BY_SIGNAL: dict[int, Cause] = {
     15: Cause(
         "slurm_cancelled.terminated",
         "Terminated (SIGTERM)",
-        "The signal came from scancel --signal, torchrun or an administrator.",
+        "Another process sent the signal, e.g. scancel --signal, timeout or torchrun.",
         "If you did not do this, `sacct -j JOBID` shows the state of each step.",
     ),
     LAUNCH_IO_FAILED: _NO_OUTPUT_FOLDER,
@@ -178,7 +179,7 @@ _BY_EXIT_CODE: dict[int, Cause] = {
 _ENDED_BY_SIGNAL = "It was ended with Ctrl-C, or with a signal to its supervisor."
 _LOCAL_BY_STATE: dict[JobState, Cause] = {
     JobState.TIMEOUT: Cause(
-        "slurm_timeout",
+        TIME_LIMIT,
         "Time limit reached",
         "jobmon ended the job.",
         "Run it again with a higher `--time`, or save checkpoints and continue from the last one.",

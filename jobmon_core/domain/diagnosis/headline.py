@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.diagnosis.log_text import without_label
+from jobmon_core.domain.diagnosis.model import NAN_LOSS
 from jobmon_core.domain.diagnosis.patterns import label_of
 from jobmon_core.domain.humanize import size
 
@@ -48,7 +49,14 @@ _AMOUNT = re.compile(
     r"(?i:tried|failed|trying) to allocate (?:(?P<size>[\d.]+ ?[KMGT]i?B)|(?P<bytes>\d{1,18}) bytes)"
 )
 _PATH = re.compile(r"(?<![\w.:/])~?(?:/[\w.+@=~-]+){3,}")
+_MISSING_MODULE = re.compile(r"^No module named '(\w{1,60})")
 _SENTENCE_END = re.compile(r"[.;!] ")
+
+
+def named_advice(diagnosis: Diagnosis) -> str:
+    """Return the advice; that about a missing module names it."""
+    module = _MISSING_MODULE.search(diagnosis.fact)
+    return re.sub(r"\bNAME\b", module[1], diagnosis.advice) if module else diagnosis.advice
 
 
 def log_fact(diagnosis: Diagnosis) -> str:
@@ -58,7 +66,7 @@ def log_fact(diagnosis: Diagnosis) -> str:
     """
     if diagnosis.cause is None or not diagnosis.is_proved or not diagnosis.evidence:
         return ""
-    if label_of(diagnosis.cause) in _BETTER_TITLES:
+    if label_of(diagnosis.cause) in _BETTER_TITLES or diagnosis.cause == NAN_LOSS:
         return ""
     line = " ".join(without_label(diagnosis.evidence[-1].text.strip())[:_MAX_READ_CHARS].split())
     if diagnosis.cause.startswith("cuda_oom"):
@@ -89,7 +97,7 @@ def without_prefix(line: str) -> str:
 
 
 def _shortened(text: str) -> str:
-    """Return the first sentence of ``text``, with shorter paths; empty if it says nothing."""
+    """Return ``text`` with shorter paths; if it is too long, its first sentence or the words that fit."""
     text = _PATH.sub(lambda path: _short_path(path[0]), text)
     if len(text) > _MAX_CHARS:
         end = _SENTENCE_END.search(text, _MIN_SENTENCE_CHARS, _MAX_CHARS)

@@ -28,13 +28,13 @@ class LogExcerpt:
     first_number: int | None = 1  # of the first line; None if the lines before it were not counted
 
     def as_earlier_log(self) -> EarlierLog | None:
-        """Return what to remember of the file to find later what was appended; None if it cannot be found."""
+        """Return what shows later which lines were appended; None without lines or without their numbers."""
         if self.first_number is None or not self.texts:
             return None
         return EarlierLog(self.first_number + len(self.texts) - 1, _hash(self.texts[-1]))
 
     def appended_to(self, earlier: EarlierLog | None) -> LogExcerpt:
-        """Return the lines below those of ``earlier``; all lines if these are not above them."""
+        """Return the lines after those of ``earlier``; all if the excerpt lacks the last one of those."""
         if earlier is None or self.first_number is None:
             return self
         last = earlier.lines - self.first_number

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 LINE_LIMIT = 4000  # characters of one line; longer lines are shortened in the middle
 _TAIL_LENGTH = 1500  # characters from the end of a shortened line
-_BINARY_SHARE = 0.15  # of unprintable characters; text in any encoding stays far below
+_BINARY_SHARE = 0.15  # of unprintable characters; UTF-8 and mostly ASCII text stay far below
 _MIN_UNPRINTABLE = 16  # fewer unprintable characters prove nothing: a short Latin-1 log
 
 # ECMA-48: CSI sequences, OSC strings (titles, links) up to their terminator, and two-character escapes;
@@ -126,7 +126,7 @@ def without_label(line: str, hosts: frozenset[str] = frozenset()) -> str:
 
 
 def searched_text(line: str, hosts: frozenset[str] = frozenset()) -> str:
-    """Return the text of a line to match patterns with: unlabelled, with slurmstepd named in all versions."""
+    """Return a line as patterns match it: without labels, and with slurmstepd's name instead of its clock."""
     text = without_label(line, hosts)
     if not text.startswith(_CENTURY):  # which rules out nearly every line, quicker than the regex
         return text

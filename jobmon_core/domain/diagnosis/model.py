@@ -8,6 +8,7 @@ from typing import Final
 from jobmon_core.domain.slurm.states import JobState
 
 INCOMPLETE: Final = "incomplete"  # the cause of a success that did less than the user said there is to do
+NAN_LOSS: Final = "nan_loss.metric"  # id of the pattern of a training loss that is printed as nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +32,7 @@ class EarlierLog:
 class Diagnosis:
     """Why a job failed, with evidence. ``cause`` is None if nothing failed or the cause is unknown."""
 
-    cause: str | None  # id of the pattern or of the cause in ``exit_causes``
+    cause: str | None  # id of the pattern or of the cause in ``exit_causes``, or INCOMPLETE
     title: str
     explanation: str
     advice: str
@@ -39,7 +40,7 @@ class Diagnosis:
     symptoms: tuple[str, ...] = ()  # ids of the other patterns that matched
     log_path: str = ""  # the log to read first
     note: str = ""  # what made the analysis incomplete, e.g. that no log was found
-    label: str | None = None  # one of ``patterns.LABELS``; None if the cause is unknown
+    label: str | None = None  # of ``patterns.LABELS`` or a pattern of the user; None if the cause is unknown
     confidence: float = 0.0  # 0 to 1
     fingerprint: str = ""  # equal for the same failure of other jobs; empty without a cause
     is_proved: bool = False  # whether the evidence proves the cause
@@ -57,6 +58,8 @@ class Diagnosis:
         """What speaks against the success of a job that has a ``cause``, as the end of a sentence."""
         if self.cause == INCOMPLETE:
             return f"{self.headline[:1].lower()}{self.headline[1:]}"
+        if self.cause == NAN_LOSS:
+            return "its last loss is NaN"
         return f"its log ends in {self.headline}"
 
 

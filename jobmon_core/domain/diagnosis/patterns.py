@@ -22,6 +22,8 @@ LABELS: Final = frozenset({
     "assertion_error", "module_env", "compile_error", "mpi_error", "srun_error", "python_exception_other",
 })  # fmt: skip
 
+_OF_JOB = "job_pattern_"
+JOB_PATTERN: Final = "Error pattern of this job: "  # the titles of such patterns start with it
 _JOB_PRECEDENCE = 50  # as most patterns of known failures
 
 # Failures of commands that prepare a job (modules, conda, git). Unless the job script stops at errors, it
@@ -35,6 +37,11 @@ _OF_PREPARATION: Final = frozenset({
 def label_of(identifier: str) -> str:
     """Return the label of an id: the part before the first dot."""
     return identifier.partition(".")[0]
+
+
+def is_job_pattern(identifier: str) -> bool:
+    """Return whether an id is that of a pattern that the user lists for one job."""
+    return identifier.startswith(_OF_JOB)
 
 
 class Role(StrEnum):
@@ -116,14 +123,15 @@ _MAX_TITLE = 60  # characters of a regex
 def job_patterns(settings: JobSettings | None) -> tuple[Pattern, ...]:
     """Return the error patterns that the user lists for one job.
 
-    One that is only a warning is never the cause; a diagnosis mentions it. None casts doubt on a success.
+    One that is only a warning is never the cause. A match alone casts no doubt on a success; a diagnosis
+    mentions each that matches.
     """
     if settings is None:
         return ()
     return tuple(
         Pattern(
-            id=f"job_pattern_{number}",
-            title=f"Error pattern of this job: {error.regex[:_MAX_TITLE]}",
+            id=f"{_OF_JOB}{number}",
+            title=f"{JOB_PATTERN}{error.regex[:_MAX_TITLE]}",
             severity=Severity.WARNING if error.is_warning else Severity.ERROR,
             role=Role.ROOT,
             regex=(error.regex,),

@@ -1,4 +1,4 @@
-"""The line near the end of a successful job's logs that says most about its result."""
+"""What a job's logs say at their ends about its result: the best line, and whether the loss is nan."""
 
 from __future__ import annotations
 
@@ -7,19 +7,23 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterator, Sequence
 
     from jobmon_core.domain.diagnosis.log_lines import LogExcerpt, LogLines
     from jobmon_core.domain.diagnosis.model import Line
 
 _MAX_READ = 400  # lines from the end of each log
-_MAX_CANDIDATES = 40  # at most so many of these lines are considered, without noise
+_MAX_CANDIDATES = 40  # of these lines, the last ones that say something
 _METRIC = re.compile(
     r"(?i)(?<![a-z])(?:loss|acc|accuracy|f1|auc|bleu|rouge|ppl|perplexity|reward|score|mae|r?mse|mse|miou|iou|"
     r"dice|wer|cer|nll|error rate)(?![a-z])[^\d\n]{0,16}\d"
 )
 _PROGRESS_BAR = re.compile(r"\d%\||[\u2588-\u258f]{2}|\d(?:it/s|s/it)\b|={6,}>?\.*\]")
 _NOISE = re.compile(r"(?i)\bwarn|deprecat|^(?:wandb|srun|slurmstepd): ")
+_LOSS = r"""loss['"]?(?:\s*[:=]\s*|\s+)['"]?(?:tensor\()?[-+]?\.?\d"""
+_FINITE_LOSS = re.compile(f"(?i){_LOSS}")
+_FINITE_VALIDATION_LOSS = re.compile(rf"(?i)\b(?:val|valid|validation|eval|test|dev)[\w ./-]{{0,12}}{_LOSS}")
+_OF_THE_PAST = re.compile(r"(?i)\b(?:best|lowest|min|minimum|previous)(?![a-z])")  # as in "best loss: 0.31"
 _KEY = re.compile(r"[\w+/=-]{40}")  # part of a key or hash, or a long path
 _WORD = re.compile(r"[^\W_]{2}")
 
@@ -40,6 +44,34 @@ def result_line(lines: LogLines) -> Line | None:
             fallback = lines[start + candidates[0]]
         start += len(excerpt.texts)
     return fallback
+
+
+def nan_at_end(lines: LogLines, nan_losses: Sequence[int]) -> int | None:
+    """Return where the loss became nan for good; None if a log ends with a loss that is finite.
+
+    ``nan_losses`` are the positions of the lines with a training loss that is nan, in ascending order. A
+    finite loss of validation in such a line shows that the model still works.
+    """
+    found: int | None = None
+    start = 0
+    for excerpt in lines.excerpts:
+        own = [position - start for position in nan_losses if 0 <= position - start < len(excerpt.texts)]
+        finite = _last_finite_loss(excerpt.texts, set(own))
+        first = next((start + index for index in own if finite is None or index > finite), None)
+        if finite is not None and first is None:
+            return None
+        found = first if found is None else found
+        start += len(excerpt.texts)
+    return found
+
+
+def _last_finite_loss(texts: Sequence[str], nan_losses: Container[int]) -> int | None:
+    """Return the index of the last line with a finite loss; None without such a line."""
+    for index in range(len(texts) - 1, -1, -1):
+        pattern = _FINITE_VALIDATION_LOSS if index in nan_losses else _FINITE_LOSS
+        if pattern.search(texts[index]) and not _OF_THE_PAST.search(texts[index]):
+            return index
+    return None
 
 
 def _candidates(excerpt: LogExcerpt) -> Iterator[int]:

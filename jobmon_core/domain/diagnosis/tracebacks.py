@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from jobmon_core.domain.diagnosis.log_lines import LogLines
 
-_MAX_LINES = 400  # of a traceback; Python prints the frames of a recursion once and counts the others
+_MAX_LINES = 400  # of a traceback; Python prints the first frames of a recursion and counts the others
 # paths of installed packages and of Python itself
 _LIBRARIES = ("/site-packages/", "/dist-packages/", "/lib/python3", "<frozen ", "<string>")
 _ENVIRONMENT = ('/os.py", line ', '"<frozen os>", line ')  # the module with os.environ
@@ -29,7 +29,7 @@ _OUTERMOST = (
 )  # fmt: skip
 # the line above the traceback of an exception that ended a Hydra application, without its outermost frames
 ENDED_APPLICATION = "Error executing job with overrides"
-_RUNNER_FRAMES = 3  # of Python itself (runpy) before the first frame of the program
+_RUNNER_FRAMES = 3  # the program's first is among these; with `python -m`, those of runpy precede it
 FATAL = "Fatal Python error"
 IN_THREAD = "Exception in thread"
 # the line above the traceback of an exception that Python or asyncio only reports
@@ -73,7 +73,7 @@ class Traceback(NamedTuple):
 
     @property
     def program(self) -> str:
-        """The file of the main program; empty if the exception is of another thread or process."""
+        """The file of the main program; empty if the traceback does not start there, e.g. in a thread."""
         frames = (frame for frame in self.frames[:_RUNNER_FRAMES] if _PROGRAM in frame.text)
         return next((frame.file for frame in frames), "")
 

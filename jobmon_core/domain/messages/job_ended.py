@@ -106,11 +106,11 @@ def _with_diagnosis(message: Message, job: WatchedJob, task: Task, end: End) -> 
         return message
     note = "" if end.never_started else _sentence(diagnosis.note)
     title = f"{diagnosis.title}." if diagnosis.fact and diagnosis.title else ""  # else the headline has it
-    is_told = _is_cancelled(diagnosis) and end.cancelled_by is not None  # by the message's title
+    is_in_title = _is_cancelled(diagnosis) and end.cancelled_by is not None  # who cancelled it
     advice = diagnosis.advice or (_UNKNOWN_ADVICE if end.outcome is Outcome.UNKNOWN else "")
     return replace(
         message,
-        cause=" ".join(filter(None, (title, "" if is_told else diagnosis.explanation, note))),
+        cause=" ".join(filter(None, (title, "" if is_in_title else diagnosis.explanation, note))),
         also_seen=_also_seen(diagnosis),
         advice=advice.replace("JOBID", str(ref_of(job.job_id, task.key))),
     )
@@ -179,8 +179,8 @@ def _state_text(end: End, *, is_explained: bool) -> str:
     # Slurm up to 22.05 gives this reason to every job that a signal killed
     if not is_redundant and not (end.reason == "JobLaunchFailure" and end.signal):
         return f"{end.state} ({end.reason})"
-    is_told = is_explained or end.state in (JobState.COMPLETED, JobState.UNKNOWN)
-    return "" if is_told or (end.state is JobState.FAILED and (end.exit_code or end.signal)) else end.state
+    is_clear = is_explained or end.state in (JobState.COMPLETED, JobState.UNKNOWN)
+    return "" if is_clear or (end.state is JobState.FAILED and (end.exit_code or end.signal)) else end.state
 
 
 def _exit_field(end: End) -> Field:

@@ -14,7 +14,7 @@ from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.tracking.model import WatchedJob
 
 _HEADLINES = {
-    EventKind.NO_OUTPUT: "No output",
+    EventKind.NO_OUTPUT: "Missing output",  # of the job, or of some of its workers
     EventKind.STALLED: "No progress",
     EventKind.SLOW: "Slower than before",
     EventKind.TIME_LIMIT: "The time limit is too short",

@@ -49,15 +49,15 @@ class Curve:
         return self.times_s[-1] - self.times_s[0]
 
     def time_at(self, units: float) -> float:
-        """Return when ``units`` were finished."""
+        """Return when ``units`` were finished; beyond the curve, the time of its nearer end."""
         return _interpolate(self.units, self.times_s, units)
 
     def units_at(self, time_s: float) -> float:
-        """Return how much was finished at ``time_s``."""
+        """Return how much was finished at ``time_s``; beyond the curve, the units of its nearer end."""
         return _interpolate(self.times_s, self.units, time_s)
 
     def pace_from(self, start: float) -> float:
-        """Return the seconds per unit since ``start`` units; on the whole, if nothing was done since."""
+        """Return the seconds per unit since ``start`` units; of the whole curve if nothing was done since."""
         done = self.units[-1] - start
         if done <= _NEXT_TO_NOTHING * self.span_units:
             return self.span_s / self.span_units
@@ -91,7 +91,7 @@ def median(values: Iterable[float]) -> float:
 
 
 def weighted_median(values: Iterable[tuple[float, float]]) -> float:
-    """Return the median of (value, weight) pairs."""
+    """Return the weighted median of at least one (value, weight) pair."""
     ordered = sorted(values)
     half = sum(weight for _, weight in ordered) / 2
     for value, weight in ordered:

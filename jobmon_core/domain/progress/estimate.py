@@ -21,22 +21,23 @@ _WINDOW = 0.6  # of the elapsed time: the pace is measured in it
 _RECENT = 0.1  # of the elapsed time: for the rate that is shown
 _CHANGE_PARTS = 20
 _CHANGE_BEFORE, _CHANGE_AFTER = 2, 2  # at least so many parts on either side
-_CHANGE = 0.15  # how far all paces after a change lie from all before it
+_CHANGE = 0.15  # of the lower mean pace: all paces after a change differ by more from all before it
 _DRIFT_PARTS = 8
 _DRIFT_FIT = 0.85  # least share of the variance of the paces that a straight line explains
 _DRIFT_SHARE = 0.7  # of the drift that is carried on
 _DRIFT_BOUNDS = 0.4, 2.5
-_SLACK_REST, _SLACK_PAST = 0.06, 0.005  # the range has this share of the remaining and of the past time,
-_SLACK_PAUSE = 0.4  # and of the longest pause, on either side of the estimates
-_FIRST = 2.0  # before there is enough to go by, the rest may take twice as long, or half
-_HIGH, _MEDIUM = 0.12, 0.3  # greatest distance of the range from the estimate, as a share of it
+# the range extends beyond the estimates by the sum of these shares: of the remaining time (a larger one if
+# more is to do than was done), of the past time, and of the longest pause
+_SLACK_REST, _SLACK_PAST, _SLACK_PAUSE = 0.06, 0.005, 0.4
+_FIRST = 2.0  # while there are too few data, the rest may take twice as long, or half
+_HIGH, _MEDIUM = 0.12, 0.3  # the range of such a confidence differs from the estimate by at most this share
 
 
 def estimate(history: History, total: float | None, now_s: float) -> Estimate:
-    """Return when the run will have finished ``total`` units, as of ``now_s``.
+    """Return when the run will have finished ``total`` units, as of ``now_s`` (Unix seconds).
 
-    ``remaining_s`` is None while there is too little to go by: no total, fewer than three updates, or less
-    than 5 % of the units that the run had to do when it started.
+    ``remaining_s`` is None while there are too few data: no total, fewer than three updates, or less than 5 %
+    of the units that the run had to do when it started. The rates need two updates.
     """
     curve = Curve.of(history)
     if curve is None or curve.span_s <= 0:
@@ -49,7 +50,7 @@ def estimate(history: History, total: float | None, now_s: float) -> Estimate:
         return rates
     forecast = _forecast(curve, total, history.longest_pause_s)
     idle_s = max(0.0, now_s - curve.times_s[-1])
-    counted_s = min(idle_s, 2 * history.longest_pause_s)  # a longer pause may be a stall: it ends nothing
+    counted_s = min(idle_s, 2 * history.longest_pause_s)  # in a longer pause, the end may not come closer
     remaining_s = max(0.0, forecast.remaining_s - counted_s)
     return Estimate(
         rate_per_s=rates.rate_per_s,
@@ -62,21 +63,22 @@ def estimate(history: History, total: float | None, now_s: float) -> Estimate:
 
 
 def estimate_or_printed(history: History, progress: Progress | None, now_s: float) -> Estimate:
-    """Return an `estimate`; until there is one, what the log says, with a wide range and low confidence.
+    """Return an `estimate`; while that has no end, one with a wide range and low confidence.
 
-    That is the remaining time it prints, else the rest at the speed it prints, or at that of the few updates.
+    The remaining time is then the one that the log prints, else follows from the speed that it prints, else
+    from the average speed so far.
     """
     found = estimate(history, progress.total if progress else None, now_s)
     if found.remaining_s is not None or progress is None or progress.fraction == 1.0:
         return found
     speed = progress.rate_per_s or found.average_rate_per_s
-    said_s = progress.remaining_s
-    if said_s is None and progress.total and speed:
-        said_s = max(0.0, progress.total - progress.current) / speed
-    if said_s is None or not math.isfinite(said_s):
+    rough_s = progress.remaining_s
+    if rough_s is None and progress.total and speed:
+        rough_s = max(0.0, progress.total - progress.current) / speed
+    if rough_s is None or not math.isfinite(rough_s):
         return found
     idle_s = max(0.0, now_s - history.samples[-1].at_s) if history.samples else 0.0
-    remaining_s = max(0.0, said_s - min(idle_s, 2 * history.longest_pause_s))
+    remaining_s = max(0.0, rough_s - min(idle_s, 2 * history.longest_pause_s))
     return replace(
         found, remaining_s=remaining_s, shortest_s=remaining_s / _FIRST, longest_s=remaining_s * _FIRST
     )
@@ -125,7 +127,7 @@ def _forecast(curve: Curve, total: float, longest_pause_s: float) -> _Forecast:
 
 
 def _change(curve: Curve) -> float | None:
-    """Return since when the pace is clearly another one, in units; None if it never changed."""
+    """Return how many units were finished when the pace clearly changed; None if it never did."""
     paces = curve.paces(_CHANGE_PARTS)
     best, found = 0.0, None
     for index in range(_CHANGE_BEFORE, _CHANGE_PARTS - _CHANGE_AFTER + 1):

@@ -14,7 +14,7 @@ from jobmon_core.domain.progress.model import History, Sample
 
 MAX_SAMPLES = 240
 _THINNED_TO = 180
-_RECENT = 40  # the newest samples are kept whole
+_RECENT = 40  # so many of the newest samples are never dropped
 _NEW_RUN = 0.9  # of the previous `current`: noise and interleaved workers fall by less
 _MEDIAN_STEP = 1.1  # factor by which one pause moves the running median
 _PROGRESS = 1 + 1e-9  # a smaller one is rounding
@@ -23,12 +23,13 @@ _EVEN = 0.05  # weight of an even spacing against the shape of the curve
 
 
 def add_sample(history: History, sample: Sample) -> History:
-    """Return ``history`` with a sample that is newer than its last one.
+    """Return ``history`` with one more sample.
 
-    A sample without progress is ignored: the time without samples is the pause. A ``current`` that falls to
-    less than nine tenths is a new run, with a new history.
+    A sample without progress is ignored: the time without samples is the pause. So is one that is older than
+    the last one, or is no plausible number. A ``current`` below nine tenths of the last one begins a new run,
+    with a new history.
     """
-    if not (0 <= sample.at_s <= _LARGEST and 0 <= sample.current <= _LARGEST):  # nor with nan
+    if not (0 <= sample.at_s <= _LARGEST and 0 <= sample.current <= _LARGEST):  # nan too
         return history
     if not history.samples:
         return replace(history, samples=(sample,))

@@ -74,7 +74,7 @@ class Confidence(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """When a job will end, at its recent speed. All but the rates are None while there is too little data."""
+    """When a job will end, and how fast it is."""
 
     rate_per_s: float | None = None  # units per second, recently
     average_rate_per_s: float | None = None  # since the start
@@ -84,7 +84,7 @@ class Estimate:
     confidence: Confidence = Confidence.LOW
 
     def without_end(self) -> Estimate:
-        """Return the rates alone, for a run of which nobody knows when it will end."""
+        """Return the rates alone, for a run whose end cannot be estimated."""
         return replace(self, remaining_s=None, shortest_s=None, longest_s=None)
 
 
@@ -111,7 +111,7 @@ class Health:
     diverged: bool = False
     loss_bound: float | None = None  # it has recovered when the loss is below it
     grad_norm_bound: float | None = None
-    run_started_s: float | None = None  # the first sample of the run that all this is about
+    run_started_s: float | None = None  # the time of the first sample of the run that all this is about
     milestone: int = 0  # the highest one reached, in %
     overdue_start_s: float | None = None  # the start of the run that has written nothing for too long
 

@@ -14,8 +14,9 @@ _SHORTEST_SHARE = 0.004  # of the time so far: shorter pauses are part of the us
 _SAME = 0.01  # of the progress so far: pauses this close are one
 _REGULAR = 0.85  # of the distances are one period,
 _TOLERANCE = 0.2  # give or take this part of it
-_MIN_POINTS = 4
+_MIN_POINTS = 4  # of a curve without its start
 _OVERDUE = 1.3  # periods without a pause: it does not come any more
+_SHORTEST_DISTANCE = 0.1  # of the progress so far: an earlier single pause belongs to the start
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +90,6 @@ def _period(pauses: list[Pause], curve: Curve) -> float | None:
     period = median(distances)
     regular = sum(abs(distance / period - 1) < _TOLERANCE for distance in distances)
     return period if regular >= _REGULAR * len(distances) and last <= _OVERDUE * period else None
-
-
-_SHORTEST_DISTANCE = 0.1  # of the progress so far: an earlier single pause belongs to the start
 
 
 def _cut(curve: Curve, pauses: list[Pause]) -> Curve:

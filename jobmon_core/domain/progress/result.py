@@ -10,24 +10,27 @@ from dataclasses import replace
 
 from jobmon_core.domain.diagnosis.fingerprint import fingerprint
 from jobmon_core.domain.diagnosis.model import INCOMPLETE, Diagnosis
-from jobmon_core.domain.humanize import number, plural, rate
+from jobmon_core.domain.humanize import duration, number, plural, rate
 from jobmon_core.domain.progress.estimate import estimate
+from jobmon_core.domain.progress.events.health import stall_after_s
 from jobmon_core.domain.progress.model import Progress, TaskProgress
 
 _ENOUGH = 0.99  # of the items
+_STANDSTILL_ADVICE = "Find out first why it made no progress: if it hung, more time will not help."
+_LONG_IDLE = 0.1  # of the run
 _COUNTERS = ("epoch", "step", "batch", "it")  # each may stand for many items
 
 
 def with_result(
     diagnosis: Diagnosis, followed: TaskProgress, *, succeeded: bool, expected: float | None
 ) -> Diagnosis:
-    """Return the diagnosis of a run that has ended, with how far it came as far as its logs show it.
+    """Return the diagnosis of a run that has ended, with how far it came if its logs show that.
 
-    ``expected`` is how much the user said there is to do, None if nothing. A success that did clearly less,
-    and has no other cause, gets the cause `INCOMPLETE`.
+    ``expected`` is how many units the user said there are to do, None if the user did not. A success that did
+    clearly less, and has no other cause, gets the cause `INCOMPLETE`.
     """
     progress = followed.progress
-    if progress is None or not followed.history.samples:  # none of it is of this run
+    if progress is None or not followed.history.samples:  # this run has shown none
         return diagnosis
     diagnosis = replace(diagnosis, work=_work(progress, followed) if succeeded else _position(progress))
     if not succeeded or diagnosis.cause or not _is_short(progress, followed, expected):
@@ -48,8 +51,27 @@ def with_result(
     )
 
 
+def with_standstill(diagnosis: Diagnosis, followed: TaskProgress, ended_s: float) -> Diagnosis:
+    """Return the diagnosis of a run that reached its time limit; more time may not help if it had stopped.
+
+    ``ended_s`` is in Unix seconds.
+    """
+    progress, samples = followed.progress, followed.history.samples
+    if progress is None or not samples or progress.fraction == 1.0 or progress.end_marker:
+        return diagnosis
+    started_s = followed.history.started_s or samples[0].at_s
+    idle_s = ended_s - samples[-1].at_s
+    if idle_s < max(stall_after_s(followed.history), _LONG_IDLE * (ended_s - started_s)):
+        return diagnosis
+    return replace(
+        diagnosis,
+        work=f"{diagnosis.work}, and no progress in its last {duration(idle_s)}",
+        advice=f"{_STANDSTILL_ADVICE} {diagnosis.advice}",
+    )
+
+
 def _work(progress: Progress, followed: TaskProgress) -> str:
-    """Return e.g. ``100,000 items, 245.8 items/s on average``; empty for a share, which a success implies."""
+    """Return e.g. ``100,000 items, 245.8 items/s on average``; empty for a percentage, or nothing."""
     if progress.unit == "%" or progress.current <= 0:
         return ""
     speed = rate(estimate(followed.history, None, 0.0).average_rate_per_s, progress.unit)
@@ -76,7 +98,7 @@ def _is_short(progress: Progress, followed: TaskProgress, expected: float | None
     counts_the_same = expected is not None and progress.total == expected and progress.unit not in _COUNTERS
     if expected is None or not counts_the_same or progress.end_marker:  # e.g. "Early stopping"
         return False
-    # a program that counts only now and then does not print its last count
+    # a program that prints its count only now and then may end without printing the last one
     looks = [sample.current for sample in followed.history.samples]
     longest_step = max((after - before for before, after in itertools.pairwise(looks)), default=looks[0])
     return progress.current < _ENOUGH * expected and expected - progress.current > longest_step

@@ -74,7 +74,7 @@ class LogPaths:
 
     stdout: str = ""
     stderr: str = ""
-    source: str = ""  # one of the three above
+    source: str = ""  # one of BY_USER, BY_SLURM and BY_SCRIPT; empty while not known
 
 
 def expand(template: str, context: PathContext) -> str:
@@ -127,8 +127,8 @@ def templates_from_record(
 ) -> LogPaths:
     """Convert the StdOut and StdErr that Slurm's commands print to patterns that can be expanded per task.
 
-    If StdOut is empty or ``(null)``, the result has Slurm's default name; if StdErr is, that of StdOut. With
-    the ``job_id`` of the row, the default name that squeue prints is recognised: it is wrong for an array.
+    If StdOut is empty or ``(null)``, the result has Slurm's default name; if StdErr is, it is the same as
+    StdOut. With ``job_id``, the default name that squeue prints is recognised: it is wrong for an array.
     """
     output, error = (
         _template(value, workdir, is_array=is_array, job_id=job_id) for value in (stdout, stderr)
@@ -154,5 +154,5 @@ def _template(value: str, workdir: str, *, is_array: bool, job_id: int | None) -
 
 
 def _in_workdir(default_name: str, workdir: str) -> str:
-    """Return the template of a default name; Slurm does not expand the folder of one."""
+    """Return the template of a default name in ``workdir``, whose own ``%`` Slurm does not expand."""
     return f"{literal(workdir.rstrip('/'))}/{default_name}" if workdir else default_name

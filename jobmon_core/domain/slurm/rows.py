@@ -34,7 +34,7 @@ class RawAnswer:
     """The output of one query before parsing; many monitors share it."""
 
     text: str
-    asked_s: float  # when the query was sent: later events are missing from the answer
+    asked_s: float  # when the query was sent: later events may be missing from the answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +94,9 @@ class Record(DetailedRow):
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Resources that a run used, as sampled by accounting."""
+    """Resources that a run requested and used, as accounting reports them."""
 
-    max_rss_bytes: int | None = None
+    max_rss_bytes: int | None = None  # sampled: short peaks are missed
     requested_bytes: int | None = None
     cpu_s: float | None = None
     step_cpu_s: float | None = None  # of the steps that srun started; None if there are none

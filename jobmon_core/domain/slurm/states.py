@@ -15,7 +15,7 @@ class Phase(StrEnum):
     WAITING = "waiting"  # not started, or requeued
     ACTIVE = "active"  # holds resources
     FINISHING = "finishing"  # ended, but Slurm does not show the final state yet
-    ENDED = "ended"  # ended and cannot be requeued
+    ENDED = "ended"  # ended; Slurm does not requeue a job in this state by itself
     ENDED_UNLESS_REQUEUED = "ended unless requeued"  # ended, or about to be requeued under the same id
     UNKNOWN = "unknown"  # of an unknown state: the job is considered alive
 

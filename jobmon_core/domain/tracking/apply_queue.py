@@ -91,7 +91,7 @@ def _is_watched(job: WatchedJob, row: QueueRow) -> bool:
 
 
 def _is_current_run(job: WatchedJob, row: QueueRow) -> bool:
-    """Whether the row is about the task's current run, not an older run or an older job with this id."""
+    """Whether the row is about the task's current run, not an older run or another job with this id."""
     if row.submit_s is None:
         return True
     if not job.is_own_run(row.submit_s):
@@ -141,7 +141,7 @@ def _listed_keys(row: QueueRow, tasks: dict[str, Task]) -> list[str]:
 
 
 def _unlisted_keys(job: WatchedJob, tasks: dict[str, Task], listed: set[str], pending: IndexSet) -> list[str]:
-    """Return the tasks that squeue should list but does not."""
+    """Return the known tasks that squeue does not list, ended ones included."""
     expected = {str(index) for index in IndexSet.parse(job.array_indices) if index not in pending}
     expected |= {key for key in tasks if not includes(pending, key)}
     if not expected and not listed and not pending.spans:

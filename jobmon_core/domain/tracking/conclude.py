@@ -22,7 +22,7 @@ _MIN_GRACE_SHARE = 1 / 2  # of the grace, even if jobmon notices the end late
 def conclude(task: Task, policy: Policy, now_s: float) -> End | None:
     """Return how the task ended; None while the end is not proved or its details may still arrive.
 
-    After the deadline, the outcome may be unknown, or a cancellation inferred from the rest of the array.
+    Without proof, the outcome is unknown after a deadline, or cancelled if the rest of the array implies it.
     """
     inquiry = task.inquiry
     if inquiry is None:
@@ -36,7 +36,7 @@ def conclude(task: Task, policy: Policy, now_s: float) -> End | None:
 
 
 def is_proved(inquiry: EndInquiry) -> bool:
-    """Whether the end is certain, so that only accounting's details may be missing."""
+    """Whether a source reports the end, so that only accounting's details may be missing."""
     return _direct_evidence(inquiry) is not None
 
 
@@ -159,7 +159,7 @@ def _outcome(state: JobState, exit_code: int | None) -> Outcome:
 
 
 def _conclude_without_evidence(task: Task, inquiry: EndInquiry, policy: Policy, now_s: float) -> End | None:
-    """Return an inferred cancellation or an unknown outcome once the deadline passed; None before."""
+    """Return an inferred cancellation or an unknown outcome, each after its deadline; None before."""
     waited_s = now_s - inquiry.since_s
     if not _has_lasted(inquiry, policy) or not inquiry.record_gone:
         return None

@@ -58,7 +58,7 @@ class End:
     outcome: Outcome
     source: Source
     exit_code: int | None = None
-    exit_code_exact: bool = True  # False if only sacct reports it: see AccountingRow
+    exit_code_exact: bool = True  # False if sacct may have subtracted 128: see AccountingRow
     signal: int | None = None
     derived_exit_code: int | None = None
     cancelled_by: int | None = None  # uid
@@ -115,8 +115,8 @@ class EndInquiry:
         "accounting_is_fresh": "ledger_is_fresh",
     }
 
-    since_s: float  # time of the queue reply that first did not list the task as alive
-    last_queue_s: float  # time of the latest queue reply that did not list the task as alive
+    since_s: float  # time of the squeue query that first did not show the task as alive
+    last_queue_s: float  # time of the latest squeue query that did not show the task as alive
     queue_state: JobState | None = None  # the end that squeue shows; None if it does not list the task
     queue_raw_state: str = ""
     record: Record | None = None
@@ -124,14 +124,14 @@ class EndInquiry:
     accounting: AccountingStatus = AccountingStatus.NOT_ASKED
     row: AccountingRow | None = None
     accounting_error: str = ""  # sacct's error text, if the latest query failed
-    unreachable_since_s: float | None = None  # while `accounting` is UNREACHABLE: its first failed query
+    unreachable_since_s: float | None = None  # while `accounting` is UNREACHABLE: since when
     attempts: int = 0  # number of accounting queries, successful or not
     next_query_s: float = 0.0  # when to query accounting again
     remaining_state: JobState | None = None  # how the array's pending tasks ended; this may be one of them
     remaining_raw_state: str = ""
     array_listed: bool = False  # accounting lists some task of the same array
-    accounting_is_fresh: bool = False  # accounting has a sibling event newer than this inquiry
-    opened_s: float | None = None  # when the monitor read that reply, which another one may have asked for
+    accounting_is_fresh: bool = False  # accounting lists a start or an end in this job after `since_s`
+    opened_s: float | None = None  # when the monitor read the answer of `since_s`, perhaps to another monitor
 
     @classmethod
     def opened(cls, asked_s: float, policy: Policy, now_s: float) -> EndInquiry:
@@ -238,11 +238,17 @@ class WatchedJob:
         return tuple(dict.fromkeys(name for name in names if name))
 
     def source_phrase(self, source: Source) -> str:
-        """Return `Source.phrase`; the programs that a `Source` names are Slurm's own."""
+        """Return `Source.phrase`; of another scheduler, with its name in place of Slurm's program."""
         is_program = source not in (Source.ARRAY, Source.NONE)
         if is_program and self.backend != DEFAULT_BACKEND:
             return f"as reported by the {self.backend} scheduler"
         return source.phrase
+
+    def is_named_by(self, ref: JobRef) -> bool:
+        """Whether ``ref`` names this job, a part of it, or the job of which only one part is watched."""
+        if self.job_id == ref.job_id:
+            return not self.watched_part or ref.key in ("", self.watched_part)
+        return not ref.key and any(task.raw_job_id == ref.job_id for task in self.tasks.values())
 
     def lacks_part(self, key: str) -> bool:
         """Whether the job is known to have no task or component with this `JobRef.key`."""
@@ -251,7 +257,7 @@ class WatchedJob:
 
     @property
     def is_array(self) -> bool:
-        """Whether several tasks of an array are watched."""
+        """Whether an array is watched, not only one task of it."""
         return bool(self.array_indices) and not self.watched_part
 
     @property
@@ -271,7 +277,7 @@ class WatchedJob:
 
     @property
     def finished(self) -> bool:
-        """Whether its monitor may exit: closed with no message left to send, or unwatched."""
+        """Whether its monitor may leave it: closed with no message left to send, or unwatched."""
         has_more_to_send = self.outage_s is not None or any(entry.is_open for entry in self.outbox)
         return self.unwatched_s is not None or (self.closed and not has_more_to_send)
 

@@ -1,16 +1,16 @@
-"""How long jobmon waits: every delay that a decision depends on."""
+"""How long jobmon waits before it decides, and what the configuration says about messages."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 SAVE_INTERVAL_S = 300.0  # between two saved states of a job in which nothing changes but the last answer
-NO_HURRY_S = float("inf")  # the time limit of a query that nothing waits for
+NO_HURRY_S = float("inf")  # the time limit of a query that may take any time
 _ACCOUNTING_WAITS_S = (2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 
 
 class Policy(NamedTuple):
-    """The delays, in seconds. The defaults suit a production cluster; tests shorten them."""
+    """Delays in seconds, and choices of messages. The defaults suit a production cluster."""
 
     running_s: float = 30.0  # between queue checks of a running job
     pending_s: float = 60.0  # between queue checks of a pending job

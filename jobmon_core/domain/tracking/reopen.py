@@ -1,4 +1,4 @@
-"""Watch a job again whose watching had ended: because it was reported, or because the user stopped it."""
+"""Watch a closed job again: its end was reported, or the user stopped the monitoring."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 
 def is_same_submission(job: WatchedJob, submit_s: int | None) -> bool:
-    """Whether a submission at ``submit_s`` (Unix seconds) is a closed job, not a newer one with its id.
+    """Whether a closed job, not a newer one with its id, was submitted at ``submit_s`` (Unix seconds).
 
     A newer job, or a new run of this one, was submitted after jobmon had stopped watching.
     """

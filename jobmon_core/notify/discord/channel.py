@@ -29,7 +29,7 @@ class DiscordChannel:
 
     @property
     def name(self) -> str:
-        """Discord, the host and the last digits of the webhook's id."""
+        """The word "Discord", the webhook's host and the last four digits of its id."""
         return f"Discord ({self.settings.webhook})"
 
     def deliver(self, entry: OutboxEntry) -> AttemptResult:

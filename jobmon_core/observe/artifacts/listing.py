@@ -34,7 +34,7 @@ def list_files(
         without: the absolute paths of files that do not count.
 
     Of several names of one file, links included, one counts. If more than 1,000 files match, those with the
-    last names count.
+    last names count; of links, only if there are too few others. At most 5,000 names are read.
     """
     try:
         changed_s = Path(folder).stat().st_mtime
@@ -61,7 +61,7 @@ def list_files(
 
 
 def disk_of(folder: str) -> Disk | None:
-    """Return the room on the file system of a folder; None if it does not say."""
+    """Return the room on the file system of a folder; None if it cannot be read."""
     try:
         found = os.statvfs(folder)
     except (OSError, ValueError):

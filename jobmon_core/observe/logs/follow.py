@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon_core.domain.diagnosis.log_text import clean_lines
 from jobmon_core.observe.logs.open_file import RegularFile, Unreadable, regular_file
 
-_MAX_BYTES = 4 * 2**20  # read at once; the next call reads on
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MAX_BYTES = 4 * 2**20  # read by one call; the next one reads on
 _MAX_UNFINISHED = 256 * 1024  # bytes of a line that is kept until it ends
 
 
@@ -32,7 +35,7 @@ class LogFollower:
 
     @classmethod
     def after(cls, path: str, size: int) -> LogFollower:
-        """Return a reader that continues at the last line that is unfinished in the first ``size`` bytes."""
+        """Return a follower that begins with the line that is unfinished after ``size`` bytes of a file."""
         start = max(0, size - _MAX_UNFINISHED)
         data = b""
         with suppress(Unreadable), regular_file(path) as file:
@@ -56,11 +59,16 @@ class LogFollower:
         self._unfinished = rest
         return NewText(clean_lines(data[:end]), "".join(clean_lines(rest)))
 
-    def rest(self) -> NewText:
-        """Return all that is left as lines, the unfinished one too."""
-        new = self.read()
+    def rest(self) -> Iterator[NewText]:
+        """Yield all that is left as lines, the unfinished one too; in pieces, since it may be much."""
+        new, before = NewText(), -1
+        while self.offset != before:
+            before, new = self.offset, self.read()
+            if new.lines:
+                yield NewText(new.lines)
         self._unfinished = b""
-        return NewText((*new.lines, new.unfinished) if new.unfinished else new.lines)
+        if new.unfinished:
+            yield NewText((new.unfinished,))
 
     def _check_identity(self, file: RegularFile) -> None:
         inode = os.fstat(file.descriptor).st_ino

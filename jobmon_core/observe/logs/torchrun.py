@@ -31,9 +31,9 @@ _ATTEMPT_FILE = re.compile(r"(.*)/attempt_(\d{1,9})/\d{1,9}/[^/]+")
 
 
 def files_named_in(texts: Iterable[str], folders: Sequence[str], budget: ScanBudget) -> list[FoundFile]:
-    """Return this user's worker files in the folders, and the error files, whose paths the lines print.
+    """Return this user's worker files: the error files and those in the run folders that the lines name.
 
-    A printed path that is relative is looked up in each of ``folders``.
+    A relative path in a line is looked up in each of ``folders``.
     """
     files: list[FoundFile] = []
     run_dirs: dict[str, None] = {}

@@ -66,9 +66,10 @@ def load_patterns(own: Iterable[Pattern] = ()) -> tuple[Pattern, ...]:
     """Load the shipped patterns; the user's ``own`` are added or replace them.
 
     Raises:
-        PatternsInvalid: the shipped file cannot be read or has faults; it lists all of them.
+        PatternsInvalid: the shipped file cannot be read or has faults, which it lists. Expressions are not
+            compiled here.
     """
-    # the tests check the examples of the shipped patterns; here this would take longer than a diagnosis
+    # the tests compile the shipped expressions and try their examples; that takes longer than a diagnosis
     shipped = read_patterns(shipped_patterns_path(), check_examples=False)
     if shipped.faults:
         raise PatternsInvalid(shipped.source, list(shipped.faults))
@@ -105,7 +106,7 @@ def parse_patterns(text: str, source: str, *, check_examples: bool = True) -> Pa
     faults = [_unknown_key(key, _DOCUMENT_KEYS) for key in document if key not in _DOCUMENT_KEYS]
     version, rules = document.get("schema_version"), document.get("rules")
     has_version = version == SCHEMA_VERSION and not isinstance(version, bool)
-    faults += [] if has_version else [f"schema_version: must be {SCHEMA_VERSION}, is {version!r}"]
+    faults += [] if has_version else [f"schema_version: must be {SCHEMA_VERSION}, not {version!r}"]
     faults += [] if isinstance(rules, list) else ["rules: must be a list"]
     patterns, rule_faults = _patterns(rules if isinstance(rules, list) else [], check_examples=check_examples)
     faults += rule_faults
@@ -152,12 +153,12 @@ def _unknown_key(key: str, known: Collection[str]) -> str:
 def _value_faults(key: str, value: object) -> list[str]:
     """Return what is wrong with the value of a known key."""
     if key in _CHOICES:
-        is_valid, expected = value in _CHOICES[key], f"one of {', '.join(_CHOICES[key])}, is {value!r}"
+        is_valid, expected = value in _CHOICES[key], f"one of {', '.join(_CHOICES[key])}, not {value!r}"
     elif key == "precedence":
         is_valid = isinstance(value, int) and not isinstance(value, bool)
-        expected = f"an integer, is {value!r}"
+        expected = f"an integer, not {value!r}"
     elif key == _OPTIONAL_KEY:
-        is_valid, expected = isinstance(value, bool), f"true or false, is {value!r}"
+        is_valid, expected = isinstance(value, bool), f"true or false, not {value!r}"
     elif key in _EXAMPLE_KEYS or (key == "regex" and isinstance(value, list)):
         if isinstance(value, list) and (value or key == "counter_examples"):
             return [fault for i, text in enumerate(value) for fault in _text_faults(f"{key}[{i}]", text)]

@@ -11,7 +11,8 @@ from itertools import compress, count, islice
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.diagnosis.patterns import Match, Pattern
-from jobmon_core.observe.patterns.prefilter import ignores_case, needed_literals
+from jobmon_core.observe.patterns.literals import literals_of
+from jobmon_core.observe.patterns.prefilter import ignores_case
 from jobmon_core.observe.patterns.re2_regex import compile_matcher, to_bytes
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class _Alternative:
         self._regex = regex
         self.ignores_case = ignores_case(regex)
         # the start of a long literal is distinctive enough, and the index is built faster
-        literals = needed_literals(regex) or _ANY_LINE
+        literals = literals_of(regex) or _ANY_LINE
         self.literals = {literal[:_MAX_LITERAL].encode() for literal in literals}
 
     @cached_property

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_MAX_EXACT = 24  # if a part matches more texts than this, they become required literals at most
-_MIN_LENGTH = 2  # a single character occurs in every line
+_MAX_EXACT = 24  # texts: of a part that matches more, only literals that it requires are kept
+_MIN_LENGTH = 2  # a single character occurs in nearly every line
 # words that healthy logs contain too: a set of literals without them is more distinctive
 _COMMON = frozenset({
     "checkpoint", "complete", "completed", "config", "debug", "error", "errors", "exception", "exceptions",
@@ -69,14 +69,14 @@ def ignores_case(regex: str) -> bool:
 
 
 def _distinctiveness(literals: Literals) -> tuple[bool, int, int]:
-    """Return a sort key: larger for sets without common words, then for longer literals, then for fewer."""
+    """Return a sort key: larger for sets without common or very short words, then for longer, then fewer."""
     length = min(map(len, literals), default=0)
     words = (literal.strip(" :'\"").lower() for literal in literals)
     return length > _MIN_LENGTH and _COMMON.isdisjoint(words), length, -len(literals)
 
 
 def _alternation(parts: list[_Part]) -> _Part:
-    """Return what an expression matches that matches whatever one of ``parts`` does."""
+    """Return what the alternation of ``parts`` matches."""
     exact_sets = [part.exact for part in parts if part.exact is not None]
     if len(exact_sets) == len(parts):
         exact = frozenset[str]().union(*exact_sets)

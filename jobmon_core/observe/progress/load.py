@@ -10,13 +10,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from jobmon_core.domain.errors import PatternsInvalid
+from jobmon_core.domain.job_settings import MAX_GROUPS
 from jobmon_core.domain.progress.log.formats import GROUPS, Format, Role
 from jobmon_core.observe.logs.open_file import Unreadable, regular_file
 from jobmon_core.observe.patterns.re2_regex import compile_regex
 from jobmon_core.observe.patterns.shipped import shipped_file
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
 SCHEMA_VERSION = 1
@@ -25,8 +26,7 @@ _MAX_BYTES = 4 * 2**20
 _FIELDS = {field.name for field in dataclasses.fields(Format)}
 _ENTRY_KEYS = _FIELDS | {"examples", "counter_examples"}
 _REQUIRED = ("id", "title", "regex", "role", "examples", "counter_examples")
-_MAX_GROUPS = 2  # of a user's pattern: the current value and the total
-_GROUP = re.compile(r"\(\?P<(\w+)>")
+_GROUP = re.compile(r"\(\?P?<(\w+)>")
 # what a user's pattern counts, by words of its name
 _UNITS = {
     "epoch": "epoch",
@@ -36,8 +36,13 @@ _UNITS = {
     "iter": "step",
     "sample": "sample",
 }
-_METRIC_GROUPS = {"loss": "loss", "lr": "lr", "learning_rate": "lr", "grad_norm": "grad_norm"}
-_RATES = ("throughput", "rate", "speed")
+# the metric that it shows, by texts in its name; the short ones must be words: `generated_items` has no rate
+_METRICS = {
+    re.compile(r"loss"): "loss",
+    re.compile(r"learning_rate|(?<![a-z])lr(?![a-z])"): "lr",
+    re.compile(r"grad_norm"): "grad_norm",
+    re.compile(r"throughput|speed|(?<![a-z])rate(?![a-z])"): "rate",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,7 @@ def shipped_formats() -> FormatFile:
     """Load the shipped formats.
 
     Raises:
-        PatternsInvalid: the file cannot be read or has faults; it lists all of them.
+        PatternsInvalid: the file cannot be read, or has faults, which it lists as `document_faults` does.
     """
     path = formats_path()
     try:
@@ -76,7 +81,7 @@ def shipped_formats() -> FormatFile:
 
 
 def document_faults(document: Any) -> list[str]:  # noqa: ANN401 - parsed JSON
-    """Return every fault of a document of formats but for its expressions, which are costly to compile."""
+    """Return every fault of a document of formats, except faults of syntax in its expressions."""
     if not isinstance(document, dict) or document.get("schema_version") != SCHEMA_VERSION:
         return [f"schema_version: must be {SCHEMA_VERSION}"]
     entries, labels = document.get("formats"), document.get("labels")
@@ -100,7 +105,7 @@ def _entry_faults(entry: Any) -> list[str]:  # noqa: ANN401 - parsed JSON
     faults = [f"{key}: unknown key" for key in entry if key not in _ENTRY_KEYS]
     faults += [f"{key}: missing" for key in _REQUIRED if key not in entry]
     if entry.get("role") not in tuple(Role):
-        faults.append(f"role: must be one of {', '.join(Role)}, is {entry.get('role')!r}")
+        faults.append(f"role: must be one of {', '.join(Role)}, not {entry.get('role')!r}")
     if not isinstance(entry.get("regex"), str):
         return [*faults, "regex: must be a text"]
     unknown = sorted(set(_GROUP.findall(entry["regex"])) - GROUPS)
@@ -117,8 +122,9 @@ def _format(entry: dict[str, Any]) -> Format:
 def user_formats(patterns: Mapping[str, str]) -> tuple[Format, ...]:
     """Return formats for the user's patterns: a name and an expression each.
 
-    One group is the current value, a second one the total. A name with ``loss`` or ``lr`` stands for that
-    metric, and one with ``throughput`` for the rate.
+    One group is the current value, a second one the total. A name with ``loss``, ``lr``,
+    ``learning_rate`` or ``grad_norm`` stands for that metric, and one with ``throughput``, ``rate`` or
+    ``speed`` for the rate. Any other name stands for a counter; ``epochs`` or ``items`` in it is its unit.
 
     Raises:
         ValueError: an expression is not valid, or has no group or too many; the text names the pattern.
@@ -131,7 +137,7 @@ def _user_format(name: str, regex: str) -> Format:
         groups = compile_regex(regex).groups
     except ValueError as error:
         raise ValueError(f"progress_patterns.{name}: {error}") from error
-    if not 1 <= groups <= _MAX_GROUPS:
+    if not 1 <= groups <= MAX_GROUPS:
         raise ValueError(
             f"progress_patterns.{name}: must have one group (the current value) or two (the current value "
             f"and the total), has {groups}"
@@ -140,16 +146,14 @@ def _user_format(name: str, regex: str) -> Format:
     unit = next((unit for word, unit in _UNITS.items() if word in lower), "step")
     first = "epoch" if unit == "epoch" else "n"
     role = Role.MAIN
-    for word, group in _METRIC_GROUPS.items():
-        if word in lower:
-            first, role = group, Role.METRICS
-    if any(word in lower for word in _RATES):
-        first, role = "rate", Role.METRICS
+    metric = next((group for part, group in _METRICS.items() if part.search(lower)), None)
+    if metric:
+        first, role = metric, Role.METRICS
     names = iter((first, "epochs" if first == "epoch" else "total"))
     return Format(f"own:{name}", name, _with_names(regex, names), role=role, unit=unit)
 
 
-def _with_names(regex: str, names: Any) -> str:  # noqa: ANN401 - an iterator of names
+def _with_names(regex: str, names: Iterator[str]) -> str:
     """Return the expression with its capturing groups named."""
     parts, index, in_class = [], 0, False
     while index < len(regex):

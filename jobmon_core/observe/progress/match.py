@@ -14,18 +14,18 @@ from jobmon_core.domain.progress.log.values import (
     plain_label,
     rate_per_s,
 )
-from jobmon_core.observe.patterns.re2_regex import compile_regex, to_bytes
+from jobmon_core.observe.patterns.re2_regex import compile_matcher, compile_regex, to_bytes
 from jobmon_core.observe.progress.load import FormatFile, shipped_formats, user_formats
+from jobmon_core.observe.progress.tables import ROW, is_header, row_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 _COUNTERS = (Role.MAIN, Role.EVALUATION, Role.LOADING)
 _MAX_LABELS = 500
 _LABEL_EPOCH = re.compile(
     r"(?i)\b(?:epochs?|episode|round)(?:\b|_)[^\d\n]{0,4}(\d{1,7})(?![\d.])(?:\s{0,3}(?:/|of)\s{0,3}(\d{1,7}))?"
 )
-_METRICS = ("loss", "lr", "grad_norm", "rate")
 _PERCENT = 100.0
 _OTHER = frozenset({"marker", "other"})  # groups that say: this is not a metric of training
 
@@ -47,9 +47,9 @@ class FormatMatcher:
         """Prepare ``formats``, the first of which wins; ``labels`` tells which bars are not the job."""
         self._formats = [each for each in formats if each.role is not Role.METRICS]
         self._metrics = [each for each in formats if each.role is Role.METRICS]
-        self._label_files = labels
+        self._labels_of = labels
         self._compiled: dict[str, _Compiled] = {}
-        self._sets: dict[tuple[int, ...], object] = {}
+        self._sets: dict[tuple[int, ...], Callable[[bytes], Collection[int]]] = {}
         self._labels: dict[str, _Label] = {}
 
     @classmethod
@@ -63,8 +63,11 @@ class FormatMatcher:
         shipped = shipped_formats()
         return cls((*user_formats(own), *shipped.formats), shipped)
 
-    def readings(self, updates: Sequence[bytes]) -> list[Reading]:
-        """Return what the updates say, in their order; the metrics come last, only their latest values."""
+    def readings(self, updates: Sequence[bytes], table: str = "") -> list[Reading]:
+        """Return what the updates say, in their order; the metrics come last, only their latest values.
+
+        ``table`` is the line before the updates that names the columns of a table; their rows are read, too.
+        """
         if not updates:
             return []
         text = b"\n".join(updates)
@@ -72,20 +75,23 @@ class FormatMatcher:
         found: list[Reading] = []
         others: set[int] = set()  # indices of updates about evaluations
         active = [each for each in self._formats if _may_match(each, lower)]
-        if active:
-            match_set = self._set_of(active)
+        if active or table:
+            matching = self._set_of(active)
             for index, update in enumerate(updates):
-                hits = match_set.Match(update)  # type: ignore[attr-defined] # RE2 has no types
-                if hits:
-                    readings = self._of_update(update, [active[hit] for hit in sorted(hits)])
+                hits = matching(update)
+                readings = self._of_update(update, [active[hit] for hit in sorted(hits)]) if hits else []
+                if table and not any(reading.role in _COUNTERS for reading in readings):
+                    readings += self._of_row(table, update)
+                if readings:
                     found += readings
+                    table = next((each.marker for each in readings if each.role is Role.TABLE), table)
                     if any(reading.role is Role.EVALUATION for reading in readings):
                         others.add(index)
         found += self._latest_metrics(updates, lower, others)
         return found
 
     def _of_update(self, update: bytes, formats: Iterable[Format]) -> list[Reading]:
-        """Return all readings of one update; only the first format that counts may count."""
+        """Return all readings of one update; of the formats that count, only the first that matches."""
         found: list[Reading] = []
         counted = False
         for each in formats:
@@ -98,6 +104,12 @@ class FormatMatcher:
             else:
                 found += self._readings_of(each, update)
         return found
+
+    def _of_row(self, table: str, update: bytes) -> list[Reading]:
+        """Return the reading of a row of the table; none if the update is no row."""
+        groups = row_of(table, update.decode("utf-8", "replace"))
+        reading = self._reading(ROW, groups) if groups else None
+        return [reading] if reading else []
 
     def _readings_of(self, each: Format, update: bytes) -> list[Reading]:
         compiled = self._compile(each)
@@ -128,21 +140,12 @@ class FormatMatcher:
             compiled = self._compiled[each.id] = _Compiled(each.regex)
         return compiled
 
-    def _set_of(self, active: list[Format]) -> object:
-        """Return one RE2 set of the expressions: a search in it finds out which of them match."""
+    def _set_of(self, active: list[Format]) -> Callable[[bytes], Collection[int]]:
+        """Return the function that returns which of the expressions match an update, by their indexes."""
         key = tuple(map(id, active))
-        match_set = self._sets.get(key)
-        if match_set is None:
-            import re2
-
-            options = re2.Options()
-            options.log_errors = False
-            match_set = re2.Set.SearchSet(options)
-            for each in active:
-                match_set.Add(to_bytes(each.regex))
-            match_set.Compile()
-            self._sets[key] = match_set
-        return match_set
+        if key not in self._sets:
+            self._sets[key] = compile_matcher(*(each.regex for each in active))
+        return self._sets[key]
 
     def _label(self, text: str) -> _Label:
         known = self._labels.get(text)
@@ -156,9 +159,9 @@ class FormatMatcher:
         plain = plain_label(text)
         role = Role.MAIN
         searched = to_bytes(plain)
-        if plain and compile_regex(self._label_files.evaluation_label).search(searched):
+        if plain and compile_regex(self._labels_of.evaluation_label).search(searched):
             role = Role.EVALUATION
-        elif plain and compile_regex(self._label_files.loading_label).search(searched):
+        elif plain and compile_regex(self._labels_of.loading_label).search(searched):
             role = Role.LOADING
         epoch = _LABEL_EPOCH.search(text)
         is_epochs = epoch is None and plain.lower().split(" ")[-1].startswith("epoch")
@@ -188,6 +191,8 @@ class FormatMatcher:
         elif "unit" in groups and unit == "step":
             unit = counted_unit(groups["unit"])
         if each.role in _COUNTERS and n is None and epoch is None:
+            return None
+        if each.role is Role.TABLE and not is_header(groups["marker"]):
             return None
         role = each.role
         if role is Role.MAIN and label:

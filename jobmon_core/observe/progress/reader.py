@@ -1,7 +1,7 @@
 """Read the progress of a job from its logs, again and again as they grow.
 
-A reader keeps a small state, so that the next process can go on where this one stopped. Whatever the pieces
-in which a log is read, the result is the same.
+A reader keeps a small state, so that the next process can go on where this one stopped. The pieces in which a
+log is read do not change the result, unless one is too large to be read in full.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from jobmon_core.domain.progress.model import Progress
     from jobmon_core.observe.logs.open_file import RegularFile
 
-MAX_BYTES = 8 * 2**20  # of a file in one call
+MAX_BYTES = 8 * 2**20  # of a file in one call; of more new bytes, those in the middle are skipped
 _LAST_NUMBER = re.compile(rb"[\d.,eE+-]{1,32}\Z")
-_HEAD_BYTES = 2**20  # of a larger file, this much of its start is read too: totals are announced there
+_HEAD_BYTES = 2**20  # of a larger file, its start is read too, since totals are announced there
 
 
 class ProgressReader:
@@ -73,7 +73,9 @@ class ProgressReader:
         self._offset += start
 
     def _after(self, updates: list[bytes]) -> LogState:
-        return fold(self._state, self._matcher.readings(updates)) if updates else self._state
+        return (
+            fold(self._state, self._matcher.readings(updates, self._state.table)) if updates else self._state
+        )
 
 
 def read_progress(
@@ -109,7 +111,7 @@ def read_progress(
 def _read_on(
     before: FileState, file: RegularFile, matcher: FormatMatcher, max_bytes: int, *, ended: bool
 ) -> FileState:
-    """Return the state after the new bytes of a file, or after the last ones if there are too many."""
+    """Return the state after the new bytes of a file; of too many, only the last are read."""
     inode = os.fstat(file.descriptor).st_ino
     if file.size < before.size or before.inode not in (None, inode):
         before = FileState(before.path)  # truncated, or another file

@@ -43,10 +43,10 @@ def read_trainer_state(path: str) -> Progress | None:
 
 
 def newest_trainer_state(folder: str, since_s: float) -> Progress | None:
-    """Return the progress in the newest ``checkpoint-*`` of a folder that has one and is complete.
+    """Return the progress in the newest complete ``checkpoint-*`` of a folder.
 
-    None if none is as new as ``since_s`` (Unix seconds): the same folder may hold the checkpoints of earlier
-    trainings.
+    None if none was saved since ``since_s`` (Unix seconds): the same folder may hold the checkpoints of
+    earlier trainings.
     """
     try:
         with os.scandir(folder) as entries:

@@ -23,7 +23,7 @@ _CONTROL = bytes({*range(0x20), 0x7F} - {*b"\t\n\r\b\v\f\x1b"})
 _DIGITS_ALIKE = bytes.maketrans(b"123456789", b"000000000")
 _NOT_IN_SHAPE = bytes({*b" \t.,#=>-+", *range(0x80, 0x100)})
 _TIMES = re.compile(rb"\[0[0:]*<[^\]\n]{0,200}\]")  # of a bar, with its speed: their lengths vary most
-_FULL = b"000%"
+_FULL = b"000%"  # 100 %, after `_DIGITS_ALIKE`
 _LONGER = b"0000%"
 _MAX_RESTARTS = 8  # in a block
 

@@ -77,11 +77,11 @@ class LocalScheduler:
             return Submission(1, None)
         job = Submitted(JobRef(folder.id))
         try:
-            on_job(job)
-        finally:  # the job runs even if it cannot be watched
             if "quiet" not in request.options:
                 is_parsable = "parsable" in request.options
                 print(folder.id if is_parsable else f"Submitted batch job {folder.id}", flush=True)
+        finally:  # the job runs, even if nobody reads its id
+            on_job(job)
         return Submission(0, job)
 
     def ask_queue(self, user: str) -> RawAnswer | Unreachable:  # noqa: ARG002 - all jobs of a home are one user's
@@ -143,7 +143,7 @@ class LocalScheduler:
 
 
 def _answer(rows: Iterable[StatusRow]) -> RawAnswer | Unreachable:
-    """Return the rows as an answer; a generator reads its files now, and these may be unreadable."""
+    """Return the rows as an answer; ``rows`` is a generator that reads the files only here."""
     asked_s = time.time()
     try:
         return RawAnswer(to_answer(rows), asked_s)

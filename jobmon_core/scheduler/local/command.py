@@ -44,7 +44,7 @@ def command_request(root: Path, argv: Sequence[str], options: CommandOptions) ->
     """Return the job that runs a command in the current directory; ``root`` is that of all local jobs.
 
     Raises:
-        CommandMissing: there is no such program, or it is not executable.
+        CommandMissing: there is no such program, or (`CommandNotExecutable`) it is not executable.
         SchedulerRejected: the current directory was removed.
     """
     _check_executable(argv[0])
@@ -107,17 +107,17 @@ class CommandSubmitter:
         on_job: Callable[[Submitted], None],
         on_start: Callable[[], None] | None = None,
     ) -> Submission:
-        """Start the command whose program and arguments ``arguments`` are; print nothing but errors.
+        """Start a command, its program and arguments in ``arguments``; print nothing but errors.
 
         Raises:
-            CommandMissing: there is no such program, or it is not executable.
+            CommandMissing: there is no such program, or (`CommandNotExecutable`) it is not executable.
         """
         request = partial(command_request, self._root, arguments, self._options)
         return LocalScheduler(self._root).start(request, on_job, on_start)
 
 
 def _stdin() -> str:
-    """Return a path by which the job can open this process's stdin if that is a file or a pipe.
+    """Return a path by which the job can open this process's stdin; /dev/null unless it is a file or a pipe.
 
     A terminal stays with the user: the job may outlive it.
     """

@@ -86,6 +86,11 @@ class ForegroundJob:
         self._copies: list[_Copy] = []
         self._this = ProcessId.current()
 
+    def end_line(self) -> None:
+        """Let the next message on the terminal begin a line, whatever the job printed last."""
+        for target in self._targets:
+            target.end_line()
+
     def copy_output(self, on_pause: Callable[[], None]) -> TaskRecord | None:
         """Copy the job's output until the job has ended; return its final record.
 

@@ -29,7 +29,7 @@ class JobSpec:
     """What a job runs. Paths are absolute patterns (see `log_paths`); times are Unix seconds."""
 
     name: str
-    command: str  # the script's path as shown to the user; empty if it came from no file
+    command: str  # the script's path or the program, as shown to the user; empty for a script without a file
     arguments: tuple[str, ...]
     workdir: str
     stdout: str
@@ -75,7 +75,8 @@ class TaskRecord:
 class JobDir:
     """The files of one job.
 
-    Readers raise StateUnreadable if a file is damaged; writers raise StorageFailed if the disk refuses.
+    Readers raise StateUnreadable if a file is damaged, and OSError if it cannot be read; writers raise
+    StorageFailed.
     """
 
     path: Path
@@ -125,7 +126,7 @@ class JobDir:
         return sorted((record for record in records if record), key=lambda record: record.index or 0)
 
     def never_started(self) -> TaskRecord | None:
-        """Return the record of the tasks that will never start; None while any may."""
+        """Return the record of the tasks that will never start; None if there are none so far."""
         return _read(TaskRecord, self.path / "rest.json")
 
     def mark_ended(self) -> None:
@@ -133,7 +134,7 @@ class JobDir:
         write_atomically(self.path / "ended", b"")
 
     def ended_s(self) -> float | None:
-        """Return when the last record was written (Unix seconds); None while more will follow."""
+        """Return when the job was marked as ended (Unix seconds); None if it is not."""
         try:
             return (self.path / "ended").stat().st_mtime
         except FileNotFoundError:
@@ -153,7 +154,7 @@ def _read(kind: type[T], path: Path) -> T | None:
 
 
 def new_job_dir(root: Path, is_free: Callable[[int], bool] = lambda _: True) -> JobDir:
-    """Create the directory of a new job, with the next id that is free, here and for ``is_free``."""
+    """Create the directory of a new job, with the next id that is not in ``root`` and ``is_free`` accepts."""
 
     def create(path: Path) -> None:
         if not is_free(int(path.name)):

@@ -8,7 +8,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass
 
-from jobmon_core.system.process import descendants
+from jobmon_core.system.process import descendants, own_peak_kib
 
 _KILL_INTERVAL_S = 0.05  # between two attempts: new processes may be forked while others are killed
 
@@ -18,17 +18,23 @@ class ProcessTree:
     """All processes of one task; ``leader`` runs its script in a session of its own."""
 
     leader: int
-    max_rss_bytes: int = 0
+    max_rss_bytes: int | None = None  # None if none of them needed more than this process itself
     cpu_s: float = 0.0
     status: int | None = None  # the leader's wait status; None while it runs
     ended_s: float = 0.0  # Unix seconds
 
     def reap(self) -> bool:
-        """Collect all processes that ended and their usage; return whether the leader has ended."""
+        """Collect all processes that ended and their usage; return whether the leader has ended.
+
+        Linux counts what a process had before it executed its program: the memory of this process, as whose
+        copy it began. A peak below that is not its own, and is left out.
+        """
+        inherited_kib = own_peak_kib()
         with suppress(ChildProcessError):  # there is none
             pid, status, usage = os.wait4(-1, os.WNOHANG)
             while pid:
-                self.max_rss_bytes = max(self.max_rss_bytes, usage.ru_maxrss * 1024)  # counted in KiB
+                if inherited_kib is not None and usage.ru_maxrss > inherited_kib:
+                    self.max_rss_bytes = max(self.max_rss_bytes or 0, usage.ru_maxrss * 1024)
                 self.cpu_s += usage.ru_utime + usage.ru_stime
                 if pid == self.leader:
                     self.status, self.ended_s = status, time.time()
@@ -60,13 +66,13 @@ class ProcessTree:
         self.reap()
 
 
-_INTERRUPT = frozenset({signal.SIGINT, signal.SIGQUIT})  # what a terminal sends for Ctrl-C and Ctrl-\\
+_INTERRUPT = frozenset({signal.SIGINT, signal.SIGQUIT})  # what a terminal sends for Ctrl-C and Ctrl-\
 _AWAITED = _INTERRUPT | {signal.SIGTERM, signal.SIGCHLD}
 _MAX_WAIT_S = 3600.0  # a longer wait overflows the kernel's clock on some machines
 
 
 class SignalWaiter:
-    """The signals of this process; once this is created, they have no effect but to end `wait`."""
+    """Blocks all signals of this process: those in `_AWAITED` end `wait`, the others have no effect."""
 
     def __init__(self) -> None:
         """Block all signals, including those that the parent ignored."""

@@ -29,7 +29,7 @@ def job_status_rows(folder: JobDir, observer: ProcessId) -> list[StatusRow]:
     """Return the status of all tasks of a job, as seen by ``observer``; empty if none is known.
 
     Raises:
-        OSError: the directory cannot be read.
+        OSError: the directory or a file in it cannot be read.
     """
     try:
         spec, owner = folder.spec(), folder.owner()
@@ -78,7 +78,7 @@ def _pending_row(
 def _checked(
     row: StatusRow, task: TaskRecord | None, supervisor: ProcessStatus, host: str
 ) -> StatusRow | None:
-    """Return the row in the light of the supervisor's status; None if nothing is certain."""
+    """Return the row, corrected if the supervisor has ended; None if nothing shows the task's fate."""
     if not row.job_state.is_alive or supervisor is ProcessStatus.RUNNING:
         return row
     if supervisor is ProcessStatus.REBOOTED:

@@ -157,7 +157,7 @@ def start_job(root: Path, request: Request) -> JobDir:
 
 
 def _has_free_logs(spec: JobSpec, job_id: int) -> bool:
-    """Whether no file has a name that a log gets from this job id, e.g. a log of another jobmon home."""
+    """Whether no log whose name contains this job id exists yet, e.g. of a job of another jobmon home."""
     this, other = (TaskEnv(spec, each, None, each, os.uname().nodename) for each in (job_id, job_id + 1))
     return not any(
         this.path(log) != other.path(log) and os.path.lexists(this.path(log))

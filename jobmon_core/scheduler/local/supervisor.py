@@ -54,7 +54,7 @@ def run_job(folder: JobDir, spec: JobSpec, host: str, signals: SignalWaiter) -> 
 
 
 def _retry(folder: JobDir, signals: SignalWaiter, write: Callable[[], None]) -> None:
-    """Retry until the write succeeds, because the record exists nowhere else, or the directory is removed."""
+    """Retry until the write succeeds or the directory is removed: the record exists nowhere else."""
     while folder.path.is_dir():
         try:
             write()

@@ -88,7 +88,7 @@ def _open_for_writing(path: str, *, append: bool) -> FileIO:
 
 
 def _write_error(stderr: FileIO, message: str) -> None:
-    """Append a line to the task's stderr, in Slurm's words: the known failures match them."""
+    """Append a line to the task's stderr; its words are Slurm's, so that the failure patterns match it."""
     with suppress(OSError):  # a full disk
         stderr.write(os.fsencode(f"jobmon: {message}\n"))
 
@@ -161,7 +161,7 @@ class _RunningTask:
         )
 
     def _state_and_reason(self, code: int) -> tuple[JobState, str]:
-        """Return the final state and squeue's reason for it; a negative code is a signal."""
+        """Return the final state and its reason, if possible one of squeue's; a negative code is a signal."""
         if self.terminated_for is not None:
             return self.terminated_for, "TimeLimit" if self.terminated_for is JobState.TIMEOUT else ""
         if code == 0:

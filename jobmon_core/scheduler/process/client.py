@@ -1,13 +1,14 @@
 """The processes of this machine as a `Scheduler`: /proc is its queue.
 
 A process is identified by its PID and its start time, so that a reused PID is another process. The exit
-status of a process goes to its parent: no answer ever shows how a process ended.
+status of a process goes to its parent, so no answer shows it.
 """
 
 from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jobmon_core.domain.slurm.rows import Disabled, NotListed, RawAnswer, Unreachable
@@ -48,7 +49,7 @@ class ProcessScheduler:
         write_atomically(self._folder / f"{group.job_id}.json", json.dumps(to_json(group)).encode())
 
     def ask_queue(self, user: str) -> RawAnswer | Unreachable:  # noqa: ARG002 - all records are one user's
-        """Return the status of all recorded processes that still run; see `Scheduler`."""
+        """Return the status of all recorded processes, without those that exited; see `Scheduler`."""
         asked_s = time.time()
         try:
             return RawAnswer(to_answer(self._rows("*")), asked_s)
@@ -68,7 +69,7 @@ class ProcessScheduler:
         return ()
 
     def ask_record(self, job_id: int) -> RecordAnswer:
-        """Return the processes of one job that still run; see `Scheduler`."""
+        """Return the processes of one job, without those that exited; see `Scheduler`."""
         try:
             rows = list(self._rows(str(job_id)))
         except OSError as error:
@@ -93,11 +94,12 @@ class ProcessScheduler:
             yield from _rows_of(path, observer)
 
     def _remove_old_records(self) -> None:
-        """Remove the records of processes that ended long ago: their jobs have been concluded."""
+        """Remove the records that are over a day old and whose processes have all exited."""
         observer = ProcessId.current()
         for path in self._folder.glob("*.json"):
-            if time.time() - path.stat().st_mtime > _KEEP_S and not _rows_of(path, observer):
-                path.unlink(missing_ok=True)
+            with suppress(OSError):  # another command has just removed it
+                if time.time() - path.stat().st_mtime > _KEEP_S and not _rows_of(path, observer):
+                    path.unlink(missing_ok=True)
 
 
 def _rows_of(path: Path, observer: ProcessId) -> list[StatusRow]:

@@ -49,8 +49,8 @@ def find_process(pid: int) -> Process | None:
 def find_processes(name: str) -> list[Process]:
     """Return the user's own processes that run the program ``name``, see `runs_program`, oldest first.
 
-    Not among them are processes of jobmon and what it runs itself, the ancestors of this one, such as its
-    shell, and the children of another one: the workers of a program end with it.
+    Leaves out the processes of jobmon, the jobs that it runs itself, the ancestors of this process, such as
+    its shell, and the children of a process that runs the program too: its workers, which end with it.
     """
     pids = [int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit()]
     hidden = _ancestors(os.getpid())
@@ -69,7 +69,7 @@ def find_processes(name: str) -> list[Process]:
 
 
 def _is_of_jobmon(pid: int) -> bool:
-    """Whether a process is of jobmon, or of a job that jobmon runs and watches."""
+    """Whether a process belongs to jobmon, or to a job that jobmon runs itself."""
     family = map(find_process, _ancestors(pid))
     return any(process is not None and _is_jobmon(process.argv) for process in family)
 
@@ -116,7 +116,7 @@ def _target(link: Path) -> str:
 
 
 def _log(descriptor: Path) -> str:
-    """Return the path of the regular file that a descriptor of a process names; empty if it is none."""
+    """Return the path of the regular file that a descriptor of a process names; empty if it names none."""
     path = _target(descriptor)
     try:
         is_file = stat.S_ISREG(os.stat(path).st_mode)  # noqa: PTH116 - a path is a text here

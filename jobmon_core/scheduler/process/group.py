@@ -52,7 +52,7 @@ class ProcessGroup:
 
 
 def group_rows(group: ProcessGroup, observer: ProcessId) -> Iterator[StatusRow]:
-    """Yield a row for each process that still runs as far as ``observer``, this process, can tell."""
+    """Yield a row for each process, except for those that ``observer``, this process, finds exited."""
     for key, process in zip(group.keys, group.processes, strict=True):
         state, reason = JobState.RUNNING, ""
         match process.id.status(observer):
@@ -76,7 +76,7 @@ def group_rows(group: ProcessGroup, observer: ProcessId) -> Iterator[StatusRow]:
             name=group.name,
             user=process.user,
             uid=process.uid,
-            workdir=process.workdir or "/",  # an empty one would be asked for again and again
+            workdir=process.workdir or "/",  # jobmon would query an empty one again and again
             stdout=process.stdout,
             stderr=process.stderr,
             command=process.command,

@@ -6,10 +6,11 @@ import re
 from posixpath import basename, normpath, splitext
 from typing import TYPE_CHECKING
 
+from jobmon_core.scheduler.command_name import INTERPRETER, SCRIPT_SUFFIXES
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_INTERPRETER = re.compile(r"-?(python|pypy|(ba|da|k|z)?sh|perl|ruby|Rscript|julia|node)[\d.]*")
 _TEXT_FOLLOWS = re.compile(r"-[A-Za-z]*c|-")  # the program is the text of the next word, or stdin
 _MODULE_FOLLOWS = re.compile(r"-[A-Za-z]*m")
 _R_FILE = "--file="  # Rscript becomes R with this option
@@ -23,7 +24,6 @@ _EDITORS = (
     *("nano", "vi", "vim", "nvim", "emacs", "micro", "joe", "code", "gedit", "kate"),
     *("less", "more", "most", "cat", "bat", "tail", "head", "grep", "rg", "watch", "man"),
 )
-_SCRIPTS = (".py", ".sh", ".R", ".jl", ".pl", ".rb", ".js", ".m")
 
 
 def runs_program(argv: Sequence[str], name: str) -> bool:
@@ -40,7 +40,7 @@ def _is_named(program: str, wanted: str) -> bool:
         path = normpath(wanted)
         return normpath(program) == path or program.endswith(f"/{path}")
     stem, suffix = splitext(basename(program))
-    is_module = "/" not in program and suffix not in _SCRIPTS
+    is_module = "/" not in program and suffix not in SCRIPT_SUFFIXES
     return wanted in (basename(program), stem) or (is_module and program.endswith(f".{wanted}"))
 
 
@@ -49,7 +49,7 @@ def _programs(argv: Sequence[str]) -> Iterator[str]:
     while argv:
         yield argv[0]
         name = basename(argv[0])
-        if _INTERPRETER.fullmatch(name):
+        if INTERPRETER.fullmatch(name):
             argv = _after_interpreter(argv[1:])
         elif name in _LAUNCHERS:
             argv = _after_launcher(argv[1:])
@@ -74,11 +74,14 @@ def _after_interpreter(words: Sequence[str]) -> Sequence[str]:
 
 
 def _after_launcher(words: Sequence[str]) -> Sequence[str]:
-    """Return the program that a launcher starts, and what follows: its options may have values."""
+    """Return the program that a launcher starts, and what follows.
+
+    The first word that is not an option may be an option's value: a script or an interpreter is preferred.
+    """
     candidates = [position for position, word in enumerate(words) if not _LAUNCHER_WORD.fullmatch(word)]
     for position in candidates:
         if basename(words[position]) in _EDITORS:
             return ()
-        if words[position].endswith(_SCRIPTS) or _INTERPRETER.fullmatch(basename(words[position])):
+        if words[position].endswith(SCRIPT_SUFFIXES) or INTERPRETER.fullmatch(basename(words[position])):
             return words[position:]
     return words[candidates[0] :] if candidates else ()

@@ -139,11 +139,12 @@ class SlurmScheduler:
         return tuple(name for name in fields if name in supported) or fields
 
     def _sacct_version(self) -> Version:
-        """Return the version of this host's sacct; if it does not say, that of a very old one."""
+        """Return the version of this host's sacct; if it is unknown, that of a very old one."""
         if self._version is None:
-            answer = _checked(self._run(commands.accounting_version(), _VERSION_TIMEOUT_S))
-            known = None if isinstance(answer, Unreachable) else values.version(answer.stdout)
-            self._version = known or commands.OLDEST_VERSION
+            answer = self._run(commands.accounting_version(), _VERSION_TIMEOUT_S)
+            if not isinstance(answer, Ran):
+                return commands.OLDEST_VERSION  # for this once: a busy host may answer the next time
+            self._version = values.version(answer.stdout) or commands.OLDEST_VERSION
         return self._version
 
     def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:

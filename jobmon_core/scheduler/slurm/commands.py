@@ -1,8 +1,8 @@
 """The command lines of sbatch and of Slurm's query commands. Pure: these functions only build them.
 
 ``cluster`` is the name of another cluster, or empty for the local one. Columns are separated by a character
-that no name contains, or the free text comes last. Slurm's daemons, not the commands, filter by user or job,
-so the cost of a query does not grow with the cluster.
+that no value contains, or the only free text comes last. Queries for jobs name one user or the jobs, and
+Slurm's daemons filter by these: no query transfers the whole queue.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ QUEUE_COLUMNS = QUEUE_FORMAT.count("|") + 1
 SESSION_FIELDS = ("ArrayJobID", "HetJobID", "AllocSID", "SubmitTime", "AllocNodes")
 TEMPLATE_FIELDS = ("JobID", "JobArrayID", "WorkDir", "StdErr", "StdOut")
 
-# all exist since 20.11, because sacct fails if one is unknown; JobName comes last: it may contain newlines
+# only fields that exist since 20.11: sacct fails if one is unknown; JobName, with any newlines, comes last
 ACCOUNTING_FIELDS = (
     "JobID",
     "JobIDRaw",
@@ -105,9 +105,10 @@ def configuration() -> list[str]:
 def accounting(job_ids: Sequence[int], fields: Sequence[str], cluster: str) -> list[str]:
     """List all runs (``-D``) of several jobs, with their steps.
 
-    Without ``-S`` and ``-E``: given ``-j`` and no ``--state``, sacct covers all time up to now, regardless
-    of clocks and time zones, and slurmdbd exempts the query from the site's MaxQueryTimeRange. The header
-    line names the columns, so that other versions of jobmon can parse the answer.
+    ``-S`` and ``-E`` are left out: given ``-j`` and no ``--state``, sacct covers all time up to now,
+    regardless of clocks and time zones, and slurmdbd exempts the query from the site's MaxQueryTimeRange.
+    The header line names the columns, so that monitors of other versions, which share the answer, can
+    parse it.
     """
     ids = ",".join(str(job_id) for job_id in job_ids)
     output = ["-D", "-P", f"--delimiter={SEP}"]
@@ -130,5 +131,5 @@ def _cluster_args(cluster: str) -> list[str]:
 
 
 def _columns(fields: Sequence[str]) -> str:
-    """Return the format of columns of any width; without the separators Slurm cuts them at 20 characters."""
+    """Return the format of columns of any width; names alone, without a colon, would limit them to 20."""
     return ",".join(f"{name}:{'' if name == fields[-1] else SEP}" for name in fields)

@@ -48,7 +48,7 @@ class SubmissionFinder:
         """
         cluster = named_cluster(arguments, os.environ)
         if sbatch_output.may_have_been_accepted(ran.exit_code, ran.stderr):
-            message = "sbatch failed, but Slurm may have accepted the job; searching for up to a minute"
+            message = "sbatch failed, but Slurm may have accepted the job; searching for about a minute"
             job, note = _after_failure(self._find(message, cluster, started_s, on_job))
         elif sbatch_output.submitted_quietly(ran.exit_code, ran.stdout, ran.stderr):
             message = "sbatch printed no job id (--quiet?); searching for the job in the queue"
@@ -60,7 +60,7 @@ class SubmissionFinder:
     def _find(
         self, message: str, cluster: str, started_s: int, on_job: Callable[[Submitted], None]
     ) -> JobRef | NotListed | str:
-        """Search for the job; return a clause that says why, if the search has no result."""
+        """Search for the job; return a clause with the reason if there was no answer."""
         if "," in cluster or cluster == "all":
             return f"jobmon could not search for it: it may be on any cluster of -M {cluster}"
         self.deps.tell(message)
@@ -86,7 +86,7 @@ def _after_failure(result: JobRef | NotListed | str) -> tuple[JobRef | None, str
             note = f"Slurm may have accepted the job, but {problem}"
             return None, f"{note}; check with `squeue` before you submit it again"
         case NotListed():
-            return None, "the queue has no new job of yours: it was not submitted"
+            return None, "the job was not submitted: the queue has no new job of yours"
         case JobRef():
             return result, f"sbatch failed, but Slurm accepted the job as {result}; do not submit it again"
 
@@ -96,9 +96,10 @@ def _after_success(result: JobRef | NotListed | str) -> tuple[JobRef | None, str
         case str(problem):
             return None, f"sbatch printed no id for the job, and {problem}; the job is not watched"
         case NotListed():
-            return None, "sbatch printed no job id and the queue has no new job of yours: it is not watched"
+            note = "sbatch printed no job id, and the queue has no new job of yours"
+            return None, f"{note}; the job is not watched"
         case JobRef():
-            return result, f"sbatch printed no job id; by its login session the job is {result}"
+            return result, f"sbatch printed no job id; jobmon found job {result} by its login session"
 
 
 def named_cluster(arguments: Sequence[str], environ: Mapping[str, str]) -> str:

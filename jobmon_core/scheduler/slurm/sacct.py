@@ -155,7 +155,7 @@ def _usage(run: _Run) -> Usage:
 
 
 def _memory(step: Fields) -> Iterator[int]:
-    """Yield the peak memory of a step: of all its tasks, and of the largest; none if it was never sampled."""
+    """Yield a step's peak memory, of all tasks together and of its largest task, as far as it was sampled."""
     total = values.tres(step.get("TRESUsageInTot", "")).get("mem", "")
     for text in (total, step.get("MaxRSS", "")):
         size = values.size_bytes(text)

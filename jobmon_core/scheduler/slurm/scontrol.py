@@ -125,7 +125,7 @@ def _fields(text: str) -> dict[str, str]:
     for key, value in _split(head, [*_KEY.finditer(head)]):
         fields.setdefault(key[1], value.strip())
     fields["Command"] = _until_line_end(tail)
-    # the submit line, which 25.11 prints before it, is a text of the user; the comments follow it
+    # 25.11 prints the submit line, a text of the user, before WorkDir; the user's comments follow WorkDir
     has_submit_line = "\n   SubmitLine=" in tail.partition("\n   WorkDir=")[0]
     find = str.rfind if has_submit_line else str.find
     fields["WorkDir"] = _line_at(tail, find(tail, "\n   WorkDir="))

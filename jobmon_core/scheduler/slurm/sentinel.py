@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.errors import SchedulerRejected
 from jobmon_core.scheduler.slurm import sbatch_output
-from jobmon_core.system.runner import Ran
+from jobmon_core.system.runner import succeeded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,8 @@ _SHARED = ("--partition", "--account", "--qos")
 # in a login session of its own: a search by session must not mistake it for the user's job
 _NEW_SESSION = ("setsid", "--wait")
 _RESOURCES = ("--nodes=1", "--ntasks=1", "--cpus-per-task=1", "--mem=256M")
-# minutes; longer than a monitor may miss heartbeats, shorter only if the partition's limit requires it
+# minutes; both longer than a monitor may miss heartbeats. Slurm may shorten the limit to as few as 30, for a
+# partition with a lower limit or to start the sentinel earlier
 _TIME = ("--time=60", "--time-min=30")
 
 
@@ -38,7 +39,7 @@ def submit_sentinel(runner: Runner, sentinel: Sentinel) -> Submitted:
     """
     same = _options_of(runner, sentinel.after)
     answer = runner.capture(sentinel_argv(sentinel, same), _TIMEOUT_S)
-    if isinstance(answer, Ran) and answer.exit_code == 0:
+    if succeeded(answer):
         for line in answer.stdout.splitlines():
             if job := sbatch_output.announced_job(line):
                 return job
@@ -69,7 +70,7 @@ def _options_of(runner: Runner, job: Submitted) -> list[str]:
     """Return the partition, account and QOS of a job as sbatch options; empty if unknown."""
     listing = ["squeue", *(_cluster_args(job) or ["--local"]), "-h", "-t", "all", "-j", str(job.ref.job_id)]
     answer = runner.capture([*listing, "-o", "%P|%a|%q"], _TIMEOUT_S)
-    rows = answer.stdout.splitlines() if isinstance(answer, Ran) and answer.exit_code == 0 else []
+    rows = answer.stdout.splitlines() if succeeded(answer) else []
     for row in rows:
         columns = row.split("|")
         if len(columns) == len(_SHARED):

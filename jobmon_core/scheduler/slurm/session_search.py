@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 # seconds before each query; a slurmctld that hangs may respond to a later one
 _WAITS_S = (0, 2, 5, 10, 15, 25)
-# after this many answers without the job, slurmctld has handled every earlier request
+# after this many answers without the job, jobmon assumes that slurmctld has handled the request of sbatch
 _MAX_ANSWERS = 3
 _BUDGET_S = 60.0
 _CLOCK_SKEW_S = 2  # between slurmctld, which dates the submission, and this host
@@ -122,7 +122,11 @@ def search(
     sleep: Callable[[float], None],
     clock: Callable[[], float],
 ) -> SearchResult:
-    """Query for about a minute at most; return the job, or if the last query failed or did not list it."""
+    """Query for about a minute at most.
+
+    Returns:
+        The job; if no query listed it, `NotListed`, or `Unreachable` if the last query failed.
+    """
     deadline = clock() + _BUDGET_S
     answers = 0
     result: NotListed | Unreachable = NotListed()

@@ -108,6 +108,13 @@ def test_the_last_lines_are_read_however_long_they_are(tmp_path: Path) -> None:
     assert last_lines(str(log), 0).lines == ()
 
 
+def test_no_more_than_the_limit_is_read_however_many_lines_are_wanted(tmp_path: Path) -> None:
+    log = tmp_path / "a.log"
+    log.write_text(f"{'x' * 999}\n" * 3000)
+    text, _ = begin_following(str(log), 9000, max_bytes=1_000_000)
+    assert len(text.lines) == 1000
+
+
 def test_a_rotated_log_is_read_in_the_place_of_a_missing_one(tmp_path: Path) -> None:
     (tmp_path / "a.log.1").write_text("old\n")
     text = last_lines(str(tmp_path / "a.log"), 5)

@@ -32,8 +32,7 @@ def answered(ctx: Context, seconds_ago: float, text: str = LISTED, problem: str 
 
 
 def queue_file(ctx: Context, cluster: str = "", host: str = "") -> SharedAnswer:
-    names = ("queue", *ctx.scheduler_fingerprint("slurm"), cluster, "me")
-    return SharedAnswer.named(ctx.home.shared_answers, *names, host=host)
+    return ctx.shared_answer("queue", "slurm", cluster, "me", host=host)
 
 
 def shown(ctx: Context, job: WatchedJob = JOB, owner: Owner | None = None) -> float | None:
@@ -66,7 +65,7 @@ def test_the_state_is_that_of_the_latest_answer_too(ctx: Context) -> None:
 
 
 def test_the_answer_of_another_cluster_says_nothing_about_a_job(ctx: Context) -> None:
-    name = SharedAnswer.named(ctx.home.shared_answers, "cluster", *ctx.scheduler_fingerprint("slurm"))
+    name = ctx.shared_answer("cluster", "slurm")
     name.write(StoredAnswer(NOW_S, "small"))
     answered(ctx, 5, text="")
     assert shown(ctx) == 250
@@ -101,6 +100,15 @@ def test_the_interval_is_that_of_the_configuration(ctx: Context) -> None:
     ctx.home.config.write_text('{"poll": {"running_s": 300}}')
     ctx.home.config.chmod(0o600)
     assert shown(ctx) is None
+
+
+def test_a_shorter_interval_does_not_make_the_answers_of_earlier_monitors_old(ctx: Context) -> None:
+    ctx.home.config.write_text('{"poll": {"running_s": 5}}')
+    ctx.home.config.chmod(0o600)
+    answered(ctx, 29)
+    assert shown(ctx) is None
+    answered(ctx, 42)
+    assert shown(ctx) == 42
 
 
 def test_an_invalid_configuration_or_a_backend_of_a_newer_jobmon_hides_nothing(ctx: Context) -> None:

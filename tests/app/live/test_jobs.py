@@ -107,6 +107,13 @@ def test_tasks_of_an_array_have_rows_and_those_pending_share_one(home: Home12) -
     assert "20_0" not in dict(refs(LiveJobs(home.ctx).listing()))
 
 
+@pytest.mark.parametrize("task", [JobRef(20, 3), JobRef(1003)])
+def test_only_the_named_task_of_an_array_is_shown_beside_another_job(home: Home12, task: JobRef) -> None:
+    home.save(replace(running_task("3"), raw_job_id=1003), running_task("1"), job_id=20, array_indices="1,3")
+    listing = LiveJobs(home.ctx, [task, JobRef(12)]).listing()
+    assert refs(listing) == [("12", Group.RUNNING), ("20_3", Group.RUNNING)]
+
+
 def test_old_data_are_dated(home: Home12) -> None:
     home.save(running_task(), job_id=13)
     home.save(running_task(), job_id=12, answered_s=NOW_S - 500)

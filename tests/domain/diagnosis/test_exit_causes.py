@@ -125,6 +125,13 @@ def test_the_exit_status_implies_the_cause_if_the_log_shows_none(
     assert diagnosed(silent, "cuda_oom").cause == ("cuda_oom" if signal != 125 else "host_oom_kill")
 
 
+def test_an_exit_code_that_the_last_lines_confirm_is_certain() -> None:
+    missing = SlurmEvidence(state=JobState.FAILED, exit_code=127)
+    assert diagnosed(missing, "epoch 1", "module_env").confidence == 0.9
+    assert diagnosed(missing, "module_env", *(f"epoch {number}" for number in range(9))).confidence == 0.5
+    assert diagnosed(missing, "epoch 1").confidence == 0.5
+
+
 def test_a_kill_near_the_memory_limit_is_out_of_memory() -> None:
     evidence = SlurmEvidence(
         state=JobState.FAILED, signal=9, max_rss_bytes=30 * GIB, requested_bytes=32 * GIB

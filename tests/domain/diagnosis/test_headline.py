@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.diagnosis.headline import log_fact
+from jobmon_core.domain.diagnosis.headline import log_fact, named_advice
 from jobmon_core.domain.diagnosis.model import Diagnosis, Line
 
 _OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.00 GiB. GPU 0 has 39 GiB in total."
@@ -92,3 +94,9 @@ def test_no_line_makes_a_fact_that_is_long_or_has_several_lines(line: str) -> No
     fact = log_fact(proved_by(line))
     assert len(fact) <= 100
     assert len(fact.splitlines()) <= 1
+
+
+def test_the_advice_about_a_missing_module_names_it() -> None:
+    missing = Diagnosis("import_error", "", "", "`pip install NAME`; HOSTNAME", fact="No module named 'a.b'")
+    assert named_advice(missing) == "`pip install a`; HOSTNAME"
+    assert named_advice(replace(missing, fact="KeyError: 'a'")) == missing.advice

@@ -75,3 +75,9 @@ def test_the_advice_about_a_job_without_slurm_names_no_command_of_slurm() -> Non
     assert not any(
         word in entry.message.advice for entry in outbox for word in ("scancel", "scontrol", "node")
     )
+
+
+def test_a_job_of_which_one_worker_has_written_nothing_is_not_said_to_have_no_output() -> None:
+    missing = Event(200.0, EventKind.NO_OUTPUT, "started 5m ago, but only 3 of 4 workers have written a log")
+    (entry,) = with_progress_alerts(JOB, (missing,), 210.0).outbox
+    assert entry.message.headline == "Missing output"

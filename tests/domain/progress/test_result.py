@@ -8,7 +8,7 @@ import pytest
 
 from jobmon_core.domain.diagnosis.model import INCOMPLETE, Diagnosis
 from jobmon_core.domain.progress.model import History, Progress, Sample, TaskProgress
-from jobmon_core.domain.progress.result import with_result
+from jobmon_core.domain.progress.result import with_result, with_standstill
 
 COMPLETED = Diagnosis(None, "Completed", "The job completed.", "", label="clean")
 FAILED = Diagnosis("cuda_oom", "CUDA out of memory", "", "")
@@ -47,6 +47,25 @@ def test_a_failure_says_where_it_stopped() -> None:
     assert of_failure(Progress(4_200, None, "item")) == "reached item 4,200"
     assert of_failure(Progress(42, 100, "%")) == "reached 42 %"
     assert of_failure(Progress(9_999, 10_000)).endswith("(99 %)")
+
+
+def at_time_limit(idle_s: float, current: float = 4_200) -> Diagnosis:
+    """Return the diagnosis of a run of 50 minutes that made no progress in its last seconds."""
+    timeout = Diagnosis("slurm_timeout", "Time limit reached", "", "Request more time.", work="reached step")
+    run = followed(Progress(current, 10_000))
+    return with_standstill(timeout, run, run.history.samples[-1].at_s + idle_s)
+
+
+def test_a_run_that_stopped_moving_long_before_its_time_limit_may_not_need_more_time() -> None:
+    found = at_time_limit(1740.0)
+    assert found.work == "reached step, and no progress in its last 29m"
+    assert found.advice.startswith("Find out first why it made no progress")
+    assert found.advice.endswith("Request more time.")
+
+
+def test_a_run_that_moved_until_its_time_limit_needs_more_time() -> None:
+    assert at_time_limit(240.0).advice == "Request more time."
+    assert at_time_limit(1740.0, current=10_000).advice == "Request more time.", "it only had to end"
 
 
 def test_what_is_not_known_of_this_run_is_not_said() -> None:

@@ -17,6 +17,10 @@ def write(log: Path, text: str) -> None:
         file.write(text)
 
 
+def rest(follower: LogFollower) -> list[str]:
+    return [line for new in follower.rest() for line in new.lines]
+
+
 def test_lines_are_returned_once_they_are_complete(log: Path) -> None:
     follower = LogFollower(str(log))
     assert follower.read() == NewText()
@@ -26,8 +30,15 @@ def test_lines_are_returned_once_they_are_complete(log: Path) -> None:
     write(log, "o\n")
     assert follower.read() == NewText(("two",))
     write(log, "end")
-    assert follower.rest() == NewText(("end",))
-    assert follower.rest() == NewText()
+    assert rest(follower) == ["end"]
+    assert rest(follower) == []
+
+
+def test_the_rest_is_complete_however_long_it_is(log: Path) -> None:
+    follower = LogFollower(str(log))
+    lines = [f"{number:0100}" for number in range(100_000)]  # 10 MB
+    write(log, "\n".join(lines))
+    assert rest(follower) == lines
 
 
 def test_of_a_progress_bar_only_the_last_state_is_returned(log: Path) -> None:

@@ -73,12 +73,12 @@ def test_all_faults_of_a_file_are_reported_together_by_index_and_key() -> None:
     )
     assert faults(text) == (
         "comment: unknown key",
-        "schema_version: must be 1, is 2",
+        "schema_version: must be 1, not 2",
         "rules[0].surplus: unknown key",
         "rules[0].title: must be a non-empty text",
-        "rules[0].severity: must be one of error, warning, is 'bad'",
-        "rules[0].role: must be one of root, symptom, context, success, is 3",
-        "rules[0].precedence: must be an integer, is True",
+        "rules[0].severity: must be one of error, warning, not 'bad'",
+        "rules[0].role: must be one of root, symptom, context, success, not 3",
+        "rules[0].precedence: must be an integer, not True",
         "rules[1]: must be an object",
         "rules[2].examples: must be a non-empty list",
         "rules[2].counter_examples[1]: must be a non-empty text",

@@ -168,6 +168,7 @@ def test_keras_erases_its_bar_with_backspaces() -> None:
         (["Epoch 0/99", "Epoch 1/99", "Epoch 2/99"], 2, 100),
         (["Epoch 0/100", "Epoch 1/100"], 1, 100),
         (["Epoch 1/99", "Epoch 2/99"], 2, 99),
+        (["Epoch 41/99", "Epoch 42/99"], 42, 100),
         (["Epoch 0/2", "Epoch 1/2", "Epoch 2/2"], 2, 3),
     ],
 )
@@ -182,6 +183,21 @@ def test_an_announced_total_completes_a_count() -> None:
     assert values(f"max_iters = 600\n{log}", total=0) == {"total": 600}
     assert values(f"max_iters = 150\n{log}", total=0) == {"total": None}  # it proved wrong
     assert values(f"warmup_iters = 600\n{log}", total=0) == {"total": None}
+
+
+def test_an_announced_total_stands_only_for_what_it_counts() -> None:
+    log = "".join(f"Episode {n}: reward 3\n" for n in range(1, 4))
+    assert values(f"max_steps = 5000\n{log}", unit="", total=0) == {"unit": "episode", "total": None}
+    assert values(f"num_episodes = 50\n{log}", unit="", total=0) == {"unit": "episode", "total": 50}
+    log = "".join(f"step {n}: loss 3\n" for n in range(1, 4))
+    assert values(f"num_episodes = 50\n{log}", total=0) == {"total": None}
+
+
+def test_a_total_that_grows_with_the_count_is_none() -> None:
+    log = "".join(f"TPE using {n}/{n} trials with best loss 3.6\n" for n in range(1, 5))
+    assert values(log, current=0, total=0) == {"current": 4, "total": None}
+    log = "".join(f"{n}/4 trials done\n" for n in range(1, 5))
+    assert values(log, current=0, total=0) == {"current": 4, "total": 4}
 
 
 def test_a_total_follows_from_the_eta_of_the_whole_job() -> None:
@@ -308,6 +324,19 @@ def test_the_users_patterns_come_first() -> None:
     assert progress is not None
     assert (progress.current, progress.total, progress.unit) == (5, 20, "item")
     assert (progress.loss, progress.format) == (1e-3, "own:items_processed")
+
+
+def test_the_whole_words_of_a_users_name_say_what_the_pattern_finds() -> None:
+    patterns = {
+        "generated_items": r"did (?<done>\d+) of (?P<all>\d+)",
+        "learning_rate": r"eta is (\S+)",
+    }
+    reader = ProgressReader(FormatMatcher.with_patterns(patterns))
+    reader.feed(b"did 5 of 20\neta is 1e-3\n")
+    progress = reader.progress
+    assert progress is not None
+    assert (progress.current, progress.total, progress.unit) == (5, 20, "item")
+    assert (progress.learning_rate, progress.rate_per_s) == (1e-3, None)
 
 
 @pytest.mark.parametrize(

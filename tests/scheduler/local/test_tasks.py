@@ -21,7 +21,8 @@ def test_an_exit_code_is_recorded_unchanged(local: LocalHarness, code: int) -> N
 
 
 def test_a_job_that_ends_well_is_completed_and_measured(local: LocalHarness) -> None:
-    job_id = local.start("--wrap", "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done")
+    loop = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"
+    job_id = local.start("--wrap", f"{loop}; zeros=$(printf %064000000d 0)")
 
     (record,) = local.ends(job_id)
     (row,) = local.accounting(job_id)
@@ -30,11 +31,22 @@ def test_a_job_that_ends_well_is_completed_and_measured(local: LocalHarness) -> 
     assert row.usage.cpu_s is not None
     assert row.usage.cpu_s > 0
     assert row.usage.max_rss_bytes is not None
-    assert 2**20 < row.usage.max_rss_bytes < 2**30
+    assert 64_000_000 < row.usage.max_rss_bytes < 2**30
     assert row.elapsed_s is not None
     assert row.start_s is not None
     assert row.submit_s is not None
     assert row.submit_s <= row.start_s
+
+
+def test_the_peak_memory_of_a_small_program_is_left_out_and_not_that_of_its_supervisor(
+    local: LocalHarness,
+) -> None:
+    job_id = local.start("--wrap", "exec sleep 0.1")
+
+    local.ends(job_id)
+    (row,) = local.accounting(job_id)
+
+    assert row.usage.max_rss_bytes is None
 
 
 @pytest.mark.parametrize("name", ["KILL", "SEGV", "TERM", "HUP"])

@@ -124,6 +124,14 @@ def test_records_of_processes_that_ended_long_ago_are_removed(
     assert kept == {"4000002", "4000003", str(os.getpid())}
 
 
+def test_a_record_that_cannot_be_looked_at_does_not_prevent_another(
+    scheduler: ProcessScheduler, tmp_path: Path
+) -> None:
+    (tmp_path / "7.json").symlink_to("missing")  # as if removed between the listing and the look
+    scheduler.add(ProcessGroup("train", (found(os.getpid()),)))
+    assert (tmp_path / f"{os.getpid()}.json").is_file()
+
+
 def test_nothing_else_knows_a_process(scheduler: ProcessScheduler) -> None:
     assert scheduler.ask_accounting([1]) == Disabled()
     assert scheduler.read_accounting("", 1) == ()

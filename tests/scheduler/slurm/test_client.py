@@ -161,6 +161,15 @@ class TestAccounting:
         assert isinstance(client(runner).ask_accounting([1]), RawAnswer)
         assert runner.asked[-1][-1].split(",") == [*commands.ACCOUNTING_FIELDS]
 
+    def test_a_sacct_whose_version_came_too_late_is_asked_again(self) -> None:
+        runner = FakeRunner().on("sacct", answers=[NEW.answer("accounting")])
+        runner.on("sacct", "--version", answers=[TimedOut((), 10.0), NEW.answer("accounting-version")])
+        slurm = client(runner)
+        for _ in range(2):
+            slurm.ask_accounting([1])
+        fields = [{*argv[-1].split(",")} for argv in runner.asked if argv[-1] != "--version"]
+        assert ["StdOut" in each for each in fields] == [False, True]
+
     @pytest.mark.parametrize("code", [3, 9, 129, 137, 255])
     def test_a_new_sacct_prints_true_exit_codes(self, code: int) -> None:
         text = SCENARIOS.answer(f"exit_{code}-accounting").stdout

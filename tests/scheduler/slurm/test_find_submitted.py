@@ -37,7 +37,7 @@ class TestSearchingForTheJob:
         submission = user.submit()
         assert submission.job == Submitted(JobRef(5))
         assert user.jobs == [submission.job]
-        assert "the job is 5" in submission.note
+        assert "job 5 by its login session" in submission.note
         assert "searching for the job" in user.messages[0]
 
     def test_a_job_that_is_watched_already_is_another(self) -> None:
@@ -49,7 +49,7 @@ class TestSearchingForTheJob:
         runner = FakeRunner().on("sbatch", answers=[recorded("sbatch-quiet")])
         submission = User(runner.on("squeue", answers=[listing()])).submit()
         assert (submission.exit_code, submission.job) == (0, None)
-        assert "it is not watched" in submission.note
+        assert "the job is not watched" in submission.note
 
     def test_a_job_that_slurm_accepted_although_sbatch_failed_is_found(self) -> None:
         runner = FakeRunner().on("sbatch", answers=[HUNG])

@@ -47,6 +47,11 @@ def test_the_throughput_is_that_of_equal_periods() -> None:
     assert throughput(History(0.0, samples[:2]), 4) == []
 
 
+def test_samples_of_one_moment_have_no_throughput() -> None:
+    samples = (Sample(0.0, 0.0), Sample(0.0, 1.0), Sample(5e-324, 2.0))
+    assert throughput(History(0.0, samples), 2) == []
+
+
 @given(st.lists(st.tuples(st.floats(0, 2e9), st.floats(0, 1e12)), max_size=20), st.integers(0, 40))
 def test_no_history_breaks_the_throughput(points: list[tuple[float, float]], width: int) -> None:
     history = History(0.0, tuple(Sample(*point) for point in sorted(points)))

@@ -22,10 +22,10 @@ from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.jobs import Listing
 from jobmon_core.app.live.tasks import LiveTask, live_tasks
 from jobmon_core.domain.artifacts.model import Artifacts
-from jobmon_core.domain.progress.model import Estimate, TaskProgress
+from jobmon_core.domain.progress.model import Estimate, JobProgress, TaskProgress
 from jobmon_core.domain.tracking.model import Task
 from jobmon_core.lifecycle.health import Health
-from tests.support.job_records import NOW_S, OOM, failed, status_of, succeeded
+from tests.support.job_records import NOW_S, OOM, PENDING, failed, job_of, status_of, succeeded
 from tests.support.live_jobs import jobs, running_task, steady
 from tests.support.records import anything
 
@@ -200,3 +200,34 @@ def test_a_pipe_gets_all_columns_uncut() -> None:
 
 def test_unreadable_state_files_are_counted() -> None:
     assert "1 unreadable state file" in screen(Model(replace(listing(1), unreadable=1)))[0]
+
+
+def test_help_is_wrapped_in_a_narrow_window_and_says_if_it_is_not_all_of_it() -> None:
+    model = Model(listing(1), View((Page.HELP,)))
+    lines = screen(model, 40, 60)
+    assert "…" not in "".join(lines)
+    at = lines.index("  D                diverged: loss or")
+    assert lines[at + 1] == "                   gradient norm not"
+    low = screen(model, 80, 10)
+    assert low[-2] == "... 11 more lines; enlarge the window"
+
+
+def test_the_ids_of_one_array_do_not_take_the_names_from_all_rows_of_a_narrow_window() -> None:
+    array = replace(job_of(job_id=1023, name="sweep"), array_indices="1-5", pending_indices="1-3,5", tasks={})
+    (pending,) = live_tasks(status_of(array), JobProgress(), NOW_S)
+    running, *_ = listing(1).tasks
+    model = Model(Listing(NOW_S, (running, pending)))
+    _, head, first, second, *_ = screen(model, 40, 10)
+    assert head.split()[:2] == ["JOB", "NAME"]
+    assert first.split()[:2] == ["8123", "train…"]
+    assert second.split()[:3] == ["1023_[…]", "sweep", "PENDING"]
+    assert "1023_[1-3,5]  sweep" in "\n".join(screen(model, 80, 10))
+
+
+def test_a_pending_job_that_will_not_start_by_itself_says_so() -> None:
+    held = job_of(replace(PENDING, reason="JobHeldUser"))
+    never = job_of(replace(PENDING, reason="DependencyNeverSatisfied"))
+    tasks = [next(live_tasks(status_of(job), JobProgress(), NOW_S)) for job in (held, never)]
+    _, _, first, second, *_ = screen(Model(Listing(NOW_S, tuple(tasks))), 80, 10)
+    assert first.endswith("PENDING, held by its user (JobHeldUser)")
+    assert second.endswith("PENDING, will never start (DependencyNeverSatisfied)")

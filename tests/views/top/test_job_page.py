@@ -52,7 +52,7 @@ def test_everything_about_a_running_job_is_on_its_page() -> None:
     lines = page(live)
     assert value(lines, "Started").endswith("(2h 34m ago) on gpu[1-2]")
     assert value(lines, "Elapsed") == "2h 34m of 8h, 5h 26m left"
-    assert value(lines, "Progress").endswith("░ 67.3% (67,300/100,000 steps)")
+    assert value(lines, "Progress").endswith("░ 67.3% (67,300/100,000 steps), 0s ago")
     assert value(lines, "ETA").startswith("1h 14m ±3m (")
     assert value(lines, "Throughput").startswith("7.3 steps/s (avg 7.3/s)  ")
     assert value(lines, "Loss").startswith("0.35, lr 1e-05  █")
@@ -118,10 +118,10 @@ def test_each_worker_has_a_line_the_silent_ones_first() -> None:
     assert value(lines, "Workers") == "4 of 5"
     first = lines.index("Workers") + 1
     assert [line.rstrip() for line in lines[first : first + 4]] == [
-        "  worker_2.log  ! silent for 5m   ██░░░░░░ 25.0%  100/400 items",
-        "  worker_0.log  > running         ██░░░░░░ 25.0%  100/400 items  2.5/s",
-        "  worker_1.log  * finished        ████████  100%  400/400 items  2.5/s",
-        "  worker_3.log  > running         no progress yet",
+        "  worker_2.log  silent for 5m   ██░░░░░░ 25.0%  100/400 items",
+        "  worker_0.log  running         ██░░░░░░ 25.0%  100/400 items  2.5 items/s",
+        "  worker_1.log  finished        ████████  100%  400/400 items  2.5 items/s",
+        "  worker_3.log  running         no progress yet",
     ]
     (ended,) = tasks(replace(progress_of(200, 800), workers=workers))
     assert "silent" not in "".join(page(replace(ended, group=Group.FAILED)))

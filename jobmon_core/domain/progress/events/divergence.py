@@ -9,8 +9,9 @@ from jobmon_core.domain.progress.curve import median
 
 _NEWEST = 3  # their median counts: a single spike is normal
 _MIN_PAST = 20
-_SPREADS = 4  # between the 10th and 90th percentile of the past
-_SHARE = 0.5  # of the past median, where the past hardly varies
+# the bound is the median of the past, plus
+_SPREADS = 4  # times the distance between its 10th and 90th percentile, plus
+_SHARE = 0.5  # of that median, since the past may hardly vary
 _LOWEST, _HIGHEST = 0.1, 0.9
 
 

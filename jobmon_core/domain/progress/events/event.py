@@ -20,7 +20,7 @@ class EventKind(StrEnum):
     MILESTONE = "milestone"
     CHECKPOINT = "checkpoint"  # one was saved
     RESTARTED = "restarted"
-    RECOVERED = "recovered"  # from a stall, a slowdown, or the lack of time
+    RECOVERED = "recovered"  # from one of the `WARNINGS`
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Event:
     ended: EventKind | None = None  # of RECOVERED: what is over; None for everything
 
 
-# what needs the user; the other kinds are only shown, but for a recovery from one of these
+# these cause a message, as does a recovery from one of them; other events are only shown
 WARNINGS = (
     EventKind.NO_OUTPUT,
     EventKind.STALLED,

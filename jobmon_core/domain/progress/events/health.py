@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.humanize import duration, number, plural
 from jobmon_core.domain.progress.events.divergence import bound_exceeded, is_below, is_not_finite
 from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.events.slowdown import Paces, compare_paces
@@ -16,10 +16,8 @@ MILESTONES = (25, 50, 75, 90)  # %
 _STALL_FLOOR_S, _STALL_LONGEST, _STALL_MEDIAN = 300.0, 3, 10
 _MIN_SAMPLES = 3  # with fewer, nothing is known about pauses
 _SLOWER_PERCENT = 20.0
-_SLOWER_THAN_EVER = 1.08  # seconds per unit, of the slowest earlier stretch: the run has been as slow before
-_MUST_LAST = (
-    0.1  # of the time of the run so far: a slowdown or a lack of time must last as long to be reported
-)
+_SLOWER_THAN_EVER = 1.08  # times the seconds per unit of the slowest earlier stretch
+_MUST_LAST = 0.1  # of the time so far: only a slowdown or a lack of time that lasts as long is reported
 _SKIPPED_STEPS = 2  # with automatic loss scaling, a few steps have no finite gradient norm
 
 
@@ -32,8 +30,8 @@ class Observation:
     history: History
     outlook: LimitOutlook | None = None
     idle_sign: str = ""  # what else shows a stall, e.g. "nothing was written to its logs for 12m"; else empty
-    stall_timeout_s: float | None = None  # as the user wants it, instead of `stall_after_s`
-    slowdown_percent: float | None = None  # as the user wants it: report a speed that is so much lower
+    stall_timeout_s: float | None = None  # what the user wants instead of `stall_after_s`
+    slowdown_percent: float | None = None  # how much lower a speed the user wants reported
 
 
 def progress_events(previous: Health, seen: Observation) -> tuple[Health, tuple[Event, ...]]:
@@ -110,7 +108,7 @@ def _judge_slowdown(health: Health, seen: Observation) -> _Change:
 
 
 def _slowdown(health: Health, seen: Observation, paces: Paces, slower: float) -> _Change:
-    """Judge a run that is not reported as slow yet; ``slower`` is a factor of its usual seconds per unit."""
+    """Judge a run not reported as slow yet; slow is more than ``slower`` times its usual seconds per unit."""
     # the bound of the first slow look holds: later ones see the slowdown among the earlier stretches
     bound = health.slow_bound or max(slower * paces.usual, _SLOWER_THAN_EVER * paces.worst)
     if max(paces.now, paces.newest) <= bound:
@@ -131,7 +129,9 @@ def _slowdown(health: Health, seen: Observation, paces: Paces, slower: float) ->
 
 def _judge_limit(health: Health, seen: Observation) -> _Change:
     outlook = seen.outlook
-    if outlook is None or outlook.fits is not health.too_late:
+    if outlook is None or outlook.fits is None:
+        return None
+    if outlook.fits is not health.too_late:
         return replace(health, late_since_s=None), None, ""
     if not health.too_late and health.late_since_s is None:
         return replace(health, late_since_s=seen.now_s), None, ""
@@ -181,11 +181,9 @@ def _judge_milestone(health: Health, seen: Observation) -> _Change:
     milestone = _milestone(seen.progress)
     if milestone <= health.milestone:
         return None
-    return (
-        replace(health, milestone=milestone),
-        EventKind.MILESTONE,
-        f"{_percent(seen.progress)} % done ({_position(seen.progress)})",
-    )
+    done = f"{_percent(seen.progress)} % done"
+    text = done if seen.progress.unit == "%" else f"{done} ({_position(seen.progress)})"
+    return replace(health, milestone=milestone), EventKind.MILESTONE, text
 
 
 _JUDGES: dict[EventKind, Callable[[Health, Observation], _Change]] = {
@@ -208,16 +206,15 @@ def _percent(progress: Progress) -> int:
 
 
 def _position(progress: Progress) -> str:
-    text = f"{progress.unit} {_number(progress.current)}"
-    return text if progress.total is None else f"{text} of {_number(progress.total)}"
-
-
-def _number(value: float) -> str:
-    return f"{value:.0f}" if value == int(value) else f"{value:.2f}"
+    """Return e.g. ``step 1200 of 5000`` or ``42 %``."""
+    if progress.unit == "%":
+        return f"{number(progress.current)} %"
+    text = f"{progress.unit} {number(progress.current)}"
+    return text if progress.total is None else f"{text} of {number(progress.total)}"
 
 
 def _pace(seconds: float, unit: str) -> str:
-    """Format a speed as its readers do: per second if that is more than one."""
-    return (
-        f"{seconds:.3g} s per {unit}" if seconds >= 1 or seconds <= 0 else f"{1 / seconds:.3g} {unit}s per s"
-    )
+    """Format a speed as its readers do: units per second if that is more than one, else seconds per unit."""
+    if seconds >= 1 or seconds <= 0:
+        return f"{seconds:.3g} s per {unit}"
+    return f"{1 / seconds:.3g} {plural(unit)} per s"

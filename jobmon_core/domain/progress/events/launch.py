@@ -1,4 +1,4 @@
-"""Report a run that has written nothing to its logs for longer after its start than its user expects."""
+"""Report a run that is late: it, or one of its workers, should have written to its log by now."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ class Launch:
 
     now_s: float
     started_s: float
-    timeout_s: float | None  # None: the user expects nothing
+    timeout_s: float | None  # from the start to the first output; None if the user names no time
     has_written: bool  # to any log
     workers: int = 0  # those that have written to a log of their own
-    expected_workers: int = 0  # 0: nobody says which logs are those of workers, or how many there are
+    expected_workers: int = 0  # 0: the user does not say how many, or which logs are theirs
 
 
 def launch_events(previous: Health, seen: Launch) -> tuple[Health, tuple[Event, ...]]:

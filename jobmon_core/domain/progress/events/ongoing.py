@@ -15,16 +15,15 @@ LASTING = (  # the worst first
     EventKind.SLOW,
 )
 
-
-# a pause is unusual if it is longer than all of these; it is reported as a stall only much later
 _MIN_SAMPLES = 3  # with fewer, nothing is known about pauses
+# a pause is unusual if it is longer than 90 s, and than so many times the longest and the median pause
 _UNUSUAL_S, _UNUSUAL_LONGEST, _UNUSUAL_MEDIAN = 90.0, 1.5, 5.0
 
 
 def unusual_pause_s(history: History, now_s: float) -> float | None:
     """Return for how long a run has made no progress, if that is unusually long, else None.
 
-    Meanwhile nobody knows when it will end.
+    Until it goes on, its end cannot be estimated.
     """
     if len(history.samples) < _MIN_SAMPLES:
         return None

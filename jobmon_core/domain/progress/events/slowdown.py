@@ -11,12 +11,10 @@ from jobmon_core.domain.progress.model import History
 
 _MIN_SAMPLES = 8
 _MIN_S, _MIN_SHARE = 600.0, 0.1  # a run is judged after this time, or this share of its units
-_WINDOW = 0.15  # of the elapsed time; it also spans
-_LONGEST_PAUSES, _USUAL_PAUSES, _LEAST_S = (
-    2,
-    3,
-    15.0,
-)  # so many pauses and seconds, so that one pause says nothing
+# the newest stretch lasts at least so long, lest a single pause count as a slowdown
+_WINDOW = 0.15  # of the elapsed time
+_LONGEST_PAUSES, _USUAL_PAUSES = 2, 3  # times the longest and the median pause
+_LEAST_S = 15.0
 _PARTS = 6  # of a window: the median of their paces ignores pauses
 _STRIDE = 0.25  # of a window, from one earlier window to the next
 _MIN_EARLIER = 5
@@ -62,7 +60,7 @@ def _window(curve: Curve, history: History) -> float:
 
 
 def _paces(curve: Curve, width: float, start: float, end: float) -> list[float]:
-    """Return the paces of stretches with a sample in them; a counter that jumps was not fast."""
+    """Return the paces of stretches with a sample in them; without one, the counter may have jumped."""
     count = int((end - start - width) / (_STRIDE * width)) + 1
     ends = [end - index * _STRIDE * width for index in range(max(0, count))]
     return [

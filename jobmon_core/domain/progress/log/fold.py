@@ -21,13 +21,14 @@ class LogState:
 
     readings: int = 0
     tracks: tuple[Track, ...] = ()
-    totals: dict[str, float] = field(default_factory=dict)  # announced, by unit: step, epoch, item
+    totals: dict[str, float] = field(default_factory=dict)  # announced, by unit, e.g. step, epoch, episode
     loss: float | None = None
     learning_rate: float | None = None
     grad_norm: float | None = None
-    rate_per_s: float | None = None  # in words, not by a counter
+    rate_per_s: float | None = None  # of a metric, not of a counter
     rate_unit: str = ""
     end_marker: str = ""
+    table: str = ""  # the line that names the columns of the latest table
     run: int = 1
 
 
@@ -49,6 +50,7 @@ class _Fold:
         self._readings = state.readings
         self._run = state.run
         self._end_marker = state.end_marker
+        self._table = state.table
         self._rate = state.rate_per_s, state.rate_unit
         self._metrics = {
             "loss": state.loss,
@@ -62,6 +64,7 @@ class _Fold:
             tracks=tuple(self._tracks),
             totals=self._totals,
             end_marker=self._end_marker,
+            table=self._table,
             run=self._run,
             rate_per_s=self._rate[0],
             rate_unit=self._rate[1],
@@ -79,8 +82,8 @@ class _Fold:
             self._announce(reading)
         elif reading.role is Role.START:
             self._start()
-        elif reading.role is Role.END_MARKER:
-            self._end_marker = reading.marker
+        else:
+            self._note(reading)
         if reading.role is Role.METRICS and reading.rate_per_s is not None:
             self._rate = reading.rate_per_s, reading.unit
         if reading.role is not Role.EVALUATION:
@@ -89,10 +92,16 @@ class _Fold:
                 if value is not None:
                     self._metrics[name] = value
 
+    def _note(self, reading: Reading) -> None:
+        if reading.role is Role.END_MARKER:
+            self._end_marker = reading.marker
+        elif reading.role is Role.TABLE:
+            self._table = reading.marker
+
     def _announce(self, reading: Reading) -> None:
         """Note an announced total; after the first progress, only one that was not known."""
         has_begun = self._has_progress()
-        announced = {"step": reading.steps, "epoch": reading.epochs, "item": reading.items}
+        announced = {reading.unit: reading.steps, "epoch": reading.epochs, "item": reading.items}
         for unit, value in announced.items():
             if value is not None and value > 0 and not (has_begun and unit in self._totals):
                 self._totals[unit] = value
@@ -150,7 +159,7 @@ class _Fold:
         return any(each.last_seen > track.last_seen for each in lines)
 
     def _move_one_of(self, same: list[Track], reading: Reading) -> None:
-        """Move the bar of one process on; a bar that fits none is a new round, a new run or a new process."""
+        """Move the bar of one process on; a reading that continues none is of a new round, run or process."""
         fitting = [track for track in same if track.continues(reading)]
         if fitting:
             track = max(_of_latest_run(fitting), key=_position)

@@ -14,6 +14,7 @@ class Role(StrEnum):
     EVALUATION = "evaluation"
     LOADING = "loading"
     TOTAL = "total"  # an announced total: steps, epochs or items
+    TABLE = "table"  # the names of columns, one of which is a counter
     START = "start"  # a program begins
     END_MARKER = "end-marker"
     METRICS = "metrics"  # loss, learning rate and the like, in any update
@@ -42,7 +43,7 @@ class Format:
     whole_eta: bool = False  # its eta is that of the whole job
     fallback: bool = False  # used only if no other format shows the progress
     counter: str = ""  # the id of the format whose counter it moves on, if it is not its own
-    literals: tuple[str, ...] = ()  # every match contains at least one of these
+    literals: tuple[str, ...] = ()  # in lower case: every match, in lower case, contains one of these
 
 
 class Reading(NamedTuple):

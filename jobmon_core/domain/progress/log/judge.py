@@ -10,12 +10,15 @@ from jobmon_core.domain.progress.log.tracks import Track
 from jobmon_core.domain.progress.model import Progress
 
 _LIVE_READINGS = 200  # a bar that was updated among so many readings is still in use
-_MIN_ELAPSED_S = 60.0  # an outer bar may wait so long for an inner one whatever it took before
+# an outer bar may wait so long for an inner one whatever it took before; a part of the work takes longer
+_MIN_ELAPSED_S = 60.0
 _MANY_ROUNDS = 2
 _TEXT_PATIENCE = 10  # updates of an inner counter before an outer one without a clock is given up
 _SAME_SPEED = 3.0  # bars that follow each other do the same work if their speeds differ by less
 _TOTAL_TOLERANCE = 1.05  # a counter that exceeds an announced total by more proves it wrong
-_ROUND_NUMBER = 5
+_OWN_TOTALS = ("epoch", "item", "episode", "trial")  # units that a total of steps does not stand for
+_ROUND_NUMBER = 5  # counting from 0, ``Epoch 0/99`` names the last of 100 epochs, not their number
+_VERY_ROUND_NUMBER = 50  # so does ``Epoch 266/499`` in the log of a run that was resumed
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +52,9 @@ def judge(state: LogState) -> Progress | None:
 
 
 def _rate(progress: Progress, state: LogState) -> float | None:
-    """Return the speed by the counter, else the one in words if it counts the same."""
-    in_words = state.rate_per_s if state.rate_unit == progress.unit else None
-    return progress.rate_per_s or in_words
+    """Return the speed by the counter, else the latest metric of a speed in the same unit."""
+    metric = state.rate_per_s if state.rate_unit == progress.unit else None
+    return progress.rate_per_s or metric
 
 
 def _choose(state: LogState) -> _View | None:
@@ -68,7 +71,7 @@ def _choose(state: LogState) -> _View | None:
 
 
 def _innermost(candidates: list[Track]) -> Track:
-    """Return the counter of the latest reading; rather than a line about its epoch, one within it."""
+    """Return the counter of the latest reading; if it is a line about an epoch, the latest within that."""
     latest = max(candidates, key=_last_seen)
     if not latest.is_epoch_line:
         return latest
@@ -118,7 +121,7 @@ def _outer(candidates: list[Track], inner: Track) -> Track | None:
 
 
 def _contains(outer: Track, inner: Track) -> bool:
-    """Whether ``outer``, which started before ``inner``, is not done and not given up."""
+    """Whether ``inner`` may be a part of ``outer``, which started before it and is still in use."""
     if outer.is_epoch_line:
         return not inner.is_epoch_line and inner.epoch is None and _is_per_epoch(inner)
     if outer.is_full or outer.total is None:
@@ -185,7 +188,7 @@ def _is_bar_within(track: Track, epochs: Track) -> bool:
 def _of_two_bars(epochs: Track, inner: Track) -> Progress:
     """Return the progress by a bar of epochs, and one of the batches of each epoch."""
     per_epoch = inner.total or 0.0
-    # counted in the bar of epochs; that may also be printed again before, e.g. with a loss
+    # once the bar of epochs moves, it counts the ended epoch; a reprint of it, e.g. with a loss, does not
     has_ended = inner.is_full and (epochs.last_change or epochs.last_seen) > inner.last_seen
     n, elapsed_s = (0.0, 0.0) if has_ended else (inner.n or 0.0, inner.elapsed_s or 0.0)
     return Progress(
@@ -270,7 +273,7 @@ def _announced(track: Track, state: LogState, n: float) -> float | None:
         if announced and abs(announced - derived) <= 0.1 * announced:
             return announced
         return float(round(derived))
-    kind = track.unit if track.unit in ("epoch", "item") else "step"
+    kind = track.unit if track.unit in _OWN_TOTALS or track.unit in state.totals else "step"
     total = state.totals.get(kind)
     return total if total is not None and n <= _TOTAL_TOLERANCE * total else None
 
@@ -278,7 +281,7 @@ def _announced(track: Track, state: LogState, n: float) -> float | None:
 def _of_epochs(track: Track, state: LogState) -> Progress:
     """Return the progress of a counter that shows its epoch, in units of the whole job if possible."""
     epoch = track.epoch or 0.0
-    is_zero_based = track.zero_based or track.first_epoch == 0
+    is_zero_based = _counts_from_zero(track)
     passed = max(0.0, epoch if is_zero_based else epoch - 1)
     per_epoch = track.total or track.units_per_epoch
     epochs = _epochs(track, state, is_zero_based=is_zero_based)
@@ -288,8 +291,6 @@ def _of_epochs(track: Track, state: LogState) -> Progress:
         if total is not None or epochs is None:
             return replace(common, current=track.n, total=total, unit=track.unit)
     if track.n is None or track.counts_on or (per_epoch is None and passed > 0):
-        if epochs is None and track.unit == "epoch":
-            epochs = None
         return replace(common, current=epoch, total=epochs, unit="epoch", remaining_s=track.remaining_s)
     current = passed * (per_epoch or 0.0) + track.n
     if epochs is None and track.whole_eta and per_epoch and track.rate_per_s and track.remaining_s:
@@ -305,6 +306,13 @@ def _of_epochs(track: Track, state: LogState) -> Progress:
         unit=track.unit,
         remaining_s=track.remaining_s if track.whole_eta or epochs == 1 else None,
     )
+
+
+def _counts_from_zero(track: Track) -> bool:
+    """Whether the first epoch is 0; the number of the last one shows it if the log begins later."""
+    if track.zero_based or track.first_epoch == 0 or track.epochs is None:
+        return track.zero_based or track.first_epoch == 0
+    return (track.first_epoch or 0) > 1 and (track.epochs + 1) % _VERY_ROUND_NUMBER == 0
 
 
 def _epochs(track: Track, state: LogState, *, is_zero_based: bool) -> float | None:

@@ -18,8 +18,8 @@ _FROM_OTHERS = (
 def merged(logs: Sequence[tuple[str, LogState]]) -> Progress | None:
     """Return the progress of the job by its logs, each with its path; None if they show none.
 
-    The logs of workers (``worker_0.log``, ``worker_1.log``) are summed. Otherwise one log decides: one with
-    a total, then one that counts steps, then the longest; the others fill in what it lacks, e.g. the loss.
+    If all logs are those of workers (``worker_0.log``), they are summed. Otherwise one log decides: one with
+    a total, then one that does not count epochs, then the longest run; the others fill in what it lacks.
     """
     totals: dict[str, float] = {}
     for _, state in logs:

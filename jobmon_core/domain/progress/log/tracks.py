@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 from jobmon_core.domain.progress.log.formats import Reading, Role
 
-_JITTER = 0.8  # a counter without a clock that falls back by less was printed by another process
+_JITTER = 0.8  # of its count: a counter without a clock that falls back to more is that of another process
 _OVERRUN = 0.98  # tqdm drops the total of a bar that exceeds it; it was this full before
 _CLOCK_TOLERANCE_S = 1.0  # bars print whole seconds
-_SURELY_CARRIED = 3  # new epochs: the total of a count is that of an epoch more often than that of the job
+_SURELY_CARRIED = 3  # new epochs prove that a count with a total goes on over them; usually it does not
 
 
 class Track(NamedTuple):
-    """One counter, after its latest reading. It is a named tuple, because those are quick to replace."""
+    """One counter, after its latest reading. A named tuple, because each reading makes a new one."""
 
     format: str
     label: str = ""
@@ -37,7 +37,7 @@ class Track(NamedTuple):
     first_epoch: float | None = None
     units_per_epoch: float | None = None  # the most units seen in an epoch that has ended
     carried: int = 0  # new epochs in which the count within the epoch went on; below 0 if it fell back in one
-    rounds: int = 0  # how often it was full and started again
+    rounds: int = 0  # how often it started again, e.g. in each epoch
     round_units: float = 0.0  # units of these rounds
     elapsed_s: float | None = None
     remaining_s: float | None = None
@@ -54,7 +54,7 @@ class Track(NamedTuple):
 
     @property
     def is_full(self) -> bool:
-        """Whether it has reached its total; of an epoch line, that is the start of the last epoch."""
+        """Whether it has reached its total; never for epoch lines, which show the start of the last epoch."""
         return self.n is not None and self.total is not None and self.n >= self.total
 
     @property
@@ -130,7 +130,7 @@ def moved(track: Track, reading: Reading, number: int) -> Track:
     return track._replace(
         label=max(track.label, reading.label, key=len),
         n=track.n if reading.n is None else reading.n,
-        total=track.total if reading.total is None else reading.total,
+        total=_total(track, reading),
         unit=track.unit if reading.unit == "step" else reading.unit,
         epoch=track.epoch if reading.epoch is None else reading.epoch,
         epochs=track.epochs if reading.epochs is None else reading.epochs,
@@ -142,6 +142,19 @@ def moved(track: Track, reading: Reading, number: int) -> Track:
         last_seen=number,
         last_change=track.last_change if reading.n in (None, track.n) else number,
         updates=track.updates + 1,
+    )
+
+
+def _total(track: Track, reading: Reading) -> float | None:
+    """Return the total; None if it only grows with the count, as in ``4/4 trials``, ``5/5 trials``."""
+    if reading.total is None:
+        return track.total
+    has_no_total = track.total is None and track.updates > 0
+    was_full = track.total is not None and track.n == track.total < reading.total
+    return (
+        None
+        if reading.n == reading.total and not track.is_bar and (has_no_total or was_full)
+        else reading.total
     )
 
 

@@ -12,7 +12,7 @@ _WITH_UNITS = re.compile(r"(\d{1,9}(?:\.\d{1,9})?) ?(ms|secs?|min|[smhd])")
 _CLOCK = re.compile(r"\d{1,9}(?::\d{1,9}){0,3}(?:\.\d{1,9})?")
 _MAX_LABEL = 40
 _LARGEST = 1e15  # products of two such counts are finite
-# a time, a rank, a process or a host in front of what a bar is called
+# a time, a rank, a process or a host in front of the label of a bar
 _PREFIXES = re.compile(
     r"^(?:\s*(?:\[[^\]]{0,60}\]:?|\([^)]{0,60}\bpid=[^)]{0,40}\)|\d+:|[\d-]{8,10}[ T][\d:.,]{5,16}Z?|"
     r"(?:INFO|DEBUG|WARNING)\b:?|[-|]\s))+\s*"
@@ -75,7 +75,7 @@ def duration_s(text: str) -> float | None:
 
 
 def rate_per_s(value: str, unit: str) -> float | None:
-    """Return a rate such as ``2.40`` ``it/s`` or ``3.1`` ``s/it``, per second."""
+    """Return a rate such as ``2.40`` ``it/s`` or ``3.1`` ``s/it``, per second; None without such a value."""
     rate = count_of(value)
     if rate is None or rate <= 0:
         return None
@@ -84,7 +84,7 @@ def rate_per_s(value: str, unit: str) -> float | None:
 
 
 def counted_unit(text: str) -> str:
-    """Return the singular unit of a rate: ``item`` for ``img/s``, and ``step`` for ``it/s``."""
+    """Return the singular unit of a count or rate: ``item`` for ``img/s``, and ``step`` for ``it/s``."""
     name = text.strip().removesuffix("/s").removeprefix("s/").strip().lower()
     if name in _STEPS:
         return "step"

@@ -13,7 +13,7 @@ from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.events.health import Observation, progress_events
 from jobmon_core.domain.progress.history import add_sample
 from jobmon_core.domain.progress.limit import limit_outlook
-from jobmon_core.domain.progress.model import Health, History, Progress, Sample
+from jobmon_core.domain.progress.model import Health, History, LimitOutlook, Progress, Sample
 from jobmon_core.system.json_codec import from_json, to_json
 
 TOTAL = 5000.0
@@ -62,11 +62,11 @@ def test_a_stall_is_reported_once_and_its_end_too() -> None:
     assert run.step([1.0] * 1200) == []
     assert run.wait(240) == []
     assert texts(run.wait(480)) == [
-        (EventKind.STALLED, "no progress for 12m (step 1200 of 5000); the log has not grown either")
+        (EventKind.STALLED, "no progress for 12m (step 1,200 of 5,000); the log has not grown either")
     ]
     assert run.wait(3600) == []
     assert texts(run.step([10.0])) == [
-        (EventKind.RECOVERED, "moves again after 1h 12m without progress (step 1201 of 5000)")
+        (EventKind.RECOVERED, "moves again after 1h 12m without progress (step 1,201 of 5,000)")
     ]
     assert run.wait(3600) == []  # as long a pause has been seen before
 
@@ -169,14 +169,27 @@ def test_a_time_limit_that_seems_too_short_for_a_moment_is_not_reported() -> Non
     assert run.health.late_since_s is None
 
 
+def test_a_lack_of_time_is_reported_although_it_is_too_close_to_say_now_and_then() -> None:
+    run = Run()
+    run.step([1.0] * 1000)
+    too_late = LimitOutlook(fits=False, ends_s=5000.0, time_left_s=3000.0, sufficient_time="2:00:00")
+    kinds = []
+    for outlook in [too_late, replace(too_late, fits=None), None] * 3:
+        run.now_s += 50.0
+        seen = Observation(run.now_s, run.progress, run.history, outlook)
+        run.health, events = progress_events(run.health, seen)
+        kinds += [event.kind for event in events]
+    assert kinds == [EventKind.TIME_LIMIT]
+
+
 def test_a_loss_that_is_no_number_is_reported_once() -> None:
     run = Run()
     run.step([1.0] * 50, loss=2.0)
     assert texts(run.step([1.0] * 20, loss=math.nan)) == [
-        (EventKind.DIVERGED, "the loss is nan (step 51 of 5000)")
+        (EventKind.DIVERGED, "the loss is nan (step 51 of 5,000)")
     ]
     assert texts(run.step([1.0] * 5, loss=2.0)) == [
-        (EventKind.RECOVERED, "no longer diverges (step 73 of 5000)")
+        (EventKind.RECOVERED, "no longer diverges (step 73 of 5,000)")
     ]
 
 
@@ -198,7 +211,7 @@ def test_skipped_steps_of_loss_scaling_are_no_divergence() -> None:
     assert run.step([1.0] * 2, loss=2.0, grad_norm=math.inf) == []
     run.step([1.0] * 50, loss=2.0, grad_norm=1.0)
     assert [event.text for event in run.step([1.0] * 9, loss=2.0, grad_norm=90.0)] == [
-        "the gradient norm is far above its past: 90, usually below 1.5 (step 104 of 5000)"
+        "the gradient norm is far above its past: 90, usually below 1.5 (step 104 of 5,000)"
     ]
 
 
@@ -213,8 +226,8 @@ def test_milestones_are_reported_once_and_those_before_the_first_look_are_not() 
         run.history = add_sample(run.history, Sample(current, current))
         events += run.observe()
     assert [event.text for event in events] == [
-        "50 % done (step 2500 of 5000)",
-        "92 % done (step 4600 of 5000)",
+        "50 % done (step 2,500 of 5,000)",
+        "92 % done (step 4,600 of 5,000)",
     ]
 
 
@@ -223,7 +236,7 @@ def test_a_new_run_in_the_same_log_starts_with_a_clean_record() -> None:
     run.step([1.0] * 1300)
     run.wait(7200)
     run.progress = replace(run.progress, current=0.0)
-    assert texts(run.step([1.0])) == [(EventKind.RESTARTED, "started again (step 1 of 5000)")]
+    assert texts(run.step([1.0])) == [(EventKind.RESTARTED, "started again (step 1 of 5,000)")]
     assert run.health.milestone == 0
     assert run.health.stalled_since_s is None
 
@@ -240,3 +253,21 @@ def test_any_samples_are_judged_without_an_error(samples: list[Sample]) -> None:
         outlook = limit_outlook(estimate(history, 1e6, sample.at_s), 0.0, 1e6, sample.at_s)
         seen = Observation(sample.at_s, Progress(sample.current, 1e6), history, outlook, NO_GROWTH)
         health, _ = progress_events(health, seen)
+
+
+def test_a_percentage_is_a_position_without_a_total() -> None:
+    run = Run()
+    run.progress = Progress(24.0, 100.0, "%")
+    run.step([1.0])
+    run.progress = replace(run.progress, current=50.0)
+    assert texts(run.observe()) == [(EventKind.MILESTONE, "50 % done")]
+    run.progress = replace(run.progress, current=2.0)
+    assert texts(run.step([1.0])) == [(EventKind.RESTARTED, "started again (3 %)")]
+
+
+def test_a_speed_names_several_units() -> None:
+    run = Run()
+    run.progress = replace(run.progress, unit="batch")
+    assert run.step([0.4] * 2000) == []
+    events = run.step([0.6] * 1200)
+    assert re.search(r"\([\d.]+ batches per s, best 2\.5 batches per s\)", events[0].text)

@@ -1,0 +1,99 @@
+"""Read tables: a line names the columns, one of which is a counter, and the lines below it are its rows."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from jobmon_core.domain.progress.log.formats import Format
+
+ROW = Format("table", "Row of a table with a column of steps or epochs", "", fallback=True)
+_SEPARATORS = "\t,;|"
+_MAX_HEADER = 500  # characters
+_MAX_COLUMNS = 60
+_COUNTERS = re.compile(
+    r"(?:trainer/)?(?:(?:global|train|training|time|total|num)[ _]?)?"
+    r"(?:steps?|timesteps?|iters?|iterations?|updates?)"
+    r"|it|gens?|generations?|episodes?|rounds?|trials?"
+)
+_EPOCHS = re.compile(r"(?:train[ _])?epochs?")
+_OTHERS = {  # what further columns show, by their names
+    "eta": re.compile(r"eta|(?:time )?(?:remaining|left)(?: time)?"),
+    "loss": re.compile(r"(?:train(?:ing)?[ _/]?)?loss"),
+    "lr": re.compile(r"lr|learning[ _]rate"),
+}
+# in a line of words, a column next to the counter that no sentence has
+_METRIC = re.compile(
+    r"\w*loss\w*|\w*acc\w*|lr|time|temp\w*|\w*energy|\w*_\w+|\w*err\w*|rmse|mse|mae|obj\w*|reward"
+)
+_COUNT = re.compile(r"(\d{1,15})(?:\.0*)?")
+_EPOCH = re.compile(r"\d{1,9}(?:\.\d{0,20})?")
+_VALUE = re.compile(r"[-+]?[\d.][\d.,:e+-]{0,40} ?(?:%|[smhd]|min)?|[-+]?(?:nan|inf)|none|n/a|-{1,3}|")
+
+
+def is_header(text: str) -> bool:
+    """Whether a line names columns, one of which is a counter."""
+    return len(text) <= _MAX_HEADER and bool(_layouts(text))
+
+
+def row_of(header: str, text: str) -> dict[str, str] | None:
+    """Return what a row below a header says, by the names of groups of formats; None if it is no row."""
+    for separator, columns, count in _layouts(header):
+        cells = _cells(text, separator)
+        if len(cells) != count or not any(character.isdigit() for character in text):
+            continue
+        values = {name: cells[index] for index, name in columns}
+        if not _COUNT.fullmatch(values.get("n", "0")) or not _EPOCH.fullmatch(values.get("epoch", "0")):
+            continue
+        known = sum(bool(_VALUE.fullmatch(cell.lower())) for cell in cells)
+        if known == count or (separator.strip(" ") and known > count // 2):
+            return {name: _plain(name, value) for name, value in values.items() if value.strip("-")}
+    return None
+
+
+def _plain(name: str, value: str) -> str:
+    return value.partition(".")[0] if name == "n" else value
+
+
+@lru_cache(maxsize=32)
+def _layouts(header: str) -> tuple[tuple[str, tuple[tuple[int, str], ...], int], ...]:
+    """Return how rows may be read: the separator, the columns of interest, and the number of columns."""
+    separator = next((each for each in _SEPARATORS if each in header), "")
+    if separator:
+        found = [(separator, _cells(header, separator))]
+    else:
+        # a name may have blanks in it, if more than one separates the columns
+        wide = [_bare(name) for name in re.split(r"\s{2,}", header.strip().lstrip("#").strip())]
+        found = [(" ", wide), (" ", _cells(header, " "))]
+    layouts = []
+    for each, cells in found:
+        names = [name.lower() for name in cells]
+        columns = _columns(names)
+        is_sentence = not separator and "  " not in header and not any(map(_METRIC.fullmatch, names))
+        if columns and not is_sentence and 1 < len(names) <= _MAX_COLUMNS:
+            layouts.append((each, columns, len(names)))
+    return tuple(layouts)
+
+
+def _columns(names: list[str]) -> tuple[tuple[int, str], ...]:
+    if not all(names) or any(_VALUE.fullmatch(name) for name in names):
+        return ()
+    wanted = {"n": _COUNTERS, "epoch": _EPOCHS, **_OTHERS}
+    found = [
+        (index, group)
+        for group, expression in wanted.items()
+        if (index := next((i for i, name in enumerate(names) if expression.fullmatch(name)), -1)) >= 0
+    ]
+    return tuple(found) if {"n", "epoch"} & {group for _, group in found} else ()
+
+
+def _cells(text: str, separator: str) -> list[str]:
+    text = text.strip().lstrip("#").strip(" ")
+    if separator == " ":
+        return [_bare(cell) for cell in text.split()]
+    cells = text.strip("|").split(separator) if separator == "|" else text.split(separator)
+    return [_bare(cell) for cell in cells]
+
+
+def _bare(cell: str) -> str:
+    return cell.strip().strip("'\"#").strip()
