@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 DESCRIPTION = """\
 List, check and test the patterns by which jobmon recognises failures. Put your own patterns into
 patterns.json beside config.json. A pattern with the id of a shipped one replaces it; the others are
-tried before the shipped ones. Only the first pattern that matches a line counts."""
+tried before the shipped ones. Only the first pattern that matches a line counts.
+
+A pattern has a role: root (a possible root cause), symptom (a consequence of one), context (neither,
+e.g. a harmless message) or success (the program reports success)."""
 EPILOG = """\
 examples:
   jobmon patterns list

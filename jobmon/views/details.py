@@ -81,16 +81,17 @@ def detail_lines(
         each.task.key: [*_progress(each, each.task.key, progress, now_s)] for each in followed if each.task
     }
     tasks = list(job.tasks.values())
+    closing: Pairs = chain(_shared(job, progress, now_s), _closing(status, now_s))
     yield console.bold(f"{job.ref} {job.name}".rstrip())
     if all(ref_of(job.job_id, task.key) == job.ref for task in tasks):
         parts = (chain(_part(job, task, {}, now_s), live.get(task.key, [])) for task in tasks)
         histories = (history_rows(task, now_s) for task in tasks)
-        closing = _shared(job, progress, now_s), _closing(status, now_s)
-        yield from _drawn(chain(_heading(status, now_s), *parts, *closing, *histories), console)
+        yield from _drawn(chain(_heading(status, now_s), *parts, closing, *histories), console)
         return
     if key or len(tasks) == 1:
-        yield from _drawn(_heading(status, now_s), console)
+        yield from _drawn(_hindrances(status, now_s), console)
         shown = [task for task in tasks if not key or task.key == key]
+        closing = chain([("tasks", _tasks(job))], closing)
     else:
         rows = chain(_summary(job), array_rows(followed, now_s), _hindrances(status, now_s))
         yield from _drawn(rows, console)
@@ -100,7 +101,7 @@ def detail_lines(
         yield from _hidden(job, len(shown), console)
     yield ""
     yield console.bold(f"{job.job_id}: the whole job")
-    yield from _drawn(chain(_shared(job, progress, now_s), _closing(status, now_s)), console)
+    yield from _drawn(closing, console)
 
 
 def _progress(live: LiveTask, key: str, progress: JobProgress, now_s: float) -> Pairs:
@@ -122,7 +123,8 @@ def _task_lines(
     for task in tasks:
         ref = ref_of(job.job_id, task.key)
         yield ""
-        heading = f"{ref}: {_task_state(task)}"
+        own_id = f" (job id {task.raw_job_id})" if len(tasks) == 1 and task.raw_job_id else ""
+        heading = f"{ref}{own_id}: {_task_state(task)}"
         yield from (console.styled(line, Style.BOLD) for line in console.prose(heading))
         parts = _part(job, task, explained, now_s), live.get(task.key, [])
         yield from _drawn(chain(*parts, history_rows(task, now_s)), console)
@@ -195,14 +197,19 @@ def _summary(job: WatchedJob) -> Pairs:
     """Yield the outcome, the number of tasks in each state, the causes with their tasks, what is pending."""
     if job.outcome:
         yield "outcome", job.outcome + (_doubts(job) if job.is_doubtful_success else "")
-    counted = state_counts(job)
-    numbers = ", ".join(f"{number} {each}" for each, number in by_interest(counted))
-    yield "tasks", (f"{counted.total()}: {numbers}" if len(counted) > 1 else numbers) + _unwatched(job)
+    yield "tasks", _tasks(job)
     for group in cause_groups(job):
         yield "causes", f"{count(len(group.keys), 'task')} ({group.indices}): {group.cause}"
     if job.pending_indices:
         reason = pending_reason(job)
         yield "pending", job.pending_indices + (f" ({reason})" if reason else "")
+
+
+def _tasks(job: WatchedJob) -> str:
+    """Return the number of tasks in each state, failures first."""
+    counted = state_counts(job)
+    numbers = ", ".join(f"{number} {each}" for each, number in by_interest(counted))
+    return (f"{counted.total()}: {numbers}" if len(counted) > 1 else numbers) + _unwatched(job)
 
 
 def _doubts(job: WatchedJob) -> str:
@@ -298,7 +305,7 @@ def _diagnosis(found: Diagnosis, ref: JobRef, files: Mapping[str, str], *, with_
     label = "proof" if found.is_proved else "log end"
     if found.evidence and found.log_path:  # a path that another row shows is not repeated
         listed = next((name for name, path in files.items() if path == found.log_path), "")
-        yield label, f"in {listed}; `jobmon logs {ref}` shows more:" if listed else found.log_path
+        yield label, f"from the {listed} (`jobmon logs {ref}` shows more):" if listed else found.log_path
     for line in found.evidence:
         yield label, f"{_QUOTE}{numbered(line)}"
     for title in found.also_seen:

@@ -90,13 +90,13 @@ def remaining(live: LiveTask, symbols: Symbols, *, with_range: bool = True) -> s
 
     Empty if the task is stalled or has no progress yet.
     """
-    progress, found = live.followed.progress, live.estimate
-    if progress is None or EventKind.STALLED in live.problems:
+    if live.followed.progress is None or EventKind.STALLED in live.problems:
         return ""
-    if found.remaining_s is None:
+    left_s = _seconds_left(live)
+    if left_s is None:
         return _why_unknown(live, paused="paused {}", no_total="no total")
-    text = span(found.remaining_s)
-    margin_s = margin(found)
+    text = span(left_s)
+    margin_s = margin(live.estimate)
     if not with_range or margin_s is None:
         return text
     return f"{text} {symbols.plus_minus}{age(margin_s)}"
@@ -125,13 +125,10 @@ def certainty(found: Estimate) -> str:
 
 
 def eta(live: LiveTask, now_s: float) -> str:
-    """Return when a task will end as `finish` does, "finishing" if all is done, or why it is not known."""
-    progress = live.followed.progress
+    """Return when a task will end as `finish` does, or why it is not known."""
     if EventKind.STALLED in live.problems:
         return _STALLED
-    if progress and progress.fraction == 1.0:
-        return "finishing"
-    if live.estimate.remaining_s is None:
+    if _seconds_left(live) is None:
         return _why_unknown(live, paused="not known: no progress for {}", no_total="not known: no total")
     return finish(live.estimate, now_s)
 
@@ -140,19 +137,28 @@ def ending(live: LiveTask, now_s: float, symbols: Symbols) -> str:
     """Return the remaining time, the time of the end and the confidence, or why they are not known."""
     if EventKind.STALLED in live.problems:
         return _STALLED
-    found = live.estimate
-    if found.remaining_s is None:
+    left_s = _seconds_left(live)
+    if left_s is None:
         no_total = "not known, since the log names no total"
         return _why_unknown(live, paused="not known, since there was no progress for {}", no_total=no_total)
-    at = _moment(now_s + found.remaining_s, now_s)
-    return f"{remaining(live, symbols)} ({at}), {found.confidence} confidence"
+    at = _moment(now_s + left_s, now_s)
+    return f"{remaining(live, symbols)} ({at}), {live.estimate.confidence} confidence"
+
+
+def _seconds_left(live: LiveTask) -> float | None:
+    """Return the estimated time to the end; None if it is not known, or all steps are done."""
+    progress = live.followed.progress
+    return None if progress and progress.fraction == 1.0 else live.estimate.remaining_s
 
 
 def _why_unknown(live: LiveTask, *, paused: str, no_total: str) -> str:
-    """Return why the remaining time is not known."""
+    """Return why the remaining time is not known; "finishing" if all steps are done."""
+    progress = live.followed.progress
+    if progress and progress.fraction == 1.0:
+        return "finishing"
     if live.pause_s is not None:
         return paused.format(span(live.pause_s))
-    if not (live.followed.progress and live.followed.progress.total):
+    if not (progress and progress.total):
         return no_total
     return "estimating" if live.status.health in (Health.ALIVE, Health.REMOTE) else "not watched"
 

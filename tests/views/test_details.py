@@ -53,11 +53,22 @@ def test_a_running_job_shows_its_time_its_limit_and_its_log() -> None:
     assert "  stdout    /w/train-12.out\n  stderr    /w/train-12.err" in text
 
 
+def test_a_task_of_an_array_comes_before_the_states_of_the_whole_array() -> None:
+    job = array(3, 1)
+    own = replace(job.tasks["0"], raw_job_id=14)
+    lines = shown(replace(job, tasks={**job.tasks, "0": own}), "0").splitlines()
+    assert "12_0 (job id 14): FAILED, exit code 1" in lines
+    assert lines[lines.index("12: the whole job") + 1] == "  tasks     3: 1 FAILED, 2 COMPLETED"
+
+
 def test_a_failed_job_shows_cause_advice_and_proof() -> None:
     text = shown(job_of(failed(diagnosis=OOM), concluded_s=NOW_S))
     assert "  cause     CUDA out of memory\n            A GPU had" in text
     assert "  to do     Lower the batch size of 12." in text
-    assert "  proof     in log; `jobmon logs 12` shows more:\n            | 7: torch.OutOfMemoryError" in text
+    assert (
+        "  proof     from the log (`jobmon logs 12` shows more):\n            | 7: torch.OutOfMemoryError"
+        in text
+    )
     assert text.count("/w/train.err") == 1
     assert text.count("outcome") == 1
 

@@ -82,6 +82,6 @@ def test_without_a_monitor_nothing_is_known_about_pauses() -> None:
 
 def test_a_program_that_has_done_all_is_finishing() -> None:
     task = live(Estimate(1.0, 1.0, 0.0, 0.0, 90.0), Progress(2, 2))
-    assert eta(task, NOW_S) == "finishing"
+    assert eta(task, NOW_S) == remaining(task, UNICODE) == ending(task, NOW_S, UNICODE) == "finishing"
     status = status_of(job_of(running_task()))
     assert job_progress(status, JobProgress(tasks={"": progress_of(100.0, 100.0)}), NOW_S) == "100%"

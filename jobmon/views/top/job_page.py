@@ -6,7 +6,16 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.artifacts import checkpoints_text, disk_text, file_rows, outputs_text
 from jobmon.views.console import Style, one_line
-from jobmon.views.figures import ending, epoch, loss, percentage, progress_age, units, workers_count
+from jobmon.views.figures import (
+    ending,
+    epoch,
+    loss,
+    percentage,
+    progress_age,
+    remaining,
+    units,
+    workers_count,
+)
 from jobmon.views.model import age, clock, run_time_s, span
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import Span, bar, fitted, line_width, sparkline, text_line, throughput
@@ -29,7 +38,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.progress.model import Progress
 
 _LABEL = 13  # columns
-_MAX_BAR = 40
+_MIN_BAR, _MAX_BAR = 6, 40
 _MAX_SPARKLINE = 40
 _MIN_LOG = 4  # lines, with its title
 _MOST = 5  # lines of a section
@@ -126,6 +135,11 @@ def _fact(label: str, *values: Span) -> Line:
     return (Span(f"{label + ':':<{_LABEL - 1}} ", Style.DIM), *values)
 
 
+def _fitting(width: int, text: str, shorter: str) -> str:
+    """Return the text, or the shorter one if a line of ``width`` columns has no room for it."""
+    return text if text_width(text) <= width - _LABEL else shorter
+
+
 def _artifacts(live: LiveTask, now_s: float) -> Iterator[Line]:
     found, is_running = live.artifacts, live.group is Group.RUNNING
     if outputs := found.outputs:
@@ -184,14 +198,15 @@ def _progress(
     if progress.fraction is None:
         yield _fact("Progress", Span(f"{units(progress)}{progress_age(live, now_s)}"))
     else:
-        figures = f" {percentage(progress.fraction)} ({units(progress)}){progress_age(live, now_s)}"
-        room = min(_MAX_BAR, width - _LABEL - text_width(figures))
-        drawn = bar(progress.fraction, room, symbols) if room > 0 else ""
-        yield _fact("Progress", Span(drawn, style), Span(figures if drawn else figures.lstrip()))
+        done = f"{percentage(progress.fraction)} ({units(progress)})"
+        figures = _fitting(width, f"{done}{progress_age(live, now_s)}", done)
+        room = min(_MAX_BAR, width - _LABEL - 1 - text_width(figures))
+        drawn = f"{bar(progress.fraction, room, symbols)} " if room >= _MIN_BAR else ""
+        yield _fact("Progress", Span(drawn, style), Span(figures))
     if parts := list(_parts(progress)):
         yield _fact("Now", Span(", ".join(parts)))
     if note(live) is None:
-        yield _fact("ETA", Span(ending(live, now_s, symbols)))
+        yield _fact("ETA", Span(_fitting(width, ending(live, now_s, symbols), remaining(live, symbols))))
     yield from _throughput(live, progress, width, symbols)
     yield from _loss(live, progress, width, symbols)
     if progress.end_marker:
@@ -210,7 +225,7 @@ def _throughput(live: LiveTask, progress: Progress, width: int, symbols: Symbols
     now = rate(rate_per_s(live), progress.unit)
     average = rate(live.estimate.average_rate_per_s, "" if now else progress.unit)
     if now or average:
-        text = f"{now} (avg {average})" if average else now
+        text = _fitting(width, f"{now} (avg {average})", now) if now and average else now or average
         history = live.followed.history
         course = throughput(history, _MAX_SPARKLINE)
         yield _with_course("Throughput", text, course, width, symbols, lowest=0.0)

@@ -38,8 +38,10 @@ def tasks(*followed: TaskProgress, events: tuple[Event, ...] = ()) -> list[LiveT
     return [steady(task) for task in live_tasks(status_of(job), progress, NOW_S)]
 
 
-def page(live: LiveTask, others: list[LiveTask] | None = None, height: int = 24) -> list[str]:
-    lines = job_lines(live, others or [live], LOG, NOW_S, width=80, height=height, symbols=UNICODE)
+def page(
+    live: LiveTask, others: list[LiveTask] | None = None, height: int = 24, width: int = 80
+) -> list[str]:
+    lines = job_lines(live, others or [live], LOG, NOW_S, width=width, height=height, symbols=UNICODE)
     return as_text(lines)
 
 
@@ -58,6 +60,15 @@ def test_everything_about_a_running_job_is_on_its_page() -> None:
     assert value(lines, "Loss").startswith("0.35, lr 1e-05  █")
     assert lines[-1] == "line 99"
     assert len(lines) == 24
+
+
+def test_on_a_narrow_screen_the_less_important_half_of_a_line_is_left_out() -> None:
+    (live,) = tasks(progress_of(67_300, 100_000))
+    lines = page(live, width=44)
+    assert value(lines, "Progress") == "67.3% (67,300/100,000 steps)"
+    assert value(lines, "ETA") == "1h 14m ±3m"
+    assert value(lines, "Throughput").split("  ")[0] == "7.3 steps/s (avg 7.3/s)"
+    assert value(page(live, width=32), "Throughput").split("  ")[0] == "7.3 steps/s"
 
 
 def test_too_little_time_is_said() -> None:
