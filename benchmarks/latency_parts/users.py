@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from random import Random
 
 from benchmarks.latency_parts.timeline import Timeline
 from jobmon_core.context import Context
@@ -77,10 +78,12 @@ def _user(folder: Path, discord: FakeDiscord, setting: Setting, environment: Map
 def _submit(users: list[User], jobs: int, policy: Policy) -> dict[int, User]:
     """Submit all jobs, then set when they end, late enough to be seen running; return each job's user."""
     apart_s = _OVER_INTERVALS * policy.running_s / jobs
+    # in the order of submission, each job would end at a fixed time after a poll of its user
+    positions = Random(1).sample(range(jobs), jobs)  # noqa: S311 - no secret depends on it
     submitted = {}
-    for number in range(jobs):
+    for number, position in enumerate(positions):
         user = users[number % len(users)]
-        after_first_us = int(number * apart_s * 1e6)
+        after_first_us = int(position * apart_s * 1e6)
         fails = number // len(users) % 2
         options = ("--mem=1", "--output=%j.log", "job.sh", str(after_first_us), str(fails))
         submitted[user.submit(*options)] = user
