@@ -48,6 +48,7 @@ class FormatMatcher:
         self._formats = [each for each in formats if each.role is not Role.METRICS]
         self._metrics = [each for each in formats if each.role is Role.METRICS]
         self._labels_of = labels
+        self._literals = {each.id: tuple(map(str.encode, each.literals)) for each in formats}
         self._compiled: dict[str, _Compiled] = {}
         self._sets: dict[tuple[int, ...], Callable[[bytes], Collection[int]]] = {}
         self._labels: dict[str, _Label] = {}
@@ -74,7 +75,8 @@ class FormatMatcher:
         lower = text.lower()
         found: list[Reading] = []
         others: set[int] = set()  # indices of updates about evaluations
-        active = [each for each in self._formats if _may_match(each, lower)]
+        present: dict[bytes, bool] = {}
+        active = [each for each in self._formats if self._may_match(each, lower, present)]
         if active or table:
             matching = self._set_of(active)
             for index, update in enumerate(updates):
@@ -87,8 +89,19 @@ class FormatMatcher:
                     table = next((each.marker for each in readings if each.role is Role.TABLE), table)
                     if any(reading.role is Role.EVALUATION for reading in readings):
                         others.add(index)
-        found += self._latest_metrics(updates, lower, others)
+        metrics = [each for each in self._metrics if self._may_match(each, lower, present)]
+        found += self._latest_metrics(updates, metrics, others)
         return found
+
+    def _may_match(self, each: Format, lower: bytes, present: dict[bytes, bool]) -> bool:
+        """Whether a literal of the format is in the text; ``present`` keeps the results for other formats."""
+        literals = self._literals[each.id]
+        for literal in literals:
+            if literal not in present:
+                present[literal] = literal in lower
+            if present[literal]:
+                return True
+        return not literals
 
     def _of_update(self, update: bytes, formats: Iterable[Format]) -> list[Reading]:
         """Return all readings of one update; of the formats that count, only the first that matches."""
@@ -116,11 +129,11 @@ class FormatMatcher:
         readings = [self._reading(each, groups) for groups in compiled.matches(update)]
         return [reading for reading in readings if reading is not None]
 
-    def _latest_metrics(self, updates: Sequence[bytes], lower: bytes, skipped: set[int]) -> list[Reading]:
+    def _latest_metrics(
+        self, updates: Sequence[bytes], metrics: list[Format], skipped: set[int]
+    ) -> list[Reading]:
         found = []
-        for each in self._metrics:
-            if not _may_match(each, lower):
-                continue
+        for each in metrics:
             compiled = self._compile(each)
             for index in range(len(updates) - 1, -1, -1):
                 if index in skipped:
@@ -243,10 +256,6 @@ class _Compiled:
 def _group_names(regex: re.Pattern[bytes]) -> list[tuple[str, int]]:
     names: Mapping[bytes, int] = regex.groupindex  # type: ignore[assignment] # RE2 has names in bytes
     return [(name.decode(), index) for name, index in names.items()]
-
-
-def _may_match(each: Format, lower: bytes) -> bool:
-    return not each.literals or any(literal.encode() in lower for literal in each.literals)
 
 
 def _count(groups: dict[str, str], name: str) -> float | None:

@@ -1,0 +1,36 @@
+"""What the reader makes of logs of programs that print their progress with ``print``, whatever they are."""
+
+from __future__ import annotations
+
+from tests.observe.progress.test_reader import values
+
+
+def test_rounds_count_up_to_the_announced_number_of_rounds() -> None:
+    log = "INFO :      Starting server, config: num_rounds=150, no timeout\n"
+    log += "".join(f"INFO :      [ROUND {number}]\nINFO :      received 10 results\n" for number in (1, 2, 3))
+    expected = {"current": 3, "total": 150, "unit": "round"}
+    assert values(log, **expected) == expected
+
+
+def test_a_total_in_the_line_that_starts_a_later_run_is_that_of_this_run() -> None:
+    log = "".join(
+        f"Namespace(epochs={epochs}, lr=0.1)\nEpoch 1 loss 0.5\nEpoch 2 loss 0.4\n" for epochs in (30, 40)
+    )
+    expected = {"current": 2, "total": 40, "run": 2}
+    assert values(log, **expected) == expected
+
+
+def test_the_steps_that_are_needed_are_the_total() -> None:
+    log = " number of steps needed for 5 periods is        20000\n"
+    log += " step n=    1000  t= 0.1\n step n=    2000  t= 0.2\n"
+    expected = {"current": 2000, "total": 20000}
+    assert values(log, **expected) == expected
+
+
+def test_lines_between_rules_count_the_parts_of_the_job() -> None:
+    log = ""
+    for number in (1, 2, 3):
+        log += f"--- Sampling {number}/10 ---\n"
+        log += "".join(f"  [FT] ep={epoch}: loss=0.5\n" for epoch in range(0, 50, 10))
+    expected = {"current": 3, "total": 10}
+    assert values(log, **expected) == expected
