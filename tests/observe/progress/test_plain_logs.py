@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.observe.progress.test_reader import values
+from tests.support.training_logs import bars
 
 
 def test_rounds_count_up_to_the_announced_number_of_rounds() -> None:
@@ -33,4 +36,32 @@ def test_lines_between_rules_count_the_parts_of_the_job() -> None:
         log += f"--- Sampling {number}/10 ---\n"
         log += "".join(f"  [FT] ep={epoch}: loss=0.5\n" for epoch in range(0, 50, 10))
     expected = {"current": 3, "total": 10}
+    assert values(log, **expected) == expected
+
+
+def _with_lines_at_the_end(epochs: int, last_shown: int = 100, line: str = "Epoch {}/20 loss: 0.5") -> str:
+    return "".join(
+        bars(0, last_shown, 5, 100, "train") + f"\n{line.format(epoch)}\n" for epoch in range(1, epochs + 1)
+    )
+
+
+@pytest.mark.parametrize("last_shown", [100, 95])
+def test_lines_at_the_end_of_epochs_count_those_that_have_ended(last_shown: int) -> None:
+    log = _with_lines_at_the_end(3, last_shown)
+    expected = {"current": 300, "total": 2000, "epoch": 3, "epochs": 20}
+    assert values(log, **expected) == expected
+    expected |= {"current": 335, "batch": 35}
+    assert values(log + bars(0, 35, 5, 100, "train"), **expected) == expected
+
+
+def test_lines_at_the_end_of_epochs_do_so_in_each_fold() -> None:
+    log = _with_lines_at_the_end(8) + _with_lines_at_the_end(2)
+    expected = {"current": 235, "total": 2000, "epoch": 2, "run": 2}
+    assert values(log + bars(0, 35, 5, 100, "train"), **expected) == expected
+
+
+def test_lines_at_the_end_of_epochs_of_counted_batches() -> None:
+    epoch = "".join(f"Batch {batch}/500 loss: 0.5\n" for batch in range(100, 501, 100))
+    log = f"{epoch}Epoch 1/4 done\n{epoch}Epoch 2/4 done\nBatch 100/500 loss: 0.5\nBatch 200/500 loss: 0.5\n"
+    expected = {"current": 1200, "total": 2000}
     assert values(log, **expected) == expected

@@ -146,7 +146,9 @@ class _Fold:
         elif track.is_full or (reading.epoch is None and track.resets):
             self._replace(track, next_round(track, reading, self._readings))
         elif track.role is Role.MAIN and not track.fallback:
+            ended = [each for each in self._tracks if track.is_epoch_line and _is_epoch_before(each, track)]
             self._new_run()
+            self._tracks = [each._replace(rounds=0, round_units=0.0) for each in ended]
             self._add(started(reading, self._readings))
         else:
             self._replace(track, started(reading, self._readings))
@@ -193,6 +195,12 @@ class _Fold:
 def _starts_over(track: Track, reading: Reading) -> bool:
     """Whether the reading is near the start; another process may just be behind."""
     return (reading.n or 0.0) <= _START_SHARE * (track.total or track.n or 0.0)
+
+
+def _is_epoch_before(track: Track, epoch_line: Track) -> bool:
+    """Whether a bar has shown a whole epoch, about which a line follows: it is of the same run."""
+    is_first = track.first_seen < epoch_line.first_seen
+    return track.is_bar and track.is_nearly_full and track.rounds > 0 and is_first
 
 
 def _of_latest_run(tracks: list[Track]) -> list[Track]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from jobmon_core.domain.progress.log.epochs import counts_from_zero, epochs_of
 from jobmon_core.domain.progress.log.fold import LogState
 from jobmon_core.domain.progress.log.formats import Role
 from jobmon_core.domain.progress.log.tracks import Track
@@ -17,8 +18,6 @@ _TEXT_PATIENCE = 10  # updates of an inner counter before an outer one without a
 _SAME_SPEED = 3.0  # bars that follow each other do the same work if their speeds differ by less
 _TOTAL_TOLERANCE = 1.05  # a counter that exceeds an announced total by more proves it wrong
 _OWN_TOTALS = ("epoch", "item", "episode", "trial")  # units that a total of steps does not stand for
-_ROUND_NUMBER = 5  # counting from 0, ``Epoch 0/99`` names the last of 100 epochs, not their number
-_VERY_ROUND_NUMBER = 50  # so does ``Epoch 266/499`` in the log of a run that was resumed
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,6 +237,8 @@ def _single(view: _View, state: LogState) -> Progress:
         if latest and is_behind and track.n is not None and not track.counts_on:
             track = track._replace(epoch=latest.epoch, n=0.0)  # its lines are rarer than the epochs
         return _of_epochs(track, state)
+    if latest and not latest.fallback and _is_ended_by(track, latest):
+        return _of_ended_epochs(track, latest, state)
     n = track.n or 0.0
     if latest and not latest.fallback and track.rounds > 0 and not track.is_bar:
         per_epoch = track.round_units / track.rounds
@@ -265,6 +266,37 @@ def _single(view: _View, state: LogState) -> Progress:
     )
 
 
+def _is_ended_by(track: Track, epoch_line: Track) -> bool:
+    """Whether the lines about epochs stand at the end of each: the count within the first one came before."""
+    has_ended = track.rounds > 0 or _is_just_ended(track, epoch_line)
+    return (
+        has_ended and _is_per_epoch(track) and bool(track.total) and track.first_seen < epoch_line.first_seen
+    )
+
+
+def _is_just_ended(track: Track, epoch_line: Track) -> bool:
+    return track.is_nearly_full and epoch_line.last_seen > track.last_seen
+
+
+def _of_ended_epochs(track: Track, epoch_line: Track, state: LogState) -> Progress:
+    """Return the progress by lines about ended epochs and a counter within each epoch."""
+    is_zero_based = counts_from_zero(epoch_line)
+    is_between = _is_just_ended(track, epoch_line)
+    # the lines may come later than the counts, and a resumed job begins with a later epoch
+    ended = max((epoch_line.epoch or 0.0) + is_zero_based, track.rounds + is_between)
+    current = ended * (track.total or 0.0) + (0.0 if is_between else track.n or 0.0)
+    epochs = epochs_of(epoch_line, state, is_zero_based=is_zero_based)
+    total = epochs * track.total if epochs and track.total else None
+    return Progress(
+        epoch=epoch_line.epoch,
+        epochs=epochs,
+        current=current,
+        total=total if total is not None and current <= total else None,
+        unit=track.unit,
+        rate_per_s=track.rate_per_s,
+    )
+
+
 def _announced(track: Track, state: LogState, n: float) -> float | None:
     """Return the total that an earlier line announced for such a counter, or that follows from its eta."""
     if track.whole_eta and track.remaining_s is not None and track.rate_per_s:
@@ -281,10 +313,10 @@ def _announced(track: Track, state: LogState, n: float) -> float | None:
 def _of_epochs(track: Track, state: LogState) -> Progress:
     """Return the progress of a counter that shows its epoch, in units of the whole job if possible."""
     epoch = track.epoch or 0.0
-    is_zero_based = _counts_from_zero(track)
+    is_zero_based = counts_from_zero(track)
     passed = max(0.0, epoch if is_zero_based else epoch - 1)
     per_epoch = track.total or track.units_per_epoch
-    epochs = _epochs(track, state, is_zero_based=is_zero_based)
+    epochs = epochs_of(track, state, is_zero_based=is_zero_based)
     common = Progress(epoch=track.epoch, epochs=epochs, rate_per_s=track.rate_per_s)
     if track.counts_on and track.n is not None:
         total = track.total or _announced(track, state, track.n)
@@ -306,23 +338,3 @@ def _of_epochs(track: Track, state: LogState) -> Progress:
         unit=track.unit,
         remaining_s=track.remaining_s if track.whole_eta or epochs == 1 else None,
     )
-
-
-def _counts_from_zero(track: Track) -> bool:
-    """Whether the first epoch is 0; the number of the last one shows it if the log begins later."""
-    if track.zero_based or track.first_epoch == 0 or track.epochs is None:
-        return track.zero_based or track.first_epoch == 0
-    return (track.first_epoch or 0) > 1 and (track.epochs + 1) % _VERY_ROUND_NUMBER == 0
-
-
-def _epochs(track: Track, state: LogState, *, is_zero_based: bool) -> float | None:
-    """Return the number of epochs: as the lines show it, else as it was announced."""
-    if track.epochs is None:
-        in_lines = [each.epochs for each in state.tracks if each.is_epoch_line and each.epochs is not None]
-        announced = in_lines[-1] if in_lines else state.totals.get("epoch")
-        return announced if announced and (track.epoch or 0.0) <= announced else None
-    printed = track.epochs
-    looks_last = printed % _ROUND_NUMBER and (printed + 1) % _ROUND_NUMBER == 0
-    if is_zero_based and (track.inclusive or looks_last or (track.epoch or 0.0) >= printed):
-        return printed + 1
-    return printed

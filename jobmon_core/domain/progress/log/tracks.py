@@ -13,6 +13,7 @@ from jobmon_core.domain.progress.log.formats import Reading, Role
 _JITTER = 0.8  # of its count: a counter without a clock that falls back to more is that of another process
 _OVERRUN = 0.98  # tqdm drops the total of a bar that exceeds it; it was this full before
 _CLOCK_TOLERANCE_S = 1.0  # bars print whole seconds
+_NEARLY = 0.9  # a bar need not show its last updates if it is removed at its end
 _SURELY_CARRIED = 3  # new epochs prove that a count with a total goes on over them; usually it does not
 
 
@@ -56,6 +57,11 @@ class Track(NamedTuple):
     def is_full(self) -> bool:
         """Whether it has reached its total; never for epoch lines, which show the start of the last epoch."""
         return self.n is not None and self.total is not None and self.n >= self.total
+
+    @property
+    def is_nearly_full(self) -> bool:
+        """Whether it may have reached its total since its latest reading."""
+        return self.n is not None and self.total is not None and self.n >= _NEARLY * self.total
 
     @property
     def counts_on(self) -> bool:
