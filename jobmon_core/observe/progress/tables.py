@@ -14,7 +14,7 @@ _MAX_COLUMNS = 60
 _COUNTERS = re.compile(
     r"(?:trainer/)?(?:(?:global|train|training|time|total|num)[ _]?)?"
     r"(?:steps?|timesteps?|iters?|iterations?|updates?)"
-    r"|it|gens?|generations?|episodes?|rounds?|trials?"
+    r"|it|(?:n_)?gens?|generations?|episodes?|rounds?|trials?"
 )
 _EPOCHS = re.compile(r"(?:train[ _])?epochs?")
 _OTHERS = {  # what further columns show, by their names

@@ -65,3 +65,29 @@ def test_lines_at_the_end_of_epochs_of_counted_batches() -> None:
     log = f"{epoch}Epoch 1/4 done\n{epoch}Epoch 2/4 done\nBatch 100/500 loss: 0.5\nBatch 200/500 loss: 0.5\n"
     expected = {"current": 1200, "total": 2000}
     assert values(log, **expected) == expected
+
+
+@pytest.mark.parametrize("line", ["\nEpoch {}/20\n", ""])
+def test_a_bar_without_a_name_that_follows_another_in_each_epoch_takes_nothing_back(line: str) -> None:
+    log = "".join(line.format(epoch) + bars(0, 100, 5, 100) + bars(0, 20, 5, 20) for epoch in (1, 2, 3))
+    log += line.format(4) + bars(0, 100, 5, 100)
+    expected = {"current": 400, "total": 2000 if line else None}
+    assert values(log + bars(0, 10, 5, 20), **expected) == expected
+    assert values(log + bars(0, 20, 5, 20) + line.format(5) + bars(0, 10, 5, 100), current=0) == {
+        "current": 410
+    }
+
+
+def test_a_bar_that_was_full_soon_is_not_the_job_if_lines_count_on_after_it() -> None:
+    log = bars(0, 50, 10, 50) + "\n" + "".join(f"It {number}00, loss 0.3\n" for number in range(1, 30))
+    expected = {"current": 2900, "total": None}
+    assert values(log, **expected) == expected
+    log = log.replace("00:25<", "09:25<")  # it took longer: the job, with an evaluation after it
+    assert values(log, current=0) == {"current": 50}
+
+
+def test_a_step_in_thousands_is_not_mistaken_for_another_number() -> None:
+    log = "".join(
+        f"train.py:35 step:{step}K smpl:{step * 9}K ep:{step * 7} loss:0.1\n" for step in range(3, 9)
+    )
+    assert values(log, current=0) == {"current": 8000}

@@ -1,37 +1,22 @@
-"""Decide which counter of a log is the job, and how far the job is."""
+"""Decide how far the job is, by the counters of its log."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from jobmon_core.domain.progress.log.choose import View, candidates_of, choose, is_per_epoch, last_seen
 from jobmon_core.domain.progress.log.epochs import counts_from_zero, epochs_of
 from jobmon_core.domain.progress.log.fold import LogState
-from jobmon_core.domain.progress.log.formats import Role
 from jobmon_core.domain.progress.log.tracks import Track
 from jobmon_core.domain.progress.model import Progress
 
-_LIVE_READINGS = 200  # a bar that was updated among so many readings is still in use
-# an outer bar may wait so long for an inner one whatever it took before; a part of the work takes longer
-_MIN_ELAPSED_S = 60.0
-_MANY_ROUNDS = 2
-_TEXT_PATIENCE = 10  # updates of an inner counter before an outer one without a clock is given up
-_SAME_SPEED = 3.0  # bars that follow each other do the same work if their speeds differ by less
 _TOTAL_TOLERANCE = 1.05  # a counter that exceeds an announced total by more proves it wrong
 _OWN_TOTALS = ("epoch", "item", "episode", "trial")  # units that a total of steps does not stand for
 
 
-@dataclass(frozen=True, slots=True)
-class _View:
-    """The counter that stands for the job, and the innermost one."""
-
-    job: Track
-    inner: Track
-    earlier: tuple[Track, ...] = ()  # full bars of the same kind before it
-
-
 def judge(state: LogState) -> Progress | None:
     """Return the progress of the job by one log; None if the log shows none."""
-    view = _choose(state)
+    view = choose(state)
     if view is None:
         return None
     progress = _nested(view, state) or _single(view, state)
@@ -56,125 +41,12 @@ def _rate(progress: Progress, state: LogState) -> float | None:
     return progress.rate_per_s or metric
 
 
-def _choose(state: LogState) -> _View | None:
-    candidates = _candidates(state.tracks)
-    if not candidates:
-        return None
-    inner = _innermost(candidates)
-    job = _outer(candidates, inner) or _with_total(candidates, inner) or inner
-    same = [track for track in candidates if _are_processes(track, job)]
-    live = [track for track in same if not track.is_full and _is_live(track, job)]
-    slowest = min(live, key=lambda track: track.n or 0.0, default=job)
-    earlier = tuple(track for track in candidates if _is_earlier_part(track, slowest))
-    return _View(slowest, inner, earlier)
-
-
-def _innermost(candidates: list[Track]) -> Track:
-    """Return the counter of the latest reading; if it is a line about an epoch, the latest within that."""
-    latest = max(candidates, key=_last_seen)
-    if not latest.is_epoch_line:
-        return latest
-    within = [track for track in candidates if track.n is not None and _is_within(track, latest)]
-    return max(within, key=_last_seen, default=latest)
-
-
-def _is_within(track: Track, epoch_line: Track) -> bool:
-    if track.epoch is not None and epoch_line.epoch is not None:
-        return track.epoch >= epoch_line.epoch - 1
-    return track.last_seen > epoch_line.first_seen
-
-
-def _last_seen(track: Track) -> int:
-    return track.last_seen
-
-
-def _candidates(tracks: tuple[Track, ...]) -> list[Track]:
-    """Return the counters of the job; without any, those of evaluations, then those of loading."""
-    for role in (Role.MAIN, Role.EVALUATION, Role.LOADING):
-        of_role = [track for track in tracks if track.role is role]
-        moving = [track for track in of_role if not _is_lone_mention(track)]
-        first_lines = [track for track in of_role if role is Role.MAIN or track.total is not None]
-        moving = moving or first_lines
-        if moving:
-            return [track for track in moving if not track.fallback] or moving
-    return []
-
-
-def _is_lone_mention(track: Track) -> bool:
-    """Whether a line named a number, e.g. a setting, and no later line another one."""
-    has_moved = (track.n, track.epoch) != (track.first_n, track.first_epoch)
-    is_first_epoch = track.epoch is not None and track.epoch <= 1
-    return not (track.is_bar or has_moved or is_first_epoch)
-
-
-def _outer(candidates: list[Track], inner: Track) -> Track | None:
-    """Return the first counter that ``inner`` is a part of."""
-    started_before = [track for track in candidates if track.first_seen < inner.first_seen]
-    containing = [
-        track
-        for track in sorted(started_before, key=lambda track: track.first_seen)
-        if not _are_processes(track, inner) and _contains(track, inner)
-    ]
-    with_total = (track for track in containing if (track.epochs or track.total) is not None)
-    return next(with_total, containing[0] if containing else None)
-
-
-def _contains(outer: Track, inner: Track) -> bool:
-    """Whether ``inner`` may be a part of ``outer``, which started before it and is still in use."""
-    if outer.is_epoch_line:
-        return not inner.is_epoch_line and inner.epoch is None and _is_per_epoch(inner)
-    if outer.is_full or outer.total is None:
-        return False
-    if outer.n == outer.first_n:  # a bar with the same total is the same bar, named after its first update
-        has_begun = (not outer.is_bar or (outer.n or 0.0) <= 1) and inner.rounds < _MANY_ROUNDS
-        return has_begun and inner.epoch is None and outer.total != inner.total
-    if outer.last_seen > inner.first_seen:
-        return True
-    if outer.elapsed_s is not None and inner.elapsed_s is not None:
-        return inner.elapsed_s <= max(outer.elapsed_s, _MIN_ELAPSED_S)
-    return inner.updates <= _TEXT_PATIENCE + outer.updates * 3
-
-
-def _with_total(candidates: list[Track], inner: Track) -> Track | None:
-    """Return a counter in use whose total is known, if ``inner`` has none."""
-    if inner.total is not None or inner.epochs is not None:
-        return None
-    found = [
-        track
-        for track in candidates
-        if track.total is not None and not track.is_full and _is_live(track, inner)
-    ]
-    return max(found, key=lambda track: track.last_seen, default=None)
-
-
-def _are_processes(one: Track, other: Track) -> bool:
-    """Whether two processes show the same counter."""
-    return (one.format, one.label, one.total) == (other.format, other.label, other.total)
-
-
-def _is_live(track: Track, other: Track) -> bool:
-    return track.last_seen >= other.last_seen - _LIVE_READINGS
-
-
-def _is_earlier_part(track: Track, job: Track) -> bool:
-    """Whether ``track`` is a full bar that did another part of the work that ``job`` does now."""
-    if not (track.is_bar and job.is_bar and track.is_full) or track.total == job.total:
-        return False
-    if (track.format, track.label) != (job.format, job.label) or track.last_seen >= job.first_seen:
-        return False
-    if not track.rate_per_s or (track.elapsed_s or 0.0) < _MIN_ELAPSED_S:
-        return False
-    if job.rate_per_s is None:
-        return (job.n or 0.0) == 0.0
-    return 1 / _SAME_SPEED < job.rate_per_s / track.rate_per_s < _SAME_SPEED
-
-
-def _nested(view: _View, state: LogState) -> Progress | None:
+def _nested(view: View, state: LogState) -> Progress | None:
     """Return the progress by epochs and a counter within each; None if there are no such two."""
-    if view.job.is_epoch_line and view.inner.total is not None and _is_per_epoch(view.inner):
+    if view.job.is_epoch_line and view.inner.total is not None and is_per_epoch(view.inner):
         return _combined(view, state)
     if view.job.is_bar and view.job.unit == "epoch":
-        within = [each for each in _candidates(state.tracks) if _is_bar_within(each, view.job)]
+        within = [each for each in candidates_of(state.tracks) if _is_bar_within(each, view.job)]
         if within:
             return _of_two_bars(view.job, max(within, key=lambda track: track.total or 0.0))
     return None
@@ -201,13 +73,7 @@ def _of_two_bars(epochs: Track, inner: Track) -> Progress:
     )
 
 
-def _is_per_epoch(track: Track) -> bool:
-    """Whether a counter that does not show its epoch counts within one; others may count on."""
-    counts_again = track.rounds > 0 and track.total is not None
-    return track.n is not None and (track.is_bar or track.resets or counts_again or track.unit == "batch")
-
-
-def _combined(view: _View, state: LogState) -> Progress:
+def _combined(view: View, state: LogState) -> Progress:
     """Return the progress by epoch lines and a counter within each epoch."""
     # after the last epoch, an evaluation may show a bar of the same kind
     same = [
@@ -229,9 +95,9 @@ def _within(epoch_line: Track, inner: Track) -> Track:
     )
 
 
-def _single(view: _View, state: LogState) -> Progress:
+def _single(view: View, state: LogState) -> Progress:
     track = view.job
-    latest = max((each for each in state.tracks if each.is_epoch_line), key=_last_seen, default=None)
+    latest = max((each for each in state.tracks if each.is_epoch_line), key=last_seen, default=None)
     if track.epoch is not None:
         is_behind = latest and latest.last_seen > track.last_seen and (latest.epoch or 0.0) > track.epoch
         if latest and is_behind and track.n is not None and not track.counts_on:
@@ -270,7 +136,7 @@ def _is_ended_by(track: Track, epoch_line: Track) -> bool:
     """Whether the lines about epochs stand at the end of each: the count within the first one came before."""
     has_ended = track.rounds > 0 or _is_just_ended(track, epoch_line)
     return (
-        has_ended and _is_per_epoch(track) and bool(track.total) and track.first_seen < epoch_line.first_seen
+        has_ended and is_per_epoch(track) and bool(track.total) and track.first_seen < epoch_line.first_seen
     )
 
 

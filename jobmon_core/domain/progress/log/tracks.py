@@ -40,6 +40,7 @@ class Track(NamedTuple):
     carried: int = 0  # new epochs in which the count within the epoch went on; below 0 if it fell back in one
     rounds: int = 0  # how often it started again, e.g. in each epoch
     round_units: float = 0.0  # units of these rounds
+    last_round: int = 0  # number of the last reading of the latest of them
     elapsed_s: float | None = None
     remaining_s: float | None = None
     rate_per_s: float | None = None
@@ -174,6 +175,7 @@ def next_round(track: Track, reading: Reading, number: int) -> Track:
     full = track._replace(
         rounds=track.rounds + 1,
         round_units=track.round_units + (track.total or track.n or 0.0),
+        last_round=track.last_seen,
         n=None,
         elapsed_s=None,
     )

@@ -1,0 +1,171 @@
+"""Choose the counter of a log that stands for the job, and the innermost one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from jobmon_core.domain.progress.log.fold import LogState
+from jobmon_core.domain.progress.log.formats import Role
+from jobmon_core.domain.progress.log.tracks import Track
+
+_LIVE_READINGS = 200  # a bar that was updated among so many readings is still in use
+# an outer bar may wait so long for an inner one whatever it took before; a part of the work takes longer
+_MIN_ELAPSED_S = 60.0
+_MANY_ROUNDS = 2
+_TEXT_PATIENCE = 10  # updates of an inner counter before an outer one without a clock is given up
+_SAME_SPEED = 3.0  # bars that follow each other do the same work if their speeds differ by less
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The counter that stands for the job, and the innermost one."""
+
+    job: Track
+    inner: Track
+    earlier: tuple[Track, ...] = ()  # full bars of the same kind before it
+
+
+def choose(state: LogState) -> View | None:
+    """Return the counters that stand for the progress; None if the log shows none."""
+    candidates = candidates_of(state.tracks)
+    if not candidates:
+        return None
+    inner = _innermost(candidates)
+    inner = min(
+        (each for each in candidates if _is_before_in_cycle(each, inner)), key=_first_seen, default=inner
+    )
+    job = _outer(candidates, inner) or _with_total(candidates, inner) or inner
+    same = [track for track in candidates if _are_processes(track, job)]
+    live = [track for track in same if not track.is_full and _is_live(track, job)]
+    slowest = min(live, key=lambda track: track.n or 0.0, default=job)
+    earlier = tuple(track for track in candidates if _is_earlier_part(track, slowest))
+    return View(slowest, inner, earlier)
+
+
+def _innermost(candidates: list[Track]) -> Track:
+    """Return the counter of the latest reading; if it is a line about an epoch, the latest within that."""
+    latest = max(candidates, key=last_seen)
+    if not latest.is_epoch_line:
+        return latest
+    within = [track for track in candidates if track.n is not None and _is_within(track, latest)]
+    return max(within, key=last_seen, default=latest)
+
+
+def _is_before_in_cycle(track: Track, bar: Track) -> bool:
+    """Whether ``bar`` follows ``track`` in each epoch, as the bar of an evaluation does."""
+    are_alike = track.is_bar and bar.is_bar and (track.format, track.label) == (bar.format, bar.label)
+    if not are_alike or track.total in (None, bar.total) or not track.is_nearly_full:
+        return False
+    is_first = track.first_seen < bar.first_seen and track.last_seen < bar.last_seen
+    return is_first and 0 < bar.rounds <= track.rounds and track.last_seen > bar.last_round
+
+
+def _is_within(track: Track, epoch_line: Track) -> bool:
+    if track.epoch is not None and epoch_line.epoch is not None:
+        return track.epoch >= epoch_line.epoch - 1
+    return track.last_seen > epoch_line.first_seen
+
+
+def _first_seen(track: Track) -> int:
+    return track.first_seen
+
+
+def last_seen(track: Track) -> int:
+    """Return the number of the latest reading."""
+    return track.last_seen
+
+
+def candidates_of(tracks: tuple[Track, ...]) -> list[Track]:
+    """Return the counters of the job; without any, those of evaluations, then those of loading."""
+    for role in (Role.MAIN, Role.EVALUATION, Role.LOADING):
+        of_role = [track for track in tracks if track.role is role]
+        moving = [track for track in of_role if not _is_lone_mention(track)]
+        first_lines = [track for track in of_role if role is Role.MAIN or track.total is not None]
+        moving = moving or first_lines
+        if moving:
+            return [
+                track for track in moving if not track.fallback and not _was_first(track, moving)
+            ] or moving
+    return []
+
+
+def _was_first(bar: Track, others: list[Track]) -> bool:
+    """Whether a bar was full soon, before a counter of the job began that is less certain to be one."""
+    if not (bar.is_bar and bar.is_full and bar.elapsed_s is not None and bar.elapsed_s < _MIN_ELAPSED_S):
+        return False
+    return any(each.fallback and each.first_seen > bar.last_seen and each.updates > 1 for each in others)
+
+
+def _is_lone_mention(track: Track) -> bool:
+    """Whether a line named a number, e.g. a setting, and no later line another one."""
+    has_moved = (track.n, track.epoch) != (track.first_n, track.first_epoch)
+    is_first_epoch = track.epoch is not None and track.epoch <= 1
+    return not (track.is_bar or has_moved or is_first_epoch)
+
+
+def _outer(candidates: list[Track], inner: Track) -> Track | None:
+    """Return the first counter that ``inner`` is a part of."""
+    started_before = [track for track in candidates if track.first_seen < inner.first_seen]
+    containing = [
+        track
+        for track in sorted(started_before, key=lambda track: track.first_seen)
+        if not _are_processes(track, inner) and _contains(track, inner)
+    ]
+    with_total = (track for track in containing if (track.epochs or track.total) is not None)
+    return next(with_total, containing[0] if containing else None)
+
+
+def _contains(outer: Track, inner: Track) -> bool:
+    """Whether ``inner`` may be a part of ``outer``, which started before it and is still in use."""
+    if outer.is_epoch_line:
+        return not inner.is_epoch_line and inner.epoch is None and is_per_epoch(inner)
+    if outer.is_full or outer.total is None:
+        return False
+    if outer.n == outer.first_n:  # a bar with the same total is the same bar, named after its first update
+        has_begun = (not outer.is_bar or (outer.n or 0.0) <= 1) and inner.rounds < _MANY_ROUNDS
+        return has_begun and inner.epoch is None and outer.total != inner.total
+    if outer.last_seen > inner.first_seen:
+        return True
+    if outer.elapsed_s is not None and inner.elapsed_s is not None:
+        return inner.elapsed_s <= max(outer.elapsed_s, _MIN_ELAPSED_S)
+    return inner.updates <= _TEXT_PATIENCE + outer.updates * 3
+
+
+def _with_total(candidates: list[Track], inner: Track) -> Track | None:
+    """Return a counter in use whose total is known, if ``inner`` has none."""
+    if inner.total is not None or inner.epochs is not None:
+        return None
+    found = [
+        track
+        for track in candidates
+        if track.total is not None and not track.is_full and _is_live(track, inner)
+    ]
+    return max(found, key=lambda track: track.last_seen, default=None)
+
+
+def _are_processes(one: Track, other: Track) -> bool:
+    """Whether two processes show the same counter."""
+    return (one.format, one.label, one.total) == (other.format, other.label, other.total)
+
+
+def _is_live(track: Track, other: Track) -> bool:
+    return track.last_seen >= other.last_seen - _LIVE_READINGS
+
+
+def _is_earlier_part(track: Track, job: Track) -> bool:
+    """Whether ``track`` is a full bar that did another part of the work that ``job`` does now."""
+    if not (track.is_bar and job.is_bar and track.is_full) or track.total == job.total:
+        return False
+    if (track.format, track.label) != (job.format, job.label) or track.last_seen >= job.first_seen:
+        return False
+    if not track.rate_per_s or (track.elapsed_s or 0.0) < _MIN_ELAPSED_S:
+        return False
+    if job.rate_per_s is None:
+        return (job.n or 0.0) == 0.0
+    return 1 / _SAME_SPEED < job.rate_per_s / track.rate_per_s < _SAME_SPEED
+
+
+def is_per_epoch(track: Track) -> bool:
+    """Whether a counter that does not show its epoch counts within one; others may count on."""
+    counts_again = track.rounds > 0 and track.total is not None
+    return track.n is not None and (track.is_bar or track.resets or counts_again or track.unit == "batch")
