@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.observe.progress.test_reader import values
+from tests.observe.progress.test_reader import read, values
 from tests.support.training_logs import bars
 
 
@@ -91,3 +91,18 @@ def test_a_step_in_thousands_is_not_mistaken_for_another_number() -> None:
         f"train.py:35 step:{step}K smpl:{step * 9}K ep:{step * 7} loss:0.1\n" for step in range(3, 9)
     )
     assert values(log, current=0) == {"current": 8000}
+
+
+def test_numbers_in_front_of_lines_count_once_they_have_risen_for_a_while() -> None:
+    lines = [f"{number} /data/images/{number * 7919 % 1000:x}a.jpg\n" for number in range(1, 40)]
+    assert read("".join(lines[:5])) is None
+    expected = {"current": 39, "total": None, "unit": "item"}
+    assert values("".join(lines), **expected) == expected
+    sizes = "".join(f"{number * 7919 % 1000} ./data/x{number}\n" for number in range(1, 40))
+    assert read(sizes) is None
+
+
+def test_of_several_announced_numbers_of_steps_that_which_fits_the_printed_eta_counts() -> None:
+    log = "MAX_ITER: 2000\nWARMUP:\n  NUM_ITER: 200\n"
+    log += "eta: 0:14:30  iter: 259  total_loss: 62.4  time: 0.5000  data_time: 0.01\n"
+    assert values(log, total=0) == {"total": 2000}

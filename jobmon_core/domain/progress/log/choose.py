@@ -78,7 +78,7 @@ def last_seen(track: Track) -> int:
 def candidates_of(tracks: tuple[Track, ...]) -> list[Track]:
     """Return the counters of the job; without any, those of evaluations, then those of loading."""
     for role in (Role.MAIN, Role.EVALUATION, Role.LOADING):
-        of_role = [track for track in tracks if track.role is role]
+        of_role = [track for track in tracks if track.role is role and track.may_count]
         moving = [track for track in of_role if not _is_lone_mention(track)]
         first_lines = [track for track in of_role if role is Role.MAIN or track.total is not None]
         moving = moving or first_lines

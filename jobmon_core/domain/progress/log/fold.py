@@ -9,6 +9,7 @@ from jobmon_core.domain.progress.log.formats import Reading, Role
 from jobmon_core.domain.progress.log.tracks import Track, falls_back, is_stray, moved, next_round, started
 
 _MAX_TRACKS = 24
+_MAX_ANNOUNCED = 8
 _NEW_RUN_UPDATES = 4  # after so many updates of a restarted bar, the old one belongs to an earlier run
 _START_SHARE = 0.5  # of its total: a bar that starts again is below
 _SURE_UPDATES = 3  # a restarted bar with so many is not one late update of another process
@@ -22,6 +23,7 @@ class LogState:
     readings: int = 0
     tracks: tuple[Track, ...] = ()
     totals: dict[str, float] = field(default_factory=dict)  # announced, by unit, e.g. step, epoch, episode
+    announced_steps: tuple[float, ...] = ()  # all of them, e.g. in a dump of the settings
     loss: float | None = None
     learning_rate: float | None = None
     grad_norm: float | None = None
@@ -47,6 +49,7 @@ class _Fold:
         self._before = state
         self._tracks = list(state.tracks)
         self._totals = dict(state.totals)
+        self._announced_steps = state.announced_steps
         self._readings = state.readings
         self._run = state.run
         self._end_marker = state.end_marker
@@ -63,6 +66,7 @@ class _Fold:
             readings=self._readings,
             tracks=tuple(self._tracks),
             totals=self._totals,
+            announced_steps=self._announced_steps,
             end_marker=self._end_marker,
             table=self._table,
             run=self._run,
@@ -105,12 +109,15 @@ class _Fold:
         for unit, value in announced.items():
             if value is not None and value > 0 and not (has_begun and unit in self._totals):
                 self._totals[unit] = value
+        if reading.steps and not has_begun:
+            known = (*self._announced_steps, reading.steps)
+            self._announced_steps = tuple(dict.fromkeys(known))[-_MAX_ANNOUNCED:]
 
     def _start(self) -> None:
         """A program starts; if it is not the first one, forget the progress of the earlier ones."""
         if self._has_progress():
             self._new_run()
-            self._totals = {}
+            self._totals, self._announced_steps = {}, ()
 
     def _positions(self) -> list[tuple[float | None, float | None]]:
         return [(track.n, track.epoch) for track in self._tracks if track.role is Role.MAIN]

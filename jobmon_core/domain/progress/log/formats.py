@@ -42,6 +42,7 @@ class Format:
     inclusive: bool = False  # its last epoch is the printed number of epochs
     whole_eta: bool = False  # its eta is that of the whole job
     fallback: bool = False  # used only if no other format shows the progress
+    steady: bool = False  # anything may look like it: it counts once the numbers have risen for a while
     counter: str = ""  # the id of the format whose counter it moves on, if it is not its own
     literals: tuple[str, ...] = ()  # in lower case: every match, in lower case, contains one of these
 

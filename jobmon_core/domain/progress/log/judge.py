@@ -166,11 +166,10 @@ def _of_ended_epochs(track: Track, epoch_line: Track, state: LogState) -> Progre
 def _announced(track: Track, state: LogState, n: float) -> float | None:
     """Return the total that an earlier line announced for such a counter, or that follows from its eta."""
     if track.whole_eta and track.remaining_s is not None and track.rate_per_s:
-        announced = state.totals.get("step")
         derived = n + track.remaining_s * track.rate_per_s
-        if announced and abs(announced - derived) <= 0.1 * announced:
-            return announced
-        return float(round(derived))
+        known = (*state.announced_steps, *filter(None, (state.totals.get("step"),)))
+        fitting = [total for total in known if n <= total and abs(total - derived) <= 0.1 * total]
+        return min(fitting, key=lambda total: abs(total - derived), default=float(round(derived)))
     kind = track.unit if track.unit in _OWN_TOTALS or track.unit in state.totals else "step"
     total = state.totals.get(kind)
     return total if total is not None and n <= _TOTAL_TOLERANCE * total else None

@@ -14,6 +14,7 @@ _JITTER = 0.8  # of its count: a counter without a clock that falls back to more
 _OVERRUN = 0.98  # tqdm drops the total of a bar that exceeds it; it was this full before
 _CLOCK_TOLERANCE_S = 1.0  # bars print whole seconds
 _NEARLY = 0.9  # a bar need not show its last updates if it is removed at its end
+_STEADY_UPDATES = 8  # numbers in any order seldom rise so often in a row
 _SURELY_CARRIED = 3  # new epochs prove that a count with a total goes on over them; usually it does not
 
 
@@ -30,6 +31,7 @@ class Track(NamedTuple):
     inclusive: bool = False
     whole_eta: bool = False
     fallback: bool = False
+    steady: bool = False
     n: float | None = None  # within the epoch, if the log shows the epoch too
     total: float | None = None
     first_n: float | None = None
@@ -63,6 +65,12 @@ class Track(NamedTuple):
     def is_nearly_full(self) -> bool:
         """Whether it may have reached its total since its latest reading."""
         return self.n is not None and self.total is not None and self.n >= _NEARLY * self.total
+
+    @property
+    def may_count(self) -> bool:
+        """Whether its numbers look like a count, if its format alone does not show that they are one."""
+        rises = self.updates >= _STEADY_UPDATES and (self.n or 0.0) > (self.first_n or 0.0)
+        return rises or not self.steady
 
     @property
     def counts_on(self) -> bool:
@@ -121,6 +129,7 @@ def started(reading: Reading, number: int) -> Track:
         inclusive=origin.inclusive,
         whole_eta=origin.whole_eta,
         fallback=origin.fallback,
+        steady=origin.steady,
         first_n=reading.n,
         first_epoch=reading.epoch,
         first_seen=number,
@@ -193,7 +202,7 @@ def falls_back(track: Track, reading: Reading) -> bool:
         )
         return not late and (restarts or reading.epoch < _JITTER * track.epoch)
     if reading.n is not None and track.n is not None:
-        return reading.n < _JITTER * track.n
+        return reading.n < (1.0 if track.steady else _JITTER) * track.n
     return False
 
 
