@@ -109,7 +109,10 @@ def _offer_autostart(autostart: Autostart) -> None:
     if active := [status.method.value for status in statuses if status.is_active]:
         _tell(f"Lost monitors are restarted automatically ({', '.join(active)}).")
     elif not any(status.is_usable for status in statuses):
-        _tell("This machine cannot restart lost monitors automatically; `jobmon recover` restarts them.")
+        _tell(
+            "After a reboot of this machine, run `jobmon recover`: it cannot be run automatically here "
+            "(`jobmon where` says why)."
+        )
     elif _agrees("Restart lost monitors automatically, e.g. after a reboot?", default=False):
         main(["recover", "--install"])
 

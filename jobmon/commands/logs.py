@@ -164,4 +164,5 @@ def _not_started(ctx: Context, job: WatchedJob, ref: JobRef) -> str:
         return f"the scheduler has not answered about job {ref} yet"
     reason = pending_reason(job)
     why = f", {reason}" if reason else ""
-    return f"as of {age(ctx.clock.now() - answered_s)} ago, job {ref} had not started (PENDING{why})"
+    asked = age(ctx.clock.now() - answered_s)
+    return f"job {ref} has not started (PENDING{why}, as of {asked} ago)"

@@ -240,9 +240,7 @@ def _hidden(job: WatchedJob, shown: int, console: Console) -> Iterator[str]:
         what = f"{more} more {kind} and {hidden - more} other tasks"
     example = ref_of(job.job_id, next(iter(job.tasks)))
     yield ""
-    yield from console.prose(
-        f"{what} not shown: add --all, or show one task, e.g. `jobmon show {example}`", "  "
-    )
+    yield from console.prose(f"{what} not shown: add --all, or show one task, e.g. `jobmon show {example}`")
 
 
 def _closing(status: JobStatus, now_s: float) -> Pairs:

@@ -60,9 +60,10 @@ def report_lines(report: Report, titles: Mapping[str, str], console: Console) ->
     yield from (console.styled(line, Style.BOLD) for line in console.prose(diagnosis.headline))
     if report.subject:
         yield from console.prose(_heading(report.subject, diagnosis))
-        yield from _others(report.subject, console)
     if explained := explanation(diagnosis):
         yield from console.prose(explained)
+    if report.subject:
+        yield from _others(report.subject, console)
     if diagnosis.evidence:
         yield from ("", "Proof:" if diagnosis.is_proved else "Last lines:")
         yield from _evidence_lines(diagnosis, console)
@@ -144,7 +145,8 @@ def _others(subject: Subject, console: Console) -> Iterator[str]:
     if shown:
         more = f"; and {hidden} more" if hidden > 0 else ""
         yield from console.prose(
-            f"Other tasks: {'; '.join(shown)}{more}. `jobmon show {subject.ref.job_id}` shows them."
+            f"Tasks with another cause: {'; '.join(shown)}{more}. "
+            f"`jobmon show {subject.ref.job_id}` shows them."
         )
 
 

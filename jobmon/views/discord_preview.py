@@ -108,6 +108,8 @@ def _resolved(found: re.Match[str], options: RenderOptions) -> str:
     """Return the text of one piece of inline markup."""
     if found["time"]:
         return _time(found, options)
+    if found["code"] and " " in found["code"] and not found["code"].startswith("/"):
+        return found[0]  # a command: the marks show where it ends
     inner = found["escaped"] or found["code"] or found["mention"]
     return inner or _INLINE.sub(lambda nested: _resolved(nested, options), found["bold"])
 

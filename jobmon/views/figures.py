@@ -152,10 +152,10 @@ def _seconds_left(live: LiveTask) -> float | None:
 
 
 def _why_unknown(live: LiveTask, *, paused: str, no_total: str) -> str:
-    """Return why the remaining time is not known; "finishing" if all steps are done."""
+    """Return why the remaining time is not known, or that all steps are done."""
     progress = live.followed.progress
     if progress and progress.fraction == 1.0:
-        return "finishing"
+        return "not ended yet"
     if live.pause_s is not None:
         return paused.format(span(live.pause_s))
     if not (progress and progress.total):

@@ -29,6 +29,7 @@ from jobmon_core.domain.backends import DEFAULT_BACKEND
 from jobmon_core.domain.humanize import count
 from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
+from jobmon_core.domain.tracking.cause_groups import cause_groups
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def _outcome_cell(status: JobStatus, known: Overview, now_s: float) -> Cell:
     """Return of an ended job its cause or outcome; of any other, how far it is or what it waits for."""
     job = status.job
     if job.outcome:
-        return Cell(one_line(doubt(job) or cause(job) or job.outcome))
+        return Cell(one_line((doubt(job) or cause(job) or job.outcome) + _other_causes(job)))
     if job.unwatched_s is not None:
         return Cell("no longer watched")
     if job.answered_s is None:
@@ -176,6 +177,12 @@ def _outcome_cell(status: JobStatus, known: Overview, now_s: float) -> Cell:
     age_s, progress = known.age_s(job, now_s), job_progress(status, known.progress.get(job.id), now_s)
     long, short = (_so_far(job, each, progress, age_s) for each in (explained, reason))
     return Cell(long, short=short)
+
+
+def _other_causes(job: WatchedJob) -> str:
+    """Return e.g. `` and 2 other causes`` of an array whose tasks did not all fail for the same reason."""
+    others = sum(group.outcome is job.outcome for group in cause_groups(job)) - 1
+    return f" and {count(others, 'other cause')}" if others > 0 else ""
 
 
 def _so_far(job: WatchedJob, why_pending: str, progress: str, age_s: float | None) -> str:

@@ -157,7 +157,7 @@ class _Analyser:
             unknown = "the path of the log is not known"
             excerpts = [(part.excerpt.path, part.problem) for part in reversed(self._parts)]
             problems = (f"{path} {problem}" if path else unknown for path, problem in excerpts)
-            notes.insert(0, f"no log to read: {'; '.join(problems)}")
+            notes.insert(0, f"nothing to read: {'; '.join(problems)}")
         return "; ".join([*notes, *filter(None, [self._pattern_faults])])
 
 

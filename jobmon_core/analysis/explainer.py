@@ -76,7 +76,7 @@ def with_progress(
     """Return the diagnosis of an ended task, with how far it came if that is known."""
     from jobmon_core.domain.progress.result import (  # not at the top: see `diagnoses_of`
         with_result,
-        with_standstill,
+        with_time_needed,
     )
 
     if followed is None:
@@ -89,7 +89,7 @@ def with_progress(
     expected = job.settings.total_items if job.settings and is_whole else None
     found = with_result(diagnosis, followed, succeeded=end.outcome is Outcome.SUCCESS, expected=expected)
     if found.cause == TIME_LIMIT and end.ended_s is not None:
-        return with_standstill(found, followed, end.ended_s)
+        return with_time_needed(found, followed, end.ended_s)
     return found
 
 

@@ -231,7 +231,9 @@ def _with_totals(subject: Subject, job: WatchedJob, diagnosis: Diagnosis) -> Sub
     total = len(job.tasks) + len(IndexSet.parse(job.pending_indices))
     same_cause = _same_cause(subject.task, job, diagnosis)
     others = [group for group in cause_groups(job) if subject.task.key not in group.keys]
-    other_causes = tuple(f"{group.cause} ({group.indices})" for group in others)
+    other_causes = tuple(
+        f"{group.cause} ({'task' if len(group.keys) == 1 else 'tasks'} {group.indices})" for group in others
+    )
     return replace(
         subject, same_outcome=same_outcome, total=total, same_cause=same_cause, other_causes=other_causes
     )

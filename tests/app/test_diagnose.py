@@ -150,7 +150,7 @@ def test_the_tasks_that_failed_alike_are_named_with_the_one_that_is_explained(be
     report = bench.ask("12")
     assert report.subject is not None
     assert (report.subject.total, report.subject.same_cause) == (4, "1,4,7")
-    assert report.subject.other_causes == ("Out of GPU memory (5)",)
+    assert report.subject.other_causes == ("Out of GPU memory (task 5)",)
     one = bench.ask("12_1").subject
     assert one is not None
     assert (one.same_cause, one.other_causes) == ("", ())
@@ -381,7 +381,7 @@ def test_standard_input_is_named_as_such(bench: Bench) -> None:
     assert found.cause == "cuda_oom"
     assert [(line.file, line.number) for line in found.evidence] == [("<stdin>", 1)]
     assert found.log_path == "<stdin>"
-    assert bench.read("-").diagnosis.note == "no log to read: <stdin> is empty"
+    assert bench.read("-").diagnosis.note == "nothing to read: <stdin> is empty"
 
 
 def test_a_failed_exit_keeps_a_quiet_log_from_being_called_healthy(bench: Bench) -> None:

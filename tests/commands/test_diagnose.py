@@ -131,7 +131,7 @@ def test_a_name_of_bytes_that_are_no_text_is_read(shell: Shell) -> None:
 
 def test_standard_input_is_read(shell: Shell) -> None:
     assert found(shell, "-", stdin=f"step 1\n{OOM}")["evidence"][0]["line"] == 2
-    assert "Note: no log to read: <stdin> is empty" in shell.jobmon("diagnose", "-").stdout
+    assert "Note: nothing to read: <stdin> is empty" in shell.jobmon("diagnose", "-").stdout
 
 
 def test_a_log_of_hostile_bytes_harms_no_terminal(shell: Shell) -> None:

@@ -118,7 +118,7 @@ def test_automatic_restarts_are_not_offered_twice_nor_where_they_are_impossible(
     (shell.programs / "systemctl").unlink()
     code, screen = shell.talk(["init", "--no-check"], *steps)
     assert code == 0
-    assert "This machine cannot restart lost monitors automatically" in screen
+    assert "After a reboot of this machine, run `jobmon recover`" in screen
 
 
 def test_offline_the_urls_are_kept_and_it_is_said_that_they_were_not_checked(shell: Shell) -> None:

@@ -50,7 +50,7 @@ def test_of_an_array_a_failed_task_is_shown_and_named(shell: Shell) -> None:
 def test_a_job_without_output_says_why(shell: Shell) -> None:
     save(shell, job_of(PENDING))
     assert re.fullmatch(
-        r"as of \d+d ago, job 12 had not started \(PENDING, Priority\); "
+        r"job 12 has not started \(PENDING, Priority, as of \d+d ago\); "
         r"`jobmon logs -f 12` waits for its output",
         complaint(shell.jobmon("logs", "12")),
     )
@@ -78,7 +78,7 @@ def test_a_new_log_is_shown_before_the_monitor_sees_the_start(shell: Shell, is_a
     log.write_text("epoch 1\n")
     assert shell.jobmon("logs", "12").stdout == "epoch 1\n"
     os.utime(log, (job.registered_s - 1, job.registered_s - 1))  # of an earlier job
-    assert "had not started" in complaint(shell.jobmon("logs", "12"))
+    assert "has not started" in complaint(shell.jobmon("logs", "12"))
 
 
 def test_a_log_that_the_job_before_writes_shows_no_start(shell: Shell) -> None:
@@ -86,13 +86,13 @@ def test_a_log_that_the_job_before_writes_shows_no_start(shell: Shell) -> None:
     log.write_text("of job 11\n")
     waiting = job_of(replace(PENDING, reason="Dependency"))
     save(shell, replace(waiting, earlier_logs={str(log): EarlierLog(1, "x")}))
-    assert "had not started (PENDING, Dependency)" in complaint(shell.jobmon("logs", "12"))
+    assert "has not started (PENDING, Dependency, as of" in complaint(shell.jobmon("logs", "12"))
 
 
 def test_following_begins_with_a_new_log_before_the_monitor_sees_the_start(shell: Shell) -> None:
     save(shell, job_of(PENDING))
     with terminal("logs", "-f", "12", environment=os.environ) as screen:
-        screen.shows("job 12 had not started")
+        screen.shows("job 12 has not started")
         (shell.work / "12.out").write_text("epoch 1\n")
         screen.shows("epoch 1\n")
         save(shell, job_of(failed(), concluded_s=1.0))
@@ -114,7 +114,7 @@ def test_output_is_followed_from_before_the_start_to_the_end(shell: Shell, is_ar
     save(shell, replace(job_of(replace(PENDING, key=key)), **array))  # type: ignore[arg-type] # two strings
     log = shell.work / ("12_1.out" if is_array else "12.out")
     with terminal("logs", "-f", "12", environment=os.environ) as screen:
-        screen.shows("job 12 had not started")
+        screen.shows("job 12 has not started")
         log.write_text("epoch 1\n")
         save(shell, replace(job_of(replace(RUNNING, key=key)), **{**array, "pending_indices": ""}))  # type: ignore[arg-type] # as above
         screen.shows("epoch 1\n")

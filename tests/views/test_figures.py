@@ -80,8 +80,11 @@ def test_without_a_monitor_nothing_is_known_about_pauses() -> None:
     assert remaining(task, UNICODE) == "not watched"
 
 
-def test_a_program_that_has_done_all_is_finishing() -> None:
+def test_a_program_that_has_done_all_its_steps_may_still_run() -> None:
     task = live(Estimate(1.0, 1.0, 0.0, 0.0, 90.0), Progress(2, 2))
-    assert eta(task, NOW_S) == remaining(task, UNICODE) == ending(task, NOW_S, UNICODE) == "finishing"
+    assert eta(task, NOW_S) == remaining(task, UNICODE) == ending(task, NOW_S, UNICODE) == "not ended yet"
     status = status_of(job_of(running_task()))
-    assert job_progress(status, JobProgress(tasks={"": progress_of(100.0, 100.0)}), NOW_S) == "100%"
+    assert (
+        job_progress(status, JobProgress(tasks={"": progress_of(100.0, 100.0)}), NOW_S)
+        == "100%, not ended yet"
+    )

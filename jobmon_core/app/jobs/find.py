@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 LATEST = "latest"
 STDIN = "-"
-_LIST = "`jobmon status --all` lists the watched jobs"
+_LIST = "`jobmon status --all` lists all recorded jobs"
 
 
 def find_job(ctx: Context, argument: str) -> tuple[WatchedJob, JobRef]:

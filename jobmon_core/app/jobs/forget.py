@@ -79,7 +79,7 @@ def forget(ctx: Context, ref: JobRef, *, drop_given_up: bool = False) -> Iterato
     """
     found = find_watched(ctx, ref)
     if not found:
-        raise UnknownJob(f"{no_record(ref)}; `jobmon status --all` lists the watched jobs")
+        raise UnknownJob(f"{no_record(ref)}; `jobmon status --all` lists all recorded jobs")
     # the raw job id of an array task finds the record of the whole array
     records = [job for job in found if (job.job_id, job.watched_part) == (ref.job_id, ref.key)]
     if not records:

@@ -43,9 +43,13 @@ _AFTER_HANG = {
     JobState.DEADLINE: "The job then hung until its deadline.",
 }
 
+_TRACE = (
+    "Put `set -x` into the script, below the `#SBATCH` lines: its log then shows each command before it runs."
+)
 _STOP_AT_FAILURE = (
-    "Check the results: only the script's last command sets the exit code. To stop at the first failure, put "
-    "`set -euo pipefail` below the `#SBATCH` lines, and below modules and conda, which `-u` can break."
+    "Check the results: Slurm sees only the exit code of the script's last command, and of a pipe "
+    "(`python ... | tee log`) only that of its last part. To stop at the first failure, put "
+    "`set -euo pipefail` into the script, after `module load` and `conda activate`: they can fail under `-u`."
 )
 
 # confidence in a cause, calibrated on labelled logs: the share of such diagnoses that are right
@@ -241,7 +245,11 @@ class _Diagnoser:
             cause=None,
             title="Cause unknown",
             explanation=f"{_describe_end(self._evidence)}{reason}.",
-            advice="Read the log from its end upwards." if shown else "",
+            advice="Read the log from its end upwards."
+            if shown
+            else _TRACE
+            if self._evidence.exit_code
+            else "",
             evidence=shown,
             symptoms=self._other_patterns(None),
             log_path=shown[-1].file if shown else "",

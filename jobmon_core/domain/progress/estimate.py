@@ -30,7 +30,7 @@ _DRIFT_BOUNDS = 0.4, 2.5
 # more is to do than was done), of the past time, and of the longest pause
 _SLACK_REST, _SLACK_PAST, _SLACK_PAUSE = 0.06, 0.005, 0.4
 _FIRST = 2.0  # while there are too few data, the rest may take twice as long, or half
-_HIGH, _MEDIUM = 0.12, 0.3  # the range of such a confidence differs from the estimate by at most this share
+_HIGH, _MEDIUM = 0.12, 0.3  # such a confidence allows a range that differs by this share of the time left
 
 
 def estimate(history: History, total: float | None, now_s: float) -> Estimate:
@@ -58,7 +58,7 @@ def estimate(history: History, total: float | None, now_s: float) -> Estimate:
         remaining_s=remaining_s,
         shortest_s=max(0.0, forecast.shortest_s - counted_s),
         longest_s=max(0.0, forecast.longest_s - counted_s),
-        confidence=_confidence(forecast, idle_s, counted_s),
+        confidence=_confidence(forecast, curve.span_s, idle_s, counted_s),
     )
 
 
@@ -159,10 +159,10 @@ def _line(values: Sequence[float]) -> tuple[float, float, float]:
     return slope, usual - slope * middle, slope**2 * spread / variance if variance else 0.0
 
 
-def _confidence(forecast: _Forecast, idle_s: float, counted_s: float) -> Confidence:
+def _confidence(forecast: _Forecast, past_s: float, idle_s: float, counted_s: float) -> Confidence:
     if idle_s > counted_s:
         return Confidence.LOW
     width_s = max(forecast.longest_s - forecast.remaining_s, forecast.remaining_s - forecast.shortest_s)
-    if width_s <= _HIGH * forecast.remaining_s:
-        return Confidence.HIGH
-    return Confidence.MEDIUM if width_s <= _MEDIUM * forecast.remaining_s else Confidence.LOW
+    # once half is done, compared with half the run: a few seconds near the end are no doubt
+    share = width_s / max(forecast.remaining_s, (past_s + forecast.remaining_s) / 2)
+    return Confidence.HIGH if share <= _HIGH else Confidence.MEDIUM if share <= _MEDIUM else Confidence.LOW

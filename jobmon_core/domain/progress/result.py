@@ -51,10 +51,10 @@ def with_result(
     )
 
 
-def with_standstill(diagnosis: Diagnosis, followed: TaskProgress, ended_s: float) -> Diagnosis:
-    """Return the diagnosis of a run that reached its time limit; more time may not help if it had stopped.
+def with_time_needed(diagnosis: Diagnosis, followed: TaskProgress, ended_s: float) -> Diagnosis:
+    """Return the diagnosis of a run that reached its time limit, with the time that the rest would take.
 
-    ``ended_s`` is in Unix seconds.
+    If it made no progress for long, more time may not help; then that is said. ``ended_s``: Unix seconds.
     """
     progress, samples = followed.progress, followed.history.samples
     if progress is None or not samples or progress.fraction == 1.0 or progress.end_marker:
@@ -62,7 +62,9 @@ def with_standstill(diagnosis: Diagnosis, followed: TaskProgress, ended_s: float
     started_s = followed.history.started_s or samples[0].at_s
     idle_s = ended_s - samples[-1].at_s
     if idle_s < max(stall_after_s(followed.history), _LONG_IDLE * (ended_s - started_s)):
-        return diagnosis
+        rest_s = estimate(followed.history, progress.total, ended_s).remaining_s
+        rest = f"; at its speed, the rest takes about {duration(rest_s)}" if rest_s else ""
+        return replace(diagnosis, work=diagnosis.work + rest)
     return replace(
         diagnosis,
         work=f"{diagnosis.work}, and no progress in its last {duration(idle_s)}",

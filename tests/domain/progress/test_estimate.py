@@ -40,6 +40,11 @@ def test_a_steady_run_ends_when_its_pace_says() -> None:
     assert said.confidence is Confidence.HIGH
 
 
+@pytest.mark.parametrize("steps", [250, 500, 750, 950])
+def test_an_even_pace_keeps_its_confidence_to_the_end(steps: int) -> None:
+    assert estimate(run([2.0] * steps), TOTAL, 2.0 * steps).confidence is Confidence.HIGH
+
+
 @pytest.mark.parametrize("steps", [0, 2, 40])
 def test_a_run_that_has_just_started_has_no_estimate(steps: int) -> None:
     assert estimate(run([2.0] * steps), TOTAL, 100).remaining_s is None

@@ -8,7 +8,7 @@ import pytest
 
 from jobmon_core.domain.diagnosis.model import INCOMPLETE, Diagnosis
 from jobmon_core.domain.progress.model import History, Progress, Sample, TaskProgress
-from jobmon_core.domain.progress.result import with_result, with_standstill
+from jobmon_core.domain.progress.result import with_result, with_time_needed
 
 COMPLETED = Diagnosis(None, "Completed", "The job completed.", "", label="clean")
 FAILED = Diagnosis("cuda_oom", "CUDA out of memory", "", "")
@@ -53,7 +53,7 @@ def at_time_limit(idle_s: float, current: float = 4_200) -> Diagnosis:
     """Return the diagnosis of a run of 50 minutes that made no progress in its last seconds."""
     timeout = Diagnosis("slurm_timeout", "Time limit reached", "", "Request more time.", work="reached step")
     run = followed(Progress(current, 10_000))
-    return with_standstill(timeout, run, run.history.samples[-1].at_s + idle_s)
+    return with_time_needed(timeout, run, run.history.samples[-1].at_s + idle_s)
 
 
 def test_a_run_that_stopped_moving_long_before_its_time_limit_may_not_need_more_time() -> None:

@@ -53,7 +53,7 @@ def test_everything_about_a_running_job_is_on_its_page() -> None:
     (live,) = tasks(progress_of(67_300, 100_000))
     lines = page(live)
     assert value(lines, "Started").endswith("(2h 34m ago) on gpu[1-2]")
-    assert value(lines, "Elapsed") == "2h 34m of 8h, 5h 26m left"
+    assert value(lines, "Elapsed") == "2h 34m of 8h, limit in 5h 26m"
     assert value(lines, "Progress").endswith("░ 67.3% (67,300/100,000 steps), 0s ago")
     assert value(lines, "ETA").startswith("1h 14m ±3m (")
     assert value(lines, "Throughput").startswith("7.3 steps/s (avg 7.3/s)  ")
@@ -74,9 +74,9 @@ def test_on_a_narrow_screen_the_less_important_half_of_a_line_is_left_out() -> N
 def test_too_little_time_is_said() -> None:
     (live,) = tasks(progress_of(67_300, 100_000))
     late = replace(live, estimate=Estimate(1.0, 1.0, 6 * 3600.0, confidence=Confidence.MEDIUM))
-    assert value(page(late), "Elapsed") == "2h 34m of 8h, 5h 26m left, 34m too little"
+    assert value(page(late), "Elapsed") == "2h 34m of 8h, limit in 5h 26m, 34m too little"
     unsure = replace(live, estimate=Estimate(1.0, 1.0, 6 * 3600.0))
-    assert value(page(unsure), "Elapsed") == "2h 34m of 8h, 5h 26m left"
+    assert value(page(unsure), "Elapsed") == "2h 34m of 8h, limit in 5h 26m"
 
 
 def test_events_stand_with_time_and_level_the_latest_first() -> None:
