@@ -123,8 +123,8 @@ def _task_lines(
     for task in tasks:
         ref = ref_of(job.job_id, task.key)
         yield ""
-        own_id = f" (job id {task.raw_job_id})" if len(tasks) == 1 and task.raw_job_id else ""
-        heading = f"{ref}{own_id}: {_task_state(task)}"
+        job_id = f" (job id {task.raw_job_id})" if len(tasks) == 1 and task.raw_job_id else ""
+        heading = f"{ref}{job_id}: {_task_state(task)}"
         yield from (console.styled(line, Style.BOLD) for line in console.prose(heading))
         parts = _part(job, task, explained, now_s), live.get(task.key, [])
         yield from _drawn(chain(*parts, history_rows(task, now_s)), console)
