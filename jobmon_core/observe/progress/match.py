@@ -27,6 +27,7 @@ _LABEL_EPOCH = re.compile(
     r"(?i)\b(?:epochs?|episode|round)(?:\b|_)[^\d\n]{0,4}(\d{1,7})(?![\d.])(?:\s{0,3}(?:/|of)\s{0,3}(\d{1,7}))?"
 )
 _PERCENT = 100.0
+_BYTE = "b"  # as `counted_unit` returns the unit of `5.2MB/s`
 _OTHER = frozenset({"marker", "other"})  # groups that say: this is not a metric of training
 
 
@@ -210,6 +211,8 @@ class FormatMatcher:
         role = each.role
         if role is Role.MAIN and label:
             role = label.role
+        if role is Role.MAIN and unit == _BYTE and each.is_bar:
+            role = Role.LOADING  # a download
         return Reading(
             format=each,
             role=role,

@@ -106,3 +106,36 @@ def test_of_several_announced_numbers_of_steps_that_which_fits_the_printed_eta_c
     log = "MAX_ITER: 2000\nWARMUP:\n  NUM_ITER: 200\n"
     log += "eta: 0:14:30  iter: 259  total_loss: 62.4  time: 0.5000  data_time: 0.01\n"
     assert values(log, total=0) == {"total": 2000}
+
+
+def test_the_first_batch_of_a_later_epoch_is_within_that_epoch() -> None:
+    log = ""
+    for epoch in (1, 2, 3):
+        log += f"Epoch: [{epoch} | 60]\n(1/50) Data: 0.1s | ETA: 0:00:09 | Loss: 0.5\n"
+        log += "(41/50) Data: 0.1s | ETA: 0:00:02 | Loss: 0.4\n"
+    log += "Epoch: [4 | 60]\n(1/50) Data: 0.1s | ETA: 0:00:09 | Loss: 0.5\n"
+    expected = {"current": 151, "total": 3000, "epoch": 4, "epochs": 60}
+    assert values(log, **expected) == expected
+
+
+def test_the_first_count_with_a_total_in_an_epoch_counts_at_once() -> None:
+    log = "epochs: 20\nEpoch 1/20\nEpoch 2/20\nEpoch 3 | iter 40/100 | loss 0.5\n"
+    expected = {"current": 240, "total": 2000, "batch": 40, "batches": 100}
+    assert values(log, **expected) == expected
+
+
+def test_a_bar_of_bytes_is_a_download() -> None:
+    download = "".join(
+        f"\r{n}%|##  | {n}.0M/100M [00:{n:02}<00:09, 9.5MB/s]" for n in range(10, 50, 5)
+    )  # cut off by another process
+    log = "Namespace(epochs=4)\n" + download + "\nEpoch: [0]  [ 20/200]  eta: 0:02:00  loss: 1.2\n"
+    expected = {"current": 20, "total": 800, "unit": "step"}
+    assert values(log, **expected) == expected
+    assert values(download, current=0, total=0) == {"current": 45e6, "total": 1e8}
+
+
+def test_the_announced_number_of_epochs_stands_beside_a_count_of_steps() -> None:
+    log = "max_epoch: 200\nmax_update: 90000\nbegin training epoch 1\n"
+    log += "".join(f'{{"update": 1, "num_updates": "{n}00"}}\nbegin training epoch {n}\n' for n in (2, 3, 4))
+    expected = {"current": 400, "total": 90000, "epoch": 4, "epochs": 200}
+    assert values(log, **expected) == expected

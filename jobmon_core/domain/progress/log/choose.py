@@ -98,9 +98,10 @@ def _was_first(bar: Track, others: list[Track]) -> bool:
 
 def _is_lone_mention(track: Track) -> bool:
     """Whether a line named a number, e.g. a setting, and no later line another one."""
-    has_moved = (track.n, track.epoch) != (track.first_n, track.first_epoch)
+    has_moved = track.rounds > 0 or (track.n, track.epoch) != (track.first_n, track.first_epoch)
     is_first_epoch = track.epoch is not None and track.epoch <= 1
-    return not (track.is_bar or has_moved or is_first_epoch)
+    is_count_in_epoch = track.epoch is not None and track.total is not None
+    return not (track.is_bar or has_moved or is_first_epoch or is_count_in_epoch)
 
 
 def _outer(candidates: list[Track], inner: Track) -> Track | None:

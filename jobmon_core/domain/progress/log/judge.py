@@ -122,7 +122,7 @@ def _single(view: View, state: LogState) -> Progress:
         elapsed, remaining = None, None
     return Progress(
         epoch=latest.epoch if latest else None,
-        epochs=latest.epochs if latest else None,
+        epochs=epochs_of(latest, state, is_zero_based=counts_from_zero(latest)) if latest else None,
         current=base + n,
         total=total,
         unit=track.unit,
