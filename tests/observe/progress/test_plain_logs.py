@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.observe.progress.test_reader import read, values
-from tests.support.training_logs import bars
+from tests.support.training_logs import bar, bars
 
 
 def test_rounds_count_up_to_the_announced_number_of_rounds() -> None:
@@ -138,4 +138,21 @@ def test_the_announced_number_of_epochs_stands_beside_a_count_of_steps() -> None
     log = "max_epoch: 200\nmax_update: 90000\nbegin training epoch 1\n"
     log += "".join(f'{{"update": 1, "num_updates": "{n}00"}}\nbegin training epoch {n}\n' for n in (2, 3, 4))
     expected = {"current": 400, "total": 90000, "epoch": 4, "epochs": 200}
+    assert values(log, **expected) == expected
+
+
+def test_a_line_about_a_step_is_newer_than_the_bar_before_it() -> None:
+    log = (
+        bars(0, 790, 10, 2000) + "\nStep 790: loss=0.5\n" + bars(795, 795, 5, 2000) + "\nStep 800: loss=0.4\n"
+    )
+    expected = {"current": 800, "total": 2000}
+    assert values(log, **expected) == expected
+    assert values(log.replace("Step 800", "Step 1600"), current=0) == {
+        "current": 795
+    }  # it counts something else
+
+
+def test_a_bar_ahead_of_the_lines_after_it_was_written_over_in_place() -> None:
+    log = bar(19, 5000, "Training") + "".join(f"\nstep:{step} - loss:0.5" for step in range(1, 31)) + "\n"
+    expected = {"current": 30, "total": 5000}
     assert values(log, **expected) == expected

@@ -13,6 +13,7 @@ _LIVE_READINGS = 200  # a bar that was updated among so many readings is still i
 _MIN_ELAPSED_S = 60.0
 _MANY_ROUNDS = 2
 _TEXT_PATIENCE = 10  # updates of an inner counter before an outer one without a clock is given up
+_SAME_COUNT = 1.02  # a bar is printed a little before or after the line about the same step
 _SAME_SPEED = 3.0  # bars that follow each other do the same work if their speeds differ by less
 
 
@@ -39,7 +40,20 @@ def choose(state: LogState) -> View | None:
     live = [track for track in same if not track.is_full and _is_live(track, job)]
     slowest = min(live, key=lambda track: track.n or 0.0, default=job)
     earlier = tuple(track for track in candidates if _is_earlier_part(track, slowest))
-    return View(slowest, inner, earlier)
+    return View(_moved_on_by(slowest, inner), inner, earlier)
+
+
+def _moved_on_by(job: Track, inner: Track) -> Track:
+    """Return the counter of the job, with the later count of lines that count the same but show no total."""
+    n, later = job.n or 0.0, inner.n or 0.0
+    counts_on = inner.total is None and inner.epoch is None and not (inner.resets or inner.rounds)
+    if not (job.is_bar and counts_on and job.unit == inner.unit and n < later <= (job.total or 0.0)):
+        return job
+    if later <= _SAME_COUNT * n:
+        return job._replace(n=later)
+    # a log that is written over in place may show a bar that is ahead of the lines below it, and stays behind
+    was_ahead = job.first_seen < inner.first_seen and (job.first_n or 0.0) > (inner.first_n or 0.0)
+    return inner._replace(total=job.total) if was_ahead else job
 
 
 def _innermost(candidates: list[Track]) -> Track:
