@@ -153,6 +153,8 @@ def test_a_line_about_a_step_is_newer_than_the_bar_before_it() -> None:
 
 
 def test_a_bar_ahead_of_the_lines_after_it_was_written_over_in_place() -> None:
-    log = bar(19, 5000, "Training") + "".join(f"\nstep:{step} - loss:0.5" for step in range(1, 31)) + "\n"
+    lines = "".join(f"step:{step} - loss:0.5 note:{'x' * step}\n" for step in range(1, 31))
+    log = bar(19, 5000, "Training") + "\n" + lines
     expected = {"current": 30, "total": 5000}
     assert values(log, **expected) == expected
+    assert values(log + bar(20, 5000, "Training") + "\nstep:31 - loss:0.5\n", current=0) == {"current": 20}

@@ -14,6 +14,7 @@ _MIN_ELAPSED_S = 60.0
 _MANY_ROUNDS = 2
 _TEXT_PATIENCE = 10  # updates of an inner counter before an outer one without a clock is given up
 _SAME_COUNT = 1.02  # a bar is printed a little before or after the line about the same step
+_STALE_READINGS = 20  # a bar that was not updated among so many readings does not move any more
 _SAME_SPEED = 3.0  # bars that follow each other do the same work if their speeds differ by less
 
 
@@ -53,7 +54,8 @@ def _moved_on_by(job: Track, inner: Track) -> Track:
         return job._replace(n=later)
     # a log that is written over in place may show a bar that is ahead of the lines below it, and stays behind
     was_ahead = job.first_seen < inner.first_seen and (job.first_n or 0.0) > (inner.first_n or 0.0)
-    return inner._replace(total=job.total) if was_ahead else job
+    is_behind = inner.last_seen - job.last_seen >= _STALE_READINGS
+    return inner._replace(total=job.total) if was_ahead and is_behind else job
 
 
 def _innermost(candidates: list[Track]) -> Track:
