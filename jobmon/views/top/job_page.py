@@ -184,7 +184,7 @@ def _time_left(live: LiveTask, elapsed_s: float) -> Iterator[Span]:
     """Yield the time to the limit, and by how much it is too short as far as is known."""
     if live.task is None or live.task.end or not live.task.limit_s:
         return
-    left_s = live.task.limit_s - elapsed_s
+    left_s = max(0.0, live.task.limit_s - elapsed_s)
     yield Span(f", limit in {duration(left_s)}")
     needed_s = live.estimate.remaining_s
     if needed_s is not None and needed_s > left_s and live.estimate.confidence is not Confidence.LOW:

@@ -129,7 +129,7 @@ def _slowdown(health: Health, seen: Observation, paces: Paces, slower: float) ->
 
 def _judge_limit(health: Health, seen: Observation) -> _Change:
     outlook = seen.outlook
-    if outlook is None or outlook.fits is None:
+    if outlook is None or outlook.fits is None or outlook.time_left_s <= 0:  # Slurm is about to end it
         return None
     if outlook.fits is not health.too_late:
         return replace(health, late_since_s=None), None, ""

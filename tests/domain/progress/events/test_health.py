@@ -161,6 +161,10 @@ def test_the_time_limit_is_reported_when_even_the_shortest_estimate_is_too_long(
     assert [event.kind for event in run.step([0.5] * 2000)] == [EventKind.RECOVERED]
 
 
+def test_a_lack_of_time_is_not_reported_once_the_time_is_up() -> None:
+    assert Run(limit_s=90).step([2.0] * 400) == []
+
+
 def test_a_time_limit_that_seems_too_short_for_a_moment_is_not_reported() -> None:
     run = Run(limit_s=6000)
     assert run.step([2.0] * 260) == []
