@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 _START_INTERVAL_S = 1.0  # between two looks for the start
 _STATE_INTERVAL_S = 3.0  # between two looks at the state file
-# Before the first read after the end: a network file system may show the last lines late.
-_FLUSH_S = 2.0
+# from the end to the last read: a network file system may show the last lines late
+_LATE_LINES_S = 2.0
 
 
 def wait_for_start(ctx: Context, job: WatchedJob, ref: JobRef) -> WatchedJob:
-    """Return the job as soon as a task that ``ref`` names has started, or nothing watches it any more."""
+    """Wait until a task that ``ref`` names has started, or the job is closed; return the job."""
     while not (task_to_read(job, ref.key) or task_with_new_log(job, ref.key) or job.closed):
         ctx.clock.wait(_START_INTERVAL_S)
         job = ctx.store.load(job.id)
@@ -34,7 +34,7 @@ def wait_for_start(ctx: Context, job: WatchedJob, ref: JobRef) -> WatchedJob:
 
 @dataclass(slots=True)
 class FollowOutput:
-    """The files of one task, read as they grow. With an empty ``key``, the whole job is followed."""
+    """The files of the task with this ``key``, read as they grow; of the whole job if it is empty."""
 
     ctx: Context
     job: WatchedJob
@@ -44,7 +44,7 @@ class FollowOutput:
     _loaded_s: float = field(default=0.0, init=False)
 
     def begin(self, lines: int) -> Iterator[OutputText]:
-        """Yield the last ``lines`` lines of each file, without an unfinished one, which `new_text` yields."""
+        """Yield the last ``lines`` complete lines of each file; `new_text` goes on with an incomplete one."""
         for path in self.files:
             text, self._followers[path] = begin_following(path, lines)
             yield text
@@ -55,7 +55,7 @@ class FollowOutput:
 
     def rest(self) -> Iterator[OutputText]:
         """Yield what is left when the job has ended."""
-        self.ctx.clock.wait(_FLUSH_S)
+        self.ctx.clock.wait(_LATE_LINES_S)
         for path, follower in self._followers.items():
             yield from (OutputText(path, *new) for new in follower.rest())
 

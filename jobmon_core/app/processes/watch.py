@@ -79,7 +79,7 @@ def processes_of_file(path: Path) -> Found:
 
 
 def processes_with_name(ctx: Context, name: str) -> Found:
-    """Return the user's own processes that run the program ``name``, except those that are watched already.
+    """Return the processes that `find_processes` finds; those watched already are only named, as ``watched``.
 
     Raises:
         UnknownJob: there is none.
@@ -106,7 +106,7 @@ def watch_processes(
 ) -> WatchedJob:
     """Watch these processes as one job, whose id is the PID of the first; return it.
 
-    ``logs`` are one for all processes or one for each, in the same order. Without any, each process's stdout
+    ``logs`` holds one log for all processes, or one for each in their order. Without any, each one's stdout
     and stderr are its logs if they are files.
 
     Raises:
@@ -142,7 +142,7 @@ def watch_processes(
         if isinstance(answer, RawAnswer):
             job = apply_queue(job, scheduler.read_queue(answer.text, [ref.job_id]), answer.asked_s, Policy())
         ctx.store.save(job)
-        with suppress(AlreadyWatched):  # a `jobmon recover` that ran meanwhile has started a monitor
+        with suppress(AlreadyWatched):  # `jobmon recover` has started its monitor since it was saved
             starter.start([job.id])
     return job
 
@@ -157,7 +157,7 @@ def _refuse_if_watched(ctx: Context, processes: Sequence[Process]) -> None:
 
 
 def _job_of(ctx: Context, process: Process) -> WatchedJob | None:
-    """Return the job as part of which a process is being watched, if any."""
+    """Return the watched job that this process is a part of, if any."""
     jobs = ctx.store.find(JobRef(process.id.pid))
     return next((job for job in jobs if not job.closed and job.backend == PROCESS.name), None)
 

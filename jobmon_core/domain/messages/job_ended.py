@@ -50,7 +50,7 @@ _REDUNDANT_REASONS = ("", "None", "NonZeroExitCode", "TimeLimit", "OutOfMemory",
 def job_ended_messages(
     job: WatchedJob, now_s: float, *, per_task: bool, doubtful_route: Route = Route.SUCCESS
 ) -> tuple[Message, ...]:
-    """Return the final messages: one, a digest if the job has several parts, or one for each array task.
+    """Return the final messages: one about the whole job, or with ``per_task`` one for each task of an array.
 
     ``doubtful_route`` is that of a doubtful success.
     """
@@ -101,11 +101,13 @@ def _with_diagnosis(message: Message, job: WatchedJob, task: Task, end: End) -> 
         return message
     evidence = tuple(line.text for line in diagnosis.evidence)
     message = replace(message, evidence=evidence, log_path=diagnosis.log_path)
-    # inferred from the rest of an array: Slurm has nothing more to say; or a success, which has no cause
+    # nothing to explain: the end was inferred from the rest of an array, or it is a plain success
     if end.source is Source.ARRAY or (end.outcome is Outcome.SUCCESS and diagnosis.cause is None):
         return message
     note = "" if end.never_started else _sentence(diagnosis.note)
-    title = f"{diagnosis.title}." if diagnosis.fact and diagnosis.title else ""  # else the headline has it
+    title = (
+        f"{diagnosis.title}." if diagnosis.fact and diagnosis.title else ""
+    )  # else the headline is the title
     is_in_title = _is_cancelled(diagnosis) and end.cancelled_by is not None  # who cancelled it
     advice = diagnosis.advice or (_UNKNOWN_ADVICE if end.outcome is Outcome.UNKNOWN else "")
     return replace(
@@ -154,7 +156,7 @@ def _sentence(text: str) -> str:
 
 
 def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
-    """Yield what the title, the cause and the text do not say."""
+    """Yield the details below the cause: exit code, state, times, work, memory, place."""
     if end.exit_code or end.derived_exit_code or (end.signal and end.state is JobState.FAILED):
         yield _exit_field(end)
     if state := _state_text(end, is_explained=bool(task.diagnosis and task.diagnosis.cause)):
@@ -176,7 +178,7 @@ def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
 def _state_text(end: End, *, is_explained: bool) -> str:
     """Return the state with Slurm's reason; empty if the title, the cause and the exit code say the same."""
     is_redundant = end.reason in _REDUNDANT_REASONS or end.reason.startswith("RaisedSignal")
-    # Slurm up to 22.05 gives this reason to every job that a signal killed
+    # up to 22.05, Slurm gives JobLaunchFailure to every job that a signal killed
     if not is_redundant and not (end.reason == "JobLaunchFailure" and end.signal):
         return f"{end.state} ({end.reason})"
     is_clear = is_explained or end.state in (JobState.COMPLETED, JobState.UNKNOWN)
@@ -212,7 +214,7 @@ def _digest(job: WatchedJob, ended: list[_EndedTask], doubtful_route: Route, now
     outcomes = [end.outcome for _, end in ended]
     counts = [f"{outcomes.count(each)} {_STYLES[each].adjective}" for each in FROM_WORST if each in outcomes]
     if job.doubtful_tasks:
-        counts.append(f"{job.doubtful_tasks} of them with a failure at the end of the log")
+        counts.append(f"{job.doubtful_tasks} of the completed ones doubtful")
     message = Message(
         id=f"{job.ref}/end",
         route=route,
@@ -245,7 +247,7 @@ def _group_lines(groups: list[CauseGroup], noun: str) -> Iterator[str]:
 
 
 def _total_fields(job: WatchedJob, ended: list[_EndedTask]) -> Iterator[Field]:
-    """Yield the time from the first start to the last end, the highest memory use of any task, and where."""
+    """Yield the time from the first start to the last end, the highest memory of a task, and the place."""
     starts = [end.started_s for _, end in ended if end.started_s]
     ends = [end.ended_s for _, end in ended if end.ended_s]
     if starts and ends:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 ERROR_FILE = "error.json"
 WORKER_FILE_NAMES = frozenset({ERROR_FILE, "stderr.log", "stdout.log"})
-_MAX_PATH_LENGTH = 4096  # characters; the kernel accepts no path of more bytes (PATH_MAX)
+_MAX_PATH_LENGTH = 4096  # PATH_MAX of Linux, with the final NUL
 _MAX_PATHS = 64
 _MAX_ERROR_BYTES = 2**20
 _ERROR_FILE_LINE = re.compile(r"(?:\berror_file|\breply file to): +(\S.*/error\.json)$")
@@ -31,7 +31,7 @@ _ATTEMPT_FILE = re.compile(r"(.*)/attempt_(\d{1,9})/\d{1,9}/[^/]+")
 
 
 def files_named_in(texts: Iterable[str], folders: Sequence[str], budget: ScanBudget) -> list[FoundFile]:
-    """Return this user's worker files: the error files and those in the run folders that the lines name.
+    """Return this user's error files that the lines name, and the worker files of each run that they name.
 
     A relative path in a line is looked up in each of ``folders``.
     """
@@ -51,7 +51,7 @@ def files_named_in(texts: Iterable[str], folders: Sequence[str], budget: ScanBud
 
 
 def newest_attempts(files: Iterable[FoundFile]) -> list[FoundFile]:
-    """Drop the files of attempts that another attempt of their run followed: the run survived them."""
+    """Return the files without those of earlier attempts, after which torchrun restarted the workers."""
     matches = [(file, _ATTEMPT_FILE.fullmatch(file.path)) for file in files]
     newest: dict[str, int] = {}
     for _, match in matches:

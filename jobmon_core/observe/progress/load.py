@@ -27,7 +27,7 @@ _FIELDS = {field.name for field in dataclasses.fields(Format)}
 _ENTRY_KEYS = _FIELDS | {"examples", "counter_examples"}
 _REQUIRED = ("id", "title", "regex", "role", "examples", "counter_examples")
 _GROUP = re.compile(r"\(\?P?<(\w+)>")
-# what a user's pattern counts, by words of its name
+# the unit of a user's pattern, by a text in its name; the first that matches counts
 _UNITS = {
     "epoch": "epoch",
     "item": "item",
@@ -36,7 +36,7 @@ _UNITS = {
     "iter": "step",
     "sample": "sample",
 }
-# the metric that it shows, by texts in its name; the short ones must be words: `generated_items` has no rate
+# its metric, by a text in its name; `lr` and `rate` only as words, since `generated_items` contains "rate"
 _METRICS = {
     re.compile(r"loss"): "loss",
     re.compile(r"learning_rate|(?<![a-z])lr(?![a-z])"): "lr",
@@ -64,14 +64,16 @@ def shipped_formats() -> FormatFile:
     """Load the shipped formats.
 
     Raises:
-        PatternsInvalid: the file cannot be read, or has faults, which it lists as `document_faults` does.
+        PatternsInvalid: the file cannot be read, or has faults (see `document_faults`), which it lists.
     """
     path = formats_path()
     try:
         with regular_file(str(path)) as file:
             document = json.loads(file.read_at(0, _MAX_BYTES))
-    except (Unreadable, ValueError) as error:
-        raise PatternsInvalid(str(path), [f"cannot be read: {error}"]) from error
+    except Unreadable as error:
+        raise PatternsInvalid(str(path), [str(error)]) from error
+    except ValueError as error:
+        raise PatternsInvalid(str(path), [f"is not JSON: {error}"]) from error
     faults = document_faults(document)
     if faults:
         raise PatternsInvalid(str(path), faults)
@@ -81,7 +83,7 @@ def shipped_formats() -> FormatFile:
 
 
 def document_faults(document: Any) -> list[str]:  # noqa: ANN401 - parsed JSON
-    """Return every fault of a document of formats, except faults of syntax in its expressions."""
+    """Return the faults of a document of formats, without compiling its expressions."""
     if not isinstance(document, dict) or document.get("schema_version") != SCHEMA_VERSION:
         return [f"schema_version: must be {SCHEMA_VERSION}"]
     entries, labels = document.get("formats"), document.get("labels")
@@ -124,7 +126,8 @@ def user_formats(patterns: Mapping[str, str]) -> tuple[Format, ...]:
 
     One group is the current value, a second one the total. A name with ``loss``, ``lr``,
     ``learning_rate`` or ``grad_norm`` stands for that metric, and one with ``throughput``, ``rate`` or
-    ``speed`` for the rate. Any other name stands for a counter; ``epochs`` or ``items`` in it is its unit.
+    ``speed`` for the rate. Any other name stands for a counter, whose unit
+    is the first of epoch, item, batch, step, iter and sample that the name contains, else step.
 
     Raises:
         ValueError: an expression is not valid, or has no group or too many; the text names the pattern.
@@ -154,7 +157,7 @@ def _user_format(name: str, regex: str) -> Format:
 
 
 def _with_names(regex: str, names: Iterator[str]) -> str:
-    """Return the expression with its capturing groups named."""
+    """Return the expression with its capturing groups renamed to ``names``, in their order."""
     parts, index, in_class = [], 0, False
     while index < len(regex):
         character = regex[index]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 DEFAULT_OUTPUT = "jobmon-%j.out"  # not Slurm's name: a job of Slurm may have the same id
 _DEV_NULL = "/dev/null"
-_SCRIPT = '#!/bin/sh\nexec {} "$@"\n'  # so that the command is the process that the supervisor watches
+_SCRIPT = '#!/bin/sh\nexec {} "$@"\n'  # exec: the supervisor watches the command, not a shell
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +35,13 @@ class CommandOptions:
     """How to run a command. The file names may contain Slurm's ``%`` patterns."""
 
     name: str = ""  # of the job; empty: from the command
-    output: str = ""  # the log file; empty: `DEFAULT_OUTPUT`; /dev/null: none in the user's folders
+    output: str = ""  # the log file; empty: `DEFAULT_OUTPUT`; /dev/null: a file of jobmon instead
     error: str = ""  # the log file of stderr; empty: that of stdout
     variables: Mapping[str, str] = field(default_factory=dict)  # of the environment, besides the user's own
 
 
 def command_request(root: Path, argv: Sequence[str], options: CommandOptions) -> Request:
-    """Return the job that runs a command in the current directory; ``root`` is that of all local jobs.
+    """Return the request to run a command in the current directory; below ``root`` are all local jobs.
 
     Raises:
         CommandMissing: there is no such program, or (`CommandNotExecutable`) it is not executable.
@@ -79,7 +79,7 @@ def command_request(root: Path, argv: Sequence[str], options: CommandOptions) ->
 
 
 def _log(template: str, root: Path, name: str) -> str:
-    """Return a log's template; for /dev/null a file beside the job's records, from which output is copied."""
+    """Return a log's template; for /dev/null that of a file among the job's records."""
     return literal(str(root)) + f"/%j/{name}" if template == _DEV_NULL else template
 
 
@@ -107,7 +107,7 @@ class CommandSubmitter:
         on_job: Callable[[Submitted], None],
         on_start: Callable[[], None] | None = None,
     ) -> Submission:
-        """Start a command, its program and arguments in ``arguments``; print nothing but errors.
+        """Start the command ``arguments``, the program first; print nothing but errors.
 
         Raises:
             CommandMissing: there is no such program, or (`CommandNotExecutable`) it is not executable.
@@ -119,7 +119,7 @@ class CommandSubmitter:
 def _stdin() -> str:
     """Return a path by which the job can open this process's stdin; /dev/null unless it is a file or a pipe.
 
-    A terminal stays with the user: the job may outlive it.
+    Never a terminal, which the job may outlive.
     """
     path = f"/proc/{os.getpid()}/fd/0"
     try:

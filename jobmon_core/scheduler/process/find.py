@@ -49,8 +49,8 @@ def find_process(pid: int) -> Process | None:
 def find_processes(name: str) -> list[Process]:
     """Return the user's own processes that run the program ``name``, see `runs_program`, oldest first.
 
-    Leaves out the processes of jobmon, the jobs that it runs itself, the ancestors of this process, such as
-    its shell, and the children of a process that runs the program too: its workers, which end with it.
+    Leaves out jobmon's own processes and what they started, the ancestors of this process, e.g. its shell,
+    and processes whose parent runs the program, too: they are workers, which end with it.
     """
     pids = [int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit()]
     hidden = _ancestors(os.getpid())

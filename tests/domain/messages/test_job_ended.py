@@ -180,7 +180,7 @@ def test_an_array_that_completed_shows_the_tasks_whose_logs_end_in_a_failure() -
     job = Play().ends(*((f"12_{index}", "COMPLETED", 0) for index in range(1, 4))).job
     task = replace(job.tasks["2"], diagnosis=_KEY_ERROR)
     (message,) = job_ended_messages(replace(job, tasks={**job.tasks, "2": task}), 0, per_task=False)
-    assert message.title == "train (12): 3 completed, 1 of them with a failure at the end of the log"
+    assert message.title == "train (12): 3 completed, 1 of the completed ones doubtful"
     assert message.summary.startswith(
         "• KeyError: 'model_config', but exit code 0: 1 task (2)\n3 tasks in total"
     )

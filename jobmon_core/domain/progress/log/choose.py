@@ -8,13 +8,14 @@ from jobmon_core.domain.progress.log.fold import LogState
 from jobmon_core.domain.progress.log.formats import Role
 from jobmon_core.domain.progress.log.tracks import Track
 
-_LIVE_READINGS = 200  # a bar that was updated among so many readings is still in use
-# an outer bar may wait so long for an inner one whatever it took before; a part of the work takes longer
+_LIVE_READINGS = 200  # a counter that was updated within the latest so many readings is still in use
+# a bar that takes less is preparation, not a part of the work; an outer bar is not given up sooner
 _MIN_ELAPSED_S = 60.0
-_MANY_ROUNDS = 2
-_TEXT_PATIENCE = 10  # updates of an inner counter before an outer one without a clock is given up
-_SAME_COUNT = 1.02  # a bar is printed a little before or after the line about the same step
-_STALE_READINGS = 20  # a bar that was not updated among so many readings does not move any more
+_MANY_ROUNDS = 2  # of an inner counter: by then, an outer one would have moved
+# without clocks, an outer counter is given up after so many updates of the inner one, and more for its own
+_PATIENCE, _PATIENCE_PER_UPDATE = 10, 3
+_SAME_COUNT_RATIO = 1.02  # a line about the same step as a bar may be ahead of it by so much
+_STALE_READINGS = 20  # a bar that was not updated within the latest so many readings does not move any more
 _SAME_SPEED = 3.0  # bars that follow each other do the same work if their speeds differ by less
 
 
@@ -37,7 +38,7 @@ def choose(state: LogState) -> View | None:
         (each for each in candidates if _is_before_in_cycle(each, inner)), key=_first_seen, default=inner
     )
     job = _outer(candidates, inner) or _with_total(candidates, inner) or inner
-    same = [track for track in candidates if _are_processes(track, job)]
+    same = [track for track in candidates if _are_same_counter(track, job)]
     live = [track for track in same if not track.is_full and _is_live(track, job)]
     slowest = min(live, key=lambda track: track.n or 0.0, default=job)
     earlier = tuple(track for track in candidates if _is_earlier_part(track, slowest))
@@ -45,14 +46,15 @@ def choose(state: LogState) -> View | None:
 
 
 def _moved_on_by(job: Track, inner: Track) -> Track:
-    """Return the counter of the job, with the later count of lines that count the same but show no total."""
+    """Return ``job``, moved on to the count of ``inner`` if that counts the same and is ahead."""
     n, later = job.n or 0.0, inner.n or 0.0
-    counts_on = inner.total is None and inner.epoch is None and not (inner.resets or inner.rounds)
-    if not (job.is_bar and counts_on and job.unit == inner.unit and n < later <= (job.total or 0.0)):
+    is_plain = inner.total is None and inner.epoch is None and not (inner.resets or inner.rounds)
+    if not (job.is_bar and is_plain and job.unit == inner.unit and n < later <= (job.total or 0.0)):
         return job
-    if later <= _SAME_COUNT * n:
+    if later <= _SAME_COUNT_RATIO * n:
         return job._replace(n=later)
-    # a log that is written over in place may show a bar that is ahead of the lines below it, and stays behind
+    # in a log that is overwritten in place, an old bar may stand above the lines: first ahead of them, then
+    # passed by them, because it does not move
     was_ahead = job.first_seen < inner.first_seen and (job.first_n or 0.0) > (inner.first_n or 0.0)
     is_behind = inner.last_seen - job.last_seen >= _STALE_READINGS
     return inner._replace(total=job.total) if was_ahead and is_behind else job
@@ -100,20 +102,20 @@ def candidates_of(tracks: tuple[Track, ...]) -> list[Track]:
         moving = moving or first_lines
         if moving:
             return [
-                track for track in moving if not track.fallback and not _was_first(track, moving)
+                track for track in moving if not track.fallback and not _is_preparation(track, moving)
             ] or moving
     return []
 
 
-def _was_first(bar: Track, others: list[Track]) -> bool:
-    """Whether a bar was full soon, before a counter of the job began that is less certain to be one."""
+def _is_preparation(bar: Track, others: list[Track]) -> bool:
+    """Whether a bar was full within a minute, before a fallback counter began to move."""
     if not (bar.is_bar and bar.is_full and bar.elapsed_s is not None and bar.elapsed_s < _MIN_ELAPSED_S):
         return False
     return any(each.fallback and each.first_seen > bar.last_seen and each.updates > 1 for each in others)
 
 
 def _is_lone_mention(track: Track) -> bool:
-    """Whether a line named a number, e.g. a setting, and no later line another one."""
+    """Whether the log names a single number, e.g. a setting; never a bar or a count of epochs."""
     has_moved = track.rounds > 0 or (track.n, track.epoch) != (track.first_n, track.first_epoch)
     is_first_epoch = track.epoch is not None and track.epoch <= 1
     is_count_in_epoch = track.epoch is not None and track.total is not None
@@ -121,12 +123,12 @@ def _is_lone_mention(track: Track) -> bool:
 
 
 def _outer(candidates: list[Track], inner: Track) -> Track | None:
-    """Return the first counter that ``inner`` is a part of."""
+    """Return the first counter that ``inner`` may be a part of, if possible one with a total."""
     started_before = [track for track in candidates if track.first_seen < inner.first_seen]
     containing = [
         track
         for track in sorted(started_before, key=lambda track: track.first_seen)
-        if not _are_processes(track, inner) and _contains(track, inner)
+        if not _are_same_counter(track, inner) and _contains(track, inner)
     ]
     with_total = (track for track in containing if (track.epochs or track.total) is not None)
     return next(with_total, containing[0] if containing else None)
@@ -138,14 +140,14 @@ def _contains(outer: Track, inner: Track) -> bool:
         return not inner.is_epoch_line and inner.epoch is None and is_per_epoch(inner)
     if outer.is_full or outer.total is None:
         return False
-    if outer.n == outer.first_n:  # a bar with the same total is the same bar, named after its first update
-        has_begun = (not outer.is_bar or (outer.n or 0.0) <= 1) and inner.rounds < _MANY_ROUNDS
-        return has_begun and inner.epoch is None and outer.total != inner.total
+    if outer.n == outer.first_n:  # a bar with the same total is the same bar, which got its label later
+        has_just_begun = (not outer.is_bar or (outer.n or 0.0) <= 1) and inner.rounds < _MANY_ROUNDS
+        return has_just_begun and inner.epoch is None and outer.total != inner.total
     if outer.last_seen > inner.first_seen:
         return True
     if outer.elapsed_s is not None and inner.elapsed_s is not None:
         return inner.elapsed_s <= max(outer.elapsed_s, _MIN_ELAPSED_S)
-    return inner.updates <= _TEXT_PATIENCE + outer.updates * 3
+    return inner.updates <= _PATIENCE + _PATIENCE_PER_UPDATE * outer.updates
 
 
 def _with_total(candidates: list[Track], inner: Track) -> Track | None:
@@ -160,8 +162,8 @@ def _with_total(candidates: list[Track], inner: Track) -> Track | None:
     return max(found, key=lambda track: track.last_seen, default=None)
 
 
-def _are_processes(one: Track, other: Track) -> bool:
-    """Whether two processes show the same counter."""
+def _are_same_counter(one: Track, other: Track) -> bool:
+    """Whether two tracks are the same counter, as different processes show it."""
     return (one.format, one.label, one.total) == (other.format, other.label, other.total)
 
 
@@ -170,7 +172,7 @@ def _is_live(track: Track, other: Track) -> bool:
 
 
 def _is_earlier_part(track: Track, job: Track) -> bool:
-    """Whether ``track`` is a full bar that did another part of the work that ``job`` does now."""
+    """Whether ``track`` is a full bar of an earlier part of the work, of which ``job`` shows a later one."""
     if not (track.is_bar and job.is_bar and track.is_full) or track.total == job.total:
         return False
     if (track.format, track.label) != (job.format, job.label) or track.last_seen >= job.first_seen:
@@ -183,6 +185,6 @@ def _is_earlier_part(track: Track, job: Track) -> bool:
 
 
 def is_per_epoch(track: Track) -> bool:
-    """Whether a counter that does not show its epoch counts within one; others may count on."""
+    """Whether a counter beside lines about epochs starts again in each; others go on over all epochs."""
     counts_again = track.rounds > 0 and track.total is not None
     return track.n is not None and (track.is_bar or track.resets or counts_again or track.unit == "batch")

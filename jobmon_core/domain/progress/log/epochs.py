@@ -10,20 +10,23 @@ _VERY_ROUND_NUMBER = 50  # so does ``Epoch 266/499`` in the log of a run that wa
 
 
 def counts_from_zero(track: Track) -> bool:
-    """Whether the first epoch is 0; the number of the last one shows it if the log begins later."""
+    """Whether the first epoch is 0; if the log begins later, guess it from the printed last one, e.g. 499."""
     if track.zero_based or track.first_epoch == 0 or track.epochs is None:
         return track.zero_based or track.first_epoch == 0
     return (track.first_epoch or 0) > 1 and (track.epochs + 1) % _VERY_ROUND_NUMBER == 0
 
 
 def epochs_of(track: Track, state: LogState, *, is_zero_based: bool) -> float | None:
-    """Return the number of epochs: as the lines show it, else as it was announced."""
+    """Return the number of epochs by this counter, else by other lines about epochs, else as announced.
+
+    A counter from 0 may print the last number instead, one less. None if it is unknown or already exceeded.
+    """
     if track.epochs is None:
         in_lines = [each.epochs for each in state.tracks if each.is_epoch_line and each.epochs is not None]
         announced = in_lines[-1] if in_lines else state.totals.get("epoch")
         return announced if announced and (track.epoch or 0.0) <= announced else None
     printed = track.epochs
-    looks_last = printed % _ROUND_NUMBER and (printed + 1) % _ROUND_NUMBER == 0
+    looks_last = (printed + 1) % _ROUND_NUMBER == 0
     if is_zero_based and (track.inclusive or looks_last or (track.epoch or 0.0) >= printed):
         return printed + 1
     return printed
