@@ -60,8 +60,8 @@ def _task_progress(live: LiveTask) -> str:
     left = f"{span(left_s)} left" if left_s is not None else ""
     is_new = live.pause_s is not None and EventKind.STALLED not in live.problems
     paused = f"no progress for {span(live.pause_s)}" if is_new and live.pause_s else ""
-    has_ended_steps = "not ended yet" if progress.fraction == 1.0 else ""
-    parts = (*problems(live), done, left, has_ended_steps, paused)
+    unfinished = "not ended yet" if progress.fraction == 1.0 else ""
+    parts = (*problems(live), done, left, unfinished, paused)
     return ", ".join(filter(None, parts))
 
 

@@ -39,7 +39,7 @@ def outputs_after(before: Outputs | None, listing: Listing, now_s: float) -> Out
 def _grown(before: Growth | None, file: ListedFile, now_s: float) -> Growth:
     """Return a size, and how fast it grew from the previous change to the latest.
 
-    Many programs write in bursts, so a look that finds the same size is no growth of 0.
+    Many programs write in bursts, so a look that finds the same size does not change the speed.
     """
     if before is None or file.size_bytes < before.size_bytes or now_s <= before.seen_s:
         return Growth(file.size_bytes, file.modified_s, now_s)

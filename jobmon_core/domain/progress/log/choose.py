@@ -127,7 +127,7 @@ def _outer(candidates: list[Track], inner: Track) -> Track | None:
     started_before = [track for track in candidates if track.first_seen < inner.first_seen]
     containing = [
         track
-        for track in sorted(started_before, key=lambda track: track.first_seen)
+        for track in sorted(started_before, key=_first_seen)
         if not _are_same_counter(track, inner) and _contains(track, inner)
     ]
     with_total = (track for track in containing if (track.epochs or track.total) is not None)
@@ -159,7 +159,7 @@ def _with_total(candidates: list[Track], inner: Track) -> Track | None:
         for track in candidates
         if track.total is not None and not track.is_full and _is_live(track, inner)
     ]
-    return max(found, key=lambda track: track.last_seen, default=None)
+    return max(found, key=last_seen, default=None)
 
 
 def _are_same_counter(one: Track, other: Track) -> bool:
