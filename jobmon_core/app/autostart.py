@@ -191,7 +191,7 @@ class Autostart:
                 f"{status.method}: {status.unavailable_because or status.never_runs_because}"
                 for status in statuses
             )
-            raise AutostartUnavailable(f"this machine cannot run `jobmon recover` automatically ({reasons})")
+            raise AutostartUnavailable(f"nothing here can run `jobmon recover` automatically ({reasons})")
         return method
 
     def _killed_at_logout(self) -> bool:

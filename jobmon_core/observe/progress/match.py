@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from ahocorasick_rs import BytesAhoCorasick
+
 from jobmon_core.domain.progress.log.formats import Format, Reading, Role
 from jobmon_core.domain.progress.log.values import (
     count_of,
@@ -49,7 +51,8 @@ class FormatMatcher:
         self._formats = [each for each in formats if each.role is not Role.METRICS]
         self._metrics = [each for each in formats if each.role is Role.METRICS]
         self._labels_of = labels
-        self._literals = {each.id: tuple(map(str.encode, each.literals)) for each in formats}
+        self._literals = tuple({literal for each in formats for literal in each.literals})
+        self._literal_finder = BytesAhoCorasick([literal.encode() for literal in self._literals])
         self._compiled: dict[str, _Compiled] = {}
         self._sets: dict[tuple[int, ...], Callable[[bytes], Collection[int]]] = {}
         self._labels: dict[str, _Label] = {}
@@ -72,12 +75,10 @@ class FormatMatcher:
         """
         if not updates:
             return []
-        text = b"\n".join(updates)
-        lower = text.lower()
+        literals = self._literals_in(b"\n".join(updates))
         found: list[Reading] = []
         others: set[int] = set()  # indices of updates about evaluations
-        present: dict[bytes, bool] = {}
-        active = [each for each in self._formats if self._may_match(each, lower, present)]
+        active = [each for each in self._formats if _may_match(each, literals)]
         if active or table:
             matching = self._set_of(active)
             for index, update in enumerate(updates):
@@ -90,19 +91,14 @@ class FormatMatcher:
                     table = next((each.marker for each in readings if each.role is Role.TABLE), table)
                     if any(reading.role is Role.EVALUATION for reading in readings):
                         others.add(index)
-        metrics = [each for each in self._metrics if self._may_match(each, lower, present)]
+        metrics = [each for each in self._metrics if _may_match(each, literals)]
         found += self._latest_metrics(updates, metrics, others)
         return found
 
-    def _may_match(self, each: Format, lower: bytes, present: dict[bytes, bool]) -> bool:
-        """Whether a literal of the format is in the text; ``present`` keeps the results for other formats."""
-        literals = self._literals[each.id]
-        for literal in literals:
-            if literal not in present:
-                present[literal] = literal in lower
-            if present[literal]:
-                return True
-        return not literals
+    def _literals_in(self, text: bytes) -> set[str]:
+        """Return the formats' literals that are in the text; one search for all is the fastest."""
+        hits = self._literal_finder.find_matches_as_indexes(text.lower(), overlapping=True)
+        return {self._literals[index] for index, _, _ in hits}
 
     def _of_update(self, update: bytes, formats: Iterable[Format]) -> list[Reading]:
         """Return all readings of one update; of the formats that count, only the first that matches."""
@@ -254,6 +250,11 @@ class _Compiled:
                 }
             )
         return found
+
+
+def _may_match(each: Format, literals: set[str]) -> bool:
+    """Whether a text with these literals may match the format."""
+    return not each.literals or not literals.isdisjoint(each.literals)
 
 
 def _group_names(regex: re.Pattern[bytes]) -> list[tuple[str, int]]:
