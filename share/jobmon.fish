@@ -40,7 +40,7 @@ complete -c jobmon -n '__jobmon_at submit' -l job-config -r -F -d 'a YAML file a
 complete -c jobmon -n '__jobmon_at submit' -F
 complete -c jobmon -n '__jobmon_at run' -s h -l help -d 'show this help message and exit'
 complete -c jobmon -n '__jobmon_at run' -l name -l job-name -r -d 'the job\'s name (default: from the command)'
-complete -c jobmon -n '__jobmon_at run' -s o -l output -r -F -d 'the log file; Slurm\'s patterns are expanded, e.g. %j to the job id (default: jobmon-%j.out; /dev/null: a file in jobmon\'s own folder)'
+complete -c jobmon -n '__jobmon_at run' -s o -l output -r -F -d 'the log file; Slurm\'s patterns are expanded, e.g. %j to the job id (default: jobmon-%j.out; with /dev/null, jobmon keeps it in its own folder)'
 complete -c jobmon -n '__jobmon_at run' -s e -l error -r -F -d 'a log file of its own for stderr'
 complete -c jobmon -n '__jobmon_at run' -l gpu-ids -r -d 'the GPUs to use: sets CUDA_VISIBLE_DEVICES'
 complete -c jobmon -n '__jobmon_at run' -l job-config -r -F -d 'a YAML file about the job, see README.md; the other options override it'
@@ -57,8 +57,8 @@ complete -c jobmon -n '__jobmon_at run' -l check-interval -r -d 'look at its pro
 complete -c jobmon -n '__jobmon_at run' -l launch-timeout -r -d 'warn if it has written nothing to its logs this long after its start'
 complete -c jobmon -n '__jobmon_at run' -F
 complete -c jobmon -n '__jobmon_at watch' -s h -l help -d 'show this help message and exit'
-complete -c jobmon -n '__jobmon_at watch' -l error -r -F -d 'the job\'s stderr, if Slurm does not know it'
-complete -c jobmon -n '__jobmon_at watch' -l output -r -F -d 'the job\'s stdout, if Slurm does not know it'
+complete -c jobmon -n '__jobmon_at watch' -l error -r -F -d 'the job\'s stderr, if Slurm does not know it (default: --output)'
+complete -c jobmon -n '__jobmon_at watch' -l output -r -F -d 'the job\'s stdout, if Slurm does not know it (default: --error)'
 complete -c jobmon -n '__jobmon_at watch' -l again -d 'analyse and report a job again that was already reported'
 complete -c jobmon -n '__jobmon_at watch' -l follow -d 'then follow the progress of the jobs, as `jobmon top` does'
 complete -c jobmon -n '__jobmon_at watch' -l backend -r -a 'slurm local' -d 'the jobs\' scheduler (default: as configured)'

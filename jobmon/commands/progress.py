@@ -10,7 +10,7 @@ from jobmon.commands.common import open_context, stdout_console
 from jobmon.commands.jobs_or_files import named_jobs
 from jobmon.errors import UsageError, say
 from jobmon.views.artifacts import artifacts_json
-from jobmon.views.progress import NOTHING_FOUND, one_line, progress_lines, report_json
+from jobmon.views.progress import NOTHING_FOUND, progress_line, progress_lines, report_json
 from jobmon_core.app.jobs.find import STDIN, find_job
 from jobmon_core.app.jobs.overview import current_status
 from jobmon_core.app.jobs.progress import LogProgress, follow_stream, logs_of_job, progress_of_stream
@@ -158,4 +158,4 @@ def _follow(reports: Iterator[tuple[ProgressReport, float]], *, as_json: bool) -
 def _text(report: ProgressReport, now_s: float, *, as_json: bool) -> str:
     if as_json:
         return json.dumps(report_json(report, now_s))
-    return one_line(report, report.progress, now_s, stdout_console()) if report.progress else ""
+    return progress_line(report, report.progress, now_s, stdout_console()) if report.progress else ""

@@ -12,12 +12,12 @@ from jobmon_core.domain.errors import CommandMissing, ConfigInvalid
 from jobmon_core.lifecycle.start import MonitorStarter
 
 DESCRIPTION = """\
-Run a command on this machine and watch it as jobmon watches a job. What it prints goes to the
-terminal and to a log file: stdout and stderr in one stream and one file, as in Slurm, unless --error
-separates them. The exit code is that of the command (128 + n after signal n): any other than 0
-means that it did not end well."""
+Run a command on this machine and watch it as jobmon watches a job. What it prints is copied to
+stdout and to a log file. Its stderr goes there too, as in Slurm; with --error, it goes to stderr and
+to a file of its own. The exit code is that of the command (128 + n after signal n): any other than
+0 means that it did not end well."""
 EPILOG = """\
-The command runs in a session of its own. Ctrl-C reaches it as if it ran without jobmon, each time.
+The command runs in a session of its own. Each Ctrl-C reaches it, as if it ran without jobmon.
 SIGTERM cancels it: it gets SIGTERM, and SIGKILL 30 seconds later. If the terminal is closed or
 jobmon is killed, the command goes on in the background, and a message tells how it ended. It can
 read a file or a pipe from stdin, but not the terminal. Python does not buffer its output
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--output",
         metavar="FILE",
         help="the log file; Slurm's patterns are expanded, e.g. %%j to the job id (default: jobmon-%%j.out; "
-        "/dev/null: a file in jobmon's own folder)",
+        "with /dev/null, jobmon keeps it in its own folder)",
     )
     parser.add_argument("-e", "--error", metavar="FILE", help="a log file of its own for stderr")
     parser.add_argument(

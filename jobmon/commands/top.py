@@ -52,8 +52,11 @@ def run(options: argparse.Namespace) -> int:
 
 def show_screen(
     ctx: Context, refs: Sequence[JobRef], *, once: bool = False, ascii_only: bool = False
-) -> None:
-    """Show the screen of the jobs that ``refs`` name, or of all; print it once if there is no terminal."""
+) -> bool:
+    """Show the screen of the jobs that ``refs`` name, or of all, until the user quits; return True then.
+
+    Without a terminal, or with ``once``, print it once and return False.
+    """
     from jobmon.views.terminal import has_unicode, is_capable
     from jobmon.views.top.drawing import ASCII, UNICODE
     from jobmon.views.top.session import Session
@@ -66,6 +69,7 @@ def show_screen(
         from jobmon.views.full_screen import show
 
         show(session, has_colour=console.colour)
-        return
+        return True
     for line in session.plain(console.width):
         print("".join(console.styled(span.text, span.style) for span in line).rstrip())
+    return False

@@ -60,10 +60,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("job", nargs="*", metavar="JOB", type=job_ref, help="job ids")
     parser.add_argument(
-        "--error", type=Path, metavar="FILE", help="the job's stderr, if Slurm does not know it"
+        "--error",
+        type=Path,
+        metavar="FILE",
+        help="the job's stderr, if Slurm does not know it (default: --output)",
     )
     parser.add_argument(
-        "--output", type=Path, metavar="FILE", help="the job's stdout, if Slurm does not know it"
+        "--output",
+        type=Path,
+        metavar="FILE",
+        help="the job's stdout, if Slurm does not know it (default: --error)",
     )
     parser.add_argument(
         "--again", action="store_true", help="analyse and report a job again that was already reported"
@@ -105,7 +111,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Watch each job, even after an error with another one; return the highest exit code."""
+    """Watch jobs or processes; return the exit code."""
     is_about_processes = bool(options.pid or options.pid_file or options.process)
     if is_about_processes == bool(options.job):
         raise UsageError(
@@ -119,6 +125,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _watch_jobs(options: argparse.Namespace) -> int:
+    """Watch each job, even after an error with another one; return the highest exit code."""
     ctx = open_context()
     backend = options.backend or ctx.configuration().backend
     logs = LogPaths(absolute(options.output or options.error), absolute(options.error or options.output))
@@ -143,7 +150,8 @@ def _watch_jobs(options: argparse.Namespace) -> int:
             say(str(error))
             if isinstance(error, AlreadyWatched) and (settings or logs != LogPaths()):
                 say(
-                    f"its options are not applied; `jobmon cancel {ref}`, then the same command, applies them"
+                    "the options of this command are not applied; to apply them, run "
+                    f"`jobmon cancel {ref}`, then this command again"
                 )
             if options.follow and isinstance(error, AlreadyWatched):
                 watched.append(ref)
@@ -158,23 +166,25 @@ def _watch_jobs(options: argparse.Namespace) -> int:
 
 
 def _follow(ctx: Context, refs: Sequence[JobRef]) -> None:
-    """Show the progress of these jobs until the user quits, or print it once without a terminal."""
+    """Show the progress of these jobs until the user quits; without a terminal, print it once."""
     from jobmon.commands.top import show_screen
 
-    show_screen(ctx, refs)
-    names = ", ".join(f"job {ref}" for ref in refs)
-    say(f"stopped following {names}; jobs and monitors keep running; `jobmon top` follows them again")
+    if show_screen(ctx, refs):
+        names = ", ".join(f"job {ref}" for ref in refs)
+        say(f"stopped following {names}, which are still watched; `jobmon top` follows them again")
 
 
 def _watch_processes(options: argparse.Namespace) -> int:
     if options.output or options.error:
         raise UsageError("--output and --error are for jobs; the logs of processes are --log")
+    if options.again or options.backend:
+        raise UsageError("--again and --backend are for jobs, not for processes")
     ctx = open_context()
     found = _find(ctx, options)
     for pid in found.missing:
-        say(f"process {pid} does not run on this host; the others are watched")
+        say(f"process {pid} is left out: it does not run on this host")
     for pid in found.watched:
-        say(f"process {pid} is watched already; the others are watched now")
+        say(f"process {pid} is left out: it is watched already")
     logs = options.log or ()
     job = watch_processes(ctx, MonitorStarter(ctx), found.processes, logs, job_settings(options))
     for process in found.processes:

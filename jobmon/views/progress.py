@@ -115,7 +115,7 @@ def progress_lines(report: ProgressReport, progress: Progress, now_s: float, con
     return lines
 
 
-def one_line(report: ProgressReport, progress: Progress, now_s: float, console: Console) -> str:
+def progress_line(report: ProgressReport, progress: Progress, now_s: float, console: Console) -> str:
     """Return the progress as one line; on a terminal, with as much as fits, the most important first."""
     text = _GAP.join((_count(progress), *_time_left(report)))
     for fact in (*_facts(report, progress), *_elapsed(progress), *_expected(report, now_s)):
@@ -144,8 +144,7 @@ def _bar(progress: Progress, room: int) -> str:
 def _facts(report: ProgressReport, progress: Progress) -> Iterator[str]:
     if text := epoch(progress):
         yield text
-    is_part = progress.batch is not None and progress.batch != progress.current
-    if is_part and progress.batch is not None and progress.batches is not None:
+    if progress.batch not in (None, progress.current) and progress.batches is not None:
         yield f"now {number(progress.batch)}/{number(progress.batches)}"
     values = {"loss": progress.loss, "lr": progress.learning_rate, "grad norm": progress.grad_norm}
     yield from (f"{name} {loss(value)}" for name, value in values.items() if value is not None)
@@ -159,7 +158,7 @@ def _elapsed(progress: Progress) -> Iterator[str]:
 
 
 def _end(report: ProgressReport, now_s: float) -> Iterator[str]:
-    """Yield when the program will end, in full, or why that is not known."""
+    """Yield the estimated end in full, else what `_time_left` yields."""
     if report.estimate.remaining_s is not None:
         yield f"ETA {finish(report.estimate, now_s)}"
     else:
@@ -167,7 +166,7 @@ def _end(report: ProgressReport, now_s: float) -> Iterator[str]:
 
 
 def _time_left(report: ProgressReport) -> Iterator[str]:
-    """Yield how long the program still takes, in a few words, or why that is not known."""
+    """Yield the estimated time left, else the length of an unusual pause, else the time left by the log."""
     if report.estimate.remaining_s is not None:
         yield f"{duration(report.estimate.remaining_s)} left"
     elif report.pause_s is not None:

@@ -63,10 +63,10 @@ _STEPS = (
 )
 _MIN_TABLE = 76  # columns; a narrower terminal gets a few lines per job
 _IDS_SHOWN = 5
-_SOURCES = {DEFAULT_BACKEND: "Slurm", "process": "process table"}  # by backend
+_SOURCES = {DEFAULT_BACKEND: "Slurm", "process": "the process table"}  # by backend
 _CHECKED = {"local": "local jobs last checked", "process": "processes last checked"}  # by backend
-_QUIT = "; Ctrl-C quits"
-_QUIET = (Health.ALIVE, Health.DONE)  # monitors that need no attention
+_QUIT_HINT = "; Ctrl-C quits"
+_HEALTHY = (Health.ALIVE, Health.DONE)  # monitors that need no attention
 _STYLES = {
     Group.RUNNING: Style.ACTIVE,
     Group.COMPLETED: Style.GOOD,
@@ -101,8 +101,10 @@ def watch_lines(
     if len(notes) > (most := max(1, height // 3)):
         notes = [*notes[: most - 1], console.line("... more notes; enlarge the window")]
     counted = _counts_lines(selected, known, now_s, console)
-    if text_width(counted[-1]) + len(_QUIT) <= console.width:  # else the hint would take a line from the jobs
-        counted[-1] += _QUIT
+    if (
+        text_width(counted[-1]) + len(_QUIT_HINT) <= console.width
+    ):  # else the hint would take a line from the jobs
+        counted[-1] += _QUIT_HINT
     heights = [len(lines) for lines in jobs]
     room = height - len(header) - len(counted) - len(notes) - 1
     shown = fitting(selected.jobs, heights, room)
@@ -121,7 +123,7 @@ def _job_lines(
     """Return the header of the table, empty if there is none, and the lines of each job."""
     rows = [_row(each, known, now_s, console) for each in jobs]
     headers: Sequence[str] = _HEADERS
-    if console.width and all(each.health in _QUIET for each in jobs):
+    if console.width and all(each.health in _HEALTHY for each in jobs):
         headers, rows = _HEADERS[:_MONITOR], [row[:_MONITOR] for row in rows]
     if not rows or 0 < console.width < _MIN_TABLE:
         return [], [list(_stacked(row, console)) for row in rows]

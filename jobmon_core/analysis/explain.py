@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.domain.diagnosis.diagnose import diagnose, names_root_cause
 from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
-from jobmon_core.domain.diagnosis.headline import log_fact, named_advice
+from jobmon_core.domain.diagnosis.headline import advice_with_module, log_fact
 from jobmon_core.domain.diagnosis.log_lines import LogLines
 from jobmon_core.domain.diagnosis.patterns import GENERIC, Match, Pattern, Role
 from jobmon_core.domain.diagnosis.result_line import result_line
@@ -108,7 +108,7 @@ class _Analyser:
                 break
         diagnosis = _redacted(diagnose(self._evidence, self._analysis, note=self._note()))
         diagnosis = replace(diagnosis, fact=log_fact(diagnosis), also_seen=self._titles(diagnosis.symptoms))
-        return replace(diagnosis, advice=named_advice(diagnosis))
+        return replace(diagnosis, advice=advice_with_module(diagnosis))
 
     def _matches(self, lines: LogLines) -> Sequence[Match]:
         """Return the matches; of those of one line, the first counts."""

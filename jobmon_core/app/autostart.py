@@ -29,7 +29,7 @@ from jobmon_core.host.crontab import Crontab, cron_runs
 from jobmon_core.host.logind import Logind
 from jobmon_core.host.systemd import UserUnits
 from jobmon_core.notify.discord.settings import WEBHOOK_VARIABLES
-from jobmon_core.system.environment import SLURM_PROGRAMS, dir_of_program
+from jobmon_core.system.environment import QUERY_PROGRAMS, dir_of_program
 from jobmon_core.system.runner import Runner
 from jobmon_core.system.users import user_name
 
@@ -217,5 +217,5 @@ class Autostart:
 
 def search_path(environment: Mapping[str, str]) -> str:
     """Return a PATH that finds the same Slurm commands, but is short: cron limits the line length."""
-    folders = (dir_of_program(program, environment) for program in SLURM_PROGRAMS)
+    folders = (dir_of_program(program, environment) for program in QUERY_PROGRAMS)
     return ":".join(dict.fromkeys((*filter(None, folders), *_SYSTEM_DIRS)))

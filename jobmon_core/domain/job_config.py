@@ -19,7 +19,7 @@ _ALERTS = {
     "slack": ("enabled", "webhook"),
     "terminal": ("enabled", "refresh_rate"),
 }
-_ELSEWHERE = {  # keys whose names are clear without their section
+_MEANT = {  # for "did you mean": a key in the wrong section, or the name of an option -> its dotted key
     **{key: f"job.{key}" for key in ("num_workers", "gpu_ids", "total_items")},
     **{key: f"paths.{key}" for key in ("output_dir", "log_dir", "checkpoint_dir")},
     "output_pattern": "patterns.output",
@@ -107,9 +107,9 @@ class _Parser:
             slowdown_percent=_percent(monitoring, "slowdown_percent"),
         )
         for section in (job, paths, patterns, monitoring):
-            section.close(_ELSEWHERE)
-        self._skip_alerts()
-        top.close(_ELSEWHERE)
+            section.close(_MEANT)
+        self._check_alerts()
+        top.close(_MEANT)
         return settings
 
     def _folder(self, section: Section, key: str) -> str:
@@ -151,10 +151,10 @@ class _Parser:
             return None
         if regex.search(b"") is None:
             return regex
-        section.fault(key, "the regex matches the empty line, and so every line")
+        section.fault(key, "the regex matches an empty line; it must require some text")
         return None
 
-    def _skip_alerts(self) -> None:
+    def _check_alerts(self) -> None:
         alerts = self._top.section("alerts")
         for name, keys in _ALERTS.items():
             if alerts.has(name):

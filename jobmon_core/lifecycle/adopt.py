@@ -32,26 +32,26 @@ _POLL_S = 0.005
 
 
 @dataclass(frozen=True, slots=True)
-class Handoffs:
+class JobOffers:
     """The jobs offered to monitors with one environment fingerprint, as empty files."""
 
     folder: Path
     env_fingerprint: str
 
-    def create(self, job_id: str) -> None:
+    def create(self, state_id: str) -> None:
         """Offer a job.
 
         Raises:
             StorageFailed: the file cannot be written.
         """
-        touch_private(private_folder(self.folder) / self._name(job_id))
+        touch_private(private_folder(self.folder) / self._name(state_id))
 
-    def remove(self, job_id: str) -> None:
+    def remove(self, state_id: str) -> None:
         """Withdraw an offer. If its file cannot be removed, monitors only try in vain to adopt the job."""
         with suppress(OSError):
-            (self.folder / self._name(job_id)).unlink()
+            (self.folder / self._name(state_id)).unlink()
 
-    def pending(self) -> list[str]:
+    def offered_jobs(self) -> list[str]:
         """Return the offered jobs, sorted."""
         suffix = self._name("")
         try:
@@ -60,52 +60,52 @@ class Handoffs:
             return []
         return sorted(name.removesuffix(suffix) for name in names if name.endswith(suffix))
 
-    def _name(self, job_id: str) -> str:
-        return f"{job_id}@{self.env_fingerprint}.offer"
+    def _name(self, state_id: str) -> str:
+        return f"{state_id}@{self.env_fingerprint}.offer"
 
 
-def offer_jobs(ctx: Context, job_ids: Sequence[str]) -> tuple[str, ...]:
+def offer_jobs(ctx: Context, state_ids: Sequence[str]) -> tuple[str, ...]:
     """Offer the jobs without an owner to running monitors; return those that are adopted within 2 s.
 
     Raises:
         StorageFailed: an offer cannot be written.
     """
-    handoffs = Handoffs(ctx.home.handoffs, env_fingerprint(ctx.environment))
-    offered = [job_id for job_id in job_ids if not _is_owned(ctx, job_id)]
-    for job_id in offered:
-        handoffs.create(job_id)
-    _wake_monitors(ctx, handoffs, offered)
-    for job_id in offered:
-        handoffs.remove(job_id)
-    return tuple(job_id for job_id in offered if _is_owned(ctx, job_id))
+    offers = JobOffers(ctx.home.offers, env_fingerprint(ctx.environment))
+    offered = [state_id for state_id in state_ids if not _is_owned(ctx, state_id)]
+    for state_id in offered:
+        offers.create(state_id)
+    _wake_monitors(ctx, offers, offered)
+    for state_id in offered:
+        offers.remove(state_id)
+    return tuple(state_id for state_id in offered if _is_owned(ctx, state_id))
 
 
-def _wake_monitors(ctx: Context, handoffs: Handoffs, offered: Sequence[str]) -> None:
+def _wake_monitors(ctx: Context, offers: JobOffers, offered: Sequence[str]) -> None:
     """Wake one monitor after another, the least busy first, until no offer is pending or the time is up."""
     deadline_s = ctx.clock.now() + _ADOPTION_TIMEOUT_S
     holders = MonitorSlots(ctx.home.slots).holders()
-    candidates = [holder for holder in holders if holder.env_fingerprint == handoffs.env_fingerprint]
+    candidates = [holder for holder in holders if holder.env_fingerprint == offers.env_fingerprint]
     for number, holder in enumerate(candidates, 1):
         with suppress(ProcessLookupError):  # it has just ended
             os.kill(holder.owner.pid, signal.SIGUSR1)
         is_last = number == len(candidates)
         until_s = deadline_s if is_last else min(deadline_s, ctx.clock.now() + _WAKE_INTERVAL_S)
         while ctx.clock.now() < until_s:
-            if set(offered).isdisjoint(handoffs.pending()):
+            if set(offered).isdisjoint(offers.offered_jobs()):
                 return
             ctx.clock.wait(_POLL_S)
 
 
-def _is_owned(ctx: Context, job_id: str) -> bool:
+def _is_owned(ctx: Context, state_id: str) -> bool:
     """Whether a living process of this host owns a job."""
-    owner = ctx.owner_record(job_id).read()
+    owner = ctx.owner_record(state_id).read()
     return owner is not None and owner[0].liveness() is Liveness.ALIVE
 
 
 def adopt_job(
     process_state: ProcessState,
-    handoffs: Handoffs,
-    job_id: str,
+    offers: JobOffers,
+    state_id: str,
     watch: Callable[[str], None],
     log: Callable[[str], None],
 ) -> None:
@@ -118,13 +118,13 @@ def adopt_job(
     if len(process_state.locks) >= MAX_JOBS:
         return
     try:
-        if job_id not in process_state.locks:
-            process_state.locks[job_id] = acquire_job(process_state.home.lock_file(job_id))
-            watch(job_id)
+        if state_id not in process_state.locks:
+            process_state.locks[state_id] = acquire_job(process_state.home.lock_file(state_id))
+            watch(state_id)
             process_state.write_slot()
     except AlreadyWatched:
         return
     except JobmonError as error:
         log(f"cannot adopt the offered job: {error}")
-        process_state.release(job_id)
-    handoffs.remove(job_id)
+        process_state.release(state_id)
+    offers.remove(state_id)

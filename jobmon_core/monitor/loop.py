@@ -20,25 +20,29 @@ _HEARTBEAT_S = 60.0
 class MonitorLoop:
     """A set of job monitors, each polled when it is due."""
 
-    def __init__(self, clock: Clock, heartbeat: Callable[[str], None]) -> None:
-        """Begin without jobs. ``heartbeat`` is called with each job in every pass, and may `add` it again."""
+    def __init__(self, clock: Clock, renew_ownership: Callable[[str], None]) -> None:
+        """Begin without jobs.
+
+        ``renew_ownership`` is called with each job in every pass. It may `add` the job again, and raises
+        AlreadyWatched if another process owns the job.
+        """
         self._job_monitors: dict[str, JobMonitor] = {}  # by state id
         self._due_s: dict[str, float] = {}  # Unix seconds
         self._clock = clock
-        self._heartbeat = heartbeat
+        self._renew_ownership = renew_ownership
         self.lacks_code = False  # whether an import failed, because jobmon was moved, removed or replaced
 
-    def add(self, job_id: str, job_monitor: JobMonitor) -> None:
+    def add(self, state_id: str, job_monitor: JobMonitor) -> None:
         """Poll one more job, or replace its monitor."""
-        if job_id in self._job_monitors:
-            self.remove(job_id)
-        self._job_monitors[job_id] = job_monitor
-        self._due_s[job_id] = 0.0
+        if state_id in self._job_monitors:
+            self.remove(state_id)
+        self._job_monitors[state_id] = job_monitor
+        self._due_s[state_id] = 0.0
 
-    def remove(self, job_id: str) -> None:
+    def remove(self, state_id: str) -> None:
         """Stop polling a job."""
-        self._job_monitors.pop(job_id).stop()
-        del self._due_s[job_id]
+        self._job_monitors.pop(state_id).stop()
+        del self._due_s[state_id]
 
     def run_due(self, log: Callable[[str, str], None], done: Callable[[str], None]) -> tuple[str, ...]:
         """Poll every job that is due; return the state ids of those that remain. Errors are logged.
@@ -46,32 +50,35 @@ class MonitorLoop:
         ``log`` writes an event (second) to the log of a job (first). ``done`` is called with each job that is
         finished and has been removed.
         """
-        for job_id in list(self._job_monitors):
+        for state_id in list(self._job_monitors):
             try:
-                self._heartbeat(job_id)
-                if self._due_s[job_id] > self._clock.now():
+                self._renew_ownership(state_id)
+                if self._due_s[state_id] > self._clock.now():
                     continue
-                due_s = self._job_monitors[job_id].poll_once()
+                due_s = self._job_monitors[state_id].poll_once()
             except AlreadyWatched as error:
-                log(job_id, f"stopped watching this job: {error}")
-                self.remove(job_id)
+                log(state_id, f"stopped watching this job: {error}")
+                self.remove(state_id)
                 continue
             except JobmonError as error:
-                log(job_id, f"failed, trying again in {_RETRY_S:.0f} s: {error}")
+                log(state_id, f"failed, trying again in {_RETRY_S:.0f} s: {error}")
                 due_s = self._clock.now() + _RETRY_S
             except Exception as error:  # noqa: BLE001 - an internal error with one job must not stop the monitor
                 self.lacks_code |= isinstance(error, ImportError)
-                log(job_id, describe_error(error))
+                log(state_id, internal_error_text(error))
                 due_s = self._clock.now() + _RETRY_S
             if due_s is None:
-                self.remove(job_id)
-                done(job_id)
+                self.remove(state_id)
+                done(state_id)
             else:
-                self._due_s[job_id] = due_s
+                self._due_s[state_id] = due_s
         return tuple(self._job_monitors)
 
     def last_answer_s(self) -> float | None:
-        """Return when the scheduler last responded (Unix seconds); None if it does not respond now."""
+        """Return when the scheduler last answered about these jobs (Unix seconds).
+
+        None before its first answer, and while queries about any of them fail.
+        """
         return last_answer_s(job_monitor.job for job_monitor in self._job_monitors.values())
 
     def wait(self) -> Wake:
@@ -83,7 +90,7 @@ class MonitorLoop:
         return wake
 
 
-def describe_error(error: Exception) -> str:
+def internal_error_text(error: Exception) -> str:
     """Return the traceback of an internal error, for the log."""
     import traceback  # here, because a monitor that never fails does not load it
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import JobmonError, StorageFailed
-from jobmon_core.lifecycle.adopt import Handoffs, adopt_job
+from jobmon_core.lifecycle.adopt import JobOffers, adopt_job
 from jobmon_core.lifecycle.handover import HandoverFailed, hand_over
 from jobmon_core.lifecycle.process_state import ProcessState
-from jobmon_core.monitor.loop import MonitorLoop, describe_error
+from jobmon_core.monitor.loop import MonitorLoop, internal_error_text
 from jobmon_core.monitor.wiring import MonitorFactory
 from jobmon_core.store.owner import Owner
 from jobmon_core.system.clock import Clock, Wake
@@ -36,7 +36,7 @@ def main() -> None:
     signal.pthread_sigmask(signal.SIG_BLOCK, Clock.WAKING)
     process_state = ProcessState.from_argv(sys.argv[1:])
     ctx = Context(process_state.home, os.environ, process_state)
-    run(ctx, process_state, lambda job_id, event: ctx.monitor_log(job_id).write(event))
+    run(ctx, process_state, lambda state_id, event: ctx.monitor_log(state_id).write(event))
 
 
 def run(ctx: Context, process_state: ProcessState, log: Log) -> None:
@@ -57,17 +57,17 @@ class MonitorProcess:
         """Load each job from its state file; log those that cannot be read: `run` releases them."""
         self._ctx, self._process_state, self._log = ctx, process_state, log
         self._log_first = partial(log, next(iter(process_state.locks)))
-        self._loop = MonitorLoop(ctx.clock, self._write_heartbeat)
+        self._loop = MonitorLoop(ctx.clock, self._renew_ownership)
         self._factory = MonitorFactory(ctx)
         self._heartbeat = self._factory.heartbeat(self._log_first)
-        self._handoffs = Handoffs(ctx.home.handoffs, process_state.env_fingerprint)
+        self._offers = JobOffers(ctx.home.offers, process_state.env_fingerprint)
         self._started_s = ctx.clock.now()
         self._handover_not_before_s = 0.0
-        for job_id in process_state.locks:
+        for state_id in process_state.locks:
             try:
-                self._watch(job_id)
+                self._watch(state_id)
             except JobmonError as error:
-                log(job_id, f"cannot watch this job: {error}")
+                log(state_id, f"cannot watch this job: {error}")
 
     def run(self) -> None:
         """Poll the jobs until none is left, another process takes over, or SIGTERM arrives.
@@ -75,30 +75,30 @@ class MonitorProcess:
         A monitor whose home the user has removed ends too, and does not create it again.
         """
         while not self._ctx.home.was_removed():
-            self._guard(self._adopt_handoffs)
+            self._guard(self._adopt_offered)
             remaining = self._loop.run_due(self._log, self._finish)
-            for job_id in set(self._process_state.locks).difference(remaining):
-                self._guard(partial(self._process_state.release, job_id))
-            if not remaining and not self._guard(self._adopt_handoffs):
+            for state_id in set(self._process_state.locks).difference(remaining):
+                self._guard(partial(self._process_state.release, state_id))
+            if not remaining and not self._guard(self._adopt_offered):
                 return
             self._heartbeat.after_poll(self._loop.last_answer_s())
             self._restart_with_new_code()
             if self._handover_is_due() and self._hand_over():
                 return
             if self._loop.wait() is Wake.TERMINATE:
-                for job_id in self._process_state.locks:
-                    self._log(job_id, "terminated (SIGTERM); `jobmon recover` restarts the monitoring")
+                for state_id in self._process_state.locks:
+                    self._log(state_id, "terminated (SIGTERM); `jobmon recover` restarts the monitoring")
                 return
 
-    def _adopt_handoffs(self) -> bool:
+    def _adopt_offered(self) -> bool:
         """Adopt jobs that submissions with the same environment offer; return whether any was adopted."""
         if not self._process_state.max_monitors:  # a sentinel
             return False
         with suppress(StorageFailed):
             self._process_state.acquire_slot()  # one may be free by now
         before = len(self._process_state.locks)
-        for job_id in self._handoffs.pending():
-            adopt_job(self._process_state, self._handoffs, job_id, self._watch, partial(self._log, job_id))
+        for state_id in self._offers.offered_jobs():
+            adopt_job(self._process_state, self._offers, state_id, self._watch, partial(self._log, state_id))
         return len(self._process_state.locks) > before
 
     def _handover_is_due(self) -> bool:
@@ -130,10 +130,10 @@ class MonitorProcess:
         try:
             return work()
         except Exception as error:  # noqa: BLE001 - an internal error, reported in the log
-            self._log_first(describe_error(error))
+            self._log_first(internal_error_text(error))
             return None
 
-    def _write_heartbeat(self, job_id: str) -> None:
+    def _renew_ownership(self, state_id: str) -> None:
         """Update the heartbeat of a job, and restore its owner record if that is missing.
 
         While this process was silent, another one may have become the owner, removed the record and ended.
@@ -142,22 +142,22 @@ class MonitorProcess:
         Raises:
             AlreadyWatched: another process owns the job now.
         """
-        record = self._ctx.owner_record(job_id)
+        record = self._ctx.owner_record(state_id)
         if not record.heartbeat():
             record.claim(Owner.this_process())
             try:
-                self._watch(job_id)
+                self._watch(state_id)
             except JobmonError:
                 record.remove()  # so that the next heartbeat loads the job
                 raise
 
-    def _watch(self, job_id: str) -> None:
-        self._loop.add(job_id, self._factory.job_monitor(job_id, partial(self._log, job_id)))
-        self._log(job_id, f"monitor {os.getpid()} watches this job")
+    def _watch(self, state_id: str) -> None:
+        self._loop.add(state_id, self._factory.job_monitor(state_id, partial(self._log, state_id)))
+        self._log(state_id, f"monitor {os.getpid()} watches this job")
 
-    def _finish(self, job_id: str) -> None:
-        self._log(job_id, "done")
-        self._ctx.cancel_request(job_id).clear()
+    def _finish(self, state_id: str) -> None:
+        self._log(state_id, "done")
+        self._ctx.cancel_request(state_id).clear()
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ _MAX_BYTES = 16 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class SendQueues:
-    """The queues of messages, one file per channel and host; if the disk fails, there is no queueing."""
+    """The queues of messages, one file per channel and host; if the disk fails, messages are sent at once."""
 
     folder: Path
 
@@ -38,43 +38,45 @@ class SendQueues:
         except StorageFailed:
             return False
 
-    def request_turn(self, fingerprint: str, sent: OutboxEntry, now_s: float, digest_from: int = 0) -> Turn:
+    def request_turn(
+        self, fingerprint: str, outgoing: OutboxEntry, now_s: float, digest_from: int = 0
+    ) -> Turn:
         """Queue a message; return whether it may be sent now, and what is known about its offer."""
-        turn = Turn(lose_track(sent))
+        turn = Turn(lose_track(outgoing))
         file = self._file(fingerprint)
         with suppress(StorageFailed), lock(file.lock_path):
-            queue, decided = send_queue.request_turn(file.read(), sent, now_s, digest_from)
+            queue, decided = send_queue.request_turn(file.read(), outgoing, now_s, digest_from)
             # if the write below fails, another monitor may still take an offer that is in the file
-            turn = decided if sent.offered_s is None else turn
+            turn = decided if outgoing.offered_s is None else turn
             file.write(queue)
             turn = decided
         return turn
 
-    def add_offer(self, fingerprint: str, sent: OutboxEntry) -> None:
+    def add_offer(self, fingerprint: str, outgoing: OutboxEntry) -> None:
         """Offer a waiting message, whose ``offered_s`` is saved, to digests of other monitors."""
         file = self._file(fingerprint)
         with suppress(StorageFailed), lock(file.lock_path):
-            file.write(send_queue.add_offer(file.read(), sent))
+            file.write(send_queue.add_offer(file.read(), outgoing))
 
-    def withdraw_offer(self, fingerprint: str, sent: OutboxEntry) -> OutboxEntry:
-        """Return an offered message without its offer; a possible repeat only if a digest may include it."""
+    def withdraw_offer(self, fingerprint: str, outgoing: OutboxEntry) -> OutboxEntry:
+        """Withdraw the offer of a message; return its entry, marked as a repeat if a digest may have it."""
         file = self._file(fingerprint)
         with suppress(StorageFailed), lock(file.lock_path):
-            queue, withdrawn = send_queue.withdraw_offer(file.read(), sent)
+            queue, withdrawn = send_queue.withdraw_offer(file.read(), outgoing)
             file.write(queue)  # if this fails, another monitor may still take the offer
             return withdrawn
-        return lose_track(sent)
+        return lose_track(outgoing)
 
     def take_offers(
-        self, fingerprint: str, sent: OutboxEntry, began_s: float, digest_from: int
+        self, fingerprint: str, outgoing: OutboxEntry, began_s: float, digest_from: int
     ) -> tuple[Entry, ...]:
         """Take the offers to be sent in a digest with a message; empty if it is to be sent singly.
 
-        ``sent`` is its outbox entry before the attempt that began at ``began_s`` (Unix seconds).
+        ``outgoing`` is its outbox entry before the attempt that began at ``began_s`` (Unix seconds).
         """
         file = self._file(fingerprint)
         with suppress(StorageFailed), lock(file.lock_path):
-            queue, taken = send_queue.take_offers(file.read(), sent, began_s, digest_from)
+            queue, taken = send_queue.take_offers(file.read(), outgoing, began_s, digest_from)
             file.write(queue)
             return taken
         return ()
@@ -82,18 +84,18 @@ class SendQueues:
     def record_result(
         self,
         fingerprint: str,
-        sent: OutboxEntry,
+        outgoing: OutboxEntry,
         receipt: Receipt,
         now_s: float,
         *,
         began_s: float = 0.0,
         digest_from: int = 0,
     ) -> None:
-        """Record the result of an attempt to send; ``sent`` is the outbox entry after the attempt."""
+        """Record the result of an attempt to send; ``outgoing`` is the outbox entry after the attempt."""
         file = self._file(fingerprint)
         with suppress(StorageFailed), lock(file.lock_path):
             changed = send_queue.record_result(
-                file.read(), sent, receipt, now_s, began_s=began_s, digest_from=digest_from
+                file.read(), outgoing, receipt, now_s, began_s=began_s, digest_from=digest_from
             )
             file.write(changed)
 
@@ -105,7 +107,7 @@ class SendQueues:
 
 @dataclass(frozen=True, slots=True)
 class DeadChannels:
-    """Marks channels that refuse all messages. No monitor calls them: Discord restricts clients that do.
+    """Marks channels that refuse all messages. No monitor sends to them: Discord restricts clients that do.
 
     A mark holds until the channel's settings change or until `jobmon test-discord` reaches the channel.
     """
@@ -128,9 +130,18 @@ class DeadChannels:
             return ""  # no mark, or an unreadable one: the next attempt finds out
 
     def clear(self, fingerprint: str) -> None:
-        """Remove the mark of a channel, if there is one."""
-        with suppress(FileNotFoundError, IsADirectoryError):  # a folder is not a mark: `why` ignores it
-            self._path(fingerprint).unlink()
+        """Remove the mark of a channel, if there is one.
+
+        Raises:
+            StorageFailed: the file cannot be removed.
+        """
+        path = self._path(fingerprint)
+        try:
+            path.unlink()
+        except (FileNotFoundError, IsADirectoryError):
+            pass  # a folder is not a mark: `why` ignores it
+        except OSError as error:
+            raise StorageFailed(path, error) from error
 
     def _path(self, fingerprint: str) -> Path:
         return self.folder / f"{file_name(fingerprint)}.dead"

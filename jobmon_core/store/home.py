@@ -75,7 +75,7 @@ class Home(NamedTuple):
         return self.monitors / "slots"
 
     @property
-    def handoffs(self) -> Path:
+    def offers(self) -> Path:
         """Jobs offered to running monitors; created by `jobmon_core.lifecycle.adopt`."""
         return self.monitors / "offers"
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-SLURM_PROGRAMS = ("squeue", "sacct", "scontrol")
+QUERY_PROGRAMS = ("squeue", "sacct", "scontrol")
 # the variables that change what Slurm's programs print, or describe the job that this process is in; see
 # ENVIRONMENT VARIABLES in squeue(1), sacct(1), sinfo(1) and scontrol(1), Slurm 20.11 to 25.11
 _SLURM_PREFIXES = ("SLURM", "SQUEUE_", "SACCT_", "SINFO_", "SCONTROL_", "SBATCH_")
@@ -34,7 +34,10 @@ _COMPARED = (
 
 
 def query_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment of a query: with one output format for all users, without jobmon's secrets."""
+    """Return the environment for squeue, sacct and scontrol.
+
+    The user's settings must not change what they print; jobmon's secrets are left out.
+    """
     variables = {
         name: value
         for name, value in environ.items()
@@ -49,12 +52,12 @@ def user_environment(environ: Mapping[str, str]) -> dict[str, str]:
     An ``LC_CTYPE`` that Python itself set is left out, because programs of the job print a warning on a node
     without that locale.
     """
-    added = "LC_CTYPE" if _lc_ctype_is_pythons() else ""
+    added = "LC_CTYPE" if _lc_ctype_is_not_users() else ""
     return {name: value for name, value in environ.items() if not _is_secret(name) and name != added}
 
 
-def _lc_ctype_is_pythons() -> bool:
-    """Return whether Python itself set ``LC_CTYPE``, as it does in the C locale (PEP 538)."""
+def _lc_ctype_is_not_users() -> bool:
+    """Return whether the user did not set ``LC_CTYPE``: Python sets it in the C locale (PEP 538)."""
     try:
         return b"LC_CTYPE=" not in Path("/proc/self/environ").read_bytes()
     except OSError:
@@ -76,13 +79,13 @@ def env_fingerprint(environment: Mapping[str, str]) -> str:
     """
     values = [os.uname().nodename, *(environment.get(name, "") for name in _COMPARED)]
     values += sorted(f"{k}={v}" for k, v in environment.items() if k.startswith("JOBMON_") and k != _HOME)
-    return _checksum([*values, *(dir_of_program(program, environment) for program in SLURM_PROGRAMS)])
+    return _checksum([*values, *(dir_of_program(program, environment) for program in QUERY_PROGRAMS)])
 
 
 def controller_fingerprint(environment: Mapping[str, str]) -> str:
     """Return a fingerprint that is equal for environments that select the same slurmctld."""
     values = [environment.get(name, "") for name in ("SLURM_CONF", "SLURM_CONF_SERVER")]
-    return _checksum([*values, dir_of_program(SLURM_PROGRAMS[0], environment)])
+    return _checksum([*values, dir_of_program(QUERY_PROGRAMS[0], environment)])
 
 
 def dir_of_program(program: str, environment: Mapping[str, str]) -> str:

@@ -128,7 +128,7 @@ def test_by_name_only_the_processes_that_are_not_watched_yet_are_taken(
     old, new = programs.start("ends"), programs.start("ends")
     shell.jobmon("watch", "--pid", str(old))
     done = shell.jobmon("watch", "--process", f"{shell.work}/train.py")
-    assert f"process {old} is watched already; the others are watched now" in done.stderr
+    assert f"process {old} is left out: it is watched already" in done.stderr
     assert f"watching it as job {new} (train.py)" in done.stderr
 
 
@@ -139,7 +139,7 @@ def test_the_processes_of_a_pid_file_are_one_job_with_a_log_each(shell: Shell, p
     options = ("--job-name", "embed", "--num-workers", "3", "--gpu-ids", "0", "1", "2", "--total-items", "99")
     done = shell.jobmon("watch", "--pid-file", "worker_pids.txt", *options)
     assert done.returncode == 0
-    assert f"jobmon: process {gone} does not run on this host; the others are watched" in done.stderr
+    assert f"jobmon: process {gone} is left out: it does not run on this host" in done.stderr
     assert f"watching these 2 processes as job {pids[0]} (embed)" in done.stderr
     again = complaint(shell.jobmon("watch", "--pid", str(pids[1])))
     assert again == (

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.lifecycle.adopt import Handoffs
+from jobmon_core.lifecycle.adopt import JobOffers
 from jobmon_core.lifecycle.health import Health
 from jobmon_core.store.monitor_slots import MonitorSlots
 from jobmon_core.system.environment import env_fingerprint
@@ -29,8 +29,8 @@ def login(tmp_path: Path) -> Iterator[Login]:
         yield user
 
 
-def handoffs(login: Login) -> Handoffs:
-    return Handoffs(login.ctx.home.handoffs, env_fingerprint(os.environ))
+def offers(login: Login) -> JobOffers:
+    return JobOffers(login.ctx.home.offers, env_fingerprint(os.environ))
 
 
 def holders(login: Login) -> list[int]:
@@ -45,7 +45,7 @@ def test_at_the_limit_a_running_monitor_adopts_the_job_before_the_command_return
     assert login.alive() == {"a": login.pid("a"), "b": login.pid("a")}
     assert login.monitors() == {login.pid("a")}
     eventually(lambda: f"monitor {login.pid('a')} watches" in login.log("b"))
-    assert not handoffs(login).pending()
+    assert not offers(login).offered_jobs()
 
 
 def test_jobs_are_distributed_evenly_among_the_allowed_monitors(login: Login) -> None:
@@ -83,7 +83,7 @@ def test_a_job_that_no_monitor_adopts_gets_exactly_one_monitor_of_its_own(login:
     try:
         assert login.launch("b")[0] == "holds b"
         assert login.pid("b") != stopped
-        assert not handoffs(login).pending()
+        assert not offers(login).offered_jobs()
     finally:
         os.kill(stopped, signal.SIGCONT)
     os.kill(stopped, signal.SIGTERM)
@@ -124,9 +124,9 @@ def test_a_job_with_an_owner_is_not_offered(login: Login) -> None:
 def test_an_offer_is_adopted_even_if_its_command_was_killed(login: Login) -> None:
     login.launch("a")
     eventually(login.watches)
-    handoffs(login).create("b")
+    offers(login).create("b")
     os.kill(login.pid("a"), signal.SIGUSR1)
-    eventually(lambda: not handoffs(login).pending())
+    eventually(lambda: not offers(login).offered_jobs())
     assert login.pid("b") == login.pid("a")
 
 
@@ -134,9 +134,9 @@ def test_an_offer_of_an_unreadable_job_is_removed_and_the_job_stays_free(login: 
     login.launch("a")
     eventually(login.watches)
     login.ctx.store.path("b").write_text("{", encoding="ascii")
-    handoffs(login).create("b")
+    offers(login).create("b")
     os.kill(login.pid("a"), signal.SIGUSR1)
-    eventually(lambda: not handoffs(login).pending())
+    eventually(lambda: not offers(login).offered_jobs())
     assert login.ctx.owner_record("b").read() is None
     lock = acquire(login.ctx.home.monitors / "b.lock")
     assert lock is not None
@@ -168,39 +168,39 @@ def test_only_the_owner_of_the_job_removes_its_offer(login: Login) -> None:
     lock = acquire(login.ctx.home.monitors / "b.lock")  # as a monitor does before it writes the owner record
     assert lock is not None
     for job_id in ("b", "c"):
-        handoffs(login).create(job_id)
+        offers(login).create(job_id)
     os.kill(login.pid("a"), signal.SIGUSR1)
-    eventually(lambda: handoffs(login).pending() == ["b"])  # job c is adopted, although b is locked
+    eventually(lambda: offers(login).offered_jobs() == ["b"])  # job c is adopted, although b is locked
     os.close(lock)
     os.kill(login.pid("a"), signal.SIGUSR1)
-    eventually(lambda: handoffs(login).pending() == [])
+    eventually(lambda: offers(login).offered_jobs() == [])
     assert login.alive() == dict.fromkeys("abc", login.pid("a"))
-    handoffs(login).create("b")  # by a command that was killed
+    offers(login).create("b")  # by a command that was killed
     os.kill(login.pid("a"), signal.SIGUSR1)
-    eventually(lambda: handoffs(login).pending() == [])
+    eventually(lambda: offers(login).offered_jobs() == [])
 
 
 def test_an_offer_is_pending_until_it_is_removed(tmp_path: Path) -> None:
-    handoffs = Handoffs(tmp_path / "offers", "this-env")
-    assert handoffs.pending() == []
+    offers = JobOffers(tmp_path / "offers", "this-env")
+    assert offers.offered_jobs() == []
     for job_id in ("slurm-13-x", "slurm-12-x-7"):
-        handoffs.create(job_id)
-    assert handoffs.pending() == ["slurm-12-x-7", "slurm-13-x"]
+        offers.create(job_id)
+    assert offers.offered_jobs() == ["slurm-12-x-7", "slurm-13-x"]
     for _ in range(2):
-        handoffs.remove("slurm-13-x")
-        assert handoffs.pending() == ["slurm-12-x-7"]
+        offers.remove("slurm-13-x")
+        assert offers.offered_jobs() == ["slurm-12-x-7"]
 
 
 def test_an_offer_for_another_environment_is_not_seen(tmp_path: Path) -> None:
-    this_env, other_env = (Handoffs(tmp_path / "offers", name) for name in ("this-env", "other-env"))
+    this_env, other_env = (JobOffers(tmp_path / "offers", name) for name in ("this-env", "other-env"))
     other_env.create("a")
-    assert this_env.pending() == []
+    assert this_env.offered_jobs() == []
     this_env.remove("a")
-    assert other_env.pending() == ["a"]
+    assert other_env.offered_jobs() == ["a"]
 
 
 def test_an_offer_is_private(tmp_path: Path) -> None:
-    Handoffs(tmp_path / "offers", "this-env").create("a")
+    JobOffers(tmp_path / "offers", "this-env").create("a")
     (path,) = (tmp_path / "offers").iterdir()
     assert path.stat().st_mode & 0o077 == 0
     assert path.parent.stat().st_mode & 0o077 == 0

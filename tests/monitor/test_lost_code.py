@@ -16,7 +16,7 @@ import jobmon_core
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.tracking.model import WatchedJob
-from jobmon_core.lifecycle.adopt import Handoffs
+from jobmon_core.lifecycle.adopt import JobOffers
 from jobmon_core.system.lock import acquire
 from tests.support.fake_discord import FakeDiscord
 from tests.support.login import Login
@@ -72,7 +72,7 @@ class Installed:
     def adopt_failed_job(self) -> None:
         """Let the monitor adopt a job with a pending message: to send it, it must load further code."""
         self.login.ctx.store.save(FAILED_JOB)
-        Handoffs(self.login.ctx.home.handoffs, MARK).create("b")
+        JobOffers(self.login.ctx.home.offers, MARK).create("b")
         self.wake()
 
     def failed(self, times: int) -> bool:

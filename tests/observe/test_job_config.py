@@ -155,7 +155,7 @@ alerts: {slack: {webhok: "https://hooks.slack.com/services/T/B/sEcReT"}, pager: 
         r"patterns.logs: contains a control character: 'a\nb'",
         "progress_patterns.a: not a valid regex: missing ]: [",
         r"progress_patterns.b: the regex needs a group around the number, e.g. step (\d+)/(\d+)",
-        "progress_patterns.c: the regex matches the empty line, and so every line",
+        "progress_patterns.c: the regex matches an empty line; it must require some text",
         "progress_patterns.d: expected a string, found a number",
         "progress_patterns.e: the regex has more than 2 groups (number, total); write others (?:...)",
         "total_item: unknown key; did you mean job.total_items?",

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from jobmon.views.console import Console
 from jobmon.views.model import clock
-from jobmon.views.progress import one_line, progress_lines
+from jobmon.views.progress import progress_line, progress_lines
 from jobmon_core.app.jobs.progress import ProgressReport
 from jobmon_core.domain.progress.model import Confidence, Estimate, Progress
 from tests.support.job_records import NOW_S
@@ -18,7 +18,7 @@ REPORT = ProgressReport(PROGRESS, estimate=ESTIMATE)
 
 def followed(width: int, report: ProgressReport = REPORT) -> str:
     assert report.progress is not None
-    return one_line(report, report.progress, NOW_S, Console(width))
+    return progress_line(report, report.progress, NOW_S, Console(width))
 
 
 def test_a_followed_log_shows_the_time_left_first_and_then_what_fits() -> None:

@@ -78,9 +78,9 @@ class SendQueue:
         }
         return SendQueue(shut_until_s, entries, ends_s)
 
-    def companions(self, sent: OutboxEntry, now_s: float, digest_from: int) -> dict[str, Entry]:
+    def companions(self, outgoing: OutboxEntry, now_s: float, digest_from: int) -> dict[str, Entry]:
         """Return the offers to be sent in one digest with a message; empty if it is sent singly."""
-        own = offer_of(sent)
+        own = offer_of(outgoing)
         if own is None or not digest_from:
             return {}
         offered = {
@@ -88,8 +88,8 @@ class SendQueue:
             for message_id, entry in self.entries.items()
             if entry.offer and entry.offer.kind == own.kind and not entry.taken_by and now_s < entry.until_s
         }
-        offered.pop(sent.message.id, None)
-        ends = 1 + len(offered) + len(self.ends_s.get(sent.message.route, ()))
+        offered.pop(outgoing.message.id, None)
+        ends = 1 + len(offered) + len(self.ends_s.get(outgoing.message.route, ()))
         return offered if ends >= digest_from else {}
 
 
@@ -102,22 +102,24 @@ class Turn(NamedTuple):
 
 
 def request_turn(
-    queue: SendQueue, sent: OutboxEntry, now_s: float, digest_from: int = 0
+    queue: SendQueue, outgoing: OutboxEntry, now_s: float, digest_from: int = 0
 ) -> tuple[SendQueue, Turn]:
     """Return the queue with the message in it, and whether to send the message now."""
     queue = queue.current(now_s)
-    message = sent.message
+    message = outgoing.message
     own = queue.entries.get(message.id, Entry(message.created_s, 0.0))
-    if sent.offered_s is not None and own.taken_by:
+    if outgoing.offered_s is not None and own.taken_by:
         if own.receipt:
-            sent = apply_receipt(mark_attempt(sent, own.sending_since_s), own.receipt, own.sending_since_s)
-            return queue, Turn(sent, sent.next_try_s)  # the receipt stays, since it is not saved yet
+            outgoing = apply_receipt(
+                mark_attempt(outgoing, own.sending_since_s), own.receipt, own.sending_since_s
+            )
+            return queue, Turn(outgoing, outgoing.next_try_s)  # the receipt stays, since it is not saved yet
         limit_s = own.sending_since_s + TAKEN_LIMIT_S
         if own.sending_since_s <= now_s < limit_s:
-            return queue, Turn(sent, min(now_s + _RECEIPT_RECHECK_S, limit_s))
+            return queue, Turn(outgoing, min(now_s + _RECEIPT_RECHECK_S, limit_s))
     if own.taken_by or not own.offer:
-        sent = lose_track(sent)
-    companions = queue.companions(sent, now_s, digest_from)
+        outgoing = lose_track(outgoing)
+    companions = queue.companions(outgoing, now_s, digest_from)
     rank = (message.created_s, message.id)
     ahead = [
         message_id
@@ -130,48 +132,52 @@ def request_turn(
         ahead = [message_id for message_id in ahead if message_id not in companions]
     must_wait = bool(ahead) or queue.shut_until_s > now_s
     turn_s = max(now_s, queue.shut_until_s) + wait_s if must_wait else now_s
-    offer = own.offer if must_wait and sent.offered_s is not None else None
+    offer = own.offer if must_wait and outgoing.offered_s is not None else None
     own = Entry(own.created_s, turn_s + _RETURN_WITHIN_S, own.trouble_since_s, offer)
     queue = replace(queue, entries={**queue.entries, message.id: own})
     if not must_wait:
-        return queue, Turn(replace(sent, offered_s=None))
-    return queue, Turn(sent, turn_s, bool(digest_from and sent.offered_s is None and offer_of(sent)))
+        return queue, Turn(replace(outgoing, offered_s=None))
+    return queue, Turn(
+        outgoing, turn_s, bool(digest_from and outgoing.offered_s is None and offer_of(outgoing))
+    )
 
 
-def add_offer(queue: SendQueue, sent: OutboxEntry) -> SendQueue:
+def add_offer(queue: SendQueue, outgoing: OutboxEntry) -> SendQueue:
     """Return the queue with the offer of a waiting message, whose ``offered_s`` is saved."""
-    own = queue.entries.get(sent.message.id)
+    own = queue.entries.get(outgoing.message.id)
     if own is None:
         return queue
-    return replace(queue, entries={**queue.entries, sent.message.id: replace(own, offer=offer_of(sent))})
+    return replace(
+        queue, entries={**queue.entries, outgoing.message.id: replace(own, offer=offer_of(outgoing))}
+    )
 
 
-def withdraw_offer(queue: SendQueue, sent: OutboxEntry) -> tuple[SendQueue, OutboxEntry]:
+def withdraw_offer(queue: SendQueue, outgoing: OutboxEntry) -> tuple[SendQueue, OutboxEntry]:
     """Return the queue without an offered message, and the message without its offer.
 
     It is a possible repeat if a digest took it, or if the queue does not show that none did.
     """
     entries = dict(queue.entries)
-    own = entries.pop(sent.message.id, None)
+    own = entries.pop(outgoing.message.id, None)
     if own is None or own.taken_by or not own.offer:
-        return queue, lose_track(sent)
-    return replace(queue, entries=entries), replace(sent, offered_s=None)
+        return queue, lose_track(outgoing)
+    return replace(queue, entries=entries), replace(outgoing, offered_s=None)
 
 
 def take_offers(
-    queue: SendQueue, sent: OutboxEntry, began_s: float, digest_from: int
+    queue: SendQueue, outgoing: OutboxEntry, began_s: float, digest_from: int
 ) -> tuple[SendQueue, tuple[Entry, ...]]:
     """Mark the offers that a message takes along in its digest; return the queue and them, oldest first.
 
-    ``sent`` is the outbox entry before its attempt, which began at ``began_s`` (Unix seconds).
+    ``outgoing`` is the outbox entry before its attempt, which began at ``began_s`` (Unix seconds).
     """
     queue = queue.current(began_s)
-    taken = queue.companions(sent, began_s, digest_from)
+    taken = queue.companions(outgoing, began_s, digest_from)
     until_s = began_s + TAKEN_LIMIT_S + _RETURN_WITHIN_S
     entries = dict(queue.entries)
     for message_id, entry in taken.items():
         entries[message_id] = replace(
-            entry, taken_by=sent.message.id, sending_since_s=began_s, until_s=max(entry.until_s, until_s)
+            entry, taken_by=outgoing.message.id, sending_since_s=began_s, until_s=max(entry.until_s, until_s)
         )
     oldest_first = sorted(taken, key=lambda message_id: (taken[message_id].created_s, message_id))
     return replace(queue, entries=entries), tuple(taken[message_id] for message_id in oldest_first)
@@ -179,45 +185,47 @@ def take_offers(
 
 def record_result(
     queue: SendQueue,
-    sent: OutboxEntry,
+    outgoing: OutboxEntry,
     receipt: Receipt,
     now_s: float,
     *,
     began_s: float = 0.0,
     digest_from: int = 0,
 ) -> SendQueue:
-    """Return the queue after an attempt; ``sent`` is the outbox entry to which ``receipt`` was applied.
+    """Return the queue after an attempt; ``outgoing`` is the outbox entry to which ``receipt`` was applied.
 
     The receipt applies to what was taken for the attempt that began at ``began_s``, and for no earlier one.
     """
-    own = queue.entries.get(sent.message.id, Entry(sent.message.created_s, 0.0))
+    own = queue.entries.get(outgoing.message.id, Entry(outgoing.message.created_s, 0.0))
     taken = {
         message_id: entry
         for message_id, entry in queue.entries.items()
-        if entry.taken_by == sent.message.id and entry.sending_since_s == began_s and not entry.receipt
+        if entry.taken_by == outgoing.message.id and entry.sending_since_s == began_s and not entry.receipt
     }
     if receipt.outcome is not DeliveryOutcome.TRY_AGAIN:
         until_s = now_s + _RECEIPT_KEPT_S
         for message_id, entry in taken.items():
             taken[message_id] = replace(entry, offer=None, receipt=receipt, until_s=until_s)
         queue = replace(queue, entries={**queue.entries, **taken})
-        queue = _count_ends(queue, sent, 1 + len(taken), now_s, digest_from)
+        queue = _count_ends(queue, outgoing, 1 + len(taken), now_s, digest_from)
         # it is done, or its repeat delays no other message
-        entries = {key: entry for key, entry in queue.entries.items() if key != sent.message.id}
+        entries = {key: entry for key, entry in queue.entries.items() if key != outgoing.message.id}
         return replace(queue, entries=entries)
     trouble_since_s = None if receipt.for_all else own.trouble_since_s or now_s
-    own = replace(own, until_s=sent.next_try_s + _RETURN_WITHIN_S, trouble_since_s=trouble_since_s)
-    shut_until_s = sent.next_try_s if own.blocks(now_s) else queue.shut_until_s
+    own = replace(own, until_s=outgoing.next_try_s + _RETURN_WITHIN_S, trouble_since_s=trouble_since_s)
+    shut_until_s = outgoing.next_try_s if own.blocks(now_s) else queue.shut_until_s
     released = {message_id: replace(entry, taken_by="") for message_id, entry in taken.items()}
-    entries = {**queue.entries, **released, sent.message.id: own}
+    entries = {**queue.entries, **released, outgoing.message.id: own}
     return replace(queue, shut_until_s=shut_until_s, entries=entries)
 
 
-def _count_ends(queue: SendQueue, sent: OutboxEntry, ends: int, now_s: float, digest_from: int) -> SendQueue:
+def _count_ends(
+    queue: SendQueue, outgoing: OutboxEntry, ends: int, now_s: float, digest_from: int
+) -> SendQueue:
     """Return the queue after an attempt with a number of ends; it pauses if a digest is called for."""
-    if not sent.message.digestible or not digest_from:
+    if not outgoing.message.digestible or not digest_from:
         return queue
-    route = sent.message.route.value
+    route = outgoing.message.route.value
     recent = (*queue.ends_s.get(route, ()), *(now_s for _ in range(ends)))
     shut_until_s = queue.shut_until_s
     if len(recent) >= digest_from:

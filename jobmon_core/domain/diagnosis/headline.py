@@ -18,13 +18,13 @@ _MAX_READ_CHARS = 600  # of the line; what follows is cut off anyway
 _MIN_SENTENCE_CHARS = 30
 _MAX_PATH_CHARS = 40  # a longer path is shortened to its last parts
 # the log lines of these causes name processes, nodes and signals; the title of the cause says more
-_BETTER_TITLES = frozenset({
+_LABELS_WITH_BETTER_TITLE = frozenset({
     "host_oom_kill", "slurm_timeout", "slurm_cancelled", "slurm_preempted", "node_fail", "nccl_timeout",
     "gpu_hardware", "cuda_device_assert", "segfault", "bus_error_shm", "mpi_error", "srun_error",
 })  # fmt: skip
 # what precedes the message in a log: dates, times, levels, the script and line of a shell's message
 _PREFIX = re.compile(
-    r"(?:[\[(]?\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d:\d\d[\d.,Z+]*)?[\])]?[-:| ]*"
+    r"(?:[\[(]?\d{4}[-/]\d\d[-/]\d\d(?:[T ]\d\d:\d\d:\d\d[\d.,]*(?:Z|[+-]\d\d:?\d\d)?)?[\])]?[-:| ]*"
     r"|[\[(]?\d\d:\d\d:\d\d[\d.,]*[\])]?[-:| ]*"
     r"|[\[(]?(?:ERROR|CRITICAL|FATAL|Error|error|fatal)[\])]? ?[-:|][-:| ]*"
     r"|(?:slurmstepd|srun)(?:-\S{1,60})?: error: "
@@ -53,8 +53,8 @@ _MISSING_MODULE = re.compile(r"^No module named '(\w{1,60})")
 _SENTENCE_END = re.compile(r"[.;!] ")
 
 
-def named_advice(diagnosis: Diagnosis) -> str:
-    """Return the advice; that about a missing module names it."""
+def advice_with_module(diagnosis: Diagnosis) -> str:
+    """Return the advice, with the name of a missing module in place of NAME."""
     module = _MISSING_MODULE.search(diagnosis.fact)
     return re.sub(r"\bNAME\b", module[1], diagnosis.advice) if module else diagnosis.advice
 
@@ -62,30 +62,30 @@ def named_advice(diagnosis: Diagnosis) -> str:
 def log_fact(diagnosis: Diagnosis) -> str:
     """Return the failure from the line that proves a cause, e.g. ``KeyError: 'model_config'``.
 
-    The result is one line of at most 100 characters; empty if the title of the cause says more.
+    The result is one line of at most 100 characters; empty without a proved cause, or if its title says more.
     """
     if diagnosis.cause is None or not diagnosis.is_proved or not diagnosis.evidence:
         return ""
-    if label_of(diagnosis.cause) in _BETTER_TITLES or diagnosis.cause == NAN_LOSS:
+    if label_of(diagnosis.cause) in _LABELS_WITH_BETTER_TITLE or diagnosis.cause == NAN_LOSS:
         return ""
     line = " ".join(without_label(diagnosis.evidence[-1].text.strip())[:_MAX_READ_CHARS].split())
     if diagnosis.cause.startswith("cuda_oom"):
         amount = _AMOUNT.search(line)
         tried = amount and (amount["size"] or size(int(amount["bytes"])))
         return f"CUDA out of memory (tried {tried})" if tried else ""
-    source = diagnosis.evidence[-2].text.strip() if len(diagnosis.evidence) > 1 else ""
-    return _shortened(_message(line, source))
+    code_line = diagnosis.evidence[-2].text.strip() if len(diagnosis.evidence) > 1 else ""
+    return _shortened(_message(line, code_line))
 
 
-def _message(line: str, source: str) -> str:
-    """Return the message of a log line without what precedes it; ``source`` is the code that failed."""
+def _message(line: str, code_line: str) -> str:
+    """Return the message of a log line without what precedes it; ``code_line`` is the line before it."""
     line = without_prefix(line)
     error = _ERROR.search(line)
     if error is None:
         return line if " " in line and not line.startswith("terminate called") else ""
     name, text = error[1], _ERRNO.sub("", error[2] or "")
     if not text:
-        return f"{name}: {source}" if source.startswith("assert ") else ""
+        return f"{name}: {code_line}" if code_line.startswith("assert ") else ""
     return text if name in _VAGUE_TYPES else f"{name}: {text}"
 
 

@@ -103,7 +103,7 @@ class Health:
     """What the user knows of the progress of a run, so that each event is reported once."""
 
     stalled_since_s: float | None = None  # the last progress before the stall
-    slow_pace: float | None = None  # the usual seconds per unit before the slowdown
+    usual_pace: float | None = None  # seconds per unit, when the slowdown was reported; None without one
     slow_since_s: float | None = None  # a slowdown since then has not lasted long enough to be reported
     slow_bound: float | None = None  # the seconds per unit that it exceeds
     too_late: bool = False  # it will not end before its time limit

@@ -51,7 +51,7 @@ class JobRow:
     state: JobState
     raw_state: str  # the state as Slurm prints it
     _: KW_ONLY
-    pending_indices: IndexSet | None = None  # the array tasks, if the row stands for several
+    pending_indices: IndexSet | None = None  # those that the row stands for, e.g. of 12_[3-9] or 12_[3]
     raw_job_id: int | None = None  # the job id of one array task or het component
     reason: str = ""
     submit_s: int | None = None

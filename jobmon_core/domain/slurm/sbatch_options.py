@@ -1,4 +1,4 @@
-"""The options of sbatch 20.11 to 25.05: how the local scheduler treats them, and how Slurm parses them.
+"""The options of sbatch (20.11 to 25.05): how the local scheduler treats them, and how Slurm parses them.
 
 Source for ``#SBATCH`` lines: ``_opt_batch_script()`` and ``get_argument()`` of Slurm's ``sbatch/opt.c``.
 """
@@ -44,7 +44,7 @@ _HONOURED = """
 """
 
 _IGNORED = """
-    account:A= acctg-freq:= comment:= constraint:C= contiguous: core-spec:S= cores-per-socket:=
+    account:A= acctg-freq:= batch:= comment:= constraint:C= contiguous: core-spec:S= cores-per-socket:=
     cpu-freq:= cpus-per-gpu:= cpus-per-task:c= delay-boot:= distribution:m= exclude:x= exclusive:?
     extra:= extra-node-info:B= get-user-env:? gpu-bind:= gpu-freq:= gpus:G= gpus-per-node:=
     gpus-per-socket:= gpus-per-task:= gres:= gres-flags:= hint:= ignore-pbs: licenses:L= mail-type:=
@@ -52,8 +52,8 @@ _IGNORED = """
     no-kill:k? no-requeue: nodefile:F= nodelist:w= nodes:N= ntasks:n= ntasks-per-core:=
     ntasks-per-gpu:= ntasks-per-node:= ntasks-per-socket:= overcommit:O oversubscribe:s partition:p=
     power:= prefer:= priority:= profile:= propagate:? qos:q= reboot: requeue: reservation:=
-    resv-ports:? segment:= sockets-per-node:= spread-job: switches:= thread-spec:=
-    threads-per-core:= time-min:= tmp:= tres-bind:= tres-per-task:= use-min-nodes: verbose:v
+    resv-ports:? segment:= sockets-per-node:= spread-job: switches:= tasks-per-node:=
+    thread-spec:= threads-per-core:= time-min:= tmp:= tres-bind:= tres-per-task:= use-min-nodes: verbose:v
     wait-all-nodes:= wckey:=
 """
 
@@ -89,9 +89,9 @@ class GivenOption(NamedTuple):
     value: str
 
 
-# getopt has no optional arguments. So it gets each long option under two names: "name" takes the next word as
-# its argument only if one is required; "\0name" takes an attached argument if one is allowed. Before parsing,
-# "--name=value" becomes "--\0name=value". No word that a user can give contains a NUL.
+# Before Python 3.14, getopt has no optional arguments. So it gets each long option under two names: "name"
+# takes the next word as its argument only if one is required; "\0name" takes an attached argument if one is
+# allowed. Before parsing, "--name=value" becomes "--\0name=value". No word of a user contains a NUL.
 _ATTACHED = "--\0"
 _SHORT = "".join(
     letter + (":" if option.argument is Argument.REQUIRED else "") for letter, option in LETTERS.items()
@@ -108,22 +108,50 @@ def read_arguments(words: Sequence[str]) -> tuple[list[GivenOption], list[str]]:
     Raises:
         SchedulerRejected: an option is unknown or ambiguous, or its argument is missing or superfluous.
     """
+    return _read(words, accepts_unknown=False)
+
+
+def read_with_unknown(words: Sequence[str]) -> tuple[list[GivenOption], list[str]]:
+    """Return what `read_arguments` returns, but accept unknown options of the form ``--name=value``, too.
+
+    SPANK plugins of a site add such options, e.g. ``--container-image``, and so does a newer sbatch. Without
+    ``=``, nobody knows whether the next word is the option's argument or the script.
+
+    Raises:
+        SchedulerRejected: as for `read_arguments`, but not for such an option.
+    """
+    return _read(words, accepts_unknown=True)
+
+
+def _read(words: Sequence[str], *, accepts_unknown: bool) -> tuple[list[GivenOption], list[str]]:
     import getopt  # only here: it loads gettext, and an idle monitor must stay small
 
     marked = [_ATTACHED + word[2:] if word.startswith("--") and "=" in word else word for word in words]
-    try:
-        given, operands = getopt.getopt(marked, _SHORT, _LONG)
-    except getopt.GetoptError as error:
-        raise SchedulerRejected(error.msg.replace("\0", "")) from None
-    options = [GivenOption(_name_of(option), _unmarked(value)) for option, value in given]
-    return options, [_unmarked(word) for word in operands]
+    long_options = list(_LONG)
+    while True:
+        try:
+            given, operands = getopt.getopt(marked, _SHORT, long_options)
+        except getopt.GetoptError as error:
+            if not (accepts_unknown and _is_unknown(error.opt)):
+                raise SchedulerRejected(error.msg.replace("\0", "")) from None
+            # one at a time: of the words after the script, which getopt does not reach, none is declared
+            long_options.append(f"{error.opt}=")
+        else:
+            options = [GivenOption(_name_of(option), _unmarked(value)) for option, value in given]
+            return options, [_unmarked(word) for word in operands]
+
+
+def _is_unknown(option: str) -> bool:
+    """Whether getopt has rejected ``--name=value`` because no name begins so."""
+    name = option.removeprefix("\0")
+    return name not in ("", option) and not any(known.startswith(name) for known in OPTIONS)
 
 
 _WITHOUT_SCRIPT = ("help", "usage", "version", "wrap")
 
 
 def reads_stdin(words: Sequence[str]) -> bool:
-    """Return whether sbatch reads the script from stdin; False if it would reject the options."""
+    """Return whether sbatch reads the script from stdin; False if `read_arguments` rejects the options."""
     try:
         options, operands = read_arguments(words)
     except SchedulerRejected:
@@ -132,9 +160,9 @@ def reads_stdin(words: Sequence[str]) -> bool:
 
 
 def script_of(words: Sequence[str]) -> str:
-    """Return the path of the script that sbatch would submit; empty if it would submit none."""
+    """Return the path of the script to submit; empty if there is none, or if the options cannot be read."""
     try:
-        options, operands = read_arguments(words)
+        options, operands = read_with_unknown(words)
     except SchedulerRejected:
         return ""
     return operands[0] if operands and not any(option.name == "wrap" for option in options) else ""
@@ -142,16 +170,16 @@ def script_of(words: Sequence[str]) -> str:
 
 # options that many programs have too, so that after a script they are probably meant for it
 _COMMON = ("error", "help", "input", "output", "quiet", "usage", "verbose", "version")
-_RESOURCE_LETTERS = "AGJNpqt"  # other letters, such as -c and -n, are as likely options of the script
+_SBATCH_LETTERS = "AGJNpqt"  # other letters, such as -c and -n, are as likely options of the script
 
 
 def misplaced_options(words: Sequence[str]) -> tuple[str, list[str]]:
     """Return the script, and those of its arguments that look like options meant for sbatch.
 
-    Both are empty if sbatch would reject the options before the script.
+    Both are empty if the options before the script cannot be read.
     """
     try:
-        operands = read_arguments(words)[1]
+        operands = read_with_unknown(words)[1]
     except SchedulerRejected:
         return "", []
     options = (word.partition("=")[0] for word in operands[1:])
@@ -161,7 +189,7 @@ def misplaced_options(words: Sequence[str]) -> tuple[str, list[str]]:
 def _is_for_sbatch(word: str) -> bool:
     if word.startswith("--"):
         return word[2:] in OPTIONS and word[2:] not in _COMMON
-    return word.startswith("-") and word[1:2] in _RESOURCE_LETTERS and len(word) == len("-p")
+    return word.startswith("-") and word[1:2] in _SBATCH_LETTERS and len(word) == len("-p")
 
 
 def _name_of(option: str) -> str:
@@ -182,15 +210,15 @@ def script_directives(script_text: str) -> dict[str, str]:
     """Return the values of a script's options by their long names; of a het job, only the first component's.
 
     If an option is given twice, the last value counts. Values are not expanded. The environment and the
-    command line, which override a script, are not considered. Never raises: a line that sbatch would reject
-    is ignored.
+    command line, which override a script, are not considered. Never raises: a line that cannot be read is
+    ignored.
     """
     directives: dict[str, str] = {}
     for words in directive_words(script_text):
         if words and words[0] in _NEXT_COMPONENT:
             break
         with suppress(SchedulerRejected):
-            directives.update(read_arguments(words)[0])
+            directives.update(read_with_unknown(words)[0])
     return directives
 
 
@@ -202,9 +230,9 @@ def array_expression(
     ``read_script`` returns the text of the script at a path, empty if there is none.
     """
     try:
-        options, operands = read_arguments(arguments)
+        options, operands = read_with_unknown(arguments)
     except SchedulerRejected:
-        return ""  # an option of a newer sbatch
+        return ""
     given = dict(options)
     if "array" in given:
         return given["array"]

@@ -32,7 +32,9 @@ _NETWORK = (
     "proxy (set HTTPS_PROXY). Then run `jobmon test-discord` again."
 )
 _WAIT = "Run `jobmon test-discord` again later. Messages about jobs are retried automatically."
-_REPORT = "Please report this. Messages about jobs are then sent once more in a plain form."
+_REPORT = (
+    "Please report this. If it happens to a message about a job, jobmon sends that once more in a plain form."
+)
 _PROXY = "Check whether a proxy changes the requests, then run `jobmon test-discord`."
 _OUTAGE = f"{_WAIT} If this lasts, see https://discordstatus.com."
 

@@ -31,9 +31,9 @@ _ATTEMPT_FILE = re.compile(r"(.*)/attempt_(\d{1,9})/\d{1,9}/[^/]+")
 
 
 def files_named_in(texts: Iterable[str], folders: Sequence[str], budget: ScanBudget) -> list[FoundFile]:
-    """Return this user's error files that the lines name, and the worker files of each run that they name.
+    """Return the files that the lines lead to: each ``error.json``, and all worker files of each run named.
 
-    A relative path in a line is looked up in each of ``folders``.
+    Only files of this user count. A relative path in a line is looked up in each of ``folders``.
     """
     files: list[FoundFile] = []
     run_dirs: dict[str, None] = {}

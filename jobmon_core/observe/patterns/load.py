@@ -188,7 +188,7 @@ def _regex_faults(entry: dict[str, object]) -> list[str]:
             faults.append(f"{key}: {error}")
             continue
         if regex.search(b"") is not None:
-            faults.append(f"{key}: matches the empty line, and so every line")
+            faults.append(f"{key}: matches an empty line; it must require some text")
         else:
             regexes.append(regex)
 

@@ -30,7 +30,7 @@ _LABEL_EPOCH = re.compile(
 )
 _PERCENT = 100.0
 _BYTE = "b"  # as `counted_unit` returns the unit of `5.2MB/s`
-_OTHER = frozenset({"marker", "other"})  # groups that say: this is not a metric of training
+_NOT_TRAINING = frozenset({"marker", "other"})  # groups whose match shows that it is no metric of training
 
 
 class _Label(NamedTuple):
@@ -50,12 +50,12 @@ class FormatMatcher:
         """Prepare ``formats``, the first of which wins; ``labels`` tells which bars are not the job."""
         self._formats = [each for each in formats if each.role is not Role.METRICS]
         self._metrics = [each for each in formats if each.role is Role.METRICS]
-        self._labels_of = labels
+        self._label_regexes = labels
         self._literals = tuple({literal for each in formats for literal in each.literals})
         self._literal_finder = BytesAhoCorasick([literal.encode() for literal in self._literals])
         self._compiled: dict[str, _Compiled] = {}
-        self._sets: dict[tuple[int, ...], Callable[[bytes], Collection[int]]] = {}
-        self._labels: dict[str, _Label] = {}
+        self._matchers: dict[tuple[int, ...], Callable[[bytes], Collection[int]]] = {}
+        self._label_cache: dict[str, _Label] = {}
 
     @classmethod
     def with_patterns(cls, own: Mapping[str, str]) -> FormatMatcher:
@@ -71,16 +71,17 @@ class FormatMatcher:
     def readings(self, updates: Sequence[bytes], table: str = "") -> list[Reading]:
         """Return what the updates say, in their order; the metrics come last, only their latest values.
 
-        ``table`` is the line before the updates that names the columns of a table; their rows are read, too.
+        ``table`` is a header line that came before the updates, empty without one; updates that are rows
+        below it are read by it.
         """
         if not updates:
             return []
         literals = self._literals_in(b"\n".join(updates))
         found: list[Reading] = []
-        others: set[int] = set()  # indices of updates about evaluations
+        evaluations: set[int] = set()  # the indices of updates about them
         active = [each for each in self._formats if _may_match(each, literals)]
         if active or table:
-            matching = self._set_of(active)
+            matching = self._matcher_of(active)
             for index, update in enumerate(updates):
                 hits = matching(update)
                 readings = self._of_update(update, [active[hit] for hit in sorted(hits)]) if hits else []
@@ -90,9 +91,9 @@ class FormatMatcher:
                     found += readings
                     table = next((each.marker for each in readings if each.role is Role.TABLE), table)
                     if any(reading.role is Role.EVALUATION for reading in readings):
-                        others.add(index)
+                        evaluations.add(index)
         metrics = [each for each in self._metrics if _may_match(each, literals)]
-        found += self._latest_metrics(updates, metrics, others)
+        found += self._latest_metrics(updates, metrics, evaluations)
         return found
 
     def _literals_in(self, text: bytes) -> set[str]:
@@ -127,16 +128,18 @@ class FormatMatcher:
         return [reading for reading in readings if reading is not None]
 
     def _latest_metrics(
-        self, updates: Sequence[bytes], metrics: list[Format], skipped: set[int]
+        self, updates: Sequence[bytes], metrics: list[Format], evaluations: set[int]
     ) -> list[Reading]:
         found = []
         for each in metrics:
             compiled = self._compile(each)
             for index in range(len(updates) - 1, -1, -1):
-                if index in skipped:
+                if index in evaluations:
                     continue
                 values = [
-                    groups for groups in compiled.matches(updates[index]) if not _OTHER.intersection(groups)
+                    groups
+                    for groups in compiled.matches(updates[index])
+                    if not _NOT_TRAINING.intersection(groups)
                 ]
                 reading = self._reading(each, values[0]) if values else None
                 if reading is not None:
@@ -150,28 +153,28 @@ class FormatMatcher:
             compiled = self._compiled[each.id] = _Compiled(each.regex)
         return compiled
 
-    def _set_of(self, active: list[Format]) -> Callable[[bytes], Collection[int]]:
+    def _matcher_of(self, active: list[Format]) -> Callable[[bytes], Collection[int]]:
         """Return the function that returns which of the expressions match an update, by their indexes."""
         key = tuple(map(id, active))
-        if key not in self._sets:
-            self._sets[key] = compile_matcher(*(each.regex for each in active))
-        return self._sets[key]
+        if key not in self._matchers:
+            self._matchers[key] = compile_matcher(*(each.regex for each in active))
+        return self._matchers[key]
 
     def _label(self, text: str) -> _Label:
-        known = self._labels.get(text)
+        known = self._label_cache.get(text)
         if known is None:
-            if len(self._labels) > _MAX_LABELS:
-                self._labels.clear()
-            known = self._labels[text] = self._new_label(text)
+            if len(self._label_cache) > _MAX_LABELS:
+                self._label_cache.clear()
+            known = self._label_cache[text] = self._new_label(text)
         return known
 
     def _new_label(self, text: str) -> _Label:
         plain = plain_label(text)
         role = Role.MAIN
         searched = to_bytes(plain)
-        if plain and compile_regex(self._labels_of.evaluation_label).search(searched):
+        if plain and compile_regex(self._label_regexes.evaluation_label).search(searched):
             role = Role.EVALUATION
-        elif plain and compile_regex(self._labels_of.loading_label).search(searched):
+        elif plain and compile_regex(self._label_regexes.loading_label).search(searched):
             role = Role.LOADING
         epoch = _LABEL_EPOCH.search(text)
         is_epochs = epoch is None and plain.lower().split(" ")[-1].startswith("epoch")

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from jobmon_core.domain.progress.model import Progress
     from jobmon_core.observe.logs.open_file import RegularFile
 
-MAX_BYTES = 8 * 2**20  # of a file in one call; of more new bytes, those in the middle are skipped
+MAX_BYTES = 8 * 2**20  # of a file in one call; of more new bytes, only the last half of this is read
 _LAST_NUMBER = re.compile(rb"[\d.,eE+-]{1,32}\Z")
-_HEAD_BYTES = 2**20  # of a larger file, its start is read too, since totals are announced there
+_HEAD_BYTES = 2**20  # at the first call, the start of a larger file is read too: totals are announced there
 
 
 class ProgressReader:
@@ -111,7 +111,7 @@ def read_progress(
 def _read_on(
     before: FileState, file: RegularFile, matcher: FormatMatcher, max_bytes: int, *, ended: bool
 ) -> FileState:
-    """Return the state after the new bytes of a file; of too many, only the last are read."""
+    """Return the state after the new bytes of a file; see `MAX_BYTES` for too many of them."""
     inode = os.fstat(file.descriptor).st_ino
     if file.size < before.size or before.inode not in (None, inode):
         before = FileState(before.path)  # truncated, or another file
@@ -128,7 +128,7 @@ def _read_on(
     data = file.read_at(offset, file.size - offset)
     reader.feed(data)
     size = offset + len(data)
-    state, block = reader.state, reader.offset
+    state, block_end = reader.state, reader.offset
     if ended:
         reader.feed(b"\n")
-    return FileState(before.path, state, reader.shown, block, size, inode)
+    return FileState(before.path, state, reader.shown, block_end, size, inode)

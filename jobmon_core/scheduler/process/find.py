@@ -53,7 +53,7 @@ def find_processes(name: str) -> list[Process]:
     and processes whose parent runs the program, too: they are workers, which end with it.
     """
     pids = [int(entry.name) for entry in _PROC.iterdir() if entry.name.isdigit()]
-    hidden = _ancestors(os.getpid())
+    hidden = _with_ancestors(os.getpid())
     found = [
         process
         for process in map(find_process, pids)
@@ -61,16 +61,16 @@ def find_processes(name: str) -> list[Process]:
         and process.uid == os.getuid()
         and runs_program(process.argv, name)
         and process.id.pid not in hidden
-        and not _is_of_jobmon(process.id.pid)
+        and not _descends_from_jobmon(process.id.pid)
     ]
     known = {process.id.pid for process in found}
     top = [process for process in found if _parent(process.id.pid) not in known]
     return sorted(top, key=lambda process: (process.id.start_ticks, process.id.pid))
 
 
-def _is_of_jobmon(pid: int) -> bool:
-    """Whether a process belongs to jobmon, or to a job that jobmon runs itself."""
-    family = map(find_process, _ancestors(pid))
+def _descends_from_jobmon(pid: int) -> bool:
+    """Whether a process, or one that it descends from, is one of jobmon's."""
+    family = map(find_process, _with_ancestors(pid))
     return any(process is not None and _is_jobmon(process.argv) for process in family)
 
 
@@ -79,7 +79,7 @@ def _is_jobmon(argv: Sequence[str]) -> bool:
     return module.split(".")[0] in _OWN or any(Path(word).name == _OWN[0] for word in argv[:2])
 
 
-def _ancestors(pid: int) -> set[int]:
+def _with_ancestors(pid: int) -> set[int]:
     """Return a process and all processes that it descends from."""
     found: set[int] = set()
     while pid and pid not in found:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon_core.domain.diagnosis.headline import log_fact, named_advice
+from jobmon_core.domain.diagnosis.headline import advice_with_module, log_fact
 from jobmon_core.domain.diagnosis.model import Diagnosis, Line
 
 _OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.00 GiB. GPU 0 has 39 GiB in total."
@@ -26,6 +26,8 @@ def proved_by(*lines: str, cause: str = "config_error") -> Diagnosis:
         ("[rank3]: ValueError: loss is nan", "ValueError: loss is nan"),
         ("json.decoder.JSONDecodeError: Expecting value: line 1", "JSONDecodeError: Expecting value: line 1"),
         ("2026-01-01 10:00:00,123 ERROR root: KeyError: 'label'", "KeyError: 'label'"),
+        ("2026-01-01T10:00:00+02:00 ERROR: no space left on device", "no space left on device"),
+        ("2026-01-01T10:00:00.123Z ERROR: no space left on device", "no space left on device"),
         (
             "FileNotFoundError: [Errno 2] No such file or directory: 'a.csv'",
             "No such file or directory: 'a.csv'",
@@ -98,5 +100,5 @@ def test_no_line_makes_a_fact_that_is_long_or_has_several_lines(line: str) -> No
 
 def test_the_advice_about_a_missing_module_names_it() -> None:
     missing = Diagnosis("import_error", "", "", "`pip install NAME`; HOSTNAME", fact="No module named 'a.b'")
-    assert named_advice(missing) == "`pip install a`; HOSTNAME"
-    assert named_advice(replace(missing, fact="KeyError: 'a'")) == missing.advice
+    assert advice_with_module(missing) == "`pip install a`; HOSTNAME"
+    assert advice_with_module(replace(missing, fact="KeyError: 'a'")) == missing.advice

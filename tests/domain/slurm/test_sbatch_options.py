@@ -8,8 +8,10 @@ from jobmon_core.domain.slurm.sbatch_options import (
     OPTIONS,
     Argument,
     array_expression,
+    misplaced_options,
     reads_stdin,
     script_directives,
+    script_of,
 )
 
 
@@ -28,6 +30,9 @@ def _script(*lines: str) -> str:
         (["--wrap", "true"], {}, ""),
         ([], {}, ""),
         (["--unheard-of", "job.sh"], {}, ""),
+        (["--container-image=a.sqsh", "job.sh"], {}, "7-8"),
+        (["--tasks-per-node", "4", "--batch=gpu", "-a1-2", "job.sh"], {}, "1-2"),
+        (["--array=1-2", "-!", "job.sh"], {}, ""),
     ],
 )
 def test_the_array_is_that_of_the_command_line_else_of_the_environment_else_of_the_script(
@@ -35,6 +40,15 @@ def test_the_array_is_that_of_the_command_line_else_of_the_environment_else_of_t
 ) -> None:
     scripts = {"job.sh": _script("#SBATCH -a 7-8")}
     assert array_expression(arguments, environment, lambda path: scripts[path]) == expression
+
+
+@pytest.mark.parametrize(
+    "option", ["--container-image=nvcr.io#nvidia/pytorch", "--ntasks-per-node=4", "--tasks-per-node=4"]
+)
+def test_the_script_is_found_behind_an_option_of_a_site_or_of_a_newer_sbatch(option: str) -> None:
+    words = [option, "--out=a.log", "train.sh", "-p", "big", "--output-dir=x"]
+    assert script_of(words) == "train.sh"
+    assert misplaced_options(words) == ("train.sh", ["-p"])
 
 
 @pytest.mark.parametrize(
@@ -70,6 +84,7 @@ def test_sbatch_reads_stdin_if_neither_a_script_nor_a_command_is_given(
         ("#SBATCH\t--output=a.out", "a.out"),
         ("#SBATCH -N 1 -o a.out --mem=1G", "a.out"),
         ("#SBATCH -Ho a.out", "a.out"),
+        ("#SBATCH --container-image=x.sqsh --outp=a.out", "a.out"),
         ('#SBATCH -o "my logs/a.out"', "my logs/a.out"),
         ("#SBATCH -o 'my logs/a.out'", "my logs/a.out"),
         (r"#SBATCH --output=a\ b.out", "a"),

@@ -18,5 +18,5 @@ def test_syntax_without_linear_time_matching_is_a_fault(regex: str) -> None:
 
 def test_a_regex_that_matches_every_line_is_a_fault() -> None:
     assert faults(document(entry(regex="x*"))) == (
-        "rules[0].regex: matches the empty line, and so every line",
+        "rules[0].regex: matches an empty line; it must require some text",
     )

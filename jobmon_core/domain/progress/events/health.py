@@ -29,7 +29,7 @@ class Observation:
     progress: Progress
     history: History
     outlook: LimitOutlook | None = None
-    idle_sign: str = ""  # what else shows a stall, e.g. "nothing was written to its logs for 12m"; else empty
+    idle_sign: str = ""  # e.g. "nothing was written to its logs for 12m"; empty if something was
     stall_timeout_s: float | None = None  # what the user wants instead of `stall_after_s`
     slowdown_percent: float | None = None  # how much lower a speed the user wants reported
 
@@ -82,10 +82,10 @@ def _judge_stall(health: Health, seen: Observation) -> _Change:
         return replace(health, stalled_since_s=None), EventKind.RECOVERED, text
     idle_s = seen.now_s - last_s
     at_end = seen.progress.fraction == 1.0 or seen.progress.end_marker  # what follows shows no progress
-    is_unknown = len(seen.history.samples) < _MIN_SAMPLES and not seen.stall_timeout_s
+    pauses_unknown = len(seen.history.samples) < _MIN_SAMPLES and not seen.stall_timeout_s
     if (
         at_end
-        or is_unknown
+        or pauses_unknown
         or not seen.idle_sign
         or idle_s < (seen.stall_timeout_s or stall_after_s(seen.history))
     ):
@@ -98,23 +98,26 @@ def _judge_slowdown(health: Health, seen: Observation) -> _Change:
     paces = compare_paces(seen.history, seen.progress.total)
     if paces is None:
         return None
-    slower = 1 / (1 - (seen.slowdown_percent or _SLOWER_PERCENT) / 100)
-    if health.slow_pace is None:
-        return _slowdown(health, seen, paces, slower)
-    if max(paces.now, paces.newest) > (1 + slower) / 2 * health.slow_pace:
+    factor = 1 / (1 - (seen.slowdown_percent or _SLOWER_PERCENT) / 100)
+    if health.usual_pace is None:
+        return _slowdown(health, seen, paces, factor)
+    if max(paces.now, paces.newest) > (1 + factor) / 2 * health.usual_pace:
         return None
     text = f"back to its usual speed ({_pace(paces.now, seen.progress.unit)})"
-    return replace(health, slow_pace=None), EventKind.RECOVERED, text
+    return replace(health, usual_pace=None), EventKind.RECOVERED, text
 
 
-def _slowdown(health: Health, seen: Observation, paces: Paces, slower: float) -> _Change:
-    """Judge a run not reported as slow yet; slow is more than ``slower`` times its usual seconds per unit."""
+def _slowdown(health: Health, seen: Observation, paces: Paces, factor: float) -> _Change:
+    """Judge a run not reported as slow: both of its latest paces must exceed the bound.
+
+    The bound is ``factor`` times its usual pace, and clearly above the worst of its earlier stretches.
+    """
     # the bound of the first slow look holds: later ones see the slowdown among the earlier stretches
-    bound = health.slow_bound or max(slower * paces.usual, _SLOWER_THAN_EVER * paces.worst)
+    bound = health.slow_bound or max(factor * paces.usual, _SLOWER_THAN_EVER * paces.worst)
     if max(paces.now, paces.newest) <= bound:
         return replace(health, slow_since_s=None, slow_bound=None), None, ""
     if min(paces.now, paces.newest) <= bound:
-        return None
+        return None  # one is below, one above: neither begins nor ends a slowdown
     if health.slow_since_s is None:
         return replace(health, slow_since_s=seen.now_s, slow_bound=bound), None, ""
     if not _has_lasted(health.slow_since_s, seen):
@@ -124,14 +127,15 @@ def _slowdown(health: Health, seen: Observation, paces: Paces, slower: float) ->
         f"{100 * share:.0f} % slower than its best ({_pace(paces.now, unit)}, best {_pace(paces.best, unit)})"
     )
     healthy = replace(health, slow_since_s=None, slow_bound=None)
-    return replace(healthy, slow_pace=paces.usual), EventKind.SLOW, text
+    return replace(healthy, usual_pace=paces.usual), EventKind.SLOW, text
 
 
 def _judge_limit(health: Health, seen: Observation) -> _Change:
     outlook = seen.outlook
     if outlook is None or outlook.fits is None or outlook.time_left_s <= 0:  # Slurm is about to end it
         return None
-    if outlook.fits is not health.too_late:
+    is_late = not outlook.fits
+    if is_late is health.too_late:  # as the user knows already
         return replace(health, late_since_s=None), None, ""
     if not health.too_late and health.late_since_s is None:
         return replace(health, late_since_s=seen.now_s), None, ""

@@ -12,7 +12,8 @@ _LIVE_READINGS = 200  # a counter that was updated within the latest so many rea
 # a bar that takes less is preparation, not a part of the work; an outer bar is not given up sooner
 _MIN_ELAPSED_S = 60.0
 _MANY_ROUNDS = 2  # of an inner counter: by then, an outer one would have moved
-# without clocks, an outer counter is given up after so many updates of the inner one, and more for its own
+# without clocks, an outer counter is given up after so many updates of the inner one, plus some for each of
+# its own
 _PATIENCE, _PATIENCE_PER_UPDATE = 10, 3
 _SAME_COUNT_RATIO = 1.02  # a line about the same step as a bar may be ahead of it by so much
 _STALE_READINGS = 20  # a bar that was not updated within the latest so many readings does not move any more
@@ -20,7 +21,7 @@ _SAME_SPEED = 3.0  # bars that follow each other do the same work if their speed
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class ChosenCounters:
     """The counter that stands for the job, and the innermost one."""
 
     job: Track
@@ -28,12 +29,13 @@ class View:
     earlier: tuple[Track, ...] = ()  # full bars of the same kind before it
 
 
-def choose(state: LogState) -> View | None:
+def choose(state: LogState) -> ChosenCounters | None:
     """Return the counters that stand for the progress; None if the log shows none."""
     candidates = candidates_of(state.tracks)
     if not candidates:
         return None
     inner = _innermost(candidates)
+    # of bars that take turns in each epoch, e.g. of training and evaluation, the first one is the work
     inner = min(
         (each for each in candidates if _is_before_in_cycle(each, inner)), key=_first_seen, default=inner
     )
@@ -42,11 +44,14 @@ def choose(state: LogState) -> View | None:
     live = [track for track in same if not track.is_full and _is_live(track, job)]
     slowest = min(live, key=lambda track: track.n or 0.0, default=job)
     earlier = tuple(track for track in candidates if _is_earlier_part(track, slowest))
-    return View(_moved_on_by(slowest, inner), inner, earlier)
+    return ChosenCounters(_moved_on_by(slowest, inner), inner, earlier)
 
 
 def _moved_on_by(job: Track, inner: Track) -> Track:
-    """Return ``job``, moved on to the count of ``inner`` if that counts the same and is ahead."""
+    """Return ``job`` with the count of ``inner``, if that counts the same and is just ahead.
+
+    Return ``inner`` with the total of ``job``, if ``job`` is an old bar that no longer moves.
+    """
     n, later = job.n or 0.0, inner.n or 0.0
     is_plain = inner.total is None and inner.epoch is None and not (inner.resets or inner.rounds)
     if not (job.is_bar and is_plain and job.unit == inner.unit and n < later <= (job.total or 0.0)):
@@ -70,7 +75,7 @@ def _innermost(candidates: list[Track]) -> Track:
 
 
 def _is_before_in_cycle(track: Track, bar: Track) -> bool:
-    """Whether ``bar`` follows ``track`` in each epoch, as the bar of an evaluation does."""
+    """Whether ``track`` and ``bar`` take turns, and ``track`` comes first in each epoch."""
     are_alike = track.is_bar and bar.is_bar and (track.format, track.label) == (bar.format, bar.label)
     if not are_alike or track.total in (None, bar.total) or not track.is_nearly_full:
         return False
@@ -97,13 +102,13 @@ def candidates_of(tracks: tuple[Track, ...]) -> list[Track]:
     """Return the counters of the job; without any, those of evaluations, then those of loading."""
     for role in (Role.MAIN, Role.EVALUATION, Role.LOADING):
         of_role = [track for track in tracks if track.role is role and track.may_count]
-        moving = [track for track in of_role if not _is_lone_mention(track)]
-        first_lines = [track for track in of_role if role is Role.MAIN or track.total is not None]
-        moving = moving or first_lines
-        if moving:
+        counting = [track for track in of_role if not _is_lone_mention(track)]
+        # a single line may be the first of a count; about evaluations or loading, only if it has a total
+        counting = counting or [track for track in of_role if role is Role.MAIN or track.total is not None]
+        if counting:
             return [
-                track for track in moving if not track.fallback and not _is_preparation(track, moving)
-            ] or moving
+                track for track in counting if not track.fallback and not _is_preparation(track, counting)
+            ] or counting
     return []
 
 
@@ -115,7 +120,10 @@ def _is_preparation(bar: Track, others: list[Track]) -> bool:
 
 
 def _is_lone_mention(track: Track) -> bool:
-    """Whether the log names a single number, e.g. a setting; never a bar or a count of epochs."""
+    """Whether the log names a number only once, e.g. a setting.
+
+    Never a bar, the first epoch, or a count with a total within an epoch.
+    """
     has_moved = track.rounds > 0 or (track.n, track.epoch) != (track.first_n, track.first_epoch)
     is_first_epoch = track.epoch is not None and track.epoch <= 1
     is_count_in_epoch = track.epoch is not None and track.total is not None
@@ -140,8 +148,9 @@ def _contains(outer: Track, inner: Track) -> bool:
         return not inner.is_epoch_line and inner.epoch is None and is_per_epoch(inner)
     if outer.is_full or outer.total is None:
         return False
-    if outer.n == outer.first_n:  # a bar with the same total is the same bar, which got its label later
+    if outer.n == outer.first_n:  # it has not moved yet
         has_just_begun = (not outer.is_bar or (outer.n or 0.0) <= 1) and inner.rounds < _MANY_ROUNDS
+        # a bar with the same total is the same bar, which got its label later
         return has_just_begun and inner.epoch is None and outer.total != inner.total
     if outer.last_seen > inner.first_seen:
         return True
@@ -172,7 +181,7 @@ def _is_live(track: Track, other: Track) -> bool:
 
 
 def _is_earlier_part(track: Track, job: Track) -> bool:
-    """Whether ``track`` is a full bar of an earlier part of the work, of which ``job`` shows a later one."""
+    """Whether ``track`` is a full bar of an earlier part of the same work."""
     if not (track.is_bar and job.is_bar and track.is_full) or track.total == job.total:
         return False
     if (track.format, track.label) != (job.format, job.label) or track.last_seen >= job.first_seen:

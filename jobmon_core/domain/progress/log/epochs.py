@@ -5,8 +5,10 @@ from __future__ import annotations
 from jobmon_core.domain.progress.log.fold import LogState
 from jobmon_core.domain.progress.log.tracks import Track
 
-_ROUND_NUMBER = 5  # counting from 0, ``Epoch 0/99`` names the last of 100 epochs, not their number
-_VERY_ROUND_NUMBER = 50  # so does ``Epoch 266/499`` in the log of a run that was resumed
+# a counter from 0 whose printed number is one below a multiple, as in ``Epoch 0/99``, prints the last epoch
+_ROUND_NUMBER = 5
+# one below a multiple of this, as in ``Epoch 266/499``, even a log that begins later counts from 0
+_VERY_ROUND_NUMBER = 50
 
 
 def counts_from_zero(track: Track) -> bool:
@@ -19,14 +21,15 @@ def counts_from_zero(track: Track) -> bool:
 def epochs_of(track: Track, state: LogState, *, is_zero_based: bool) -> float | None:
     """Return the number of epochs by this counter, else by other lines about epochs, else as announced.
 
-    A counter from 0 may print the last number instead, one less. None if it is unknown or already exceeded.
+    A counter from 0 may print the number of the last epoch instead, one less. None if this counter prints no
+    number and no other line names one, or if it has exceeded that.
     """
     if track.epochs is None:
         in_lines = [each.epochs for each in state.tracks if each.is_epoch_line and each.epochs is not None]
         announced = in_lines[-1] if in_lines else state.totals.get("epoch")
         return announced if announced and (track.epoch or 0.0) <= announced else None
     printed = track.epochs
-    looks_last = (printed + 1) % _ROUND_NUMBER == 0
-    if is_zero_based and (track.inclusive or looks_last or (track.epoch or 0.0) >= printed):
+    looks_like_last = (printed + 1) % _ROUND_NUMBER == 0
+    if is_zero_based and (track.inclusive or looks_like_last or (track.epoch or 0.0) >= printed):
         return printed + 1
     return printed

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from jobmon_core.domain.progress.log.choose import View, candidates_of, choose, is_per_epoch, last_seen
+from jobmon_core.domain.progress.log.choose import (
+    ChosenCounters,
+    candidates_of,
+    choose,
+    is_per_epoch,
+    last_seen,
+)
 from jobmon_core.domain.progress.log.epochs import counts_from_zero, epochs_of
 from jobmon_core.domain.progress.log.fold import LogState
 from jobmon_core.domain.progress.log.tracks import Track
@@ -16,20 +22,20 @@ _OWN_TOTALS = ("epoch", "item", "episode", "trial")  # units that a total of ste
 
 def judge(state: LogState) -> Progress | None:
     """Return the progress of the job by one log; None if the log shows none."""
-    view = choose(state)
-    if view is None:
+    chosen = choose(state)
+    if chosen is None:
         return None
-    progress = _nested(view, state) or _single(view, state)
+    progress = _nested(chosen, state) or _single(chosen, state)
     return replace(
         progress,
-        batch=view.inner.n,
-        batches=view.inner.total if view.inner.n is not None else None,
+        batch=chosen.inner.n,
+        batches=chosen.inner.total if chosen.inner.n is not None else None,
         rate_per_s=_rate(progress, state),
         loss=state.loss,
         learning_rate=state.learning_rate,
         grad_norm=state.grad_norm,
-        label=view.job.label,
-        format=view.job.format,
+        label=chosen.job.label,
+        format=chosen.job.format,
         end_marker=state.end_marker,
         run=state.run,
     )
@@ -41,14 +47,14 @@ def _rate(progress: Progress, state: LogState) -> float | None:
     return progress.rate_per_s or metric
 
 
-def _nested(view: View, state: LogState) -> Progress | None:
+def _nested(chosen: ChosenCounters, state: LogState) -> Progress | None:
     """Return the progress by epochs and a counter within each; None if there are no such two."""
-    if view.job.is_epoch_line and view.inner.total is not None and is_per_epoch(view.inner):
-        return _combined(view, state)
-    if view.job.is_bar and view.job.unit == "epoch":
-        within = [each for each in candidates_of(state.tracks) if _is_bar_within(each, view.job)]
+    if chosen.job.is_epoch_line and chosen.inner.total is not None and is_per_epoch(chosen.inner):
+        return _combined(chosen, state)
+    if chosen.job.is_bar and chosen.job.unit == "epoch":
+        within = [each for each in candidates_of(state.tracks) if _is_bar_within(each, chosen.job)]
         if within:
-            return _of_two_bars(view.job, max(within, key=lambda track: track.total or 0.0))
+            return _of_two_bars(chosen.job, max(within, key=lambda track: track.total or 0.0))
     return None
 
 
@@ -73,15 +79,17 @@ def _of_two_bars(epochs: Track, inner: Track) -> Progress:
     )
 
 
-def _combined(view: View, state: LogState) -> Progress:
+def _combined(chosen: ChosenCounters, state: LogState) -> Progress:
     """Return the progress by epoch lines and a counter within each epoch."""
     # after the last epoch, an evaluation may show a bar of the same kind
     same = [
-        track for track in state.tracks if (track.format, track.role) == (view.inner.format, view.inner.role)
+        track
+        for track in state.tracks
+        if (track.format, track.role) == (chosen.inner.format, chosen.inner.role)
     ]
     repeated = max(same, key=lambda track: track.rounds)
-    inner = repeated if repeated.rounds > view.inner.rounds else view.inner
-    return _of_epochs(_within(view.job, inner), state)
+    inner = repeated if repeated.rounds > chosen.inner.rounds else chosen.inner
+    return _of_epochs(_within(chosen.job, inner), state)
 
 
 def _within(epoch_line: Track, inner: Track) -> Track:
@@ -95,8 +103,8 @@ def _within(epoch_line: Track, inner: Track) -> Track:
     )
 
 
-def _single(view: View, state: LogState) -> Progress:
-    track = view.job
+def _single(chosen: ChosenCounters, state: LogState) -> Progress:
+    track = chosen.job
     latest = max((each for each in state.tracks if each.is_epoch_line), key=last_seen, default=None)
     if track.epoch is not None:
         is_behind = latest and latest.last_seen > track.last_seen and (latest.epoch or 0.0) > track.epoch
@@ -109,7 +117,7 @@ def _single(view: View, state: LogState) -> Progress:
     if latest and not latest.fallback and track.rounds > 0 and not track.is_bar:
         per_epoch = track.round_units / track.rounds
         return _of_epochs(_within(latest, track)._replace(units_per_epoch=per_epoch), state)
-    base = track.round_units + sum(each.round_units + (each.n or 0.0) for each in view.earlier)
+    base = track.round_units + sum(each.round_units + (each.n or 0.0) for each in chosen.earlier)
     epochs = state.totals.get("epoch")
     if base == 0:
         total = track.total if track.total is not None else _announced(track, state, n)
@@ -117,7 +125,7 @@ def _single(view: View, state: LogState) -> Progress:
             total = track.total * epochs if track.total is not None and epochs else total
         elapsed, remaining = track.elapsed_s, track.remaining_s
     else:
-        fits = epochs and track.total and not view.earlier and track.rounds < epochs
+        fits = epochs and track.total and not chosen.earlier and track.rounds < epochs
         total = track.total * epochs if fits and track.total and epochs else None
         elapsed, remaining = None, None
     return Progress(
