@@ -169,7 +169,7 @@ _BY_EXIT_CODE: dict[int, Cause] = {
     127: Cause(
         "module_env",
         "Command not found",
-        "The last command of the script is not installed on the node, or not on its PATH.",
+        "A command of the script is not installed on the node, or not on its PATH.",
         "In the job script, load the module or activate the environment that provides it before using it.",
     ),
 }
