@@ -33,7 +33,7 @@ _VALUE = re.compile(r"[-+]?[\d.][\d.,:e+-]{0,40} ?(?:%|[smhd]|min)?|[-+]?(?:nan|
 
 def is_header(text: str) -> bool:
     """Whether a line names columns, one of which is a counter."""
-    return len(text) <= _MAX_HEADER and bool(_layouts(text))
+    return len(text) <= _MAX_HEADER and not text.endswith(":") and bool(_layouts(text))
 
 
 def row_of(header: str, text: str) -> dict[str, str] | None:

@@ -101,6 +101,7 @@ class Track(NamedTuple):
         """Whether the reading, which has no total, shows this bar beyond its own."""
         return (
             self.is_bar
+            and reading.format.is_bar
             and self.label == reading.label
             and self.n is not None
             and self.total is not None
