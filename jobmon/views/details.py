@@ -318,7 +318,8 @@ def _resources(task: Task) -> Pairs:
     if task.end and task.end.usage.max_rss_bytes:
         usage = task.end.usage
         requested = f" of {size(usage.requested_bytes)} requested" if usage.requested_bytes else ""
-        yield "peak RAM", size(task.end.usage.max_rss_bytes) + requested
+        note = " when last sampled; the actual peak was higher" if task.end.peak_was_missed else ""
+        yield "peak RAM", size(task.end.usage.max_rss_bytes) + requested + note
     if nodes := (task.end.nodes if task.end else task.nodes):
         yield "nodes", nodes
 

@@ -114,7 +114,13 @@ def earlier_logs_of(job: WatchedJob, worker: Worker, log: Callable[[str], None])
 
 
 def unique_job_id(job: WatchedJob, task: Task) -> int | None:
-    """Return a job id that no other array task has; None if only the id of the whole array is known."""
+    """Return a job id that can be looked for in names of files; None if there is none.
+
+    The id of a whole array is not that of one task. Ids of this machine's own jobs count from 1, so that any
+    number in a name might be one.
+    """
+    if is_local(job.backend):
+        return None
     if not job.is_array:
         return job.job_id
     return task.raw_job_id if task.raw_job_id != job.job_id else None

@@ -13,6 +13,7 @@ from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.messages.job_stuck import stuck_alerts
+from jobmon_core.domain.messages.progress_alerts import without_waiting_alerts
 from jobmon_core.domain.messages.scheduler_outage import outage_is_due, recovery_is_due
 from jobmon_core.domain.slurm.states import Outcome, Phase
 from jobmon_core.domain.tracking.conclude import conclude, grace_deadline_s, is_proved, requires_accounting
@@ -95,6 +96,7 @@ def _decide_about_open_job(job: WatchedJob, policy: Policy, now_s: float) -> tup
             )
             if len(job.tasks) == 1:
                 messages = tuple(replace(message, digestible=True) for message in messages)
+            job = without_waiting_alerts(job)
             outbox = (*job.outbox, *(OutboxEntry(message) for message in messages))
             job = replace(job, concluded_s=now_s, outbox=outbox)
     return job, actions

@@ -26,9 +26,11 @@ ARRAY = replace(JOB, array_indices="1-3")
         (ARRAY, Task("1", raw_job_id=14), 14),
         (ARRAY, Task("3", raw_job_id=12), None),
         (ARRAY, Task("2"), None),
+        (replace(JOB, backend="local"), Task(""), None),  # 12 may be anything in run-12.out
+        (replace(JOB, backend="process"), Task(""), None),
     ],
 )
-def test_the_id_of_an_array_is_not_unique_to_a_task(
+def test_only_an_id_that_no_other_job_has_is_looked_for_in_names_of_files(
     job: WatchedJob, task: Task, expected: int | None
 ) -> None:
     assert unique_job_id(job, task) == expected

@@ -266,6 +266,8 @@ def _describe_memory(evidence: SlurmEvidence) -> str:
         return ""
     if not peak or not _is_near_memory_limit(evidence):
         return f"It had requested {size(requested)}."  # sampling missed the last peak
+    if peak < requested:
+        return f"It had requested {size(requested)}, and used {size(peak)} when Slurm last sampled it."
     return f"Its peak was {size(peak)} of the requested {size(requested)}."
 
 

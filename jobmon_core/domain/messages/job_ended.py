@@ -200,7 +200,7 @@ def _memory_text(end: End) -> str:
     if not used:
         return ""
     text = f"{size(used)} of {size(requested)}" if requested else size(used)
-    if requested and used < requested and end.state is JobState.OUT_OF_MEMORY:
+    if end.peak_was_missed:
         text += " when last sampled; the actual peak was higher"
     return text
 

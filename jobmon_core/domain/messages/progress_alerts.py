@@ -42,6 +42,7 @@ _LOCAL_ADVICE = {  # of jobs that run on one machine, without Slurm
 }
 
 _MAX_OF_KIND = 5
+_SUBJECT = "/progress-"  # in the id of each of these messages
 _NO_MORE = ", but sends no more warnings of this kind about it; `jobmon top` shows them"
 
 
@@ -68,6 +69,15 @@ def with_progress_alerts(job: WatchedJob, events: Sequence[Event], now_s: float)
         elif not is_warning:
             warned = {each for each in warned if not _ends(event, {each})}
     return job
+
+
+def without_waiting_alerts(job: WatchedJob) -> WatchedJob:
+    """Return an ended job without the messages about its progress that nobody tried to send yet.
+
+    They say that the job is running, and might arrive after the message about its end.
+    """
+    outbox = tuple(entry for entry in job.outbox if entry.attempts or _SUBJECT not in entry.message.id)
+    return replace(job, outbox=outbox)
 
 
 def _ends(event: Event, warned: set[tuple[str, EventKind]]) -> bool:

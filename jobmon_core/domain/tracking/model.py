@@ -82,6 +82,12 @@ class End:
         """Whether the task was cancelled before it started."""
         return self.state is JobState.CANCELLED and self.started_s is None
 
+    @property
+    def peak_was_missed(self) -> bool:
+        """Whether Slurm's samples of the memory missed the peak for which the job was killed."""
+        used, requested = self.usage.max_rss_bytes or 0, self.usage.requested_bytes or 0
+        return self.state is JobState.OUT_OF_MEMORY and used < requested
+
 
 class AccountingStatus(StrEnum):
     """What accounting has answered about a task; a failed query does not undo FOUND."""

@@ -86,7 +86,7 @@ def test_one_sign_alone_is_no_hang(evidence: SlurmEvidence) -> None:
 
 def test_out_of_memory_shows_the_peak_and_the_requested_memory() -> None:
     evidence = SlurmEvidence(state=JobState.OUT_OF_MEMORY, max_rss_bytes=31 * GIB, requested_bytes=32 * GIB)
-    assert "31.0 GiB of the requested 32.0 GiB" in diagnosed(evidence).explanation
+    assert "requested 32.0 GiB, and used 31.0 GiB when" in diagnosed(evidence).explanation
 
 
 def test_a_node_failure_names_the_nodes() -> None:

@@ -9,6 +9,7 @@ from jobmon_core.domain.delivery.outbox import Tone
 from jobmon_core.domain.messages.progress_alerts import with_progress_alerts
 from jobmon_core.domain.progress.events.event import WARNINGS, Event, EventKind
 from jobmon_core.domain.tracking.model import WatchedJob
+from tests.support.play import Play, record, row, sacct_row
 
 JOB = WatchedJob("slurm-12-x", 12, 100.0, name="train", partition="gpu")
 STALLED = Event(200.0, EventKind.STALLED, "no progress for 12m (step 1,200 of 5,000)")
@@ -30,6 +31,17 @@ def test_the_next_stall_is_told_again() -> None:
     job = with_progress_alerts(JOB, (STALLED, RECOVERED, later), 910.0)
     assert [entry.message.tone for entry in job.outbox] == [Tone.ATTENTION, Tone.RESOLVED, Tone.ATTENTION]
     assert len({entry.message.id for entry in job.outbox}) == 3
+
+
+def test_a_warning_that_was_not_sent_before_the_end_is_not_sent_after_it() -> None:
+    play = Play().queue(row("12", "RUNNING")).record(record("12", "RUNNING")).later(30)
+    play.job = with_progress_alerts(play.job, (STALLED, replace(STALLED, at_s=250.0)), play.now_s)
+    sent, _waiting = play.job.outbox
+    play.job = replace(play.job, outbox=(replace(sent, attempts=1), _waiting))
+    play.queue(row("12", "FAILED")).record(record("12", "FAILED")).later(3).accounting(
+        sacct_row("12", "FAILED")
+    )
+    assert [entry.message.id for entry in play.job.outbox] == ["12/progress-stalled-200", "12/end"]
 
 
 def test_milestones_and_recoveries_without_a_warning_are_not_told() -> None:
