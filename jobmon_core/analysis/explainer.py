@@ -88,8 +88,8 @@ def with_progress(
     is_whole = is_whole and len(followed.logs) < MAX_NAMED
     expected = job.settings.total_items if job.settings and is_whole else None
     found = with_result(diagnosis, followed, succeeded=end.outcome is Outcome.SUCCESS, expected=expected)
-    if found.cause == TIME_LIMIT and end.ended_s is not None:
-        return with_time_needed(found, followed, end.ended_s)
+    if found.cause == TIME_LIMIT and end.ended_s is not None and end.elapsed_s is not None:
+        return with_time_needed(found, followed, end.ended_s, end.elapsed_s)
     return found
 
 

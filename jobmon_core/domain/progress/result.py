@@ -13,6 +13,7 @@ from jobmon_core.domain.diagnosis.model import INCOMPLETE, Diagnosis
 from jobmon_core.domain.humanize import duration, number, plural, rate
 from jobmon_core.domain.progress.estimate import estimate
 from jobmon_core.domain.progress.events.health import stall_after_s
+from jobmon_core.domain.progress.limit import limit_outlook
 from jobmon_core.domain.progress.model import Progress, TaskProgress
 
 _ENOUGH = 0.99  # of the items
@@ -51,10 +52,13 @@ def with_result(
     )
 
 
-def with_time_needed(diagnosis: Diagnosis, followed: TaskProgress, ended_s: float) -> Diagnosis:
-    """Return the diagnosis of a run that reached its time limit, with the time that the rest would take.
+def with_time_needed(
+    diagnosis: Diagnosis, followed: TaskProgress, ended_s: float, elapsed_s: float
+) -> Diagnosis:
+    """Return the diagnosis of a run that reached its time limit, with the time that it would have needed.
 
-    If it made no progress for long, more time may not help; then that is said. ``ended_s``: Unix seconds.
+    If it made no progress for long, more time may not help; then that is said. It ended at ``ended_s`` (Unix
+    seconds) after ``elapsed_s``.
     """
     progress, samples = followed.progress, followed.history.samples
     if progress is None or not samples or progress.fraction == 1.0 or progress.end_marker:
@@ -62,9 +66,16 @@ def with_time_needed(diagnosis: Diagnosis, followed: TaskProgress, ended_s: floa
     started_s = followed.history.started_s or samples[0].at_s
     idle_s = ended_s - samples[-1].at_s
     if idle_s < max(stall_after_s(followed.history), _LONG_IDLE * (ended_s - started_s)):
-        rest_s = estimate(followed.history, progress.total, ended_s).remaining_s
-        rest = f"; at its speed, the rest takes about {duration(rest_s)}" if rest_s else ""
-        return replace(diagnosis, work=diagnosis.work + rest)
+        rest = estimate(followed.history, progress.total, ended_s)
+        outlook = limit_outlook(rest, ended_s - elapsed_s, ended_s, ended_s)
+        if not rest.remaining_s or outlook is None:
+            return diagnosis
+        enough = f"At its speed, `--time={outlook.sufficient_time}` would have been enough."
+        return replace(
+            diagnosis,
+            work=f"{diagnosis.work}; at its speed, the rest takes about {duration(rest.remaining_s)}",
+            advice=f"{enough} {diagnosis.advice}",
+        )
     return replace(
         diagnosis,
         work=f"{diagnosis.work}, and no progress in its last {duration(idle_s)}",

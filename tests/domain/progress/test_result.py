@@ -53,7 +53,7 @@ def at_time_limit(idle_s: float, current: float = 4_200) -> Diagnosis:
     """Return the diagnosis of a run of 50 minutes that made no progress in its last seconds."""
     timeout = Diagnosis("slurm_timeout", "Time limit reached", "", "Request more time.", work="reached step")
     run = followed(Progress(current, 10_000))
-    return with_time_needed(timeout, run, run.history.samples[-1].at_s + idle_s)
+    return with_time_needed(timeout, run, run.history.samples[-1].at_s + idle_s, 3_000 + idle_s)
 
 
 def test_a_run_that_stopped_moving_long_before_its_time_limit_may_not_need_more_time() -> None:
@@ -64,7 +64,9 @@ def test_a_run_that_stopped_moving_long_before_its_time_limit_may_not_need_more_
 
 
 def test_a_run_that_moved_until_its_time_limit_needs_more_time() -> None:
-    assert at_time_limit(240.0).advice == "Request more time."
+    found = at_time_limit(240.0)
+    assert found.advice == "At its speed, `--time=2:30:00` would have been enough. Request more time."
+    assert found.work == "reached step; at its speed, the rest takes about 1h 09m"
     assert at_time_limit(1740.0, current=10_000).advice == "Request more time.", "it only had to end"
 
 
