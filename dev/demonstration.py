@@ -54,8 +54,8 @@ def _demonstrate(backend: str, folder: Path, environment: Mapping[str, str]) -> 
         missing = len(SCRIPTS) - len(messages)
         print(f"demo: {missing} messages did not arrive within {TIMEOUT_S:.0f} s", file=sys.stderr)
         return 1
-    print("\nNext: run `jobmon init` for your own Discord channels,")
-    print("then `jobmon submit` instead of sbatch.")
+    print("\nNext: `dev/with-slurm bash` to try jobmon here, or install it (README.md), run `jobmon init`")
+    print("for your own Discord channels, and use `jobmon submit` instead of sbatch.")
     return 0
 
 

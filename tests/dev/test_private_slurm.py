@@ -241,6 +241,7 @@ def test_a_user_at_a_terminal_reads_how_another_terminal_uses_it_and_when_it_end
     os.close(leader)
     os.close(terminal)
     assert f"\n  export SLURM_CONF={out}It ends with `/bin/bash`, " in err
+    assert max(len(line) for line in err.splitlines() if "export" not in line) <= 80
 
 
 def test_two_clusters_can_start_and_run_at_once(place: Path) -> None:

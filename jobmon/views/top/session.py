@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.top.frame import Model, frame, log_rows, plain
 from jobmon.views.top.state import Key, Page, View, press, reselected
-from jobmon_core.app.jobs.output import known_files
+from jobmon_core.app.jobs.output import empty_last, known_files
 from jobmon_core.app.live.log_tail import LogTail
 
 if TYPE_CHECKING:
@@ -84,6 +84,6 @@ class Session:
 
 
 def _logs(live: LiveTask) -> list[str]:
-    """Return the logs of a task, first those with its progress."""
+    """Return the logs of a task, first those with its progress, the empty ones last."""
     files = known_files(live.job, live.task) if live.task else []
-    return list(dict.fromkeys((*live.followed.logs, *files)))
+    return empty_last(dict.fromkeys((*live.followed.logs, *files)))

@@ -18,6 +18,8 @@ from jobmon_core.observe.logs.follow import LogFollower
 from jobmon_core.observe.logs.read import TAIL_BYTES, read_tail
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from jobmon_core.context import Context
     from jobmon_core.domain.slurm.job_ids import JobRef
     from jobmon_core.domain.tracking.model import WatchedJob
@@ -82,6 +84,18 @@ def known_files(job: WatchedJob, task: Task) -> list[str]:
     if not job.logs.stdout or not _has_output(task):
         return []
     return list(dict.fromkeys(path for path in log_files(job, task) if path))
+
+
+def empty_last(paths: Iterable[str]) -> list[str]:
+    """Return the paths in their order, but those of empty or missing files last."""
+    return sorted(paths, key=_is_empty)
+
+
+def _is_empty(path: str) -> bool:
+    try:
+        return os.stat(path).st_size == 0  # noqa: PTH116 - the user's path, unchanged
+    except (OSError, ValueError):
+        return True
 
 
 def task_to_read(job: WatchedJob, key: str) -> Task | None:

@@ -46,6 +46,7 @@ _AFTER_HANG = {
 _TRACE = (
     "Put `set -x` into the script, below the `#SBATCH` lines: its log then shows each command before it runs."
 )
+_LOCAL_TRACE = "If it is a shell script, `set -x` at its top lets its log show each command before it runs."
 _STOP_AT_FAILURE = (
     "Check the results: Slurm sees only the exit code of the script's last command, and of a pipe "
     "(`python ... | tee log`) only that of its last part. To stop at the first failure, put "
@@ -247,7 +248,7 @@ class _Diagnoser:
             explanation=f"{_describe_end(self._evidence)}{reason}.",
             advice="Read the log from its end upwards."
             if shown
-            else _TRACE
+            else (_LOCAL_TRACE if self._evidence.is_local else _TRACE)
             if self._evidence.exit_code
             else "",
             evidence=shown,

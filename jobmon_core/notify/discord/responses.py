@@ -31,6 +31,8 @@ _NETWORK = (
     "Check that this machine can reach the host: on many clusters only login nodes can, or only through a "
     "proxy (set HTTPS_PROXY). Then run `jobmon test-discord` again."
 )
+_INBOX = "If this was `jobmon inbox`, start it again, and give its new URLs to `jobmon init`."
+_LOOPBACK = ("127.0.0.1", "localhost")
 _WAIT = "Run `jobmon test-discord` again later. Messages about jobs are retried automatically."
 _REPORT = (
     "Please report this. If it happens to a message about a job, jobmon sends that once more in a plain form."
@@ -101,7 +103,8 @@ class _ErrorBody(NamedTuple):
 def interpret_response(result: PostResult) -> AttemptResult:
     """Return what the result of a request, also one without a response, means for the message."""
     if isinstance(result, NotSent):
-        return AttemptResult(Receipt(DeliveryOutcome.TRY_AGAIN, result.why, for_all=True), _NETWORK)
+        advice = _INBOX if any(host in result.why for host in _LOOPBACK) else _NETWORK
+        return AttemptResult(Receipt(DeliveryOutcome.TRY_AGAIN, result.why, for_all=True), advice)
     if isinstance(result, MaybeSent):
         advice = f"Check whether the test message arrived. {_NETWORK}"
         return AttemptResult(Receipt(DeliveryOutcome.MAYBE_DELIVERED, result.why), advice)

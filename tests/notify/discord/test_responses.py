@@ -189,3 +189,9 @@ def test_what_every_message_would_meet_is_told_from_what_one_may_have_caused(
     answer: HttpResponse | NotSent | MaybeSent, *, for_all: bool
 ) -> None:
     assert interpret_response(answer).receipt.for_all is for_all
+
+
+def test_an_inbox_that_does_not_listen_is_not_blamed_on_the_network() -> None:
+    unreachable = NotSent("could not reach 127.0.0.1 …7548: Connection refused")
+    assert "jobmon inbox" in interpret_response(unreachable).advice
+    assert "proxy" in interpret_response(NotSent("could not reach discord.com …7548: timeout")).advice

@@ -60,6 +60,13 @@ def test_the_other_log_is_a_key_away(tmp_path: Path) -> None:
     assert "line 99" in as_text(session.frame(80, 10))
 
 
+def test_an_empty_log_is_not_shown_first(tmp_path: Path) -> None:
+    session = Session(LiveJobs(context(tmp_path)), UNICODE)
+    (tmp_path / "train.out").write_bytes(b"")
+    session.press("l")
+    assert "a warning" in as_text(session.frame(80, 10))
+
+
 def test_a_log_grows_on_the_screen(tmp_path: Path) -> None:
     session = Session(LiveJobs(context(tmp_path)), UNICODE)
     session.press("l")
