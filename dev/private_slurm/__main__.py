@@ -41,7 +41,7 @@ def main(argv: list[str]) -> int:
 def _introduction(argv: list[str], variables: Mapping[str, str]) -> str:
     """Return what a user at a terminal is to know about the cluster."""
     return (
-        "with-slurm: a private Slurm runs; `sinfo` lists its nodes, `jobmon submit` works.\n"
+        "with-slurm: a private Slurm runs. Try `sinfo` and `jobmon submit`.\n"
         "To use it in another terminal:\n"
         f"  export SLURM_CONF={variables['SLURM_CONF']}\n"
         f"It ends with `{argv[0]}`, and so do all programs started\n"
