@@ -27,7 +27,7 @@ def run(options: argparse.Namespace) -> int:
     failed = 0
     for result in try_channels(open_context(), largest=options.largest):
         verdict = "works" if result.worked else "FAILED"
-        print(*console.prose(f"{result.channel}: {verdict} ({result.destination})", hanging="  "), sep="\n")
+        print(*console.prose(f"{result.channel}: {verdict}, {result.destination}", hanging="  "), sep="\n")
         for line in filter(None, (result.why, result.advice)):
             print(*console.prose(line, "  "), sep="\n")
         failed += not result.worked
