@@ -101,7 +101,7 @@ def unknown_refs(jobs: Sequence[JobStatus], refs: Sequence[JobRef]) -> list[JobR
 
 
 def is_recent(status: JobStatus, now_s: float) -> bool:
-    """Whether a job is watched or has undelivered messages, or ended or was cancelled in the last 7 days."""
+    """Whether a job is watched, has undelivered messages, or ended or was unwatched in the last 7 days."""
     return _is_active(status) or now_s - last_change_s(status.job) < RECENT_S
 
 
