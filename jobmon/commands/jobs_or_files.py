@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.errors import UsageError
 from jobmon_core.app.diagnose import parse_job
-from jobmon_core.app.jobs.find import STDIN, parse_job_name
+from jobmon_core.app.jobs.find import STDIN, find_ref_by_name
 from jobmon_core.domain.errors import UnknownJob
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def named_jobs(ctx: Context, arguments: list[str]) -> list[JobRef]:
         UsageError: jobs are mixed with files, or with something that is neither.
         UnknownJob: the only argument is neither, and has the form of a job's name.
     """
-    refs = [parse_job(argument) or parse_job_name(ctx, argument) for argument in arguments]
+    refs = [parse_job(argument) or find_ref_by_name(ctx, argument) for argument in arguments]
     jobs = [ref for ref in refs if ref]
     if not jobs and len(arguments) == 1 and _cannot_be_file(arguments[0]):
         raise UnknownJob(

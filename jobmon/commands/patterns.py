@@ -40,7 +40,7 @@ examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description, parser.epilog = DESCRIPTION, EPILOG
-    actions = parser.add_subparsers(metavar="ACTION", required=True)
+    actions = parser.add_subparsers(metavar="list|check|test", required=True)
     listing = _add(actions, "list", "show every pattern in use", _list)
     listing.add_argument(
         "word", nargs="*", metavar="WORD", help="only those that have all these words in their texts"

@@ -29,6 +29,7 @@ examples:
   jobmon prune --older-than 30d --dry-run    list what would be removed
   jobmon prune --older-than 30d
   jobmon prune --older-than 30d --yes        without a question"""
+_NAMES_SHOWN = 5
 _UNITS = (("week", 604_800), ("day", 86_400), ("hour", 3600), ("minute", 60), ("second", 1))
 
 
@@ -70,13 +71,15 @@ def _is_confirmed(ctx: Context, older_than_s: float) -> bool:
 
     The question spells the period out: 1m may have been meant as a month.
     """
-    number = sum(removal.removed for removal in prune(ctx, older_than_s, dry_run=True))
-    if not number:
+    names = [removal.subject for removal in prune(ctx, older_than_s, dry_run=True) if removal.removed]
+    if not names:
         return True
     period = next(
         count(int(older_than_s // unit_s), name) for name, unit_s in _UNITS if not older_than_s % unit_s
     )
-    question = f"Remove the records of {count(number, 'job')}, older than {period}? [y/N] "
+    more = f" and {len(names) - _NAMES_SHOWN} more" if len(names) > _NAMES_SHOWN else ""
+    jobs = one_line(f"{count(len(names), 'job')} ({', '.join(names[:_NAMES_SHOWN])}{more})")
+    question = f"Remove the records of {jobs}, older than {period}? [y/N] "
     while True:
         print(question, end="", file=sys.stderr, flush=True)
         answer = sys.stdin.readline().strip().lower()

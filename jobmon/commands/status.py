@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
 
 DESCRIPTION = """\
-List the jobs that are watched, that have undelivered messages, or that ended in the last 7 days,
-sorted by id. The list comes from jobmon's own files, so it works while Slurm is down."""
+List the jobs that are watched or have undelivered messages, and those that ended, or that you stopped
+watching, in the last 7 days, sorted by id. The list comes from jobmon's own files, so it
+works while Slurm is down."""
 EPILOG = """\
 MONITOR is the state of the job's monitor: alive, done (the job needs no monitor any more) or DEAD
 (`jobmon recover` restarts it). On another host it is elsewhere (its heartbeats arrive) or stale (they
@@ -37,8 +38,9 @@ of a pending job without --time, which Slurm may set when it starts. For an arra
 limit of the task that has been running longest, or ran longest.
 
 OUTCOME/CAUSE shows why a job is pending: Slurm's reason, with its meaning if you must do something. A
-success is doubtful if the log ends in a failure, if its last loss is NaN, or if it counts less than
-99 % of the total_items that the job's configuration names. `Slurm last answered 20s ago` is the age of
+success is doubtful if the log ends in a failure, if its last loss is NaN, or if it counts fewer
+items than 99 % of the total_items that the job's configuration names (epochs, steps, batches and
+iterations are not compared with it). `Slurm last answered 20s ago` is the age of
 the oldest data about an active job. A row with data older than one polling interval shows its own age:
 `last answer 12m ago`.
 

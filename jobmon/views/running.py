@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from jobmon.views.figures import (
+    WILL_TIME_OUT,
     epoch,
     eta,
     finish,
@@ -15,11 +18,12 @@ from jobmon.views.figures import (
     units,
     workers_count,
 )
-from jobmon.views.model import clock, span
+from jobmon.views.model import clock, span, state_counts
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.humanize import count, rate
 from jobmon_core.domain.progress.events.event import EventKind
+from jobmon_core.domain.progress.events.ongoing import LASTING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,23 +33,47 @@ if TYPE_CHECKING:
     from jobmon_core.lifecycle.health import JobStatus
 
 _EVENTS_SHOWN = 5
+_PROBLEMS_OF_TASKS = {  # as they follow a number; the others have the word of their kind
+    EventKind.NO_OUTPUT: "with missing output",
+    EventKind.TIME_LIMIT: WILL_TIME_OUT,
+}
 
 
 def job_progress(status: JobStatus, progress: JobProgress | None, now_s: float) -> str:
-    """Return e.g. ``slow, 67.3%, 1h 15m left``; of several tasks, the range; empty if nothing is known."""
+    """Return e.g. ``slow, 67.3%, 1h 15m left``; empty if nothing is known.
+
+    Of several running tasks, it is the number of those with each problem and the range of their shares, e.g.
+    ``1 stalled, 7.0% to 67.0%``. What is about one of several tasks begins with its id: ``12_3: 67.3%``.
+    """
     if progress is None:
         return ""
     running = [live for live in live_tasks(status, progress, now_s) if live.group is Group.RUNNING]
     known = [live for live in running if live.followed.progress]
-    if len(known) == 1 or len(running) == 1:
-        return _task_progress((known or running)[0])
-    return _range_of_shares(known)
+    if len(known) != 1 and len(running) != 1:
+        return ", ".join(filter(None, (*_problem_counts(running), _range_of_shares(known))))
+    shown = (known or running)[0]
+    text = _task_progress(shown)
+    if text and state_counts(status.job).total() > 1:
+        text = f"{shown.ref}: {text}"
+    others = _problem_counts(live for live in running if live is not shown)
+    return ", ".join(filter(None, (*others, text)))
+
+
+def _problem_counts(tasks: Iterable[LiveTask]) -> list[str]:
+    """Return e.g. ``2 stalled``, ``1 slow``: how many tasks have each problem."""
+    counted = Counter(chain.from_iterable(live.problems for live in tasks))
+    return [f"{counted[kind]} {_PROBLEMS_OF_TASKS.get(kind, kind)}" for kind in LASTING if counted[kind]]
+
+
+def _shares(tasks: Iterable[LiveTask]) -> list[float]:
+    """Return how much of each task is done, in ascending order, without those that do not show it."""
+    progress = (live.followed.progress for live in tasks)
+    return sorted(each.fraction for each in progress if each and each.fraction is not None)
 
 
 def _range_of_shares(tasks: Iterable[LiveTask]) -> str:
     """Return e.g. ``20.0% to 90.0%``; empty if no share is known."""
-    progress = (live.followed.progress for live in tasks)
-    shares = sorted(each.fraction for each in progress if each and each.fraction is not None)
+    shares = _shares(tasks)
     texts = [percentage(share) for share in (shares[:1] + shares[-1:])]
     return " to ".join(dict.fromkeys(texts))
 
@@ -55,11 +83,10 @@ def _task_progress(live: LiveTask) -> str:
     if progress is None:
         return ", ".join(problems(live))
     done = units(progress) if progress.fraction is None else percentage(progress.fraction)
-    shows_time_left = progress.fraction != 1.0 and EventKind.STALLED not in live.problems
-    left_s = live.estimate.remaining_s if shows_time_left else None
+    is_stalled = EventKind.STALLED in live.problems
+    left_s = live.estimate.remaining_s if progress.fraction != 1.0 and not is_stalled else None
     left = f"{span(left_s)} left" if left_s is not None else ""
-    is_new = live.pause_s is not None and EventKind.STALLED not in live.problems
-    paused = f"no progress for {span(live.pause_s)}" if is_new and live.pause_s else ""
+    paused = f"no progress for {span(live.pause_s)}" if live.pause_s and not is_stalled else ""
     unfinished = "not ended yet" if progress.fraction == 1.0 else ""
     parts = (*problems(live), done, left, unfinished, paused)
     return ", ".join(filter(None, parts))
@@ -79,10 +106,14 @@ def array_rows(tasks: Iterable[LiveTask], now_s: float) -> Iterator[tuple[str, s
     """Yield the rows of ``jobmon show`` about the progress of all running tasks of an array."""
     running = [live for live in tasks if live.group is Group.RUNNING]
     if text := _range_of_shares(running):
-        yield "progress", f"{text} ({count(len(running), 'running task')})"
-    last = max(running, key=lambda live: live.estimate.remaining_s or 0.0, default=None)
-    if last and last.estimate.remaining_s is not None:
-        yield "ETA", f"{finish(last.estimate, now_s)}; {last.ref} ends last"
+        shown = len(_shares(running))
+        of_how_many = f"{shown} of " if shown < len(running) else ""
+        yield "progress", f"{text} ({of_how_many}{count(len(running), 'running task')})"
+    known = [live for live in running if live.estimate.remaining_s is not None]
+    if last := max(known, key=lambda live: live.estimate.remaining_s or 0.0, default=None):
+        others = count(len(running) - len(known), "other task")
+        rest = f"{last.ref} ends last" if len(known) == len(running) else f"the end of {others} is not known"
+        yield "ETA", f"{finish(last.estimate, now_s)}; {rest}"
 
 
 def _figures(live: LiveTask, progress: Progress, now_s: float) -> Iterator[tuple[str, str]]:

@@ -259,10 +259,10 @@ def _numbers(jobs: Sequence[JobStatus]) -> Iterator[str]:
 
 
 def _running_share(jobs: Sequence[WatchedJob]) -> str:
-    """Return e.g. `` (12 of 40 tasks)``: how many tasks of the running jobs run; empty if each has one."""
-    running = [job for job in jobs if group_of(job) is Group.RUNNING]
-    total = sum(state_counts(job).total() for job in running)
-    return f" ({sum(map(running_tasks, running))} of {total} tasks)" if total > len(running) else ""
+    """Return e.g. `` (12 of 40 array tasks)``: how many tasks of running arrays run; empty without any."""
+    arrays = [job for job in jobs if job.is_array and group_of(job) is Group.RUNNING]
+    total = sum(state_counts(job).total() for job in arrays)
+    return f" ({sum(map(running_tasks, arrays))} of {total} array tasks)" if arrays else ""
 
 
 def _freshness(jobs: Sequence[JobStatus], known: Overview, now_s: float) -> str:

@@ -1,4 +1,7 @@
-"""Look up what the scheduler knows about a job now: each source is queried once, without retries."""
+"""Look up what the scheduler knows about a job now, without retries.
+
+The sources are the queue, the job's record and accounting; then the log paths are queried.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from jobmon_core.scheduler.base import Scheduler
 
 _OFFLINE_HINT = "`jobmon diagnose FILE` explains a log file without a scheduler"
+_PART_HINT = "name an array task as 12_3 and a het job component as 12+1, not by its $SLURM_JOB_ID"
 _NO_WAITING = Policy(
     running_s=0.0, accounting_grace_s=0.0, deadline_s=0.0, unreachable_deadline_s=0.0, vanished_s=0.0
 )
@@ -37,7 +41,8 @@ def look_up(job: WatchedJob, scheduler: Scheduler, now_s: float) -> WatchedJob:
     """
     record = scheduler.ask_record(job.job_id)
     if isinstance(record, tuple) and record and record[0].ref.job_id != job.job_id:
-        # the raw job id (JobIDRaw) of an array task or het component: all rows begin with the id of the job
+        # job.job_id is the raw id (JobIDRaw) of an array task or het component; Slurm lists that under the id
+        # of the whole job
         return look_up(replace(job, job_id=record[0].ref.job_id), scheduler, now_s)
     # squeue lists by user, and the job may belong to another user
     owner = record[0].user if isinstance(record, tuple) and record else ""
@@ -45,7 +50,7 @@ def look_up(job: WatchedJob, scheduler: Scheduler, now_s: float) -> WatchedJob:
     accounting = _accounting(scheduler, job.job_id)
     answers = (record, queue, accounting)
     if not any(isinstance(answer, tuple) and answer for answer in answers):
-        raise _unknown(job, [answer.why for answer in answers if isinstance(answer, Unreachable)])
+        raise _lookup_error(job, [answer.why for answer in answers if isinstance(answer, Unreachable)])
     # an unreachable squeue counts as an empty queue, which proves no end: `conclude` requires that another
     # source shows the end, or that slurmctld answered that it does not know the job
     job = apply_queue(job, queue if isinstance(queue, tuple) else (), now_s, _NO_WAITING)
@@ -66,11 +71,12 @@ def _accounting(scheduler: Scheduler, job_id: int) -> AccountingAnswer:
     return scheduler.read_accounting(answer.text, job_id) if isinstance(answer, RawAnswer) else answer
 
 
-def _unknown(job: WatchedJob, errors: list[str]) -> JobmonError:
+def _lookup_error(job: WatchedJob, errors: list[str]) -> JobmonError:
     if errors:  # usually with the same cause: the first one is enough
         return SchedulerUnavailable(f"job {job.job_id} cannot be looked up now: {errors[0]}; {_OFFLINE_HINT}")
     return UnknownJob(
-        f"unknown job {job.job_id}. {display_name(job.backend)} does not list it; {_OFFLINE_HINT}"
+        f"unknown job {job.job_id}. {display_name(job.backend)} lists no job under this id; {_PART_HINT}; "
+        f"{_OFFLINE_HINT}"
     )
 
 

@@ -34,7 +34,7 @@ class RecoveryResult:
     action: str  # without `acted`, the reason why nothing was changed
     acted: bool = True
     watched_on: str = ""  # the host of the job's living monitor, if nothing was changed because of that
-    is_job: bool = True  # not the configuration
+    is_job: bool = True  # not the configuration or a temporary file
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,11 @@ class RecoverJobs:
     starter: MonitorStarter
 
     def recover(self) -> Iterator[RecoveryResult]:
-        """Restart dead and stale monitors; yield a result for each job that still needs a monitor.
+        """Restart dead and stale monitors, and send the given-up messages that can be sent now.
 
-        It also sends given-up messages of other jobs, if they can be sent now. This generator holds the lock
-        of `jobmon recover` until it is exhausted or closed.
+        Yield a result for each job that needs a monitor or has such a message, and for each file or
+        configuration with a problem. This generator holds the lock of `jobmon recover` until it is exhausted
+        or closed.
 
         Raises:
             CommandBusy: another `jobmon recover` is running.
@@ -56,7 +57,8 @@ class RecoverJobs:
         """
         with command_lock(self.ctx.home.monitors / "recover.lock", "jobmon recover", _LOCK_TIMEOUT_S):
             for path in self.ctx.home.clean_up():
-                yield RecoveryResult(path.name, "removed: a killed process left this unfinished file")
+                action = "removed: a killed process left this unfinished file"
+                yield RecoveryResult(path.name, action, is_job=False)
             yield from self._recover(tuple(Health))
 
     def send_given_up(self) -> Iterator[RecoveryResult]:
@@ -112,7 +114,7 @@ class RecoverJobs:
         return f"it runs on cluster {job.cluster}, but this host uses cluster {cluster}"
 
     def _with_reopened_outbox(self, status: JobStatus, config: Config) -> WatchedJob:
-        """Return the job; if it is done, with the given-up messages reopened that can be sent now."""
+        """Return the job; if it needs no monitor any more, reopen the given-up messages that can be sent."""
         job = status.job
         if status.health is not Health.DONE or job.unwatched_s is not None:
             return job

@@ -307,8 +307,11 @@ def test_where_slurm_is_down_the_way_without_it_is_named(bench: Bench) -> None:
 @pytest.mark.parametrize("accounting", [(), Disabled()])
 def test_a_job_that_slurm_does_not_know_is_unknown(bench: Bench, accounting: Disabled | tuple[()]) -> None:
     bench.slurm.accounting = [accounting]
-    with pytest.raises(UnknownJob, match=r"unknown job 12\. Slurm does not list it"):
+    with pytest.raises(UnknownJob, match=r"unknown job 12\. Slurm lists no job under this id; ") as told:
         bench.ask("12")
+    assert "name an array task as 12_3 and a het job component as 12+1, not by its $SLURM_JOB_ID" in str(
+        told.value
+    )
 
 
 def test_a_task_that_the_array_never_had_is_unknown(bench: Bench) -> None:

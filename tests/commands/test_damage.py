@@ -184,5 +184,7 @@ def test_recover_removes_the_temporary_files_of_killed_processes(shell: Shell) -
     left = shell.state / temporary(shell.state / "slurm-12-x.json").name
     left.write_text("half")
     os.utime(left, (0, 0))
-    assert shell.jobmon("recover").stdout.startswith(f"{left.name}: removed: ")
+    removed, summary = shell.jobmon("recover").stdout.splitlines()
+    assert removed.startswith(f"{left.name}: removed: ")
+    assert summary == "nothing to do: no jobs are being watched"
     assert not left.exists()

@@ -46,7 +46,7 @@ def test_on_a_terminal_it_asks_before_it_removes_anything(shell: Shell, answer: 
     store = JobStore(shell.state)
     store.save(job_of(failed(), concluded_s=NOW_S))
     with terminal("prune", "--older-than", "1m", environment=os.environ) as screen:
-        screen.shows("Remove the records of 1 job, older than 1 minute? [y/N] ")
+        screen.shows("Remove the records of 1 job (12 train), older than 1 minute? [y/N] ")
         screen.type(f"{answer}\n")
         assert screen.wait() == bool(kept)
     assert store.job_ids() == kept
@@ -60,6 +60,15 @@ def test_an_answer_that_is_neither_yes_nor_no_is_asked_for_again(shell: Shell) -
         screen.shows("jobmon: please answer y or n\nRemove the records of 1 job")
         screen.type("yes\n")
         assert screen.wait() == 0
+
+
+def test_the_question_names_the_first_jobs(shell: Shell) -> None:
+    for number in range(1, 8):
+        JobStore(shell.state).save(job_of(failed(), job_id=number, name="", concluded_s=NOW_S))
+    with terminal("prune", "--older-than", "1m", environment=os.environ) as screen:
+        screen.shows("Remove the records of 7 jobs (1, 2, 3, 4, 5 and 2 more), older than 1 minute? [y/N] ")
+        screen.type("n\n")
+        assert screen.wait() == 1
 
 
 def test_with_yes_or_with_nothing_to_remove_it_does_not_ask(shell: Shell) -> None:

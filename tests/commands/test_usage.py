@@ -128,6 +128,7 @@ def test_the_version_is_told(shell: Shell, option: str) -> None:
         (("status", "--limit", "-1"), "'-1' is not a whole number of 1 or more"),
         (("status", "--watch"), "--watch needs a terminal"),
         (("prune",), "required: --older-than"),
+        (("patterns",), "required: list|check|test; see `jobmon patterns --help`"),
         (("watch",), "required: either JOB, or one of --pid, --pid-file and --process; see"),
         (
             ("submit", "--backend", "pbs", "x.sh"),

@@ -193,7 +193,7 @@ def record_refusals(recorder: Recorder) -> None:
     recorder.answer("script-unknown", commands.script(4_000_000, ""))
     recorder.answer("accounting-unknown", commands.accounting([4_000_000], fields, ""))
     recorder.answer("accounting-invalid-field", commands.accounting([1], (*fields, "Futurity"), ""))
-    recorder.answer("accounting-fields", commands.accounting_fields())
+    recorder.answer("accounting-fields", commands.supported_accounting_fields())
     recorder.answer("accounting-version", commands.accounting_version())
     recorder.answer("configuration", commands.configuration())
 

@@ -240,11 +240,11 @@ def test_the_counts_follow_the_table() -> None:
 
 def test_of_running_arrays_the_running_tasks_are_counted() -> None:
     tasks = {str(key): replace(RUNNING, key=str(key)) for key in range(12)} | {"12": done("12")}
-    array = replace(job_of(job_id=2), tasks=tasks, pending_indices="13-39")
-    assert screen(status_of(array))[-1] == "1 job: 1 running (12 of 40 tasks)"
+    array = replace(job_of(job_id=2), tasks=tasks, array_indices="0-39", pending_indices="13-39")
+    assert screen(status_of(array))[-1] == "1 job: 1 running (12 of 40 array tasks)"
     single, waiting = job_of(RUNNING, job_id=1), job_of(PENDING, job_id=3)
     last = screen(*map(status_of, (single, array, waiting)))[-1]
-    assert last == "3 jobs: 2 running (13 of 41 tasks), 1 pending"
+    assert last == "3 jobs: 2 running (12 of 40 array tasks), 1 pending"
 
 
 def test_doubtful_successes_are_counted() -> None:
@@ -265,10 +265,8 @@ def test_a_job_that_waits_for_its_outcome_does_not_run() -> None:
     )
     preempted = replace(shown, queue_state=JobState.PREEMPTED)
     assert "ended, unless requeued" in row(job_of(replace(seen, inquiry=preempted)))
-    assert (
-        screen(status_of(job_of(replace(seen, key="1"), replace(RUNNING, key="2"))))[-1]
-        == "1 job: 1 running (1 of 2 tasks)"
-    )
+    array = replace(job_of(replace(seen, key="1"), replace(RUNNING, key="2")), array_indices="1-2")
+    assert screen(status_of(array))[-1] == "1 job: 1 running (1 of 2 array tasks)"
 
 
 def test_a_terminal_shows_the_age_of_the_oldest_data_while_a_job_is_active() -> None:

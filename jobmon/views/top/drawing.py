@@ -32,7 +32,7 @@ class Symbols(NamedTuple):
     empty: str
     levels: str  # of a sparkline, from low to high
     plus_minus: str
-    arrows: str
+    up_down: str  # the keys that move up and down
     is_ascii: bool = False
 
 
@@ -51,7 +51,7 @@ def bar(fraction: float, width: int, symbols: Symbols) -> str:
 def sparkline(values: Sequence[float], width: int, symbols: Symbols, lowest: float | None = None) -> str:
     """Return the course of finite values in at most ``width`` columns; empty for fewer than two values.
 
-    The lowest level stands for ``lowest``, or for the lowest value.
+    ``lowest`` is the value of the lowest level; by default, it is the lowest of the values.
     """
     shown = _averaged([value for value in values if math.isfinite(value)], width)
     if len(shown) < 2:  # noqa: PLR2004 - one value has no course
@@ -124,7 +124,7 @@ def line_width(line: Iterable[Span]) -> int:
 
 
 def justified(left: Line, right: Line, width: int) -> Line:
-    """Return a line with ``right`` at its end; where both do not fit, the left part is cut."""
+    """Return a line with ``right`` at its end; where both do not fit, the left part is cut or left out."""
     room = width - line_width(right)
     if room <= 1:
         return fitted(right, width)

@@ -198,15 +198,15 @@ def _actions(model: Model) -> Iterator[tuple[str, str]]:
     if not is_list:
         yield "esc", "back"
     elif has_tasks:
-        yield model.symbols.arrows, "select"
+        yield model.symbols.up_down, "select"
         yield "enter", "open"
     yield "q", "quit"
     if view.page is not Page.HELP:
         yield "?", "help"
     if view.page is Page.LOG:
-        yield model.symbols.arrows, "scroll"
+        yield model.symbols.up_down, "scroll"
     if view.page is Page.JOB and len(model.tasks) > 1:
-        yield model.symbols.arrows, "other row"
+        yield model.symbols.up_down, "other row"
     if has_tasks and view.page not in (Page.HELP, Page.LOG):
         yield "l", "log"
     if is_list:

@@ -64,7 +64,7 @@ def no_record(ref: JobRef) -> str:
     return f"no record of job {ref} (never watched, or forgotten)"
 
 
-def parse_job_name(ctx: Context, argument: str) -> JobRef | None:
+def find_ref_by_name(ctx: Context, argument: str) -> JobRef | None:
     """Return the id of the newest watched job of this name, or of the latest one; None if there is none.
 
     Also None if the argument is ``-``, has a ``/`` or is the name of a file.

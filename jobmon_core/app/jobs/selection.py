@@ -1,4 +1,4 @@
-"""Which jobs `jobmon status` lists: pure decisions about records."""
+"""What a job does now (`Group`), and which jobs `jobmon status` lists: pure decisions about records."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from jobmon_core.domain.slurm.job_ids import JobRef
-    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 RECENT_S = 7 * 86_400.0
 
@@ -101,7 +101,7 @@ def unknown_refs(jobs: Sequence[JobStatus], refs: Sequence[JobRef]) -> list[JobR
 
 
 def is_recent(status: JobStatus, now_s: float) -> bool:
-    """Whether a job is watched, has undelivered messages, or ended in the last 7 days."""
+    """Whether a job is watched, has undelivered messages, or ended or was unwatched in the last 7 days."""
     return _is_active(status) or now_s - last_change_s(status.job) < RECENT_S
 
 
@@ -116,17 +116,20 @@ def group_of(job: WatchedJob) -> Group:
         return _OF_OUTCOME[job.outcome]
     if job.unwatched_s is not None:
         return Group.UNWATCHED
-    tasks = job.tasks.values()
-    if tasks and not job.pending_indices and all(task.end or ending_of(task) for task in tasks):
+    alive = _alive(job)
+    if job.tasks and not job.pending_indices and not alive:
         return Group.ENDING
-    waits = all(task.end or task.state.phase is Phase.WAITING for task in tasks)
-    return Group.PENDING if waits else Group.RUNNING
+    return Group.PENDING if all(task.state.phase is Phase.WAITING for task in alive) else Group.RUNNING
 
 
 def running_tasks(job: WatchedJob) -> int:
     """Return the number of tasks of a job that run."""
-    active = (task for task in job.tasks.values() if not (task.end or ending_of(task)))
-    return sum(task.state.phase is not Phase.WAITING for task in active)
+    return sum(task.state.phase is not Phase.WAITING for task in _alive(job))
+
+
+def _alive(job: WatchedJob) -> list[Task]:
+    """Return the tasks that neither ended nor left the queue."""
+    return [task for task in job.tasks.values() if not (task.end or ending_of(task))]
 
 
 def counts(jobs: Sequence[JobStatus]) -> list[tuple[Group, int]]:

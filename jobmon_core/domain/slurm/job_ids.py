@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _NUMBER = r"([0-9]{1,10})"  # Slurm's ids have 32 bits
+# a job, array task, component, or pending tasks, whose list squeue may cut off; then the suffix of a step
 _REF = re.compile(rf"{_NUMBER}(?:_{_NUMBER}|\+{_NUMBER}|_\[([^\]]*)\]?)?(?:\.\w+)?")
 _KEY = re.compile(rf"\+?{_NUMBER}")
 _SPAN = re.compile(rf"{_NUMBER}(?:-{_NUMBER}(?::{_NUMBER})?)?")
@@ -105,7 +106,7 @@ class JobRef:
 
 
 def parse_listed(text: str) -> tuple[JobRef, IndexSet | None]:
-    """Parse a job id of a listing, and the indices if it stands for pending array tasks (else None).
+    """Return a job id of a listing; of pending array tasks, the array's id and their indices (else None).
 
     Raises:
         ValueError: the text is not a job id.

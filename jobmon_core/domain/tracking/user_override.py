@@ -17,7 +17,10 @@ NOTHING_KNOWN = End(JobState.UNKNOWN, "", Outcome.UNKNOWN, Source.NONE)
 
 @dataclass(frozen=True, slots=True)
 class UserOverride:
-    """The user's final state, exit code, both or neither; None in a field leaves what Slurm reports."""
+    """The user's final state, exit code, both or neither; what is None stays as Slurm reports it.
+
+    The canceller belongs to the state and the signal to the exit code: they have no effect without it.
+    """
 
     state: JobState | None = None
     cancelled_by: int | None = None  # uid

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.slurm.rows import AccountingRow, QueueRow, RecordAnswer
 
 _KEEP_S = 86_400.0
+_DAMAGED = (ValueError, RecursionError)  # raised by a record that is no valid JSON of a `ProcessGroup`
 
 
 class ProcessScheduler:
@@ -52,7 +53,7 @@ class ProcessScheduler:
         """Return the status of all recorded processes, without those that exited; see `Scheduler`."""
         asked_s = time.time()
         try:
-            return RawAnswer(to_answer(self._rows("*")), asked_s)
+            return RawAnswer(to_answer(self._rows()), asked_s)
         except OSError as error:
             return Unreachable(f"the records of the watched processes cannot be read: {error}")
 
@@ -71,8 +72,8 @@ class ProcessScheduler:
     def ask_record(self, job_id: int) -> RecordAnswer:
         """Return the processes of one job, without those that exited; see `Scheduler`."""
         try:
-            rows = list(self._rows(str(job_id)))
-        except OSError as error:
+            rows = _rows_of(self._folder / f"{job_id}.json", ProcessId.current())
+        except (OSError, *_DAMAGED) as error:
             return Unreachable(f"the record of job {job_id} cannot be read: {error}")
         return tuple(row.as_record() for row in rows) or NotListed()
 
@@ -88,27 +89,33 @@ class ProcessScheduler:
         """Return an empty text: a process belongs to no cluster."""
         return ""
 
-    def _rows(self, name: str) -> Iterator[StatusRow]:
+    def _rows(self) -> Iterator[StatusRow]:
+        """Yield the rows of all jobs; of one with a damaged record, a row of unknown state."""
         observer = ProcessId.current()
-        for path in self._folder.glob(f"{name}.json"):
-            yield from _rows_of(path, observer)
+        for path in self._records():
+            try:
+                yield from _rows_of(path, observer)
+            except _DAMAGED as error:
+                job_id = int(path.stem)
+                yield StatusRow(job_id, JobState.UNKNOWN, job_id, reason=f"{path} is damaged: {error}")
+
+    def _records(self) -> Iterator[Path]:
+        return (path for path in self._folder.glob("*.json") if path.stem.isdecimal())
 
     def _remove_old_records(self) -> None:
         """Remove the records that are over a day old and whose processes have all exited."""
         observer = ProcessId.current()
-        for path in self._folder.glob("*.json"):
-            with suppress(OSError):  # another command has just removed it
+        for path in self._records():
+            # another command has just removed it, or it is damaged and its processes may still run
+            with suppress(OSError, *_DAMAGED):
                 if time.time() - path.stat().st_mtime > _KEEP_S and not _rows_of(path, observer):
                     path.unlink(missing_ok=True)
 
 
 def _rows_of(path: Path, observer: ProcessId) -> list[StatusRow]:
-    """Return the rows of one record; one of unknown state if the record is damaged."""
+    """Return the rows of one record; raise OSError or one of `_DAMAGED` if it cannot be read."""
     try:
         group = from_json(ProcessGroup, json.loads(path.read_text(encoding="utf-8", errors="replace")))
     except FileNotFoundError:  # it was just removed
         return []
-    except (ValueError, RecursionError) as error:
-        job_id = int(path.stem)
-        return [StatusRow(job_id, JobState.UNKNOWN, job_id, reason=f"{path} is damaged: {error}")]
     return list(group_rows(group, observer))

@@ -134,7 +134,7 @@ class SlurmScheduler:
 
     def _supported_fields(self, fields: tuple[str, ...]) -> tuple[str, ...]:
         """Return those of the fields that this sacct supports; if it does not list any, all of them."""
-        answer = self._ask(commands.accounting_fields())
+        answer = self._ask(commands.supported_accounting_fields())
         supported = set() if isinstance(answer, Unreachable) else set(answer.stdout.split())
         return tuple(name for name in fields if name in supported) or fields
 

@@ -1,4 +1,4 @@
-"""The command lines of sbatch and of Slurm's query commands. Pure: these functions only build them.
+"""The command lines of sbatch and of Slurm's query commands. Pure: nothing here runs them.
 
 ``cluster`` is the name of another cluster, or empty for the local one. Columns are separated by a character
 that no value contains, or the only free text comes last. Queries for jobs name one user or the jobs, and
@@ -120,7 +120,7 @@ def accounting_version() -> list[str]:
     return ["sacct", "--version"]
 
 
-def accounting_fields() -> list[str]:
+def supported_accounting_fields() -> list[str]:
     """List the fields that this sacct supports."""
     return ["sacct", "--helpformat"]
 

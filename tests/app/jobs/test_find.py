@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jobmon_core.app.jobs.find import find_job, find_ref, parse_job_name
+from jobmon_core.app.jobs.find import find_job, find_ref, find_ref_by_name
 from jobmon_core.context import Context
 from jobmon_core.domain.errors import UnknownJob
 from jobmon_core.domain.job_settings import JobSettings
@@ -86,8 +86,8 @@ def test_a_file_of_that_name_is_not_taken_for_a_job(
     ctx: Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert str(parse_job_name(ctx, "train")) == "14"
-    assert parse_job_name(ctx, "missing.log") is None
+    assert str(find_ref_by_name(ctx, "train")) == "14"
+    assert find_ref_by_name(ctx, "missing.log") is None
     (tmp_path / "train").touch()
-    assert parse_job_name(ctx, "train") is None
-    assert parse_job_name(ctx, "-") is None
+    assert find_ref_by_name(ctx, "train") is None
+    assert find_ref_by_name(ctx, "-") is None

@@ -12,11 +12,12 @@ from jobmon_core.app.jobs.selection import (
     fitting,
     group_of,
     is_recent,
+    running_tasks,
     select,
 )
 from jobmon_core.domain.slurm.job_ids import JobRef
 from jobmon_core.domain.slurm.states import JobState, Outcome
-from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.tracking.model import EndInquiry, WatchedJob
 from jobmon_core.lifecycle.health import Health, JobStatus
 from tests.support.job_records import (
     ENTRY,
@@ -33,6 +34,7 @@ from tests.support.job_records import (
 )
 
 UNKNOWN = ended(JobState.UNKNOWN, Outcome.UNKNOWN)
+LEFT_QUEUE = replace(RUNNING, key="1", inquiry=EndInquiry(NOW_S, NOW_S))
 JOBS = [
     status_of(job_of(RUNNING, job_id=30, name="train-a")),
     status_of(job_of(PENDING, job_id=4, name="eval")),
@@ -133,11 +135,16 @@ def test_the_short_list_holds_active_undelivered_and_recent_jobs() -> None:
         (replace(JOB, unwatched_s=1.0), Group.UNWATCHED),
         (job_of(succeeded("1"), failed("2")), Group.FAILED),
         (job_of(UNKNOWN), Group.UNKNOWN),
+        (replace(job_of(LEFT_QUEUE), pending_indices="2-5"), Group.PENDING),
+        (job_of(LEFT_QUEUE, replace(PENDING, key="2")), Group.PENDING),
+        (job_of(LEFT_QUEUE, replace(RUNNING, key="2")), Group.RUNNING),
+        (job_of(LEFT_QUEUE, succeeded("2")), Group.ENDING),
     ],
 )
 def test_each_job_counts_in_one_group(job: WatchedJob, group: Group) -> None:
     assert group_of(job) is group
     assert counts([status_of(job)]) == [(group, 1)]
+    assert group is not Group.RUNNING or running_tasks(job)
 
 
 def test_a_part_of_a_job_is_sorted_after_the_job() -> None:

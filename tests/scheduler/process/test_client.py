@@ -10,8 +10,14 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.slurm.job_ids import JobRef
-from jobmon_core.domain.slurm.rows import Disabled, NotListed, QueueRow, RawAnswer
+from jobmon_core.domain.slurm.rows import Disabled, NotListed, QueueRow, RawAnswer, Unreachable
 from jobmon_core.domain.slurm.states import JobState
+from jobmon_core.domain.tracking.apply_accounting import apply_accounting
+from jobmon_core.domain.tracking.apply_queue import apply_queue
+from jobmon_core.domain.tracking.apply_record import apply_record
+from jobmon_core.domain.tracking.conclude import conclude
+from jobmon_core.domain.tracking.model import WatchedJob
+from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.scheduler.process.client import ProcessScheduler
 from jobmon_core.scheduler.process.find import find_process
 from jobmon_core.scheduler.process.group import Process, ProcessGroup
@@ -107,6 +113,37 @@ def test_a_damaged_record_hides_no_other_process(scheduler: ProcessScheduler, tm
     damaged, healthy = sorted(queue(scheduler, 7, os.getpid()), key=lambda row: row.ref.job_id)
     assert (damaged.state, healthy.state) == (JobState.UNKNOWN, JobState.RUNNING)
     assert "7.json is damaged" in damaged.reason
+
+
+def test_processes_whose_record_is_damaged_are_not_considered_ended(
+    scheduler: ProcessScheduler, child: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    group = ProcessGroup("train", (found(os.getpid()), found(child.pid)))
+    scheduler.add(group)
+
+    def polled(job: WatchedJob, at_s: float) -> WatchedJob:
+        job = apply_queue(job, queue(scheduler, group.job_id), at_s, Policy())
+        job = apply_record(job, scheduler.ask_record(group.job_id), at_s)
+        return apply_accounting(job, scheduler.ask_accounting([group.job_id]), Policy(), at_s)
+
+    job = polled(WatchedJob("process-7-x", group.job_id, 0.0, backend="process"), 1.0)
+    (tmp_path / f"{group.job_id}.json").write_text("{", encoding="utf-8")
+    for at_s in (1000.0, 2000.0, 1e6):
+        job = polled(job, at_s)
+    assert [*job.tasks] == ["0", "1"]
+    assert [conclude(task, Policy(), 1e6) for task in job.tasks.values()] == [None, None]
+    answer = scheduler.ask_record(group.job_id)
+    assert isinstance(answer, Unreachable)
+    assert answer.why.startswith(f"the record of job {group.job_id} cannot be read: ")
+    scheduler.add(group)
+    job = polled(job, 1e6 + 60)
+    assert [(task.state, task.inquiry) for task in job.tasks.values()] == [(JobState.RUNNING, None)] * 2
+
+
+def test_other_files_among_the_records_are_ignored(scheduler: ProcessScheduler, tmp_path: Path) -> None:
+    (tmp_path / "notes.json").write_text("{", encoding="utf-8")
+    scheduler.add(ProcessGroup("train", (found(os.getpid()),)))
+    assert [row.ref.job_id for row in queue(scheduler, os.getpid())] == [os.getpid()]
 
 
 def test_records_of_processes_that_ended_long_ago_are_removed(
