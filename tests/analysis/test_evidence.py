@@ -286,6 +286,12 @@ CASES = (
         "file_not_found",
         "2: Fortran runtime error: Cannot open file 'restart/swell.0002': No such file or directory",
     ),
+    Case(
+        "syntax_error_after_a_missing_command",
+        "config_error",
+        "line 31: syntax error: unexpected end of file",
+        SlurmEvidence(state=JobState.FAILED, exit_code=2),
+    ),
 )
 
 # logs of programs that did well and print words that sound like failures

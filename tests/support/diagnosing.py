@@ -54,6 +54,7 @@ PATTERNS = {
     "host_oom_kill": pattern("host_oom_kill", 95, is_final=True),
     "killed": pattern("killed", is_final=True),
     "module_env": pattern("module_env", 18),
+    "config_error.shell_syntax": pattern("config_error.shell_syntax", 19),
     "module_env.activation": pattern("module_env.activation", 43),
     "import_error": pattern("import_error", 42),
     "file_not_found.command": pattern("file_not_found.command", 15),

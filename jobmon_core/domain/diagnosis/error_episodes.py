@@ -16,8 +16,11 @@ from itertools import islice
 from jobmon_core.domain.diagnosis.log_lines import LogLines
 from jobmon_core.domain.diagnosis.log_runs import started_again
 from jobmon_core.domain.diagnosis.patterns import (
+    AUTHORITATIVE_PRECEDENCE,
     GENERIC,
     LOOKUP,
+    MIN_RELIABLE_PRECEDENCE,
+    MIN_ROOT_PRECEDENCE,
     UNNAMED_EXCEPTION,
     UNSET_VARIABLE,
     Match,
@@ -42,11 +45,6 @@ from jobmon_core.domain.diagnosis.tracebacks import (
     traceback_above,
 )
 
-# Below this precedence a pattern only repeats what the scheduler did, or programs often survive the failure.
-MIN_RELIABLE_PRECEDENCE = 20
-MIN_ROOT_PRECEDENCE = 30  # below, the failure is usually a consequence, such as waiting for a rank that died
-AUTHORITATIVE_PRECEDENCE = 90  # from here on, a failure has no cause in the log, e.g. the kernel's OOM kill
-
 # The program recovered from a failure if more ordinary lines than this follow it.
 MAX_ORDINARY_LINES = 40
 _MAX_ORDINARY_LINES_OF_UNRELIABLE = 5
@@ -57,11 +55,6 @@ _MAX_ORDINARY_LINES_OF_PRINTED_TRACEBACK = 4  # the program caught the exception
 _MAX_LINES_AFTER_LAST_FAILURE = 5
 
 _SCHEDULER_LABELS = ("slurm_timeout", "slurm_cancelled", "slurm_preempted", "node_fail")
-# commands that the shell could not run, or that failed: shells print it and run the next command
-_OF_JOB_SCRIPT = (
-    "config_error.shell", "file_not_found.command", "file_not_found.working_directory", "module_env",
-    "module_env.unset_variable",
-)  # fmt: skip
 # what a program fails with if the job is not prepared
 _LABELS_OF_LACK = ("file_not_found", "import_error", "module_env")
 # what the connection to a process that is gone fails with; `GENERIC`: with an exception of no other label
@@ -318,7 +311,8 @@ def _without_consequences(analysis: LogAnalysis, roots: list[Match]) -> tuple[Ma
     """Drop failures after Slurm ended the job, and those that ended a process after another had ended one.
 
     Exceptions chained to that other failure stay, and so do authoritative failures. Dropped are also failed
-    commands of the job script if the job lived on until Slurm ended it.
+    commands of the job script if the script went on until Slurm ended the job, or until a syntax error ended
+    the script.
     """
     candidates: list[Match] = []
     scheduler_end: Match | None = None
@@ -330,7 +324,9 @@ def _without_consequences(analysis: LogAnalysis, roots: list[Match]) -> tuple[Ma
             continue
         if root.pattern.is_final and root.pattern.label in _SCHEDULER_LABELS:
             scheduler_end = scheduler_end or root
-            candidates = [each for each in candidates if not _is_of_job_script(each)]
+            candidates = [each for each in candidates if not each.pattern.is_of_job_script]
+        elif root.pattern.is_shell_syntax and not analysis.recovered_from(root):
+            candidates = [each for each in candidates if not _is_survived_command(each)]
         elif (
             not is_authoritative
             and root.pattern.precedence >= MIN_ROOT_PRECEDENCE
@@ -343,6 +339,5 @@ def _without_consequences(analysis: LogAnalysis, roots: list[Match]) -> tuple[Ma
     return tuple(candidates)
 
 
-def _is_of_job_script(root: Match) -> bool:
-    """Return whether a command of the job script failed, after which the script usually goes on."""
-    return root.pattern.is_of_preparation or root.pattern.id in _OF_JOB_SCRIPT
+def _is_survived_command(root: Match) -> bool:
+    return root.pattern.is_of_job_script and not root.pattern.is_shell_syntax

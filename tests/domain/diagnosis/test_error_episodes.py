@@ -260,3 +260,21 @@ def test_failed_communication_shows_that_several_processes_wrote_the_log() -> No
     """Otherwise the second of two tracebacks of the same program would be that of a later run."""
     assert diagnosed(UNKNOWN, *TRACEBACK, *TRACEBACK[:-1], "cuda_oom").cause == "cuda_oom"
     assert diagnosed(UNKNOWN, *TRACEBACK, *TRACEBACK[:-1], "cuda_oom", "nccl_timeout").cause == "python"
+
+
+SYNTAX = "config_error.shell_syntax"
+
+
+@pytest.mark.parametrize("complaint", [PREPARED, "module_env", "file_not_found.command"])
+def test_a_failed_command_that_the_script_survived_is_not_what_a_syntax_error_did(complaint: str) -> None:
+    assert diagnosed(FAILED, complaint, "training", SYNTAX).cause == SYNTAX
+    assert diagnosed(FAILED, SYNTAX, complaint).cause in (SYNTAX, PREPARED)
+
+
+def test_a_syntax_error_that_the_job_survived_leaves_an_earlier_failure_the_cause() -> None:
+    after = [f"step {n}" for n in range(6)]
+    assert diagnosed(FAILED, PREPARED, SYNTAX, *after).cause == PREPARED
+
+
+def test_a_syntax_error_does_not_hide_the_failure_of_a_program() -> None:
+    assert diagnosed(FAILED, "python", SYNTAX).cause == "python"
