@@ -55,6 +55,11 @@ CASES = (
         "FileNotFoundError: [Errno 2] No such file or directory: '/local/nvme0/shards/part-00311.tar'",
     ),
     Case(
+        "lost_gloo_connections_after_one_rank_died",
+        "file_not_found",
+        "FileNotFoundError: [Errno 2] No such file or directory: '/data/kelp/tiles-2.npy'",
+    ),
+    Case(
         "watchdogs_of_all_ranks_but_a_silent_one",
         "nccl_timeout",
         "[rank3]:[E308 03:12:55.100240116 ProcessGroupNCCL.cpp:629] [Rank 3] Watchdog caught collective",

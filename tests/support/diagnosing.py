@@ -47,6 +47,7 @@ PATTERNS = {
     "python_exception_other": pattern("python_exception_other", 44),
     "python_exception_other.variant": pattern("python_exception_other.variant", 44),
     "nccl_timeout": pattern("nccl_timeout", 20),
+    "network_error": pattern("network_error", 21),
     "slurm_timeout": pattern("slurm_timeout", 12),
     "noise": pattern("noise", 15),
     "finished": pattern("finished", 0, Role.SUCCESS, Severity.WARNING),

@@ -297,10 +297,12 @@ class LogAnalysis:
         """Return whether the later failure is of another run of the same program.
 
         Processes that run at the same time fail together too, but then torchrun or srun reports them, or
-        their lines have rank labels.
+        their lines have rank labels, or the later failure is a usual consequence of the end of another one.
         """
         if self._may_be_parallel or earlier.pattern.id == later.pattern.id:
             return False
+        if later.pattern.precedence < MIN_ROOT_PRECEDENCE:
+            return self._started_again(earlier, later.position)
         first, second = self.traceback(earlier), self.traceback(later)
         are_separate = second.head is not None and earlier.position < second.head
         is_first_cut = bool(first.frames) and first.head is None  # the log starts within it

@@ -278,3 +278,17 @@ def test_a_syntax_error_that_the_job_survived_leaves_an_earlier_failure_the_caus
 
 def test_a_syntax_error_does_not_hide_the_failure_of_a_program() -> None:
     assert diagnosed(FAILED, "python", SYNTAX).cause == "python"
+
+
+LOST = (*TRACEBACK[:-1], "network_error")
+
+
+def test_a_connection_lost_after_another_process_died_is_not_of_a_later_run() -> None:
+    died = (*TRACEBACK[:-1], "cuda_oom")
+    assert diagnosed(FAILED, *died, *LOST, *LOST).cause == "cuda_oom"
+    assert diagnosed(UNKNOWN, *died, *LOST).cause == "cuda_oom"
+
+
+def test_a_connection_lost_after_a_new_start_is_the_cause() -> None:
+    first = ("Job id 41", "epoch 1", *TRACEBACK[:-1], "cuda_oom")
+    assert diagnosed(FAILED, *first, "Job id 42", "epoch 1", *LOST).cause == "network_error"
