@@ -86,6 +86,14 @@ def is_balanced(text: str) -> bool:
     return pairs and text.count("'") % 2 == text.count('"') % 2 == 0
 
 
+def test_shipped_advice_names_sacct_before_seff_which_many_sites_lack() -> None:
+    advice = [pattern.advice for pattern in PATTERNS if "seff" in pattern.advice]
+    assert advice
+    for text in advice:
+        assert "`sacct -j JOBID -o JobID,MaxRSS," in text.partition("seff")[0]
+        assert "`seff JOBID`, where installed" in text
+
+
 def test_a_checkout_uses_its_own_patterns_folder() -> None:
     assert shipped_patterns_path() == Path(__file__).parents[3] / "patterns" / "error_patterns.json"
 
