@@ -122,6 +122,11 @@ CASES = (
         '/home/gm/kern/fused_norm.cu(41): error: identifier "blockReduceSum" is undefined',
     ),
     Case(
+        "fortran_interface_before_use",
+        "compile_error",
+        "Error: USE statement at (1) cannot follow INTERFACE statement at (2)",
+    ),
+    Case(
         "bad_json_behind_a_cache_miss",
         "python_exception_other",
         "json.decoder.JSONDecodeError: Expecting ',' delimiter: line 88 column 3 (char 2310)",
