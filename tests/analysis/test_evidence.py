@@ -127,6 +127,11 @@ CASES = (
         "Error: USE statement at (1) cannot follow INTERFACE statement at (2)",
     ),
     Case(
+        "theano_warning_before_a_missing_file",
+        "file_not_found",
+        "OSError: File /scratch/ivo/cells/D1.h5 does not exist",
+    ),
+    Case(
         "bad_json_behind_a_cache_miss",
         "python_exception_other",
         "json.decoder.JSONDecodeError: Expecting ',' delimiter: line 88 column 3 (char 2310)",

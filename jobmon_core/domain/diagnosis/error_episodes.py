@@ -15,6 +15,7 @@ from itertools import islice
 
 from jobmon_core.domain.diagnosis.log_lines import LogLines
 from jobmon_core.domain.diagnosis.log_runs import started_again
+from jobmon_core.domain.diagnosis.log_text import is_warning
 from jobmon_core.domain.diagnosis.patterns import (
     AUTHORITATIVE_PRECEDENCE,
     GENERIC,
@@ -26,6 +27,7 @@ from jobmon_core.domain.diagnosis.patterns import (
     Match,
     Role,
     Severity,
+    is_job_pattern,
 )
 from jobmon_core.domain.diagnosis.tracebacks import (
     DIRECT_CAUSE,
@@ -59,8 +61,6 @@ _SCHEDULER_LABELS = ("slurm_timeout", "slurm_cancelled", "slurm_preempted", "nod
 _LABELS_OF_LACK = ("file_not_found", "import_error", "module_env")
 # what the connection to a process that is gone fails with; `GENERIC`: with an exception of no other label
 _LABELS_OF_CONNECTION = (GENERIC, "file_not_found", "network_error")
-# of the communication between the processes of a job
-_LABELS_OF_PARALLEL = ("mpi_error", "nccl_error", "nccl_timeout", "rendezvous_error", "srun_error")
 _FAILURE_ROLES = (Role.ROOT, Role.SYMPTOM)
 _FIRST_VISIBLE = "!"  # empty and indented lines sort before it
 
@@ -267,9 +267,7 @@ class LogAnalysis:
         """
         labels = self.lines.labels
         return any(
-            match.pattern.role is Role.SYMPTOM
-            or labels[match.position]
-            or match.pattern.label in _LABELS_OF_PARALLEL
+            match.pattern.role is Role.SYMPTOM or labels[match.position] or match.pattern.is_of_communication
             for match in self.matches
         )
 
@@ -314,7 +312,7 @@ def _without_consequences(analysis: LogAnalysis, roots: list[Match]) -> tuple[Ma
 
     Exceptions chained to that other failure stay, and so do authoritative failures. Dropped are also failed
     commands of the job script if the script went on until Slurm ended the job, or until a syntax error ended
-    the script.
+    the script, and warnings before the exception that ended a process.
     """
     candidates: list[Match] = []
     scheduler_end: Match | None = None
@@ -334,6 +332,7 @@ def _without_consequences(analysis: LogAnalysis, roots: list[Match]) -> tuple[Ma
             and root.pattern.precedence >= MIN_ROOT_PRECEDENCE
             and analysis.ended_process(root)
         ):
+            candidates = [each for each in candidates if not _is_warning(each, analysis.lines)]
             if first_end is not None and not analysis.are_chained(first_end, root):
                 continue
             first_end = root  # of a chain of exceptions, the latest
@@ -343,3 +342,8 @@ def _without_consequences(analysis: LogAnalysis, roots: list[Match]) -> tuple[Ma
 
 def _is_survived_command(root: Match) -> bool:
     return root.pattern.is_of_job_script and not root.pattern.is_shell_syntax
+
+
+def _is_warning(root: Match, lines: LogLines) -> bool:
+    is_certain = root.pattern.precedence >= AUTHORITATIVE_PRECEDENCE or is_job_pattern(root.pattern.id)
+    return not is_certain and is_warning(lines.unprefixed[root.position])

@@ -42,6 +42,10 @@ _OF_COMMANDS: Final = frozenset({
     "config_error.shell", "config_error.shell_syntax", "file_not_found.command",
     "file_not_found.working_directory", "module_env", "module_env.unset_variable",
 })  # fmt: skip
+# of the communication between the processes of a job
+_LABELS_OF_COMMUNICATION: Final = frozenset({
+    "mpi_error", "nccl_error", "nccl_timeout", "rendezvous_error", "srun_error"
+})  # fmt: skip
 
 
 def label_of(identifier: str) -> str:
@@ -100,6 +104,11 @@ class Pattern:
     def is_of_job_script(self) -> bool:
         """Whether a command of the job script failed, after which the script usually goes on."""
         return self.is_of_preparation or self.id in _OF_COMMANDS
+
+    @property
+    def is_of_communication(self) -> bool:
+        """Whether the communication between the processes of a job failed."""
+        return self.label in _LABELS_OF_COMMUNICATION
 
     @property
     def is_shell_syntax(self) -> bool:

@@ -292,3 +292,15 @@ def test_a_connection_lost_after_another_process_died_is_not_of_a_later_run() ->
 def test_a_connection_lost_after_a_new_start_is_the_cause() -> None:
     first = ("Job id 41", "epoch 1", *TRACEBACK[:-1], "cuda_oom")
     assert diagnosed(FAILED, *first, "Job id 42", "epoch 1", *LOST).cause == "network_error"
+
+
+@pytest.mark.parametrize("warning", ["WARNING cuda_oom", "[WARN] cuda_oom", "warning: cuda_oom"])
+def test_a_warning_is_not_the_cause_of_a_later_uncaught_exception(warning: str) -> None:
+    found = diagnosed(FAILED, warning, *TRACEBACK)
+    assert (found.cause, found.symptoms) == ("python", ("cuda_oom",))
+    assert diagnosed(FAILED, warning).cause == "cuda_oom"
+    assert diagnosed(FAILED, "cuda_oom", *TRACEBACK).cause == "cuda_oom"
+
+
+def test_a_warning_about_a_certain_cause_counts() -> None:
+    assert diagnosed(FAILED, "WARNING host_oom_kill", *TRACEBACK).cause == "host_oom_kill"
