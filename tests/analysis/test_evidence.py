@@ -55,6 +55,11 @@ CASES = (
         "FileNotFoundError: [Errno 2] No such file or directory: '/local/nvme0/shards/part-00311.tar'",
     ),
     Case(
+        "lost_gloo_connections_after_one_rank_died",
+        "file_not_found",
+        "FileNotFoundError: [Errno 2] No such file or directory: '/data/kelp/tiles-2.npy'",
+    ),
+    Case(
         "watchdogs_of_all_ranks_but_a_silent_one",
         "nccl_timeout",
         "[rank3]:[E308 03:12:55.100240116 ProcessGroupNCCL.cpp:629] [Rank 3] Watchdog caught collective",
@@ -115,6 +120,16 @@ CASES = (
         "compiler_error_under_two_wrappers",
         "compile_error",
         '/home/gm/kern/fused_norm.cu(41): error: identifier "blockReduceSum" is undefined',
+    ),
+    Case(
+        "fortran_interface_before_use",
+        "compile_error",
+        "Error: USE statement at (1) cannot follow INTERFACE statement at (2)",
+    ),
+    Case(
+        "theano_warning_before_a_missing_file",
+        "file_not_found",
+        "OSError: File /scratch/ivo/cells/D1.h5 does not exist",
     ),
     Case(
         "bad_json_behind_a_cache_miss",
@@ -285,6 +300,12 @@ CASES = (
         "fortran_restart_file_missing",
         "file_not_found",
         "2: Fortran runtime error: Cannot open file 'restart/swell.0002': No such file or directory",
+    ),
+    Case(
+        "syntax_error_after_a_missing_command",
+        "config_error",
+        "line 31: syntax error: unexpected end of file",
+        SlurmEvidence(state=JobState.FAILED, exit_code=2),
     ),
 )
 

@@ -353,7 +353,7 @@ def test_what_the_user_says_overrides_what_is_known(bench: Bench) -> None:
 def test_the_id_of_the_job_stands_in_the_advice(bench: Bench) -> None:
     bench.watched(replace(RUNNING, key="3", end=replace(FAILED, exit_code=137)))
     advice = bench.ask("12").diagnosis.advice
-    assert "seff 12_3" in advice
+    assert "`sacct -j 12_3 -o JobID,MaxRSS,ReqMem,State`, or `seff 12_3`, where installed" in advice
     assert "JOBID" not in advice
 
 

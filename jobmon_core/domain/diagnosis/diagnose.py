@@ -21,15 +21,20 @@ from dataclasses import replace
 from functools import cached_property
 from itertools import islice
 
-from jobmon_core.domain.diagnosis.error_episodes import (
-    MIN_RELIABLE_PRECEDENCE,
-    MIN_ROOT_PRECEDENCE,
-    LogAnalysis,
-)
+from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.diagnosis.exit_causes import Cause, implied_cause, stated_cause
 from jobmon_core.domain.diagnosis.fingerprint import fingerprint
 from jobmon_core.domain.diagnosis.model import NAN_LOSS, Diagnosis, Line, SlurmEvidence
-from jobmon_core.domain.diagnosis.patterns import CLEAN, Match, Role, Severity, is_job_pattern, label_of
+from jobmon_core.domain.diagnosis.patterns import (
+    CLEAN,
+    MIN_RELIABLE_PRECEDENCE,
+    MIN_ROOT_PRECEDENCE,
+    Match,
+    Role,
+    Severity,
+    is_job_pattern,
+    label_of,
+)
 from jobmon_core.domain.diagnosis.result_line import nan_at_end
 from jobmon_core.domain.slurm.exit_codes import exit_phrase
 from jobmon_core.domain.slurm.states import JobState

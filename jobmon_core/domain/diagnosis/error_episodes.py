@@ -15,14 +15,19 @@ from itertools import islice
 
 from jobmon_core.domain.diagnosis.log_lines import LogLines
 from jobmon_core.domain.diagnosis.log_runs import started_again
+from jobmon_core.domain.diagnosis.log_text import is_warning
 from jobmon_core.domain.diagnosis.patterns import (
+    AUTHORITATIVE_PRECEDENCE,
     GENERIC,
     LOOKUP,
+    MIN_RELIABLE_PRECEDENCE,
+    MIN_ROOT_PRECEDENCE,
     UNNAMED_EXCEPTION,
     UNSET_VARIABLE,
     Match,
     Role,
     Severity,
+    is_job_pattern,
 )
 from jobmon_core.domain.diagnosis.tracebacks import (
     DIRECT_CAUSE,
@@ -42,11 +47,6 @@ from jobmon_core.domain.diagnosis.tracebacks import (
     traceback_above,
 )
 
-# Below this precedence a pattern only repeats what the scheduler did, or programs often survive the failure.
-MIN_RELIABLE_PRECEDENCE = 20
-MIN_ROOT_PRECEDENCE = 30  # below, the failure is usually a consequence, such as waiting for a rank that died
-AUTHORITATIVE_PRECEDENCE = 90  # from here on, a failure has no cause in the log, e.g. the kernel's OOM kill
-
 # The program recovered from a failure if more ordinary lines than this follow it.
 MAX_ORDINARY_LINES = 40
 _MAX_ORDINARY_LINES_OF_UNRELIABLE = 5
@@ -57,17 +57,10 @@ _MAX_ORDINARY_LINES_OF_PRINTED_TRACEBACK = 4  # the program caught the exception
 _MAX_LINES_AFTER_LAST_FAILURE = 5
 
 _SCHEDULER_LABELS = ("slurm_timeout", "slurm_cancelled", "slurm_preempted", "node_fail")
-# commands that the shell could not run, or that failed: shells print it and run the next command
-_OF_JOB_SCRIPT = (
-    "config_error.shell", "file_not_found.command", "file_not_found.working_directory", "module_env",
-    "module_env.unset_variable",
-)  # fmt: skip
 # what a program fails with if the job is not prepared
 _LABELS_OF_LACK = ("file_not_found", "import_error", "module_env")
 # what the connection to a process that is gone fails with; `GENERIC`: with an exception of no other label
 _LABELS_OF_CONNECTION = (GENERIC, "file_not_found", "network_error")
-# of the communication between the processes of a job
-_LABELS_OF_PARALLEL = ("mpi_error", "nccl_error", "nccl_timeout", "rendezvous_error", "srun_error")
 _FAILURE_ROLES = (Role.ROOT, Role.SYMPTOM)
 _FIRST_VISIBLE = "!"  # empty and indented lines sort before it
 
@@ -274,9 +267,7 @@ class LogAnalysis:
         """
         labels = self.lines.labels
         return any(
-            match.pattern.role is Role.SYMPTOM
-            or labels[match.position]
-            or match.pattern.label in _LABELS_OF_PARALLEL
+            match.pattern.role is Role.SYMPTOM or labels[match.position] or match.pattern.is_of_communication
             for match in self.matches
         )
 
@@ -304,10 +295,12 @@ class LogAnalysis:
         """Return whether the later failure is of another run of the same program.
 
         Processes that run at the same time fail together too, but then torchrun or srun reports them, or
-        their lines have rank labels.
+        their lines have rank labels, or the later failure is a usual consequence of the end of another one.
         """
         if self._may_be_parallel or earlier.pattern.id == later.pattern.id:
             return False
+        if later.pattern.precedence < MIN_ROOT_PRECEDENCE:
+            return self._started_again(earlier, later.position)
         first, second = self.traceback(earlier), self.traceback(later)
         are_separate = second.head is not None and earlier.position < second.head
         is_first_cut = bool(first.frames) and first.head is None  # the log starts within it
@@ -318,7 +311,8 @@ def _without_consequences(analysis: LogAnalysis, roots: list[Match]) -> tuple[Ma
     """Drop failures after Slurm ended the job, and those that ended a process after another had ended one.
 
     Exceptions chained to that other failure stay, and so do authoritative failures. Dropped are also failed
-    commands of the job script if the job lived on until Slurm ended it.
+    commands of the job script if the script went on until Slurm ended the job, or until a syntax error ended
+    the script, and warnings before the exception that ended a process.
     """
     candidates: list[Match] = []
     scheduler_end: Match | None = None
@@ -330,12 +324,15 @@ def _without_consequences(analysis: LogAnalysis, roots: list[Match]) -> tuple[Ma
             continue
         if root.pattern.is_final and root.pattern.label in _SCHEDULER_LABELS:
             scheduler_end = scheduler_end or root
-            candidates = [each for each in candidates if not _is_of_job_script(each)]
+            candidates = [each for each in candidates if not each.pattern.is_of_job_script]
+        elif root.pattern.is_shell_syntax and not analysis.recovered_from(root):
+            candidates = [each for each in candidates if not _is_survived_command(each)]
         elif (
             not is_authoritative
             and root.pattern.precedence >= MIN_ROOT_PRECEDENCE
             and analysis.ended_process(root)
         ):
+            candidates = [each for each in candidates if not _is_warning(each, analysis.lines)]
             if first_end is not None and not analysis.are_chained(first_end, root):
                 continue
             first_end = root  # of a chain of exceptions, the latest
@@ -343,6 +340,10 @@ def _without_consequences(analysis: LogAnalysis, roots: list[Match]) -> tuple[Ma
     return tuple(candidates)
 
 
-def _is_of_job_script(root: Match) -> bool:
-    """Return whether a command of the job script failed, after which the script usually goes on."""
-    return root.pattern.is_of_preparation or root.pattern.id in _OF_JOB_SCRIPT
+def _is_survived_command(root: Match) -> bool:
+    return root.pattern.is_of_job_script and not root.pattern.is_shell_syntax
+
+
+def _is_warning(root: Match, lines: LogLines) -> bool:
+    is_certain = root.pattern.precedence >= AUTHORITATIVE_PRECEDENCE or is_job_pattern(root.pattern.id)
+    return not is_certain and is_warning(lines.unprefixed[root.position])

@@ -71,7 +71,7 @@ _HUNG = Cause(
     "It was probably waiting for something that never happened; then more time would not help.",
     "Find out where it waits before you raise --time: read the last line of the log, and attach to the next "
     "run with `srun --jobid=JOBID --overlap --pty bash` and `py-spy dump --pid PID`. For distributed "
-    "training set TORCH_NCCL_TRACE_BUFFER_SIZE=2000 and TORCH_NCCL_DUMP_ON_TIMEOUT=1.",
+    "training set `TORCH_NCCL_TRACE_BUFFER_SIZE=2000` and `TORCH_NCCL_DUMP_ON_TIMEOUT=1`.",
     is_certain=False,
 )
 
@@ -139,14 +139,14 @@ _BY_SIGNAL: dict[int, Cause] = {
         "Killed (SIGKILL)",
         "The job was killed from outside, and nothing shows by whom. Unless it was cancelled, it most likely "
         "ran out of memory (RAM).",
-        "Compare peak and requested memory (`seff JOBID`). If they are close, request more "
-        "(`#SBATCH --mem`).",
+        "Compare peak and requested memory (`sacct -j JOBID -o JobID,MaxRSS,ReqMem,State`, or `seff JOBID`, "
+        "where installed). If they are close, request more (`#SBATCH --mem`).",
     ),
     11: Cause(
         "segfault",
         "Segmentation fault (SIGSEGV)",
         "Compiled code accessed memory it must not (SIGSEGV), usually a bug in a native extension.",
-        "Set PYTHONFAULTHANDLER=1 to see the Python line, and check that extensions match the installed "
+        "Set `PYTHONFAULTHANDLER=1` to see the Python line, and check that extensions match the installed "
         "versions.",
     ),
     15: Cause(

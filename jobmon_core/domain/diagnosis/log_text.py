@@ -39,6 +39,7 @@ _CENTURY = "[20"
 _STEPD_NAME = "slurmstepd: "
 LABEL_STARTS = frozenset("0123456789[(ECF")  # the first characters of all of these, apart from the padding
 PADDED_RANK = re.compile(r" {1,5}\d")
+_WARNING = re.compile(r"\W{0,3}(?:WARN(?:ING)?\b|[Ww]arning: )")
 # a frame of a traceback after the name of the host that printed it: pdsh, with which DeepSpeed starts nodes
 _HOST_FRAME = re.compile(r'([A-Za-z][\w.-]{0,63}): {3}File "[^"]*", line \d')
 _PREFIXED_FRAME = ':   File "'
@@ -132,3 +133,8 @@ def searched_text(line: str, hosts: frozenset[str] = frozenset()) -> str:
         return text
     clock = _STEPD_CLOCK.match(text)
     return f"{_STEPD_NAME}{text[clock.end() :]}" if clock else text
+
+
+def is_warning(text: str) -> bool:
+    """Return whether a line without its label begins as a warning."""
+    return _WARNING.match(text) is not None

@@ -22,6 +22,11 @@ LABELS: Final = frozenset({
     "assertion_error", "module_env", "compile_error", "mpi_error", "srun_error", "python_exception_other",
 })  # fmt: skip
 
+# Below this precedence a pattern only repeats what the scheduler did, or programs often survive the failure.
+MIN_RELIABLE_PRECEDENCE: Final = 20
+MIN_ROOT_PRECEDENCE: Final = 30  # below, usually a consequence, such as waiting for a rank that died
+AUTHORITATIVE_PRECEDENCE: Final = 90  # from here on, it has no cause in the log, e.g. the kernel's OOM kill
+
 _OF_JOB = "job_pattern_"
 JOB_PATTERN: Final = "Error pattern of this job: "  # the titles of such patterns start with it
 _JOB_PRECEDENCE = 50  # as most patterns of known failures
@@ -31,6 +36,15 @@ _JOB_PRECEDENCE = 50  # as most patterns of known failures
 _OF_PREPARATION: Final = frozenset({
     "auth_error.git", "module_env.activation", "module_env.modules", "module_env.no_module_command",
     "permission_denied.git", "python_exception_other.removed_platform",
+})  # fmt: skip
+# Other commands that the shell could not run, or that failed: shells print it and run the next command.
+_OF_COMMANDS: Final = frozenset({
+    "config_error.shell", "config_error.shell_syntax", "file_not_found.command",
+    "file_not_found.working_directory", "module_env", "module_env.unset_variable",
+})  # fmt: skip
+# of the communication between the processes of a job
+_LABELS_OF_COMMUNICATION: Final = frozenset({
+    "mpi_error", "nccl_error", "nccl_timeout", "rendezvous_error", "srun_error"
 })  # fmt: skip
 
 
@@ -85,6 +99,21 @@ class Pattern:
     def is_of_preparation(self) -> bool:
         """Whether a command that prepares the job failed, without which a program may still run."""
         return self.id in _OF_PREPARATION
+
+    @property
+    def is_of_job_script(self) -> bool:
+        """Whether a command of the job script failed, after which the script usually goes on."""
+        return self.is_of_preparation or self.id in _OF_COMMANDS
+
+    @property
+    def is_of_communication(self) -> bool:
+        """Whether the communication between the processes of a job failed."""
+        return self.label in _LABELS_OF_COMMUNICATION
+
+    @property
+    def is_shell_syntax(self) -> bool:
+        """Whether a shell could not parse its script, at which it ends."""
+        return self.id == "config_error.shell_syntax"
 
 
 # stands in for a pattern if none matches the exception below a traceback

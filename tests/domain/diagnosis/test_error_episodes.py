@@ -260,3 +260,47 @@ def test_failed_communication_shows_that_several_processes_wrote_the_log() -> No
     """Otherwise the second of two tracebacks of the same program would be that of a later run."""
     assert diagnosed(UNKNOWN, *TRACEBACK, *TRACEBACK[:-1], "cuda_oom").cause == "cuda_oom"
     assert diagnosed(UNKNOWN, *TRACEBACK, *TRACEBACK[:-1], "cuda_oom", "nccl_timeout").cause == "python"
+
+
+SYNTAX = "config_error.shell_syntax"
+
+
+@pytest.mark.parametrize("complaint", [PREPARED, "module_env", "file_not_found.command"])
+def test_a_failed_command_that_the_script_survived_is_not_what_a_syntax_error_did(complaint: str) -> None:
+    assert diagnosed(FAILED, complaint, "training", SYNTAX).cause == SYNTAX
+    assert diagnosed(FAILED, SYNTAX, complaint).cause in (SYNTAX, PREPARED)
+
+
+def test_a_syntax_error_that_the_job_survived_leaves_an_earlier_failure_the_cause() -> None:
+    after = [f"step {n}" for n in range(6)]
+    assert diagnosed(FAILED, PREPARED, SYNTAX, *after).cause == PREPARED
+
+
+def test_a_syntax_error_does_not_hide_the_failure_of_a_program() -> None:
+    assert diagnosed(FAILED, "python", SYNTAX).cause == "python"
+
+
+LOST = (*TRACEBACK[:-1], "network_error")
+
+
+def test_a_connection_lost_after_another_process_died_is_not_of_a_later_run() -> None:
+    died = (*TRACEBACK[:-1], "cuda_oom")
+    assert diagnosed(FAILED, *died, *LOST, *LOST).cause == "cuda_oom"
+    assert diagnosed(UNKNOWN, *died, *LOST).cause == "cuda_oom"
+
+
+def test_a_connection_lost_after_a_new_start_is_the_cause() -> None:
+    first = ("Job id 41", "epoch 1", *TRACEBACK[:-1], "cuda_oom")
+    assert diagnosed(FAILED, *first, "Job id 42", "epoch 1", *LOST).cause == "network_error"
+
+
+@pytest.mark.parametrize("warning", ["WARNING cuda_oom", "[WARN] cuda_oom", "warning: cuda_oom"])
+def test_a_warning_is_not_the_cause_of_a_later_uncaught_exception(warning: str) -> None:
+    found = diagnosed(FAILED, warning, *TRACEBACK)
+    assert (found.cause, found.symptoms) == ("python", ("cuda_oom",))
+    assert diagnosed(FAILED, warning).cause == "cuda_oom"
+    assert diagnosed(FAILED, "cuda_oom", *TRACEBACK).cause == "cuda_oom"
+
+
+def test_a_warning_about_a_certain_cause_counts() -> None:
+    assert diagnosed(FAILED, "WARNING host_oom_kill", *TRACEBACK).cause == "host_oom_kill"

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,9 @@ from jobmon_core.observe.patterns.match import Matcher
 from tests.support.pattern_files import document, entry, faults, matching_ids
 
 PATTERNS = load_patterns()
+AFTER_QUOTED = re.compile(r"$|(?! -)[ )/'\"]|[.,;:](?:$| )")
+BEFORE_QUOTED = re.compile(r"(?:^|[ (/'\"])$")
+SETTING = re.compile(r"\b[A-Z][A-Z0-9]+_?\w*=[\w.]")  # of an environment variable
 
 
 def test_the_shipped_patterns_have_no_faults() -> None:
@@ -43,6 +47,51 @@ def test_directives_in_shipped_advice_are_in_backquotes() -> None:
         outside = pattern.advice.split("`")[::2]
         assert len(outside) * 2 == pattern.advice.count("`") + 2, pattern.id  # each opening one is closed
         assert "#SBATCH -" not in "".join(outside), pattern.id
+
+
+def test_backquotes_in_shipped_texts_enclose_whole_commands_and_settings() -> None:
+    for pattern in PATTERNS:
+        for text in (pattern.title, pattern.cause, pattern.advice):
+            assert broken_quotes(text) == [], pattern.id
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "try `UCX_TLS=tcp`,sm,self to see",
+        "run `ls -l",
+        "run` ls -l`",
+        "run `ls -l ` first",
+        "run `python` -m venv",
+        "run `print(x` first",
+        "set NCCL_DEBUG=INFO first",
+    ],
+)
+def test_broken_backquotes_are_found(text: str) -> None:
+    assert broken_quotes(text)
+
+
+def broken_quotes(text: str) -> list[str]:
+    """Return what is wrong with the backquotes of a text for users."""
+    outside, inside = text.split("`")[::2], text.split("`")[1::2]
+    found = ["a backquote without its partner"] if text.count("`") % 2 else []
+    found += [f"cut off before {rest!r}" for rest in outside[1:] if not AFTER_QUOTED.match(rest)]
+    found += [f"cut off after {rest!r}" for rest in outside[:-1] if not BEFORE_QUOTED.search(rest)]
+    found += [f"a setting not in backquotes in {rest!r}" for rest in outside if SETTING.search(rest)]
+    return found + [f"cut off: {each!r}" for each in inside if each != each.strip() or not is_balanced(each)]
+
+
+def is_balanced(text: str) -> bool:
+    pairs = all(text.count(first) == text.count(last) for first, last in ("()", "[]"))
+    return pairs and text.count("'") % 2 == text.count('"') % 2 == 0
+
+
+def test_shipped_advice_names_sacct_before_seff_which_many_sites_lack() -> None:
+    advice = [pattern.advice for pattern in PATTERNS if "seff" in pattern.advice]
+    assert advice
+    for text in advice:
+        assert "`sacct -j JOBID -o JobID,MaxRSS," in text.partition("seff")[0]
+        assert "`seff JOBID`, where installed" in text
 
 
 def test_a_checkout_uses_its_own_patterns_folder() -> None:

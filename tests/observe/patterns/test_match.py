@@ -49,6 +49,12 @@ def test_no_pattern_matches_its_counter_examples(pattern: Pattern, example: str)
     assert pattern.id not in {match.pattern.id for match in MATCHER.find_matches(log(example))}
 
 
+def test_to_install_into_the_python_of_the_system_the_advice_is_a_virtual_environment() -> None:
+    (found,) = MATCHER.find_matches(log("error: externally-managed-environment"))
+    assert "`python3 -m venv " in found.pattern.advice
+    assert "internet" not in found.pattern.advice.lower()
+
+
 def test_a_regex_is_case_sensitive_unless_it_says_otherwise() -> None:
     for regex, count in (("^boom", 1), ("(?i)^boom", 2)):
         rules = parse_patterns(document(entry(regex=regex, counter_examples=["no"])), "own.json").patterns
