@@ -35,6 +35,7 @@ To make a webhook, in Discord:
   1. Right-click the channel > Edit Channel > Integrations > Webhooks.
   2. New Webhook.
   3. Copy Webhook URL.
+It needs the permission Manage Webhooks; without it, there is no Integrations.
 """
 PRIVACY = """\
 A webhook URL is a password: it is not shown while you paste it, and jobmon

@@ -171,7 +171,8 @@ def _follow(ctx: Context, refs: Sequence[JobRef]) -> None:
 
     if show_screen(ctx, refs):
         names = ", ".join(f"job {ref}" for ref in refs)
-        say(f"stopped following {names}, which are still watched; `jobmon top` follows them again")
+        rest = "which is still watched" if len(refs) == 1 else "which are still watched"
+        say(f"stopped following {names}, {rest}; `jobmon top` shows it again")
 
 
 def _watch_processes(options: argparse.Namespace) -> int:

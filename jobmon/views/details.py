@@ -28,7 +28,7 @@ from jobmon_core.domain.messages.scheduler_outage import current_outage
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.pending_reasons import pending_hint
-from jobmon_core.domain.slurm.states import Phase, stated_reason
+from jobmon_core.domain.slurm.states import Outcome, Phase, stated_reason
 from jobmon_core.domain.tracking.cause_groups import cause_groups
 from jobmon_core.domain.tracking.model import Source
 from jobmon_core.lifecycle.health import Health
@@ -282,6 +282,8 @@ def _part(job: WatchedJob, task: Task, explained: Mapping[str, JobRef], now_s: f
     elif task.diagnosis:
         is_in_state = task.diagnosis.cause == CANCELLED and task.end and task.end.cancelled_by is not None
         yield from _diagnosis(task.diagnosis, ref, files, with_cause=not is_in_state)
+    elif task.end and task.end.outcome is Outcome.FAILURE and job.outcome is None:
+        yield "cause", f"not analysed until the whole array has ended; now: `jobmon diagnose {ref}`"
     if task.end and task.end.why:
         yield "note", task.end.why
     yield from time_rows(job, task, now_s)

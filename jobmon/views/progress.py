@@ -183,7 +183,7 @@ def _expected(report: ProgressReport, now_s: float) -> Iterator[str]:
 
 def _notes(report: ProgressReport, progress: Progress) -> Iterator[str]:
     if report.is_over:
-        yield "the job has ended"
+        yield "it has ended"
     elif progress.fraction == 1.0 and not progress.end_marker:
         yield "finishing"
     if progress.end_marker:

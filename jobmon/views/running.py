@@ -52,7 +52,7 @@ def job_progress(status: JobStatus, progress: JobProgress | None, now_s: float) 
     if len(known) != 1 and len(running) != 1:
         return ", ".join(filter(None, (*_problem_counts(running), _range_of_shares(known))))
     shown = (known or running)[0]
-    text = _task_progress(shown)
+    text = _task_progress(shown, now_s)
     if text and state_counts(status.job).total() > 1:
         text = f"{shown.ref}: {text}"
     others = _problem_counts(live for live in running if live is not shown)
@@ -78,7 +78,7 @@ def _range_of_shares(tasks: Iterable[LiveTask]) -> str:
     return " to ".join(dict.fromkeys(texts))
 
 
-def _task_progress(live: LiveTask) -> str:
+def _task_progress(live: LiveTask, now_s: float) -> str:
     progress = live.followed.progress
     if progress is None:
         return ", ".join(problems(live))
@@ -86,6 +86,8 @@ def _task_progress(live: LiveTask) -> str:
     is_stalled = EventKind.STALLED in live.problems
     left_s = live.estimate.remaining_s if progress.fraction != 1.0 and not is_stalled else None
     left = f"{span(left_s)} left" if left_s is not None else ""
+    if live.task and live.task.start_s and live.task.limit_s:
+        left = "time limit reached" if now_s > live.task.start_s + live.task.limit_s else left
     paused = f"no progress for {span(live.pause_s)}" if live.pause_s and not is_stalled else ""
     unfinished = "not ended yet" if progress.fraction == 1.0 else ""
     parts = (*problems(live), done, left, unfinished, paused)

@@ -49,7 +49,7 @@ def describe_installation(
     yield "channels", _or_why(lambda: _channels(ctx))
     yield "patterns", _or_why(lambda: _patterns(ctx.home.patterns))
     yield "state", _or_why(lambda: _state(ctx))
-    yield "filesystem", describe_home(ctx.home.root).removeprefix(f"{ctx.home.root} is ")
+    yield "filesystem", describe_home(ctx.home.root).removeprefix(f"{ctx.home.root} is on ")
     yield "autostart", _or_why(lambda: _autostart(ctx, command, runner))
 
 

@@ -81,7 +81,8 @@ def test_watching_a_watched_job_says_how_its_options_are_applied(shell: Shell, o
     refused, hint = shell.jobmon("watch", "12", *option.split()).stderr.splitlines()
     assert "the monitor of job 12 is dead" in refused
     assert hint == (
-        "jobmon: its options are not applied; `jobmon cancel 12`, then the same command, applies them"
+        "jobmon: the options of this command are not applied; to apply them, run `jobmon cancel 12`, "
+        "then this command again"
     )
     assert shell.jobmon("watch", "12").stderr == f"{refused}\n"
 

@@ -7,7 +7,7 @@ import json
 from tests.support.shell import Shell
 
 _URL = "https://discord.com/api/webhooks/123456789012345678/Sup3r-Secret_t0ken"
-_NAMES = "jobmon Python host Slurm home config backend channels patterns state disk autostart"
+_NAMES = "jobmon Python host Slurm home config backend channels patterns state filesystem autostart"
 
 
 def _where(shell: Shell, **environment: str) -> dict[str, str]:
@@ -63,5 +63,5 @@ def test_a_machine_that_cannot_restart_monitors_by_itself_is_not_told_to_install
     for program in ("crontab", "systemctl", "scrontab"):
         shell.program(program, "exit 1")
     autostart = _where(shell)["autostart"]
-    assert autostart.startswith("none: run `jobmon recover` after a reboot; this machine cannot run")
+    assert autostart.startswith("none: run `jobmon recover` after a reboot; nothing here can run")
     assert "--install" not in autostart

@@ -381,3 +381,8 @@ def test_a_success_that_is_not_complete_says_how_far_it_came_and_what_to_do() ->
     assert "success, but 1 of 2 tasks doubtful: not all was processed\n" in array
     assert "  cause     Processed only 3 of 9 files\n            Incomplete. Why.\n" in text
     assert "  to do     Check the results.\n" in text
+
+
+def test_a_failed_task_of_a_running_array_says_when_it_is_analysed() -> None:
+    array = replace(job_of(failed("3")), array_indices="3-4", pending_indices="4")
+    assert "`jobmon diagnose 12_3`" in " ".join(shown(array).split())

@@ -51,6 +51,14 @@ def test_a_job_that_will_reach_its_time_limit_has_not_reached_it_yet() -> None:
     assert text(progress_of(6_400, 100_000), too_late).startswith("will time out, 6.4%, ")
 
 
+def test_a_job_beyond_its_time_limit_has_no_time_left() -> None:
+    status = running("")
+    over = replace(running_task(""), start_s=int(NOW_S) - 70, limit_s=60)
+    status = replace(status, job=replace(status.job, tasks={"": over}))
+    progress = JobProgress(NOW_S, {"": progress_of(6_400, 100_000)})
+    assert job_progress(status, progress, NOW_S) == "6.4%, time limit reached"
+
+
 def test_a_job_of_which_one_worker_has_written_nothing_has_output() -> None:
     settings = JobSettings(log_dir="/logs", log_pattern="worker_*.log", num_workers=4)
     missing = Event(NOW_S - 60, EventKind.NO_OUTPUT, "only 3 of 4 workers have written a log")

@@ -70,7 +70,8 @@ def with_time_needed(
         outlook = limit_outlook(rest, ended_s - elapsed_s, ended_s, ended_s)
         if not rest.remaining_s or outlook is None:
             return diagnosis
-        enough = f"At its speed, `--time={outlook.sufficient_time}` would have been enough."
+        needed = f"At its speed, it needs about {duration(elapsed_s + rest.remaining_s)}"
+        enough = f"{needed}: `--time={outlook.sufficient_time}` leaves a margin."
         return replace(
             diagnosis,
             work=f"{diagnosis.work}; at its speed, the rest takes about {duration(rest.remaining_s)}",

@@ -65,7 +65,9 @@ def test_a_run_that_stopped_moving_long_before_its_time_limit_may_not_need_more_
 
 def test_a_run_that_moved_until_its_time_limit_needs_more_time() -> None:
     found = at_time_limit(240.0)
-    assert found.advice == "At its speed, `--time=2:30:00` would have been enough. Request more time."
+    assert found.advice == (
+        "At its speed, it needs about 2h 03m: `--time=2:30:00` leaves a margin. Request more time."
+    )
     assert found.work == "reached step; at its speed, the rest takes about 1h 09m"
     assert at_time_limit(1740.0, current=10_000).advice == "Request more time.", "it only had to end"
 
