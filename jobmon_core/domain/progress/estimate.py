@@ -164,5 +164,7 @@ def _confidence(forecast: _Forecast, past_s: float, idle_s: float, counted_s: fl
         return Confidence.LOW
     width_s = max(forecast.longest_s - forecast.remaining_s, forecast.remaining_s - forecast.shortest_s)
     # once half is done, compared with half the run: a few seconds near the end are no doubt
-    share = width_s / max(forecast.remaining_s, (past_s + forecast.remaining_s) / 2)
-    return Confidence.HIGH if share <= _HIGH else Confidence.MEDIUM if share <= _MEDIUM else Confidence.LOW
+    whole_s = max(forecast.remaining_s, (past_s + forecast.remaining_s) / 2)
+    if width_s <= _HIGH * whole_s:
+        return Confidence.HIGH
+    return Confidence.MEDIUM if width_s <= _MEDIUM * whole_s else Confidence.LOW

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from jobmon_core.domain.progress.estimate import estimate
@@ -249,6 +249,7 @@ _NUMBER = st.floats(min_value=0, max_value=1e15)
 _LOSS = st.none() | st.floats()
 
 
+@example([Sample(0.0, 0.0), Sample(5e-324, 5e5), Sample(5e-324, 1e6)])  # all work done in no time
 @given(st.lists(st.builds(Sample, at_s=_NUMBER, current=_NUMBER, loss=_LOSS, grad_norm=_LOSS), max_size=60))
 def test_any_samples_are_judged_without_an_error(samples: list[Sample]) -> None:
     history, health = History(), Health()
