@@ -39,7 +39,8 @@ def run(options: argparse.Namespace) -> int:
     if options.shell == "jobs":
         ctx = open_context()
         if (ctx.home.root / "state").is_dir():
-            print(*sorted(ctx.store.job_ids(), reverse=True), sep="\n")
+            for job_id in sorted(ctx.store.job_ids(), reverse=True):
+                print(job_id)
     else:
         print(SCRIPTS[options.shell](command_models()), end="")
     return 0

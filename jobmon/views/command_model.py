@@ -25,7 +25,7 @@ class Kind(StrEnum):
 class Value(NamedTuple):
     """A positional argument, or the argument of an option."""
 
-    name: str  # as the help shows it
+    name: str  # its metavar, else the name of the argument in capitals
     kind: Kind
     choices: tuple[str, ...]  # empty unless the kind is CHOICE
     is_optional: bool

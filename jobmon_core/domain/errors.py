@@ -20,7 +20,7 @@ class SchedulerRejected(JobmonError):
 
 
 class SchedulerMissing(JobmonError):
-    """The scheduler's commands are not installed on this machine."""
+    """The scheduler's commands are not installed, or jobmon has no such backend or submits no jobs to it."""
 
     exit_code = 127  # as a shell reports "command not found"
 
@@ -58,7 +58,7 @@ class PatternsInvalid(Invalid):
 
 
 class StateUnreadable(JobmonError):
-    """A state file is damaged or was written by a newer jobmon. jobmon keeps it unchanged."""
+    """A state file is missing, unreadable, damaged or of a newer jobmon. jobmon leaves it as it is."""
 
 
 class UnknownJob(JobmonError):
@@ -66,7 +66,7 @@ class UnknownJob(JobmonError):
 
 
 class AlreadyWatched(JobmonError):
-    """The job has a monitor already, which may be dead, or another monitor has adopted it."""
+    """The job has a monitor already (perhaps a dead one), or another monitor has just adopted it."""
 
 
 class AlreadyReported(JobmonError):
@@ -81,7 +81,7 @@ class AlreadyReported(JobmonError):
 
 
 class CommandBusy(JobmonError):
-    """The same command is already running and did not finish in time."""
+    """Another command holds the lock that this one needs, and did not finish in time."""
 
     exit_code = 75  # EX_TEMPFAIL of sysexits.h
 

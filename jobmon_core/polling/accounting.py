@@ -67,7 +67,7 @@ class SharedAccounting:
             if self._is_collecting(wanted.values()):
                 self.file.write(replace(stored, wanted=wanted))
                 return None
-            is_recent = 0 <= self.clock.now() - stored.asked_s < _UNRESPONSIVE_S
+            is_recent = 0 <= self.clock.now() - stored.asked_s - stored.took_s < _UNRESPONSIVE_S
             timeout = timeout_for(bool(stored.problem) and is_recent)
             return self._parse(self._query(stored, wanted, timeout), job_id)
 
@@ -92,7 +92,8 @@ class SharedAccounting:
         answered = {job_id for answer in earlier for job_id in answer.about}
         job_ids = tuple(sorted({*map(int, wanted), *(set(self.recently_ended()) - answered)}))
         answer = stored_answer(self.scheduler.ask_accounting(job_ids, timeout_s), asked_s)
-        answer = replace(answer, about=job_ids, earlier=earlier)
+        took_s = max(0.0, self.clock.now() - asked_s)
+        answer = replace(answer, about=job_ids, earlier=earlier, took_s=took_s)
         self.file.write(answer)
         return answer
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -85,6 +86,28 @@ def test_an_accounting_failure_is_shared_by_all_jobs(
     assert accounting.ask(12, began_s) == answer
     assert accounting.ask(13, began_s) == answer
     assert slurm.asked["accounting"] == 1
+
+
+def test_accounting_that_hung_for_two_minutes_counts_as_unresponsive(
+    slurm: FakeScheduler, accounting: SharedAccounting, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hang(job_ids: Sequence[int], within_s: float) -> Unreachable:
+        del job_ids, within_s
+        clock.now_s += 120.0
+        return Unreachable("no answer within 120 s")
+
+    monkeypatch.setattr(slurm, "ask_accounting", hang)
+    unresponsive = []
+
+    def timeout_for(is_unresponsive: bool) -> float:  # noqa: FBT001 - as `ask` calls it
+        unresponsive.append(is_unresponsive)
+        return 20.0
+
+    for _ in range(2):
+        began_s = clock.now()
+        collect(accounting, clock, 12)
+        accounting.ask(12, began_s, timeout_for)
+    assert unresponsive == [False, True]
 
 
 def test_a_clock_set_back_does_not_stop_accounting_queries(

@@ -19,7 +19,7 @@ _STEPS_S = (  # up to this run time, a limit is a multiple of that
 def limit_outlook(
     estimate: Estimate, started_s: float, deadline_s: float, now_s: float
 ) -> LimitOutlook | None:
-    """Compare an estimate of ``now_s`` with the time limit of a job; None while there is no estimate.
+    """Compare the estimate made at ``now_s`` with the time limit of a job; None if it names no end.
 
     Args:
         estimate: of the remaining time.

@@ -118,7 +118,7 @@ def test_a_lost_answer_leads_to_a_marked_repeat(discord: FakeDiscord) -> None:
     entry = mark_attempt(ENTRY, NOW)
     entry = mark_attempt(apply_receipt(entry, channel.deliver(entry).receipt, NOW), NOW)
     channel.deliver(entry)
-    first, second = discord.received(Route.ERROR)
+    first, second = discord.wait_for(2, route=Route.ERROR)
     assert "possible repeat" not in str(first)
     assert "possible repeat" in str(second)
 
