@@ -43,7 +43,7 @@ def job_progress(status: JobStatus, progress: JobProgress | None, now_s: float) 
     """Return e.g. ``slow, 67.3%, 1h 15m left``; empty if nothing is known.
 
     Of several running tasks, it is the number of those with each problem and the range of their shares, e.g.
-    ``1 stalled, 7.0% to 67.0%``. What is about one of several tasks begins with its id: ``12_3: 67.3%``.
+    ``1 stalled, 7% to 67%``. What is about one of several tasks begins with its id: ``12_3: 67.3%``.
     """
     if progress is None:
         return ""
@@ -72,9 +72,9 @@ def _shares(tasks: Iterable[LiveTask]) -> list[float]:
 
 
 def _range_of_shares(tasks: Iterable[LiveTask]) -> str:
-    """Return e.g. ``20.0% to 90.0%``; empty if no share is known."""
+    """Return e.g. ``20% to 90%``; empty if no share is known."""
     shares = _shares(tasks)
-    texts = [percentage(share) for share in (shares[:1] + shares[-1:])]
+    texts = ["100%" if share >= 1 else f"{min(share, 0.99):.0%}" for share in (shares[:1] + shares[-1:])]
     return " to ".join(dict.fromkeys(texts))
 
 

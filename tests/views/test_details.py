@@ -195,7 +195,7 @@ def test_an_array_is_summarised_with_the_progress_of_its_running_tasks() -> None
     job = replace(job_of(), tasks={key: running_task(key) for key in ("1", "2")}, pending_indices="3-40")
     progress = JobProgress(NOW_S, {"1": progress_of(20, 100), "2": progress_of(90, 100)})
     text = "\n".join(detail_lines(status_of(job), "", NOW_S, Console(), progress))
-    assert "  progress  20.0% to 90.0% (2 running tasks)\n  ETA       10h" in text
+    assert "  progress  20% to 90% (2 running tasks)\n  ETA       10h" in text
 
 
 def test_tasks_that_failed_alike_are_explained_once() -> None:

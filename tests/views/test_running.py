@@ -72,16 +72,16 @@ def test_a_job_of_which_one_worker_has_written_nothing_has_output() -> None:
 
 def test_several_tasks_show_the_range_of_their_shares() -> None:
     tasks = {"1": progress_of(20, 100), "2": progress_of(90, 100), "3": TaskProgress()}
-    assert job_progress(running("1", "2", "3"), JobProgress(NOW_S, tasks), NOW_S) == "20.0% to 90.0%"
+    assert job_progress(running("1", "2", "3"), JobProgress(NOW_S, tasks), NOW_S) == "20% to 90%"
 
 
 def test_the_problems_of_several_tasks_are_counted_before_the_range() -> None:
     tasks = {"1": progress_of(7, 100), "2": progress_of(67, 100), "3": progress_of(20, 100)}
     events = [replace(STALLED, task="1")]
-    assert of_array(tasks, *events) == "1 stalled, 7.0% to 67.0%"
+    assert of_array(tasks, *events) == "1 stalled, 7% to 67%"
     events += [Event(NOW_S - 60, EventKind.TIME_LIMIT, "too late", key) for key in ("1", "2")]
     events.append(Event(NOW_S - 60, EventKind.NO_OUTPUT, "has written nothing", "3"))
-    assert of_array(tasks, *events) == "1 stalled, 1 with missing output, 2 will time out, 7.0% to 67.0%"
+    assert of_array(tasks, *events) == "1 stalled, 1 with missing output, 2 will time out, 7% to 67%"
 
 
 def test_what_is_about_one_task_of_an_array_begins_with_its_id() -> None:
@@ -98,18 +98,18 @@ def test_what_is_about_one_task_of_an_array_begins_with_its_id() -> None:
 
 def test_tasks_that_are_equally_far_show_their_share_once() -> None:
     tasks = {key: progress_of(55, 100) for key in ("1", "2")}
-    assert job_progress(running("1", "2"), JobProgress(NOW_S, tasks), NOW_S) == "55.0%"
+    assert job_progress(running("1", "2"), JobProgress(NOW_S, tasks), NOW_S) == "55%"
 
 
 def test_an_array_shows_how_far_its_tasks_are_and_which_one_ends_last() -> None:
     tasks = {"1": progress_of(20, 100), "2": progress_of(90, 100), "3": TaskProgress()}
     followed = [*live_tasks(running("1", "2", "3"), JobProgress(NOW_S, tasks), NOW_S)]
     rows = dict(array_rows(followed, NOW_S))
-    assert rows["progress"] == "20.0% to 90.0% (2 of 3 running tasks)"
+    assert rows["progress"] == "20% to 90% (2 of 3 running tasks)"
     assert rows["ETA"].startswith("10h ")
     assert rows["ETA"].endswith(" confidence; the end of 1 other task is not known")
     rows = dict(array_rows(followed[:2], NOW_S))
-    assert rows["progress"] == "20.0% to 90.0% (2 running tasks)"
+    assert rows["progress"] == "20% to 90% (2 running tasks)"
     assert rows["ETA"].endswith(" confidence; 12_1 ends last")
     assert dict(array_rows([], NOW_S)) == {}
 

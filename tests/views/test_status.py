@@ -137,7 +137,7 @@ def test_an_array_shows_how_many_tasks_it_has_and_how_many_are_doubtful() -> Non
     ("reason", "shown"),
     [
         ("QOSMaxJobsPerUserLimit", "QOSMaxJobsPerUserLimit"),
-        ("PartitionNodeLimit", "will not start: PartitionNodeLimit"),
+        ("PartitionNodeLimit", "will not start (PartitionNodeLimit)"),
     ],
 )
 def test_the_reason_of_a_pending_job_stays_where_its_explanation_does_not_fit(

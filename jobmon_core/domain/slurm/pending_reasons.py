@@ -33,8 +33,8 @@ _PARTITION_CLOSED = Hint(
 STUCK_REASONS = {
     "DependencyNeverSatisfied": Hint(
         "will never start: its dependency can no longer be met",
-        "The other job did not end as required; `scontrol show job JOBID` names it (`Dependency=`). "
-        "Cancel this one (`scancel JOBID`) or change its dependency.",
+        "Cancel it (`scancel JOBID`) or change its dependency: the other job did not end as required; "
+        "`scontrol show job JOBID` names it (`Dependency=`).",
     ),
     "BadConstraints": Hint(
         "will never start: no node can satisfy its constraints",
