@@ -209,7 +209,7 @@ def _why_pending(job: WatchedJob) -> tuple[str, str]:
     hint = pending_hint(reason)
     if hint and not hint.starts_by_itself:
         problem = hint.problem.removeprefix("is ")
-        return f"{problem} ({reason})", f"{problem.partition(':')[0]} ({reason})"
+        return f"{problem} ({reason})", f"{problem.partition(':')[0]}: {reason}"
     return (reason, reason) if len(state_counts(job)) == 1 else ("", "")
 
 

@@ -137,14 +137,14 @@ def test_an_array_shows_how_many_tasks_it_has_and_how_many_are_doubtful() -> Non
     ("reason", "shown"),
     [
         ("QOSMaxJobsPerUserLimit", "QOSMaxJobsPerUserLimit"),
-        ("PartitionNodeLimit", "will not start (PartitionNodeLimit)"),
+        ("PartitionNodeLimit", "will not start: PartitionNodeLimit"),
     ],
 )
 def test_the_reason_of_a_pending_job_stays_where_its_explanation_does_not_fit(
     reason: str, shown: str
 ) -> None:
     job = job_of(replace(PENDING, reason=reason), name="x" * 40)
-    for width in (82, 120):
+    for width in (80, 120):
         assert screen(status_of(job), console=Console(width))[1].endswith(f"  {shown}")
 
 
