@@ -87,7 +87,7 @@ complete -c jobmon -n '__jobmon_at forget' -s h -l help -d 'show this help messa
 complete -c jobmon -n '__jobmon_at forget' -l given-up -d 'drop messages that jobmon gave up sending'
 complete -c jobmon -n '__jobmon_at forget' -a '(__jobmon_jobs)'
 complete -c jobmon -n '__jobmon_at prune' -s h -l help -d 'show this help message and exit'
-complete -c jobmon -n '__jobmon_at prune' -l older-than -r -d 'e.g. 36h, 30d or 8w (90m: minutes)'
+complete -c jobmon -n '__jobmon_at prune' -l older-than -r -d 'e.g. 36h, 30d or 8w; m stands for minutes'
 complete -c jobmon -n '__jobmon_at prune' -l dry-run -d 'only list what would be removed'
 complete -c jobmon -n '__jobmon_at prune' -l yes -d 'do not ask'
 complete -c jobmon -n '__jobmon_at status' -s h -l help -d 'show this help message and exit'

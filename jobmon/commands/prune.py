@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Remove jobmon's records (state file, log of the monitor) of all jobs that ended, or whose monitoring was
-stopped, longer ago than a period. The jobs' own output is not touched. Kept are the records of jobs that
-are watched, and of ended jobs with an undelivered message or an outage still to report, unless you stopped
-their monitoring. On a terminal, it asks before removing anything."""
+stopped, longer ago than a period. The jobs' own output is not touched. The records of jobs that are watched
+are kept, and those of jobs that ended while they were watched and still have something to report: a message,
+or the end of an outage. On a terminal, it asks before removing anything."""
 EPILOG = """\
 examples:
   jobmon prune --older-than 30d --dry-run    list what would be removed
@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=period_s,
         required=True,
         metavar="TIME",
-        help="e.g. 36h, 30d or 8w (90m: minutes)",
+        help="e.g. 36h, 30d or 8w; m stands for minutes",
     )
     parser.add_argument("--dry-run", action="store_true", help="only list what would be removed")
     parser.add_argument("--yes", action="store_true", help="do not ask")
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _is_confirmed(ctx: Context, older_than_s: float) -> bool:
-    """Return whether to go on: ask if there are records to remove.
+    """Return whether to go on; if there are records to remove, ask the user.
 
     The question spells the period out: 1m may have been meant as a month.
     """

@@ -85,8 +85,8 @@ class Target:
 class _Stream:
     """One stream: where it is copied to, its last bytes, and those not yet passed to ``on_line``."""
 
-    def __init__(self, target: int) -> None:
-        self._target = Target(target)
+    def __init__(self, descriptor: int) -> None:
+        self._target = Target(descriptor)
         self._unread = bytearray()
         self.tail = bytearray()
 

@@ -41,11 +41,11 @@ class Growth:
     bytes_per_s: float | None = None
 
     def idle_s(self, looked_s: float) -> float:
-        """Return for how many seconds it had not grown at a look; a mere rewrite of a file is no growth."""
+        """Return for how many seconds it had not grown at ``looked_s``; a mere rewrite is no growth."""
         return max(0.0, looked_s - min(self.modified_s, self.seen_s))
 
     def rate_per_s(self, looked_s: float) -> float | None:
-        """Return how many bytes per second it grew at a look; 0.0 after a minute without growth."""
+        """Return the latest growth known at ``looked_s`` in bytes per second; 0.0 after a minute without."""
         return self.bytes_per_s if self.idle_s(looked_s) < _IDLE_AFTER_S else 0.0
 
 
@@ -77,7 +77,7 @@ class Checkpoints:
     count: int = 0
     newest: ListedFile | None = None
     interval_s: float | None = None  # the median time between two of them
-    # when the latest one that an event reports was modified; at first the start of the run
+    # modification time of the latest one that an event has reported; before that, the start of the run
     reported_s: float = 0.0
     is_partial: bool = False
     problem: str = ""
@@ -90,7 +90,7 @@ class Checkpoints:
         return self.newest.modified_s + self.interval_s
 
     def is_overdue(self, at_s: float) -> bool:
-        """Whether two usual intervals have passed since the latest one at ``at_s`` (Unix seconds)."""
+        """Whether, at ``at_s`` (Unix seconds), over two usual intervals have passed since the latest one."""
         return self.newest is not None and bool(
             self.interval_s and at_s - self.newest.modified_s > _OVERDUE_INTERVALS * self.interval_s
         )
@@ -106,7 +106,10 @@ class Disk:
 
 @dataclass(frozen=True, slots=True)
 class Artifacts:
-    """All that a look at the named folders of a job found; None for what is not named, or not there."""
+    """All that a look at the named folders of a job found; None for what is not named.
+
+    ``checkpoints`` are also None if only outputs are named and there are none.
+    """
 
     looked_s: float = 0.0
     outputs: Outputs | None = None

@@ -13,8 +13,8 @@ _TRUE = ("yes", "y", "true", "t", "on", "1")
 def in_session(cgroups: str) -> bool:
     """Return from the text of ``/proc/self/cgroup`` whether a process belongs to a login session.
 
-    A process in a container or of the user's systemd does not, nor one of cron unless PAM opens a session for
-    cron. A logout does not kill such a process.
+    Processes in a container, of the user's systemd instance and of cron do not, unless PAM opens a session
+    for cron. A logout does not kill them.
     """
     folders = (folder for line in cgroups.splitlines() for folder in line.split("/"))
     return any(folder.startswith("session-") and folder.endswith(".scope") for folder in folders)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, Tone
 from jobmon_core.domain.delivery.send_queue import Entry
 from jobmon_core.domain.redaction import redacted
@@ -20,11 +19,11 @@ _WORDS = {  # the worst first
     Tone.RESOLVED: "resolved",
 }
 _PHRASES = {Tone.FAILURE: "failed", Tone.CANCELLED: "were cancelled", Tone.SUCCESS: "completed"}
-_COMMANDS = {Route.SUCCESS: "jobmon status", Route.ERROR: "jobmon status --failed"}
+_COMMAND = "jobmon status"
 
 
 def digest_message(message: Message, others: Sequence[Entry]) -> Message:
-    """Return one message in place of the final message of a job and of the offers of ``others``.
+    """Return one message in place of ``message``, which reports the end of a job, and of those of ``others``.
 
     Its tone is the worst of all. It looks as old as the oldest of them, so that a delay is visible.
     """
@@ -37,7 +36,7 @@ def digest_message(message: Message, others: Sequence[Entry]) -> Message:
         route=message.route,
         tone=worst_first[0][0],
         title=_title(tones),
-        evidence=_shown([_line(text) for _, text in worst_first], _COMMANDS[message.route]),
+        evidence=_shown([_line(text) for _, text in worst_first]),
         advice="" if set(tones) == {Tone.SUCCESS} else "`jobmon show JOB` explains how one of them ended.",
         created_s=min((message.created_s, *(entry.created_s for entry in others))),
     )
@@ -56,13 +55,13 @@ def _line(text: str) -> str:
     return line if len(line) <= _MAX_LINE_CHARS else f"{line[: _MAX_LINE_CHARS - 1]}…"
 
 
-def _shown(lines: list[str], command: str) -> tuple[str, ...]:
+def _shown(lines: list[str]) -> tuple[str, ...]:
     """Return as many lines as fit, and how many more there are."""
     shown: list[str] = []
     room = _MAX_CHARS
     for line in lines:
         room -= len(line) + 1
         if room < 0:
-            return (*shown, f"and {len(lines) - len(shown)} more: {command}")
+            return (*shown, f"and {len(lines) - len(shown)} more: {_COMMAND}")
         shown.append(line)
     return tuple(shown)

@@ -63,13 +63,13 @@ class PatternFile:
 
 
 def load_patterns(own: Iterable[Pattern] = ()) -> tuple[Pattern, ...]:
-    """Load the shipped patterns; the user's ``own`` are added or replace them.
+    """Load the shipped patterns; the user's ``own`` come first, or replace those with the same id.
 
     Raises:
-        PatternsInvalid: the shipped file cannot be read or has faults, which it lists. Expressions are not
-            compiled here.
+        PatternsInvalid: the shipped file cannot be read or has faults; the exception lists them. Expressions
+            are not compiled here.
     """
-    # the tests compile the shipped expressions and try their examples; that takes longer than a diagnosis
+    # the examples are left to the tests: to compile and try all takes longer than a diagnosis
     shipped = read_patterns(shipped_patterns_path(), check_examples=False)
     if shipped.faults:
         raise PatternsInvalid(shipped.source, list(shipped.faults))
@@ -77,7 +77,7 @@ def load_patterns(own: Iterable[Pattern] = ()) -> tuple[Pattern, ...]:
 
 
 def overlay(shipped: Iterable[Pattern], own: Iterable[Pattern]) -> tuple[Pattern, ...]:
-    """Return the user's new patterns, then the shipped ones, each replaced by the user's with the same id."""
+    """Return the user's new patterns, then the shipped ones, those with an id of the user's replaced."""
     additions = {pattern.id: pattern for pattern in own}
     merged = [additions.pop(pattern.id, pattern) for pattern in shipped]
     return (*additions.values(), *merged)

@@ -83,7 +83,7 @@ class ForegroundJob:
         self._folder = folder
         self._supervisor = supervisor
         self._targets = (Target(stdout_fd), Target(stderr_fd))
-        self._copies: list[_Copy] = []
+        self._readers: list[_LogReader] = []
         self._this = ProcessId.current()
 
     def end_line(self) -> None:
@@ -106,23 +106,23 @@ class ForegroundJob:
                 time.sleep(_INTERVAL_S)
         while self._copy():
             pass
-        for copy in self._copies:
-            copy.close()
+        for reader in self._readers:
+            reader.close()
         records = [*self._folder.tasks(), self._folder.never_started()]
         return records[0] if self._folder.ended_s() is not None else None
 
     def _copy(self) -> bool:
         """Copy what is new; return whether there was anything."""
-        if not self._copies:
+        if not self._readers:
             for record in self._folder.tasks():
                 paths = dict.fromkeys((record.stdout, record.stderr))  # one path if they share a file
-                self._copies = [_Copy(*pair) for pair in zip(paths, self._targets, strict=False)]
-        transferred = [copy.transfer() for copy in self._copies]
+                self._readers = [_LogReader(*pair) for pair in zip(paths, self._targets, strict=False)]
+        transferred = [reader.transfer() for reader in self._readers]
         return any(transferred)
 
     def _has_ended(self) -> bool:
         """Whether the job has ended, or its supervisor was killed and nothing of it runs any more."""
-        # the supervisor's status first: otherwise its last record could be missed
+        # the supervisor's status before the records: it may write the last one and end in between
         is_supervised = self._supervisor.status(self._this) is ProcessStatus.RUNNING
         if is_supervised or self._folder.ended_s() is not None:
             return self._folder.ended_s() is not None
@@ -134,7 +134,7 @@ def _still_runs(task: TaskRecord) -> bool:
     return None not in started and started == (task.pid, start_ticks(task.pid or 0))
 
 
-class _Copy:
+class _LogReader:
     """The reader of one log file, from its beginning."""
 
     def __init__(self, path: str, target: Target) -> None:
@@ -158,7 +158,7 @@ class _Copy:
 
 
 def _open_regular(path: str) -> int | None:
-    """Open a file to read it; None if it is no regular file: reading would take what a pipe holds."""
+    """Open a file to read it; None if it is missing, or no regular file: a named pipe has another reader."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except OSError:  # the task could not be launched

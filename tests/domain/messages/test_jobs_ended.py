@@ -61,7 +61,7 @@ def test_a_thousand_jobs_fit_into_one_message_that_says_how_many_it_leaves_out()
     line = "a_rather_long_name_of_a_job ({}) failed after 3h 12m: No module named 'flash_attn' ```*_"
     digest = digest_message(FAILED, [waiting(job, Tone.FAILURE, line.format(job)) for job in range(2, 1001)])
     shown, more = digest.evidence[:-1], digest.evidence[-1]
-    assert more == f"and {1000 - len(shown)} more: jobmon status --failed"
+    assert more == f"and {1000 - len(shown)} more: jobmon status"
     mentions = Mentions(("1" * 18,), ("2" * 18,))
     for payload in (full(OutboxEntry(digest), mentions), plain(OutboxEntry(digest))):
         assert faults(dict(payload)) == []

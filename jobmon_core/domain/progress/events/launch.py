@@ -28,7 +28,7 @@ def launch_events(previous: Health, seen: Launch) -> tuple[Health, tuple[Event, 
     elapsed_s = seen.now_s - seen.started_s
     problem = _problem(seen)
     if previous.overdue_start_s is not None and not problem:
-        text = f"the missing logs are there now, {duration(elapsed_s)} after its start"
+        text = f"has written the missing logs, {duration(elapsed_s)} after its start"
         event = Event(seen.now_s, EventKind.RECOVERED, text, ended=EventKind.NO_OUTPUT)
         return replace(previous, overdue_start_s=None), (event,)
     if not problem or elapsed_s < seen.timeout_s or previous.overdue_start_s == seen.started_s:

@@ -21,7 +21,7 @@ def test_a_run_that_has_written_nothing_is_reported_once_and_so_is_its_first_out
     assert launch_events(health, replace(SILENT, now_s=1090.0)) == (health, ())
     health, (event,) = launch_events(health, replace(SILENT, now_s=1120.0, has_written=True))
     assert (event.kind, event.ended) == (EventKind.RECOVERED, EventKind.NO_OUTPUT)
-    assert event.text == "the missing logs are there now, 2m after its start"
+    assert event.text == "has written the missing logs, 2m after its start"
     assert health == Health()
 
 
