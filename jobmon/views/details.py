@@ -318,10 +318,11 @@ def _diagnosis(found: Diagnosis, ref: JobRef, files: Mapping[str, str], *, with_
 
 def _resources(task: Task) -> Pairs:
     if task.end and task.end.usage.max_rss_bytes:
-        usage = task.end.usage
-        requested = f" of {size(usage.requested_bytes)} requested" if usage.requested_bytes else ""
-        note = " when last sampled; the actual peak was higher" if task.end.peak_was_missed else ""
-        yield "peak RAM", size(task.end.usage.max_rss_bytes) + requested + note
+        used, requested = size(task.end.usage.max_rss_bytes), task.end.usage.requested_bytes
+        if requested and task.end.peak_was_missed:
+            yield "peak RAM", f"over the {size(requested)} requested ({used} when last sampled)"
+        else:
+            yield "peak RAM", used + (f" of {size(requested)} requested" if requested else "")
     if nodes := (task.end.nodes if task.end else task.nodes):
         yield "nodes", nodes
 

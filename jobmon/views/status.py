@@ -162,7 +162,7 @@ def _state_cell(job: WatchedJob) -> Cell:
         return Cell("submitted" if job.stale_since_s is None else "unknown", style)
     if (counted := state_counts(job)).total() > 1:  # of one task, no number
         long = " ".join(f"{each}:{number}" for each, number in by_interest(counted))
-        return Cell(one_line(long), style, one_line(short_state(job)))
+        return Cell(one_line(long), style, (one_line(short_state(job)),))
     return Cell(one_line(state(job)), style)
 
 
@@ -175,10 +175,9 @@ def _outcome_cell(status: JobStatus, known: Overview, now_s: float) -> Cell:
         return Cell("no longer watched")
     if job.answered_s is None:
         return Cell("not yet listed" if job.stale_since_s is None else "scheduler not responding")
-    explained, reason = _why_pending(job)
     age_s, progress = known.age_s(job, now_s), job_progress(status, known.progress.get(job.id), now_s)
-    long, short = (_so_far(job, each, progress, age_s) for each in (explained, reason))
-    return Cell(long, short=short)
+    long, *shorter = (_so_far(job, reason, progress, age_s) for reason in _why_pending(job))
+    return Cell(long, shorter=tuple(shorter))
 
 
 def _other_causes(job: WatchedJob) -> str:
@@ -200,8 +199,8 @@ def _so_far(job: WatchedJob, why_pending: str, progress: str, age_s: float | Non
     return one_line(", ".join(filter(None, parts)))
 
 
-def _why_pending(job: WatchedJob) -> tuple[str, str]:
-    """Return why a job is pending, and the same in a few words.
+def _why_pending(job: WatchedJob) -> tuple[str, ...]:
+    """Return why a job is pending, and the same in ever fewer words.
 
     Of an array of which only a part is pending, they are empty unless its user must do something.
     """
@@ -209,8 +208,9 @@ def _why_pending(job: WatchedJob) -> tuple[str, str]:
     hint = pending_hint(reason)
     if hint and not hint.starts_by_itself:
         problem = hint.problem.removeprefix("is ")
-        return f"{problem} ({reason})", f"{problem.partition(':')[0]}: {reason}"
-    return (reason, reason) if len(state_counts(job)) == 1 else ("", "")
+        clause = problem.partition(":")[0]
+        return f"{problem} ({reason})", f"{clause}: {reason}", clause
+    return (reason,) if len(state_counts(job)) == 1 else ("",)
 
 
 def health_text(status: JobStatus) -> str:

@@ -18,17 +18,17 @@ _GAP = "  "  # between the columns of tabulate's plain tables
 
 
 class Cell(NamedTuple):
-    """One cell: a text without control characters, its style, and a short text for a narrow column."""
+    """One cell: a text without control characters, its style, and shorter texts for a narrow column."""
 
     text: str
     style: Style = Style.PLAIN
-    short: str = ""
+    shorter: tuple[str, ...] = ()
 
     def fitted(self, width: int) -> Cell:
         """Return the cell with a text of at most ``width`` columns."""
-        if text_width(self.text) <= width:
-            return self
-        return self._replace(text=truncated(self.short or self.text, width))
+        texts = (self.text, *self.shorter)
+        fitting = (text for text in texts if text_width(text) <= width)
+        return self._replace(text=next(fitting, truncated(texts[-1], width)))
 
 
 class Shrink(NamedTuple):

@@ -148,6 +148,11 @@ def test_the_reason_of_a_pending_job_stays_where_its_explanation_does_not_fit(
         assert screen(status_of(job), console=Console(width))[1].endswith(f"  {shown}")
 
 
+def test_no_word_of_slurm_is_cut_where_a_plain_clause_fits() -> None:
+    job = job_of(replace(PENDING, reason="DependencyNeverSatisfied"), name="x" * 40)
+    assert screen(status_of(job), console=Console(80))[1].endswith("  will never start")
+
+
 def test_a_pending_job_that_needs_its_user_says_why() -> None:
     assert "  held by its user (JobHeldUser)  " in row(job_of(replace(PENDING, reason="JobHeldUser")))
     assert "waits" not in row(job_of(replace(PENDING, reason="QOSMaxJobsPerUserLimit")))

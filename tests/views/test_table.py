@@ -32,7 +32,7 @@ def test_on_a_terminal_columns_shrink_in_the_given_order_until_the_table_fits() 
 
 def test_a_text_that_does_not_fit_is_replaced_by_the_short_one_before_more_is_cut() -> None:
     rows = [
-        (Cell("a" * 10), Cell("COMPLETED:5 FAILED:3", Style.BAD, "F:3 CD:5")),
+        (Cell("a" * 10), Cell("COMPLETED:5 FAILED:3", Style.BAD, ("F:3 CD:5",))),
         (Cell("b"), Cell("RUNNING")),
     ]
     steps = (Shrink(1, 18), Shrink(0, 4))

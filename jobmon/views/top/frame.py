@@ -166,7 +166,7 @@ def _freshness(listing: Listing) -> Iterator[Span]:
         yield Span(f"{which}STALE since {since}", Style.BAD)
     if listing.as_of_s is not None:
         between = ", " if listing.stale_since_s is not None else ""
-        yield Span(f"{between}as of {clock(listing.as_of_s, listing.at_s, seconds=True)}", Style.DIM)
+        yield Span(f"{between}data of {clock(listing.as_of_s, listing.at_s, seconds=True)}", Style.DIM)
 
 
 def _nothing(model: Model) -> str:

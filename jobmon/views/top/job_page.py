@@ -120,7 +120,7 @@ def _facts(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> Iterat
         yield text_line("! its monitor is gone; `jobmon recover` restarts it", Style.BAD)
     if remark := note(live):
         yield _fact("State", remark)
-    yield from _times(live, now_s)
+    yield from _times(live, now_s, width)
     progress = live.followed.progress
     if progress:
         yield from _progress(live, progress, now_s, width, symbols)
@@ -165,7 +165,7 @@ def _outputs(live: LiveTask, width: int) -> Iterator[Line]:
         yield (Span(f"  {padded}  {row.size:>{size_width}}  {row.growth}"),)
 
 
-def _times(live: LiveTask, now_s: float) -> Iterator[Line]:
+def _times(live: LiveTask, now_s: float, width: int) -> Iterator[Line]:
     task = live.task
     elapsed_s = run_time_s(task, now_s) if task else None
     if task is None or elapsed_s is None:
@@ -176,18 +176,20 @@ def _times(live: LiveTask, now_s: float) -> Iterator[Line]:
         yield _fact(
             "Started", Span(f"{clock(started_s, now_s, seconds=True)} ({span(now_s - started_s)} ago){on}")
         )
+    left_s = max(0.0, task.limit_s - elapsed_s) if task.limit_s and not task.end else None
+    elapsed = duration(elapsed_s)
     limit = f" of {duration(task.limit_s)}" if task.limit_s else ""
-    yield _fact("Elapsed", Span(duration(elapsed_s) + limit), *_time_left(live, elapsed_s))
+    left = f", limit in {duration(left_s)}" if left_s is not None else ""
+    text = Span(_fitting(width, f"{elapsed}{limit}{left}", f"{elapsed}{left}"))
+    yield _fact("Elapsed", text, *_lacking_time(live, left_s))
 
 
-def _time_left(live: LiveTask, elapsed_s: float) -> Iterator[Span]:
-    """Yield the time to the limit, and by how much it is too short as far as is known."""
-    if live.task is None or live.task.end or not live.task.limit_s:
-        return
-    left_s = max(0.0, live.task.limit_s - elapsed_s)
-    yield Span(f", limit in {duration(left_s)}")
+def _lacking_time(live: LiveTask, left_s: float | None) -> Iterator[Span]:
+    """Yield by how much the time to the limit is too short, as far as is known."""
     needed_s = live.estimate.remaining_s
-    if needed_s is not None and needed_s > left_s and live.estimate.confidence is not Confidence.LOW:
+    if left_s is None or needed_s is None or live.estimate.confidence is Confidence.LOW:
+        return
+    if needed_s > left_s:
         yield Span(f", {duration(needed_s - left_s)} too little", Style.ATTENTION)
 
 

@@ -199,10 +199,9 @@ def _memory_text(end: End) -> str:
     used, requested = end.usage.max_rss_bytes, end.usage.requested_bytes
     if not used:
         return ""
-    text = f"{size(used)} of {size(requested)}" if requested else size(used)
-    if end.peak_was_missed:
-        text += " when last sampled; the actual peak was higher"
-    return text
+    if requested and end.peak_was_missed:
+        return f"over {size(requested)} ({size(used)} when last sampled)"
+    return f"{size(used)} of {size(requested)}" if requested else size(used)
 
 
 def _digest(job: WatchedJob, ended: list[_EndedTask], doubtful_route: Route, now_s: float) -> Message:

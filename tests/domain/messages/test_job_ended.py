@@ -71,7 +71,7 @@ def test_a_job_that_ran_out_of_memory_shows_its_last_sample_and_its_limit() -> N
     play = Play().queue(row("12", "OUT_OF_MEMORY")).record(record("12", "OUT_OF_MEMORY")).later(3)
     play.accounting(replace(sacct_row("12", "OUT_OF_MEMORY"), usage=Usage(3 * 2**30, 4 * 2**30)))
     memory = next(field for field in play.job.outbox[0].message.fields if field.name == "Peak RAM")
-    assert memory.value == "3.0 GiB of 4.0 GiB when last sampled; the actual peak was higher"
+    assert memory.value == "over 4.0 GiB (3.0 GiB when last sampled)"
 
 
 def test_an_exit_code_from_sacct_alone_names_both_possible_codes() -> None:

@@ -152,11 +152,11 @@ def test_old_data_are_marked_and_their_rows_stay() -> None:
     tasks = (replace(fresh.tasks[0], is_stale=True), *fresh.tasks[1:])
     model = Model(replace(fresh, tasks=tasks, stale_since_s=NOW_S - 600), symbols=ASCII)
     lines = screen(model)
-    assert lines[0].endswith("1 STALE since 22:03:20, as of 22:13:15")
+    assert lines[0].endswith("1 STALE since 22:03:20, data of 22:13:15")
     assert styles(model, "STALE") == {Style.BAD}
     assert lines[2].startswith("?  8123")
     fresh_page = View((Page.JOB,), tasks[1].id)
-    assert screen(replace(model, view=fresh_page))[0].endswith("  as of 22:13:15")
+    assert screen(replace(model, view=fresh_page))[0].endswith("  data of 22:13:15")
     old_page = View((Page.JOB,), tasks[0].id)
     assert "  STALE since" in screen(replace(model, view=old_page))[0]
     only = Model(Listing(NOW_S, tasks[:1], None, NOW_S - 600))

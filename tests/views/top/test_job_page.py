@@ -68,6 +68,7 @@ def test_on_a_narrow_screen_the_less_important_half_of_a_line_is_left_out() -> N
     assert value(lines, "Progress") == "67.3% (67,300/100,000 steps)"
     assert value(lines, "ETA") == "1h 14m ±3m"
     assert value(lines, "Throughput").split("  ")[0] == "7.3 steps/s (avg 7.3/s)"
+    assert value(page(live, width=40), "Elapsed") == "2h 34m, limit in 5h 26m"
     assert value(page(live, width=32), "Throughput").split("  ")[0] == "7.3 steps/s"
 
 
