@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 DESCRIPTION = """\
 Remove jobmon's records (state file, log of the monitor) of all jobs that ended, or whose monitoring was
-stopped, longer ago than a period. The jobs' own output is not touched. The records of jobs that are watched
-are kept, and those of jobs that ended while they were watched and still have something to report: a message,
-or the end of an outage. On a terminal, it asks before removing anything."""
+stopped, longer ago than a period. The jobs' own output is not touched. It keeps the records of jobs that
+are still watched, and of ended jobs with an undelivered message or an outage whose end is not reported yet.
+On a terminal, it asks before removing anything."""
 EPILOG = """\
 examples:
   jobmon prune --older-than 30d --dry-run    list what would be removed

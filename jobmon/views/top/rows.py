@@ -46,12 +46,12 @@ def letters(live: LiveTask) -> Span:
 
 
 def has_no_monitor(live: LiveTask) -> bool:
-    """Whether a job needs a monitor, and its own is dead, or on another host without a sign of life."""
+    """Whether the job still needs its monitor, but that is dead or, on another host, gives no sign of life."""
     return live.status.health in (Health.DEAD, Health.STALE)
 
 
 def note(live: LiveTask) -> Span | None:
-    """Return what a row says instead of the progress of a task that does not run; None if it runs."""
+    """Return what the row of a task that does not run shows in place of progress; None if it runs."""
     if live.group is Group.RUNNING:
         return None
     job, task = live.job, live.task

@@ -108,7 +108,7 @@ class Disk:
 class Artifacts:
     """All that a look at the named folders of a job found; None for what is not named.
 
-    ``checkpoints`` are also None if only outputs are named and there are none.
+    If only outputs are named, ``checkpoints`` are None until one is found.
     """
 
     looked_s: float = 0.0

@@ -14,7 +14,7 @@ def in_session(cgroups: str) -> bool:
     """Return from the text of ``/proc/self/cgroup`` whether a process belongs to a login session.
 
     Processes in a container, of the user's systemd instance and of cron do not, unless PAM opens a session
-    for cron. A logout does not kill them.
+    for cron: ``KillUserProcesses`` does not concern them.
     """
     folders = (folder for line in cgroups.splitlines() for folder in line.split("/"))
     return any(folder.startswith("session-") and folder.endswith(".scope") for folder in folders)

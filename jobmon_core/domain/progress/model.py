@@ -113,7 +113,7 @@ class Health:
     grad_norm_bound: float | None = None
     run_started_s: float | None = None  # the time of the first sample of the run that all this is about
     milestone: int = 0  # the highest one reached, in %
-    overdue_start_s: float | None = None  # the start of the run that has written nothing for too long
+    overdue_start_s: float | None = None  # the start that was reported as overdue; None if none is
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ class TerminalClosed(Exception):
 
 @dataclass(slots=True)
 class ForwardedSignals:
-    """The signals that this process passes on to the supervisor of a job, once the job is known."""
+    """Passes SIGINT, SIGQUIT and SIGTERM on to the supervisor of a job, once the job is known."""
 
     _supervisor: ProcessId | None = field(default=None, init=False)
     _early: list[int] = field(default_factory=list, init=False)
@@ -55,7 +55,7 @@ class ForwardedSignals:
                 signal.signal(number, handler)
 
     def forward_to(self, supervisor: ProcessId) -> None:
-        """Pass on the signals that arrived so far, and those that will.
+        """Handle the signals that arrived so far, and from now on each at once.
 
         Raises:
             TerminalClosed: here, or wherever the main thread is when the terminal is closed.
@@ -84,7 +84,7 @@ class ForegroundJob:
         self._supervisor = supervisor
         self._targets = (Target(stdout_fd), Target(stderr_fd))
         self._readers: list[_LogReader] = []
-        self._this = ProcessId.current()
+        self._this_process = ProcessId.current()
 
     def end_line(self) -> None:
         """Let the next message on the terminal begin a line, whatever the job printed last."""
@@ -123,7 +123,7 @@ class ForegroundJob:
     def _has_ended(self) -> bool:
         """Whether the job has ended, or its supervisor was killed and nothing of it runs any more."""
         # the supervisor's status before the records: it may write the last one and end in between
-        is_supervised = self._supervisor.status(self._this) is ProcessStatus.RUNNING
+        is_supervised = self._supervisor.status(self._this_process) is ProcessStatus.RUNNING
         if is_supervised or self._folder.ended_s() is not None:
             return self._folder.ended_s() is not None
         return not any(_still_runs(task) for task in self._folder.tasks())
