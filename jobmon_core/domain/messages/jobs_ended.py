@@ -23,7 +23,7 @@ _COMMAND = "jobmon status"
 
 
 def digest_message(message: Message, others: Sequence[Entry]) -> Message:
-    """Return one message that replaces ``message``, the end of a job, and the queued messages ``others``.
+    """Return one message that replaces ``message``, the end of a job, and the queued ``others``.
 
     Its tone is the worst of all. It looks as old as the oldest of them, so that a delay is visible.
     """

@@ -77,7 +77,7 @@ def load_patterns(own: Iterable[Pattern] = ()) -> tuple[Pattern, ...]:
 
 
 def overlay(shipped: Iterable[Pattern], own: Iterable[Pattern]) -> tuple[Pattern, ...]:
-    """Return the user's patterns with new ids, then the shipped ones; equal ids: the user's take their place."""
+    """Return the user's patterns with new ids, then the shipped ones or what the user has in their place."""
     additions = {pattern.id: pattern for pattern in own}
     merged = [additions.pop(pattern.id, pattern) for pattern in shipped]
     return (*additions.values(), *merged)

@@ -22,7 +22,7 @@ class Launch:
 
 
 def launch_events(previous: Health, seen: Launch) -> tuple[Health, tuple[Event, ...]]:
-    """Return the updated health, and an event if this start has just become overdue, or is not any more."""
+    """Return the health, and an event if this start has just become overdue, or is no longer overdue."""
     if seen.timeout_s is None:
         return previous, ()
     elapsed_s = seen.now_s - seen.started_s
