@@ -46,7 +46,7 @@ def letters(live: LiveTask) -> Span:
 
 
 def has_no_monitor(live: LiveTask) -> bool:
-    """Whether the job still needs its monitor, but that is dead or, on another host, gives no sign of life."""
+    """Whether the job still needs its monitor, but that is dead or, on another host, silent."""
     return live.status.health in (Health.DEAD, Health.STALE)
 
 
