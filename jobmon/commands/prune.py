@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from jobmon_core.context import Context
 
 DESCRIPTION = """\
-Remove jobmon's records (state file, log of the monitor) of all jobs that ended, or whose monitoring was
-stopped, longer ago than a period. The jobs' own output is not touched. It keeps the records of jobs that
-are still watched, and of ended jobs with an undelivered message or an outage whose end is not reported yet.
-On a terminal, it asks before removing anything."""
+Remove jobmon's records (state file, log of the monitor) of all jobs that ended, or that you stopped
+watching, before the period given by --older-than. The jobs' own output is not touched. The command keeps
+the records of jobs that are still watched, and of ended jobs with an undelivered message or an outage whose
+end is not reported yet. On a terminal, it asks before removing anything."""
 EPILOG = """\
 examples:
   jobmon prune --older-than 30d --dry-run    list what would be removed

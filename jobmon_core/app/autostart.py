@@ -23,7 +23,7 @@ from jobmon_core.domain.autostart.crontab_text import (
     with_lines,
     without_lines,
 )
-from jobmon_core.domain.autostart.logind_rules import ends_processes
+from jobmon_core.domain.autostart.logind_rules import kills_at_logout
 from jobmon_core.domain.autostart.systemd_units import unit_files, unit_names
 from jobmon_core.host.crontab import Crontab, cron_runs
 from jobmon_core.host.logind import Logind
@@ -195,7 +195,7 @@ class Autostart:
         return method
 
     def _killed_at_logout(self) -> bool:
-        return ends_processes(Logind(self.root).settings(), user_name())
+        return kills_at_logout(Logind(self.root).settings(), user_name())
 
     def _never_runs_because(self, method: AutostartMethod) -> str:
         """Return why nothing would run what the method installs; empty if something would."""

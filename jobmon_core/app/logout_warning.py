@@ -25,11 +25,11 @@ def take_warning(home: Home, user: str, logind: Logind | None = None) -> str:
     given = home.state / _GIVEN
     if given.exists():
         return ""
-    from jobmon_core.domain.autostart.logind_rules import ends_processes, in_session
+    from jobmon_core.domain.autostart.logind_rules import in_session, kills_at_logout
     from jobmon_core.host.logind import Logind
 
     logind = logind or Logind()
-    if not in_session(logind.cgroups()) or not ends_processes(logind.settings(), user):
+    if not in_session(logind.cgroups()) or not kills_at_logout(logind.settings(), user):
         return ""
     try:
         given.touch(mode=0o600)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from jobmon_core.domain.autostart.logind_rules import ends_processes, in_session
+from jobmon_core.domain.autostart.logind_rules import in_session, kills_at_logout
 from jobmon_core.domain.slurm.job_ids import IndexSet, JobRef
 from jobmon_core.domain.slurm.log_paths import PathContext, expand
 from jobmon_core.domain.slurm.rows import (
@@ -167,7 +167,7 @@ def script(data: bytes) -> None:
     path = expand(text, context)
     assert len(path) <= 10 * len(text) + 10
     in_session(text)
-    ends_processes([text, text], "me")
+    kills_at_logout([text, text], "me")
 
 
 def local(data: bytes) -> None:

@@ -77,7 +77,7 @@ class Checkpoints:
     count: int = 0
     newest: ListedFile | None = None
     interval_s: float | None = None  # the median time between two of them
-    # modification time of the latest one that an event has reported; before that, the start of the run
+    # modification time of the latest one that an event has reported; if none has, the start of the run
     reported_s: float = 0.0
     is_partial: bool = False
     problem: str = ""

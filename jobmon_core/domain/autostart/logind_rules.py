@@ -13,14 +13,14 @@ _TRUE = ("yes", "y", "true", "t", "on", "1")
 def in_session(cgroups: str) -> bool:
     """Return from the text of ``/proc/self/cgroup`` whether a process belongs to a login session.
 
-    Processes in a container, of the user's systemd instance and of cron do not, unless PAM opens a session
-    for cron: ``KillUserProcesses`` does not concern them.
+    ``KillUserProcesses`` concerns only those that do. Processes in a container, of the user's own systemd
+    and of cron do not; of cron they do if PAM opens a session for it.
     """
     folders = (folder for line in cgroups.splitlines() for folder in line.split("/"))
     return any(folder.startswith("session-") and folder.endswith(".scope") for folder in folders)
 
 
-def ends_processes(files: Iterable[str], user: str) -> bool:
+def kills_at_logout(files: Iterable[str], user: str) -> bool:
     """Return whether logind kills the processes of a user's session at logout, detached ones included.
 
     If no file sets ``KillUserProcesses``, the distribution's default applies, which the shipped file shows in

@@ -25,7 +25,8 @@ _COMMAND = "jobmon status"
 def digest_message(message: Message, others: Sequence[Entry]) -> Message:
     """Return one message that replaces ``message``, the end of a job, and the queued ``others``.
 
-    Its tone is the worst of all. It looks as old as the oldest of them, so that a delay is visible.
+    Each of these has an offer: its line for a digest (see `jobmon_core.domain.delivery.digest`). The tone is
+    the worst of all. The message looks as old as the oldest, so that a delay is visible.
     """
     offers = [entry.offer for entry in others if entry.offer]
     jobs = [(message.tone, message.title), *((offer.tone, offer.line) for offer in offers)]

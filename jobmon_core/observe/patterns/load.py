@@ -66,8 +66,8 @@ def load_patterns(own: Iterable[Pattern] = ()) -> tuple[Pattern, ...]:
     """Load the shipped patterns; the user's ``own`` come first, or replace those with the same id.
 
     Raises:
-        PatternsInvalid: the shipped file cannot be read or has faults; the exception lists them. Expressions
-            are not compiled here.
+        PatternsInvalid: the shipped file cannot be read or has faults; the exception lists them. A regex
+            that does not compile is not noticed here.
     """
     # the examples are left to the tests: to compile and try all takes longer than a diagnosis
     shipped = read_patterns(shipped_patterns_path(), check_examples=False)

@@ -122,7 +122,7 @@ class ForegroundJob:
 
     def _has_ended(self) -> bool:
         """Whether the job has ended, or its supervisor was killed and nothing of it runs any more."""
-        # the supervisor's status before the records: it may write the last one and end in between
+        # ask for the supervisor's status first: between the two, it may write the last record and end
         is_supervised = self._supervisor.status(self._this_process) is ProcessStatus.RUNNING
         if is_supervised or self._folder.ended_s() is not None:
             return self._folder.ended_s() is not None
@@ -130,8 +130,7 @@ class ForegroundJob:
 
 
 def _still_runs(task: TaskRecord) -> bool:
-    started = (task.pid, task.start_ticks)
-    return None not in started and started == (task.pid, start_ticks(task.pid or 0))
+    return None not in (task.pid, task.start_ticks) and start_ticks(task.pid or 0) == task.start_ticks
 
 
 class _LogReader:

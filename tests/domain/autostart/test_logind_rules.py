@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from jobmon_core.domain.autostart.logind_rules import ends_processes, in_session
+from jobmon_core.domain.autostart.logind_rules import in_session, kills_at_logout
 
 SHIPPED_NO = "[Login]\n#KillUserProcesses=no\n#KillOnlyUsers=\n#KillExcludeUsers=root\n"
 SHIPPED_YES = SHIPPED_NO.replace("Processes=no", "Processes=yes")
@@ -40,9 +40,9 @@ def test_only_processes_of_a_login_session_can_be_killed_at_logout(cgroups: str,
     ],
 )
 def test_the_last_setting_counts_and_a_comment_shows_the_default(files: list[str], *, expected: bool) -> None:
-    assert ends_processes(files, "me") is expected
+    assert kills_at_logout(files, "me") is expected
 
 
 def test_root_is_excluded_by_default() -> None:
-    assert not ends_processes([SET], "root")
-    assert ends_processes([f"{SET}KillExcludeUsers=\n"], "root")
+    assert not kills_at_logout([SET], "root")
+    assert kills_at_logout([f"{SET}KillExcludeUsers=\n"], "root")
