@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from jobmon.commands.common import open_context, stdout_console
@@ -137,7 +138,7 @@ def _reports_of_logs(ctx: Context, logs: LogProgress) -> Iterator[tuple[Progress
 def _follow(reports: Iterator[tuple[ProgressReport, float]], *, as_json: bool) -> int:
     """Print each change: on a terminal in one line that is overwritten, else in a line of its own."""
     console, shown, unread = stdout_console(), "", frozenset[str]()
-    try:
+    with suppress(KeyboardInterrupt):  # the way to end it
         for report, now_s in reports:
             for reason in report.unread:
                 if reason not in unread:
@@ -148,8 +149,6 @@ def _follow(reports: Iterator[tuple[ProgressReport, float]], *, as_json: bool) -
                 shown = text
                 sys.stdout.write(f"{_ERASE_LINE}{text}" if console.width and not as_json else f"{text}\n")
                 sys.stdout.flush()
-    except KeyboardInterrupt:
-        pass
     if shown and console.width and not as_json:
         print()
     return 1 if unread else 0

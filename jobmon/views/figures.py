@@ -20,9 +20,9 @@ _STALLED = "not known while it makes no progress"
 WILL_TIME_OUT = "will time out"
 
 
-def percentage(fraction: float) -> str:
+def percentage(fraction: float, decimals: int = 1) -> str:
     """Return a share: ``67.3%``; ``100%`` only for all of it."""
-    return "100%" if fraction >= 1 else f"{min(fraction, 0.999):.1%}"
+    return "100%" if fraction >= 1 else f"{min(fraction, 1 - 10 ** -(decimals + 2)):.{decimals}%}"
 
 
 def loss(value: float | None) -> str:

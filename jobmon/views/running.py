@@ -74,7 +74,7 @@ def _shares(tasks: Iterable[LiveTask]) -> list[float]:
 def _range_of_shares(tasks: Iterable[LiveTask]) -> str:
     """Return e.g. ``20% to 90%``; empty if no share is known."""
     shares = _shares(tasks)
-    texts = ["100%" if share >= 1 else f"{min(share, 0.99):.0%}" for share in (shares[:1] + shares[-1:])]
+    texts = [percentage(share, decimals=0) for share in (shares[:1] + shares[-1:])]
     return " to ".join(dict.fromkeys(texts))
 
 

@@ -13,7 +13,7 @@ from jobmon_core.domain.delivery.send_queue import SendQueue, Turn
 from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.store.home import file_name
 from jobmon_core.store.json_file import JsonFile
-from jobmon_core.system.files import write_atomically
+from jobmon_core.system.files import failure_reason, write_atomically
 from jobmon_core.system.lock import has_locks, lock
 
 if TYPE_CHECKING:
@@ -137,11 +137,10 @@ class DeadChannels:
         """
         path = self._path(fingerprint)
         try:
-            path.unlink()
-        except (FileNotFoundError, IsADirectoryError):
-            pass  # a folder is not a mark: `why` ignores it
+            with suppress(FileNotFoundError, IsADirectoryError):  # a folder is not a mark: `why` ignores it
+                path.unlink()
         except OSError as error:
-            raise StorageFailed(path, error) from error
+            raise StorageFailed(f"{path} cannot be removed: {failure_reason(path, error)}") from error
 
     def _path(self, fingerprint: str) -> Path:
         return self.folder / f"{file_name(fingerprint)}.dead"

@@ -8,6 +8,7 @@ import pytest
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Message, OutboxEntry, Receipt, Tone
+from jobmon_core.domain.errors import StorageFailed
 from jobmon_core.store.channels import DeadChannels, SendQueues
 from tests.support.no_locks import refuse_locks
 from tests.support.processes import in_a_copy
@@ -59,6 +60,12 @@ def test_a_mark_keeps_its_reason_until_it_is_cleared(tmp_path: Path) -> None:
     channels.clear("a")
     channels.clear("a")
     assert channels.why("a") == ""
+
+
+def test_a_mark_that_cannot_be_removed_is_reported_with_its_path(tmp_path: Path) -> None:
+    (tmp_path / "folder").write_bytes(b"")
+    with pytest.raises(StorageFailed, match=r"folder/.*\.dead cannot be removed: "):
+        DeadChannels(tmp_path / "folder").clear("abc")
 
 
 def test_an_unreadable_mark_counts_as_none(tmp_path: Path) -> None:

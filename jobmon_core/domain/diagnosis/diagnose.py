@@ -245,17 +245,17 @@ class _Diagnoser:
     def _unknown_cause(self) -> Diagnosis:
         shown = self._last_lines()
         reason = "" if self._note else ", and there is no log to explain it"  # the note explains why
+        advice = ""
         if shown:
             reason = ", and nothing in the log explains it. The last lines of the log follow"
+            advice = "Read the log from its end upwards."
+        elif self._evidence.exit_code:
+            advice = _LOCAL_TRACE if self._evidence.is_local else _TRACE
         return Diagnosis(
             cause=None,
             title="Cause unknown",
             explanation=f"{_describe_end(self._evidence)}{reason}.",
-            advice="Read the log from its end upwards."
-            if shown
-            else (_LOCAL_TRACE if self._evidence.is_local else _TRACE)
-            if self._evidence.exit_code
-            else "",
+            advice=advice,
             evidence=shown,
             symptoms=self._other_patterns(None),
             log_path=shown[-1].file if shown else "",

@@ -30,7 +30,7 @@ _LABEL_EPOCH = re.compile(
 )
 _PERCENT = 100.0
 _BYTE = "b"  # as `counted_unit` returns the unit of `5.2MB/s`
-_NOT_TRAINING = frozenset({"marker", "other"})  # groups whose match shows that it is no metric of training
+_NOT_TRAINING = frozenset({"marker", "other"})  # groups that mark another value than a training metric
 
 
 class _Label(NamedTuple):

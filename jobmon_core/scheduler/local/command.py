@@ -7,6 +7,7 @@ import shlex
 import shutil
 import stat
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -122,11 +123,9 @@ def _stdin() -> str:
     Never a terminal, which the job may outlive.
     """
     path = f"/proc/{os.getpid()}/fd/0"
-    try:
+    with suppress(OSError):  # closed, or a pipe of another user
         mode = os.fstat(0).st_mode
         if stat.S_ISREG(mode) or stat.S_ISFIFO(mode):
             os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
             return path
-    except OSError:
-        pass  # closed, or a pipe of another user
     return _DEV_NULL
