@@ -101,9 +101,8 @@ def watch_lines(
     if len(notes) > (most := max(1, height // 3)):
         notes = [*notes[: most - 1], console.line("... more notes; enlarge the window")]
     counted = _counts_lines(selected, known, now_s, console)
-    if (
-        text_width(counted[-1]) + len(_QUIT_HINT) <= console.width
-    ):  # else the hint would take a line from the jobs
+    # elsewhere the hint would take a line from the jobs
+    if text_width(counted[-1]) + len(_QUIT_HINT) <= console.width:
         counted[-1] += _QUIT_HINT
     heights = [len(lines) for lines in jobs]
     room = height - len(header) - len(counted) - len(notes) - 1
