@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from jobmon_core.store.owner import CancelRequest, OwnerRecord
     from jobmon_core.store.progress_file import ProgressFile
     from jobmon_core.store.shared_answers import SharedAnswer
+    from jobmon_core.store.telemetry import TaskTelemetry
 
 _ID_REUSE_S = 3600.0  # a job registered longer ago may be an older job with the same id
 _SEARCH_LOCK_TIMEOUT_S = 60.0
@@ -104,6 +105,12 @@ class Context:
         from jobmon_core.store.progress_file import ProgressFile
 
         return ProgressFile(self.home.progress_file(job_id))
+
+    def telemetry(self, job_id: str, task: str) -> TaskTelemetry:
+        """Return what agents measured of a task (a key; empty: the job) of the job with this state id."""
+        from jobmon_core.store.telemetry import TaskTelemetry
+
+        return TaskTelemetry(self.home.telemetry_folder(job_id, task))
 
     def owner_record(self, job_id: str) -> OwnerRecord:
         """Return the record of the process that watches the job with this state id."""

@@ -93,6 +93,10 @@ class Home(NamedTuple):
         """Return the file with the progress of a job."""
         return self.progress / f"{job_id}.json"
 
+    def telemetry_folder(self, job_id: str, task: str) -> Path:
+        """Return the folder of what agents measured of a task (a key; empty: the job); may be missing."""
+        return self.state / "telemetry" / job_id / (task or "job")
+
     def backend_folder(self, name: str) -> Path:
         """Return the folder of a backend, e.g. with the jobs of the local one; created if missing."""
         return private_folder(self.state / name)

@@ -10,6 +10,7 @@ from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.messages.job_ended import job_title, where_fields
 from jobmon_core.domain.progress.events.event import WARNINGS, Event, EventKind
+from jobmon_core.domain.progress.events.ongoing import ends
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.tracking.model import WatchedJob
 
@@ -19,6 +20,8 @@ _HEADLINES = {
     EventKind.SLOW: "Slower than before",
     EventKind.TIME_LIMIT: "The time limit is too short",
     EventKind.DIVERGED: "The training may have diverged",
+    EventKind.ERROR: "An error in the log",
+    EventKind.TROUBLE: "Something is wrong",
     EventKind.RECOVERED: "Recovered",
 }
 _ADVICE = {
@@ -33,6 +36,8 @@ _ADVICE = {
         "sure that it saves a checkpoint before the limit."
     ),
     EventKind.DIVERGED: "Look at its log with `jobmon logs JOBID`; jobmon does not stop it.",
+    EventKind.ERROR: "Look at its log with `jobmon logs JOBID`; jobmon does not stop it.",
+    EventKind.TROUBLE: "`jobmon diagnose JOBID` shows the figures; jobmon does not stop it.",
 }
 _LOCAL_ADVICE = {  # of jobs that run on one machine, without Slurm
     **_ADVICE,
@@ -52,12 +57,14 @@ def with_progress_alerts(job: WatchedJob, events: Sequence[Event], now_s: float)
     ``events`` are the latest ones, oldest first. A recovery gets a message only after its warning, and only
     the first five warnings of one kind about a job get one: the tasks of an array often stall together.
     """
-    warned: set[tuple[str, EventKind]] = set()
+    warned: list[Event] = []
     for event in events:
         is_warning = event.kind in WARNINGS
-        if not is_warning and not _ends(event, warned):
+        if not is_warning and not any(_ends(event, each) for each in warned):
             continue
         subject = f"progress-{event.kind.replace(' ', '-')}-{event.at_s:.0f}"
+        if event.subject:
+            subject += f"-{event.subject}"
         alerted = f"{event.task}:{subject}"
         sent = _count(job, event.kind)
         if alerted not in job.alerted and not (is_warning and sent >= _MAX_OF_KIND):
@@ -65,9 +72,9 @@ def with_progress_alerts(job: WatchedJob, events: Sequence[Event], now_s: float)
             entry = OutboxEntry(_message(job, event, subject, now_s, is_last=is_last))
             job = replace(job, alerted=(*job.alerted, alerted), outbox=(*job.outbox, entry))
         if is_warning and alerted in job.alerted:
-            warned.add((event.task, event.kind))
+            warned.append(event)
         elif not is_warning:
-            warned = {each for each in warned if not _ends(event, {each})}
+            warned = [each for each in warned if not _ends(event, each)]
     return job
 
 
@@ -80,11 +87,9 @@ def without_waiting_alerts(job: WatchedJob) -> WatchedJob:
     return replace(job, outbox=outbox)
 
 
-def _ends(event: Event, warned: set[tuple[str, EventKind]]) -> bool:
-    """Whether an event is a recovery from one of these warnings."""
-    return event.kind is EventKind.RECOVERED and any(
-        task == event.task and event.ended in (None, kind) for task, kind in warned
-    )
+def _ends(event: Event, warning: Event) -> bool:
+    """Whether an event is a recovery from this warning."""
+    return event.task == warning.task and ends(event, warning)
 
 
 def _count(job: WatchedJob, kind: EventKind) -> int:
@@ -103,6 +108,7 @@ def _message(job: WatchedJob, event: Event, subject: str, now_s: float, *, is_la
         headline=_HEADLINES[event.kind],
         summary=f"The job is still running. jobmon keeps monitoring it{_NO_MORE if is_last else ''}.",
         fields=tuple(where_fields(job)),
-        advice=advice.get(event.kind, "").replace("JOBID", ref),
+        evidence=event.evidence,
+        advice=(event.advice or advice.get(event.kind, "")).replace("JOBID", ref),
         created_s=int(now_s),
     )

@@ -17,6 +17,8 @@ class EventKind(StrEnum):
     SLOW = "slow"
     TIME_LIMIT = "time limit"  # it will not end before its time limit
     DIVERGED = "diverged"
+    ERROR = "error"  # its log shows a failure, but it has not ended
+    TROUBLE = "trouble"  # what its agents measure shows that something is wrong
     MILESTONE = "milestone"
     CHECKPOINT = "checkpoint"  # one was saved
     RESTARTED = "restarted"
@@ -32,6 +34,10 @@ class Event:
     text: str  # for the user, one line
     task: str = ""  # the key of the task; empty for the whole job
     ended: EventKind | None = None  # of RECOVERED: what is over; None for everything
+    subject: str = ""  # of ERROR and TROUBLE, and of a recovery from one: which, e.g. the id of a pattern
+    is_critical: bool = False  # the job will probably fail, or waste all its time
+    advice: str = ""  # what the user can do, one line; empty for the usual advice about this kind
+    evidence: tuple[str, ...] = ()  # the lines or figures that prove it
 
 
 # these cause a message, as does a recovery from one of them; other events are only shown
@@ -41,6 +47,8 @@ WARNINGS = (
     EventKind.SLOW,
     EventKind.TIME_LIMIT,
     EventKind.DIVERGED,
+    EventKind.ERROR,
+    EventKind.TROUBLE,
 )
 
 

@@ -9,8 +9,10 @@ from jobmon_core.domain.progress.model import History
 
 LASTING = (  # the worst first
     EventKind.STALLED,
+    EventKind.ERROR,
     EventKind.NO_OUTPUT,
     EventKind.DIVERGED,
+    EventKind.TROUBLE,
     EventKind.TIME_LIMIT,
     EventKind.SLOW,
 )
@@ -35,18 +37,32 @@ def unusual_pause_s(history: History, now_s: float) -> float | None:
 
 
 def ongoing(events: Iterable[Event], task: str = "") -> tuple[EventKind, ...]:
+    """Return the kinds of what is wrong with a task now, the worst first; see `ongoing_events`."""
+    return tuple(dict.fromkeys(event.kind for event in ongoing_events(events, task)))
+
+
+def ongoing_events(events: Iterable[Event], task: str = "") -> tuple[Event, ...]:
     """Return what is wrong with a task now, the worst first, given the job's events, oldest first.
 
-    A recovery ends what it names, else everything; a restart ends everything.
+    A recovery ends the events of the kind, and of the subject, that it names, else everything; a restart ends
+    everything.
     """
-    current: set[EventKind] = set()
+    current: dict[tuple[EventKind, str], Event] = {}
     for event in events:
         if event.task not in ("", task):
             continue
         if event.kind in LASTING:
-            current.add(event.kind)
+            current[event.kind, event.subject] = event
         elif event.kind is EventKind.RESTARTED or (event.kind is EventKind.RECOVERED and not event.ended):
             current.clear()
-        elif event.kind is EventKind.RECOVERED and event.ended:
-            current.discard(event.ended)
-    return tuple(kind for kind in LASTING if kind in current)
+        elif event.kind is EventKind.RECOVERED:
+            current = {key: each for key, each in current.items() if not ends(event, each)}
+    return tuple(sorted(current.values(), key=lambda event: LASTING.index(event.kind)))
+
+
+def ends(recovery: Event, event: Event) -> bool:
+    """Whether a recovery is from this event, given that both are about the same task."""
+    if recovery.kind is not EventKind.RECOVERED:
+        return False
+    is_kind = recovery.ended in (None, event.kind)
+    return is_kind and recovery.subject in ("", event.subject)

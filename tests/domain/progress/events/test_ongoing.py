@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.events.ongoing import ongoing, unusual_pause_s
+from jobmon_core.domain.progress.events.ongoing import ongoing, ongoing_events, unusual_pause_s
 from jobmon_core.domain.progress.model import History, Sample
 
 STALLED = Event(1.0, EventKind.STALLED, "no progress for 12m")
@@ -43,3 +45,12 @@ def test_a_pause_is_unusual_if_it_is_much_longer_than_those_before() -> None:
     assert unusual_pause_s(epochs, 1400.0) is None
     assert unusual_pause_s(epochs, 1470.0) == 460.0
     assert unusual_pause_s(History(samples=samples[:2]), 1470.0) is None, "its first epoch may take long"
+
+
+def test_events_with_different_subjects_are_over_one_by_one() -> None:
+    leak = Event(100.0, EventKind.TROUBLE, "memory grows", subject="memory-leak")
+    disk = Event(110.0, EventKind.TROUBLE, "the disk is almost full", subject="disk-full-soon")
+    freed = Event(120.0, EventKind.RECOVERED, "", ended=EventKind.TROUBLE, subject="disk-full-soon")
+    assert ongoing_events((leak, disk)) == (leak, disk)
+    assert ongoing_events((leak, disk, freed)) == (leak,)
+    assert ongoing_events((leak, disk, replace(freed, subject=""))) == ()

@@ -1,0 +1,1 @@
+"""What an agent beside a running job measures, and what follows from it: values and pure functions."""

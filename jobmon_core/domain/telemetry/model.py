@@ -1,0 +1,150 @@
+"""What an agent measures on one node of a running task: the task's processes, GPUs and memory, and the node.
+
+A figure is an average over `Sample.span_s` unless its comment says otherwise, never one snapshot. Times are
+Unix seconds, durations are seconds, sizes are bytes, rates are per second, percentages are 0 to 100 unless
+stated. None means "not available", e.g. because the driver does not offer a figure; it is never 0 instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class WorkerStatus(StrEnum):
+    """What a worker does, from the states of its main process in /proc."""
+
+    RUNNING = "running"
+    SLEEPING = "sleeping"
+    BLOCKED = "blocked"  # in the kernel, mostly waiting for a disk or a file server (state D)
+    STOPPED = "stopped"
+    ZOMBIE = "zombie"
+    DEAD = "dead"  # it was seen and has ended
+    NOT_FOUND = "not_found"  # it was expected and never seen
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """One worker of a task: a process with a rank of its own, or the main process, with its descendants."""
+
+    pid: int
+    name: str = ""  # the program and its script, e.g. ``python train.py``
+    rank: int | None = None  # RANK, SLURM_PROCID or the like in its environment, if that is set by a launcher
+    status: WorkerStatus = WorkerStatus.RUNNING
+    started_s: float = 0.0
+    cpu_percent: float | None = None  # of one core, so 180 are 1.8 cores; with its descendants
+    memory: int | None = None  # resident, with its descendants
+    threads: int = 0  # of the main process
+    children: int = 0  # all descendants
+    blocked_percent: float | None = None  # share of the looks that found the main process blocked
+    last_activity_s: float | None = None  # when it last used CPU time, read or wrote
+    gpus: tuple[int, ...] = ()  # indices of the GPUs that it uses
+    read_per_s: float | None = None  # from disks and file servers, with its descendants
+    written_per_s: float | None = None
+    omp_threads: int | None = None  # OMP_NUM_THREADS in its environment
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """One GPU of a task."""
+
+    index: int  # on the node
+    uuid: str = ""
+    name: str = ""
+    utilization_percent: float | None = None  # share of the time in which any kernel ran
+    lowest_percent: float | None = None  # of the looks within the span
+    highest_percent: float | None = None
+    memory: int | None = None  # by all processes
+    memory_total: int | None = None
+    power_w: float | None = None
+    power_limit_w: float | None = None
+    temperature_c: float | None = None
+    own_pids: tuple[int, ...] = ()  # processes of the task that use it
+    other_processes: int | None = None  # processes that do not belong to the task
+    sm_percent: float | None = None  # NVML GPM: share of the SMs that were busy
+    tensor_percent: float | None = None  # NVML GPM: share of the time in which tensor cores were busy
+    bandwidth_percent: float | None = None  # NVML GPM: of the memory
+    throttle_reasons: tuple[str, ...] = ()  # only those that slow it down, e.g. ``thermal``, ``power cap``
+    ecc_errors: int | None = None  # uncorrected, since the driver was loaded
+    remapped_rows: int | None = None
+    nvlink_errors: int | None = None
+    xids: tuple[int, ...] = ()  # NVIDIA's error numbers that the driver reported since the agent started
+    is_mig: bool = False  # partitioned: the driver then gives no utilisation
+    is_lost: bool = False  # the driver does not reach it any more
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """The memory of the task on this node, as of the end of the span."""
+
+    used: int
+    limit: int | None = None  # None: no limit is known
+    oom_kills: int | None = None  # processes that the kernel killed for want of memory, in all
+    source: str = ""  # ``cgroup v2``, ``cgroup v1``, or ``processes`` (the sum of what is resident)
+
+
+@dataclass(frozen=True, slots=True)
+class Cpu:
+    """The cores that the task may use on this node."""
+
+    cores: float  # by its CPU affinity and the quota of its cgroup
+    used_percent: float | None = None  # of one core, all processes of the task together
+    throttled_percent: float | None = None  # share of the time in which the quota held it back
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """The whole node, with all that others run there."""
+
+    name: str = ""
+    cores: int = 0
+    load: float | None = None  # over one minute, as of the end of the span
+    cpu_percent: float | None = None  # of all cores
+    io_wait_percent: float | None = None  # of all cores
+    memory_total: int | None = None
+    memory_available: int | None = None
+    received_per_s: float | None = None  # bytes over all network interfaces but the loopback
+    sent_per_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Disk:
+    """A file system that the task uses, as of the end of the span."""
+
+    path: str  # a folder on it, e.g. the working directory
+    total: int
+    free: int  # for the user
+    inodes: int = 0  # 0: the file system does not count them
+    free_inodes: int = 0
+
+
+_NO_NODE = Node()
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """All that an agent measured in one span of time."""
+
+    at_s: float = 0.0  # the end of the span
+    span_s: float = 0.0
+    node: Node = _NO_NODE
+    workers: tuple[Worker, ...] = ()
+    gpus: tuple[Gpu, ...] = ()
+    memory: Memory | None = None
+    cpu: Cpu | None = None
+    disks: tuple[Disk, ...] = ()
+
+
+_NO_SAMPLE = Sample()
+
+
+@dataclass(frozen=True, slots=True)
+class AgentReport:
+    """The latest report of an agent, the content of its ``latest.json``."""
+
+    latest: Sample = _NO_SAMPLE
+    started_s: float = 0.0  # of the agent
+    interval_s: float = 0.0  # between two reports
+    ended_s: float | None = None  # when no process of the task was left, or it was told to stop
+    suspicious_log_s: float | None = None  # when a word like "error" was last appended to a log
+    unavailable: tuple[str, ...] = ()  # what it cannot measure and why, e.g. ``GPUs: no NVIDIA driver``
