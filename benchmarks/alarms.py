@@ -38,7 +38,7 @@ from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.events.health import Observation, progress_events, stall_after_s
 from jobmon_core.domain.progress.history import add_sample
 from jobmon_core.domain.progress.limit import limit_outlook
-from jobmon_core.domain.progress.model import Health, History, Progress, Sample
+from jobmon_core.domain.progress.model import History, KnownProblems, Progress, Sample
 
 INTERVAL_S = 30.0
 LIMIT = 1.05  # of the duration: a healthy run ends before this limit, and so before every later one
@@ -68,7 +68,7 @@ def replay(
     run: Recording, interval_s: float, until_s: float | None = None, limit_s: float = _NO_LIMIT_S
 ) -> Iterator[Found]:
     """Yield what a monitor reports that looks every ``interval_s`` seconds, with the history by then."""
-    history, health, states = History(started_s=0.0), Health(), iter(run.states)
+    history, known, states = History(started_s=0.0), KnownProblems(), iter(run.states)
     pending, progress, written_s = next(states, None), None, 0.0
     now_s = 0.0
     while (now_s := now_s + interval_s) < (until_s or run.duration_s):
@@ -81,7 +81,7 @@ def replay(
         idle_s = now_s - written_s
         sign = f"nothing was written for {duration(idle_s)}" if idle_s >= stall_after_s(history) else ""
         outlook = limit_outlook(estimate(history, progress.total, now_s), 0.0, limit_s, now_s)
-        health, events = progress_events(health, Observation(now_s, progress, history, outlook, sign))
+        known, events = progress_events(known, Observation(now_s, progress, history, outlook, sign))
         yield from ((event, history) for event in events)
 
 

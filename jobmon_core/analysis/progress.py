@@ -15,7 +15,7 @@ from jobmon_core.analysis.job_logs import (
     logs_of_run,
     start_of_run_s,
 )
-from jobmon_core.analysis.progress_health import Look, with_health
+from jobmon_core.analysis.progress_health import Look, with_known_problems
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job_settings import JobSettings
@@ -147,7 +147,7 @@ def _with_task(
     events: tuple[Event, ...] = ()
     if task.state is JobState.RUNNING and not task.end:
         own = own_artifacts(job, record.artifacts.get(task.key, _NO_ARTIFACTS))
-        after, events = with_health(after, task, settings, Look(now_s, written_s, own))
+        after, events = with_known_problems(after, task, settings, Look(now_s, written_s, own))
     readers = {**record.readers, task.key: reader}
     if task.end is not None:
         del readers[task.key]
@@ -203,7 +203,7 @@ def _of_unit(known: TaskProgress, progress: Progress | None) -> TaskProgress:
     if progress is None or known.progress is None or known.progress.unit == progress.unit:
         return known
     history = History(started_s=known.history.started_s)
-    return replace(known, history=history, health=replace(known.health, run_started_s=None))
+    return replace(known, history=history, known_problems=replace(known.known_problems, run_started_s=None))
 
 
 def _bounded(tasks: dict[str, TaskProgress], readers: Container[str]) -> dict[str, TaskProgress]:

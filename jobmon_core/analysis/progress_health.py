@@ -30,10 +30,10 @@ class Look(NamedTuple):
     artifacts: Artifacts  # those that no other task of its array writes
 
 
-def with_health(
+def with_known_problems(
     followed: TaskProgress, task: Task, settings: JobSettings, look: Look
 ) -> tuple[TaskProgress, tuple[Event, ...]]:
-    """Return the progress of a running task with its health, and the events since the previous look."""
+    """Return the progress of a running task with its known problems, and what happened since the last."""
     running_since_s = _running_since_s(task)
     has_logs = followed.logs or settings.log_files  # else nothing shows whether it writes
     launch = Launch(
@@ -44,7 +44,7 @@ def with_health(
         len(followed.workers),
         (settings.num_workers or 0) if settings.log_files else 0,
     )
-    health, events = launch_events(followed.health, launch)
+    known, events = launch_events(followed.known_problems, launch)
     if followed.progress:
         idle_s = look.now_s - max(look.written_s, look.artifacts.written_s or 0.0, running_since_s)
         seen = Observation(
@@ -56,9 +56,9 @@ def with_health(
             settings.stall_timeout_s,
             settings.slowdown_percent,
         )
-        health, news = progress_events(health, seen)
+        known, news = progress_events(known, seen)
         events = (*events, *news)
-    return replace(followed, health=health), events
+    return replace(followed, known_problems=known), events
 
 
 def _running_since_s(task: Task) -> float:

@@ -59,12 +59,13 @@ def note(live: LiveTask) -> Span | None:
     job, task = live.job, live.task
     if live.group is Group.PENDING:
         reason = pending_reason(job)
-        listed = "PENDING" if job.tasks or job.pending_indices else "submitted, not yet listed"
+        state_word = "PENDING" if job.tasks or job.pending_indices else "submitted, not yet listed"
         hint = pending_hint(reason)
         if hint and not hint.starts_by_itself:  # as in `jobmon status`
+            # e.g. only "held" of "is held: its launch failed"; the reason beside it says the rest
             problem = hint.problem.removeprefix("is ").partition(":")[0]
-            return Span(f"{listed}, {problem} ({reason})", Style.ATTENTION)
-        return Span(f"{listed} ({reason})" if reason else listed, Style.DIM)
+            return Span(f"{state_word}, {problem} ({reason})", Style.ATTENTION)
+        return Span(f"{state_word} ({reason})" if reason else state_word, Style.DIM)
     if live.group is Group.ENDING and task and (ending := ending_of(task)):
         return Span(ending.text, Style.ATTENTION)
     return Span(_ended(live), _STYLES.get(live.group, Style.DIM))

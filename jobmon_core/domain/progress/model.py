@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import ClassVar
 
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.progress.events.event import Event
@@ -99,8 +100,8 @@ class LimitOutlook:
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
-    """What the user knows of the progress of a run, so that each event is reported once."""
+class KnownProblems:
+    """The problems of a run that were reported or begin to show, so that each is reported once."""
 
     stalled_since_s: float | None = None  # the last progress before the stall
     usual_pace: float | None = None  # seconds per unit, when the slowdown was reported; None without one
@@ -129,11 +130,13 @@ class WorkerProgress:
 class TaskProgress:
     """The progress of one task of a job."""
 
+    JSON_KEYS: ClassVar[dict[str, str]] = {"known_problems": "health"}
+
     progress: Progress | None = None
     history: History = History()
     logs: tuple[str, ...] = ()  # the paths that were read
     workers: dict[str, WorkerProgress] = field(default_factory=dict)  # by the name of the log
-    health: Health = Health()
+    known_problems: KnownProblems = KnownProblems()
     has_output: bool = False  # whether the latest run has written anything to its logs
 
 

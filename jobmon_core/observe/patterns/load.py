@@ -78,9 +78,9 @@ def load_patterns(own: Iterable[Pattern] = ()) -> tuple[Pattern, ...]:
 
 def overlay(shipped: Iterable[Pattern], own: Iterable[Pattern]) -> tuple[Pattern, ...]:
     """Return the user's patterns with new ids, then the shipped ones or what the user has in their place."""
-    additions = {pattern.id: pattern for pattern in own}
-    merged = [additions.pop(pattern.id, pattern) for pattern in shipped]
-    return (*additions.values(), *merged)
+    own_by_id = {pattern.id: pattern for pattern in own}
+    merged = [own_by_id.pop(pattern.id, pattern) for pattern in shipped]
+    return (*own_by_id.values(), *merged)
 
 
 def read_patterns(path: Path, *, check_examples: bool = True) -> PatternFile:

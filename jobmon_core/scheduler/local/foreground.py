@@ -108,7 +108,7 @@ class ForegroundJob:
             pass
         for reader in self._readers:
             reader.close()
-        records = [*self._folder.tasks(), self._folder.never_started()]
+        records = [*self._folder.tasks(), self._folder.never_started_record()]
         return records[0] if self._folder.ended_s() is not None else None
 
     def _copy(self) -> bool:

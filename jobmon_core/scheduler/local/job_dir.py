@@ -125,7 +125,7 @@ class JobDir:
         records = (_read(TaskRecord, path) for path in self.path.glob("task*.json"))
         return sorted((record for record in records if record), key=lambda record: record.index or 0)
 
-    def never_started(self) -> TaskRecord | None:
+    def never_started_record(self) -> TaskRecord | None:
         """Return the record of the tasks that will never start; None if there are none so far."""
         return _read(TaskRecord, self.path / "rest.json")
 

@@ -37,7 +37,7 @@ def job_status_rows(folder: JobDir, observer: ProcessId) -> list[StatusRow]:
             return []
         # the supervisor's status before its records: otherwise its last record could be missed
         supervisor = owner.status(observer)
-        tasks, cancelled = folder.tasks(), folder.never_started()
+        tasks, cancelled = folder.tasks(), folder.never_started_record()
     except StateUnreadable as error:
         return [StatusRow(folder.id, JobState.UNKNOWN, folder.id, reason=str(error))]
     shared = _shared_fields(folder.id, spec, owner.host)

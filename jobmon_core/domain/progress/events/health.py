@@ -10,7 +10,7 @@ from jobmon_core.domain.humanize import duration, number, plural
 from jobmon_core.domain.progress.events.divergence import bound_exceeded, is_below, is_not_finite
 from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.events.slowdown import Paces, compare_paces
-from jobmon_core.domain.progress.model import Health, History, LimitOutlook, Progress
+from jobmon_core.domain.progress.model import History, KnownProblems, LimitOutlook, Progress
 
 MILESTONES = (25, 50, 75, 90)  # %
 _STALL_FLOOR_S, _STALL_LONGEST, _STALL_MEDIAN = 300.0, 3, 10
@@ -34,15 +34,15 @@ class Observation:
     slowdown_percent: float | None = None  # how much lower a speed the user wants reported
 
 
-def progress_events(previous: Health, seen: Observation) -> tuple[Health, tuple[Event, ...]]:
-    """Return the health to pass with the next observation, and what is new since ``previous``."""
+def progress_events(previous: KnownProblems, seen: Observation) -> tuple[KnownProblems, tuple[Event, ...]]:
+    """Return the known problems to pass with the next observation, and what is new since ``previous``."""
     samples = seen.history.samples
     if not samples:
         return previous, ()
     events: list[Event] = []
-    health = previous
+    known = previous
     if previous.run_started_s != samples[0].at_s:
-        health = Health(
+        known = KnownProblems(
             run_started_s=samples[0].at_s,
             milestone=_milestone(seen.progress),
             overdue_start_s=previous.overdue_start_s,
@@ -52,13 +52,13 @@ def progress_events(previous: Health, seen: Observation) -> tuple[Health, tuple[
                 Event(seen.now_s, EventKind.RESTARTED, f"started again ({_position(seen.progress)})")
             )
     for subject, judge in _JUDGES.items():
-        change = judge(health, seen)
+        change = judge(known, seen)
         if change is not None:
-            health, kind, text = change
+            known, kind, text = change
             ended = subject if kind is EventKind.RECOVERED else None
             if kind:
                 events.append(Event(seen.now_s, kind, text, ended=ended))
-    return health, tuple(events)
+    return known, tuple(events)
 
 
 def stall_after_s(history: History) -> float:
@@ -68,18 +68,19 @@ def stall_after_s(history: History) -> float:
     )
 
 
-_Change = tuple[Health, EventKind | None, str] | None  # without a kind, there is nothing to report yet
+# without a kind, there is nothing to report yet
+_Change = tuple[KnownProblems, EventKind | None, str] | None
 
 
-def _judge_stall(health: Health, seen: Observation) -> _Change:
+def _judge_stall(known: KnownProblems, seen: Observation) -> _Change:
     last_s = seen.history.samples[-1].at_s
     position = _position(seen.progress)
-    if health.stalled_since_s is not None:
-        if last_s <= health.stalled_since_s:
+    if known.stalled_since_s is not None:
+        if last_s <= known.stalled_since_s:
             return None
-        pause = duration(last_s - health.stalled_since_s)
+        pause = duration(last_s - known.stalled_since_s)
         text = f"moves again after {pause} without progress ({position})"
-        return replace(health, stalled_since_s=None), EventKind.RECOVERED, text
+        return replace(known, stalled_since_s=None), EventKind.RECOVERED, text
     idle_s = seen.now_s - last_s
     at_end = seen.progress.fraction == 1.0 or seen.progress.end_marker  # what follows shows no progress
     pauses_unknown = len(seen.history.samples) < _MIN_SAMPLES and not seen.stall_timeout_s
@@ -91,79 +92,79 @@ def _judge_stall(health: Health, seen: Observation) -> _Change:
     ):
         return None
     text = f"no progress for {duration(idle_s)} ({position}); {seen.idle_sign}"
-    return replace(health, stalled_since_s=last_s), EventKind.STALLED, text
+    return replace(known, stalled_since_s=last_s), EventKind.STALLED, text
 
 
-def _judge_slowdown(health: Health, seen: Observation) -> _Change:
+def _judge_slowdown(known: KnownProblems, seen: Observation) -> _Change:
     paces = compare_paces(seen.history, seen.progress.total)
     if paces is None:
         return None
     factor = 1 / (1 - (seen.slowdown_percent or _SLOWER_PERCENT) / 100)
-    if health.usual_pace is None:
-        return _slowdown(health, seen, paces, factor)
-    if max(paces.now, paces.newest) > (1 + factor) / 2 * health.usual_pace:
+    if known.usual_pace is None:
+        return _slowdown(known, seen, paces, factor)
+    if max(paces.now, paces.newest) > (1 + factor) / 2 * known.usual_pace:
         return None
     text = f"back to its usual speed ({_pace(paces.now, seen.progress.unit)})"
-    return replace(health, usual_pace=None), EventKind.RECOVERED, text
+    return replace(known, usual_pace=None), EventKind.RECOVERED, text
 
 
-def _slowdown(health: Health, seen: Observation, paces: Paces, factor: float) -> _Change:
+def _slowdown(known: KnownProblems, seen: Observation, paces: Paces, factor: float) -> _Change:
     """Judge a run not reported as slow: both of its latest paces must exceed the bound.
 
     The bound is ``factor`` times its usual pace, and clearly above the worst of its earlier stretches.
     """
     # the bound of the first slow look holds: later ones see the slowdown among the earlier stretches
-    bound = health.slow_bound or max(factor * paces.usual, _SLOWER_THAN_EVER * paces.worst)
+    bound = known.slow_bound or max(factor * paces.usual, _SLOWER_THAN_EVER * paces.worst)
     if max(paces.now, paces.newest) <= bound:
-        return replace(health, slow_since_s=None, slow_bound=None), None, ""
+        return replace(known, slow_since_s=None, slow_bound=None), None, ""
     if min(paces.now, paces.newest) <= bound:
         return None  # one is below, one above: neither begins nor ends a slowdown
-    if health.slow_since_s is None:
-        return replace(health, slow_since_s=seen.now_s, slow_bound=bound), None, ""
-    if not _has_lasted(health.slow_since_s, seen):
+    if known.slow_since_s is None:
+        return replace(known, slow_since_s=seen.now_s, slow_bound=bound), None, ""
+    if not _has_lasted(known.slow_since_s, seen):
         return None
     share, unit = 1 - paces.best / paces.now, seen.progress.unit
     text = (
         f"{100 * share:.0f} % slower than its best ({_pace(paces.now, unit)}, best {_pace(paces.best, unit)})"
     )
-    healthy = replace(health, slow_since_s=None, slow_bound=None)
+    healthy = replace(known, slow_since_s=None, slow_bound=None)
     return replace(healthy, usual_pace=paces.usual), EventKind.SLOW, text
 
 
-def _judge_limit(health: Health, seen: Observation) -> _Change:
+def _judge_limit(known: KnownProblems, seen: Observation) -> _Change:
     outlook = seen.outlook
     if outlook is None or outlook.fits is None or outlook.time_left_s <= 0:  # Slurm is about to end it
         return None
     is_late = not outlook.fits
-    if is_late is health.too_late:  # as the user knows already
-        return replace(health, late_since_s=None), None, ""
-    if not health.too_late and health.late_since_s is None:
-        return replace(health, late_since_s=seen.now_s), None, ""
-    if health.late_since_s is not None and not _has_lasted(health.late_since_s, seen):
+    if is_late is known.too_late:  # as the user knows already
+        return replace(known, late_since_s=None), None, ""
+    if not known.too_late and known.late_since_s is None:
+        return replace(known, late_since_s=seen.now_s), None, ""
+    if known.late_since_s is not None and not _has_lasted(known.late_since_s, seen):
         return None
     needed, left = duration(outlook.ends_s - seen.now_s), duration(outlook.time_left_s)
     if outlook.fits:
         text = f"will end before its time limit after all: in about {needed}, the limit is in {left}"
-        return replace(health, too_late=False), EventKind.RECOVERED, text
+        return replace(known, too_late=False), EventKind.RECOVERED, text
     text = (
         f"will need about {needed} more, but the time limit ends it in {left}; "
         f"`--time={outlook.sufficient_time}` would be enough"
     )
-    return replace(health, too_late=True, late_since_s=None), EventKind.TIME_LIMIT, text
+    return replace(known, too_late=True, late_since_s=None), EventKind.TIME_LIMIT, text
 
 
 def _has_lasted(since_s: float, seen: Observation) -> bool:
     return seen.now_s - since_s >= _MUST_LAST * (seen.now_s - seen.history.samples[0].at_s)
 
 
-def _judge_divergence(health: Health, seen: Observation) -> _Change:
+def _judge_divergence(known: KnownProblems, seen: Observation) -> _Change:
     losses = [sample.loss for sample in seen.history.samples if sample.loss is not None]
     norms = [sample.grad_norm for sample in seen.history.samples if sample.grad_norm is not None]
     position = _position(seen.progress)
-    if health.diverged:
-        if not (is_below(losses, health.loss_bound) and is_below(norms, health.grad_norm_bound)):
+    if known.diverged:
+        if not (is_below(losses, known.loss_bound) and is_below(norms, known.grad_norm_bound)):
             return None
-        healthy = replace(health, diverged=False, loss_bound=None, grad_norm_bound=None)
+        healthy = replace(known, diverged=False, loss_bound=None, grad_norm_bound=None)
         return healthy, EventKind.RECOVERED, f"no longer diverges ({position})"
     loss, norm = bound_exceeded(losses), bound_exceeded(norms)
     if is_not_finite(losses, 1):
@@ -178,19 +179,19 @@ def _judge_divergence(health: Health, seen: Observation) -> _Change:
         )
     else:
         return None
-    return replace(health, diverged=True, loss_bound=loss, grad_norm_bound=norm), EventKind.DIVERGED, text
+    return replace(known, diverged=True, loss_bound=loss, grad_norm_bound=norm), EventKind.DIVERGED, text
 
 
-def _judge_milestone(health: Health, seen: Observation) -> _Change:
+def _judge_milestone(known: KnownProblems, seen: Observation) -> _Change:
     milestone = _milestone(seen.progress)
-    if milestone <= health.milestone:
+    if milestone <= known.milestone:
         return None
     done = f"{_percent(seen.progress)} % done"
     text = done if seen.progress.unit == "%" else f"{done} ({_position(seen.progress)})"
-    return replace(health, milestone=milestone), EventKind.MILESTONE, text
+    return replace(known, milestone=milestone), EventKind.MILESTONE, text
 
 
-_JUDGES: dict[EventKind, Callable[[Health, Observation], _Change]] = {
+_JUDGES: dict[EventKind, Callable[[KnownProblems, Observation], _Change]] = {
     EventKind.STALLED: _judge_stall,
     EventKind.SLOW: _judge_slowdown,
     EventKind.TIME_LIMIT: _judge_limit,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from jobmon_core.domain.humanize import duration
 from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.model import Health
+from jobmon_core.domain.progress.model import KnownProblems
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +21,8 @@ class Launch:
     expected_workers: int = 0  # 0: the user does not say how many, or which logs are theirs
 
 
-def launch_events(previous: Health, seen: Launch) -> tuple[Health, tuple[Event, ...]]:
-    """Return the health, and an event if this start has just become overdue, or is no longer overdue."""
+def launch_events(previous: KnownProblems, seen: Launch) -> tuple[KnownProblems, tuple[Event, ...]]:
+    """Return the known problems, and an event if this start has just become overdue or is not any more."""
     if seen.timeout_s is None:
         return previous, ()
     elapsed_s = seen.now_s - seen.started_s

@@ -13,7 +13,7 @@ from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.events.health import Observation, progress_events
 from jobmon_core.domain.progress.history import add_sample
 from jobmon_core.domain.progress.limit import limit_outlook
-from jobmon_core.domain.progress.model import Health, History, LimitOutlook, Progress, Sample
+from jobmon_core.domain.progress.model import History, KnownProblems, LimitOutlook, Progress, Sample
 from jobmon_core.system.json_codec import from_json, to_json
 
 TOTAL = 5000.0
@@ -24,14 +24,14 @@ class Run:
     """A run of 5000 steps that is observed again and again."""
 
     def __init__(self, limit_s: float = 1e9) -> None:
-        self.history, self.health, self.now_s = History(), Health(), 0.0
+        self.history, self.known, self.now_s = History(), KnownProblems(), 0.0
         self.progress, self.limit_s = Progress(0.0, TOTAL), limit_s
 
     def observe(self, idle_sign: str = "") -> list[Event]:
         outlook = limit_outlook(estimate(self.history, TOTAL, self.now_s), 0.0, self.limit_s, self.now_s)
         seen = Observation(self.now_s, self.progress, self.history, outlook, idle_sign)
-        self.health, events = progress_events(self.health, seen)
-        assert from_json(Health, json.loads(json.dumps(to_json(self.health)))) == self.health
+        self.known, events = progress_events(self.known, seen)
+        assert from_json(KnownProblems, json.loads(json.dumps(to_json(self.known)))) == self.known
         return list(events)
 
     def step(
@@ -168,9 +168,9 @@ def test_a_lack_of_time_is_not_reported_once_the_time_is_up() -> None:
 def test_a_time_limit_that_seems_too_short_for_a_moment_is_not_reported() -> None:
     run = Run(limit_s=6000)
     assert run.step([2.0] * 260) == []
-    assert run.health.late_since_s is not None
+    assert run.known.late_since_s is not None
     assert run.step([1.0] * 4700) == []
-    assert run.health.late_since_s is None
+    assert run.known.late_since_s is None
 
 
 def test_a_lack_of_time_is_reported_although_it_is_too_close_to_say_now_and_then() -> None:
@@ -181,7 +181,7 @@ def test_a_lack_of_time_is_reported_although_it_is_too_close_to_say_now_and_then
     for outlook in [too_late, replace(too_late, fits=None), None] * 3:
         run.now_s += 50.0
         seen = Observation(run.now_s, run.progress, run.history, outlook)
-        run.health, events = progress_events(run.health, seen)
+        run.known, events = progress_events(run.known, seen)
         kinds += [event.kind for event in events]
     assert kinds == [EventKind.TIME_LIMIT]
 
@@ -241,8 +241,8 @@ def test_a_new_run_in_the_same_log_starts_with_a_clean_record() -> None:
     run.wait(7200)
     run.progress = replace(run.progress, current=0.0)
     assert texts(run.step([1.0])) == [(EventKind.RESTARTED, "started again (step 1 of 5,000)")]
-    assert run.health.milestone == 0
-    assert run.health.stalled_since_s is None
+    assert run.known.milestone == 0
+    assert run.known.stalled_since_s is None
 
 
 _NUMBER = st.floats(min_value=0, max_value=1e15)
@@ -252,12 +252,12 @@ _LOSS = st.none() | st.floats()
 @example([Sample(0.0, 0.0), Sample(5e-324, 5e5), Sample(5e-324, 1e6)])  # all work done in no time
 @given(st.lists(st.builds(Sample, at_s=_NUMBER, current=_NUMBER, loss=_LOSS, grad_norm=_LOSS), max_size=60))
 def test_any_samples_are_judged_without_an_error(samples: list[Sample]) -> None:
-    history, health = History(), Health()
+    history, known = History(), KnownProblems()
     for sample in sorted(samples, key=lambda sample: (sample.at_s, sample.current)):
         history = add_sample(history, sample)
         outlook = limit_outlook(estimate(history, 1e6, sample.at_s), 0.0, 1e6, sample.at_s)
         seen = Observation(sample.at_s, Progress(sample.current, 1e6), history, outlook, NO_GROWTH)
-        health, _ = progress_events(health, seen)
+        known, _ = progress_events(known, seen)
 
 
 def test_a_percentage_is_a_position_without_a_total() -> None:
