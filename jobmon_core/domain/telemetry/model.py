@@ -145,6 +145,6 @@ class AgentReport:
     latest: Sample = _NO_SAMPLE
     started_s: float = 0.0  # of the agent
     interval_s: float = 0.0  # between two reports
-    ended_s: float | None = None  # when no process of the task was left, or it was told to stop
+    ended_s: float | None = None  # when no process of the task was left, or it was asked to stop
     suspicious_log_s: float | None = None  # when a word like "error" was last appended to a log
     unavailable: tuple[str, ...] = ()  # what it cannot measure and why, e.g. ``GPUs: no NVIDIA driver``
