@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from jobmon_core.domain.progress.events.event import Event, EventKind
-from jobmon_core.domain.progress.model import History
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from jobmon_core.domain.progress.model import History
 
 LASTING = (  # the worst first
     EventKind.STALLED,
