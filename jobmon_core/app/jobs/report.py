@@ -1,0 +1,132 @@
+"""Use case: collect everything that a report says about one task of a watched job."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.app.jobs.array_summary import in_order, is_waiting, worst_task
+from jobmon_core.app.jobs.ending import ending_of
+from jobmon_core.app.jobs.find import find_job
+from jobmon_core.app.jobs.overview import current_status
+from jobmon_core.app.live.tasks import live_tasks
+from jobmon_core.domain.errors import JobmonError
+from jobmon_core.domain.progress.events.ongoing import ongoing_events
+from jobmon_core.domain.redaction import redacted, redacted_lines
+from jobmon_core.domain.report.series import Window
+from jobmon_core.domain.report.usage import NodeHistory, gpu_uses, node_use
+from jobmon_core.domain.slurm.states import stated_reason
+from jobmon_core.system.files import write_atomically
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from jobmon_core.app.live.tasks import LiveTask
+    from jobmon_core.context import Context
+    from jobmon_core.domain.progress.events.event import Event
+    from jobmon_core.domain.progress.model import JobProgress, TaskProgress
+    from jobmon_core.domain.report.usage import GpuUse, NodeUse
+    from jobmon_core.domain.tracking.model import Task, WatchedJob
+
+_EARLY_S = 60.0  # clocks of nodes may differ by some seconds
+
+
+@dataclass(frozen=True, slots=True)
+class ReportData:
+    """What is known of one task: no more is read to write its report."""
+
+    now_s: float  # Unix seconds
+    live: LiveTask
+    task: Task
+    window: Window  # of its latest run
+    nodes: tuple[NodeHistory, ...] = ()  # those whose agents have reported
+    gpu_uses: tuple[GpuUse, ...] = ()
+    node_uses: tuple[NodeUse, ...] = ()  # one for each of the nodes
+    events: tuple[Event, ...] = ()  # oldest first, without secrets
+    problems: tuple[Event, ...] = ()  # of a running task: what is wrong now, the worst first
+    tasks: tuple[Task, ...] = ()  # all of an array or het job, in order; empty for a job without parts
+
+    @property
+    def job(self) -> WatchedJob:
+        """The job that the task belongs to."""
+        return self.live.job
+
+    @property
+    def followed(self) -> TaskProgress:
+        """The progress of the task."""
+        return self.live.followed
+
+
+def collect_report(ctx: Context, argument: str) -> ReportData:
+    """Return what is known of the task that ``argument`` names; of several, the one with the worst outcome.
+
+    Raises:
+        UnknownJob: jobmon has no record of such a job, or it has no such task.
+        JobmonError: the task has not started.
+    """
+    job, ref = find_job(ctx, argument)
+    status = current_status(ctx, job)
+    job, now_s = status.job, ctx.clock.now()
+    tasks = in_order([task for task in job.tasks.values() if ref.key in ("", task.key)])
+    task = worst_task(tasks)
+    if task is None or is_waiting(task):
+        reason = stated_reason(task.reason if task else job.pending_reason)
+        why = f", {reason}" if reason else ""
+        raise JobmonError(f"job {ref} has not started (PENDING{why}), so there is nothing to report")
+    progress = ctx.progress_file(job.id).read()
+    live = next(each for each in live_tasks(status, progress, now_s) if each.task is task)
+    window = _window(task, live, now_s)
+    nodes = _nodes(ctx, job, task, window)
+    is_running = task.end is None and not job.closed
+    return ReportData(
+        now_s,
+        live,
+        task,
+        window,
+        nodes,
+        gpu_uses(nodes),
+        tuple(map(node_use, nodes)),
+        tuple(_without_secrets(event) for event in live.events if event.at_s >= window.start_s - _EARLY_S),
+        _problems(progress, task) if is_running else (),
+        tuple(tasks) if len(tasks) > 1 else (),
+    )
+
+
+def _window(task: Task, live: LiveTask, now_s: float) -> Window:
+    """Return when the latest run of a task started and ended; what is not known is what was seen."""
+    samples, final = live.followed.history.samples, task.end or ending_of(task)
+    seen_s = [sample.at_s for sample in samples]
+    start_s = (final.started_s if final else task.start_s) or live.followed.history.started_s
+    end_s = final.ended_s if final else (None if live.job.closed else now_s)
+    start_s = float(start_s) if start_s else min(seen_s, default=live.job.registered_s)
+    return Window(start_s, max(start_s, float(end_s) if end_s else max(seen_s, default=now_s)))
+
+
+def _problems(progress: JobProgress, task: Task) -> tuple[Event, ...]:
+    return tuple(_without_secrets(event) for event in ongoing_events(progress.events, task.key))
+
+
+def _without_secrets(event: Event) -> Event:
+    return replace(event, text=redacted(event.text), evidence=redacted_lines(event.evidence))
+
+
+def _nodes(ctx: Context, job: WatchedJob, task: Task, window: Window) -> tuple[NodeHistory, ...]:
+    telemetry = ctx.telemetry(job.id, task.key)
+    return tuple(
+        NodeHistory(
+            node,
+            tuple(each for each in telemetry.history(node) if each.at_s >= window.start_s - _EARLY_S),
+            telemetry.report(node).unavailable,
+        )
+        for node in telemetry.nodes()
+    )
+
+
+def write_report(path: Path, page: str) -> None:
+    """Write a report into a file that only the user can read, in one step; an existing file is replaced.
+
+    Raises:
+        StorageFailed: the file cannot be written.
+    """
+    # a link, e.g. to /dev/stdout, would be replaced by the file itself
+    write_atomically(path.resolve(), page.encode("utf-8", "backslashreplace"), durable=False)

@@ -1,0 +1,79 @@
+"""What a report is made of, from the files of a job."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jobmon_core.app.jobs.report import ReportData, collect_report
+from jobmon_core.context import Context
+from jobmon_core.domain.progress.events.event import Event, EventKind
+from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.report.series import Window
+from jobmon_core.domain.tracking.model import Task, WatchedJob
+from jobmon_core.store.home import Home
+from tests.support.clock import FakeClock
+from tests.support.telemetry import START_S, Shape, eventful_job, two_nodes, write_telemetry
+
+_HOUR_S = 3600
+
+
+@pytest.fixture
+def ctx(tmp_path: Path) -> Context:
+    """A context with an empty home, three hours after the start of the job."""
+    home = Home(tmp_path / "home")
+    home.state.mkdir(parents=True, mode=0o700)
+    return Context(home, {}, clock=FakeClock(START_S + 3 * _HOUR_S))
+
+
+def collected(ctx: Context, job: WatchedJob, progress: JobProgress | None = None) -> ReportData:
+    ctx.store.save(job)
+    file = ctx.home.progress_file(job.id)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if progress:
+        ctx.progress_file(job.id).write(progress)
+    return collect_report(ctx, "8123")
+
+
+def with_task(job: WatchedJob, task: Task) -> WatchedJob:
+    return replace(job, tasks={task.key: task})
+
+
+def test_the_window_is_the_run_as_slurm_reports_it(ctx: Context) -> None:
+    assert collected(ctx, eventful_job()[0]).window == Window(START_S, START_S + 3 * _HOUR_S)
+
+
+def test_a_run_whose_times_nobody_knows_is_as_long_as_its_progress(ctx: Context) -> None:
+    job, progress = eventful_job()
+    end = job.tasks[""].end
+    assert end
+    task = replace(job.tasks[""], start_s=None, end=replace(end, started_s=None, ended_s=None))
+    window = collected(ctx, with_task(job, task), progress).window
+    assert window == Window(START_S, progress.tasks[""].history.samples[-1].at_s)
+
+
+def test_what_agents_measured_before_a_restart_is_left_out(ctx: Context) -> None:
+    job, _ = eventful_job(ended=False)
+    write_telemetry(ctx.home.telemetry_folder(job.id, ""), two_nodes(Shape(gpus=1, hours=0.5)))
+    assert [len(node.samples) for node in collected(ctx, job).nodes] == [140, 140]
+    restarted = with_task(job, replace(job.tasks[""], start_s=START_S + _HOUR_S, restarts=1))
+    assert [node.samples for node in collected(ctx, restarted).nodes] == [(), ()]
+
+
+def test_only_a_running_job_has_current_problems(ctx: Context) -> None:
+    job, progress = eventful_job(ended=False)
+    found = collected(ctx, job, progress)
+    assert [event.subject for event in found.problems] == ["memory-leak"]
+    assert len(found.events) == len(progress.events)
+    assert collected(ctx, *eventful_job()).problems == ()
+
+
+def test_events_have_no_secrets(ctx: Context) -> None:
+    job, progress = eventful_job(ended=False)
+    token = "ghp_" + "a1B2" * 9
+    event = Event(START_S + 60.0, EventKind.ERROR, f"token {token}", evidence=(f"token={token}",))
+    found = collected(ctx, job, replace(progress, events=(event,)))
+    assert token not in str(found.events)
+    assert token not in str(found.problems)
