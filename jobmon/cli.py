@@ -30,6 +30,7 @@ GROUPS = {
         "show": "show everything known about jobs",
         "logs": "show or follow the output of a job",
         "progress": "show how far a program is, from its logs",
+        "report": "show the whole run of a job on one page, also as HTML",
         "diagnose": "explain why a job failed, or what a log file shows",
     },
     "set up": {

@@ -4,7 +4,7 @@ _jobmon() {
     local command=${COMP_WORDS[1]} options= words= kind= i
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        COMPREPLY=($(compgen -W "submit run watch cancel forget prune status top show logs progress diagnose init test-discord inbox recover patterns where help completion -h --help -V --version" -- "$current"))
+        COMPREPLY=($(compgen -W "submit run watch cancel forget prune status top show logs progress report diagnose init test-discord inbox recover patterns where help completion -h --help -V --version" -- "$current"))
         return
     fi
     case $command in
@@ -22,6 +22,7 @@ _jobmon() {
         "show") options="-h --help --all --json" words= kind="job" ;;
         "logs") options="-h --help -f --follow -n --lines --out --err --monitor" words= kind="job" ;;
         "progress") options="-h --help -f --follow --json" words= kind="job or file" ;;
+        "report") options="-h --help --html --json" words= kind="job" ;;
         "diagnose") options="-h --help --state --exit-code --json" words= kind="job or file" ;;
         "init") options="-h --help --no-check" ;;
         "test-discord") options="-h --help --largest" ;;
@@ -32,7 +33,7 @@ _jobmon() {
         "patterns check") options="-h --help" words= kind="file" ;;
         "patterns test") options="-h --help" words= kind="file" ;;
         "where") options="-h --help" ;;
-        "help") options="-h --help" words="submit run watch cancel forget prune status top show logs progress diagnose init test-discord inbox recover patterns where help completion" kind= ;;
+        "help") options="-h --help" words="submit run watch cancel forget prune status top show logs progress report diagnose init test-discord inbox recover patterns where help completion" kind= ;;
         "completion") options="-h --help" words="bash zsh fish jobs" kind= ;;
     esac
     case "$command $before" in
@@ -80,6 +81,7 @@ _jobmon() {
         "status --since") options= words= kind="text" ;;
         "status --limit") options= words= kind="text" ;;
         "logs -n"|"logs --lines") options= words= kind="text" ;;
+        "report --html") options= words= kind="file" ;;
         "diagnose --state") options= words= kind="text" ;;
         "diagnose --exit-code") options= words= kind="text" ;;
         "inbox --port") options= words= kind="text" ;;

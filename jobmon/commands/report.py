@@ -1,0 +1,82 @@
+"""``jobmon report``: show the whole run of a job on one page, as text or HTML."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jobmon.commands.common import JOB_HELP, open_context, stdout_console
+from jobmon.errors import say
+from jobmon.views.report.as_json import report_json
+from jobmon.views.report.text import WIDTH, report_lines
+from jobmon.views.terminal import has_unicode
+from jobmon.views.top.drawing import ASCII, UNICODE
+from jobmon_core.app.jobs.find import STDIN as STDOUT  # - is either, as usual
+from jobmon_core.app.jobs.report import collect_report, write_report
+
+if TYPE_CHECKING:
+    import argparse
+
+DESCRIPTION = """\
+Show the whole run of a job on one page, while it runs or after its end: what is or was wrong with it and
+what to do, its times, progress, throughput and loss, what it used of its GPUs and nodes, and what happened
+when. What only an agent beside the job can measure is shown if one was there. Of an array, the task with
+the worst outcome is shown, and a list of all."""
+EPILOG = """\
+--html writes one page with charts that needs no network and no JavaScript. An existing file is
+replaced. The file is readable by you alone, since the page quotes the log of the job.
+
+--json prints one object. Times are Unix seconds, sizes are bytes; what is not known is null.
+
+  job_id, name, state, outcome, submitted_at, started_at, ended_at
+  verdict, is_bad, explanation, evidence, advice
+             what is or was wrong; evidence is a list of lines
+  progress   current, total, unit, rate_per_s, average_rate_per_s
+  loss       first, last, best, best_at_s, worst, worst_at_s, bad_values
+  energy_kwh of all GPUs, while an agent measured
+  gpus       a list: node, index, name, mean_percent, highest_percent,
+             memory_peak, memory_total, mean_power_w, highest_power_w,
+             energy_kwh, notes
+  nodes      a list: name, cores, mean_cores, highest_cores, throttled_percent,
+             memory_peak, memory_limit, oom_kills, measured_s
+  events     a list: at, kind, subject, text
+  notes      a list of texts: what is missing, and why
+
+examples:
+  jobmon report 8123
+  jobmon report latest --html report.html
+  jobmon report 8123_7 --html - > report.html
+  jobmon report 8123 --json | jq .energy_kwh"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.description, parser.epilog = DESCRIPTION, EPILOG
+    parser.add_argument("job", metavar="JOB", help=JOB_HELP)
+    parser.add_argument("--html", metavar="FILE", help="write a page with charts; - is stdout")
+    parser.add_argument("--json", action="store_true", help="print JSON, as described below")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Print the report, or write it as HTML; with both options, do both."""
+    ctx = open_context()
+    data = collect_report(ctx, options.job)
+    if options.html:
+        from jobmon.views.report.html import report_html
+
+        page = report_html(data)
+        if options.html == STDOUT:
+            sys.stdout.write(page)
+            return 0
+        write_report(Path(options.html), page)
+        say(f"report written to {options.html}")
+    if options.json:
+        print(json.dumps(report_json(data), indent=2))
+    elif not options.html:
+        console = stdout_console()
+        console = replace(console, width=min(console.width or WIDTH, WIDTH))
+        print(*report_lines(data, console, UNICODE if has_unicode(os.environ) else ASCII), sep="\n")
+    return 0

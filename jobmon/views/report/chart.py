@@ -1,0 +1,209 @@
+"""Charts as inline SVG that fits any width: the curves are stretched, texts and strokes keep their size.
+
+The outer picture has no view box, so places are given as shares of its width; the curves are in an inner one
+with a view box that is stretched to the plot area. Colours are variables of the page's style sheet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon_core.domain.humanize import duration
+from jobmon_core.domain.report.axis import linear_axis, logarithmic_axis, time_ticks
+from jobmon_core.domain.report.series import Series, tabulated
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobmon_core.domain.report.axis import Axis
+    from jobmon_core.domain.report.series import Point, Window
+
+_COLOURS, _DASHES = 8, 4  # how many the style sheet has
+_WIDTH, _HEIGHT = 1000, 150  # of the view box; the height is also that of the plot area in pixels
+_TOP, _BOTTOM = 18, 26  # pixels above and below the plot area
+_MIN_NUMBER_GAP = 0.02  # of the width, between the numbers of two marks
+_NEAR_END = 0.94  # of the width: a label there ends at its mark
+_TABLE_ROWS = 24
+_LOGARITHMIC_FROM = 50.0  # highest to lowest value
+_NO_SERIES = Series()
+
+
+class Line(NamedTuple):
+    """One curve of a chart."""
+
+    label: str
+    series: Series
+    summary: str = ""  # e.g. its mean, for the legend
+
+
+class Mark(NamedTuple):
+    """A moment that all charts mark."""
+
+    at_s: float
+    number: int
+    tone: str  # critical, warning or good
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """What a chart shows. All values are in its unit."""
+
+    key: str  # unique on the page
+    finding: str  # its title: what it shows, as a sentence
+    subject: str  # what the axis counts, with the unit
+    lines: tuple[Line, ...]
+    band: Series = _NO_SERIES  # the lowest and the highest of all
+    limit: float | None = None
+    limit_label: str = ""
+    full: float | None = None  # the end of the axis, if that is fixed
+    from_zero: bool = True
+
+
+def figure_html(chart: Chart, window: Window, marks: Sequence[Mark]) -> str:
+    """Return a chart with its title, legend and table; empty if it has no figures."""
+    if not any(line.series.points for line in chart.lines):
+        return ""
+    return "\n".join(
+        (
+            f'<figure id="{chart.key}">',
+            f"<figcaption><h3>{escape(chart.finding)}</h3><p>{escape(chart.subject)}</p></figcaption>",
+            *_legend(chart),
+            *_picture(chart, window, marks),
+            *_table(chart, window),
+            "</figure>",
+        )
+    )
+
+
+def _legend(chart: Chart) -> Iterator[str]:
+    if len(chart.lines) < 2 and not chart.band.points:  # noqa: PLR2004 - one curve is named by the title
+        return
+    yield '<ul class="legend">'
+    for number, line in enumerate(chart.lines):
+        sample = (
+            f'<svg width="28" height="10" aria-hidden="true"><path class="{_style(number)}" d="M0 5H28"/>'
+        )
+        summary = f" <span>{escape(line.summary)}</span>" if line.summary else ""
+        yield f"<li>{sample}</svg>{escape(line.label)}{summary}</li>"
+    if chart.band.points:
+        sample = '<svg width="28" height="10" aria-hidden="true"><path class="band" d="M0 0H28V10H0Z"/></svg>'
+        yield f"<li>{sample}lowest to highest</li>"
+    yield "</ul>"
+
+
+def _picture(chart: Chart, window: Window, marks: Sequence[Mark]) -> Iterator[str]:
+    axis, key = _axis(chart), chart.key
+    height = _TOP + _HEIGHT + _BOTTOM
+    yield f'<svg class="chart" role="img" aria-labelledby="{key}-t {key}-d" width="100%" height="{height}">'
+    yield f'<title id="{key}-t">{escape(chart.finding)}</title>'
+    yield f'<desc id="{key}-d">{escape(_description(chart, window))}</desc>'
+    yield from _value_axis(axis)
+    yield from _time_axis(window)
+    view = f'viewBox="0 0 {_WIDTH} {_HEIGHT}" preserveAspectRatio="none"'
+    yield f'<svg y="{_TOP}" width="100%" height="{_HEIGHT}" {view}>'
+    yield from (f'<path class="band" d="{_area(each, axis, window)}"/>' for each in chart.band.stretches)
+    for number, line in enumerate(chart.lines):
+        path = " ".join(_path(stretch, axis, window) for stretch in line.series.stretches)
+        yield f'<path class="{_style(number)}" d="{path}"/>'
+    yield "</svg>"
+    yield from _limit(chart, axis)
+    yield from _marks(window, marks)
+    yield "</svg>"
+
+
+def _style(number: int) -> str:
+    return f"line c{number % _COLOURS} d{(number + number // _DASHES) % _DASHES}"
+
+
+def _axis(chart: Chart) -> Axis:
+    points = [point for line in chart.lines for point in line.series.points]
+    points += chart.band.points
+    low, high = min(point.low for point in points), max(point.high for point in points)
+    if not chart.from_zero and low > 0 and high / low > _LOGARITHMIC_FROM:
+        return logarithmic_axis(low, high)
+    low = min(0.0, low) if chart.from_zero else low
+    high = max(filter(None, (high, chart.limit, chart.full)), default=1.0)
+    return linear_axis(low, high if high > low else low + 1)
+
+
+def _description(chart: Chart, window: Window) -> str:
+    names = ", ".join(f"{line.label} {line.summary}".strip() for line in chart.lines)
+    return f"{chart.subject} over {duration(window.span_s)}. {names}."
+
+
+def _value_axis(axis: Axis) -> Iterator[str]:
+    for tick in axis.ticks:
+        y = _TOP + _y(axis, tick)
+        yield f'<line class="grid" x1="0" x2="100%" y1="{y:.1f}" y2="{y:.1f}"/>'
+        yield f'<text class="tick" x="-6" y="{y + 4:.1f}" text-anchor="end">{_number(tick)}</text>'
+
+
+def _number(value: float) -> str:
+    """Return a round number in few characters."""
+    if abs(value) >= 1e6 or 0 < abs(value) < 1e-3:  # noqa: PLR2004 - longer than it is exact
+        return f"{value:.0e}".replace("e-0", "e-").replace("e+0", "e")
+    return f"{value:,.0f}" if value == round(value) else f"{value:.4f}".rstrip("0")
+
+
+def _time_axis(window: Window) -> Iterator[str]:
+    bottom = _TOP + _HEIGHT
+    for tick_s in time_ticks(window.span_s):
+        share = tick_s / window.span_s
+        anchor = "start" if not tick_s else "end" if share > _NEAR_END else "middle"
+        x, label = f"{100 * share:.2f}%", duration(tick_s) if tick_s else "0"
+        yield f'<line class="axis" x1="{x}" x2="{x}" y1="{bottom}" y2="{bottom + 5}"/>'
+        yield f'<text class="tick" x="{x}" y="{bottom + 19}" text-anchor="{anchor}">{label}</text>'
+    yield f'<line class="axis" x1="0" x2="100%" y1="{bottom}" y2="{bottom}"/>'
+
+
+def _limit(chart: Chart, axis: Axis) -> Iterator[str]:
+    if chart.limit is None:
+        return
+    y = _TOP + _y(axis, chart.limit)
+    yield f'<line class="limit" x1="0" x2="100%" y1="{y:.1f}" y2="{y:.1f}"/>'
+    yield f'<text class="limit" x="4" y="{y - 4:.1f}">{escape(chart.limit_label)}</text>'
+
+
+def _marks(window: Window, marks: Sequence[Mark]) -> Iterator[str]:
+    last = -1.0
+    for mark in marks:
+        share = window.share(mark.at_s)
+        x = f"{100 * share:.2f}%"
+        yield f'<g class="mark {mark.tone}"><title>{mark.number}. {escape(mark.text)}</title>'
+        yield f'<line x1="{x}" x2="{x}" y1="{_TOP - 3}" y2="{_TOP + _HEIGHT}"/>'
+        if share - last >= _MIN_NUMBER_GAP:
+            yield f'<text x="{x}" y="{_TOP - 6}" text-anchor="middle">{mark.number}</text>'
+            last = share
+        yield "</g>"
+
+
+def _y(axis: Axis, value: float) -> float:
+    return _HEIGHT * (1 - axis.share(value))
+
+
+def _place(at_s: float, value: float, axis: Axis, window: Window) -> str:
+    return f"{_WIDTH * window.share(at_s):.1f} {_y(axis, value):.1f}"
+
+
+def _path(points: Sequence[Point], axis: Axis, window: Window) -> str:
+    first, *others = [_place(point.at_s, point.mean, axis, window) for point in points]
+    return f"M{first}" + "".join(f"L{place}" for place in others or [first])
+
+
+def _area(points: Sequence[Point], axis: Axis, window: Window) -> str:
+    tops = [_place(point.at_s, point.high, axis, window) for point in points]
+    bottoms = [_place(point.at_s, point.low, axis, window) for point in reversed(points)]
+    return f"M{'L'.join((*tops, *bottoms))}Z"
+
+
+def _table(chart: Chart, window: Window) -> Iterator[str]:
+    yield "<details><summary>Table</summary><div><table>"
+    names = "".join(f'<th scope="col">{escape(line.label)}</th>' for line in chart.lines)
+    yield f'<thead><tr><th scope="col">until</th>{names}</tr></thead><tbody>'
+    for until_s, values in tabulated([line.series for line in chart.lines], window, _TABLE_ROWS):
+        cells = "".join(f"<td>{'' if value is None else f'{value:.4g}'}</td>" for value in values)
+        yield f'<tr><th scope="row">{duration(until_s)}</th>{cells}</tr>'
+    yield "</tbody></table></div></details>"
