@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.app.jobs.selection import Group, group_of
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.progress.estimate import estimate_or_printed
-from jobmon_core.domain.progress.events.ongoing import ongoing, unusual_pause_s
+from jobmon_core.domain.progress.events.ongoing import ongoing_events, unusual_pause_s
 from jobmon_core.domain.progress.model import Estimate, JobProgress, TaskProgress
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact, ref_of
 from jobmon_core.domain.slurm.states import Phase
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from jobmon_core.domain.progress.events.event import Event, EventKind
+    from jobmon_core.domain.telemetry.model import AgentReport
     from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
 
@@ -40,10 +42,16 @@ class LiveTask:
     followed: TaskProgress = _OF_TASK
     estimate: Estimate = _NO_ESTIMATE
     pause_s: float | None = None  # for how long it has made no progress, if that is unusually long
-    problems: tuple[EventKind, ...] = ()  # what is wrong now, the worst first
+    ongoing: tuple[Event, ...] = ()  # what is wrong now, the worst first
     events: tuple[Event, ...] = ()  # the latest ones, oldest first
     artifacts: Artifacts = _NO_ARTIFACTS  # of the task, or of the whole array
     is_stale: bool = False  # its data are older than one polling interval
+    reports: tuple[AgentReport, ...] = ()  # of a running task, the latest one from each node
+
+    @property
+    def problems(self) -> tuple[EventKind, ...]:
+        """The kinds of what is wrong now, the worst first."""
+        return tuple(dict.fromkeys(event.kind for event in self.ongoing))
 
     @property
     def job(self) -> WatchedJob:
@@ -52,13 +60,21 @@ class LiveTask:
 
 
 def live_tasks(
-    status: JobStatus, progress: JobProgress, now_s: float, *, is_stale: bool = False
+    status: JobStatus,
+    progress: JobProgress,
+    now_s: float,
+    *,
+    is_stale: bool = False,
+    reports: Mapping[str, tuple[AgentReport, ...]] = MappingProxyType({}),
 ) -> Iterator[LiveTask]:
-    """Yield each task of a job that runs or ended, and one for all that is pending."""
+    """Yield each task of a job that runs or ended, and one for all that is pending.
+
+    ``reports`` are those of the agents, by the key of the task.
+    """
     job = status.job
     pending = []
     for task in job.tasks.values():
-        group = _group(job, task)
+        group = task_group(job, task)
         if group is Group.PENDING:
             pending.append(task)
             continue
@@ -71,10 +87,11 @@ def live_tasks(
             task,
             followed,
             *_outlook(status, group, followed, now_s),
-            ongoing(progress.events, task.key) if group is Group.RUNNING else (),
+            ongoing_events(progress.events, task.key) if group is Group.RUNNING else (),
             _events_of(progress, task.key),
             progress.artifacts_of(task.key),
             is_stale and group in ACTIVE,
+            reports.get(task.key, ()),
         )
     if pending or job.pending_indices or not job.tasks:
         # a task that is the only pending one keeps its id when it starts
@@ -104,7 +121,8 @@ def _outlook(
     return found.without_end(), pause_s if is_watched else None
 
 
-def _group(job: WatchedJob, task: Task) -> Group:
+def task_group(job: WatchedJob, task: Task) -> Group:
+    """Return what a task of a job does now, or how it ended."""
     if task.end is None and not job.closed:
         if ending_of(task):
             return Group.ENDING
