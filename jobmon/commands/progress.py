@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jobmon.commands.common import open_context, stdout_console
 from jobmon.commands.jobs_or_files import named_jobs
 from jobmon.errors import UsageError, say
 from jobmon.views.artifacts import artifacts_json
 from jobmon.views.progress import NOTHING_FOUND, progress_line, progress_lines, report_json
+from jobmon.views.telemetry.as_json import telemetry_json
 from jobmon_core.app.jobs.find import STDIN, find_job
 from jobmon_core.app.jobs.overview import current_status
 from jobmon_core.app.jobs.progress import LogProgress, follow_stream, logs_of_job, progress_of_stream
 from jobmon_core.app.live.phase import phase_of
+from jobmon_core.app.live.telemetry import agent_reports
 
 if TYPE_CHECKING:
     import argparse
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from jobmon_core.app.jobs.progress import ProgressReport
     from jobmon_core.context import Context
     from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.domain.tracking.model import WatchedJob
 
 DESCRIPTION = """\
 Show how far a job or any program is: what its log says of steps, epochs or items, loss, learning rate,
@@ -99,15 +102,23 @@ def _show_jobs(ctx: Context, jobs: Sequence[JobRef], options: argparse.Namespace
             say(f"job {ref}: {reason}")
             exit_code = 1
         if options.json:
-            phase = phase_of(current_status(ctx, job), ctx.progress_file(job.id).read(), now_s)
-            about = {"job_id": str(ref), "name": job.name, "phase": phase}
-            objects.append(about | report_json(report, now_s) | artifacts_json(logs.artifacts))
+            found = report_json(report, now_s) | artifacts_json(logs.artifacts)
+            objects.append(_about(ctx, job, ref, now_s) | found)
             continue
         print(stdout_console().bold(f"{ref} {job.name}".rstrip()))
         _print(report, now_s, as_json=False)
     if options.json:
         print(json.dumps(objects if len(objects) > 1 else objects[0], indent=2))
     return exit_code
+
+
+def _about(ctx: Context, job: WatchedJob, ref: JobRef, now_s: float) -> dict[str, Any]:
+    """Return what is known of a task apart from its logs: the job's phase, and what agents measured."""
+    status = current_status(ctx, job)
+    phase = phase_of(status, ctx.progress_file(job.id).read(), now_s)
+    reports = {key: each for key, each in agent_reports(ctx, status.job).items() if key == ref.key}
+    about = {"job_id": str(ref), "name": job.name, "phase": phase}
+    return about | telemetry_json(job, reports, now_s)
 
 
 def _print(report: ProgressReport, now_s: float, *, as_json: bool) -> None:

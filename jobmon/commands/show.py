@@ -9,8 +9,10 @@ from jobmon.commands.common import JOB_HELP, open_context, stdout_console
 from jobmon.errors import say
 from jobmon.views.details import detail_lines
 from jobmon.views.model import details_json
+from jobmon.views.telemetry.as_json import telemetry_json
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import current_status
+from jobmon_core.app.live.telemetry import agent_reports
 from jobmon_core.domain.errors import JobmonError
 
 if TYPE_CHECKING:
@@ -68,10 +70,14 @@ def run(options: argparse.Namespace) -> int:
             continue
         status = current_status(ctx, job)
         progress, now_s = ctx.progress_file(job.id).read(), ctx.clock.now()
+        reports = agent_reports(ctx, status.job)
         if options.json:
-            objects.append(details_json(status, now_s, progress))
+            live = telemetry_json(status.job, reports, now_s)
+            objects.append(details_json(status, now_s, progress) | live)
             continue
-        lines = detail_lines(status, ref.key, now_s, console, progress, all_tasks=options.all)
+        lines = detail_lines(
+            status, ref.key, now_s, console, progress, reports=reports, all_tasks=options.all
+        )
         print(*([] if first else [""]), *lines, sep="\n")
         first = False
     if options.json and objects:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import shutil
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jobmon.commands.common import JOB_HELP, open_context, period_s, positive, stdout_console
 from jobmon.errors import UsageError, say
 from jobmon.views.model import status_json
+from jobmon.views.telemetry.as_json import telemetry_json
 from jobmon_core.app.jobs.find import find_ref, no_record
 from jobmon_core.app.jobs.overview import config_fault, overview
 from jobmon_core.app.jobs.selection import Selection, select, unknown_refs
+from jobmon_core.app.live.telemetry import agent_reports
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from jobmon_core.app.jobs.overview import Overview
     from jobmon_core.app.jobs.selection import Selected
     from jobmon_core.context import Context
+    from jobmon_core.lifecycle.health import JobStatus
 
 DESCRIPTION = """\
 List the jobs that are watched or have undelivered messages, and those that ended, or that you stopped
@@ -110,8 +113,7 @@ def run(options: argparse.Namespace) -> int:
     for ref in unknown:
         say(no_record(ref))
     if options.json:
-        objects = [status_json(each, now_s, known.progress.get(each.job.id)) for each in selected.jobs]
-        print(json.dumps(objects, indent=2))
+        print(json.dumps([_as_json(ctx, each, known, now_s) for each in selected.jobs], indent=2))
     elif not unknown or len(unknown) < len(selection.refs):
         from jobmon.views.status import status_lines
 
@@ -119,6 +121,13 @@ def run(options: argparse.Namespace) -> int:
         for notice in _notices(ctx, selected):
             say(notice)
     return 1 if unknown else 0
+
+
+def _as_json(ctx: Context, status: JobStatus, known: Overview, now_s: float) -> dict[str, Any]:
+    """Return the documented object for one job."""
+    reports = agent_reports(ctx, status.job)
+    about = status_json(status, now_s, known.progress.get(status.job.id))
+    return about | telemetry_json(status.job, reports, now_s)
 
 
 def _selection(ctx: Context, options: argparse.Namespace, now_s: float) -> Selection:

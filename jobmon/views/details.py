@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import chain
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from jobmon.views.artifacts import artifacts_rows
@@ -13,6 +14,7 @@ from jobmon.views.model import by_interest, clock, pending_reason, span, state, 
 from jobmon.views.running import array_rows, progress_rows
 from jobmon.views.settings import settings_rows
 from jobmon.views.status import health_text
+from jobmon.views.telemetry.rows import problem_rows, telemetry_rows
 from jobmon.views.times import history_rows, time_rows
 from jobmon_core.app.jobs.array_summary import detailed_tasks, in_order, problem_count
 from jobmon_core.app.jobs.ending import end_text, ending_of
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.domain.diagnosis.model import Diagnosis
     from jobmon_core.domain.slurm.job_ids import JobRef
+    from jobmon_core.domain.telemetry.model import AgentReport
     from jobmon_core.domain.tracking.model import Task, WatchedJob
     from jobmon_core.lifecycle.health import JobStatus
 
@@ -51,8 +54,9 @@ _INDENT = "  "
 _QUOTE = "| "  # before every line of a log
 # the order of the rows; those that are known are shown
 _ROWS = (
-    *("state", "as of", "outage", "outcome", "tasks", "causes", "pending"),
-    *("progress", "ETA", "speed", "loss", "workers", "log says", "outputs", "disk", "events"),
+    *("state", "as of", "outage", "outcome", "tasks", "causes", "pending", "problem"),
+    *("progress", "ETA", "speed", "loss", "workers", "GPUs", "memory", "CPU", "agent"),
+    *("log says", "outputs", "disk", "events"),
     *("reason", "cause", "proof", "log end", "also seen", "to do", "note"),
     *("submitted", "restarts", "started", "running", "ended", "limit"),
     *("peak RAM", "nodes", "log", "stdout", "stderr"),
@@ -72,11 +76,15 @@ def detail_lines(
     console: Console,
     progress: JobProgress = _NO_PROGRESS,
     *,
+    reports: Mapping[str, tuple[AgentReport, ...]] = MappingProxyType({}),
     all_tasks: bool = False,
 ) -> Iterator[str]:
-    """Yield the details of a job, or of its part ``key``; of many tasks a summary and the failed ones."""
+    """Yield the details of a job, or of its part ``key``; of many tasks a summary and the failed ones.
+
+    ``reports`` are the latest ones of agents, by the key of the task.
+    """
     job = status.job
-    followed = [*live_tasks(status, progress, now_s)]
+    followed = [*live_tasks(status, progress, now_s, reports=reports)]
     live = {
         each.task.key: [*_progress(each, each.task.key, progress, now_s)] for each in followed if each.task
     }
@@ -105,7 +113,9 @@ def detail_lines(
 
 
 def _progress(live: LiveTask, key: str, progress: JobProgress, now_s: float) -> Pairs:
+    yield from problem_rows(live, now_s)
     yield from progress_rows(live, now_s)
+    yield from telemetry_rows(live, now_s)
     if key in progress.artifacts:
         yield from artifacts_rows(live.artifacts, now_s, is_running=live.group is Group.RUNNING)
 

@@ -13,6 +13,7 @@ from jobmon_core.lifecycle.health import Health
 if TYPE_CHECKING:
     from jobmon.views.top.drawing import Symbols
     from jobmon_core.app.live.tasks import LiveTask
+    from jobmon_core.domain.progress.events.event import Event
     from jobmon_core.domain.progress.model import Estimate, Progress
 
 _WEEKDAY_IS_CLEAR_S = 6 * 86_400.0  # within it, a day of the week means one day only
@@ -52,13 +53,16 @@ def workers_count(live: LiveTask) -> str:
 
 
 def problems(live: LiveTask) -> list[str]:
-    """Return what is wrong with a running task now, the worst first, e.g. ``slow``, ``will time out``."""
-    return [_problem(kind, live) for kind in live.problems]
+    """Return what is wrong with a running task now, the worst first, e.g. ``slow``, ``memory leak``."""
+    return list(dict.fromkeys(_problem(event, live) for event in live.ongoing))
 
 
-def _problem(kind: EventKind, live: LiveTask) -> str:
+def _problem(event: Event, live: LiveTask) -> str:
+    kind = event.kind
     if kind is EventKind.TIME_LIMIT:
         return WILL_TIME_OUT
+    if kind is EventKind.TROUBLE and event.subject:
+        return event.subject.replace("-", " ")
     settings, writing = live.job.settings, len(live.followed.workers)
     if (
         kind is EventKind.NO_OUTPUT

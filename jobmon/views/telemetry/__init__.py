@@ -1,0 +1,1 @@
+"""What the agents beside running jobs measured, as texts and as JSON."""

@@ -1,0 +1,213 @@
+"""What agents measured, as short texts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon.views.model import age, clock
+from jobmon_core.domain.humanize import count, size
+from jobmon_core.domain.telemetry.summary import (
+    GONE,
+    HIGH_MEMORY,
+    all_gpus,
+    all_workers,
+    fullest_memory,
+    gpu_marks,
+    gpu_summary,
+    is_current,
+    oom_kills,
+    status_counts,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobmon_core.domain.telemetry.model import AgentReport, Cpu, Gpu, Sample, Worker, WorkerStatus
+    from jobmon_core.domain.telemetry.summary import NodeGpu, NodeWorker
+
+_KW = 1000.0
+_CLEARLY_LOWER = 10.0  # percentage points
+_NAMED = 4  # ranks
+
+
+def percent(value: float | None) -> str:
+    """Return e.g. ``87%``; empty if it is not available."""
+    return "" if value is None else f"{value:.0f}%"
+
+
+def power(watts: float | None) -> str:
+    """Return e.g. ``310 W`` or ``1.2 kW``; empty if it is not available."""
+    if watts is None:
+        return ""
+    return f"{watts / _KW:.1f} kW" if watts >= _KW else f"{watts:.0f} W"
+
+
+def of_total(used: float, total: float | None) -> str:
+    """Return e.g. ``61.0 of 80.0 GiB``; without a total ``61.0 GiB``."""
+    if not total:
+        return size(used)
+    text, whole = size(used), size(total)
+    unit = whole.rpartition(" ")[2]
+    return f"{text.removesuffix(f' {unit}')} of {whole}"
+
+
+def gpus_short(reports: Sequence[AgentReport]) -> str:
+    """Return e.g. ``4x 87%``, of a single GPU ``87%``; empty without GPUs."""
+    found = gpu_summary(reports)
+    if found is None:
+        return ""
+    used = percent(found.mean_percent) or "?"
+    return f"{found.number}x {used}" if found.number > 1 else used
+
+
+def gpus_text(reports: Sequence[AgentReport]) -> str:
+    """Return e.g. ``4x 87% (lowest 3%: GPU 2), up to 61.0 of 80.0 GiB, 1.2 kW``; empty without GPUs."""
+    found = gpu_summary(reports)
+    if found is None:
+        return ""
+    used = percent(found.mean_percent) or "utilisation not available"
+    text = used if found.number == 1 else f"{found.number}x {used}"
+    if found.lowest and found.mean_percent is not None:
+        lowest = found.lowest.gpu.utilization_percent or 0.0
+        if found.mean_percent - lowest >= _CLEARLY_LOWER:
+            text += f" (lowest {percent(lowest)}: {gpu_name(found.lowest, reports)})"
+    memory = gpu_memory(found.fullest.gpu) if found.fullest else ""
+    if memory and found.number > 1:
+        memory = f"up to {memory}"
+    return ", ".join(filter(None, (text, memory, power(found.power_w))))
+
+
+def gpu_memory(gpu: Gpu) -> str:
+    """Return e.g. ``61.0 of 80.0 GiB``; empty if it is not available."""
+    return "" if gpu.memory is None else of_total(gpu.memory, gpu.memory_total)
+
+
+def temperature(gpu: Gpu) -> str:
+    """Return e.g. ``64 C``; empty if it is not available."""
+    return "" if gpu.temperature_c is None else f"{gpu.temperature_c:.0f} C"
+
+
+def gpu_name(gpu: NodeGpu, reports: Sequence[AgentReport]) -> str:
+    """Return ``GPU 2``, of a task on several nodes ``GPU 2 of n17``."""
+    return f"GPU {gpu.gpu.index}{f' of {gpu.node}' if len(reports) > 1 else ''}"
+
+
+def gpu_marks_texts(reports: Sequence[AgentReport]) -> Iterator[str]:
+    """Yield what is notable about GPUs, e.g. ``idle: GPU 0, GPU 2``."""
+    marked: dict[str, list[str]] = {}
+    gpus = all_gpus(reports)
+    for each in gpus:
+        for mark in gpu_marks(each.gpu):
+            marked.setdefault(mark, []).append(gpu_name(each, reports))
+    for mark, names in marked.items():
+        yield f"{mark}: {'all' if 1 < len(names) == len(gpus) else ', '.join(names)}"
+
+
+def memory_text(reports: Sequence[AgentReport]) -> str:
+    """Return e.g. ``52.0 of 64.0 GiB (81%)`` of the node closest to its limit; empty if not available."""
+    found = fullest_memory(reports)
+    if found is None:
+        return ""
+    share = f" ({found.share:.0%})" if found.share is not None else ""
+    node = f" on {found.node}" if len(reports) > 1 else ""
+    kills = oom_kills(reports)
+    killed = f", {count(kills, 'OOM kill')}" if kills else ""
+    return f"{of_total(found.memory.used, found.memory.limit)}{share}{node}{killed}"
+
+
+def is_memory_scarce(reports: Sequence[AgentReport]) -> bool:
+    """Whether a task is close to the limit of its memory, or a process was killed for want of it."""
+    found = fullest_memory(reports)
+    return bool(found and (found.share or 0.0) >= HIGH_MEMORY) or oom_kills(reports) > 0
+
+
+def workers_text(reports: Sequence[AgentReport]) -> str:
+    """Return e.g. ``8 running``, or ``8: 1 zombie (rank 3), 7 running``; empty if there are none.
+
+    Of a single worker: ``python train.py, running, 180% CPU, 12.3 GiB``.
+    """
+    workers = all_workers(reports)
+    if len(workers) == 1:
+        return _worker_text(workers[0].worker)
+    counted = status_counts(workers)
+    parts = [
+        f"{counted[status]} {status_text(status)}{_which(workers, status)}"
+        for status in sorted(counted, key=lambda each: (each not in GONE, each))
+    ]
+    return (f"{len(workers)}: " if len(parts) > 1 else "") + ", ".join(parts)
+
+
+def _worker_text(worker: Worker) -> str:
+    cpu = f"{percent(worker.cpu_percent)} CPU" if worker.cpu_percent is not None else ""
+    memory = size(worker.memory) if worker.memory is not None else ""
+    parts = (worker.name or worker_name(worker), status_text(worker.status), cpu, memory)
+    return ", ".join(filter(None, parts))
+
+
+def status_text(status: WorkerStatus) -> str:
+    """Return a status as it is shown, e.g. ``not found``."""
+    return status.replace("_", " ")
+
+
+def _which(workers: Sequence[NodeWorker], status: WorkerStatus) -> str:
+    """Return the ranks of those workers that are gone."""
+    ranks = [each.worker.rank for each in workers if each.worker.status is status]
+    known = [str(rank) for rank in ranks if rank is not None]
+    if status not in GONE or not known or len(workers) == 1:
+        return ""
+    more = ", ..." if len(known) > _NAMED else ""
+    return f" (rank{'s' if len(known) > 1 else ''} {', '.join(known[:_NAMED])}{more})"
+
+
+def worker_name(worker: Worker) -> str:
+    """Return ``rank 3``, of a worker without a rank its program, else its PID."""
+    if worker.rank is not None:
+        return f"rank {worker.rank}"
+    return worker.name or f"PID {worker.pid}"
+
+
+def cpu_text(cpu: Cpu | None) -> str:
+    """Return e.g. ``15.2 of 16 cores, throttled 12%``; empty if it is not available."""
+    if cpu is None or cpu.used_percent is None:
+        return ""
+    throttled = f", throttled {percent(cpu.throttled_percent)}" if is_throttled(cpu) else ""
+    return f"{cpu.used_percent / 100:.1f} of {cpu.cores:g} cores{throttled}"
+
+
+def is_throttled(cpu: Cpu) -> bool:
+    """Whether the quota of the CPUs noticeably holds a task back."""
+    return round(cpu.throttled_percent or 0.0) > 0
+
+
+def node_parts(sample: Sample) -> Iterator[str]:
+    """Yield what is known of a node: the task's CPUs, the load, I/O wait, the network."""
+    node = sample.node
+    yield cpu_text(sample.cpu)
+    if node.load is not None:
+        yield f"load {node.load:.1f}" + (f" on {count(node.cores, 'core')}" if node.cores else "")
+    if node.io_wait_percent is not None:
+        yield f"I/O wait {percent(node.io_wait_percent)}"
+    yield network_text(sample)
+
+
+def network_text(sample: Sample) -> str:
+    """Return e.g. ``in 1.2 MiB/s, out 3.0 KiB/s``; empty if it is not available."""
+    rates = {"in": sample.node.received_per_s, "out": sample.node.sent_per_s}
+    return ", ".join(f"{name} {size(per_s)}/s" for name, per_s in rates.items() if per_s is not None)
+
+
+def silence_text(report: AgentReport, now_s: float) -> str:
+    """Return since when an agent does not report any more."""
+    at_s = report.latest.at_s
+    since = f"{clock(at_s, now_s, seconds=True)} ({age(max(0.0, now_s - at_s))} ago)"
+    return f"agent ended, last report {since}" if report.ended_s is not None else f"no report since {since}"
+
+
+def silence_texts(reports: Sequence[AgentReport], now_s: float) -> str:
+    """Return which agents do not report any more; empty if all do."""
+    silent = [each for each in reports if not is_current(each, now_s)]
+    if not silent:
+        return ""
+    node = f"{silent[0].latest.node.name}: " if len(reports) > 1 else ""
+    more = f"; likewise {count(len(silent) - 1, 'other node')}" if len(silent) > 1 else ""
+    return f"{node}{silence_text(silent[0], now_s)}{more}"

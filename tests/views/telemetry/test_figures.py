@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from jobmon.views.telemetry.as_json import telemetry_json
+from jobmon.views.telemetry.figures import (
+    cpu_text,
+    gpu_marks_texts,
+    gpus_short,
+    gpus_text,
+    is_memory_scarce,
+    memory_text,
+    network_text,
+    node_parts,
+    of_total,
+    power,
+    silence_text,
+    silence_texts,
+    workers_text,
+)
+from jobmon_core.domain.telemetry.model import AgentReport, Cpu, Gpu, Memory, Sample, WorkerStatus
+from tests.support.agent_reports import GIB, gpu, report, sample, worker
+from tests.support.job_records import NOW_S, job_of
+from tests.support.records import anything
+
+
+def test_gpus_are_one_line() -> None:
+    assert gpus_text([report()]) == "4x 69% (lowest 1%: GPU 2), up to 63.0 of 80.0 GiB, 2.0 kW"
+    assert gpus_text([report(sample((gpu(0),)))]) == "92%, 60.0 of 80.0 GiB, 642 W"
+    assert gpus_text([report(sample((gpu(0), gpu(1, 90.0))))]) == "2x 91%, up to 61.0 of 80.0 GiB, 1.3 kW"
+    assert gpus_text([report(sample())]) == ""
+    assert gpus_text([report(sample((Gpu(0), Gpu(1))))]) == "2x utilisation not available"
+
+
+def test_of_several_nodes_the_one_is_named() -> None:
+    both = [report(), report(sample((gpu(0), gpu(1, 0.0)), node="n18", used_gib=62.0))]
+    assert "(lowest 0%: GPU 1 of n18)" in gpus_text(both)
+    assert [*gpu_marks_texts(both)] == ["idle: GPU 2 of n17, GPU 1 of n18"]
+    assert memory_text(both) == "62.0 of 64.0 GiB (97%) on n18"
+
+
+def test_marks_that_all_gpus_have_do_not_list_them() -> None:
+    assert [*gpu_marks_texts([report(sample((gpu(0, 0.0), gpu(1, 0.0))))])] == ["idle: all"]
+    assert [*gpu_marks_texts([report(sample((gpu(0, 0.0),)))])] == ["idle: GPU 0"]
+
+
+def test_gpus_have_a_cell_of_the_list() -> None:
+    assert gpus_short([report()]) == "4x 69%"
+    assert gpus_short([report(sample((gpu(0),)))]) == "92%"
+    assert gpus_short([report(sample((Gpu(0),)))]) == "?"
+    assert gpus_short([]) == ""
+
+
+def test_memory_stands_beside_its_limit() -> None:
+    assert memory_text([report()]) == "52.0 of 64.0 GiB (81%)"
+    assert not is_memory_scarce([report()])
+    assert is_memory_scarce([report(sample(used_gib=57.7))])
+    killed = report(replace(sample(), memory=Memory(2 * GIB, oom_kills=2)))
+    assert memory_text([killed]) == "2.0 GiB, 2 OOM kills"
+    assert is_memory_scarce([killed])
+    assert of_total(512 * 2**20, 64 * GIB) == "512.0 MiB of 64.0 GiB"
+
+
+def test_workers_that_are_gone_come_first_with_their_ranks() -> None:
+    assert workers_text([report()]) == "4 running"
+    found = [*map(worker, range(3)), worker(3, WorkerStatus.ZOMBIE), worker(4, WorkerStatus.SLEEPING)]
+    assert workers_text([report(sample((), tuple(found)))]) == "5: 1 zombie (rank 3), 3 running, 1 sleeping"
+    missing = [worker(rank, WorkerStatus.NOT_FOUND) for rank in range(6)]
+    assert workers_text([report(sample((), tuple(missing)))]) == "6 not found (ranks 0, 1, 2, 3, ...)"
+    assert (
+        workers_text([report(sample((), (worker(None),)))]) == "python train.py, running, 103% CPU, 12.3 GiB"
+    )
+    assert workers_text([report(sample())]) == ""
+
+
+def test_cpus_network_and_power_are_short() -> None:
+    assert cpu_text(Cpu(16.0, 1520.0, 12.0)) == "15.2 of 16 cores, throttled 12%"
+    assert cpu_text(Cpu(1.5, 80.0)) == "0.8 of 1.5 cores"
+    assert (cpu_text(None), cpu_text(Cpu(16.0))) == ("", "")
+    assert network_text(sample()) == "in 1.2 MiB/s, out 3.0 MiB/s"
+    assert [*node_parts(sample())][1:3] == ["load 12.3 on 16 cores", "I/O wait 2%"]
+    assert [*filter(None, node_parts(Sample()))] == []
+    assert [power(None), power(90.0), power(1250.0)] == ["", "90 W", "1.2 kW"]
+
+
+def test_an_agent_that_is_silent_says_since_when() -> None:
+    assert silence_text(report(age_s=720.0), NOW_S).endswith(" (12m ago)")
+    ended = replace(report(age_s=720.0), ended_s=NOW_S - 710)
+    assert silence_text(ended, NOW_S).startswith("agent ended, last report ")
+    assert silence_texts([report()], NOW_S) == ""
+    assert silence_texts([ended], NOW_S) == silence_text(ended, NOW_S)
+    assert silence_texts([report(), ended, ended], NOW_S).startswith("n17: agent ended")
+    assert silence_texts([report(), ended, ended], NOW_S).endswith("; likewise 1 other node")
+
+
+@given(st.lists(anything(AgentReport), min_size=1, max_size=2).map(tuple))
+def test_any_report_can_be_shown(reports: tuple[AgentReport, ...]) -> None:
+    gpus_text(reports)
+    memory_text(reports)
+    workers_text(reports)
+    for each in reports:
+        [*node_parts(each.latest)]
+        silence_text(each, NOW_S)
+    telemetry_json(job_of(), {"": reports}, NOW_S)

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from jobmon.views.telemetry.rows import problem_rows, telemetry_rows
+from jobmon_core.app.live.tasks import LiveTask, live_tasks
+from jobmon_core.domain.progress.events.event import Event, EventKind
+from jobmon_core.domain.progress.model import JobProgress
+from jobmon_core.domain.telemetry.model import AgentReport
+from tests.support.agent_reports import report, sample
+from tests.support.job_records import NOW_S, job_of, status_of
+from tests.support.live_jobs import running_task
+
+OOM = Event(
+    NOW_S - 60,
+    EventKind.ERROR,
+    "CUDA out of memory",
+    subject="oom.cuda",
+    is_critical=True,
+    advice="Lower the batch size.",
+    evidence=("torch.OutOfMemoryError: CUDA out of memory",),
+)
+
+
+def live(*reports: AgentReport, events: tuple[Event, ...] = ()) -> LiveTask:
+    progress = JobProgress(NOW_S, events=events)
+    (task,) = live_tasks(status_of(job_of(running_task())), progress, NOW_S, reports={"": reports})
+    return task
+
+
+def test_everything_that_is_measured_has_a_row() -> None:
+    assert [*telemetry_rows(live(report()), NOW_S)] == [
+        ("GPUs", "4x 69% (lowest 1%: GPU 2), up to 63.0 of 80.0 GiB, 2.0 kW"),
+        ("memory", "52.0 of 64.0 GiB (81%)"),
+        ("workers", "4 running"),
+        ("GPUs", "idle: GPU 2"),
+        ("CPU", "15.2 of 16 cores, load 12.3 on 16 cores, I/O wait 2%, in 1.2 MiB/s, out 3.0 MiB/s"),
+    ]
+
+
+def test_an_agent_that_is_silent_or_measures_less_says_so() -> None:
+    no_gpus = replace(report(sample()), unavailable=("GPUs: no NVIDIA driver",))
+    old = report(sample(node="n18"), age_s=720.0)
+    rows = [text for name, text in telemetry_rows(live(no_gpus, old), NOW_S) if name == "agent"]
+    assert rows[0] == "n17: not available: GPUs: no NVIDIA driver"
+    assert rows[1].startswith("n18: no report since ")
+    assert rows[1].endswith(" (12m ago)")
+
+
+def test_without_an_agent_there_are_no_rows() -> None:
+    assert [*telemetry_rows(live(), NOW_S)] == []
+
+
+def test_a_problem_has_its_proof_and_advice() -> None:
+    (first, *rest) = [text for _, text in problem_rows(live(events=(OOM,)), NOW_S)]
+    assert first.startswith("since ")
+    assert first.endswith(": CUDA out of memory")
+    assert rest == ["| torch.OutOfMemoryError: CUDA out of memory", "Lower the batch size."]
+
+
+def test_a_problem_that_is_over_has_no_row() -> None:
+    over = Event(NOW_S, EventKind.RECOVERED, "", ended=EventKind.ERROR, subject="oom.cuda")
+    assert [*problem_rows(live(events=(OOM, over)), NOW_S)] == []
