@@ -34,6 +34,7 @@ _UNCUT_LIST_WIDTH = 10_000
 _PIPE_PAGE_WIDTH = 120
 _MIN_WITH_KEYS = 5  # lines
 _HELP_KEY = 17  # columns
+_QUIT = "quit (jobs go on)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,11 +179,14 @@ def _nothing(model: Model) -> str:
 
 
 def _keys(model: Model, width: int) -> Line:
-    """Return the keys that work now, as many as fit."""
+    """Return the keys that work now, as many as fit; with room for all, also that quitting ends no job."""
     if model.view.is_typing:
         return (Span(f"/{model.view.filter}", Style.BOLD), Span("_  enter keep  esc clear", Style.DIM))
+    actions = [*_actions(model)]
+    explained = [(key, _QUIT if action == "quit" else action) for key, action in actions]
+    explained_width = sum(text_width(f"{key} {action}  ") for key, action in explained) - len("  ")
     line: list[Span] = []
-    for key, action in _actions(model):
+    for key, action in explained if explained_width <= width else actions:
         item = [Span(key, Style.BOLD), Span(f" {action}", Style.DIM)]
         item = [Span("  "), *item] if line else item
         if line_width(line) + line_width(item) > width:

@@ -6,16 +6,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon.views.console import Style, one_line
 from jobmon.views.figures import loss, percentage, remaining, units
+from jobmon.views.telemetry.figures import gpus_short, is_memory_scarce
 from jobmon.views.text_width import text_width, truncated
 from jobmon.views.top.drawing import Span, bar, fitted
 from jobmon.views.top.rows import elapsed, letters, note, rate_per_s
 from jobmon_core.domain.humanize import rate
+from jobmon_core.domain.telemetry.summary import fullest_memory, is_current
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from jobmon.views.top.drawing import Line, Symbols
     from jobmon_core.app.live.tasks import LiveTask
+    from jobmon_core.domain.telemetry.model import AgentReport
 
 _GAP = "  "
 _PERCENT = len(" 67.3%")
@@ -30,12 +33,23 @@ class _Fit(NamedTuple):
     has_loss: bool = True
     has_rate: bool = True
     has_unit: bool = False  # of the rate
+    has_gpus: bool = True
+    has_memory: bool = True
     has_elapsed: bool = True
     has_eta: bool = True
     has_short_ids: bool = False  # of the pending tasks of an array
 
 
-_SLIM = _Fit(10, is_short=True, has_loss=False, has_rate=False, has_elapsed=False, has_short_ids=True)
+_SLIM = _Fit(
+    10,
+    is_short=True,
+    has_loss=False,
+    has_rate=False,
+    has_gpus=False,
+    has_memory=False,
+    has_elapsed=False,
+    has_short_ids=True,
+)
 _FITS = (
     _Fit(has_unit=True),
     _Fit(),
@@ -43,8 +57,10 @@ _FITS = (
     _Fit(16),
     _Fit(10),
     _Fit(10, is_short=True),
-    _Fit(10, is_short=True, has_loss=False),
-    _Fit(10, is_short=True, has_loss=False, has_rate=False),
+    _Fit(10, is_short=True, has_memory=False),
+    _Fit(10, is_short=True, has_memory=False, has_loss=False),
+    _Fit(10, is_short=True, has_memory=False, has_loss=False, has_rate=False),
+    _SLIM._replace(has_gpus=True),
     _SLIM,
     _SLIM._replace(name=6),
     _SLIM._replace(name=0),
@@ -129,9 +145,27 @@ def _after(tasks: Sequence[LiveTask], fit: _Fit, now_s: float, symbols: Symbols)
         yield _column("RATE", rates, 7, is_right=True)
     if fit.has_loss:
         yield _column("LOSS", spans(_loss), 6, is_right=True)
+    yield from (column for column in _measured(tasks, fit, now_s) if any(span.text for span in column.spans))
     if fit.has_elapsed:
         header = "ELAPSED" if fit.is_short else "ELAPSED/LIMIT"
         yield _column(header, spans(lambda live: elapsed(live, now_s, with_limit=not fit.is_short)))
+
+
+def _measured(tasks: Sequence[LiveTask], fit: _Fit, now_s: float) -> Iterator[_Column]:
+    """Yield the columns with what agents measure; what is outdated is not shown in the list."""
+    reports = [[each for each in live.reports if is_current(each, now_s)] for live in tasks]
+    if fit.has_gpus:
+        yield _column("GPU", [Span(gpus_short(each)) for each in reports], is_right=True)
+    if fit.has_memory:
+        yield _column("MEM", [_memory(each) for each in reports], is_right=True)
+
+
+def _memory(reports: Sequence[AgentReport]) -> Span:
+    """Return the share of the memory in use; empty if the limit is not known."""
+    found = fullest_memory(reports)
+    share = found.share if found else None
+    style = Style.ATTENTION if is_memory_scarce(reports) else Style.PLAIN
+    return Span("" if share is None else f"{share:.0%}", style)
 
 
 def _rate(live: LiveTask, *, with_unit: bool) -> str:

@@ -16,16 +16,27 @@ from jobmon.views.figures import (
     units,
     workers_count,
 )
-from jobmon.views.model import age, clock, run_time_s, span
+from jobmon.views.model import clock, run_time_s, span
+from jobmon.views.telemetry.figures import (
+    cpu_text,
+    gpus_text,
+    is_memory_scarce,
+    memory_text,
+    silence_texts,
+    workers_text,
+)
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import Span, bar, fitted, line_width, sparkline, text_line, throughput
 from jobmon.views.top.rows import LETTERS, has_no_monitor, note, rate_per_s
+from jobmon.views.top.sections import section_lines, titled
+from jobmon.views.top.telemetry_lines import telemetry_sections
+from jobmon.views.top.worker_lines import task_lines
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.domain.diagnosis.patterns import Severity
 from jobmon_core.domain.humanize import duration, number, rate
 from jobmon_core.domain.progress.events.event import WARNINGS
 from jobmon_core.domain.progress.model import Confidence
-from jobmon_core.domain.progress.workers import WorkerState, worker_rate_per_s, worker_state
+from jobmon_core.domain.telemetry.summary import latest_reports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -41,15 +52,6 @@ _LABEL = 13  # columns
 _MIN_BAR, _MAX_BAR = 6, 40
 _MAX_SPARKLINE = 40
 _MIN_LOG = 4  # lines, with its title
-_MOST = 5  # lines of a section
-_WORKER_BAR = 8
-_STATE = len("silent for 59m")
-_WORKER_STYLES = {
-    WorkerState.RUNNING: Style.ACTIVE,
-    WorkerState.SILENT: Style.ATTENTION,
-    WorkerState.FINISHED: Style.GOOD,
-}
-_MIN_SECTION = 3  # lines, with its title; they are kept for each section that follows
 _GROWTH = len("growing +1023.9 MiB/min")
 
 
@@ -69,19 +71,14 @@ def job_lines(
     ``errors`` are the latest error lines in its logs, oldest first, while it runs.
     """
     lines = [*_facts(live, now_s, width, symbols)]
-    sections = {
-        "Errors": [*_errors(live), *_error_lines(errors)],
-        "Latest outputs": [*_outputs(live, width)],
-        "Events": [*_events(live.events, now_s)],
-        "Workers": [*_workers(live, now_s, symbols)],
-        "Tasks": [*_tasks(tasks_of_job, symbols)],
-    }
-    shown = {title: content for title, content in sections.items() if content}
-    for position, (title, content) in enumerate(shown.items(), 1):
-        later = _MIN_SECTION * (len(shown) - position)
-        room = min(height - len(lines) - _MIN_LOG - 1 - later, _MOST)
-        if room >= min(len(content), _MIN_SECTION - 1):
-            lines += [text_line(title, Style.BOLD), *_first(content, room)]
+    sections = [
+        titled("Errors", [*_errors(live), *_error_lines(errors)], 0),
+        *telemetry_sections(live, now_s, width, symbols),
+        titled("Latest outputs", [*_outputs(live, width)], 6),
+        titled("Events", [*_events(live.events, now_s)], 1),
+        titled("Tasks", [*task_lines(tasks_of_job, symbols)], 4),
+    ]
+    lines += section_lines(sections, height - len(lines) - _MIN_LOG)
     lines += log_lines(log, width, height - len(lines))
     return [fitted(line, width, symbols) for line in lines[:height]]
 
@@ -111,11 +108,7 @@ def _end_of(path: str, width: int) -> str:
 
 
 def _facts(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> Iterator[Line]:
-    for kind in live.problems:
-        letter, style, meaning = LETTERS[kind]
-        event = next((each for each in reversed(live.events) if each.kind is kind), None)
-        text = f"since {clock(event.at_s, now_s)}: {event.text or meaning}" if event else meaning
-        yield text_line(f"{letter} {text}", style)
+    yield from _problems(live, now_s)
     if has_no_monitor(live):
         yield text_line("! its monitor is gone; `jobmon recover` restarts it", Style.BAD)
     if remark := note(live):
@@ -126,9 +119,35 @@ def _facts(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> Iterat
         yield from _progress(live, progress, now_s, width, symbols)
     elif note(live) is None:
         yield _fact("Progress", Span("none in the log yet", Style.DIM))
-    if counted := workers_count(live):
-        yield _fact("Workers", Span(counted))
+    yield from _workers_and_memory(live, now_s)
     yield from _artifacts(live, now_s)
+
+
+def _problems(live: LiveTask, now_s: float) -> Iterator[Line]:
+    """Yield what is wrong now, the worst first, and what to do about the worst."""
+    for event in live.ongoing:
+        letter, usual_style, meaning = LETTERS[event.kind]
+        style = Style.BAD if event.is_critical else usual_style
+        yield text_line(f"{letter} since {clock(event.at_s, now_s)}: {event.text or meaning}", style)
+        if event.advice and event is live.ongoing[0]:
+            yield text_line(f"  {event.advice}")
+
+
+def _workers_and_memory(live: LiveTask, now_s: float) -> Iterator[Line]:
+    reports = latest_reports(live.reports, now_s)
+    counted, running = workers_count(live), workers_text(reports)
+    if counted and running:
+        counted = f"{counted} with a log"
+    if text := ", ".join(filter(None, (running, counted))):
+        yield _fact("Workers", Span(text))
+    if text := gpus_text(reports):
+        yield _fact("GPUs", Span(text))
+    if text := memory_text(reports):
+        cpu = cpu_text(reports[0].latest.cpu) if len(reports) == 1 else ""
+        style = Style.ATTENTION if is_memory_scarce(reports) else Style.PLAIN
+        yield _fact("Memory", Span(text, style), Span(f", CPU {cpu}" if cpu else ""))
+    if text := silence_texts(live.reports, now_s):
+        yield _fact("Agent", Span(text, Style.ATTENTION))
 
 
 def _fact(label: str, *values: Span) -> Line:
@@ -279,70 +298,12 @@ def _error_lines(errors: Sequence[ErrorLine]) -> Iterator[Line]:
 def _events(events: Sequence[Event], now_s: float) -> Iterator[Line]:
     """Yield the latest event first."""
     for event in reversed(events):
-        is_warning = event.kind in WARNINGS
-        level, style = ("WARNING", Style.ATTENTION) if is_warning else ("INFO", Style.PLAIN)
         at = Span(f"  [{clock(event.at_s, now_s, seconds=True)}] ", Style.DIM)
-        yield at, Span(f"{level:<8}", style), Span(event.text or str(event.kind))
+        level, style = _level(event)
+        yield at, Span(f"{level:<7} ", style), Span(event.text or str(event.kind))
 
 
-def _workers(live: LiveTask, now_s: float, symbols: Symbols) -> Iterator[Line]:
-    workers = live.followed.workers
-    if len(workers) < 2:  # noqa: PLR2004 - of one worker, the page shows everything
-        return
-    width = max(map(text_width, workers))
-    silent_s = live.job.settings.stall_timeout_s if live.job.settings else None
-    stated = [(worker_state(worker, now_s, silent_s), name) for name, worker in workers.items()]
-    for state, name in sorted(stated, key=lambda each: each[0] is not WorkerState.SILENT):
-        worker = workers[name]
-        padded = name + " " * (width - text_width(name))
-        doing = _doing(live, state, now_s - worker.written_s)
-        unit = worker.progress.unit if worker.progress else ""
-        speed = "" if state is WorkerState.SILENT else rate(worker_rate_per_s(worker), unit)
-        yield Span(f"  {padded}  "), doing, _figures(worker.progress, speed, symbols)
-
-
-def _doing(live: LiveTask, state: WorkerState, silent_s: float) -> Span:
-    """Return what a worker does; of a job that does not run, only that it finished."""
-    if live.group is not Group.RUNNING and state is not WorkerState.FINISHED:
-        return Span(" " * _STATE)
-    text = f"silent for {age(silent_s)}" if state is WorkerState.SILENT else str(state)
-    return Span(f"{text:<{_STATE}}", _WORKER_STYLES[state])
-
-
-def _figures(progress: Progress | None, speed: str, symbols: Symbols) -> Span:
-    if progress is None:
-        return Span("  no progress yet", Style.DIM)
-    if progress.fraction is None:
-        return Span(f"  {units(progress)}  {speed}")
-    drawn = bar(progress.fraction, _WORKER_BAR, symbols)
-    return Span(f"  {drawn} {percentage(progress.fraction):>5}  {units(progress)}  {speed}")
-
-
-def _tasks(tasks: Sequence[LiveTask], symbols: Symbols) -> Iterator[Line]:
-    if len(tasks) < 2:  # noqa: PLR2004 - likewise
-        return
-    width = max(text_width(live.ref) for live in tasks)
-    for live in tasks:
-        if remark := note(live):
-            yield Span(f"  {live.ref:<{width}}  "), remark
-        else:
-            yield _task_line(live, width, symbols)
-
-
-def _task_line(live: LiveTask, width: int, symbols: Symbols) -> Line:
-    """Return the progress of a running task of the job; its id takes ``width`` columns."""
-    padded, progress = f"{live.ref:<{width}}", live.followed.progress
-    if progress is None:
-        return Span(f"  {padded}  "), Span("no progress yet", Style.DIM)
-    speed = rate(rate_per_s(live), progress.unit)
-    if progress.fraction is None:
-        return (Span(f"  {padded}  {units(progress)}  {speed}"),)
-    drawn = f"{bar(progress.fraction, 16, symbols)} {percentage(progress.fraction):>5}"
-    return (Span(f"  {padded}  {drawn}  {speed}"),)
-
-
-def _first(lines: list[Line], room: int) -> list[Line]:
-    """Return as many lines as there is room for; the last one counts those that are left out."""
-    if len(lines) <= room:
-        return lines
-    return [*lines[: room - 1], text_line(f"  and {len(lines) - room + 1} more", Style.DIM)]
+def _level(event: Event) -> tuple[str, Style]:
+    if event.is_critical:
+        return "CRITICAL", Style.BAD
+    return ("WARNING", Style.ATTENTION) if event.kind in WARNINGS else ("INFO", Style.PLAIN)

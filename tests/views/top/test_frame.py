@@ -22,9 +22,12 @@ from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.jobs import Listing
 from jobmon_core.app.live.tasks import LiveTask, live_tasks
 from jobmon_core.domain.artifacts.model import Artifacts
+from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.model import Estimate, JobProgress, TaskProgress
+from jobmon_core.domain.telemetry.model import AgentReport, WorkerStatus
 from jobmon_core.domain.tracking.model import Task
 from jobmon_core.lifecycle.health import Health
+from tests.support.agent_reports import gpu, report, sample, worker
 from tests.support.job_records import NOW_S, OOM, PENDING, failed, job_of, status_of, succeeded
 from tests.support.live_jobs import jobs, running_task, steady
 from tests.support.records import anything
@@ -72,14 +75,54 @@ def test_the_screen_looks_as_it_was_accepted(
 ) -> None:
     selected = listing(count).tasks[min(2, count - 1)].id
     view = View((page,), selected, position=min(2, count - 1))
-    lines = screen(
-        Model(listing(count), view, _LOG, 2 if page in (Page.JOB, Page.LOG) else 0, symbols), width, height
-    )
-    name = f"{page}-{count}-{width}x{height}-{'ascii' if symbols.is_ascii else 'utf8'}.txt"
-    accepted = _SCREENS / name
+    model = Model(listing(count), view, _LOG, 2 if page in (Page.JOB, Page.LOG) else 0, symbols)
+    assert_accepted(model, f"{page}-{count}", width, height)
+
+
+def assert_accepted(model: Model, name: str, width: int, height: int) -> None:
+    """Compare a screen with the one that was accepted; with $ACCEPT_SCREENS, accept it."""
+    lines = screen(model, width, height)
+    accepted = _SCREENS / f"{name}-{width}x{height}-{'ascii' if model.symbols.is_ascii else 'utf8'}.txt"
     if os.environ.get("ACCEPT_SCREENS"):
         accepted.write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert lines == accepted.read_text(encoding="utf-8").splitlines()
+
+
+_TROUBLE = (
+    Event(NOW_S - 900, EventKind.TROUBLE, "GPU 3 memory spike (15.2 GiB)", subject="memory-spike"),
+    Event(
+        NOW_S - 65,
+        EventKind.ERROR,
+        "CUDA out of memory (tried 4.00 GiB)",
+        subject="oom.cuda",
+        is_critical=True,
+        advice="Lower the batch size; see `jobmon diagnose 8123`.",
+    ),
+)
+
+
+def measured(count: int) -> Listing:
+    """Return jobs with agents: of the first, an error in its log, of the third, two nodes, one silent."""
+    found = listing(count)
+    gpus = (gpu(0), replace(gpu(1), is_lost=True, utilization_percent=None, power_w=None, memory=None))
+    workers = (worker(4), worker(5, WorkerStatus.ZOMBIE))
+    second = report(sample(gpus, workers, node="n18", used_gib=62.0), age_s=125.0)
+    reports = {0: (report(),), 2: (report(), second), 4: (report(sample((), (worker(None),))),)}
+    tasks = [replace(task, reports=reports.get(number, ())) for number, task in enumerate(found.tasks)]
+    tasks[0] = replace(tasks[0], events=(*tasks[0].events, *_TROUBLE), ongoing=_TROUBLE[1:])
+    return replace(found, tasks=tuple(tasks))
+
+
+@pytest.mark.parametrize("symbols", [UNICODE, ASCII], ids=["utf8", "ascii"])
+@pytest.mark.parametrize(("width", "height"), _SIZES)
+@pytest.mark.parametrize(("page", "position"), [(Page.LIST, 1), (Page.JOB, 0), (Page.JOB, 2), (Page.JOB, 4)])
+def test_the_screen_with_what_agents_measure_looks_as_it_was_accepted(
+    page: Page, position: int, width: int, height: int, symbols: Symbols
+) -> None:
+    jobs_shown = measured(8)
+    view = View((page,), jobs_shown.tasks[position].id, position=position)
+    model = Model(jobs_shown, view, _LOG, 2 if page is Page.JOB else 0, symbols)
+    assert_accepted(model, f"{page}-agents-{position}", width, height)
 
 
 _TASKS = st.lists(
@@ -92,10 +135,11 @@ _TASKS = st.lists(
         task=st.none() | st.sampled_from([running_task(), failed(diagnosis=OOM), succeeded(), Task("3")]),
         followed=anything(TaskProgress),
         estimate=anything(Estimate),
-        problems=st.just(()),
+        ongoing=st.just(()) | st.just(_TROUBLE),
         events=st.just(()),
         artifacts=anything(Artifacts),
         is_stale=st.booleans(),
+        reports=st.lists(anything(AgentReport), max_size=2).map(tuple),
     ),
     max_size=5,
 )
@@ -181,7 +225,8 @@ def test_the_selected_row_is_marked_and_stays_in_the_window() -> None:
 
 def test_the_keys_are_those_that_work_now() -> None:
     empty = screen(Model(Listing(NOW_S)))
-    assert empty[-1] == "q quit  ? help  / filter"
+    assert empty[-1] == "q quit (jobs go on)  ? help  / filter"
+    assert screen(Model(Listing(NOW_S)), 30)[-1] == "q quit  ? help  / filter"
     assert "`jobmon submit SCRIPT`" in empty[1]
     filtered = screen(Model(listing(8), View(filter="eval")))
     assert "/ filter: eval  esc all" in filtered[-1]

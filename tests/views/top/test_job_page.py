@@ -24,6 +24,7 @@ from jobmon_core.domain.progress.model import (
     WorkerProgress,
 )
 from jobmon_core.lifecycle.health import Health
+from tests.support.agent_reports import report, sample, worker
 from tests.support.job_records import NOW_S, OOM, PENDING, failed, job_of, status_of
 from tests.support.live_jobs import progress_of, running_task, some_artifacts, steady
 
@@ -139,6 +140,35 @@ def test_each_worker_has_a_line_the_silent_ones_first() -> None:
     assert "silent" not in "".join(page(replace(ended, group=Group.FAILED)))
 
 
+def test_the_logs_of_workers_join_the_processes_of_the_same_ranks() -> None:
+    shown = Progress(100, 400, "item", rate_per_s=2.5)
+    workers = {f"worker_{rank}.log": WorkerProgress(shown, NOW_S - 500 * rank) for rank in range(2)}
+    (live,) = tasks(replace(progress_of(200, 800), workers=workers))
+    live = replace(live, reports=(report(sample((), (worker(0), worker(1)))),))
+    lines = page(live)
+    first = next(number for number, line in enumerate(lines) if line.startswith("Workers  "))
+    assert [line.rstrip() for line in lines[first : first + 3]] == [
+        "Workers     PID  STATUS   LOG            PROGRESS         CPU    MEMORY  GPU",
+        "  rank 0  40200  running  running        ██░░░░░░ 25.0%  103%  12.3 GiB    0",
+        "  rank 1  40201  running  silent for 8m  ██░░░░░░ 25.0%  103%  12.4 GiB    1",
+    ]
+    wide = page(live, width=120)[first]
+    assert wide.split() == [
+        *("Workers", "PID", "STATUS", "LOG", "PROGRESS", "SPEED", "CPU", "MEMORY", "GPU", "ACTIVE", "UP"),
+        *("CHILDREN", "THREADS"),
+    ]
+
+
+def test_logs_that_belong_to_no_known_rank_have_a_section_of_their_own() -> None:
+    workers = {name: WorkerProgress(None, NOW_S) for name in ("loader.log", "worker_1.log")}
+    (live,) = tasks(replace(progress_of(200, 800), workers=workers))
+    live = replace(live, reports=(report(sample((), (worker(0), worker(1)))),))
+    lines = page(live, height=40)
+    assert value(lines, "Workers") == "2 running, 2 with a log"
+    assert "  loader.log    running         no progress yet" in lines
+    assert lines.index("Logs of workers") > next(n for n, line in enumerate(lines) if "STATUS" in line)
+
+
 def test_counters_inside_the_progress_are_shown() -> None:
     progress = Progress(1300, 3000, epoch=2, epochs=3, batch=300, batches=1000)
     (live,) = tasks(TaskProgress(progress))
@@ -224,3 +254,28 @@ def test_a_log_can_be_scrolled_back_to_its_first_line() -> None:
     assert as_text(log_lines(OutputText("/w/a.log", problem="does not exist"), 80, 4)) == [
         "Log /w/a.log does not exist"
     ]
+
+
+def test_problems_stand_at_the_top_with_the_advice_about_the_worst() -> None:
+    events = (
+        Event(NOW_S - 60, EventKind.TROUBLE, "memory grows 1.2 GiB/h", subject="memory-leak", advice="Look."),
+        Event(NOW_S - 50, EventKind.ERROR, "CUDA out of memory", "", is_critical=True, advice="Use less."),
+    )
+    (live,) = tasks(progress_of(67_300, 100_000), events=events)
+    lines = page(live)
+    assert [line.partition(": ")[2] or line for line in lines[:3]] == [
+        "CUDA out of memory",
+        "  Use less.",
+        "memory grows 1.2 GiB/h",
+    ]
+    assert [line[0] for line in lines[:3]] == ["E", " ", "T"]
+    assert any("] CRITICAL CUDA out of memory" in line for line in lines)
+
+
+def test_an_agent_that_does_not_report_is_named() -> None:
+    (live,) = tasks(progress_of(67_300, 100_000))
+    old = report(sample(node="n18"), age_s=720.0)
+    assert value(page(replace(live, reports=(old,))), "Agent").startswith("no report since ")
+    both = page(replace(live, reports=(report(), old)))
+    assert value(both, "Agent").startswith("n18: no report since ")
+    assert value(both, "Memory") == "52.0 of 64.0 GiB (81%), CPU 15.2 of 16 cores"

@@ -1,0 +1,70 @@
+"""The sections of a page, each of which gets some of its lines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from jobmon.views.console import Style
+from jobmon.views.top.drawing import Span, text_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from jobmon.views.top.drawing import Line
+
+_LEAST, _USUAL = 2, 3  # rows of a section, if it has as many
+_NOTABLE = (Style.BAD, Style.ATTENTION)
+
+
+class Section(NamedTuple):
+    """A title with rows below it."""
+
+    head: Line
+    rows: list[Line]
+    rank: int  # the sections with the lowest ranks get room first
+    most: int = 5  # rows that are shown
+    is_by_importance: bool = True  # the first rows are the most important; else those that stand out
+
+
+def titled(title: str, rows: list[Line], rank: int) -> Section:
+    """Return a section whose most important rows come first."""
+    return Section((Span(title, Style.BOLD),), rows, rank)
+
+
+def section_lines(sections: Sequence[Section], room: int) -> list[Line]:
+    """Return the sections in this order in at most ``room`` lines; some are cut or left out."""
+    given: dict[int, int] = {}  # rows, by the position of the section
+    ranked = sorted((each.rank, position) for position, each in enumerate(sections) if each.rows)
+    for _, position in ranked:
+        number = len(sections[position].rows)
+        rows = min(number, _USUAL, room - 1)
+        if rows >= min(number, _LEAST):
+            given[position] = rows
+            room -= rows + 1
+    for _, position in ranked:
+        section = sections[position]
+        if position in given:
+            more = min(min(len(section.rows), section.most) - given[position], room)
+            given[position] += more
+            room -= more
+    lines: list[Line] = []
+    for position, section in enumerate(sections):
+        if position in given:
+            lines += [section.head, *_cut(section, given[position])]
+    return lines
+
+
+def _cut(section: Section, room: int) -> list[Line]:
+    """Return as many rows as there is room for; the last one counts those that are left out."""
+    rows = section.rows
+    if len(rows) <= room:
+        return rows
+    positions = list(range(len(rows)))
+    if not section.is_by_importance:
+        positions.sort(key=lambda position: not _stands_out(rows[position]))
+    shown = [rows[position] for position in sorted(positions[: room - 1])]
+    return [*shown, text_line(f"  and {len(rows) - room + 1} more", Style.DIM)]
+
+
+def _stands_out(row: Line) -> bool:
+    return any(span.style in _NOTABLE and span.text.strip() for span in row)

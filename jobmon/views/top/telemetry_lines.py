@@ -1,0 +1,214 @@
+"""What agents measured, on the page of a task: its GPUs, workers and nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from jobmon.views.console import Style
+from jobmon.views.model import age
+from jobmon.views.telemetry.figures import (
+    cpu_text,
+    gpu_memory,
+    is_memory_scarce,
+    is_throttled,
+    memory_text,
+    network_text,
+    percent,
+    power,
+    silence_text,
+    status_text,
+    temperature,
+    worker_name,
+)
+from jobmon.views.top.columns import Column, Table, table
+from jobmon.views.top.drawing import Span, bar
+from jobmon.views.top.sections import Section, titled
+from jobmon.views.top.worker_lines import (
+    log_progress,
+    log_speed,
+    logs_by_rank,
+    state_span,
+    worker_lines,
+)
+from jobmon_core.domain.humanize import size
+from jobmon_core.domain.telemetry.model import WorkerStatus
+from jobmon_core.domain.telemetry.summary import GONE, all_gpus, all_workers, gpu_marks, is_current
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from jobmon.views.top.drawing import Symbols
+    from jobmon_core.app.live.tasks import LiveTask
+    from jobmon_core.domain.telemetry.model import AgentReport, Gpu
+    from jobmon_core.domain.telemetry.summary import NodeGpu, NodeWorker
+
+_BAR = 8
+_MOST = 16  # rows of GPUs or workers
+_HIGH_IO_WAIT = 20.0  # %
+_STYLES = {
+    WorkerStatus.RUNNING: Style.ACTIVE,
+    WorkerStatus.BLOCKED: Style.ATTENTION,
+    WorkerStatus.STOPPED: Style.ATTENTION,
+    **dict.fromkeys(GONE, Style.BAD),
+}
+_EMPTY = Span("")
+
+
+def telemetry_sections(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> Iterator[Section]:
+    """Yield the sections about GPUs, workers and nodes.
+
+    Where a log cannot be assigned to a worker, the logs have a section of their own.
+    """
+    reports = live.reports
+    gpus = gpu_table(reports, now_s, width, symbols)
+    yield Section(*gpus, 2, _MOST, is_by_importance=False)
+    workers = worker_table(live, now_s, width, symbols)
+    yield Section(*workers, 3, _MOST, is_by_importance=False)
+    if not logs_by_rank(live):
+        logs = [*worker_lines(live, now_s, symbols)]
+        yield titled("Logs of workers" if workers.rows else "Workers", logs, 3)
+    yield Section(*node_table(reports, now_s, width), 5, is_by_importance=False)
+
+
+def gpu_table(reports: Sequence[AgentReport], now_s: float, width: int, symbols: Symbols) -> Table:
+    """Return a row for each GPU."""
+    outdated = {each.latest.node.name for each in reports if not is_current(each, now_s)}
+    gpus = all_gpus(reports)
+
+    def column(
+        header: str, text_of: Callable[[Gpu], str], importance: int, *, is_right: bool = True
+    ) -> Column:
+        styles = [Style.DIM if each.node in outdated else Style.PLAIN for each in gpus]
+        cells = [Span(text_of(each.gpu), style) for each, style in zip(gpus, styles, strict=True)]
+        return Column(header, cells, importance, is_right)
+
+    names = [Span(_placed(str(each.gpu.index), each.node, reports)) for each in gpus]
+    columns = [
+        Column("", names, 0),
+        Column("", [_utilization_bar(each, outdated, symbols) for each in gpus], 5),
+        column("UTIL", _utilization, 9),
+        column("SM", lambda gpu: percent(gpu.sm_percent), 3),
+        column("MEMORY", gpu_memory, 8),
+        column("POWER", lambda gpu: power(gpu.power_w), 7),
+        column("TEMP", temperature, 4),
+        Column("", [_marks(each.gpu) for each in gpus], 6),
+    ]
+    return table("GPUs", columns, width)
+
+
+def _placed(name: str, node: str, reports: Sequence[AgentReport]) -> str:
+    """Return a name, after that of its node if the task has several."""
+    return f"{node} {name}" if len(reports) > 1 else name
+
+
+def _utilization_bar(placed: NodeGpu, outdated: set[str], symbols: Symbols) -> Span:
+    used = placed.gpu.utilization_percent
+    if used is None:
+        return _EMPTY
+    style = Style.DIM if placed.node in outdated else Style.ACTIVE
+    return Span(bar(used / 100, _BAR, symbols), style)
+
+
+def _utilization(gpu: Gpu) -> str:
+    return percent(gpu.utilization_percent) or ("MIG" if gpu.is_mig else "?")
+
+
+def _marks(gpu: Gpu) -> Span:
+    style = Style.BAD if gpu.is_lost or gpu.xids or gpu.ecc_errors else Style.ATTENTION
+    return Span(", ".join(gpu_marks(gpu)), style)
+
+
+def worker_table(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> Table:
+    """Return a row for each worker, with what its own log shows if that can be told by its rank."""
+    workers, reports = all_workers(live.reports), live.reports
+    outdated = {each.latest.node.name for each in reports if not is_current(each, now_s)}
+
+    def column(
+        header: str, text_of: Callable[[NodeWorker], str], importance: int, *, is_right: bool = True
+    ) -> Column:
+        styles = [Style.DIM if each.node in outdated else Style.PLAIN for each in workers]
+        cells = [Span(text_of(each), style) for each, style in zip(workers, styles, strict=True)]
+        return Column(header, cells, importance, is_right)
+
+    logs = logs_by_rank(live)
+    own = [logs.get(each.worker.rank) if each.worker.rank is not None else None for each in workers]
+    columns = [
+        column("", lambda each: worker_name(each.worker), 99, is_right=False),
+        column("NODE", lambda each: each.node if len(reports) > 1 else "", 5, is_right=False),
+        column("PID", lambda each: str(each.worker.pid or ""), 6),
+        Column("STATUS", [_status(each) for each in workers], 12),
+        Column("LOG", [state_span(live, each, now_s) if each else _EMPTY for each in own], 11),
+        Column("PROGRESS", [log_progress(each, symbols) if each else _EMPTY for each in own], 10),
+        Column("SPEED", [Span(log_speed(live, each, now_s)) if each else _EMPTY for each in own], 3),
+        column("CPU", lambda each: percent(each.worker.cpu_percent), 8),
+        column("MEMORY", _worker_memory, 7),
+        column("GPU", lambda each: ",".join(map(str, each.worker.gpus)), 9),
+        column("ACTIVE", lambda each: _last_activity(each, now_s), 4),
+        column("UP", _uptime, 2),
+        column("CHILDREN", lambda each: str(each.worker.children), 1),
+        column("THREADS", lambda each: str(each.worker.threads or ""), 0),
+    ]
+    return table("Workers", columns, width)
+
+
+def _status(placed: NodeWorker) -> Span:
+    status = placed.worker.status
+    return Span(status_text(status), _STYLES.get(status, Style.PLAIN))
+
+
+def _worker_memory(placed: NodeWorker) -> str:
+    return "" if placed.worker.memory is None else size(placed.worker.memory)
+
+
+def _last_activity(placed: NodeWorker, now_s: float) -> str:
+    at_s = placed.worker.last_activity_s
+    return "" if at_s is None else f"{age(max(0.0, now_s - at_s))} ago"
+
+
+def _uptime(placed: NodeWorker) -> str:
+    return "" if placed.uptime_s is None else age(placed.uptime_s)
+
+
+def node_table(reports: Sequence[AgentReport], now_s: float, width: int) -> Table:
+    """Return a row for each node."""
+    nodes = [each.latest for each in reports]
+    styles = [Style.PLAIN if is_current(each, now_s) else Style.DIM for each in reports]
+
+    def styled(texts: Sequence[str]) -> list[Span]:
+        return [Span(text, style) for text, style in zip(texts, styles, strict=True)]
+
+    columns = [
+        Column("", styled([each.node.name for each in nodes]), 0),
+        Column("MEMORY", [_task_memory(each) for each in reports], 8),
+        Column("CPU", [_cpu(each) for each in reports], 7),
+        Column("LOAD", styled([_load(each) for each in reports]), 4, is_right=True),
+        Column("I/O WAIT", [_io_wait(each) for each in reports], 5, is_right=True),
+        Column("NETWORK", styled([network_text(each) for each in nodes]), 3),
+        Column("", [_silence(each, now_s) for each in reports], 9),
+    ]
+    return table("Nodes", columns, width)
+
+
+def _task_memory(report: AgentReport) -> Span:
+    style = Style.ATTENTION if is_memory_scarce([report]) else Style.PLAIN
+    return Span(memory_text([report]), style)
+
+
+def _cpu(report: AgentReport) -> Span:
+    cpu = report.latest.cpu
+    return Span(cpu_text(cpu), Style.ATTENTION if cpu and is_throttled(cpu) else Style.PLAIN)
+
+
+def _load(report: AgentReport) -> str:
+    load = report.latest.node.load
+    return "" if load is None else f"{load:.1f}"
+
+
+def _io_wait(report: AgentReport) -> Span:
+    waiting = report.latest.node.io_wait_percent
+    is_high = waiting is not None and waiting >= _HIGH_IO_WAIT
+    return Span(percent(waiting), Style.ATTENTION if is_high else Style.PLAIN)
+
+
+def _silence(report: AgentReport, now_s: float) -> Span:
+    return _EMPTY if is_current(report, now_s) else Span(silence_text(report, now_s), Style.ATTENTION)

@@ -1,0 +1,125 @@
+"""How far the workers and the tasks of a job are, by their own logs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from jobmon.views.console import Style
+from jobmon.views.figures import percentage, units
+from jobmon.views.model import age
+from jobmon.views.text_width import text_width
+from jobmon.views.top.drawing import Span, bar
+from jobmon.views.top.rows import note, rate_per_s
+from jobmon_core.app.jobs.selection import Group
+from jobmon_core.domain.humanize import rate
+from jobmon_core.domain.progress.workers import WorkerState, worker_rate_per_s, worker_state
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from jobmon.views.top.drawing import Line, Symbols
+    from jobmon_core.app.live.tasks import LiveTask
+    from jobmon_core.domain.progress.model import WorkerProgress
+
+_BAR, _TASK_BAR = 8, 16
+_STATE = len("silent for 59m")
+_STYLES = {
+    WorkerState.RUNNING: Style.ACTIVE,
+    WorkerState.SILENT: Style.ATTENTION,
+    WorkerState.FINISHED: Style.GOOD,
+}
+_NUMBER = re.compile(r"\d+")
+
+
+def worker_lines(live: LiveTask, now_s: float, symbols: Symbols) -> Iterator[Line]:
+    """Yield a line for each log of a worker, the silent ones first."""
+    workers = live.followed.workers
+    if len(workers) < 2:  # noqa: PLR2004 - of one worker, the page shows everything
+        return
+    width = max(map(text_width, workers))
+    stated = [(_state(live, worker, now_s), name) for name, worker in workers.items()]
+    for _, name in sorted(stated, key=lambda each: each[0] is not WorkerState.SILENT):
+        padded = name + " " * (width - text_width(name))
+        doing = state_span(live, workers[name], now_s)
+        doing = doing._replace(text=f"{doing.text:<{_STATE}}")
+        yield Span(f"  {padded}  "), doing, Span("  "), *_figures(live, workers[name], now_s, symbols)
+
+
+def _state(live: LiveTask, worker: WorkerProgress, now_s: float) -> WorkerState:
+    silent_s = live.job.settings.stall_timeout_s if live.job.settings else None
+    return worker_state(worker, now_s, silent_s)
+
+
+def state_span(live: LiveTask, worker: WorkerProgress, now_s: float) -> Span:
+    """Return what a worker does by its log; of a job that does not run, only that it finished."""
+    state = _state(live, worker, now_s)
+    if live.group is not Group.RUNNING and state is not WorkerState.FINISHED:
+        return Span("")
+    text = f"silent for {age(now_s - worker.written_s)}" if state is WorkerState.SILENT else str(state)
+    return Span(text, _STYLES[state])
+
+
+def _figures(live: LiveTask, worker: WorkerProgress, now_s: float, symbols: Symbols) -> Iterator[Span]:
+    """Yield the progress of a worker by its log, with the count and the speed."""
+    yield log_progress(worker, symbols)
+    if progress := worker.progress:
+        counted = f"  {units(progress)}" if progress.fraction is not None else ""
+        yield Span(f"{counted}  {log_speed(live, worker, now_s)}")
+
+
+def log_progress(worker: WorkerProgress, symbols: Symbols) -> Span:
+    """Return how far a worker is by its log: a bar with the share, without a total the count."""
+    progress = worker.progress
+    if progress is None:
+        return Span("no progress yet", Style.DIM)
+    if progress.fraction is None:
+        return Span(units(progress))
+    return Span(f"{bar(progress.fraction, _BAR, symbols)} {percentage(progress.fraction):>5}")
+
+
+def log_speed(live: LiveTask, worker: WorkerProgress, now_s: float) -> str:
+    """Return the speed of a worker by its log; empty if it is silent or not known."""
+    if worker.progress is None or _state(live, worker, now_s) is WorkerState.SILENT:
+        return ""
+    return rate(worker_rate_per_s(worker), worker.progress.unit)
+
+
+def logs_by_rank(live: LiveTask) -> dict[int, WorkerProgress]:
+    """Return the log of each rank of which an agent knows the worker; empty unless all logs can be matched.
+
+    A log belongs to a rank if its name contains one number, and that is the rank.
+    """
+    ranks = [worker.rank for report in live.reports for worker in report.latest.workers]
+    matched: dict[int, WorkerProgress] = {}
+    for name, worker in live.followed.workers.items():
+        numbers = _NUMBER.findall(name)
+        rank = int(numbers[0]) if len(numbers) == 1 else None
+        if rank is None or rank in matched or ranks.count(rank) != 1:
+            return {}
+        matched[rank] = worker
+    return matched
+
+
+def task_lines(tasks: Sequence[LiveTask], symbols: Symbols) -> Iterator[Line]:
+    """Yield a line for each task of a job that has several."""
+    if len(tasks) < 2:  # noqa: PLR2004 - of one task, the page shows everything
+        return
+    width = max(text_width(live.ref) for live in tasks)
+    for live in tasks:
+        if remark := note(live):
+            yield Span(f"  {live.ref:<{width}}  "), remark
+        else:
+            yield _task_line(live, width, symbols)
+
+
+def _task_line(live: LiveTask, width: int, symbols: Symbols) -> Line:
+    """Return the progress of a running task of the job; its id takes ``width`` columns."""
+    padded, progress = f"{live.ref:<{width}}", live.followed.progress
+    if progress is None:
+        return Span(f"  {padded}  "), Span("no progress yet", Style.DIM)
+    speed = rate(rate_per_s(live), progress.unit)
+    if progress.fraction is None:
+        return (Span(f"  {padded}  {units(progress)}  {speed}"),)
+    drawn = f"{bar(progress.fraction, _TASK_BAR, symbols)} {percentage(progress.fraction):>5}"
+    return (Span(f"  {padded}  {drawn}  {speed}"),)
