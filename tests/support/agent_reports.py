@@ -70,9 +70,9 @@ def sample(
     )
 
 
-def report(latest: Sample | None = None, *, age_s: float = 3.0) -> AgentReport:
+def report(latest: Sample | None = None, *, age_s: float = 3.0, now_s: float = NOW_S) -> AgentReport:
     """Return a report of this age; by default of four GPUs, of which GPU 2 is idle, and their workers."""
     if latest is None:
         gpus = tuple(gpu(index, 1.0 if index == 2 else 92.0) for index in range(4))
         latest = sample(gpus, tuple(worker(rank) for rank in range(4)))
-    return AgentReport(replace(latest, at_s=NOW_S - age_s), NOW_S - 9000, 5.0)
+    return AgentReport(replace(latest, at_s=now_s - age_s), now_s - 9000, 5.0)

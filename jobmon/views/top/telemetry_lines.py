@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from jobmon.views.console import Style
-from jobmon.views.model import age
+from jobmon.views.model import age, span
 from jobmon.views.telemetry.figures import (
     cpu_text,
     gpu_memory,
@@ -166,7 +166,7 @@ def _last_activity(placed: NodeWorker, now_s: float) -> str:
 
 
 def _uptime(placed: NodeWorker) -> str:
-    return "" if placed.uptime_s is None else age(placed.uptime_s)
+    return "" if placed.uptime_s is None else span(placed.uptime_s)
 
 
 def node_table(reports: Sequence[AgentReport], now_s: float, width: int) -> Table:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 HIGH_MEMORY = 0.9  # share of the limit
 _IDLE_PERCENT = 5.0
+_EXPECTED_REASON = "power cap"  # to slow down a GPU: nothing is wrong if it computes as much as it may
 _MISSED_INTERVALS, _DELAY_S = 3.0, 15.0  # a file server may show a report some seconds late
 GONE = (WorkerStatus.DEAD, WorkerStatus.ZOMBIE, WorkerStatus.NOT_FOUND)
 
@@ -129,8 +130,8 @@ def gpu_marks(gpu: Gpu) -> Iterator[str]:
     yield from (f"Xid {number}" for number in gpu.xids)
     if gpu.ecc_errors:
         yield f"{gpu.ecc_errors} ECC errors" if gpu.ecc_errors > 1 else "1 ECC error"
-    if gpu.throttle_reasons:
-        yield f"slowed down: {', '.join(gpu.throttle_reasons)}"
+    if reasons := [each for each in gpu.throttle_reasons if each != _EXPECTED_REASON]:
+        yield f"slowed down: {', '.join(reasons)}"
     if gpu.other_processes:
         yield f"{gpu.other_processes} other process{'es' if gpu.other_processes > 1 else ''}"
     if gpu.utilization_percent is not None and gpu.utilization_percent < _IDLE_PERCENT and not gpu.is_lost:

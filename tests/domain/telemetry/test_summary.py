@@ -62,8 +62,9 @@ def test_what_a_driver_does_not_offer_is_not_zero() -> None:
         (gpu(0), []),
         (gpu(0, 1.0), ["idle"]),
         (replace(gpu(0, 0.0), own_pids=()), ["not used"]),
+        (replace(gpu(0), throttle_reasons=("power cap",)), []),
         (replace(gpu(0), other_processes=2), ["2 other processes"]),
-        (replace(gpu(0), throttle_reasons=("thermal", "power cap")), ["slowed down: thermal, power cap"]),
+        (replace(gpu(0), throttle_reasons=("thermal", "power cap")), ["slowed down: thermal"]),
         (replace(gpu(0), xids=(79,), is_lost=True, ecc_errors=1), ["lost", "Xid 79", "1 ECC error"]),
     ],
 )

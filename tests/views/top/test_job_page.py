@@ -152,7 +152,7 @@ def test_the_logs_of_workers_join_the_processes_of_the_same_ranks() -> None:
         "  rank 0  40200  running  running        ██░░░░░░ 25.0%  103%  12.3 GiB    0",
         "  rank 1  40201  running  silent for 8m  ██░░░░░░ 25.0%  103%  12.4 GiB    1",
     ]
-    wide = page(live, width=120)[first]
+    wide = page(live, width=130)[first]
     assert wide.split() == [
         *("Workers", "PID", "STATUS", "LOG", "PROGRESS", "SPEED", "CPU", "MEMORY", "GPU", "ACTIVE", "UP"),
         *("CHILDREN", "THREADS"),
