@@ -93,5 +93,5 @@ def test_a_job_without_a_run_has_no_report(shell: Shell) -> None:
     waiting = complaint(shell.jobmon("report", "13"))
     assert waiting == "job 13 has not started (PENDING, Priority), so there is nothing to report"
     assert "no record of job 4711" in complaint(shell.jobmon("report", "4711"))
-    Path(shell.work / "x").touch()  # a file is no job
+    Path(shell.work / "x").touch()  # a file, not a job
     assert shell.jobmon("report", "x").returncode == 1
