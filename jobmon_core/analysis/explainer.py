@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from jobmon_core.analysis.job_logs import MAX_NAMED, log_files, logs_of_run, named_logs
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.progress.model import JobProgress, TaskProgress  # a waiting monitor loads neither
 
 _EARLIER_TIMEOUT_S = 10.0  # after that, the diagnosis still recognises most earlier runs by their lines
+_MIN_SAMPLES = 3  # of the progress: with fewer, there is no course to draw
 _TIMEOUT_S = 300.0  # a file server that does not respond must not delay the message any longer
 
 
@@ -32,11 +34,13 @@ def diagnoses_of(
     log: Callable[[str], None],
     *,
     read_progress: Callable[[], JobProgress],
+    has_telemetry: Callable[[str], bool],
 ) -> Mapping[str, Diagnosis]:
     """Return a diagnosis for each ended task in ``keys``. The file ``user_patterns`` may be missing.
 
-    The worker calls ``read_progress``, which reads on to the ends of the logs. If the worker fails, that is
-    logged, and every key has an empty diagnosis with a note that says so.
+    The worker calls ``read_progress``, which reads on to the ends of the logs, and ``has_telemetry`` with a
+    key: whether agents reported about this task. If the worker fails, that is logged, and every key has an
+    empty diagnosis with a note that says so.
     """
 
     def diagnose_all() -> dict[str, Diagnosis]:
@@ -59,7 +63,9 @@ def diagnoses_of(
                     named_logs=logs_of_run(job, task),
                     job_patterns=job_patterns(job.settings),
                 )
-                by_key[key] = with_progress(found, job, task.end, progress.tasks.get(key))
+                followed = progress.tasks.get(key)
+                found = with_progress(found, job, task.end, followed)
+                by_key[key] = replace(found, has_course=_has_course(followed) or has_telemetry(key))
         return by_key
 
     try:
@@ -68,6 +74,10 @@ def diagnoses_of(
         log(f"the analysis of the logs failed: {error}")
         note = f"jobmon could not analyse the log; `jobmon logs --monitor {job.ref}` shows why"
         return dict.fromkeys(keys, Diagnosis(None, "", "", "", note=note))
+
+
+def _has_course(followed: TaskProgress | None) -> bool:
+    return followed is not None and len(followed.history.samples) >= _MIN_SAMPLES
 
 
 def with_progress(

@@ -113,8 +113,15 @@ class MonitorFactory:
             self._read_progress((job,))  # what the job printed since the last look
             return self._ctx.progress_file(job.id).read()
 
-        patterns = self._ctx.home.patterns
-        return diagnoses_of(job, keys, patterns, self._worker, log, read_progress=read_progress)
+        return diagnoses_of(
+            job,
+            keys,
+            self._ctx.home.patterns,
+            self._worker,
+            log,
+            read_progress=read_progress,
+            has_telemetry=lambda key: bool(self._ctx.telemetry(job.id, key).nodes()),
+        )
 
     def _earlier_logs(self, log: Log, job: WatchedJob) -> dict[str, EarlierLog]:
         from jobmon_core.analysis.explainer import earlier_logs_of  # needed only before a job starts

@@ -72,8 +72,24 @@ def test_a_diagnosis_says_how_far_the_task_came(tmp_path: Path) -> None:
         Worker(),
         pytest.fail,
         read_progress=lambda: JobProgress(tasks={"": SHORT}),
+        has_telemetry=lambda _: False,
     )
     assert found[""].work == "reached item 67,300 of 100,000 (67 %)"
+    assert found[""].has_course
+
+
+@pytest.mark.parametrize("has_telemetry", [False, True])
+def test_a_diagnosis_says_whether_a_report_would_have_charts(tmp_path: Path, *, has_telemetry: bool) -> None:
+    found = diagnoses_of(
+        one_job(FAILURE),
+        ("",),
+        tmp_path / "no_patterns.json",
+        Worker(),
+        pytest.fail,
+        read_progress=JobProgress,
+        has_telemetry=lambda _: has_telemetry,
+    )
+    assert found[""].has_course is has_telemetry
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,6 @@ def shell(shell: Shell) -> Shell:
     store, home = JobStore(shell.state), Home(shell.home)
     job, progress = eventful_job()
     store.save(job)
-    home.progress_file(job.id).parent.mkdir(parents=True, exist_ok=True)
     ProgressFile(home.progress_file(job.id)).write(progress)
     write_telemetry(home.telemetry_folder(job.id, ""), two_nodes())
     array = replace(job_of(succeeded("1"), failed("2"), name="sweep"), array_indices="1-2", concluded_s=NOW_S)

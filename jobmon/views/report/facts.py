@@ -92,7 +92,7 @@ def _live_verdict(data: ReportData) -> Verdict:
     also = f"Also: {'; '.join(event.text for event in others)}." if others else ""
     since = f"Since {clock(worst.at_s, data.now_s)}. {also}".rstrip()
     advice = worst.advice.replace("JOBID", str(data.live.ref))
-    return Verdict(worst.text, since, worst.evidence, "", advice)
+    return Verdict(f"{worst.text[:1].upper()}{worst.text[1:]}", since, worst.evidence, "", advice)
 
 
 def times(data: ReportData) -> list[tuple[str, str]]:

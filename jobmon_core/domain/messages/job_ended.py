@@ -42,6 +42,7 @@ _UNKNOWN_ADVICE = "Check the log and the results: no source shows whether the jo
 _MAX_GROUPS = 6
 _MAX_INDICES_CHARS = 60
 _MAX_ALSO_SEEN = 3
+_WORTH_A_REPORT_S = 60.0  # of run time
 _MAX_NAME_CHARS = 80  # leaves room in the title for what happened
 # reasons that add nothing to the state or the exit code
 _REDUNDANT_REASONS = ("", "None", "NonZeroExitCode", "TimeLimit", "OutOfMemory", "Cancelled")
@@ -173,6 +174,8 @@ def _task_fields(job: WatchedJob, task: Task, end: End) -> Iterator[Field]:
     yield from where_fields(job, end.nodes)
     if end.ended_s:
         yield Field("Ended", at_s=end.ended_s)
+    if task.diagnosis and task.diagnosis.has_course and (end.elapsed_s or 0) >= _WORTH_A_REPORT_S:
+        yield Field("Report", f"jobmon report {ref_of(job.job_id, task.key)} --html report.html")
 
 
 def _state_text(end: End, *, is_explained: bool) -> str:

@@ -23,15 +23,11 @@ _HOUR_S = 3600
 @pytest.fixture
 def ctx(tmp_path: Path) -> Context:
     """A context with an empty home, three hours after the start of the job."""
-    home = Home(tmp_path / "home")
-    home.state.mkdir(parents=True, mode=0o700)
-    return Context(home, {}, clock=FakeClock(START_S + 3 * _HOUR_S))
+    return Context(Home(tmp_path / "home"), {}, clock=FakeClock(START_S + 3 * _HOUR_S))
 
 
 def collected(ctx: Context, job: WatchedJob, progress: JobProgress | None = None) -> ReportData:
     ctx.store.save(job)
-    file = ctx.home.progress_file(job.id)
-    file.parent.mkdir(parents=True, exist_ok=True)
     if progress:
         ctx.progress_file(job.id).write(progress)
     return collect_report(ctx, "8123")

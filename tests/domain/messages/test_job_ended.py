@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from jobmon_core.domain.channels import Route
-from jobmon_core.domain.delivery.outbox import Message, Tone
+from jobmon_core.domain.delivery.outbox import Field, Message, Tone
 from jobmon_core.domain.diagnosis.model import INCOMPLETE, Diagnosis, Line
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.slurm.rows import Usage
@@ -204,6 +204,12 @@ def test_a_message_says_how_far_the_job_came() -> None:
         (ended("COMPLETED", done), "100,000 items, 245.8 items/s on average"),
     ):
         assert [field.value for field in message.fields if field.name == "Work"] == [text]
+
+
+def test_a_message_about_a_run_whose_course_is_known_names_the_command_that_draws_it() -> None:
+    known, unknown = ended("FAILED", replace(_KEY_ERROR, has_course=True), 1), ended("FAILED", _KEY_ERROR, 1)
+    assert Field("Report", "jobmon report 12 --html report.html") in known.fields
+    assert "Report" not in [field.name for field in unknown.fields]
 
 
 def test_a_success_that_is_not_complete_is_amber_and_says_what_is_missing() -> None:

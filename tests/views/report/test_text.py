@@ -68,7 +68,7 @@ def test_a_running_job_shows_what_is_wrong_now_and_when_it_will_end() -> None:
     assert lines[1:5] == [
         "RUNNING",
         "",
-        "memory grows by 17.5 GiB/h on gpu02 and reaches its limit in 42m",
+        "Memory grows by 17.5 GiB/h on gpu02 and reaches its limit in 42m",
         "Since 00:49.",
     ]
     assert "  83.5 GiB after 2h 36m" in lines
