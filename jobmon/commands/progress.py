@@ -12,12 +12,12 @@ from jobmon.commands.jobs_or_files import named_jobs
 from jobmon.errors import UsageError, say
 from jobmon.views.artifacts import artifacts_json
 from jobmon.views.progress import NOTHING_FOUND, progress_line, progress_lines, report_json
-from jobmon.views.telemetry.as_json import telemetry_json
+from jobmon.views.telemetry.as_json import live_json
 from jobmon_core.app.jobs.find import STDIN, find_job
 from jobmon_core.app.jobs.overview import current_status
 from jobmon_core.app.jobs.progress import LogProgress, follow_stream, logs_of_job, progress_of_stream
 from jobmon_core.app.live.phase import phase_of
-from jobmon_core.app.live.telemetry import agent_reports
+from jobmon_core.app.live.telemetry import tasks_with_reports
 
 if TYPE_CHECKING:
     import argparse
@@ -113,12 +113,11 @@ def _show_jobs(ctx: Context, jobs: Sequence[JobRef], options: argparse.Namespace
 
 
 def _about(ctx: Context, job: WatchedJob, ref: JobRef, now_s: float) -> dict[str, Any]:
-    """Return what is known of a task apart from its logs: the job's phase, and what agents measured."""
-    status = current_status(ctx, job)
-    phase = phase_of(status, ctx.progress_file(job.id).read(), now_s)
-    reports = {key: each for key, each in agent_reports(ctx, status.job).items() if key == ref.key}
-    about = {"job_id": str(ref), "name": job.name, "phase": phase}
-    return about | telemetry_json(job, reports, now_s)
+    """Return the phase of a job, and of one of its tasks the problems and what agents measured."""
+    status, progress = current_status(ctx, job), ctx.progress_file(job.id).read()
+    about = {"job_id": str(ref), "name": job.name, "phase": phase_of(status, progress, now_s)}
+    tasks = tasks_with_reports(ctx, status, progress, now_s)
+    return about | live_json([live for live in tasks if live.ref == str(ref)], now_s)
 
 
 def _print(report: ProgressReport, now_s: float, *, as_json: bool) -> None:

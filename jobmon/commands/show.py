@@ -9,10 +9,10 @@ from jobmon.commands.common import JOB_HELP, open_context, stdout_console
 from jobmon.errors import say
 from jobmon.views.details import detail_lines
 from jobmon.views.model import details_json
-from jobmon.views.telemetry.as_json import telemetry_json
+from jobmon.views.telemetry.as_json import live_json
 from jobmon_core.app.jobs.find import find_job
 from jobmon_core.app.jobs.overview import current_status
-from jobmon_core.app.live.telemetry import agent_reports
+from jobmon_core.app.live.telemetry import agent_reports, tasks_with_reports
 from jobmon_core.domain.errors import JobmonError
 
 if TYPE_CHECKING:
@@ -70,11 +70,11 @@ def run(options: argparse.Namespace) -> int:
             continue
         status = current_status(ctx, job)
         progress, now_s = ctx.progress_file(job.id).read(), ctx.clock.now()
-        reports = agent_reports(ctx, status.job)
         if options.json:
-            live = telemetry_json(status.job, reports, now_s)
-            objects.append(details_json(status, now_s, progress) | live)
+            tasks = tasks_with_reports(ctx, status, progress, now_s)
+            objects.append(details_json(status, now_s, progress) | live_json(tasks, now_s))
             continue
+        reports = agent_reports(ctx, status.job)
         lines = detail_lines(
             status, ref.key, now_s, console, progress, reports=reports, all_tasks=options.all
         )

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 from jobmon.commands.common import JOB_HELP, open_context, period_s, positive, stdout_console
 from jobmon.errors import UsageError, say
 from jobmon.views.model import status_json
-from jobmon.views.telemetry.as_json import telemetry_json
+from jobmon.views.telemetry.as_json import live_json
 from jobmon_core.app.jobs.find import find_ref, no_record
 from jobmon_core.app.jobs.overview import config_fault, overview
 from jobmon_core.app.jobs.selection import Selection, select, unknown_refs
-from jobmon_core.app.live.telemetry import agent_reports
+from jobmon_core.app.live.telemetry import tasks_with_reports
+from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.lifecycle.health import Health
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ examples:
   jobmon status 8123 8124
   jobmon status --failed --json | jq -r '.[].job_id'"""
 _REFRESH_S = 2.0
+_NO_PROGRESS = JobProgress()
 _HOME, _CLEAR, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[2J", "\x1b[K", "\x1b[J"
 
 
@@ -125,9 +127,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _as_json(ctx: Context, status: JobStatus, known: Overview, now_s: float) -> dict[str, Any]:
     """Return the documented object for one job."""
-    reports = agent_reports(ctx, status.job)
-    about = status_json(status, now_s, known.progress.get(status.job.id))
-    return about | telemetry_json(status.job, reports, now_s)
+    progress = known.progress.get(status.job.id, _NO_PROGRESS)
+    tasks = tasks_with_reports(ctx, status, progress, now_s)
+    return status_json(status, now_s, progress) | live_json(tasks, now_s)
 
 
 def _selection(ctx: Context, options: argparse.Namespace, now_s: float) -> Selection:

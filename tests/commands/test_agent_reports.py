@@ -25,7 +25,7 @@ from tests.support.live_jobs import progress_of, running_task
 from tests.support.shell import Shell
 
 _README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-_LISTS = ("workers", "gpus", "nodes")
+_LISTS = ("problems", "workers", "gpus", "nodes")
 
 
 @pytest.fixture
@@ -67,14 +67,14 @@ def test_the_list_of_jobs_names_the_problem(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("command", ["status", "show", "progress"])
-def test_json_has_workers_gpus_and_nodes(shell: Shell, command: str) -> None:
+def test_json_has_problems_workers_gpus_and_nodes(shell: Shell, command: str) -> None:
     found = json.loads(shell.jobmon(command, "12", "--json").stdout)
     found = found[0] if isinstance(found, list) else found
-    assert [len(found[each]) for each in _LISTS] == [4, 4, 1]
+    assert [len(found[each]) for each in _LISTS] == [1, 4, 4, 1]
     assert found["workers"][3]["gpu_util"] == 92.0
     without = json.loads(shell.jobmon(command, "13", "--json").stdout)
     without = without[0] if isinstance(without, list) else without
-    assert [without[each] for each in _LISTS] == [None, None, None]
+    assert [without[each] for each in _LISTS] == [[], None, None, None]
 
 
 def test_the_readme_documents_every_key(shell: Shell) -> None:

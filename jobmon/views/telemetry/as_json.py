@@ -1,45 +1,60 @@
-"""What agents measured as JSON for programs."""
+"""What is wrong with running tasks and what agents measured of them, as JSON for programs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jobmon_core.domain.slurm.job_ids import ref_of
-from jobmon_core.domain.telemetry.summary import all_workers, gpu_marks, gpu_use, is_current
+from jobmon_core.app.jobs.selection import Group
+from jobmon_core.domain.telemetry.summary import all_gpus, all_workers, gpu_marks, gpu_use, is_current
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
+    from jobmon_core.app.live.tasks import LiveTask
+    from jobmon_core.domain.progress.events.event import Event
     from jobmon_core.domain.telemetry.model import AgentReport, Gpu
     from jobmon_core.domain.telemetry.summary import NodeWorker
-    from jobmon_core.domain.tracking.model import WatchedJob
 
 _MB = 2**20  # as nvidia-smi counts
 
 
-def telemetry_json(
-    job: WatchedJob, reports: Mapping[str, Sequence[AgentReport]], now_s: float
-) -> dict[str, Any]:
-    """Return the documented keys ``workers``, ``gpus`` and ``nodes``; null if no agent reported.
+def live_json(tasks: Iterable[LiveTask], now_s: float) -> dict[str, Any]:
+    """Return the documented keys ``problems``, ``workers``, ``gpus`` and ``nodes``.
 
-    ``reports`` are the latest ones about the running tasks, by the key of the task.
+    They are about the tasks that run; the last three are null if no agent has reported about any of them.
     """
-    if not reports:
-        return {"workers": None, "gpus": None, "nodes": None}
-    tasks = [(str(ref_of(job.job_id, key)), of_task) for key, of_task in reports.items()]
+    running = [live for live in tasks if live.group is Group.RUNNING]
+    reported = [live for live in running if live.reports]
+    problems = [{"job_id": live.ref, **_problem(event)} for live in running for event in live.ongoing]
+    if not reported:
+        return {"problems": problems, "workers": None, "gpus": None, "nodes": None}
     return {
+        "problems": problems,
         "workers": [
-            {"job_id": ref, **_worker(worker, of_task)}
-            for ref, of_task in tasks
-            for worker in all_workers(of_task)
+            {"job_id": live.ref, **_worker(worker, live.reports)}
+            for live in reported
+            for worker in all_workers(live.reports)
         ],
         "gpus": [
-            {"job_id": ref, "node": report.latest.node.name, **_gpu(gpu)}
-            for ref, of_task in tasks
-            for report in of_task
-            for gpu in report.latest.gpus
+            {"job_id": live.ref, "node": placed.node, **_gpu(placed.gpu)}
+            for live in reported
+            for placed in all_gpus(live.reports)
         ],
-        "nodes": [{"job_id": ref, **_node(report, now_s)} for ref, of_task in tasks for report in of_task],
+        "nodes": [
+            {"job_id": live.ref, **_node(report, now_s)} for live in reported for report in live.reports
+        ],
+    }
+
+
+def _problem(event: Event) -> dict[str, Any]:
+    return {
+        "kind": event.kind,
+        "subject": event.subject,
+        "text": event.text,
+        "advice": event.advice,
+        "evidence": list(event.evidence),
+        "is_critical": event.is_critical,
+        "since": event.at_s,
     }
 
 

@@ -10,7 +10,7 @@ from jobmon_core.app.jobs.ending import ending_of
 from jobmon_core.app.jobs.selection import Group, group_of
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.progress.estimate import estimate_or_printed
-from jobmon_core.domain.progress.events.ongoing import ongoing_events, unusual_pause_s
+from jobmon_core.domain.progress.events.ongoing import ongoing, ongoing_events, unusual_pause_s
 from jobmon_core.domain.progress.model import Estimate, JobProgress, TaskProgress
 from jobmon_core.domain.slurm.job_ids import IndexSet, compact, ref_of
 from jobmon_core.domain.slurm.states import Phase
@@ -51,7 +51,7 @@ class LiveTask:
     @property
     def problems(self) -> tuple[EventKind, ...]:
         """The kinds of what is wrong now, the worst first."""
-        return tuple(dict.fromkeys(event.kind for event in self.ongoing))
+        return ongoing(self.ongoing, self.task.key if self.task else "")
 
     @property
     def job(self) -> WatchedJob:

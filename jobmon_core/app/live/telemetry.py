@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.changed_files import ChangedFiles
-from jobmon_core.app.live.tasks import task_group
+from jobmon_core.app.live.tasks import live_tasks, task_group
 from jobmon_core.store.telemetry import LATEST, TaskTelemetry
 
 if TYPE_CHECKING:
@@ -16,8 +16,17 @@ if TYPE_CHECKING:
 
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.context import Context
+    from jobmon_core.domain.progress.model import JobProgress
     from jobmon_core.domain.telemetry.model import AgentReport
     from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.lifecycle.health import JobStatus
+
+
+def tasks_with_reports(
+    ctx: Context, status: JobStatus, progress: JobProgress, now_s: float
+) -> list[LiveTask]:
+    """Return the tasks of a job as of ``now_s`` (Unix seconds), with the latest reports about them."""
+    return [*live_tasks(status, progress, now_s, reports=agent_reports(ctx, status.job))]
 
 
 def agent_reports(ctx: Context, job: WatchedJob) -> dict[str, tuple[AgentReport, ...]]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from jobmon.views.telemetry.as_json import telemetry_json
+from jobmon.views.telemetry.as_json import live_json
 from jobmon.views.telemetry.figures import (
     cpu_text,
     gpu_marks_texts,
@@ -21,9 +21,12 @@ from jobmon.views.telemetry.figures import (
     silence_texts,
     workers_text,
 )
+from jobmon_core.app.live.tasks import live_tasks
+from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.telemetry.model import AgentReport, Cpu, Gpu, Memory, Sample, WorkerStatus
 from tests.support.agent_reports import GIB, gpu, report, sample, worker
-from tests.support.job_records import NOW_S, job_of
+from tests.support.job_records import NOW_S, job_of, status_of
+from tests.support.live_jobs import running_task
 from tests.support.records import anything
 
 
@@ -104,4 +107,5 @@ def test_any_report_can_be_shown(reports: tuple[AgentReport, ...]) -> None:
     for each in reports:
         [*node_parts(each.latest)]
         silence_text(each, NOW_S)
-    telemetry_json(job_of(), {"": reports}, NOW_S)
+    job = job_of(running_task())
+    live_json(live_tasks(status_of(job), JobProgress(), NOW_S, reports={"": reports}), NOW_S)
