@@ -1,4 +1,4 @@
-"""Progress, shares, losses and remaining times as short texts."""
+"""The remaining time of a running task, its workers and its problems as short texts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.model import age, clock, span, stamp
 from jobmon_core.app.jobs.selection import Group
-from jobmon_core.domain.humanize import number, plural
 from jobmon_core.domain.progress.events.event import EventKind
 from jobmon_core.lifecycle.health import Health
 
@@ -14,31 +13,11 @@ if TYPE_CHECKING:
     from jobmon.views.top.drawing import Symbols
     from jobmon_core.app.live.tasks import LiveTask
     from jobmon_core.domain.progress.events.event import Event
-    from jobmon_core.domain.progress.model import Estimate, Progress
+    from jobmon_core.domain.progress.model import Estimate
 
 _WEEKDAY_IS_CLEAR_S = 6 * 86_400.0  # within it, a day of the week means one day only
 _STALLED = "not known while it makes no progress"
 WILL_TIME_OUT = "will time out"
-
-
-def percentage(fraction: float, decimals: int = 1) -> str:
-    """Return a share: ``67.3%``; ``100%`` only for all of it."""
-    return "100%" if fraction >= 1 else f"{min(fraction, 1 - 10 ** -(decimals + 2)):.{decimals}%}"
-
-
-def loss(value: float | None) -> str:
-    """Return a loss in few characters: ``0.3451``, ``1.2e-06``, ``nan``; empty if there is none."""
-    if value is None:
-        return ""
-    text = f"{value:.4g}"
-    return text if len(text) <= len("-0.3451") else f"{value:.1e}"
-
-
-def units(progress: Progress) -> str:
-    """Return what is finished, e.g. ``67,300/100,000 steps`` or ``67,300 steps``."""
-    total = f"/{number(progress.total)}" if progress.total else ""
-    unit = progress.unit if progress.current == 1 and not total else plural(progress.unit)
-    return f"{number(progress.current)}{total} {unit}".rstrip()
 
 
 def workers_count(live: LiveTask) -> str:
@@ -72,13 +51,6 @@ def _problem(event: Event, live: LiveTask) -> str:
     ):
         return f"{settings.num_workers - writing} of {settings.num_workers} workers without a log"
     return kind
-
-
-def epoch(progress: Progress) -> str:
-    """Return e.g. ``epoch 3/4``; empty if it is not known, or is what `units` counts."""
-    if progress.epoch is None or progress.unit == "epoch":
-        return ""
-    return f"epoch {number(progress.epoch)}" + (f"/{number(progress.epochs)}" if progress.epochs else "")
 
 
 def progress_age(live: LiveTask, now_s: float) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from jobmon.views.figures import certainty, epoch, finish, loss, percentage, units
+from jobmon.views.figures import certainty, finish
 from jobmon.views.model import clock, iso
 from jobmon.views.text_width import text_width
 from jobmon.views.top.drawing import ASCII, bar
 from jobmon_core.domain.humanize import duration, number, rate
+from jobmon_core.domain.progress.figures import epoch, loss, percentage, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,24 +6,14 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from jobmon.views.figures import (
-    WILL_TIME_OUT,
-    epoch,
-    eta,
-    finish,
-    loss,
-    percentage,
-    problems,
-    progress_age,
-    units,
-    workers_count,
-)
+from jobmon.views.figures import WILL_TIME_OUT, eta, finish, problems, progress_age, workers_count
 from jobmon.views.model import clock, span, state_counts
 from jobmon_core.app.jobs.selection import Group
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.humanize import count, rate
 from jobmon_core.domain.progress.events.event import EventKind
 from jobmon_core.domain.progress.events.ongoing import LASTING
+from jobmon_core.domain.progress.figures import epoch, loss, percentage, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from jobmon.views.figures import ending, eta, loss, percentage, remaining, units
+from jobmon.views.figures import ending, eta, remaining
 from jobmon.views.running import job_progress
 from jobmon.views.top.drawing import UNICODE
 from jobmon_core.app.live.tasks import LiveTask, live_tasks
+from jobmon_core.domain.progress.figures import loss, percentage, units
 from jobmon_core.domain.progress.model import Confidence, Estimate, JobProgress, Progress, TaskProgress
 from jobmon_core.lifecycle.health import Health
 from tests.support.job_records import NOW_S, job_of, status_of

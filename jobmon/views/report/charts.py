@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon.views.figures import loss
 from jobmon.views.report import facts
 from jobmon.views.report.chart import Chart, Line, Mark
 from jobmon_core.domain.humanize import duration, plural, size
 from jobmon_core.domain.progress.events.event import EventKind
+from jobmon_core.domain.progress.figures import loss
 from jobmon_core.domain.report import usage
 from jobmon_core.domain.report.course import loss_course, progress_series, throughput_series
 from jobmon_core.domain.report.series import downsampled, envelope, scaled

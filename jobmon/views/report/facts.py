@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon.views.diagnosis import explanation, numbered
-from jobmon.views.figures import epoch, eta, loss, percentage, units
+from jobmon.views.figures import eta
 from jobmon.views.model import clock, span, task_state
 from jobmon.views.times import time_rows
 from jobmon_core.app.jobs.ending import end_text
@@ -14,6 +14,7 @@ from jobmon_core.domain.diagnosis.patterns import CLEAN
 from jobmon_core.domain.humanize import count, duration, rate, size
 from jobmon_core.domain.progress.estimate import estimate
 from jobmon_core.domain.progress.events.event import EventKind
+from jobmon_core.domain.progress.figures import epoch, loss, percentage, units
 from jobmon_core.domain.redaction import redacted, redacted_lines
 from jobmon_core.domain.report.course import loss_course
 from jobmon_core.domain.report.usage import energy_kwh

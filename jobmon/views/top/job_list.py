@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from jobmon.views.console import Style, one_line
-from jobmon.views.figures import loss, percentage, remaining, units
+from jobmon.views.figures import remaining
 from jobmon.views.telemetry.figures import gpus_short, is_memory_scarce
 from jobmon.views.text_width import text_width, truncated
 from jobmon.views.top.drawing import Span, bar, fitted
 from jobmon.views.top.rows import elapsed, letters, note, rate_per_s
 from jobmon_core.domain.humanize import rate
+from jobmon_core.domain.progress.figures import loss, percentage, units
 from jobmon_core.domain.telemetry.summary import fullest_memory, is_current
 
 if TYPE_CHECKING:

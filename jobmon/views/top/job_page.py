@@ -6,16 +6,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.artifacts import checkpoints_text, disk_text, file_rows, outputs_text
 from jobmon.views.console import Style, one_line
-from jobmon.views.figures import (
-    ending,
-    epoch,
-    loss,
-    percentage,
-    progress_age,
-    remaining,
-    units,
-    workers_count,
-)
+from jobmon.views.figures import ending, progress_age, remaining, workers_count
 from jobmon.views.model import clock, run_time_s, span
 from jobmon.views.telemetry.figures import (
     cpu_text,
@@ -35,6 +26,7 @@ from jobmon_core.app.jobs.selection import Group
 from jobmon_core.domain.diagnosis.patterns import Severity
 from jobmon_core.domain.humanize import duration, number, rate
 from jobmon_core.domain.progress.events.event import WARNINGS
+from jobmon_core.domain.progress.figures import epoch, loss, percentage, units
 from jobmon_core.domain.progress.model import Confidence
 from jobmon_core.domain.telemetry.summary import latest_reports
 

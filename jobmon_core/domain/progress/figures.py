@@ -1,0 +1,33 @@
+"""Progress, shares and losses as short texts."""
+
+from __future__ import annotations
+
+from jobmon_core.domain.humanize import number, plural
+from jobmon_core.domain.progress.model import Progress
+
+
+def percentage(fraction: float, decimals: int = 1) -> str:
+    """Return a share: ``67.3%``; ``100%`` only for all of it."""
+    return "100%" if fraction >= 1 else f"{min(fraction, 1 - 10 ** -(decimals + 2)):.{decimals}%}"
+
+
+def loss(value: float | None) -> str:
+    """Return a loss in few characters: ``0.3451``, ``1.2e-06``, ``nan``; empty if there is none."""
+    if value is None:
+        return ""
+    text = f"{value:.4g}"
+    return text if len(text) <= len("-0.3451") else f"{value:.1e}"
+
+
+def units(progress: Progress) -> str:
+    """Return what is finished, e.g. ``67,300/100,000 steps`` or ``67,300 steps``."""
+    total = f"/{number(progress.total)}" if progress.total else ""
+    unit = progress.unit if progress.current == 1 and not total else plural(progress.unit)
+    return f"{number(progress.current)}{total} {unit}".rstrip()
+
+
+def epoch(progress: Progress) -> str:
+    """Return e.g. ``epoch 3/4``; empty if it is not known, or is what `units` counts."""
+    if progress.epoch is None or progress.unit == "epoch":
+        return ""
+    return f"epoch {number(progress.epoch)}" + (f"/{number(progress.epochs)}" if progress.epochs else "")
