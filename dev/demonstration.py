@@ -62,7 +62,10 @@ def _demonstrate(backend: str, folder: Path, environment: Mapping[str, str]) -> 
 def _poll_often(config: Path) -> None:
     """Set the shortest poll intervals, so that the demo is quick."""
     text = config.read_text(encoding="utf-8").rstrip().removesuffix("}").rstrip()
-    config.write_text(f'{text},\n  "poll": {{"running_s": 5, "pending_s": 5}}\n}}\n', encoding="utf-8")
+    config.write_text(
+        f'{text},\n  "poll": {{"running_s": 5, "pending_s": 5}},\n  "messages": {{"card": "off"}}\n}}\n',
+        encoding="utf-8",
+    )
 
 
 def _jobmon(arguments: list[str], folder: Path, environment: Mapping[str, str]) -> None:

@@ -50,5 +50,9 @@ def _print_messages(port: int) -> NoReturn:
                 style = RenderOptions(
                     received.at_s, width=shutil.get_terminal_size().columns, colour=sys.stdout.isatty()
                 )
-                print(f"\n[{received.route} channel]\n{discord_preview(received.payload, style)}", flush=True)
+                change = ", an earlier message edited" if received.is_edit else ""
+                print(
+                    f"\n[{received.route} channel{change}]\n{discord_preview(received.payload, style)}",
+                    flush=True,
+                )
                 printed += 1

@@ -16,6 +16,7 @@ from jobmon_core.domain.tracking.policy import Policy
 MIN_POLL_S = 5
 ARRAY_MESSAGES = ("digest", "each")
 PROGRESS_MESSAGES = ("warnings", "none")
+CARD_MESSAGES = ("on", "off")
 _CHANNEL_NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
@@ -134,6 +135,7 @@ def _policy(top: Section, messages: Section) -> Policy:
         deadline_s=accounting.number("deadline_s", default.deadline_s, 0),
         array_messages=messages.choice("array", ARRAY_MESSAGES, default.array_messages),
         progress_messages=messages.choice("progress", PROGRESS_MESSAGES, "warnings") == "warnings",
+        cards=messages.choice("card", CARD_MESSAGES, "on") == "on",
         doubtful_success=messages.choice("doubtful_success", tuple(Route), default.doubtful_success),
     )
     for section in (poll, accounting):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from jobmon_core.domain.channels import Route
+from jobmon_core.domain.delivery.card_schedule import card_due_s, settle_card
 from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.messages.job_stuck import stuck_alerts
@@ -28,6 +29,7 @@ class Step(StrEnum):
     QUERY_ACCOUNTING = "query accounting for the job's runs"
     NOTIFY_OUTAGE = "report the outage of the scheduler or of accounting, unless another job has done so"
     NOTIFY_RECOVERED = "note that the reported outage is over, and tell the user if that is due"
+    UPDATE_CARD = "post the card of the job, or edit it if it has changed"
     FINISH = "stop monitoring the job: there is nothing left to do"
 
 
@@ -57,8 +59,9 @@ MAX_DIAGNOSED = 50  # tasks of one array whose logs jobmon reads; the digest gro
 
 def decide(job: WatchedJob, policy: Policy, now_s: float) -> tuple[WatchedJob, tuple[Action, ...]]:
     """Return the job with the conclusions and messages due at ``now_s`` (Unix seconds), and the actions."""
+    job = settle_card(job, policy, now_s)
     if job.unwatched_s is not None:
-        return job, (Step.FINISH,)
+        return job, (Step.UPDATE_CARD if _card_is_due(job, policy, now_s) else Step.FINISH,)
     job = _conclude_tasks(job, policy, now_s)
     actions: list[Action] = []
     if outage_is_due(job, policy, now_s):
@@ -70,9 +73,16 @@ def decide(job: WatchedJob, policy: Policy, now_s: float) -> tuple[WatchedJob, t
         actions.extend(queries)
     due = [entry for entry in _next_per_channel(job) if entry.next_try_s <= now_s]
     actions.extend(Deliver(*entry.key) for entry in due)
+    if not actions and _card_is_due(job, policy, now_s):
+        actions.append(Step.UPDATE_CARD)
     if job.finished:
         actions.append(Step.FINISH)
     return job, tuple(actions)
+
+
+def _card_is_due(job: WatchedJob, policy: Policy, now_s: float) -> bool:
+    due_s = card_due_s(job, policy)
+    return due_s is not None and due_s <= now_s
 
 
 def _decide_about_open_job(job: WatchedJob, policy: Policy, now_s: float) -> tuple[WatchedJob, list[Action]]:
@@ -105,6 +115,8 @@ def _decide_about_open_job(job: WatchedJob, policy: Policy, now_s: float) -> tup
 def wake_s(job: WatchedJob, policy: Policy, last_queue_s: float, now_s: float) -> float:
     """Return when the next action is due; ``last_queue_s`` is the last queue check (both in Unix seconds)."""
     retries = [entry.next_try_s for entry in _next_per_channel(job)]
+    if (card_s := card_due_s(job, policy)) is not None:
+        retries.append(card_s)
     if job.closed and job.outage_s is None:
         return min(retries, default=last_queue_s)
     queries = [inquiry.next_query_s for _, inquiry in job.open_inquiries()]

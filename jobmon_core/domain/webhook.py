@@ -58,6 +58,12 @@ class Webhook(NamedTuple):
         thread = f"&thread_id={self.thread_id}" if self.thread_id else ""
         return f"{self.origin}/api/v{API_VERSION}/webhooks/{self.id}/{self.token}?wait=true{thread}"
 
+    def message_url(self, message_id: str) -> str:
+        """Return the secret URL of a message that this webhook posted."""
+        thread = f"?thread_id={self.thread_id}" if self.thread_id else ""
+        path = f"webhooks/{self.id}/{self.token}/messages/{message_id}"
+        return f"{self.origin}/api/v{API_VERSION}/{path}{thread}"
+
     def __str__(self) -> str:
         """Return the host and the last four digits of the id, enough to tell two webhooks apart."""
         return f"{urlsplit(self.origin).hostname} …{self.id[-4:]}"

@@ -29,6 +29,7 @@ from jobmon_core.domain.tracking.policy import SAVE_INTERVAL_S
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from jobmon_core.domain.delivery.card import JobCard
     from jobmon_core.domain.delivery.outbox import OutboxEntry
     from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog
     from jobmon_core.domain.slurm.rows import AccountingAnswer
@@ -63,6 +64,7 @@ class MonitorDeps:
     progress: ProgressFollower
     is_cancelled: Callable[[], bool]  # whether the user asked to stop watching the job
     deliver: Callable[[OutboxEntry, Callable[[OutboxEntry], None]], tuple[OutboxEntry, ...]]
+    update_card: Callable[[WatchedJob], JobCard]
     log: Callable[[str], None]
 
 
@@ -182,6 +184,8 @@ class JobMonitor:
                 self._deps.outages.notify_outage(self.job, self._save)
             case Step.NOTIFY_RECOVERED:
                 self._deps.outages.notify_recovered(self.job, self._save)
+            case Step.UPDATE_CARD:
+                self._update_card()
             case Step.FINISH:
                 return
             case _:
@@ -249,6 +253,13 @@ class JobMonitor:
         self._save(self.job)
         for after in replacements:
             self._deps.log(f"{self.job.job_id}: message {entry.message.id} {_delivery_status(entry, after)}")
+
+    def _update_card(self) -> None:
+        card = self._deps.update_card(self.job)
+        if card.problem and card != self.job.card:
+            self._deps.log(f"{self.job.job_id}: the card is not edited any more: {card.problem}")
+        self.job = replace(self.job, card=card)  # kept in memory even if unsaved, since it may be posted
+        self._save(self.job)
 
     def _with(self, key: tuple[str, str], replacements: tuple[OutboxEntry, ...]) -> WatchedJob:
         """Return the job with the entry ``key`` of its outbox replaced."""

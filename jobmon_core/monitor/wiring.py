@@ -6,6 +6,8 @@ import os
 from functools import partial
 from typing import TYPE_CHECKING
 
+from jobmon_core.domain.delivery.card import JobCard
+from jobmon_core.domain.delivery.card_schedule import closed_card, postponed_card
 from jobmon_core.domain.errors import ConfigInvalid, StateUnreadable, StorageFailed
 from jobmon_core.domain.tracking.policy import Policy
 from jobmon_core.monitor.heartbeat import Heartbeat, call_url
@@ -16,7 +18,8 @@ from jobmon_core.monitor.settings import SettingsReader
 from jobmon_core.polling.accounting import SharedAccounting
 from jobmon_core.polling.queue import SharedQueue
 from jobmon_core.store.shared_answers import outage_notice_file
-from jobmon_core.system.worker import Worker
+from jobmon_core.system.process import die_with_parent
+from jobmon_core.system.worker import Worker, WorkerFailed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
     from jobmon_core.store.json_file import JsonFile
 
     Log = Callable[[str], None]
+
+_CARD_TIMEOUT_S, _CARD_RETRY_S = 20.0, 60.0
 
 
 class MonitorFactory:
@@ -73,6 +78,7 @@ class MonitorFactory:
             diagnose=partial(self._diagnose, log),
             earlier_logs=partial(self._earlier_logs, log),
             deliver=partial(self._deliver, job.id),
+            update_card=partial(self._update_card, log),
             progress=self._progress_follower(policy),
             is_cancelled=ctx.cancel_request(job.id).is_pending,
             log=log,
@@ -147,6 +153,31 @@ class MonitorFactory:
 
     def _send(self, channel: ConfiguredChannel, entry: OutboxEntry) -> Receipt:
         return self._ctx.channel_types()[channel.kind].build(channel.settings).deliver(entry).receipt
+
+    def _update_card(self, log: Log, job: WatchedJob) -> JobCard:
+        """Update the card of a job, after checking that this process still owns the job.
+
+        Raises:
+            AlreadyWatched: another process became the owner while this one was silent.
+        """
+        ctx = self._ctx
+        if not ctx.owner_record(job.id).heartbeat():
+            return postponed_card(job, ctx.clock.now() + _CARD_RETRY_S)
+        monitor_pid = os.getpid()
+
+        def update() -> JobCard:
+            die_with_parent(monitor_pid)  # a surviving child could post a second card
+            from jobmon_core.monitor.card import updated_card  # only in a child
+
+            return updated_card(ctx, job)
+
+        try:
+            return self._worker.run(JobCard, update, _CARD_TIMEOUT_S)
+        except WorkerFailed as error:
+            log(f"the card could not be updated: {error}")
+            if job.card.message_id:
+                return postponed_card(job, ctx.clock.now() + _CARD_RETRY_S)
+            return closed_card(job.card, "it may have been posted, but that is not certain")
 
     def _outage_notifier(self, policy: Policy) -> OutageNotifier:
         ctx = self._ctx

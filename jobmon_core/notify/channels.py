@@ -11,7 +11,7 @@ from jobmon_core.notify.discord import settings as discord_settings
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from jobmon_core.notify.base import Channel
+    from jobmon_core.notify.base import CardChannel, Channel
 
 
 def _build_discord(settings: discord_settings.DiscordSettings) -> Channel:
@@ -20,9 +20,17 @@ def _build_discord(settings: discord_settings.DiscordSettings) -> Channel:
     return DiscordChannel(settings)
 
 
+def _build_discord_cards(settings: discord_settings.DiscordSettings) -> CardChannel:
+    from jobmon_core.notify.discord.cards import DiscordCards  # only needed to send
+
+    return DiscordCards(settings.webhook)
+
+
 CHANNEL_TYPES: Mapping[str, ChannelType[Any]] = {
     "discord": ChannelType(
-        ChannelParser(discord_settings.parse_channel, discord_settings.parse_own_section), _build_discord
+        ChannelParser(discord_settings.parse_channel, discord_settings.parse_own_section),
+        _build_discord,
+        _build_discord_cards,
     ),
 }
 

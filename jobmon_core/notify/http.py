@@ -70,6 +70,11 @@ def post(request: HttpRequest, timeout_s: float) -> PostResult:
     return _send("POST", request, timeout_s)
 
 
+def patch(request: HttpRequest, timeout_s: float) -> PostResult:
+    """PATCH what is at the URL of a request; otherwise like `post`."""
+    return _send("PATCH", request, timeout_s)
+
+
 def get(request: HttpRequest, timeout_s: float) -> PostResult:
     """GET the URL of a request, which changes nothing there; otherwise like `post`."""
     return _send("GET", request, timeout_s)
@@ -121,7 +126,7 @@ def _exchange(
     with session.request(
         method,
         request.url,
-        data=body if method == "POST" else None,
+        data=None if method == "GET" else body,
         headers=headers,
         timeout=timeout_s,
         allow_redirects=False,

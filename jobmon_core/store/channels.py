@@ -7,7 +7,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from jobmon_core.domain.delivery import send_queue
+from jobmon_core.domain.delivery import card_budget, send_queue
+from jobmon_core.domain.delivery.card_budget import CardBudget, CardTurn
 from jobmon_core.domain.delivery.outbox import lose_track
 from jobmon_core.domain.delivery.send_queue import SendQueue, Turn
 from jobmon_core.domain.errors import StorageFailed
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.delivery.send_queue import Entry
 
 _MAX_BYTES = 16 * 1024 * 1024
+_STORAGE_RETRY_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,10 +101,40 @@ class SendQueues:
             )
             file.write(changed)
 
+    def request_card_turn(
+        self, fingerprint: str, job_id: str, now_s: float, *, is_posted: bool, is_pending: bool
+    ) -> CardTurn:
+        """Return whether the card of a job may be posted or edited now: never while a message waits."""
+        file, budget_file = self._file(fingerprint), self._budget_file(fingerprint)
+        with suppress(StorageFailed), lock(file.lock_path):
+            if (busy_until_s := file.read().busy_until_s(now_s)) is not None:
+                return CardTurn(busy_until_s)
+            budget, turn = card_budget.request_card_turn(
+                budget_file.read(), job_id, now_s, is_posted=is_posted, is_pending=is_pending
+            )
+            budget_file.write(budget)
+            return turn
+        return CardTurn(now_s + _STORAGE_RETRY_S)
+
+    def record_card_result(
+        self, fingerprint: str, job_id: str, receipt: Receipt, now_s: float, *, is_closed: bool
+    ) -> None:
+        """Record the result of an attempt to post or edit a card; ``is_closed``: no other follows."""
+        file = self._budget_file(fingerprint)
+        with suppress(StorageFailed), lock(file.lock_path):
+            file.write(
+                card_budget.record_card_result(file.read(), job_id, receipt, now_s, is_closed=is_closed)
+            )
+
     def _file(self, fingerprint: str) -> JsonFile[SendQueue]:
         # one queue per host, because locks may not work between hosts
         path = self.folder / f"{file_name(fingerprint, os.uname().nodename)}.lane"
         return JsonFile(path, SendQueue, _MAX_BYTES, durable=False)
+
+    def _budget_file(self, fingerprint: str) -> JsonFile[CardBudget]:
+        """Return the budget of the cards in a channel, with the same lock as its queue."""
+        path = self.folder / f"{file_name(fingerprint, os.uname().nodename)}.cards"
+        return JsonFile(path, CardBudget, durable=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,6 +101,11 @@ def test_a_number_below_its_minimum_is_refused(section: str, key: str, value: fl
     assert "must be at least" in fault
 
 
+def test_cards_are_on_or_off() -> None:
+    assert not parsed({"messages": {"card": "off"}}).policy.cards
+    assert faults({"messages": {"card": True}}) == ["messages.card: expected one of on, off, found True"]
+
+
 def test_the_number_of_monitors_is_a_whole_number() -> None:
     assert faults({"monitors": {"at_most": 2.5}}) == ["monitors.at_most: expected a whole number, found 2.5"]
     assert parsed({"monitors": {"at_most": 3}}).monitors == 3

@@ -17,7 +17,7 @@ from jobmon_core.domain.tracking.model import WatchedJob
 from jobmon_core.domain.tracking.policy import NO_HURRY_S, Policy
 from tests.support.play import START_S, Play, record, row, sacct_row
 
-POLICY = Policy(running_s=300.0, accounting_grace_s=30.0)
+POLICY = Policy(running_s=300.0, accounting_grace_s=30.0, cards=False)
 
 
 def noticed_late(late_s: float) -> Play:

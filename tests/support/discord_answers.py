@@ -71,6 +71,16 @@ def unknown_webhook() -> Scripted:
     return refusal(404, 10015, "Unknown Webhook")
 
 
+def unknown_message() -> Scripted:
+    """404: the message was deleted."""
+    return refusal(404, 10008, "Unknown Message")
+
+
+def too_many_edits() -> Scripted:
+    """429 for edits of a message older than an hour: it states no wait."""
+    return refusal(429, 30046, "Maximum number of edits to messages older than 1 hour reached")
+
+
 def bad_token() -> Scripted:
     """401: the token in the URL is wrong."""
     return refusal(401, 50027, "Invalid Webhook Token")

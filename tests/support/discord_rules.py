@@ -15,11 +15,13 @@ from typing import NamedTuple
 from jsonschema import Draft202012Validator, FormatChecker
 
 SCHEMA_FILE = Path(__file__).parents[3] / "shared" / "data" / "discord-webhook-openapi.json"
+POST_SCHEMA, EDIT_SCHEMA = "IncomingWebhookRequestPartial", "IncomingWebhookUpdateRequestPartial"
 TOTAL = 6000
 _KEYS = {
     "content", "username", "avatar_url", "tts", "embeds", "allowed_mentions", "components",
     "attachments", "flags", "thread_name", "applied_tags", "poll",
 }  # fmt: skip
+_NOT_IN_EDITS = {"username", "avatar_url", "tts", "thread_name", "applied_tags"}
 _EMBED_KEYS = {
     "title", "type", "description", "url", "timestamp", "color", "footer", "image", "thumbnail",
     "author", "fields",
@@ -52,23 +54,29 @@ def faults(payload: object) -> list[Fault]:
     ]
 
 
+def faults_of_edit(payload: object) -> list[Fault]:
+    """Return every rule of Discord that the body of an edit breaks; it cannot change who posted."""
+    fixed = _keys(payload, _KEYS - _NOT_IN_EDITS, "") if isinstance(payload, dict) else ()
+    return [*fixed, *faults(payload)]
+
+
 @cache
-def validator(schema_file: Path) -> Draft202012Validator:
-    """Return Discord's own schema of the body, which rejects unknown keys."""
+def validator(schema_file: Path, schema: str) -> Draft202012Validator:
+    """Return Discord's own schema of a body, which rejects unknown keys."""
     document = json.loads(schema_file.read_text(encoding="utf-8"))
-    for schema in document["components"]["schemas"].values():
-        if schema.get("type") == "object" and "properties" in schema:
-            schema.setdefault("additionalProperties", False)
+    for each in document["components"]["schemas"].values():
+        if each.get("type") == "object" and "properties" in each:
+            each.setdefault("additionalProperties", False)
     root = {
-        "$ref": "#/components/schemas/IncomingWebhookRequestPartial",
+        "$ref": f"#/components/schemas/{schema}",
         "components": document["components"],
     }
     return Draft202012Validator(root, format_checker=FormatChecker())
 
 
-def schema_faults(payload: object, schema_file: Path) -> list[Fault]:
+def schema_faults(payload: object, schema_file: Path, schema: str = POST_SCHEMA) -> list[Fault]:
     """Return every violation of Discord's own schema in a payload."""
-    errors = validator(schema_file).iter_errors(payload)
+    errors = validator(schema_file, schema).iter_errors(payload)
     return [Fault(".".join(map(str, error.absolute_path)), "SCHEMA", error.message) for error in errors]
 
 

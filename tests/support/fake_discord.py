@@ -20,8 +20,16 @@ from typing import Any
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.webhook import Webhook
-from tests.support.discord_answers import Behaviour, Scripted, bad_token, ok, unknown_webhook
-from tests.support.discord_rules import SCHEMA_FILE, Fault, faults, schema_faults
+from tests.support.discord_answers import Behaviour, Scripted, bad_token, ok, unknown_message, unknown_webhook
+from tests.support.discord_rules import (
+    EDIT_SCHEMA,
+    POST_SCHEMA,
+    SCHEMA_FILE,
+    Fault,
+    faults,
+    faults_of_edit,
+    schema_faults,
+)
 from tests.support.loopback import Loopback, QuietHandler
 from tests.support.waiting import PATIENCE_S
 
@@ -44,6 +52,7 @@ class Attempt:
     payload: object  # None where it was no JSON or was not read
     at_s: float
     status: int | None  # of the answer; None where there was none
+    method: str = "POST"
 
 
 class FakeDiscord(Loopback):
@@ -60,6 +69,7 @@ class FakeDiscord(Loopback):
         self._always = ok()
         self._attempts: list[Attempt] = []
         self._saved: list[tuple[Route, Payload]] = []
+        self._shown: dict[str, Payload] = {}  # the messages by id, as last edited
         self._violations: list[Fault] = []
 
     def __exit__(self, *error: object) -> None:
@@ -94,6 +104,17 @@ class FakeDiscord(Loopback):
         """The messages that appear in a channel (or in both), in order."""
         with self._changed:
             return [payload for where, payload in self._saved if route in (None, where)]
+
+    def shown(self) -> list[Payload]:
+        """The messages of both channels as they are now, after all edits."""
+        with self._changed:
+            return list(self._shown.values())
+
+    @property
+    def edits(self) -> list[Payload]:
+        """The bodies of the accepted edits, in order."""
+        accepted = (each for each in self.attempts if each.method == "PATCH" and each.status == 200)
+        return [each.payload for each in accepted if isinstance(each.payload, dict)]
 
     @property
     def attempts(self) -> list[Attempt]:
@@ -130,9 +151,22 @@ class FakeDiscord(Loopback):
             return self._script.popleft() if self._script else self._always
 
     def take(self, path: str, headers: dict[str, str], body: bytes, planned: Scripted) -> Scripted:
-        """Judge a request that was read, and return the answer to it."""
+        """Judge a message that was read, and return the answer to it."""
+        return self._take(path, headers, body, planned)
+
+    def take_edit(self, path: str, headers: dict[str, str], body: bytes, planned: Scripted) -> Scripted:
+        """Judge an edit of a message that was read, and return the answer to it."""
+        webhook, _, message = path.partition("/messages/")
+        message_id, _, query = message.partition("?")
+        return self._take(f"{webhook}?{query}", headers, body, planned, message_id or "none")
+
+    def _take(
+        self, path: str, headers: dict[str, str], body: bytes, planned: Scripted, edited: str = ""
+    ) -> Scripted:
         route, problem = self._route(path)
-        payload, broken = self._check(body)
+        payload, broken = self._check(body, is_edit=bool(edited))
+        if problem is None and edited and edited not in self._shown:
+            problem = unknown_message()
         answer = planned
         if problem is not None:
             answer = problem
@@ -140,13 +174,16 @@ class FakeDiscord(Loopback):
             answer = _refused(broken)
         with self._changed:
             self._violations += broken if problem is None else []
+            number = len(self._attempts) + 1
             if answer.saves and route is not None and isinstance(payload, dict):
-                self._saved.append((route, payload))
+                if not edited:
+                    self._saved.append((route, payload))
+                self._shown[edited or _message_id(number)] = payload
             status = answer.status if answer.behaviour in (Behaviour.ANSWER, Behaviour.BREAK_OFF) else None
-            self._attempts.append(Attempt(route, path, headers, payload, time.monotonic(), status))
-            number = len(self._attempts)
+            method = "PATCH" if edited else "POST"
+            self._attempts.append(Attempt(route, path, headers, payload, time.monotonic(), status, method))
             self._changed.notify_all()
-        return _with_message(answer, payload, path, number)
+        return _with_message(answer, payload, path, number, is_edit=bool(edited))
 
     def describe(self, path: str) -> Scripted:
         """Return the answer to a GET of a webhook."""
@@ -166,15 +203,15 @@ class FakeDiscord(Loopback):
                 return (route, None) if wanted.token == _TOKENS[route] else (route, bad_token())
         return None, unknown_webhook()
 
-    def _check(self, body: bytes) -> tuple[object, list[Fault]]:
+    def _check(self, body: bytes, *, is_edit: bool) -> tuple[object, list[Fault]]:
         """Return the payload and every rule it breaks."""
         try:
             payload = json.loads(body)
         except ValueError:
             return None, [Fault("", "50109", "The request body contains invalid JSON.")]
-        broken = faults(payload)
+        broken = faults_of_edit(payload) if is_edit else faults(payload)
         if self.schema_checked:
-            broken += schema_faults(payload, self.schema_file)
+            broken += schema_faults(payload, self.schema_file, EDIT_SCHEMA if is_edit else POST_SCHEMA)
         return payload, broken
 
 
@@ -194,7 +231,11 @@ def _refused(broken: list[Fault]) -> Scripted:
     return Scripted(400, {"Via": "1.1 google"}, json.dumps(body).encode())
 
 
-def _with_message(answer: Scripted, payload: object, path: str, number: int) -> Scripted:
+def _message_id(number: int) -> str:
+    return str(10**17 + number)
+
+
+def _with_message(answer: Scripted, payload: object, path: str, number: int, *, is_edit: bool) -> Scripted:
     """Put the saved message into a bare 200, as ``wait=true`` asks; without it Discord says 204."""
     if (
         answer.status != 200
@@ -203,9 +244,9 @@ def _with_message(answer: Scripted, payload: object, path: str, number: int) -> 
         or not isinstance(payload, dict)
     ):
         return answer
-    if "wait=true" not in path:
+    if not is_edit and "wait=true" not in path:
         return Scripted(204, answer.headers, saves=True)
-    message = {"id": str(10**17 + number), "type": 0, "content": payload.get("content", "")}
+    message = {"id": _message_id(number), "type": 0, "content": payload.get("content", "")}
     message |= {"embeds": payload.get("embeds", []), "channel_id": "1" * 18}
     return Scripted(200, answer.headers, json.dumps(message).encode(), saves=True)
 
@@ -221,7 +262,8 @@ class _Handler(QuietHandler):
             return
         body = self.body()
         headers = {name.lower(): value for name, value in self.headers.items()}
-        answer = discord.take(self.path, headers, body, planned)
+        take = discord.take_edit if self.command == "PATCH" else discord.take
+        answer = take(self.path, headers, body, planned)
         if answer.behaviour is Behaviour.HANG:
             discord.closing.wait()
         if answer.behaviour in (Behaviour.ANSWER, Behaviour.BREAK_OFF):

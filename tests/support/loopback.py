@@ -14,6 +14,10 @@ class QuietHandler(BaseHTTPRequestHandler):
         """Answer a request."""
         self.answer()
 
+    def do_PATCH(self) -> None:
+        """Answer a request to change something."""
+        self.answer()
+
     def do_GET(self) -> None:
         """Answer a request without a body."""
         self.answer_get()

@@ -35,6 +35,7 @@ def monitor_deps(folder: Path, scheduler: Scheduler, clock: Clock) -> MonitorDep
         deliver=lambda entry, _note: (replace(entry, delivered_s=clock.now()),),
         earlier_logs=lambda _job: {},
         progress=ProgressFollower(lambda _jobs: {}, Worker(), clock, 30.0),
+        update_card=lambda job: job.card,
         is_cancelled=lambda: False,
         log=lambda _event: None,
     )

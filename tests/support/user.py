@@ -37,11 +37,11 @@ class User:
         self.configure()
 
     def configure(self, **sections: object) -> None:
-        """Write the configuration: both webhooks, the shortest intervals, no digests, and ``sections``."""
+        """Write the configuration: webhooks, the shortest intervals, no digests or cards, ``sections``."""
         config: dict[str, object] = {
             "discord": {"success_webhook": self.discord.success_url, "error_webhook": self.discord.error_url},
             "poll": {"running_s": 5, "pending_s": 5},
-            "messages": {"digest_from": 0},
+            "messages": {"digest_from": 0, "card": "off"},
             **sections,
         }
         path = self.home / "config.json"

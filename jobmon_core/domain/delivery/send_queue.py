@@ -26,6 +26,7 @@ _MAX_WAIT_S = 2 * 86_400.0  # no real wait exceeds a day: a later time was writt
 _OFFER_KEPT_S = 2 * 86_400.0  # for monitors that die with an open offer: while it is there, it was not sent
 _MAX_BLOCKING_S = 3600.0  # how long failures that may concern one message alone delay the others
 _RECEIPT_RECHECK_S = 5.0
+_BUSY_RECHECK_S = 10.0
 _RECEIPT_KEPT_S = 3600.0  # for monitors that die before they save it, and are replaced
 
 
@@ -77,6 +78,13 @@ class SendQueue:
             for route, ends_s in self.ends_s.items()
         }
         return SendQueue(shut_until_s, entries, ends_s)
+
+    def busy_until_s(self, now_s: float) -> float | None:
+        """Return until when the channel is busy with messages or closed (Unix seconds); None if it is not."""
+        queue = self.current(now_s)
+        if any(entry.blocks(now_s) for entry in queue.entries.values()):
+            return max(now_s + _BUSY_RECHECK_S, queue.shut_until_s)
+        return queue.shut_until_s if queue.shut_until_s > now_s else None
 
     def companions(self, outgoing: OutboxEntry, now_s: float, digest_from: int) -> dict[str, Entry]:
         """Return the offers to be sent in one digest with a message; empty if it is sent singly."""

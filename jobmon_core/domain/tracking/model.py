@@ -11,6 +11,7 @@ from enum import StrEnum
 from typing import ClassVar
 
 from jobmon_core.domain.backends import DEFAULT_BACKEND
+from jobmon_core.domain.delivery.card import JobCard
 from jobmon_core.domain.delivery.outbox import OutboxEntry
 from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog
 from jobmon_core.domain.job_settings import JobSettings
@@ -231,6 +232,7 @@ class WatchedJob:
     unwatched_s: float | None = None  # when the user stopped the monitoring
     unprovable_why: str = ""  # why no source will show an outcome; empty if one may
     settings: JobSettings | None = None  # what the user says about the job, if anything
+    card: JobCard = JobCard()
 
     @property
     def ref(self) -> JobRef:
@@ -283,9 +285,9 @@ class WatchedJob:
 
     @property
     def finished(self) -> bool:
-        """Whether its monitor may leave it: closed with no message left to send, or unwatched."""
-        has_more_to_send = self.outage_s is not None or any(entry.is_open for entry in self.outbox)
-        return self.unwatched_s is not None or (self.closed and not has_more_to_send)
+        """Whether its monitor may leave it: closed with nothing left to send, or unwatched."""
+        is_sending = self.card.is_open or any(entry.is_open for entry in self.outbox)
+        return self.unwatched_s is not None or (self.closed and self.outage_s is None and not is_sending)
 
     @property
     def undelivered(self) -> int:

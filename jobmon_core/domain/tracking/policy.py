@@ -21,6 +21,7 @@ class Policy(NamedTuple):
     warn_stale_s: float = 1800.0  # outage after which the user is notified; 0 means never
     array_messages: str = "digest"  # or "each": one message per task
     progress_messages: bool = True  # whether warnings about the progress are sent
+    cards: bool = True  # whether each longer job has a card that is edited as the job goes on
     doubtful_success: str = "success"  # the route of a doubtful success; or "error"
 
     def accounting_wait_s(self, attempts: int) -> float:

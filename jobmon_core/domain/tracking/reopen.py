@@ -27,6 +27,7 @@ def reopened(job: WatchedJob) -> WatchedJob:
         unwatched_s=None,
         stale_since_s=None,
         stale_why="",
+        card=replace(job.card, closed=False, problem=""),
     )
 
 

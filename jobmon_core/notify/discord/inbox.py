@@ -18,15 +18,17 @@ _MAX_BYTES = 1_048_576
 _IDLE_S = 10.0  # a client that sends nothing for this long is disconnected
 _CONTENT_KEYS = ("content", "embeds", "components", "poll")  # a message needs at least one
 _UNKNOWN = {"message": "Unknown Webhook", "code": 10015}
+_UNKNOWN_MESSAGE = {"message": "Unknown Message", "code": 10008}
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """One received message; ``at_s`` in Unix seconds."""
+    """One received message, or the new content of one; ``at_s`` in Unix seconds."""
 
     route: Route
     payload: dict[str, object]
     at_s: float
+    is_edit: bool = False  # of an earlier message
 
 
 class Inbox:
@@ -43,6 +45,7 @@ class Inbox:
         """
         self._arrived = threading.Condition()
         self._received: list[Received] = []
+        self._ids: set[str] = set()  # of the messages
         self._server = _Server((_HOST, port), self)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
         self._hooks = {route: self._new_webhook() for route in Route}
@@ -74,9 +77,10 @@ class Inbox:
             self._arrived.wait_for(lambda: len(self._received) >= count, timeout_s)
             return tuple(self._received)
 
-    def handle(self, path: str, body: bytes) -> tuple[int, object]:
-        """Handle a request; return the status and the JSON of the response."""
-        route = self._route(path)
+    def handle(self, path: str, body: bytes, *, is_edit: bool = False) -> tuple[int, object]:
+        """Handle a message or an edit of one; return the status and the JSON of the response."""
+        webhook, _, message_id = path.partition("/messages/")
+        route = self._route(webhook)
         if route is None:
             return 404, _UNKNOWN
         try:
@@ -88,9 +92,14 @@ class Inbox:
         if not any(payload.get(key) for key in _CONTENT_KEYS):
             return 400, {"message": "Cannot send an empty message", "code": 50006}
         with self._arrived:
-            self._received.append(Received(route, payload, time.time()))
+            if is_edit and message_id not in self._ids:
+                return 404, _UNKNOWN_MESSAGE
+            self._received.append(Received(route, payload, time.time(), is_edit))
+            if not is_edit:
+                message_id = str(10**17 + len(self._received))
+                self._ids.add(message_id)
             self._arrived.notify_all()
-        return 200, {"content": payload.get("content") or ""}
+        return 200, {"id": message_id, "content": payload.get("content") or ""}
 
     def describe(self, path: str) -> tuple[int, object]:
         """Handle a request for the description of a webhook, as Discord does."""
@@ -134,12 +143,20 @@ class _Handler(BaseHTTPRequestHandler):
     timeout = _IDLE_S
 
     def do_POST(self) -> None:
-        """Accept a message, or refuse a body that is too large."""
+        """Accept a message."""
+        self._receive(is_edit=False)
+
+    def do_PATCH(self) -> None:
+        """Accept the new content of a message."""
+        self._receive(is_edit=True)
+
+    def _receive(self, *, is_edit: bool) -> None:
+        """Handle a body, or refuse one that is too large."""
         length = self.headers.get("Content-Length", "")
         if not length.isascii() or not length.isdigit() or int(length) > _MAX_BYTES:
             self._respond(413, {"message": "Request entity too large", "code": 40005})
             return
-        self._respond(*self.server.inbox.handle(self.path, self.rfile.read(int(length))))
+        self._respond(*self.server.inbox.handle(self.path, self.rfile.read(int(length)), is_edit=is_edit))
 
     def do_GET(self) -> None:
         """Describe a webhook."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from jobmon_core.domain.delivery.card import CardTone
 from jobmon_core.domain.delivery.outbox import Field, Tone
 from jobmon_core.domain.humanize import duration
 from jobmon_core.notify.discord.markdown import (
@@ -24,6 +25,7 @@ from jobmon_core.notify.discord.markdown import (
 from jobmon_core.notify.discord.settings import Mentions
 
 if TYPE_CHECKING:
+    from jobmon_core.domain.delivery.card import Card
     from jobmon_core.domain.delivery.outbox import Message, OutboxEntry
 
 _MAX_CONTENT = 1960  # of 2000
@@ -35,13 +37,16 @@ _MAX_FIELD_NAME = 250  # of 256
 _MAX_FIELD_VALUE = 1000  # of 1024
 _MAX_TOTAL = 5880  # of 6000: title, description, names, values and footer together, without content
 _MAX_MENTIONS = 100  # of each kind
-_USERNAME = "jobmon"
-_SYMBOL_AND_COLOUR = {
+USERNAME = "jobmon"
+_CARD_FOOTER = "jobmon · updated"
+_SYMBOL_AND_COLOUR: dict[Tone | CardTone, tuple[str, int]] = {
     Tone.SUCCESS: ("✅", 0x2ECC71),
     Tone.FAILURE: ("❌", 0xE74C3C),
     Tone.CANCELLED: ("⏹️", 0x95A5A6),
     Tone.ATTENTION: ("⚠️", 0xF39C12),
     Tone.RESOLVED: ("🔵", 0x3498DB),
+    CardTone.PENDING: ("🕒", 0x5C6470),
+    CardTone.RUNNING: ("🟣", 0x7C6CF2),
 }
 _BLANK_LINE = "\n\n"
 _MAX_FIELDS_SIZE = 2400  # code points of all fields, so that room is left for the evidence
@@ -71,7 +76,7 @@ def full(entry: OutboxEntry, mentions: Mentions) -> dict[str, Any]:
     """Return the full form: the lead, for a failure with the configured mentions, and one embed."""
     lead = _lead(entry.message)
     content, allowed = _with_mentions(lead, mentions if entry.message.tone is Tone.FAILURE else Mentions())
-    return {"username": _USERNAME, "content": content, "embeds": [_embed(entry)], "allowed_mentions": allowed}
+    return {"username": USERNAME, "content": content, "embeds": [_embed(entry)], "allowed_mentions": allowed}
 
 
 def plain(entry: OutboxEntry) -> dict[str, Any]:
@@ -91,7 +96,23 @@ def plain(entry: OutboxEntry) -> dict[str, Any]:
         if room < 0:
             break
         lines.append(line)
-    return {"username": _USERNAME, "content": "\n".join(lines), "allowed_mentions": {"parse": []}}
+    return {"username": USERNAME, "content": "\n".join(lines), "allowed_mentions": {"parse": []}}
+
+
+def card_payload(card: Card, at_s: float) -> dict[str, Any]:
+    """Return a card of ``at_s`` (Unix seconds): one embed, since the text above it is for notifications."""
+    symbol, colour = _SYMBOL_AND_COLOUR[card.tone]
+    title = f"{symbol} {_one_line(card.title, _MAX_TITLE - len(symbol) - 1)}"
+    embed = {
+        "title": title,
+        "color": colour,
+        "description": prose(card.text, _FULL_LIMITS.summary),
+        "fields": _fields(card.fields),
+        "footer": {"text": _CARD_FOOTER},
+        **_timestamp(int(at_s)),
+    }
+    embed = {key: value for key, value in embed.items() if value or key == "color"}
+    return {"embeds": [embed], "allowed_mentions": {"parse": []}}
 
 
 def _embed(entry: OutboxEntry) -> dict[str, object]:
@@ -107,10 +128,15 @@ def _embed(entry: OutboxEntry) -> dict[str, object]:
         "description": _description(entry, min(room, _MAX_DESCRIPTION)),
         "fields": fields,
         "footer": {"text": footer},
+        **_timestamp(message.created_s),
     }
-    if 0 < message.created_s < _YEAR_10000_S:
-        embed["timestamp"] = datetime.fromtimestamp(message.created_s, tz=UTC).isoformat()
     return {key: value for key, value in embed.items() if value or key == "color"}
+
+
+def _timestamp(at_s: int) -> dict[str, str]:
+    if not 0 < at_s < _YEAR_10000_S:
+        return {}
+    return {"timestamp": datetime.fromtimestamp(at_s, tz=UTC).isoformat()}
 
 
 def _lead(message: Message) -> str:

@@ -15,6 +15,7 @@ from jobmon_core.notify.discord.markdown import cut_middle, one_line
 from jobmon_core.notify.http import HttpResponse, MaybeSent, NotSent, PostResult
 
 _BLOCKED_WAIT_S = 600.0  # a block of this IP address states no wait, and requests before its end prolong it
+_TOO_MANY_EDITS, _OLD_EDIT_WAIT_S = 30_046, 600.0  # its 429 states no wait either, but is no block
 _MAX_WAIT_S = 86_400.0  # the longest block that users have reported
 _MAX_WHY = 500  # characters of a reason, including what it quotes from the response
 _MAX_QUOTE = 350  # leaves room for the text before the quote
@@ -56,6 +57,7 @@ _REFUSED = DeliveryOutcome.REFUSED_BODY
 # Discord's own error code is more precise than the HTTP status, so it is looked up first.
 _BY_CODE = {
     10003: _ErrorKind(_DEAD, "the channel or thread of this webhook no longer exists", _NEW_WEBHOOK),
+    10008: _ErrorKind(_REFUSED, "the message was deleted in Discord", _REPORT),
     10015: _ErrorKind(
         _DEAD, "Discord does not know this webhook: it was deleted, or its URL is incomplete", _NEW_WEBHOOK
     ),
@@ -113,6 +115,9 @@ def interpret_response(result: PostResult) -> AttemptResult:
     error = _error_body(result.body)
     waits_s = (_seconds(result.headers.get("retry-after")), _seconds(error.retry_after))
     wait_s = max((wait_s for wait_s in waits_s if wait_s is not None), default=None)
+    if error.code == _TOO_MANY_EDITS:
+        why = "rate limited by Discord: it accepts few edits of messages older than an hour"
+        return AttemptResult(Receipt(_LATER, why, max(wait_s or 0.0, _OLD_EDIT_WAIT_S)), _WAIT)
     if result.status == 429:  # noqa: PLR2004 - HTTP status classes
         return _rate_limited(wait_s)
     kind = _error_kind(result, error)

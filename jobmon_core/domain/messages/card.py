@@ -1,0 +1,219 @@
+"""The content of a job's card: how the job is now.
+
+Equal content needs no edit, so times are given as moments, which the channel shows relative to now, and what
+is estimated is rounded.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from jobmon_core.domain.delivery.card import Card, CardTone
+from jobmon_core.domain.delivery.outbox import Field, Tone
+from jobmon_core.domain.humanize import count, rate, size
+from jobmon_core.domain.messages.job_ended import job_ended_messages, job_title, where_fields
+from jobmon_core.domain.progress.estimate import estimate_or_printed
+from jobmon_core.domain.progress.events.ongoing import ongoing_events, unusual_pause_s
+from jobmon_core.domain.progress.figures import epoch, loss, percentage, units
+from jobmon_core.domain.progress.model import JobProgress, Progress, TaskProgress
+from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
+from jobmon_core.domain.slurm.states import Phase, stated_reason
+from jobmon_core.domain.telemetry.model import Gpu, Memory, Sample
+from jobmon_core.domain.tracking.model import Task, WatchedJob
+
+_BAR_WIDTH = 20
+_FULL, _EMPTY = "█", "░"
+_FRESH_S = 120.0  # an older sample says nothing about now
+_MAX_PROBLEMS = 3
+# the estimated end is rounded to minutes, and further ahead to five minutes
+_MINUTE_S, _COARSE_S, _FAR_S = 60, 300, 3600.0
+_NO_PROGRESS = TaskProgress()
+
+
+class _Known(NamedTuple):
+    """What is known about a job at ``at_s`` (Unix seconds)."""
+
+    progress: JobProgress
+    samples: tuple[Sample, ...]
+    at_s: float
+
+
+def card_of(job: WatchedJob, progress: JobProgress, samples: Sequence[Sample], now_s: float) -> Card:
+    """Return how a job is at ``now_s`` (Unix seconds).
+
+    Args:
+        job: the job.
+        progress: what its logs say.
+        samples: the latest sample of each of its nodes.
+        now_s: Unix seconds.
+    """
+    if job.concluded_s is not None:
+        return _final(job, now_s)
+    if job.unwatched_s is not None:
+        return Card(Tone.CANCELLED, f"{job_title(job, '')} is no longer watched")
+    if len(job.tasks) == 1 and not job.pending_indices:
+        (task,) = job.tasks.values()
+        fresh = tuple(sample for sample in samples if now_s - sample.at_s < _FRESH_S)
+        card = _single(job, task, _Known(progress, fresh, now_s))
+    elif job.tasks or job.pending_indices:
+        card = _several(job, progress)
+    else:
+        card = Card(CardTone.PENDING, f"{job_title(job, '')} is pending")
+    return replace(card, fields=(*card.fields, *_outage(job)))
+
+
+def _final(job: WatchedJob, now_s: float) -> Card:
+    """Return the end as the message about it says it, without the explanation."""
+    message = job_ended_messages(job, now_s, per_task=False)[0]
+    return Card(message.tone, message.title, message.summary, message.fields)
+
+
+def _single(job: WatchedJob, task: Task, known: _Known) -> Card:
+    title = job_title(job, task.key)
+    if task.state.phase is Phase.WAITING:
+        again = f" again, after {count(task.restarts, 'restart')}" if task.restarts else ""
+        fields = (*_waiting(job, task.reason), *where_fields(job))
+        return Card(CardTone.PENDING, f"{title} is pending{again}", fields=fields)
+    followed = known.progress.tasks.get(task.key, _NO_PROGRESS)
+    problems = _problems(known.progress, task)
+    parts = (
+        *_progress_fields(followed, known.at_s),
+        *_telemetry_fields(known.samples),
+        *_time_fields(task),
+    )
+    return Card(
+        Tone.ATTENTION if problems else CardTone.RUNNING,
+        f"{title} {_doing(task)}",
+        text="\n".join((*_progress_lines(followed.progress), *problems)),
+        fields=(*parts, *where_fields(job, task.nodes)),
+    )
+
+
+def _doing(task: Task) -> str:
+    if task.end or task.state.phase is not Phase.ACTIVE:
+        return "is ending"
+    return f"is {task.state.lower().replace('_', ' ')}"
+
+
+def _several(job: WatchedJob, progress: JobProgress) -> Card:
+    """Return the card of an array or het job: how many of its tasks are in which state."""
+    counts = _counts(job)
+    total, over = counts.total(), sum(task.end is not None for task in job.tasks.values())
+    started = [task for task in job.tasks.values() if task.state.phase is not Phase.WAITING]
+    noun = "task" if job.is_array else "component"
+    running = [task for task in started if task.end is None]
+    problems = [
+        line for task in running for line in _problems(progress, task, f"{ref_of(job.job_id, task.key)}: ")
+    ]
+    states = ", ".join(f"{number} {state}" for state, number in counts.most_common())
+    return Card(
+        Tone.ATTENTION if problems else CardTone.RUNNING if started else CardTone.PENDING,
+        f"{job_title(job, '')}: {over} of {count(total, noun)} ended",
+        text="\n".join((_bar(over / total), states, *problems[:_MAX_PROBLEMS])),
+        fields=(*(() if started else _waiting(job, job.pending_reason)), *where_fields(job)),
+    )
+
+
+def _counts(job: WatchedJob) -> Counter[str]:
+    """Return how many tasks are in each state, as words."""
+    words = Counter((task.end.state if task.end else task.state).lower() for task in job.tasks.values())
+    words["pending"] += len(IndexSet.parse(job.pending_indices))
+    return +words
+
+
+def _waiting(job: WatchedJob, reason: str) -> Iterator[Field]:
+    if text := stated_reason(reason):
+        yield Field("Reason", text)
+    yield Field("Submitted", at_s=int(job.submitted_s or job.registered_s))
+
+
+def _problems(progress: JobProgress, task: Task, prefix: str = "") -> list[str]:
+    """Return a line for each thing that is wrong with a task now, the worst first."""
+    events = ongoing_events(progress.events, task.key)
+    return [f"⚠️ {prefix}{event.text}" for event in events[:_MAX_PROBLEMS]]
+
+
+def _progress_lines(progress: Progress | None) -> Iterator[str]:
+    if progress is None:
+        return
+    if progress.fraction is not None:
+        yield f"{_bar(progress.fraction)} {percentage(progress.fraction)}"
+    yield ", ".join(filter(None, (units(progress), epoch(progress))))
+
+
+def _bar(fraction: float) -> str:
+    """Return a bar that is full only if all is done."""
+    full = int(_BAR_WIDTH * fraction)
+    return _FULL * full + _EMPTY * (_BAR_WIDTH - full)
+
+
+def _progress_fields(followed: TaskProgress, now_s: float) -> Iterator[Field]:
+    progress = followed.progress
+    if progress is None:
+        return
+    found = estimate_or_printed(followed.history, progress, now_s)
+    is_paused = unusual_pause_s(followed.history, now_s) is not None
+    if progress.fraction == 1.0:
+        yield Field("Expected end", "not ended yet")
+    elif is_paused:
+        yield Field("Last progress", at_s=int(followed.history.samples[-1].at_s))
+    elif found.remaining_s is not None:
+        yield Field("Expected end", at_s=_rounded(now_s + found.remaining_s, found.remaining_s))
+    if progress.loss is not None:
+        yield Field("Loss", loss(progress.loss))
+    speed = rate(found.rate_per_s or progress.rate_per_s, progress.unit)
+    if speed and not is_paused:
+        yield Field("Speed", speed)
+
+
+def _rounded(at_s: float, remaining_s: float) -> int:
+    step_s = _MINUTE_S if remaining_s < _FAR_S else _COARSE_S
+    return round(at_s / step_s) * step_s
+
+
+def _telemetry_fields(samples: Iterable[Sample]) -> Iterator[Field]:
+    gpus = [gpu for sample in samples for gpu in sample.gpus]
+    yield from _gpu_fields(gpus)
+    used = [sample.memory for sample in samples if sample.memory]
+    if used:
+        yield Field("Memory", _memory(max(used, key=_share)))
+
+
+def _gpu_fields(gpus: Sequence[Gpu]) -> Iterator[Field]:
+    """Yield the utilisation of all GPUs, and the memory of the one with the least left."""
+    busy = [gpu.utilization_percent for gpu in gpus if gpu.utilization_percent is not None]
+    if len(busy) == 1:
+        yield Field("GPU", f"{busy[0]:.0f}%")
+    elif busy:
+        mean = sum(busy) / len(busy)
+        yield Field("GPU", f"{mean:.0f}% of {len(busy)} GPUs ({min(busy):.0f} to {max(busy):.0f}%)")
+    memories = [Memory(gpu.memory, gpu.memory_total) for gpu in gpus if gpu.memory is not None]
+    if memories:
+        yield Field(
+            "GPU memory", ("up to " if len(memories) > 1 else "") + _memory(max(memories, key=_share))
+        )
+
+
+def _share(memory: Memory) -> float:
+    return memory.used / memory.limit if memory.limit else 0.0
+
+
+def _memory(memory: Memory) -> str:
+    return size(memory.used) + (f" of {size(memory.limit)}" if memory.limit else "")
+
+
+def _time_fields(task: Task) -> Iterator[Field]:
+    if task.restarts:
+        yield Field("Restarts", str(task.restarts))
+    if task.start_s:
+        yield Field("Started", at_s=task.start_s)
+        if task.limit_s:
+            yield Field("Time limit", at_s=task.start_s + task.limit_s)
+
+
+def _outage(job: WatchedJob) -> Iterator[Field]:
+    if job.stale_since_s is not None:
+        yield Field("Scheduler silent since", at_s=int(job.stale_since_s))

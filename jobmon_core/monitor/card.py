@@ -1,0 +1,120 @@
+"""Posts and edits the card of a job; a monitor calls this in a short-lived child.
+
+A monitor that is killed after a card was posted and before that is saved leaves a card that nobody edits; the
+next monitor posts another one.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.channels import Route
+from jobmon_core.domain.delivery.card import CardPhase
+from jobmon_core.domain.delivery.card_schedule import closed_card, current_card, phase_of, postponed_card
+from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Receipt
+from jobmon_core.domain.errors import ConfigInvalid
+from jobmon_core.domain.messages.card import card_of
+from jobmon_core.store.channels import SendQueues
+from jobmon_core.system.json_codec import to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from jobmon_core.context import Context
+    from jobmon_core.domain.channels import ConfiguredChannel
+    from jobmon_core.domain.config import Config
+    from jobmon_core.domain.delivery.card import Card, JobCard
+    from jobmon_core.domain.telemetry.model import Sample
+    from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.notify.base import CardChannel
+
+_LATER_S = 60.0  # after a failure that the channel did not cause
+
+
+@dataclass(frozen=True, slots=True)
+class _Destination:
+    """The channel of a card."""
+
+    channel: CardChannel
+    fingerprint: str
+
+
+def updated_card(ctx: Context, job: WatchedJob) -> JobCard:
+    """Post the card of a job, or edit it if its content has changed; return what to remember of it."""
+    now_s = ctx.clock.now()
+    try:
+        config = ctx.configuration()
+    except ConfigInvalid:  # as the next message reports
+        return postponed_card(job, now_s + _LATER_S)
+    to = _destination(ctx, config, job.card)
+    if to is None:
+        return closed_card(job.card, "no channel of successes takes cards, or its settings have changed")
+    content = card_of(job, ctx.progress_file(job.id).read(), tuple(_samples(ctx, job)), now_s)
+    shown = _checksum(content)
+    if job.card.message_id and shown == job.card.shown:
+        return current_card(job, now_s)
+    queues = SendQueues(ctx.dead_channels.folder)
+    turn = queues.request_card_turn(
+        to.fingerprint,
+        job.id,
+        now_s,
+        is_posted=bool(job.card.message_id),
+        is_pending=phase_of(job) is CardPhase.PENDING,
+    )
+    if turn.is_full and phase_of(job) is CardPhase.RUNNING:
+        return closed_card(job.card, "other jobs have all the cards")
+    if turn.again_s is not None:
+        return postponed_card(job, turn.again_s)
+    receipt, card = _send(to, job, content, now_s)
+    card = replace(card, shown=shown) if receipt.outcome is DeliveryOutcome.DELIVERED else card
+    queues.record_card_result(to.fingerprint, job.id, receipt, ctx.clock.now(), is_closed=card.closed)
+    return card
+
+
+def _destination(ctx: Context, config: Config, card: JobCard) -> _Destination | None:
+    """Return the channel that has the card, else the first one for successes that takes cards."""
+    for configured in config.channels_for(Route.SUCCESS):
+        fingerprint = configured.settings.fingerprint
+        channel = _card_channel(ctx, configured)
+        if channel and card.fingerprint in ("", fingerprint) and not ctx.dead_channels.why(fingerprint):
+            return _Destination(channel, fingerprint)
+    return None
+
+
+def _card_channel(ctx: Context, configured: ConfiguredChannel) -> CardChannel | None:
+    build = ctx.channel_types()[configured.kind].build_cards
+    return build(configured.settings) if build else None
+
+
+def _samples(ctx: Context, job: WatchedJob) -> Iterator[Sample]:
+    """Yield the latest sample of each node of a job with a single task."""
+    for key in job.tasks if len(job.tasks) == 1 else ():
+        telemetry = ctx.telemetry(job.id, key)
+        yield from (telemetry.report(node).latest for node in telemetry.nodes())
+
+
+def _checksum(content: Card) -> str:
+    return f"{zlib.crc32(json.dumps(to_json(content)).encode()):08x}"
+
+
+def _send(to: _Destination, job: WatchedJob, content: Card, now_s: float) -> tuple[Receipt, JobCard]:
+    """Make one attempt; return its result and what to remember of the card."""
+    card = current_card(job, now_s)
+    if job.card.message_id:
+        receipt = to.channel.edit_card(job.card.message_id, content, now_s)
+    else:
+        receipt, message_id = to.channel.post_card(content, now_s)
+        card = replace(card, message_id=message_id, fingerprint=to.fingerprint)
+    match receipt.outcome:
+        case DeliveryOutcome.DELIVERED if card.message_id:
+            return receipt, card
+        case DeliveryOutcome.TRY_AGAIN:
+            return receipt, postponed_card(job, now_s + (receipt.retry_after_s or _LATER_S))
+        case DeliveryOutcome.MAYBE_DELIVERED if job.card.message_id:  # an edit does no harm twice
+            return receipt, postponed_card(job, now_s + _LATER_S)
+        case _:
+            why = receipt.why or "the channel did not say which message it is"
+            return receipt, closed_card(job.card, why)
