@@ -157,11 +157,11 @@ def _progress_fields(followed: TaskProgress, now_s: float) -> Iterator[Field]:
     found = estimate_or_printed(followed.history, progress, now_s)
     is_paused = unusual_pause_s(followed.history, now_s) is not None
     if progress.fraction == 1.0:
-        yield Field("Expected end", "not ended yet")
+        yield Field("ETA", "not ended yet")
     elif is_paused:
         yield Field("Last progress", at_s=int(followed.history.samples[-1].at_s))
     elif found.remaining_s is not None:
-        yield Field("Expected end", at_s=_rounded(now_s + found.remaining_s, found.remaining_s))
+        yield Field("ETA", at_s=_rounded(now_s + found.remaining_s, found.remaining_s))
     if progress.loss is not None:
         yield Field("Loss", loss(progress.loss))
     speed = rate(found.rate_per_s or progress.rate_per_s, progress.unit)
@@ -189,12 +189,11 @@ def _gpu_fields(gpus: Sequence[Gpu]) -> Iterator[Field]:
         yield Field("GPU", f"{busy[0]:.0f}%")
     elif busy:
         mean = sum(busy) / len(busy)
-        yield Field("GPU", f"{mean:.0f}% of {len(busy)} GPUs ({min(busy):.0f} to {max(busy):.0f}%)")
+        yield Field(f"{len(busy)} GPUs", f"{mean:.0f}% ({min(busy):.0f} to {max(busy):.0f}%)")
     memories = [Memory(gpu.memory, gpu.memory_total) for gpu in gpus if gpu.memory is not None]
     if memories:
-        yield Field(
-            "GPU memory", ("up to " if len(memories) > 1 else "") + _memory(max(memories, key=_share))
-        )
+        name = "GPU memory" if len(memories) == 1 else "Fullest GPU memory"
+        yield Field(name, _memory(max(memories, key=_share)))
 
 
 def _share(memory: Memory) -> float:

@@ -39,6 +39,7 @@ _MAX_TOTAL = 5880  # of 6000: title, description, names, values and footer toget
 _MAX_MENTIONS = 100  # of each kind
 USERNAME = "jobmon"
 _CARD_FOOTER = "jobmon · updated"
+_DATE_AND_TIME, _TIME_OF_DAY = "f", "t"  # styles of Discord's timestamps
 _SYMBOL_AND_COLOUR: dict[Tone | CardTone, tuple[str, int]] = {
     Tone.SUCCESS: ("✅", 0x2ECC71),
     Tone.FAILURE: ("❌", 0xE74C3C),
@@ -107,7 +108,7 @@ def card_payload(card: Card, at_s: float) -> dict[str, Any]:
         "title": title,
         "color": colour,
         "description": prose(card.text, _FULL_LIMITS.summary),
-        "fields": _fields(card.fields),
+        "fields": _fields(card.fields, _TIME_OF_DAY),
         "footer": {"text": _CARD_FOOTER},
         **_timestamp(int(at_s)),
     }
@@ -184,23 +185,23 @@ def _labelled(*texts: tuple[str, str]) -> list[str]:
     return [label + text for label, text in texts if text]
 
 
-def _fields(items: tuple[Field, ...]) -> list[dict[str, Any]]:
+def _fields(items: tuple[Field, ...], time_style: str = _DATE_AND_TIME) -> list[dict[str, Any]]:
     """Return the embed's fields, at the largest limit per field with which all of them fit."""
     if len(items) > _MAX_FIELDS:
         more = Field("And more", f"{len(items) - _MAX_FIELDS + 1} fields: see jobmon show")
         items = (*items[: _MAX_FIELDS - 1], more)
     fields: list[dict[str, Any]] = []
     for limit in _FIELD_LIMITS:
-        fields = [_field(item, limit) for item in items]
+        fields = [_field(item, limit, time_style) for item in items]
         if _size(fields) <= _MAX_FIELDS_SIZE:
             break
     return fields
 
 
-def _field(item: Field, limit: int) -> dict[str, Any]:
+def _field(item: Field, limit: int, time_style: str = _DATE_AND_TIME) -> dict[str, Any]:
     """Return one field, with at most ``limit`` code points each for its name and its value."""
     is_time = item.at_s is not None and abs(item.at_s) <= _MAX_TIMESTAMP_S
-    time = f"<t:{item.at_s}:f> (<t:{item.at_s}:R>)" if is_time else ""
+    time = f"<t:{item.at_s}:{time_style}> (<t:{item.at_s}:R>)" if is_time else ""
     value = time or prose(item.value or str(item.at_s or ""), limit) or EMPTY
     return {
         "name": _one_line(item.name, min(limit, _MAX_FIELD_NAME)),

@@ -101,5 +101,4 @@ def test_no_card_is_due_if_they_are_turned_off() -> None:
     off = Policy(cards=False)
     assert card_due_s(RUNNING, off) is None
     assert wake_s(RUNNING, off, NOW_S + 6000, NOW_S + 6000) > NOW_S + 6000
-    settled = settle_card(with_card(ENDED), off, NOW_S)
-    assert settled.finished
+    assert settle_card(with_card(ENDED), off, NOW_S).finished

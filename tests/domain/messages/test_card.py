@@ -52,14 +52,14 @@ def test_a_requeued_job_is_pending_again() -> None:
     assert shown.title == "train (12) is pending again, after 1 restart"
 
 
-def test_a_running_job_shows_a_bar_its_expected_end_loss_and_speed() -> None:
+def test_a_running_job_shows_a_bar_its_eta_loss_and_speed() -> None:
     shown = card(RUNNING, HALF)
     assert (shown.tone, shown.title) == (CardTone.RUNNING, "train (12) is running")
     assert shown.text == "██████████░░░░░░░░░░ 50.0%\n500/1,000 steps"
     found = values(shown)
-    assert {"Expected end", "Loss", "Speed", "Started", "Time limit", "Where"} == set(found)
+    assert {"ETA", "Loss", "Speed", "Started", "Time limit", "Where"} == set(found)
     assert (found["Loss"], found["Where"]) == ("0.35", "gpu[1-2]")
-    expected_s = found["Expected end"]
+    expected_s = found["ETA"]
     assert isinstance(expected_s, int)
     assert abs(expected_s - (NOW_S + 9240)) < 600
 
@@ -74,7 +74,7 @@ def test_the_bar_is_full_only_if_all_is_done() -> None:
     assert card(RUNNING, JobProgress(tasks={"": progress_of(999, 1000)})).text.startswith("█" * 19 + "░")
     done = card(RUNNING, JobProgress(tasks={"": progress_of(1000, 1000)}))
     assert done.text.startswith("█" * 20)
-    assert values(done)["Expected end"] == "not ended yet"
+    assert values(done)["ETA"] == "not ended yet"
 
 
 def test_an_unchanged_job_has_an_equal_card_later() -> None:
@@ -83,9 +83,9 @@ def test_an_unchanged_job_has_an_equal_card_later() -> None:
     assert card(RUNNING, HALF, now_s=stalled) == card(RUNNING, HALF, now_s=stalled + 600)
 
 
-def test_a_pause_replaces_the_expected_end() -> None:
+def test_a_pause_replaces_the_eta() -> None:
     found = values(card(RUNNING, HALF, now_s=NOW_S + 7200))
-    assert "Expected end" not in found
+    assert "ETA" not in found
     assert "Speed" not in found
     assert found["Last progress"] == int(HALF.tasks[""].history.samples[-1].at_s)
 
@@ -106,8 +106,8 @@ def test_one_gpu_shows_its_utilisation_and_memory() -> None:
 
 def test_several_gpus_show_their_mean_and_range_and_the_fullest_memory() -> None:
     found = values(card(RUNNING, None, gpu_sample(90.0, 70.0), gpu_sample(80.0)))
-    assert found["GPU"] == "80% of 3 GPUs (70 to 90%)"
-    assert found["GPU memory"] == "up to 11.0 GiB of 80.0 GiB"
+    assert found["3 GPUs"] == "80% (70 to 90%)"
+    assert found["Fullest GPU memory"] == "11.0 GiB of 80.0 GiB"
 
 
 def test_an_old_sample_or_one_without_gpus_shows_none() -> None:
