@@ -156,7 +156,8 @@ class Campaign:
     def _configure(self) -> None:
         config = {
             "discord": {"success_webhook": self.discord.success_url, "error_webhook": self.discord.error_url},
-            "messages": {"array": "each", "digest_from": 2},  # so that there are many digests
+            # many digests, and nothing but messages
+            "messages": {"array": "each", "digest_from": 2, "card": "off"},
         }
         self.ctx.home.config.write_text(json.dumps(config), encoding="utf-8")
         self.ctx.home.config.chmod(0o600)

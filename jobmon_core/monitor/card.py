@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.channels import ConfiguredChannel
     from jobmon_core.domain.config import Config
     from jobmon_core.domain.delivery.card import Card, JobCard
-    from jobmon_core.domain.telemetry.model import Sample
+    from jobmon_core.domain.telemetry.model import AgentReport
     from jobmon_core.domain.tracking.model import WatchedJob
     from jobmon_core.notify.base import CardChannel
 
@@ -52,7 +52,7 @@ def updated_card(ctx: Context, job: WatchedJob) -> JobCard:
     to = _destination(ctx, config, job.card)
     if to is None:
         return closed_card(job.card, "no channel of successes takes cards, or its settings have changed")
-    content = card_of(job, ctx.progress_file(job.id).read(), tuple(_samples(ctx, job)), now_s)
+    content = card_of(job, ctx.progress_file(job.id).read(), tuple(_reports(ctx, job)), now_s)
     shown = _checksum(content)
     if job.card.message_id and shown == job.card.shown:
         return current_card(job, now_s)
@@ -89,11 +89,11 @@ def _card_channel(ctx: Context, configured: ConfiguredChannel) -> CardChannel | 
     return build(configured.settings) if build else None
 
 
-def _samples(ctx: Context, job: WatchedJob) -> Iterator[Sample]:
-    """Yield the latest sample of each node of a job with a single task."""
+def _reports(ctx: Context, job: WatchedJob) -> Iterator[AgentReport]:
+    """Yield the latest report of each node of a job with a single task."""
     for key in job.tasks if len(job.tasks) == 1 else ():
         telemetry = ctx.telemetry(job.id, key)
-        yield from (telemetry.report(node).latest for node in telemetry.nodes())
+        yield from (telemetry.report(node) for node in telemetry.nodes())
 
 
 def _checksum(content: Card) -> str:

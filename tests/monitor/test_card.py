@@ -100,8 +100,8 @@ def test_progress_and_gpus_are_shown(cards: Cards, discord: FakeDiscord) -> None
     )
     folder = cards.ctx.home.telemetry_folder(RUNNING.id, "") / "gpu1"
     folder.mkdir(parents=True)
-    sample = Sample(NOW_S, 5.0, gpus=(Gpu(0, utilization_percent=93.0),))
-    JsonFile(folder / "latest.json", AgentReport).write(AgentReport(sample))
+    sample = Sample(NOW_S + 10, 5.0, gpus=(Gpu(0, utilization_percent=93.0),))
+    JsonFile(folder / "latest.json", AgentReport).write(AgentReport(sample, interval_s=5.0))
     cards.update(RUNNING)
     (embed,) = discord.shown()[0]["embeds"]
     assert embed["description"] == "██████████░░░░░░░░░░ 50.0%\n500/1,000 steps"

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from jobmon_core.domain.channels import Route
+from jobmon_core.domain.delivery.card import JobCard
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
 from jobmon_core.domain.diagnosis.model import EarlierLog
 from jobmon_core.domain.errors import StorageFailed
@@ -76,6 +77,26 @@ def test_a_delivery_whose_result_cannot_be_saved_is_not_repeated(tmp_path: Path)
     assert watch.poll_once() is None
     assert sent == ["12/end"]
     assert JobStore(tmp_path).load(ENDED.id).undelivered == 0
+
+
+def test_a_card_whose_result_cannot_be_saved_is_not_sent_again(tmp_path: Path) -> None:
+    sent: list[str] = []
+
+    def update_card(job: WatchedJob) -> JobCard:
+        sent.append(job.id)
+        return replace(job.card, closed=True)
+
+    FullDisk.full = True
+    job = replace(ENDED, outbox=(), card=JobCard("1", "hook"))
+    deps = monitor_deps(tmp_path, FakeScheduler(), FakeClock(250.0))
+    watch = JobMonitor(job, replace(deps, store=FullDisk(tmp_path), update_card=update_card))
+    for _ in range(3):
+        with pytest.raises(StorageFailed):
+            watch.poll_once()
+    FullDisk.full = False
+    assert watch.poll_once() is None
+    assert sent == [job.id]
+    assert JobStore(tmp_path).load(job.id).card.closed
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ is estimated is rounded.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -21,12 +21,12 @@ from jobmon_core.domain.progress.figures import epoch, loss, percentage, units
 from jobmon_core.domain.progress.model import JobProgress, Progress, TaskProgress
 from jobmon_core.domain.slurm.job_ids import IndexSet, ref_of
 from jobmon_core.domain.slurm.states import Phase, stated_reason
-from jobmon_core.domain.telemetry.model import Gpu, Memory, Sample
+from jobmon_core.domain.telemetry.model import AgentReport
+from jobmon_core.domain.telemetry.summary import GpuSummary, fullest_memory, gpu_summary, is_current
 from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 _BAR_WIDTH = 20
 _FULL, _EMPTY = "█", "░"
-_FRESH_S = 120.0  # an older sample says nothing about now
 _MAX_PROBLEMS = 3
 # the estimated end is rounded to minutes, and further ahead to five minutes
 _MINUTE_S, _COARSE_S, _FAR_S = 60, 300, 3600.0
@@ -37,17 +37,17 @@ class _Known(NamedTuple):
     """What is known about a job at ``at_s`` (Unix seconds)."""
 
     progress: JobProgress
-    samples: tuple[Sample, ...]
+    reports: tuple[AgentReport, ...]
     at_s: float
 
 
-def card_of(job: WatchedJob, progress: JobProgress, samples: Sequence[Sample], now_s: float) -> Card:
+def card_of(job: WatchedJob, progress: JobProgress, reports: Sequence[AgentReport], now_s: float) -> Card:
     """Return how a job is at ``now_s`` (Unix seconds).
 
     Args:
         job: the job.
         progress: what its logs say.
-        samples: the latest sample of each of its nodes.
+        reports: the latest reports of its agents.
         now_s: Unix seconds.
     """
     if job.concluded_s is not None:
@@ -56,8 +56,8 @@ def card_of(job: WatchedJob, progress: JobProgress, samples: Sequence[Sample], n
         return Card(Tone.CANCELLED, f"{job_title(job, '')} is no longer watched")
     if len(job.tasks) == 1 and not job.pending_indices:
         (task,) = job.tasks.values()
-        fresh = tuple(sample for sample in samples if now_s - sample.at_s < _FRESH_S)
-        card = _single(job, task, _Known(progress, fresh, now_s))
+        current = tuple(report for report in reports if is_current(report, now_s))
+        card = _single(job, task, _Known(progress, current, now_s))
     elif job.tasks or job.pending_indices:
         card = _several(job, progress)
     else:
@@ -81,7 +81,7 @@ def _single(job: WatchedJob, task: Task, known: _Known) -> Card:
     problems = _problems(known.progress, task)
     parts = (
         *_progress_fields(followed, known.at_s),
-        *_telemetry_fields(known.samples),
+        *_telemetry_fields(known.reports),
         *_time_fields(task),
     )
     return Card(
@@ -174,34 +174,27 @@ def _rounded(at_s: float, remaining_s: float) -> int:
     return round(at_s / step_s) * step_s
 
 
-def _telemetry_fields(samples: Iterable[Sample]) -> Iterator[Field]:
-    gpus = [gpu for sample in samples for gpu in sample.gpus]
-    yield from _gpu_fields(gpus)
-    used = [sample.memory for sample in samples if sample.memory]
-    if used:
-        yield Field("Memory", _memory(max(used, key=_share)))
+def _telemetry_fields(reports: Sequence[AgentReport]) -> Iterator[Field]:
+    if gpus := gpu_summary(reports):
+        yield from _gpu_fields(gpus)
+    if fullest := fullest_memory(reports):
+        yield Field("Memory", _memory(fullest.memory.used, fullest.memory.limit))
 
 
-def _gpu_fields(gpus: Sequence[Gpu]) -> Iterator[Field]:
-    """Yield the utilisation of all GPUs, and the memory of the one with the least left."""
-    busy = [gpu.utilization_percent for gpu in gpus if gpu.utilization_percent is not None]
-    if len(busy) == 1:
-        yield Field("GPU", f"{busy[0]:.0f}%")
-    elif busy:
-        mean = sum(busy) / len(busy)
-        yield Field(f"{len(busy)} GPUs", f"{mean:.0f}% ({min(busy):.0f} to {max(busy):.0f}%)")
-    memories = [Memory(gpu.memory, gpu.memory_total) for gpu in gpus if gpu.memory is not None]
-    if memories:
-        name = "GPU memory" if len(memories) == 1 else "Fullest GPU memory"
-        yield Field(name, _memory(max(memories, key=_share)))
+def _gpu_fields(gpus: GpuSummary) -> Iterator[Field]:
+    """Yield the mean utilisation of all GPUs, and the memory of the one with the least left."""
+    is_one = gpus.number == 1
+    if gpus.mean_percent is not None:
+        lowest = gpus.lowest.gpu.utilization_percent if gpus.lowest and not is_one else None
+        text = f"{gpus.mean_percent:.0f}%" + (f" (lowest {lowest:.0f}%)" if lowest is not None else "")
+        yield Field("GPU" if is_one else f"{gpus.number} GPUs", text)
+    if gpus.fullest and gpus.fullest.gpu.memory is not None:
+        memory = _memory(gpus.fullest.gpu.memory, gpus.fullest.gpu.memory_total)
+        yield Field("GPU memory" if is_one else "Fullest GPU memory", memory)
 
 
-def _share(memory: Memory) -> float:
-    return memory.used / memory.limit if memory.limit else 0.0
-
-
-def _memory(memory: Memory) -> str:
-    return size(memory.used) + (f" of {size(memory.limit)}" if memory.limit else "")
+def _memory(used: int, limit: int | None) -> str:
+    return size(used) + (f" of {size(limit)}" if limit else "")
 
 
 def _time_fields(task: Task) -> Iterator[Field]:

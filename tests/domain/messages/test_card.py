@@ -8,7 +8,7 @@ from jobmon_core.domain.messages.card import card_of
 from jobmon_core.domain.progress.events.event import Event, EventKind
 from jobmon_core.domain.progress.model import JobProgress
 from jobmon_core.domain.slurm.states import JobState
-from jobmon_core.domain.telemetry.model import Gpu, Memory, Sample
+from jobmon_core.domain.telemetry.model import AgentReport, Gpu, Memory, Sample
 from jobmon_core.domain.tracking.model import Task, WatchedJob
 from tests.support.job_records import NOW_S, PENDING, failed, job_of, succeeded
 from tests.support.live_jobs import progress_of, running_task
@@ -20,21 +20,21 @@ STALLED = Event(NOW_S - 600, EventKind.STALLED, "no progress for 10m")
 
 
 def card(
-    job: WatchedJob, progress: JobProgress | None = None, *samples: Sample, now_s: float = NOW_S
+    job: WatchedJob, progress: JobProgress | None = None, *reports: AgentReport, now_s: float = NOW_S
 ) -> Card:
-    return card_of(job, progress or JobProgress(), samples, now_s)
+    return card_of(job, progress or JobProgress(), reports, now_s)
 
 
 def values(shown: Card) -> dict[str, str | int | None]:
     return {field.name: field.value or field.at_s for field in shown.fields}
 
 
-def gpu_sample(*busy: float, at_s: float = NOW_S) -> Sample:
+def gpu_report(*busy: float, at_s: float = NOW_S) -> AgentReport:
     gpus = tuple(
         Gpu(index, utilization_percent=each, memory=(10 + index) * GIB, memory_total=80 * GIB)
         for index, each in enumerate(busy)
     )
-    return Sample(at_s, 5.0, gpus=gpus, memory=Memory(3 * GIB, 4 * GIB))
+    return AgentReport(Sample(at_s, 5.0, gpus=gpus, memory=Memory(3 * GIB, 4 * GIB)), interval_s=5.0)
 
 
 def test_a_pending_job_shows_its_reason_and_since_when_it_waits() -> None:
@@ -99,20 +99,20 @@ def test_what_is_wrong_now_is_shown_until_it_is_over() -> None:
 
 
 def test_one_gpu_shows_its_utilisation_and_memory() -> None:
-    found = values(card(RUNNING, None, gpu_sample(93.4)))
+    found = values(card(RUNNING, None, gpu_report(93.4)))
     assert (found["GPU"], found["GPU memory"]) == ("93%", "10.0 GiB of 80.0 GiB")
     assert found["Memory"] == "3.0 GiB of 4.0 GiB"
 
 
-def test_several_gpus_show_their_mean_and_range_and_the_fullest_memory() -> None:
-    found = values(card(RUNNING, None, gpu_sample(90.0, 70.0), gpu_sample(80.0)))
-    assert found["3 GPUs"] == "80% (70 to 90%)"
+def test_several_gpus_show_their_mean_the_lowest_and_the_fullest_memory() -> None:
+    found = values(card(RUNNING, None, gpu_report(90.0, 70.0), gpu_report(80.0)))
+    assert found["3 GPUs"] == "80% (lowest 70%)"
     assert found["Fullest GPU memory"] == "11.0 GiB of 80.0 GiB"
 
 
-def test_an_old_sample_or_one_without_gpus_shows_none() -> None:
-    assert "GPU" not in values(card(RUNNING, None, gpu_sample(93.4, at_s=NOW_S - 600)))
-    assert "GPU" not in values(card(RUNNING, None, Sample(NOW_S)))
+def test_an_old_report_or_one_without_gpus_shows_none() -> None:
+    assert "GPU" not in values(card(RUNNING, None, gpu_report(93.4, at_s=NOW_S - 600)))
+    assert "GPU" not in values(card(RUNNING, None, AgentReport(Sample(NOW_S))))
 
 
 def test_an_array_has_one_card_with_the_states_of_its_tasks() -> None:

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 import pytest
 
 from jobmon_core.domain.channels import Route
+from jobmon_core.domain.delivery.card import Card, CardTone
 from jobmon_core.domain.delivery.outbox import DeliveryOutcome, Message, OutboxEntry, Tone
 from jobmon_core.domain.webhook import Webhook
+from jobmon_core.notify.discord.cards import DiscordCards
 from jobmon_core.notify.discord.channel import DiscordChannel
 from jobmon_core.notify.discord.inbox import Inbox
 from jobmon_core.notify.discord.settings import DiscordSettings
@@ -54,6 +56,18 @@ def test_it_answers_with_the_message_as_discord_does(inbox: Inbox) -> None:
     answer = send(inbox.success_url, json.dumps(HELLO).encode())
     assert answer.status == 200
     assert json.loads(answer.body)["content"] == "hello"
+
+
+def test_a_card_is_edited_as_in_discord(inbox: Inbox) -> None:
+    cards = DiscordCards(Webhook.parse(inbox.success_url))
+    posted = cards.post_card(Card(CardTone.RUNNING, "it is running"), 1_754_500_000)
+    receipt = cards.edit_card(posted.message_id, Card(Tone.SUCCESS, "it completed"), 1_754_500_060)
+    assert receipt.outcome is DeliveryOutcome.DELIVERED
+    received = inbox.wait_for(2, 5)
+    assert [each.is_edit for each in received] == [False, True]
+    assert "it completed" in str(received[1].payload)
+    unknown = cards.edit_card("7", Card(Tone.SUCCESS, "it completed"), 1_754_500_060)
+    assert unknown.outcome is DeliveryOutcome.REFUSED_BODY
 
 
 @pytest.mark.parametrize(
