@@ -16,7 +16,7 @@ from jobmon.commands.completion import command_models
 from jobmon.parser import DESCRIPTION, EPILOG
 from jobmon.views.command_model import CommandModel, Option, Value
 from jobmon.views.completion import SCRIPTS
-from jobmon_core.observe.patterns.literals import FILE_NAME
+from jobmon_core.observe.patterns.literals import FILE_NAME, OTHERS, REPORTED_EARLY
 from jobmon_core.observe.patterns.load import load_patterns
 from jobmon_core.observe.patterns.prefilter import needed_literals
 
@@ -61,10 +61,17 @@ def share_files() -> dict[str, str]:
 
 
 def literals_file() -> str:
-    """Return the literals of all shipped expressions, as JSON."""
-    regexes = dict.fromkeys(regex for pattern in load_patterns() for regex in pattern.regex)
-    literals = {regex: sorted(needed_literals(regex)) for regex in regexes}
-    return "{\n" + ",\n".join(f"{json.dumps(key)}: {json.dumps(literals[key])}" for key in literals) + "\n}\n"
+    """Return the literals of all shipped expressions, as JSON with one expression a line."""
+    parts: dict[str, dict[str, list[str]]] = {REPORTED_EARLY: {}, OTHERS: {}}
+    for pattern in load_patterns():
+        part = parts[REPORTED_EARLY if pattern.is_reported_early else OTHERS]
+        part.update({regex: sorted(needed_literals(regex)) for regex in pattern.regex})
+    texts = (
+        f"{json.dumps(name)}: {{\n"
+        + ",\n".join(f"{json.dumps(key)}: {json.dumps(part[key])}" for key in part)
+        for name, part in parts.items()
+    )
+    return "{\n" + "\n},\n".join(texts) + "\n}}\n"
 
 
 def main() -> int:

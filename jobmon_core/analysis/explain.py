@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from jobmon_core.analysis.matching import JobMatcher
 from jobmon_core.domain.diagnosis.diagnose import diagnose, names_root_cause
 from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.diagnosis.headline import advice_with_module, log_fact
 from jobmon_core.domain.diagnosis.log_lines import LogLines
-from jobmon_core.domain.diagnosis.patterns import GENERIC, Match, Pattern, Role
+from jobmon_core.domain.diagnosis.patterns import Pattern, Role
 from jobmon_core.domain.diagnosis.result_line import result_line
-from jobmon_core.domain.errors import PatternsInvalid
 from jobmon_core.domain.redaction import redacted_lines
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.observe.logs.rank_logs import rank_logs, read_rank_log
 from jobmon_core.observe.logs.read import LogPart, read_head, read_tail
-from jobmon_core.observe.patterns.load import PatternFile, load_patterns, read_patterns
-from jobmon_core.observe.patterns.match import Matcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -89,8 +87,7 @@ class _Analyser:
         earlier: Mapping[str, EarlierLog] = MappingProxyType({}),
         job_patterns: Sequence[Pattern] = (),
     ) -> None:
-        self._matcher, self._pattern_faults = load_matcher(user_patterns)
-        self._job_matcher = Matcher(job_patterns) if job_patterns else None
+        self._matcher = JobMatcher(user_patterns, job_patterns)
         self._evidence = evidence
         self._earlier = earlier
         self._parts: list[LogPart] = []  # the part read last comes first
@@ -103,21 +100,11 @@ class _Analyser:
             lines = LogLines([part.excerpt for part in self._parts])
             if lines.excerpts == self._analysis.lines.excerpts:
                 continue  # the step found nothing to read
-            self._analysis = LogAnalysis(self._matches(lines), lines)
+            self._analysis = LogAnalysis(self._matcher.matches(lines), lines)
             if names_root_cause(self._analysis) and not self._evidence.is_success:
                 break
-        diagnosis = _redacted(diagnose(self._evidence, self._analysis, note=self._note()))
-        diagnosis = replace(diagnosis, fact=log_fact(diagnosis), also_seen=self._titles(diagnosis.symptoms))
-        return replace(diagnosis, advice=advice_with_module(diagnosis))
-
-    def _matches(self, lines: LogLines) -> Sequence[Match]:
-        """Return the matches; of those of one line, the first counts."""
-        matches = self._matcher.find_matches(lines)
-        if self._job_matcher is None:
-            return matches
-        # a pattern of the job says less than one of a known failure, and more than any other
-        known = [m for m in matches if m.pattern.role is Role.ROOT and m.pattern.label != GENERIC]
-        return *known, *self._job_matcher.find_matches(lines), *matches
+        diagnosis = with_fact(diagnose(self._evidence, self._analysis, note=self._note()))
+        return replace(diagnosis, also_seen=self._titles(diagnosis.symptoms))
 
     def with_result(self, diagnosis: Diagnosis) -> Diagnosis:
         """Return the diagnosis; if nothing failed, with the log line that has the job's result."""
@@ -158,7 +145,7 @@ class _Analyser:
             excerpts = [(part.excerpt.path, part.problem) for part in reversed(self._parts)]
             problems = (f"{path} {problem}" if path else unknown for path, problem in excerpts)
             notes.insert(0, f"nothing to read: {'; '.join(problems)}")
-        return "; ".join([*notes, *filter(None, [self._pattern_faults])])
+        return "; ".join([*notes, *filter(None, [self._matcher.faults])])
 
 
 def _without_earlier_lines(part: LogPart, earlier: EarlierLog | None) -> LogPart:
@@ -188,6 +175,13 @@ def _silent_s(evidence: SlurmEvidence, stdout_path: str, stderr_path: str) -> fl
     return max(0.0, evidence.ended_s - last_s)
 
 
+def with_fact(diagnosis: Diagnosis) -> Diagnosis:
+    """Return the diagnosis with the failure in the log's words, and without the secrets in its lines."""
+    diagnosis = _redacted(diagnosis)
+    diagnosis = replace(diagnosis, fact=log_fact(diagnosis))
+    return replace(diagnosis, advice=advice_with_module(diagnosis))
+
+
 def _redacted(diagnosis: Diagnosis) -> Diagnosis:
     """Return the diagnosis with the secrets in its log lines hidden."""
     texts = redacted_lines(tuple(line.text for line in diagnosis.evidence))
@@ -200,13 +194,3 @@ def _head_before(tail: LogExcerpt) -> LogPart:
     head = read_head(tail.path)
     lines_before = None if tail.first_number is None else tail.first_number - 1
     return replace(head, excerpt=replace(head.excerpt, texts=head.excerpt.texts[:lines_before]))
-
-
-@lru_cache(maxsize=1)
-def load_matcher(user_patterns: Path | None) -> tuple[Matcher, str]:
-    """Return a matcher, loaded once per process, and why patterns are missing from it (empty if none are)."""
-    own = read_patterns(user_patterns) if user_patterns else PatternFile("")
-    try:
-        return Matcher(load_patterns(own.patterns)), own.note
-    except PatternsInvalid as error:
-        return Matcher(()), f"no patterns could be used: {error}"

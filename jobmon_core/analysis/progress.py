@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,10 +16,12 @@ from jobmon_core.analysis.job_logs import (
     logs_of_run,
     start_of_run_s,
 )
+from jobmon_core.analysis.live_errors import LiveErrors
 from jobmon_core.analysis.progress_health import Look, with_known_problems
 from jobmon_core.domain.artifacts.model import Artifacts
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.job_settings import JobSettings
+from jobmon_core.domain.progress.events.errors import ErrorWatch
 from jobmon_core.domain.progress.events.event import Event, EventKind, Followed
 from jobmon_core.domain.progress.history import add_sample, is_sound
 from jobmon_core.domain.progress.log.judge import judge
@@ -53,23 +56,29 @@ class ProgressRecord:
     events: tuple[Event, ...] = ()
     artifacts: dict[str, Artifacts] = field(default_factory=dict)
     readers: dict[str, ReaderState] = field(default_factory=dict)  # by task key
+    errors: dict[str, ErrorWatch] = field(default_factory=dict)  # likewise
 
 
 def follow_progress(
-    jobs: Sequence[WatchedJob], file_of: Callable[[str], Path], now_s: float
+    jobs: Sequence[WatchedJob],
+    file_of: Callable[[str], Path],
+    now_s: float,
+    user_patterns: Path | None = None,
 ) -> dict[str, Followed]:
     """Read on in the logs of these jobs, look at their outputs, and update their progress files.
 
     Return what was found, by state id. ``file_of`` returns the progress file of the job with a state id;
-    ``now_s`` is in Unix seconds.
+    ``now_s`` is in Unix seconds. ``user_patterns`` are failure patterns of the user, in a file that may be
+    missing.
     """
-    return {job.id: _follow_apart(job, file_of(job.id), now_s) for job in jobs}
+    return {job.id: _follow_apart(job, file_of(job.id), now_s, user_patterns) for job in jobs}
 
 
-def _follow_apart(job: WatchedJob, path: Path, now_s: float) -> Followed:
+def _follow_apart(job: WatchedJob, path: Path, now_s: float, user_patterns: Path | None) -> Followed:
     """Follow a job; an error with it, e.g. a damaged record or a full disk, must not affect the others."""
     try:
-        return _follow(job, JsonFile(path, ProgressRecord, MAX_BYTES, durable=False), now_s)
+        file = JsonFile(path, ProgressRecord, MAX_BYTES, durable=False)
+        return _follow(job, file, now_s, user_patterns)
     except JobmonError as error:
         return Followed(problem=str(error))
     except Exception:  # noqa: BLE001 - an internal error, which the monitor logs
@@ -78,15 +87,19 @@ def _follow_apart(job: WatchedJob, path: Path, now_s: float) -> Followed:
         return Followed(problem=traceback.format_exc(limit=-3))
 
 
-def _follow(job: WatchedJob, file: JsonFile[ProgressRecord], now_s: float) -> Followed:
+def _follow(
+    job: WatchedJob, file: JsonFile[ProgressRecord], now_s: float, user_patterns: Path | None
+) -> Followed:
     record = before = file.read()
     logs = [(task, _logs(job, task)) for task in _followed(job, before)]
     record = _with_artifacts(record, job, logs, now_s)
     for task, paths in logs:
         record = _with_task(record, job, task, paths, now_s)
+    record = _with_errors(record, job, logs, now_s, user_patterns)
     if record != before:
         file.write(replace(record, updated_s=now_s))
-    return Followed(record.events)
+    rechecks = (watch.recheck_s for watch in record.errors.values())
+    return Followed(record.events, recheck_s=min(filter(None, rechecks), default=None))
 
 
 def _followed(job: WatchedJob, record: ProgressRecord) -> list[Task]:
@@ -157,6 +170,34 @@ def _with_task(
         events=_latest((*record.events, *(replace(event, task=task.key) for event in events))),
         readers=readers,
     )
+
+
+def _with_errors(
+    record: ProgressRecord,
+    job: WatchedJob,
+    logs: Sequence[tuple[Task, tuple[str, ...]]],
+    now_s: float,
+    user_patterns: Path | None,
+) -> ProgressRecord:
+    """Return the record after one more search for failures in the logs of the running tasks.
+
+    A log of several components of a heterogeneous job is searched for the first of them. One that several
+    tasks of an array share is not searched: it does not show which of them failed.
+    """
+    writers = Counter(path for _, paths in logs for path in paths)
+    errors, events, searched = dict[str, ErrorWatch](), record.events, set[str]()
+    for task, paths in logs:
+        if task.state is not JobState.RUNNING or task.end or task.key not in record.readers:
+            continue
+        own = [path for path in paths if path not in searched and not (job.is_array and writers[path] > 1)]
+        searched.update(own)
+        watch = record.errors.get(task.key, ErrorWatch())
+        search = LiveErrors(job, task, user_patterns)
+        errors[task.key], found = search.look(watch, own, record.readers[task.key], now_s)
+        events += tuple(replace(event, task=task.key) for event in found)
+    # a task that waits, e.g. suspended, goes on where it was
+    kept = {key: each for key, each in record.errors.items() if key in record.readers}
+    return replace(record, errors={**kept, **errors}, events=_latest(events))
 
 
 def with_known_total(

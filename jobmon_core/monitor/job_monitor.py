@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from jobmon_core.system.clock import Clock
 
 FIRST_MAX_AGE_S = 5.0  # the age limit of the first queue answer for a job, which was just submitted
+_MAX_AGE_OF_SUSPECT_S = 2.0  # likewise, if the job may just have failed: a message says that it is running
 _RECHECK_S = 1.0  # while another monitor is querying the scheduler
 
 
@@ -150,6 +151,8 @@ class JobMonitor:
         max_age_s = interval_s(self.job, self._deps.policy, self._deps.clock.now())
         if self.job.answered_s is None:
             max_age_s = min(FIRST_MAX_AGE_S, max_age_s)
+        if self._deps.progress.may_have_failed(self.job):
+            max_age_s = min(_MAX_AGE_OF_SUSPECT_S, max_age_s)
         view = self._deps.queue.view(self.job.user, self.job.job_id, max_age_s)
         self._checked_s = view.answered_s if view else None
         if view is None or view.asked_s <= self.job.registered_s:

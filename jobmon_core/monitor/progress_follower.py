@@ -1,6 +1,6 @@
 """Has the logs of the running jobs of a monitor read at intervals, those that are due in one child process.
 
-Jobs with the same interval are due together.
+Jobs with the same interval are due together. The logs of a job that may show a failure are read again soon.
 """
 
 from __future__ import annotations
@@ -61,6 +61,7 @@ class ProgressFollower:
         self._rest = _Pause()  # of all jobs
         self._problems: dict[str, str] = {}
         self._events: dict[str, Events] = {}
+        self._rechecks: dict[str, float] = {}  # by state id: when its logs are read again (Unix seconds)
 
     def follow(self, job: WatchedJob, log: Callable[[str], None]) -> Events:
         """Return the latest events of a job, if its logs were read since the last call.
@@ -72,12 +73,19 @@ class ProgressFollower:
             self._read_if_due(job, log)
         else:
             self._jobs.pop(job.id, None)
+            self._rechecks.pop(job.id, None)
         return self._events.pop(job.id, ())
+
+    def may_have_failed(self, job: WatchedJob) -> bool:
+        """Return whether the logs of a job show what may be a failure, so that they are read again soon."""
+        return job.id in self._rechecks
 
     def _read_if_due(self, job: WatchedJob, log: Callable[[str], None]) -> None:
         """If the logs of this job are due, read them, and those of all other jobs that are due."""
         now_s = self._clock.now()
-        if self._rest.is_over(now_s) and self._pause_of(job).is_over(now_s):
+        if self._rechecks.get(job.id, float("inf")) <= now_s:
+            self._read_logs((job,), log)
+        elif self._rest.is_over(now_s) and self._pause_of(job).is_over(now_s):
             due = self._due(now_s)
             self._pauses |= {each: _Pause(now_s, each) for each in map(self._interval_of, due)}
             self._read_logs(due, log)
@@ -85,12 +93,14 @@ class ProgressFollower:
     def next_s(self, job: WatchedJob) -> float:
         """Return when the logs of a running job with an interval of its own are due (Unix seconds).
 
-        For another job that is infinity: its logs are read when the scheduler is queried.
+        For another job, unless its logs are read again soon, that is infinity: they are read when the
+        scheduler is queried.
         """
+        recheck_s = self._rechecks.get(job.id, float("inf"))
         if job.id not in self._jobs or self._interval_of(job) == self._interval_s:
-            return float("inf")
+            return recheck_s
         pauses = (self._pause_of(job), self._rest)
-        return max(pause.since_s + pause.duration_s for pause in pauses)
+        return min(recheck_s, max(pause.since_s + pause.duration_s for pause in pauses))
 
     def _due(self, now_s: float) -> tuple[WatchedJob, ...]:
         return tuple(job for job in self._jobs.values() if self._pause_of(job).is_over(now_s))
@@ -110,9 +120,12 @@ class ProgressFollower:
         self._jobs.pop(job_id, None)
         self._events.pop(job_id, None)
         self._problems.pop(job_id, None)
+        self._rechecks.pop(job_id, None)
 
     def _read_logs(self, jobs: tuple[WatchedJob, ...], log: Callable[[str], None]) -> None:
         began_s = self._clock.now()
+        for job in jobs:
+            self._rechecks.pop(job.id, None)
         try:
             found = self._worker.run(dict[str, Followed], lambda: self._read(jobs), _TIMEOUT_S)
         except WorkerFailed as error:
@@ -128,3 +141,5 @@ class ProgressFollower:
                 log(f"{job_id}: the progress could not be read: {followed.problem}")
             self._problems[job_id] = followed.problem
             self._events[job_id] = followed.events
+            if followed.recheck_s is not None and followed.recheck_s > began_s:
+                self._rechecks[job_id] = followed.recheck_s

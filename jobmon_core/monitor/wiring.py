@@ -110,7 +110,8 @@ class MonitorFactory:
     def _read_progress(self, jobs: tuple[WatchedJob, ...]) -> dict[str, Followed]:
         from jobmon_core.analysis.progress import follow_progress  # only in a child: see `ProgressFollower`
 
-        return follow_progress(jobs, self._ctx.home.progress_file, self._ctx.clock.now())
+        home = self._ctx.home
+        return follow_progress(jobs, home.progress_file, self._ctx.clock.now(), home.patterns)
 
     def _diagnose(self, log: Log, job: WatchedJob, keys: tuple[str, ...]) -> Mapping[str, Diagnosis]:
         from jobmon_core.analysis.explainer import diagnoses_of  # needed only once a job has ended

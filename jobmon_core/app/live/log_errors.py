@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.explain import load_matcher
+from jobmon_core.analysis.matching import JobMatcher
 from jobmon_core.app.live.changed_files import ChangedFiles
 from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.diagnosis.headline import without_prefix
 from jobmon_core.domain.diagnosis.log_lines import LogLines
 from jobmon_core.domain.diagnosis.patterns import Role, Severity, job_patterns
 from jobmon_core.observe.logs.read import read_tail
-from jobmon_core.observe.patterns.match import Matcher
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,7 +41,7 @@ class LogErrors:
 
     def __init__(self, job: WatchedJob, user_patterns: Path | None) -> None:
         """Find what the shipped patterns, those of the user and those of the job match."""
-        self._matchers = Matcher(job_patterns(job.settings)), load_matcher(user_patterns)[0]
+        self._matcher = JobMatcher(user_patterns, job_patterns(job.settings))
         self._earlier = job.earlier_logs
         self._logs = ChangedFiles(self._read)
 
@@ -56,8 +55,8 @@ class LogErrors:
     def _read(self, path: Path) -> tuple[ErrorLine, ...]:
         excerpt = read_tail(str(path), _MAX_BYTES).excerpt
         lines = LogLines([excerpt.appended_to(self._earlier.get(str(path)))])
-        found = [match for matcher in self._matchers for match in matcher.find_matches(lines)]
-        roots = [match for match in LogAnalysis(found, lines).matches if match.pattern.role is Role.ROOT]
+        found = LogAnalysis(self._matcher.matches(lines), lines).matches
+        roots = [match for match in found if match.pattern.role is Role.ROOT]
         return tuple(
             _error_line(str(path), match.pattern.severity, lines.unprefixed[match.position])
             for match in roots[-MOST:]

@@ -20,6 +20,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice
+from typing import NamedTuple
 
 from jobmon_core.domain.diagnosis.error_episodes import LogAnalysis
 from jobmon_core.domain.diagnosis.exit_causes import Cause, implied_cause, stated_cause
@@ -80,6 +81,37 @@ def names_root_cause(analysis: LogAnalysis) -> bool:
     return root is not None and root.pattern.precedence >= MIN_ROOT_PRECEDENCE
 
 
+class LivingFailure(NamedTuple):
+    """A failure in the log of a job that still runs."""
+
+    diagnosis: Diagnosis
+    ended_process: bool  # else the program may have handled it
+    may_be_consequence: bool  # of another failure
+
+
+def living_failure(analysis: LogAnalysis) -> LivingFailure | None:
+    """Return the failure that the log of a job that still runs shows.
+
+    None if it shows none, or if the program has recovered from all. A failure that ended no process counts
+    only if it is not a usual consequence of others, which programs often survive.
+    """
+    roots = (root for root in analysis.root_candidates if root.pattern.is_reported_early)
+    reported = [
+        root
+        for root in roots
+        if (root.pattern.precedence >= MIN_ROOT_PRECEDENCE or analysis.ended_process(root))
+        and not analysis.recovered_from(root)
+    ]
+    root = _best_candidate(tuple(reported), analysis)
+    if root is None:
+        return None
+    return LivingFailure(
+        _Diagnoser(SlurmEvidence(), analysis, "").from_root(root),
+        analysis.ended_process(root),
+        root.pattern.precedence < MIN_ROOT_PRECEDENCE,
+    )
+
+
 def _best_candidate(roots: tuple[Match, ...], analysis: LogAnalysis) -> Match | None:
     """Return the match with the highest precedence, and the earliest among equals; None without matches.
 
@@ -112,7 +144,7 @@ class _Diagnoser:
             return self._from_cause(stated, _STATED if stated.is_certain else _SUSPECTED)
         implied = implied_cause(self._evidence)
         if root is not None and not (implied and self._is_doubtful(root)):
-            return self._from_root(root)
+            return self.from_root(root)
         if implied is not None:
             is_shown = root is not None and root.pattern.id == implied.id and not self._recovered_from(root)
             return self._from_cause(implied, _PROVED if is_shown else _IMPLIED)
@@ -131,10 +163,10 @@ class _Diagnoser:
         """Report the failure that the script ignored, if any; Slurm knows only the script's exit code."""
         failure, nan = self._analysis.failure_at_end, self._nan_at_end
         if failure is not None:
-            found = self._from_root(self._root() or failure)
+            found = self.from_root(self._root() or failure)
             found = replace(found, advice=f"{_STOP_AT_FAILURE} {found.advice}")
         elif nan is not None:
-            found = self._from_root(nan)
+            found = self.from_root(nan)
         else:
             return self._no_failure("Completed", "The job completed.", _STATED)
         is_local = self._evidence.is_local
@@ -195,7 +227,8 @@ class _Diagnoser:
             confidence=confidence,
         )
 
-    def _from_root(self, root: Match) -> Diagnosis:
+    def from_root(self, root: Match) -> Diagnosis:
+        """Report a failure that the log shows."""
         pattern, lines = root.pattern, self._analysis.lines
         line = lines[root.position]
         frame = self._analysis.traceback(root).user_frame()

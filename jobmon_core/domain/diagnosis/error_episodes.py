@@ -22,6 +22,7 @@ from jobmon_core.domain.diagnosis.patterns import (
     LOOKUP,
     MIN_RELIABLE_PRECEDENCE,
     MIN_ROOT_PRECEDENCE,
+    SCHEDULER_LABELS,
     UNNAMED_EXCEPTION,
     UNSET_VARIABLE,
     Match,
@@ -56,7 +57,6 @@ _MAX_ORDINARY_LINES_OF_PRINTED_TRACEBACK = 4  # the program caught the exception
 # a completed job's log ends in a failure if at most this many ordinary lines follow it
 _MAX_LINES_AFTER_LAST_FAILURE = 5
 
-_SCHEDULER_LABELS = ("slurm_timeout", "slurm_cancelled", "slurm_preempted", "node_fail")
 # what a program fails with if the job is not prepared
 _LABELS_OF_LACK = ("file_not_found", "import_error", "module_env")
 # what the connection to a process that is gone fails with; `GENERIC`: with an exception of no other label
@@ -167,7 +167,7 @@ class LogAnalysis:
         """
         for root in reversed(self.root_candidates):
             later = self.lines.excerpt_range(root.position).stop
-            if root.pattern.precedence < MIN_ROOT_PRECEDENCE or root.pattern.label in _SCHEDULER_LABELS:
+            if root.pattern.precedence < MIN_ROOT_PRECEDENCE or root.pattern.label in SCHEDULER_LABELS:
                 continue
             if self._ended_program(root) and not self._reports_success(root, later):
                 is_last = self._count_ordinary_lines(root, later) <= _MAX_LINES_AFTER_LAST_FAILURE
@@ -289,7 +289,7 @@ class LogAnalysis:
         if self.recovered_from(earlier, later) or self._is_of_later_run(earlier, later):
             return True
         # after a requeue, the job's next run continues the log
-        return earlier.pattern.label in _SCHEDULER_LABELS and self._started_again(earlier, later.position)
+        return earlier.pattern.label in SCHEDULER_LABELS and self._started_again(earlier, later.position)
 
     def _is_of_later_run(self, earlier: Match, later: Match) -> bool:
         """Return whether the later failure is of another run of the same program.
@@ -322,7 +322,7 @@ def _without_consequences(analysis: LogAnalysis, roots: list[Match]) -> tuple[Ma
         ended_log = analysis.lines.excerpt_range(scheduler_end.position) if scheduler_end else ()
         if root.position in ended_log and not is_authoritative:
             continue
-        if root.pattern.is_final and root.pattern.label in _SCHEDULER_LABELS:
+        if root.pattern.is_final and root.pattern.label in SCHEDULER_LABELS:
             scheduler_end = scheduler_end or root
             candidates = [each for each in candidates if not each.pattern.is_of_job_script]
         elif root.pattern.is_shell_syntax and not analysis.recovered_from(root):

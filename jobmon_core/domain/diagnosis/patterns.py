@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from jobmon_core.domain.diagnosis.model import NAN_LOSS
 from jobmon_core.domain.job_settings import JobSettings
 
 CLEAN: Final = "clean"  # no failure
@@ -42,6 +43,8 @@ _OF_COMMANDS: Final = frozenset({
     "config_error.shell", "config_error.shell_syntax", "file_not_found.command",
     "file_not_found.working_directory", "module_env", "module_env.unset_variable",
 })  # fmt: skip
+# what ends a job from outside
+SCHEDULER_LABELS: Final = ("slurm_timeout", "slurm_cancelled", "slurm_preempted", "node_fail")
 # of the communication between the processes of a job
 _LABELS_OF_COMMUNICATION: Final = frozenset({
     "mpi_error", "nccl_error", "nccl_timeout", "rendezvous_error", "srun_error"
@@ -109,6 +112,16 @@ class Pattern:
     def is_of_communication(self) -> bool:
         """Whether the communication between the processes of a job failed."""
         return self.label in _LABELS_OF_COMMUNICATION
+
+    @property
+    def is_reported_early(self) -> bool:
+        """Whether a match is reported while the job runs: a failure from which it probably ends or hangs.
+
+        A loss that is nan is reported as a divergence, and what the scheduler does by its own states.
+        """
+        is_elsewhere = self.id == NAN_LOSS or self.label in SCHEDULER_LABELS
+        is_reliable = self.precedence >= MIN_RELIABLE_PRECEDENCE and not is_elsewhere
+        return self.role is Role.ROOT and self.severity is Severity.ERROR and is_reliable
 
     @property
     def is_shell_syntax(self) -> bool:

@@ -55,7 +55,8 @@ def with_progress_alerts(job: WatchedJob, events: Sequence[Event], now_s: float)
     """Return the job with a queued message for each event that needs one and has none yet.
 
     ``events`` are the latest ones, oldest first. A recovery gets a message only after its warning, and only
-    the first five warnings of one kind about a job get one: the tasks of an array often stall together.
+    the first five warnings of one kind about a job get one: the tasks of an array often stall together. If a
+    job survives an error before the message about it was sent, neither of the two is sent.
     """
     warned: list[Event] = []
     for event in events:
@@ -67,7 +68,10 @@ def with_progress_alerts(job: WatchedJob, events: Sequence[Event], now_s: float)
             subject += f"-{event.subject}"
         alerted = f"{event.task}:{subject}"
         sent = _count(job, event.kind)
-        if alerted not in job.alerted and not (is_warning and sent >= _MAX_OF_KIND):
+        if alerted not in job.alerted and (waiting := _unsent_error(job, event)):
+            outbox = tuple(entry for entry in job.outbox if entry not in waiting)
+            job = replace(job, alerted=(*job.alerted, alerted), outbox=outbox)
+        elif alerted not in job.alerted and not (is_warning and sent >= _MAX_OF_KIND):
             is_last = is_warning and sent == _MAX_OF_KIND - 1
             entry = OutboxEntry(_message(job, event, subject, now_s, is_last=is_last))
             job = replace(job, alerted=(*job.alerted, alerted), outbox=(*job.outbox, entry))
@@ -85,6 +89,17 @@ def without_waiting_alerts(job: WatchedJob) -> WatchedJob:
     """
     outbox = tuple(entry for entry in job.outbox if entry.attempts or _SUBJECT not in entry.message.id)
     return replace(job, outbox=outbox)
+
+
+def _unsent_error(job: WatchedJob, event: Event) -> tuple[OutboxEntry, ...]:
+    """Return the message about the error that a recovery ends, as it waits in the outbox; none once tried."""
+    if event.ended is not EventKind.ERROR:
+        return ()
+    start, end = f"{ref_of(job.job_id, event.task)}{_SUBJECT}{EventKind.ERROR}-", f"-{event.subject}"
+    entries = tuple(
+        entry for entry in job.outbox if entry.message.id.startswith(start) and entry.message.id.endswith(end)
+    )
+    return () if any(entry.attempts for entry in entries) else entries
 
 
 def _ends(event: Event, warning: Event) -> bool:
@@ -105,7 +120,7 @@ def _message(job: WatchedJob, event: Event, subject: str, now_s: float, *, is_la
         route=Route.ERROR,
         tone=Tone.RESOLVED if event.kind is EventKind.RECOVERED else Tone.ATTENTION,
         title=f"{job_title(job, event.task)}: {event.text.replace('`', '')}",  # a lock screen shows no markup
-        headline=_HEADLINES[event.kind],
+        headline=event.title or _HEADLINES[event.kind],
         summary=f"The job is still running. jobmon keeps monitoring it{_NO_MORE if is_last else ''}.",
         fields=tuple(where_fields(job)),
         evidence=event.evidence,

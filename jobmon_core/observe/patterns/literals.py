@@ -1,6 +1,7 @@
 """The literals that the shipped expressions require, worked out in advance: doing so takes 0.1 s of CPU time.
 
 `dev/share_files.py` writes the file; for an expression that it lacks, they are worked out as it is loaded.
+The file has two parts, so that a search for the failures of running jobs need not load the patterns.
 """
 
 from __future__ import annotations
@@ -18,19 +19,26 @@ if TYPE_CHECKING:
     from jobmon_core.observe.patterns.prefilter import Literals
 
 FILE_NAME = "error_literals.json"
+REPORTED_EARLY, OTHERS = "reported_early", "others"  # see `Pattern.is_reported_early`
 
 
 def literals_of(regex: str) -> Literals:
     """Return what `needed_literals` returns."""
-    known = _shipped_literals().get(regex)
+    parts = _shipped_literals()
+    known = next((part[regex] for part in parts.values() if regex in part), None)
     return needed_literals(regex) if known is None else frozenset(known)
 
 
+def literals_reported_early() -> Mapping[str, list[str]]:
+    """Return those of the shipped expressions that are searched for while a job runs; none if unknown."""
+    return _shipped_literals().get(REPORTED_EARLY, {})
+
+
 @lru_cache(maxsize=1)
-def _shipped_literals() -> Mapping[str, list[str]]:
-    """Return the literals by expression; none if the file cannot be read."""
+def _shipped_literals() -> Mapping[str, Mapping[str, list[str]]]:
+    """Return the literals by part and expression; none if the file cannot be read."""
     try:
-        literals: dict[str, list[str]] = json.loads(shipped_file(FILE_NAME).read_bytes())
+        literals: dict[str, dict[str, list[str]]] = json.loads(shipped_file(FILE_NAME).read_bytes())
     except (OSError, ValueError):  # they are worked out instead
         return {}
     return literals

@@ -38,6 +38,7 @@ class Event:
     is_critical: bool = False  # the job will probably fail, or waste all its time
     advice: str = ""  # what the user can do, one line; empty for the usual advice about this kind
     evidence: tuple[str, ...] = ()  # the lines or figures that prove it
+    title: str = ""  # what happened, without its details; empty for the usual words about this kind
 
 
 # these cause a message, as does a recovery from one of them; other events are only shown
@@ -58,3 +59,4 @@ class Followed:
 
     events: tuple[Event, ...] = ()  # the latest ones, oldest first
     problem: str = ""  # why the progress of this job alone could not be read
+    recheck_s: float | None = None  # Unix time to look again, because its logs may show a failure
