@@ -1,4 +1,4 @@
-"""Diagnose the ended tasks of a job in a worker process, and prepare what the diagnosis needs."""
+"""Diagnose the ended tasks of a job in a worker process."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from jobmon_core.analysis.job_logs import MAX_NAMED, log_files, logs_of_run, named_logs
+from jobmon_core.analysis.job_logs import MAX_NAMED, log_files, logs_of_run
 from jobmon_core.domain.backends import DEFAULT_BACKEND, is_local
 from jobmon_core.domain.diagnosis.exit_causes import TIME_LIMIT, YOU
-from jobmon_core.domain.diagnosis.model import Diagnosis, EarlierLog, SlurmEvidence
+from jobmon_core.domain.diagnosis.model import Diagnosis, SlurmEvidence
 from jobmon_core.domain.slurm.states import Outcome
 from jobmon_core.domain.tracking.model import End, Task, WatchedJob
 from jobmon_core.system.users import user_name
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from jobmon_core.domain.progress.model import JobProgress, TaskProgress  # a waiting monitor loads neither
 
-_EARLIER_TIMEOUT_S = 10.0  # after that, the diagnosis still recognises most earlier runs by their lines
 _MIN_SAMPLES = 3  # of the progress: with fewer, there is no course to draw
 _TIMEOUT_S = 300.0  # a file server that does not respond must not delay the message any longer
 
@@ -101,26 +100,6 @@ def with_progress(
     if found.cause == TIME_LIMIT and end.ended_s is not None and end.elapsed_s is not None:
         return with_time_needed(found, followed, end.ended_s, end.elapsed_s)
     return found
-
-
-def earlier_logs_of(job: WatchedJob, worker: Worker, log: Callable[[str], None]) -> dict[str, EarlierLog]:
-    """Return, by path, what the logs of a job contain before it starts; log a failure."""
-
-    def read_all() -> dict[str, EarlierLog]:
-        from jobmon_core.observe.logs.read import read_tail  # not at the top: see `diagnoses_of`
-
-        logs = (
-            path for task in job.tasks.values() for path in (*log_files(job, task), *named_logs(job, task))
-        )
-        paths = dict.fromkeys(filter(None, logs))
-        found = {path: read_tail(path).excerpt.as_earlier_log() for path in paths}
-        return {path: earlier for path, earlier in found.items() if earlier}
-
-    try:
-        return worker.run(dict[str, EarlierLog], read_all, _EARLIER_TIMEOUT_S)
-    except WorkerFailed as error:
-        log(f"the logs could not be read before the start: {error}")
-        return {}
 
 
 def unique_job_id(job: WatchedJob, task: Task) -> int | None:

@@ -12,9 +12,7 @@ from enum import StrEnum
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.card_schedule import card_due_s, settle_card
 from jobmon_core.domain.delivery.outbox import OutboxEntry
-from jobmon_core.domain.messages.job_ended import job_ended_messages
 from jobmon_core.domain.messages.job_stuck import stuck_alerts
-from jobmon_core.domain.messages.progress_alerts import without_waiting_alerts
 from jobmon_core.domain.messages.scheduler_outage import outage_is_due, recovery_is_due
 from jobmon_core.domain.slurm.states import Outcome, Phase
 from jobmon_core.domain.tracking.conclude import conclude, grace_deadline_s, is_proved, requires_accounting
@@ -98,18 +96,23 @@ def _decide_about_open_job(job: WatchedJob, policy: Policy, now_s: float) -> tup
         if undiagnosed:
             actions.append(Diagnose(undiagnosed))
         else:
-            messages = job_ended_messages(
-                job,
-                now_s,
-                per_task=policy.array_messages == "each",
-                doubtful_route=Route(policy.doubtful_success),
-            )
-            if len(job.tasks) == 1:
-                messages = tuple(replace(message, digestible=True) for message in messages)
-            job = without_waiting_alerts(job)
-            outbox = (*job.outbox, *(OutboxEntry(message) for message in messages))
-            job = replace(job, concluded_s=now_s, outbox=outbox)
+            job = _with_final_messages(job, policy, now_s)
     return job, actions
+
+
+def _with_final_messages(job: WatchedJob, policy: Policy, now_s: float) -> WatchedJob:
+    """Return an ended job, concluded, with its final messages in place of the waiting warnings."""
+    from jobmon_core.domain.messages.job_ended import job_ended_messages  # not at the top: needed only once
+    from jobmon_core.domain.messages.progress_alerts import without_waiting_alerts
+
+    messages = job_ended_messages(
+        job, now_s, per_task=policy.array_messages == "each", doubtful_route=Route(policy.doubtful_success)
+    )
+    if len(job.tasks) == 1:
+        messages = tuple(replace(message, digestible=True) for message in messages)
+    job = without_waiting_alerts(job)
+    outbox = (*job.outbox, *(OutboxEntry(message) for message in messages))
+    return replace(job, concluded_s=now_s, outbox=outbox)
 
 
 def wake_s(job: WatchedJob, policy: Policy, last_queue_s: float, now_s: float) -> float:

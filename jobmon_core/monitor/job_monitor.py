@@ -16,7 +16,6 @@ from jobmon_core.domain.decide import (
     interval_s,
     wake_s,
 )
-from jobmon_core.domain.messages.progress_alerts import with_progress_alerts
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import Phase, stated_reason
@@ -171,6 +170,8 @@ class JobMonitor:
             return
         events = self._deps.progress.follow(self.job, self._deps.log)
         if self._deps.policy.progress_messages and events:
+            from jobmon_core.domain.messages.progress_alerts import with_progress_alerts  # rarely needed
+
             self._save(with_progress_alerts(self.job, events, self._deps.clock.now()))
 
     def _perform(self, action: Action) -> None:

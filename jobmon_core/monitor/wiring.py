@@ -131,7 +131,7 @@ class MonitorFactory:
         )
 
     def _earlier_logs(self, log: Log, job: WatchedJob) -> dict[str, EarlierLog]:
-        from jobmon_core.analysis.explainer import earlier_logs_of  # needed only before a job starts
+        from jobmon_core.analysis.earlier_logs import earlier_logs_of  # needed only before a job starts
 
         return earlier_logs_of(job, self._worker, log)
 

@@ -103,6 +103,8 @@ def test_an_idle_monitor_does_not_import_what_it_rarely_needs() -> None:
         "traceback",
         "jobmon_core.domain.config",
         "jobmon_core.analysis.explainer",
+        "jobmon_core.domain.messages.job_ended",
+        "jobmon_core.domain.messages.progress_alerts",
         "jobmon_core.domain.artifacts",
         "jobmon_core.domain.progress.model",
         "jobmon_core.monitor.card",
@@ -114,7 +116,7 @@ def test_an_idle_monitor_does_not_import_what_it_rarely_needs() -> None:
 
 
 def test_what_a_monitor_imports_before_a_job_starts_leaves_the_model_of_progress_out() -> None:
-    code = "import sys, jobmon_core.analysis.explainer; print(*sys.modules)"
+    code = "import sys, jobmon_core.analysis.earlier_logs; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert {"jobmon_core.domain.progress.model", "jobmon_core.domain.artifacts"} & set(
         done.stdout.split()

@@ -11,6 +11,7 @@ from jobmon_core.domain.delivery.outbox import Field, Message, Tone
 from jobmon_core.domain.diagnosis.exit_causes import CANCELLED
 from jobmon_core.domain.diagnosis.model import Diagnosis
 from jobmon_core.domain.humanize import count, duration, size
+from jobmon_core.domain.messages.parts import job_title, where_fields
 from jobmon_core.domain.slurm.exit_codes import SIGNAL_BASE, describe_exit, labelled_exit
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.states import JobState, Outcome
@@ -43,7 +44,6 @@ _MAX_GROUPS = 6
 _MAX_INDICES_CHARS = 60
 _MAX_ALSO_SEEN = 3
 _WORTH_A_REPORT_S = 60.0  # of run time
-_MAX_NAME_CHARS = 80  # leaves room in the title for what happened
 # reasons that add nothing to the state or the exit code
 _REDUNDANT_REASONS = ("", "None", "NonZeroExitCode", "TimeLimit", "OutOfMemory", "Cancelled")
 
@@ -59,19 +59,6 @@ def job_ended_messages(
     if len(ended) == 1 or (per_task and job.is_array):
         return tuple(_task_message(job, task, end, doubtful_route, now_s) for task, end in ended)
     return (_digest(job, ended, doubtful_route, now_s),)
-
-
-def job_title(job: WatchedJob, key: str) -> str:
-    """Return the start of the title of a message about a task, e.g. ``train (12_3)``."""
-    name = job.name if len(job.name) <= _MAX_NAME_CHARS else f"{job.name[: _MAX_NAME_CHARS - 1]}…"
-    return f"{name or 'job'} ({ref_of(job.job_id, key)})"
-
-
-def where_fields(job: WatchedJob, nodes: str = "") -> Iterator[Field]:
-    """Yield one field with the nodes, the partition and the cluster, as far as they are known."""
-    parts = (nodes, job.partition and f"partition {job.partition}", job.cluster and f"cluster {job.cluster}")
-    if where := ", ".join(filter(None, parts)):
-        yield Field("Where", where)
 
 
 def _task_message(job: WatchedJob, task: Task, end: End, doubtful_route: Route, now_s: float) -> Message:

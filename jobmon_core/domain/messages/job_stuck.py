@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Field, Message, Tone
-from jobmon_core.domain.messages.job_ended import job_title, where_fields
+from jobmon_core.domain.messages.parts import job_title, where_fields
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.pending_reasons import RELEASE, STUCK_REASONS, Hint
 from jobmon_core.domain.slurm.states import JobState

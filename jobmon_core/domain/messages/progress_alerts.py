@@ -8,7 +8,7 @@ from dataclasses import replace
 from jobmon_core.domain.backends import is_local
 from jobmon_core.domain.channels import Route
 from jobmon_core.domain.delivery.outbox import Message, OutboxEntry, Tone
-from jobmon_core.domain.messages.job_ended import job_title, where_fields
+from jobmon_core.domain.messages.parts import job_title, where_fields
 from jobmon_core.domain.progress.events.event import WARNINGS, Event, EventKind
 from jobmon_core.domain.progress.events.ongoing import ends
 from jobmon_core.domain.slurm.job_ids import ref_of

@@ -1,6 +1,6 @@
 """What can happen to the progress of a job. Times are Unix seconds.
 
-A waiting monitor loads this module and `ongoing`, and no other one about progress.
+A waiting monitor loads this module, and no other one about progress.
 """
 
 from __future__ import annotations
