@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.progress.events.event import Followed
     from jobmon_core.domain.progress.model import JobProgress
     from jobmon_core.domain.tracking.model import WatchedJob
+    from jobmon_core.polling.cluster_name import SharedClusterName
     from jobmon_core.store.json_file import JsonFile
 
     Log = Callable[[str], None]
@@ -48,7 +49,9 @@ class MonitorFactory:
         self._worker = Worker(ctx.locks)
         self._settings = SettingsReader(ctx.home.config, ctx.configuration, self._worker)
         self._polling: dict[tuple[str, str, str], tuple[SharedQueue, SharedAccounting]] = {}
+        self._cluster_names: dict[str, SharedClusterName] = {}  # by backend
         self._progress: ProgressFollower | None = None
+        self._outages: OutageNotifier | None = None
 
     def job_monitor(self, job_id: str, log: Log) -> JobMonitor:
         """Return a monitor for the job with this state id; ``log`` writes a line to the job's log.
@@ -58,7 +61,7 @@ class MonitorFactory:
         """
         ctx = self._ctx
         job = ctx.store.load(job_id)
-        local_cluster = ctx.cluster_name(job.backend)
+        local_cluster = self._cluster_name(job.backend)
         # login nodes of several clusters may share a home: other clusters are addressed by name
         cluster = job.cluster if job.is_elsewhere(local_cluster.get) else ""
         key = job.backend, cluster, job.user
@@ -89,6 +92,11 @@ class MonitorFactory:
         """Return the object that calls the user's heartbeat URL, and does nothing if none is configured."""
         stamp = self._ctx.home.monitors / "heartbeat.stamp"
         return Heartbeat(self._settings.settings, call_url, self._worker, self._ctx.clock, stamp, log)
+
+    def _cluster_name(self, backend: str) -> SharedClusterName:
+        if backend not in self._cluster_names:
+            self._cluster_names[backend] = self._ctx.cluster_name(backend)
+        return self._cluster_names[backend]
 
     def _new_polling(self, backend: str, cluster: str, user: str) -> tuple[SharedQueue, SharedAccounting]:
         ctx = self._ctx
@@ -181,10 +189,15 @@ class MonitorFactory:
             return closed_card(job.card, "it may have been posted, but that is not certain")
 
     def _outage_notifier(self, policy: Policy) -> OutageNotifier:
+        if self._outages is None:  # shared by all jobs
+            self._outages = self._new_outage_notifier(policy)
+        return self._outages
+
+    def _new_outage_notifier(self, policy: Policy) -> OutageNotifier:
         ctx = self._ctx
 
         def notice_file(job: WatchedJob) -> JsonFile[OutageNotice]:
-            cluster = job.cluster or ctx.cluster_name(job.backend).last_known()
+            cluster = job.cluster or self._cluster_name(job.backend).last_known()
             return outage_notice_file(ctx.home.shared_answers, job.backend, cluster)
 
         def is_reporting(job_id: str) -> bool:
