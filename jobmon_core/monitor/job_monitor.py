@@ -19,7 +19,6 @@ from jobmon_core.domain.decide import (
 from jobmon_core.domain.slurm.job_ids import ref_of
 from jobmon_core.domain.slurm.rows import NotListed, Unreachable
 from jobmon_core.domain.slurm.states import Phase, stated_reason
-from jobmon_core.domain.tracking.apply_accounting import apply_accounting
 from jobmon_core.domain.tracking.apply_queue import apply_queue, mark_answered, mark_unreachable
 from jobmon_core.domain.tracking.apply_record import apply_record
 from jobmon_core.domain.tracking.clock_skew import clamp_to_now
@@ -240,6 +239,8 @@ class JobMonitor:
 
     def _apply_accounting(self, answer: AccountingAnswer | None) -> None:
         if answer is not None:
+            from jobmon_core.domain.tracking.apply_accounting import apply_accounting  # needed only at an end
+
             self._save(apply_accounting(self.job, answer, self._deps.policy, self._deps.clock.now()))
 
     def _diagnose(self, keys: tuple[str, ...]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from jobmon_core.domain.slurm.log_paths import LogPaths, templates_from_record
 from jobmon_core.domain.slurm.rows import Disabled, NotListed, RawAnswer, Unreachable
 from jobmon_core.domain.tracking.policy import NO_HURRY_S
-from jobmon_core.scheduler.slurm import commands, sacct, scontrol, squeue, values
+from jobmon_core.scheduler.slurm import commands, scontrol, squeue, values
 from jobmon_core.system.runner import NotStarted, Ran, Runner, TimedOut
 
 if TYPE_CHECKING:
@@ -107,6 +107,8 @@ class SlurmScheduler:
         self, job_ids: Sequence[int], within_s: float = NO_HURRY_S
     ) -> RawAnswer | Disabled | Unreachable:
         """Query sacct once for all these jobs; see `Scheduler`."""
+        from jobmon_core.scheduler.slurm import sacct  # not at the top: a waiting monitor does not load it
+
         asked_s = self._clock()
         if not job_ids:
             return RawAnswer("", asked_s)  # without ids sacct would list all of today's jobs
@@ -149,6 +151,8 @@ class SlurmScheduler:
 
     def read_accounting(self, text: str, job_id: int) -> tuple[AccountingRow, ...]:
         """Parse the rows of one job; see `Scheduler`."""
+        from jobmon_core.scheduler.slurm import sacct  # not at the top: see `ask_accounting`
+
         rows = sacct.read_accounting(text, job_id)
         if not any(row.exit_code and not row.exit_code_exact for row in rows):
             return rows
