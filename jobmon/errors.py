@@ -82,7 +82,7 @@ def report(error: JobmonError, prefix: str = "") -> int:
 def run_guarded(command: Callable[[], int]) -> int:
     """Run a command and return its exit code; if it raises, report the exception and return its code.
 
-    What it printed is written in any case, since `program` ends without Python's own flush.
+    stdout is flushed in any case: `cli.program` ends without Python's clean-up, which would flush it.
     """
     try:
         try:

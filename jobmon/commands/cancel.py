@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
             say(str(error))
             exit_code = max(exit_code, error.exit_code)
         else:
-            if result.acted:
+            if result.is_changed:
                 print(result_text(result.subject, result.action))
             else:
                 say(one_line(f"{result.subject}: {result.action}"))

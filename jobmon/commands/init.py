@@ -161,7 +161,8 @@ def _save(ctx: Context, success: str, error: str) -> None:
 def _send_undelivered(ctx: Context) -> None:
     """Send the messages that waited for a webhook."""
     try:
-        jobs = [each.subject for each in RecoverJobs(ctx, MonitorStarter(ctx)).send_given_up() if each.acted]
+        results = RecoverJobs(ctx, MonitorStarter(ctx)).send_given_up()
+        jobs = [each.subject for each in results if each.is_changed]
     except CommandBusy:
         say("`jobmon recover` is running; run it again to send the messages that waited for a webhook")
         return

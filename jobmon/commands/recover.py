@@ -88,7 +88,7 @@ def _recover(ctx: Context, *, quiet: bool) -> None:
         for result in RecoverJobs(ctx, MonitorStarter(ctx)).recover():
             if result.watched_on:
                 hosts.append(result.watched_on)
-            elif result.acted or not quiet:
+            elif result.is_changed or not quiet:
                 print(result_text(result.subject, result.action), flush=True)
                 printed += result.is_job
     except CommandBusy:

@@ -37,9 +37,9 @@ MONITOR is the state of the job's monitor: alive, done (the job needs no monitor
 do not; `jobmon recover` replaces it). A terminal gets this column only if some monitor is neither
 alive nor done.
 
-ELAPSED/LIMIT is - for a job that has not started, ? for what jobmon does not know: also for the limit
-of a pending job without --time, which Slurm may set when it starts. For an array, it is the time and the
-limit of the task that has been running longest, or ran longest.
+In ELAPSED/LIMIT, - means that the job has not started, and ? that jobmon does not know the value,
+e.g. the limit of a pending job without --time, which Slurm may set when it starts. For an array, both
+are those of the task that has been running longest, or ran longest.
 
 OUTCOME/CAUSE shows why a job is pending: Slurm's reason, with its meaning if you must do something. A
 success is doubtful if the log ends in a failure, if its last loss is NaN, or if it counts fewer

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 import stat
@@ -98,6 +97,8 @@ def named_logs(job: WatchedJob, task: Task, since_s: float = 0.0) -> tuple[str, 
         return ()
     if is_shared(job, settings.log_dir + settings.log_pattern):
         return ()
+    import glob  # not at the top: a waiting monitor does not load it
+
     folder = glob.escape(named_path(job, task, settings.log_dir) or job.workdir)
     pattern = os.path.join(folder, named_path(job, task, settings.log_name))  # noqa: PTH118 - a text, for glob
     if not os.path.isabs(pattern):  # noqa: PTH117 - as above
@@ -168,6 +169,8 @@ def read_script(path: str) -> str:
 
 def _expand(job: WatchedJob, task: Task, template: str) -> str:
     """Expand a template. If that depends on the host or on Slurm's version, an existing file decides."""
+    import glob  # not at the top: a waiting monitor does not load it
+
     context = _context(job, task)
     for candidate in (context, replace(context, version=_OLDEST_SLURM)):
         path = expand(template, candidate)

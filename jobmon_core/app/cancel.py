@@ -35,7 +35,7 @@ def cancel(ctx: Context, ref: JobRef) -> RecoveryResult:
         raise UnknownJob(f"job {ref} is not watched; `jobmon status` lists the watched jobs")
     jobs = [job for job in found if job_status(ctx, job).health is not Health.DONE]
     if not jobs:
-        return RecoveryResult(name_of(found[-1]), _unchanged_because(found[-1]), acted=False)
+        return RecoveryResult(name_of(found[-1]), _unchanged_because(found[-1]), is_changed=False)
     watched = next((job for job in jobs if job.watched_part == ref.key), None)
     if watched is None:
         raise UnknownJob(

@@ -31,8 +31,8 @@ class RecoveryResult:
     """What a command did with one job or file, or why it did nothing."""
 
     subject: str
-    action: str  # without `acted`, the reason why nothing was changed
-    acted: bool = True
+    action: str  # what was changed, or why nothing was
+    is_changed: bool = True
     watched_on: str = ""  # the host of the job's living monitor, if nothing was changed because of that
     is_job: bool = True  # not the configuration or a temporary file
 
@@ -77,11 +77,11 @@ class RecoverJobs:
             config = Config()  # without a valid configuration no message is sent again
             faults = "; ".join(error.faults)
             action = f"invalid, so messages are not sent: {faults} (in {error.source})"
-            yield RecoveryResult("configuration", action, acted=False, is_job=False)
+            yield RecoveryResult("configuration", action, is_changed=False, is_job=False)
         orphans: dict[str, RecoveryResult] = {}
         for status in list_jobs(self.ctx):
             if isinstance(status, Unreadable):
-                yield RecoveryResult(status.path.name, f"skipped: {status.why}", acted=False)
+                yield RecoveryResult(status.path.name, f"skipped: {status.why}", is_changed=False)
                 continue
             if status.health not in healths:
                 continue
@@ -92,7 +92,7 @@ class RecoverJobs:
                     host = status.owner.host if status.owner else "an unknown host"
                     yield RecoveryResult(name, f"skipped: its monitor on {host} is alive", False, host)
             elif reason := self._skipped_because(status) or blocked_because(self.ctx.home, job.id):
-                yield RecoveryResult(name, f"skipped: {reason}", acted=False)
+                yield RecoveryResult(name, f"skipped: {reason}", is_changed=False)
             else:
                 if job != status.job:
                     self.ctx.store.save(job)
@@ -133,7 +133,7 @@ class RecoverJobs:
                 yield result
             else:
                 action = "skipped: another monitor adopted it in the meantime"
-                yield RecoveryResult(result.subject, action, acted=False)
+                yield RecoveryResult(result.subject, action, is_changed=False)
 
 
 def wait_for_monitors(ctx: Context) -> None:

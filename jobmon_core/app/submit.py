@@ -123,7 +123,7 @@ class SubmitJob:
         if not self._job_config:
             self._settings = settings_beside(script_of(arguments), self._warnings.append, backend)
         if any(word.startswith("-") for word in arguments[1:]):  # else no option can follow the script
-            self._warnings += _warnings(arguments)
+            self._warnings += _misplaced_option_warnings(arguments)
 
     def _warn_of_missing_webhooks(self, config: Config) -> None:
         missing = [route.value for route in Route if not config.channels_for(route)]
@@ -174,8 +174,8 @@ class SubmitJob:
         self._tell(f"job {submitted.ref} is submitted, but not watched: {error}; `{remedy}` tries again")
 
 
-def _warnings(arguments: Sequence[str]) -> Iterator[str]:
-    """Yield a warning about options that became arguments of the script because they follow it."""
+def _misplaced_option_warnings(arguments: Sequence[str]) -> Iterator[str]:
+    """Yield warnings about options that became arguments of the script because they follow it."""
     from jobmon_core.domain.slurm.sbatch_options import misplaced_options
 
     script, options = misplaced_options(arguments)

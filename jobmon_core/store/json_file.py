@@ -23,7 +23,7 @@ class JsonFile(Generic[T]):
 
     path: Path
     kind: type[T]
-    max_bytes: int = SMALL_BYTES  # of the file that are read
+    max_bytes: int = SMALL_BYTES  # a larger file counts as damaged
     durable: bool = True  # whether a written record survives a power cut
 
     @property

@@ -54,9 +54,10 @@ class SharedAnswer(JsonFile[StoredAnswer]):
 
 
 def outage_notice_file(folder: Path, *names: str) -> JsonFile[OutageNotice]:
-    """Return the file of a scheduler, e.g. ("slurm", cluster), that names the job that reported its outage.
+    """Return the file that says which job reported the outage of a scheduler.
 
-    All hosts share it. If it cannot be read, the user is notified twice rather than not at all.
+    ``names`` identify the scheduler, e.g. ("slurm", cluster). All hosts share the file. If it
+    cannot be read, the user is notified twice rather than not at all.
     """
     return JsonFile(folder / f"{file_name('outage', *names)}.notice", OutageNotice)
 

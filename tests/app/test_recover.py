@@ -36,4 +36,4 @@ def test_a_message_of_a_job_that_cannot_be_monitored_stays_given_up(tmp_path: Pa
     lock.mkdir(parents=True)
     (finding,) = RecoverJobs(ctx, MonitorStarter(ctx)).recover()
     assert finding.action.startswith(f"skipped: {lock} is in the way")
-    assert (finding.acted, ctx.store.load(job.id)) == (False, job)
+    assert (finding.is_changed, ctx.store.load(job.id)) == (False, job)

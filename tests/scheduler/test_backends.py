@@ -87,7 +87,7 @@ def test_recovery_leaves_the_job_of_an_unknown_backend_alone_and_continues(ctx: 
     ctx.store.save(WatchedJob("a-12-x", 12, 100.0, backend="pbs", cluster="big"))
     ctx.store.save(WatchedJob("b-13-x", 13, 100.0, backend="toy"))
     first, second = sorted(RecoverJobs(ctx, MonitorStarter(ctx)).recover(), key=lambda result: result.subject)
-    assert (first.acted, second.acted) == (False, True)
+    assert (first.is_changed, second.is_changed) == (False, True)
     assert first.action.startswith("skipped: this version of jobmon does not support the backend 'pbs'")
 
 

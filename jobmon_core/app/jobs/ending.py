@@ -1,4 +1,4 @@
-"""How a task ended, in a few words for its user, and what is known before its outcome is."""
+"""How a task ended, in a few words; of one whose outcome is not known yet, what is known so far."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Ending(NamedTuple):
 
 
 def ending_of(task: Task) -> Ending | None:
-    """Return what is known of a task that does not run any more but has no outcome; None for another one."""
+    """Return what is known of a task that does not run any more but has no outcome; None for any other."""
     if task.end or task.inquiry is None:
         return None
     shown, source = task.inquiry.queue_state, _final_row(task.inquiry)
@@ -64,9 +64,9 @@ def state_text(end: End) -> str:
 def end_text(end: End) -> str:
     """Return the final state and what else ended the task, e.g. ``FAILED, exit code 1``."""
     # the exit code 0 of a job that timed out would confuse, as would the signal that cancelled a job
-    is_telling = (
+    shows_exit = (
         end.exit_code
         or (end.signal and end.state is JobState.FAILED)
         or (end.exit_code == 0 and end.state is JobState.COMPLETED)
     )
-    return f"{state_text(end)}, {exit_phrase(end.exit_code, end.signal)}" if is_telling else state_text(end)
+    return f"{state_text(end)}, {exit_phrase(end.exit_code, end.signal)}" if shows_exit else state_text(end)

@@ -57,8 +57,8 @@ class ProgressReport:
     def remaining_s(self) -> float | None:
         """The time that is left: as estimated, else as the log says."""
         is_known = self.progress and not self.is_over and self.pause_s is None
-        said = self.progress.remaining_s if self.progress and is_known else None
-        return said if self.estimate.remaining_s is None else self.estimate.remaining_s
+        printed_s = self.progress.remaining_s if self.progress and is_known else None
+        return printed_s if self.estimate.remaining_s is None else self.estimate.remaining_s
 
 
 @dataclass(slots=True)
@@ -71,7 +71,7 @@ class LogProgress:
     is_over: bool = False  # the job has ended
     checkpoints: str = ""  # the folder of its checkpoints, if it is known
     since_s: float = 0.0  # older checkpoints are those of earlier runs (Unix seconds)
-    artifacts: Artifacts = _NO_ARTIFACTS  # what the job writes beside them, as its monitor has seen it
+    artifacts: Artifacts = _NO_ARTIFACTS  # outputs and checkpoints, as its monitor last saw them
     _state: ReaderState | None = field(default=None, init=False)
 
     def read(self, *, ended: bool = False) -> ProgressReport:
@@ -90,12 +90,12 @@ class LogProgress:
     def estimated(self, report: ProgressReport, now_s: float) -> ProgressReport:
         """Return a report with the estimate of the remaining time as of ``now_s`` (Unix seconds)."""
         progress = report.progress
-        # the history is up to one interval older than the report, and would add time to what is finished
+        # the history is up to one interval old: by it, a run that has just finished would still need time
         is_finished = self.is_over or progress is None or progress.fraction == 1.0
         found = estimate_or_printed(self.history, None if is_finished else progress, now_s)
         samples = self.history.samples
-        is_same = not is_finished and progress and samples and samples[-1].current == progress.current
-        pause_s = unusual_pause_s(self.history, now_s) if is_same else None
+        is_unmoved = not is_finished and progress and samples and samples[-1].current == progress.current
+        pause_s = unusual_pause_s(self.history, now_s) if is_unmoved else None
         if pause_s is not None:
             found = found.without_end()
         return replace(report, estimate=found, is_over=self.is_over, pause_s=pause_s)

@@ -45,7 +45,7 @@ class Growth:
         return max(0.0, looked_s - min(self.modified_s, self.seen_s))
 
     def rate_per_s(self, looked_s: float) -> float | None:
-        """Return the latest growth known at ``looked_s`` in bytes per second; 0.0 after a minute without."""
+        """Return the latest growth known at ``looked_s`` in bytes per second; 0.0 after a minute of none."""
         return self.bytes_per_s if self.idle_s(looked_s) < _IDLE_AFTER_S else 0.0
 
 

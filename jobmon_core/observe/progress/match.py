@@ -30,7 +30,7 @@ _LABEL_EPOCH = re.compile(
 )
 _PERCENT = 100.0
 _BYTE = "b"  # as `counted_unit` returns the unit of `5.2MB/s`
-_NOT_TRAINING = frozenset({"marker", "other"})  # groups that mark another value than a training metric
+_NOT_TRAINING = frozenset({"marker", "other"})  # a match with one of these groups is no metric of training
 
 
 class _Label(NamedTuple):
@@ -47,7 +47,7 @@ class FormatMatcher:
     """Matches updates against the formats; compiles only those that can match."""
 
     def __init__(self, formats: Sequence[Format], labels: FormatFile) -> None:
-        """Prepare ``formats``, the first of which wins; ``labels`` tells which bars are not the job."""
+        """Prepare ``formats``, the first of which wins; ``labels`` has the labels of other bars."""
         self._formats = [each for each in formats if each.role is not Role.METRICS]
         self._metrics = [each for each in formats if each.role is Role.METRICS]
         self._label_regexes = labels
@@ -71,14 +71,14 @@ class FormatMatcher:
     def readings(self, updates: Sequence[bytes], table: str = "") -> list[Reading]:
         """Return what the updates say, in their order; the metrics come last, only their latest values.
 
-        ``table`` is a header line that came before the updates, empty without one; updates that are rows
-        below it are read by it.
+        ``table`` is the header of a table that began before these updates; empty if there is none. It names
+        the columns of the updates that are rows of the table.
         """
         if not updates:
             return []
         literals = self._literals_in(b"\n".join(updates))
         found: list[Reading] = []
-        evaluations: set[int] = set()  # the indices of updates about them
+        evaluations: set[int] = set()  # the indices of the updates that are about one
         active = [each for each in self._formats if _may_match(each, literals)]
         if active or table:
             matching = self._matcher_of(active)
@@ -130,6 +130,7 @@ class FormatMatcher:
     def _latest_metrics(
         self, updates: Sequence[bytes], metrics: list[Format], evaluations: set[int]
     ) -> list[Reading]:
+        """Return the latest value of each metric; updates that are about an evaluation do not count."""
         found = []
         for each in metrics:
             compiled = self._compile(each)

@@ -52,7 +52,10 @@ class ProcessGroup:
 
 
 def group_rows(group: ProcessGroup, observer: ProcessId) -> Iterator[StatusRow]:
-    """Yield a row for each process, except for those that ``observer``, this process, finds exited."""
+    """Yield a row for each process that has not exited.
+
+    ``observer`` is this process: it can only tell about processes of its own host, since its last boot.
+    """
     for key, process in zip(group.keys, group.processes, strict=True):
         state, reason = JobState.RUNNING, ""
         match process.id.status(observer):

@@ -105,8 +105,8 @@ def _after_success(result: JobRef | NotListed | str) -> tuple[JobRef | None, str
 def named_cluster(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
     """Return the clusters that the user named on the command line or by a variable, as written; "" if none.
 
-    ``#SBATCH`` lines are not read. If sbatch has an option that jobmon does not know, an option of the script
-    may be mistaken for one of sbatch: good enough to know where to search.
+    ``#SBATCH`` lines are not read. If an option of sbatch is unknown to jobmon, one of the script may be
+    taken for one of sbatch; that only affects where jobmon searches.
     """
     try:
         values = [value for name, value in read_arguments(arguments)[0] if name == "clusters"]
