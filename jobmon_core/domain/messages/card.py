@@ -14,7 +14,8 @@ from typing import NamedTuple
 from jobmon_core.domain.delivery.card import Card, CardTone
 from jobmon_core.domain.delivery.outbox import Field, Tone
 from jobmon_core.domain.humanize import count, rate, size
-from jobmon_core.domain.messages.job_ended import job_ended_messages, job_title, where_fields
+from jobmon_core.domain.messages.job_ended import job_ended_messages
+from jobmon_core.domain.messages.parts import job_title, where_fields
 from jobmon_core.domain.progress.estimate import estimate_or_printed
 from jobmon_core.domain.progress.events.ongoing import ongoing_events, unusual_pause_s
 from jobmon_core.domain.progress.figures import epoch, loss, percentage, units
