@@ -1,17 +1,18 @@
 """Count the errors that are reported about running jobs: false ones about ordinary runs, and real failures.
 
-    .venv/bin/python benchmarks/live_errors.py LOGS CORPUS.jsonl [--json]
+    .venv/bin/python benchmarks/live_errors.py LOGS CORPUS.jsonl [--looks N] [--json]
 
 LOGS holds ordinary logs with an ``index.jsonl``, CORPUS labelled failures (see `benchmarks/corpus.py`). Each
-log is written piece by piece, and looked at every 30 seconds, and again 3 seconds after a look that found a
-failure, as by a monitor. A log whose lines show when they were written (see `benchmarks/timed_logs.py`) is
-written then, any other one evenly within 200 intervals; with ``quiet``, each log pauses for an interval after
-each of 200 pieces, so that any line may be the last one for a while.
+log is written piece by piece, and looked at N times at equal intervals, and again 3 seconds after a look that
+found a failure, as by a monitor.
 
 - ``false``: errors that are reported about ordinary runs, in CORPUS those with the label clean.
-- ``reported``: of the failures that a job cannot report by its end alone (those of the scheduler are left
-  out), how many are reported if the job hangs after its last line; ``right``: with the label of the cause;
-  ``before the end``: while its last lines were still to come.
+  ``as written``: a log is written at the times that its lines show (see `benchmarks/timed_logs.py`), else
+  evenly. ``quiet``: it gets a piece before each look and is then silent, so that any line may be the last one
+  for a while.
+- ``reported``: of the failures of CORPUS, without those of the scheduler, how many are reported, given that
+  the job hangs after its last line; ``right``: with the label of the cause; ``before the last line``: while
+  some of the log was still to come.
 """
 
 from __future__ import annotations
@@ -32,15 +33,15 @@ from benchmarks.options import options_parser
 from benchmarks.timed_logs import INDEX, written_at
 from jobmon_core.analysis.progress import follow_progress
 from jobmon_core.domain.diagnosis.patterns import CLEAN, SCHEDULER_LABELS, label_of
-from jobmon_core.domain.progress.events.event import Event, EventKind
+from jobmon_core.domain.progress.events.event import Event, EventKind, Followed
 from jobmon_core.domain.slurm.log_paths import LogPaths
 from jobmon_core.domain.slurm.states import JobState
 from jobmon_core.domain.tracking.model import Task, WatchedJob
 
 INTERVAL_S = 30.0
-LOOKS = 200
 _START_S = 1_700_000_000.0
 _QUIET_LOOKS = 4  # after the last line
+_LOOKS_AT_FAILURE = 20  # these logs are short
 _STATE_ID = "slurm-7-x"
 
 Writing = Sequence[tuple[float, int]]  # when, in seconds since the start, a log has so many bytes
@@ -54,51 +55,67 @@ class Found:
     written: int  # bytes of the log by then
 
 
-def evenly(size: int, looks: int = LOOKS) -> Writing:
-    """Return the writing of a log that grows by the same number of bytes in each interval."""
-    parts = 30 * looks
-    return [(INTERVAL_S * looks * part / parts, size * part // parts) for part in range(1, parts + 1)]
+def evenly(size: int, looks: int) -> Writing:
+    """Return the writing of a log that grows all the time by as much."""
+    seconds = int(INTERVAL_S) * looks
+    return [(float(second), size * second // seconds) for second in range(1, seconds + 1)]
 
 
-def quietly(size: int, looks: int = LOOKS) -> Writing:
+def quietly(size: int, looks: int) -> Writing:
     """Return the writing of a log that gets one piece just before each look, and is then silent."""
-    return [(INTERVAL_S * part - 1, size * part // looks) for part in range(1, looks + 1)]
+    return [(INTERVAL_S * look - 1, size * look // looks) for look in range(1, looks + 1)]
 
 
-def replay(data: bytes, writing: Writing, folder: Path) -> Iterator[Found]:
+def as_written(data: bytes) -> Writing:
+    """Return when a log was written, by its own lines; empty if that is not known."""
+    times = written_at(data)
+    return [*times, (times[-1][0], len(data))] if times else ()
+
+
+class RunningJob:
+    """A job whose log is written in a folder, and whose monitor looks at it."""
+
+    def __init__(self, data: bytes, writing: Writing, folder: Path) -> None:
+        """Begin with an empty log."""
+        self.written, self.now_s = 0, 0.0  # bytes; seconds since the start
+        self._data, self._writing = data, list(reversed(writing))
+        self._log, self._record = folder / "train.log", folder / "progress.json"
+        self._record.unlink(missing_ok=True)
+        self._log.write_bytes(b"")
+        task = Task("", JobState.RUNNING, "RUNNING", start_s=int(_START_S))
+        paths = LogPaths(str(self._log), str(self._log), source="user")
+        self._job = WatchedJob(_STATE_ID, 7, _START_S, tasks={"": task}, logs=paths)
+
+    def look(self, now_s: float) -> Followed:
+        """Write what the job has written by now, and return what a look at it finds."""
+        size = self.written
+        while self._writing and self._writing[-1][0] <= now_s:
+            size = self._writing.pop()[1]
+        if size > self.written:
+            with self._log.open("ab") as file:
+                file.write(self._data[self.written : size])
+            os.utime(self._log, (_START_S + now_s, _START_S + now_s))
+        self.written, self.now_s = size, now_s
+        followed = follow_progress([self._job], lambda _: self._record, _START_S + now_s)[_STATE_ID]
+        if followed.problem:
+            raise RuntimeError(followed.problem)
+        return followed
+
+
+def replay(data: bytes, writing: Writing, looks: int, folder: Path) -> Iterator[Found]:
     """Write a log piece by piece and yield what is reported about it, until some looks after its end."""
-    log = folder / "train.log"
-    log.unlink(missing_ok=True)
-    record = folder / "progress.json"
-    record.unlink(missing_ok=True)
-    task = Task("", JobState.RUNNING, "RUNNING", start_s=int(_START_S))
-    job = WatchedJob(
-        _STATE_ID, 7, _START_S, tasks={"": task}, logs=LogPaths(str(log), str(log), source="user")
-    )
-    pending, written, told, now_s = iter(writing), 0, 0, 0.0
-    at_s, size = next(pending, (0.0, 0))
-    last_s = writing[-1][0] if writing else 0.0
-    regular_s = now_s = INTERVAL_S
-    with log.open("ab") as file:
-        while now_s < last_s + (_QUIET_LOOKS + 1) * INTERVAL_S:
-            while written < size and at_s <= now_s:
-                file.write(data[written:size])
-                written = size
-                at_s, size = next(pending, (at_s, size))
-            file.flush()
-            os.utime(log, (_START_S + now_s, _START_S + now_s))
-            followed = follow_progress([job], lambda _: record, _START_S + now_s)[_STATE_ID]
-            if followed.problem:
-                raise RuntimeError(followed.problem)
-            errors = [each for each in followed.events if EventKind.ERROR in (each.kind, each.ended)]
-            yield from (Found(each, written) for each in errors[told:])
-            told = len(errors)
-            regular_s += INTERVAL_S if now_s >= regular_s else 0.0
-            recheck_s = followed.recheck_s - _START_S if followed.recheck_s else regular_s
-            now_s = min(regular_s, recheck_s) if recheck_s > now_s else regular_s
+    job, told = RunningJob(data, writing, folder), 0
+    interval_s = max(INTERVAL_S, writing[-1][0] / looks)
+    for look in range(1, looks + _QUIET_LOOKS + 1):
+        followed = job.look(look * interval_s)
+        while followed.recheck_s and job.now_s < followed.recheck_s - _START_S:
+            followed = job.look(followed.recheck_s - _START_S)
+        errors = [each for each in followed.events if EventKind.ERROR in (each.kind, each.ended)]
+        yield from (Found(each, job.written) for each in errors[told:])
+        told = len(errors)
 
 
-def ordinary(folder: Path, scratch: Path) -> dict[str, Any]:
+def ordinary(folder: Path, scratch: Path, looks: int) -> dict[str, Any]:
     """Return the errors that are reported about the logs of ``index.jsonl``.
 
     Raises:
@@ -110,10 +127,10 @@ def ordinary(folder: Path, scratch: Path) -> dict[str, Any]:
     for name in names:
         data = (folder / f"{name}.log").read_bytes()
         for kind, writing in (
-            ("as written", written_at(data) or evenly(len(data))),
-            ("quiet", quietly(len(data))),
+            ("as written", as_written(data) or evenly(len(data), looks)),
+            ("quiet", quietly(len(data), looks)),
         ):
-            events = [each.event for each in replay(data, writing, scratch)]
+            events = [each.event for each in replay(data, writing, looks, scratch)]
             found[kind] += [f"{name}: {each.text}" for each in events if each.kind is EventKind.ERROR]
             withdrawn += sum(each.kind is EventKind.RECOVERED for each in events)
     return {"logs": len(names), "false": found, "withdrawn": withdrawn}
@@ -131,19 +148,15 @@ def failures(corpus: Path, scratch: Path) -> dict[str, Any]:
         if case.label in SCHEDULER_LABELS:
             continue
         data = case.log.encode("utf-8", "replace")
-        found = [
-            each
-            for each in replay(data, evenly(len(data), 20), scratch)
-            if each.event.kind is EventKind.ERROR
-        ]
+        writing = evenly(len(data), _LOOKS_AT_FAILURE)
+        replayed = replay(data, writing, _LOOKS_AT_FAILURE, scratch)
+        found = [each for each in replayed if each.event.kind is EventKind.ERROR]
         if case.label == CLEAN:
             false += [f"{case.id}: {each.event.text}" for each in found]
             continue
         total += 1
-        labels = {label_of(each.event.subject) for each in found}
-        early += any(
-            each.written < len(data) and label_of(each.event.subject) == case.label for each in found
-        )
+        labels = {label_of(each.event.subject): each.written < len(data) for each in reversed(found)}
+        early += labels.get(case.label, False)
         if not found:
             missed.append(f"{case.id}: {case.label}")
         elif case.label not in labels:
@@ -153,7 +166,7 @@ def failures(corpus: Path, scratch: Path) -> dict[str, Any]:
         "failures": total,
         "reported": reported,
         "right": reported - len(wrong),
-        "before the end": early,
+        "before the last line": early,
         "false": false,
         "missed": missed,
         "wrong": wrong,
@@ -162,13 +175,13 @@ def failures(corpus: Path, scratch: Path) -> dict[str, Any]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the figures; return 2 if the logs cannot be read."""
-    parser = options_parser(__doc__ or "")
+    parser = options_parser(__doc__ or "", looks=(200, "how often to look at each ordinary log"))
     parser.add_argument("logs", type=Path, metavar="LOGS", help="the folder of index.jsonl and its logs")
     parser.add_argument("corpus", type=Path, metavar="CORPUS.jsonl", help="labelled failures")
     options = parser.parse_args(argv)
     with tempfile.TemporaryDirectory() as scratch:
         try:
-            plain = ordinary(options.logs, Path(scratch))
+            plain = ordinary(options.logs, Path(scratch), options.looks)
             real = failures(options.corpus, Path(scratch))
         except (CorpusInvalid, OSError, ValueError, KeyError) as error:
             print(f"live_errors.py: {error!r}", file=sys.stderr)

@@ -191,3 +191,32 @@ def test_a_problem_with_one_job_is_logged_once_and_does_not_affect_the_others() 
         assert watch.texts(OTHER) == []
         assert watch.texts(RUNNING) == ["read 2"]
     assert watch.logged == ["slurm-2-x: the progress could not be read: damaged"]
+
+
+def test_the_logs_of_a_job_that_may_have_failed_are_read_again_soon_but_not_those_of_the_others() -> None:
+    watch = Watch()
+    began_s = watch.clock.now_s
+
+    def suspicious(jobs: tuple[WatchedJob, ...]) -> dict[str, Followed]:
+        recheck_s = began_s + 3.0 if watch.clock.now_s == began_s else None
+        return {job_id: replace(each, recheck_s=recheck_s) for job_id, each in of_all(jobs).items()}
+
+    watch.follower = ProgressFollower(suspicious, Worker(), watch.clock, INTERVAL_S)
+    assert watch.texts(RUNNING) == ["read 1"]
+    watch.texts(OTHER)
+    assert watch.follower.may_have_failed(RUNNING)
+    assert watch.follower.next_s(RUNNING) == watch.clock.now_s + 3.0
+    assert watch.follower.next_s(OTHER) == math.inf
+    watch.clock.now_s += 3.0
+    assert watch.texts(RUNNING) == ["read 1"]
+    assert not watch.follower.may_have_failed(RUNNING)
+    assert watch.follower.next_s(RUNNING) == math.inf
+    assert watch.texts(RUNNING) == []
+
+
+def test_a_job_that_has_ended_is_not_read_again() -> None:
+    watch = Watch(lambda jobs: {job.id: Followed(recheck_s=1e12) for job in jobs})
+    watch.texts(RUNNING)
+    assert watch.follower.may_have_failed(RUNNING)
+    watch.texts(ENDED)
+    assert not watch.follower.may_have_failed(RUNNING)

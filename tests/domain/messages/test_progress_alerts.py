@@ -93,3 +93,40 @@ def test_a_job_of_which_one_worker_has_written_nothing_is_not_said_to_have_no_ou
     missing = Event(200.0, EventKind.NO_OUTPUT, "started 5m ago, but only 3 of 4 workers have written a log")
     (entry,) = with_progress_alerts(JOB, (missing,), 210.0).outbox
     assert entry.message.headline == "Missing output"
+
+
+OUT_OF_MEMORY = Event(
+    200.0,
+    EventKind.ERROR,
+    "CUDA out of memory (tried 4.00 GiB)",
+    subject="cuda_oom",
+    title="Out of GPU memory",
+    advice="Lower the batch size of JOBID.",
+    evidence=("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 4.00 GiB.",),
+)
+GOES_ON = Event(
+    300.0, EventKind.RECOVERED, "goes on after an error", ended=EventKind.ERROR, subject="cuda_oom"
+)
+
+
+def test_an_error_has_its_title_its_lines_and_its_advice() -> None:
+    (entry,) = with_progress_alerts(JOB, (OUT_OF_MEMORY,), 210.0).outbox
+    message = entry.message
+    assert message.title == "train (12): CUDA out of memory (tried 4.00 GiB)"
+    assert message.headline == "Out of GPU memory"
+    assert (message.advice, message.evidence) == ("Lower the batch size of 12.", OUT_OF_MEMORY.evidence)
+    assert message.tone is Tone.ATTENTION
+
+
+def test_an_error_that_is_survived_before_its_message_was_sent_gets_none() -> None:
+    job = with_progress_alerts(JOB, (OUT_OF_MEMORY,), 210.0)
+    job = with_progress_alerts(job, (OUT_OF_MEMORY, GOES_ON), 310.0)
+    assert job.outbox == ()
+    assert with_progress_alerts(job, (OUT_OF_MEMORY, GOES_ON), 340.0) == job
+
+
+def test_after_its_message_a_short_one_says_that_the_job_goes_on() -> None:
+    job = with_progress_alerts(JOB, (OUT_OF_MEMORY,), 210.0)
+    job = replace(job, outbox=tuple(replace(entry, attempts=1, delivered_s=211.0) for entry in job.outbox))
+    job = with_progress_alerts(job, (OUT_OF_MEMORY, GOES_ON), 310.0)
+    assert [entry.message.tone for entry in job.outbox] == [Tone.ATTENTION, Tone.RESOLVED]

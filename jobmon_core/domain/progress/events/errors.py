@@ -116,7 +116,10 @@ def _suspect(watch: ErrorWatch, seen: SearchResult) -> Suspect | None:
     """Return the failure that may have to be reported; None if there is none, or the program goes on."""
     found = seen.found if seen.found and _is_new(seen.found, watch) else None
     before = watch.suspect
-    if before is None or _is_survived(before, seen):
+    if before and _is_survived(before, seen):
+        is_old = found is not None and found.log == before.failure.log  # no new text of it shows a failure
+        return _new_suspect(found, seen) if found and not is_old else None
+    if before is None:
         return _new_suspect(found, seen) if found else None
     if before.failure.log not in seen.new_lines:
         return before
