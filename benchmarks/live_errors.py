@@ -61,9 +61,11 @@ def evenly(size: int, looks: int) -> Writing:
     return [(float(second), size * second // seconds) for second in range(1, seconds + 1)]
 
 
-def quietly(size: int, looks: int) -> Writing:
-    """Return the writing of a log that gets one piece just before each look, and is then silent."""
-    return [(INTERVAL_S * look - 1, size * look // looks) for look in range(1, looks + 1)]
+def quietly(data: bytes, looks: int) -> Writing:
+    """Return the writing of a log that gets some lines just before each look, and is then silent."""
+    ends = (len(data) * look // looks for look in range(1, looks + 1))
+    whole = (data.find(b"\n", end - 1) + 1 or len(data) for end in ends)
+    return [(INTERVAL_S * look - 1, end) for look, end in enumerate(whole, 1)]
 
 
 def as_written(data: bytes) -> Writing:
@@ -128,7 +130,7 @@ def ordinary(folder: Path, scratch: Path, looks: int) -> dict[str, Any]:
         data = (folder / f"{name}.log").read_bytes()
         for kind, writing in (
             ("as written", as_written(data) or evenly(len(data), looks)),
-            ("quiet", quietly(len(data), looks)),
+            ("quiet", quietly(data, looks)),
         ):
             events = [each.event for each in replay(data, writing, looks, scratch)]
             found[kind] += [f"{name}: {each.text}" for each in events if each.kind is EventKind.ERROR]

@@ -14,7 +14,7 @@ from jobmon_core.domain.diagnosis.model import EarlierLog
 from jobmon_core.domain.progress.events.event import Event, EventKind
 
 HOLD_S: Final = 3.0  # from the look that found a failure to the one that reports it
-_MAX_GROWTHS = 2  # a log that has grown at so many looks since a failure goes on
+_MAX_GROWTHS = 20  # a log that has grown at so many looks since a failure goes on, e.g. with a bar
 _SURVIVED_AFTER_S = 60.0  # the other ranks may finish a step after one has failed
 _MAX_ORDINARY_LINES = 40  # as in `error_episodes`, which a waiting child does not load
 
