@@ -42,7 +42,7 @@ class Verdict(NamedTuple):
 
     headline: str
     explanation: str = ""
-    evidence: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()  # of a success, the line with its result
     source: str = ""  # the log that the evidence comes from
     advice: str = ""
     is_bad: bool = True
@@ -75,12 +75,13 @@ def verdict(data: ReportData) -> Verdict:
     found, ref = data.task.diagnosis, str(data.live.ref)
     if found is None:
         return Verdict("Not analysed", f"`jobmon diagnose {ref}` reads its logs.", is_bad=False)
+    evidence = redacted_lines(tuple(numbered(line) for line in found.evidence))
     if not found.cause and is_good(data):
-        return Verdict("No failure found", is_bad=False)
+        return Verdict("No failure found", "", evidence, found.log_path, is_bad=False)
     return Verdict(
         redacted(found.headline),
         "" if found.label == CLEAN else redacted(explanation(found)),
-        redacted_lines(tuple(numbered(line) for line in found.evidence)),
+        evidence,
         found.log_path,
         found.advice.replace("JOBID", ref),
     )

@@ -50,7 +50,8 @@ def _verdict(data: ReportData, console: Console) -> Iterator[str]:
     if found.explanation:
         yield from console.prose(found.explanation)
     if found.evidence:
-        yield from ("", f"Evidence:{' ' + found.source if found.source else ''}")
+        title = "Evidence:" if found.is_bad else "Result:"
+        yield from ("", f"{title} {found.source}".rstrip())
         for line in found.evidence:
             yield from console.prose(line, _INDENT, _INDENT * 2)
     if found.advice:
