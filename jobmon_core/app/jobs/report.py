@@ -12,6 +12,8 @@ from jobmon_core.app.jobs.overview import current_status
 from jobmon_core.app.live.tasks import live_tasks
 from jobmon_core.domain.errors import JobmonError
 from jobmon_core.domain.progress.events.ongoing import ongoing_events
+from jobmon_core.domain.progress.history import is_sound
+from jobmon_core.domain.progress.model import History
 from jobmon_core.domain.redaction import redacted, redacted_lines
 from jobmon_core.domain.report.series import Window
 from jobmon_core.domain.report.usage import NodeHistory, gpu_uses, node_use
@@ -75,6 +77,8 @@ def collect_report(ctx: Context, argument: str) -> ReportData:
         raise JobmonError(f"job {ref} has not started (PENDING{why}), so there is nothing to report")
     progress = ctx.progress_file(job.id).read()
     live = next(each for each in live_tasks(status, progress, now_s) if each.task is task)
+    if not is_sound(live.followed.history):
+        live = replace(live, followed=replace(live.followed, history=History()))
     window = _window(task, live, now_s)
     nodes = _nodes(ctx, job, task, window)
     is_running = task.end is None and not job.closed

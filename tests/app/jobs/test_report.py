@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from jobmon.views.report.html import report_html
 from jobmon_core.app.jobs.report import ReportData, collect_report
 from jobmon_core.context import Context
 from jobmon_core.domain.progress.events.event import Event, EventKind
@@ -64,6 +66,15 @@ def test_only_a_running_job_has_current_problems(ctx: Context) -> None:
     assert [event.subject for event in found.problems] == ["memory-leak"]
     assert len(found.events) == len(progress.events)
     assert collected(ctx, *eventful_job()).problems == ()
+
+
+def test_a_damaged_history_is_left_out(ctx: Context) -> None:
+    job, progress = eventful_job()
+    known = progress.tasks[""]
+    damaged = replace(known, history=replace(known.history, longest_pause_s=math.inf))
+    found = collected(ctx, job, replace(progress, tasks={"": damaged}))
+    assert found.followed.history.samples == ()
+    assert "</html>" in report_html(found)
 
 
 def test_events_have_no_secrets(ctx: Context) -> None:
