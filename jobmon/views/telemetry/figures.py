@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _KW = 1000.0
 _CLEARLY_LOWER = 10.0  # percentage points
+_THROTTLED_PERCENT = 0.5  # less would be shown as 0%
 _NAMED = 4  # ranks
 
 
@@ -176,7 +177,7 @@ def cpu_text(cpu: Cpu | None) -> str:
 
 def is_throttled(cpu: Cpu) -> bool:
     """Whether the quota of the CPUs noticeably holds a task back."""
-    return round(cpu.throttled_percent or 0.0) > 0
+    return (cpu.throttled_percent or 0.0) >= _THROTTLED_PERCENT
 
 
 def node_parts(sample: Sample) -> Iterator[str]:
