@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from jobmon.views.model import age, clock
 from jobmon_core.domain.humanize import count, size
+from jobmon_core.domain.telemetry.model import WorkerStatus
 from jobmon_core.domain.telemetry.summary import (
     GONE,
     HIGH_MEMORY,
@@ -22,7 +23,7 @@ from jobmon_core.domain.telemetry.summary import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from jobmon_core.domain.telemetry.model import AgentReport, Cpu, Gpu, Sample, Worker, WorkerStatus
+    from jobmon_core.domain.telemetry.model import AgentReport, Cpu, Gpu, Sample, Worker
     from jobmon_core.domain.telemetry.summary import NodeGpu, NodeWorker
 
 _KW = 1000.0
@@ -131,6 +132,9 @@ def workers_text(reports: Sequence[AgentReport]) -> str:
     if len(workers) == 1:
         return _worker_text(workers[0].worker)
     counted = status_counts(workers)
+    # a worker that sleeps for a moment runs as usual; its own row shows it
+    counted[WorkerStatus.RUNNING] += counted.pop(WorkerStatus.SLEEPING, 0)
+    counted = +counted
     parts = [
         f"{counted[status]} {status_text(status)}{_which(workers, status)}"
         for status in sorted(counted, key=lambda each: (each not in GONE, each))

@@ -46,4 +46,4 @@ def telemetry_rows(live: LiveTask, now_s: float) -> Iterator[tuple[str, str]]:
         elif text := ", ".join(filter(None, node_parts(report.latest))):
             yield "CPU", f"{node}{text}"
         if report.unavailable:
-            yield "agent", f"{node}not available: {'; '.join(report.unavailable)}"
+            yield "agent", f"{node}does not measure {'; '.join(report.unavailable)}"

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from jobmon_core.domain.telemetry.summary import NodeGpu, NodeWorker
 
 _BAR = 8
+_STATUS = len("sleeping")  # columns at least, since workers often change between this and running
 _MOST = 16  # rows of GPUs or workers
 _HIGH_IO_WAIT = 20.0  # %
 _STYLES = {
@@ -153,7 +154,7 @@ def worker_table(live: LiveTask, now_s: float, width: int, symbols: Symbols) -> 
 
 def _status(placed: NodeWorker) -> Span:
     status = placed.worker.status
-    return Span(status_text(status), _STYLES.get(status, Style.PLAIN))
+    return Span(f"{status_text(status):<{_STATUS}}", _STYLES.get(status, Style.PLAIN))
 
 
 def _worker_memory(placed: NodeWorker) -> str:

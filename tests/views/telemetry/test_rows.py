@@ -42,7 +42,7 @@ def test_an_agent_that_is_silent_or_measures_less_says_so() -> None:
     no_gpus = replace(report(sample()), unavailable=("GPUs: no NVIDIA driver",))
     old = report(sample(node="n18"), age_s=720.0)
     rows = [text for name, text in telemetry_rows(live(no_gpus, old), NOW_S) if name == "agent"]
-    assert rows[0] == "n17: not available: GPUs: no NVIDIA driver"
+    assert rows[0] == "n17: does not measure GPUs: no NVIDIA driver"
     assert rows[1].startswith("n18: no report since ")
     assert rows[1].endswith(" (12m ago)")
 

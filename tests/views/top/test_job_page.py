@@ -148,9 +148,9 @@ def test_the_logs_of_workers_join_the_processes_of_the_same_ranks() -> None:
     lines = page(live)
     first = next(number for number, line in enumerate(lines) if line.startswith("Workers  "))
     assert [line.rstrip() for line in lines[first : first + 3]] == [
-        "Workers     PID  STATUS   LOG            PROGRESS         CPU    MEMORY  GPU",
-        "  rank 0  40200  running  running        ██░░░░░░ 25.0%  103%  12.3 GiB    0",
-        "  rank 1  40201  running  silent for 8m  ██░░░░░░ 25.0%  103%  12.4 GiB    1",
+        "Workers     PID  STATUS    LOG            PROGRESS         CPU    MEMORY  GPU",
+        "  rank 0  40200  running   running        ██░░░░░░ 25.0%  103%  12.3 GiB    0",
+        "  rank 1  40201  running   silent for 8m  ██░░░░░░ 25.0%  103%  12.4 GiB    1",
     ]
     wide = page(live, width=130)[first]
     assert wide.split() == [
