@@ -1,0 +1,80 @@
+"""The command line of an agent: ``python -P -m jobmon_core.agent OPTION...``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+AGENT_MODULE = "jobmon_core.agent"
+_LONGEST_S = 40 * 86400.0
+_SHORTEST_INTERVAL_S, _LONGEST_INTERVAL_S = 0.1, 3600.0
+
+
+@dataclass(frozen=True, slots=True)
+class AgentOptions:
+    """What an agent measures, and where it reports; one of ``job_id`` and ``pids`` is needed."""
+
+    folder: str  # of the task's telemetry, an absolute path; the agent writes to a folder NODE in it
+    job_id: str = ""  # SLURM_JOB_ID in the environment of the task's processes: of an array task, its raw id
+    pids: tuple[int, ...] = ()  # the first processes of a task outside Slurm; their descendants belong to it
+    node: str = ""  # the name of the folder; empty: SLURMD_NODENAME, else the name of the host
+    interval_s: float = 5.0  # between two reports
+    lifetime_s: float = _LONGEST_S  # after which the agent ends, whatever the task does
+    disks: tuple[str, ...] = ()  # folders on the file systems to watch
+    logs: tuple[str, ...] = ()  # files to search for words like "error"
+
+
+def agent_command(options: AgentOptions) -> tuple[str, ...]:
+    """Return the arguments of the Python interpreter that start an agent."""
+    values = [("folder", options.folder), ("job", options.job_id), ("node", options.node)]
+    values += [("pid", str(pid)) for pid in options.pids]
+    values += [("interval", f"{options.interval_s:g}"), ("lifetime", f"{options.lifetime_s:g}")]
+    values += [("disk", path) for path in options.disks]
+    values += [("log", path) for path in options.logs]
+    # -P: no module in the working directory of the job replaces one of ours
+    return ("-P", "-m", AGENT_MODULE, *(f"--{name}={value}" for name, value in values if value))
+
+
+def parse_agent_options(arguments: tuple[str, ...]) -> AgentOptions:
+    """Return the options in ``arguments``, those after the name of the module.
+
+    Raises:
+        ValueError: an option is unknown, has no value or a wrong one, or a required one is missing.
+    """
+    values: dict[str, list[str]] = {name: [] for name in _NAMES}
+    for argument in arguments:
+        name, equals, value = argument.removeprefix("--").partition("=")
+        if not argument.startswith("--") or name not in values or not equals:
+            raise ValueError(f"unknown argument {argument!r}; expected --NAME=VALUE, NAME one of {_NAMES}")
+        values[name].append(value)
+    options = AgentOptions(
+        folder=_last(values["folder"], ""),
+        job_id=_last(values["job"], ""),
+        pids=tuple(int(pid) for pid in values["pid"]),
+        node=_last(values["node"], "").replace("/", "_"),
+        interval_s=float(_last(values["interval"], "5")),
+        lifetime_s=float(_last(values["lifetime"], str(_LONGEST_S))),
+        disks=tuple(values["disk"]),
+        logs=tuple(values["log"]),
+    )
+    if fault := _fault(options):
+        raise ValueError(fault)
+    return options
+
+
+_NAMES = ("folder", "job", "pid", "node", "interval", "lifetime", "disk", "log")
+
+
+def _last(values: list[str], default: str) -> str:
+    return values[-1] if values else default
+
+
+def _fault(options: AgentOptions) -> str:
+    if not options.folder.startswith("/"):
+        return "--folder must be an absolute path"
+    if not options.job_id and not options.pids:
+        return "--job or --pid is missing"
+    if not _SHORTEST_INTERVAL_S <= options.interval_s <= _LONGEST_INTERVAL_S:
+        return f"--interval must be {_SHORTEST_INTERVAL_S:g} to {_LONGEST_INTERVAL_S:g} seconds"
+    if not 0 < options.lifetime_s <= _LONGEST_S:
+        return f"--lifetime must be at most {_LONGEST_S:g} seconds"
+    return ""
