@@ -2,7 +2,7 @@
 
 Options, each ``--NAME=VALUE``: ``folder`` (of the task's telemetry, required), ``job`` (the raw id of a Slurm
 job) or ``pid`` (a process; may be repeated), ``node`` (name of the folder to write to), ``interval`` (seconds
-between reports), ``lifetime`` (seconds), ``disk`` (a folder; may be repeated), ``log`` (a file; may be repeated).
+between reports), ``lifetime`` (seconds), ``disk`` (a folder; may be repeated), ``log`` (a file; repeatable).
 
 The agent ends with exit code 0 when no process of the task is left, at SIGTERM, SIGINT or SIGHUP, at the end
 of its lifetime, when its folder is removed, when its parent ends, and when a newer agent reports to its
@@ -10,3 +10,53 @@ folder. It writes nothing to stdout; wrong options give one line on stderr and e
 """
 
 from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+from jobmon_core.agent.loop import Agent, AgentClock
+from jobmon_core.domain.errors import StorageFailed
+from jobmon_core.domain.telemetry.agent_command import parse_agent_options
+
+_USAGE, _CANNOT_WRITE = 64, 73  # EX_USAGE and EX_CANTCREAT of sysexits.h
+_LOWEST_PRIORITY = 19
+
+
+def main(arguments: tuple[str, ...]) -> int:
+    """Run an agent; return the exit code of the process."""
+    try:
+        options = parse_agent_options(arguments)
+    except ValueError as error:
+        print(f"jobmon agent: {error}", file=sys.stderr)
+        return _USAGE
+    clock = AgentClock()
+    signal.pthread_sigmask(signal.SIG_BLOCK, clock.WAKING)
+    _be_harmless()
+    try:
+        agent = Agent(options, clock)
+    except (OSError, StorageFailed) as error:
+        print(f"jobmon agent: cannot write to {options.folder}: {error}", file=sys.stderr)
+        return _CANNOT_WRITE
+    agent.run()
+    return 0
+
+
+def _be_harmless() -> None:
+    """Give way to the job in everything: CPU time, memory, its folder, and its terminal."""
+    os.nice(_LOWEST_PRIORITY)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(OSError):  # not writable in some containers
+        Path("/proc/self/oom_score_adj").write_text("1000", encoding="ascii")  # killed before the job
+    os.chdir("/")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1):
+        os.dup2(nothing, descriptor)
+    os.close(nothing)
+
+
+if __name__ == "__main__":
+    sys.exit(main(tuple(sys.argv[1:])))

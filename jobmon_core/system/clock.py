@@ -18,7 +18,7 @@ class Wake(StrEnum):
 class Clock:
     """The time as monitors and commands use it."""
 
-    WAKING = (signal.SIGUSR1, signal.SIGTERM)
+    WAKING: tuple[signal.Signals, ...] = (signal.SIGUSR1, signal.SIGTERM)
 
     def now(self) -> float:
         """Return the time in Unix seconds."""

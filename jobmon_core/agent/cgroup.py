@@ -1,0 +1,175 @@
+"""Reads the cgroups of a task, version 1 and 2, found through its own processes.
+
+The limit that counts is that of the nearest ancestor which has one, usually the cgroup of the job. Memory in
+use leaves out the file cache that the kernel can reclaim.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from jobmon_core.agent.proc import read_file
+from jobmon_core.domain.telemetry.model import Memory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+_UNLIMITED_BYTES = 2**60  # version 1 shows about 2**63 for "no limit"
+_RECLAIMABLE = {b"active_file", b"inactive_file"}  # in version 1 with the prefix of sums over descendants
+_MAX_FOLDERS = 200
+_OWN_CGROUPS = ("/job_", "/slurm")  # in the path of a cgroup that holds one job only
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """Where one hierarchy of cgroups is mounted."""
+
+    folder: str
+    root: str  # the cgroup that the folder shows; a container sees its own part only
+    is_v2: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cgroup:
+    """A cgroup that holds all processes of a task."""
+
+    folder: str
+    is_v2: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CpuQuota:
+    """The CPU quota of a cgroup, and how often it held the processes back."""
+
+    cores: float
+    periods: int = 0  # so far
+    throttled_periods: int = 0
+
+
+def hierarchies(mounts: str) -> dict[str, Hierarchy]:
+    """Return where cgroups are mounted by controller, ``""`` for v2; ``mounts`` is /proc/self/mountinfo."""
+    found = {}
+    for line in mounts.splitlines():
+        before, _, after = line.partition(" - ")
+        fields, kind = before.split(" "), after.split(" ")
+        if kind[0] == "cgroup2":
+            found[""] = Hierarchy(fields[4], fields[3], is_v2=True)
+        elif kind[0] == "cgroup":
+            for controller in kind[2].split(","):
+                found[controller] = Hierarchy(fields[4], fields[3], is_v2=False)
+    return found
+
+
+def memory_cgroup(pids: Iterable[int], mounted: dict[str, Hierarchy]) -> Cgroup | None:
+    """Return the cgroup whose memory limit counts for these processes.
+
+    None if no limit is known, unless the cgroup holds one job only.
+    """
+    chain = list(_chain("memory", pids, mounted))
+    limited = (group for group in chain if _memory_limit(group) is not None)
+    own = (group for group in chain if any(part in group.folder for part in _OWN_CGROUPS))
+    return next(limited, None) or next(own, None)
+
+
+def cpu_cgroup(pids: Iterable[int], mounted: dict[str, Hierarchy]) -> Cgroup | None:
+    """Return the cgroup whose CPU quota counts for these processes; None if no quota is known."""
+    return next((group for group in _chain("cpu", pids, mounted) if cpu_quota(group)), None)
+
+
+def memory(group: Cgroup) -> Memory | None:
+    """Return the memory in use in a cgroup, without the reclaimable file cache; None if it cannot be read."""
+    folder = group.folder
+    usage = _number(f"{folder}/{'memory.current' if group.is_v2 else 'memory.usage_in_bytes'}")
+    if usage is None:
+        return None
+    prefix = b"" if group.is_v2 else b"total_"
+    counters = _counters(f"{folder}/memory.stat")
+    reclaimable = sum(counters.get(prefix + name, 0) for name in _RECLAIMABLE)
+    kills = _kills_v2(folder) if group.is_v2 else _kills_v1(folder)
+    return Memory(
+        max(0, usage - reclaimable), _memory_limit(group), kills, "cgroup v2" if group.is_v2 else "cgroup v1"
+    )
+
+
+def cpu_quota(group: Cgroup) -> CpuQuota | None:
+    """Return the CPU quota of a cgroup; None if it has none."""
+    try:
+        if group.is_v2:
+            quota, period = read_file(f"{group.folder}/cpu.max").split()
+        else:
+            quota = read_file(f"{group.folder}/cpu.cfs_quota_us").strip()
+            period = read_file(f"{group.folder}/cpu.cfs_period_us").strip()
+    except (OSError, ValueError):
+        return None
+    if not quota.isdigit() or not int(period):  # "max", or -1
+        return None
+    counters = _counters(f"{group.folder}/cpu.stat")
+    periods, throttled = counters.get(b"nr_periods", 0), counters.get(b"nr_throttled", 0)
+    return CpuQuota(int(quota) / int(period), periods, throttled)
+
+
+def _chain(controller: str, pids: Iterable[int], mounted: dict[str, Hierarchy]) -> Iterator[Cgroup]:
+    """Yield the cgroup that holds all these processes, and its ancestors, nearest first."""
+    hierarchy = mounted.get(controller) or mounted.get("")
+    if hierarchy is None:
+        return
+    paths = [path for pid in pids if (path := _path(pid, "" if hierarchy.is_v2 else controller))]
+    if not paths:
+        return
+    common = os.path.commonpath(paths)
+    inside = common.startswith(hierarchy.root)
+    folder = hierarchy.folder + (f"/{common.removeprefix(hierarchy.root).strip('/')}" if inside else "")
+    folder = folder.rstrip("/")
+    while len(folder) >= len(hierarchy.folder):
+        yield Cgroup(folder, hierarchy.is_v2)
+        folder = folder.rpartition("/")[0]
+
+
+def _path(pid: int, controller: str) -> str:
+    try:
+        lines = read_file(f"/proc/{pid}/cgroup").decode(errors="replace").splitlines()
+    except OSError:
+        return ""
+    for line in lines:
+        _, controllers, path = line.split(":", 2)
+        if controller in controllers.split(","):
+            return path
+    return ""
+
+
+def _memory_limit(group: Cgroup) -> int | None:
+    limit = _number(f"{group.folder}/{'memory.max' if group.is_v2 else 'memory.limit_in_bytes'}")
+    return limit if limit is not None and limit < _UNLIMITED_BYTES else None
+
+
+def _kills_v2(folder: str) -> int | None:
+    return _counters(f"{folder}/memory.events").get(b"oom_kill")
+
+
+def _kills_v1(folder: str) -> int | None:
+    """Return the sum over a cgroup and its descendants: version 1 counts each on its own."""
+    found = None
+    for number, (path, _, _) in enumerate(os.walk(folder)):
+        kills = _counters(f"{path}/memory.oom_control").get(b"oom_kill")
+        if kills is not None:
+            found = (found or 0) + kills
+        if number >= _MAX_FOLDERS:
+            break
+    return found
+
+
+def _number(path: str) -> int | None:
+    try:
+        return int(read_file(path))
+    except (OSError, ValueError):  # "max"
+        return None
+
+
+def _counters(path: str) -> dict[bytes, int]:
+    try:
+        pairs = (line.split() for line in read_file(path).splitlines())
+        return {pair[0]: int(pair[1]) for pair in pairs if len(pair) == 2 and pair[1].isdigit()}  # noqa: PLR2004 - pairs
+    except OSError:
+        return {}

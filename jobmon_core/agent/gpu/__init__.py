@@ -1,0 +1,1 @@
+"""The GPUs of a task, through NVIDIA's management library."""

@@ -1,0 +1,230 @@
+"""Measures the GPUs that the agent can see. A figure that the driver refuses is None."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+from jobmon_core.agent.gpu.nvml import GpuLost, Nvml
+from jobmon_core.domain.telemetry.model import Gpu
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_WATTS_PER_UNIT = 0.001  # NVML counts milliwatts
+# the bits of reasons that slow a GPU down, see nvml.h; others, e.g. that it is idle, are no trouble
+_THROTTLE_REASONS = {
+    0x04: "power cap",
+    0x08: "hardware slowdown",
+    0x20: "thermal",
+    0x40: "thermal (hardware)",
+    0x80: "power brake",
+}
+_NVLINK_FIELDS = (
+    "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL",
+    "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL",
+    "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL",
+    "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL",
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class GpuReading:
+    """A GPU over a span; who its processes belong to is still unknown."""
+
+    gpu: Gpu
+    pids: tuple[int, ...] | None  # all that use it; None: the driver does not tell
+
+
+class Gpus:
+    """The GPUs that the agent can see. All methods may hang if the driver does."""
+
+    def __init__(self, nvml: Nvml) -> None:
+        """Find the GPUs."""
+        self._nvml = nvml
+        self._devices = [_Device(nvml, index) for index in range(nvml.count)]
+        handles = [device.handle for device in self._devices if device.handle is not None]
+        self._events = nvml.subscribe(handles)
+
+    @property
+    def unavailable(self) -> tuple[str, ...]:
+        """What the driver does not tell, and why."""
+        return tuple(f"GPU {figure}: {why}" for figure, why in self._nvml.unavailable.items())
+
+    def look(self) -> None:
+        """Look at what changes from moment to moment."""
+        for device in self._devices:
+            device.look()
+
+    def read(self) -> tuple[GpuReading, ...]:
+        """Return the figures since the last call; the looks since then are averaged."""
+        for index, xid in self._nvml.new_xids(self._events):
+            device = self._devices[index]
+            device.xids = tuple(dict.fromkeys((*device.xids, xid)))
+        return tuple(device.read() for device in self._devices)
+
+
+class _Device:
+    def __init__(self, nvml: Nvml, index: int) -> None:
+        self._nvml, self._index = nvml, index
+        self.xids: tuple[int, ...] = ()
+        self.handle: Any = None
+        self._constant = Gpu(index)
+        self._looks: list[tuple[float | None, float | None]] = []
+        self._pids: tuple[int, ...] | None = None
+        self._activity: _Activity | None = None
+        self._is_lost = False
+        self._unless_lost(self._open)
+
+    def look(self) -> None:
+        if self.handle is not None:
+            self._unless_lost(self._look)
+
+    def read(self) -> GpuReading:
+        self._gpu, self._pids = dataclasses.replace(self._constant, xids=self.xids), None
+        if self.handle is not None:
+            self._is_lost = False  # it may have been reset
+            self._unless_lost(self._read)
+        is_lost = self._is_lost or self.handle is None
+        gpu = (
+            dataclasses.replace(self._gpu, is_lost=is_lost) if is_lost else _averaged(self._gpu, self._looks)
+        )
+        self._looks.clear()
+        return GpuReading(gpu, self._pids)
+
+    def _unless_lost(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except GpuLost:
+            self._is_lost = True
+
+    def _ask(self, figure: str, function: str, *arguments: Any) -> Any:
+        return self._nvml.ask(figure, function, self.handle, *arguments)
+
+    def _open(self) -> None:
+        self.handle = self._nvml.ask("handle", "nvmlDeviceGetHandleByIndex", self._index)
+        if self.handle is None:
+            return
+        limit = self._ask("power limit", "nvmlDeviceGetEnforcedPowerLimit")
+        mig = self._ask("", "nvmlDeviceGetMigMode")  # older GPUs refuse; they cannot be partitioned
+        self._constant = Gpu(
+            self._index,
+            self._ask("UUID", "nvmlDeviceGetUUID") or "",
+            self._ask("name", "nvmlDeviceGetName") or "",
+            power_limit_w=limit * _WATTS_PER_UNIT if limit is not None else None,
+            is_mig=bool(mig and mig[0]),
+        )
+        self._activity = _Activity.of(self._nvml, self.handle)
+
+    def _look(self) -> None:
+        rates = self._ask("utilisation", "nvmlDeviceGetUtilizationRates")
+        power = self._ask("power", "nvmlDeviceGetPowerUsage")
+        self._looks.append(
+            (
+                float(rates.gpu) if rates is not None else None,
+                power * _WATTS_PER_UNIT if power is not None else None,
+            )
+        )
+
+    def _read(self) -> None:
+        nvml = self._nvml.constants
+        memory = self._ask("memory", "nvmlDeviceGetMemoryInfo")
+        self._gpu = dataclasses.replace(
+            self._gpu,
+            memory=memory.used if memory else None,
+            memory_total=memory.total if memory else None,
+            temperature_c=self._ask("temperature", "nvmlDeviceGetTemperature", nvml.NVML_TEMPERATURE_GPU),
+            throttle_reasons=self._throttle_reasons(),
+            ecc_errors=self._ask(
+                "ECC errors",
+                "nvmlDeviceGetTotalEccErrors",
+                *(nvml.NVML_MEMORY_ERROR_TYPE_UNCORRECTED, nvml.NVML_VOLATILE_ECC),
+            ),
+            remapped_rows=self._remapped_rows(),
+            nvlink_errors=self._nvlink_errors(),
+        )
+        if self._activity:
+            self._gpu = self._activity.added_to(self._gpu)
+        processes = self._ask("", "nvmlDeviceGetComputeRunningProcesses_v3")
+        if processes is None:  # an older driver
+            processes = self._ask("processes", "nvmlDeviceGetComputeRunningProcesses_v2")
+        if processes is not None:
+            self._pids = tuple(sorted({process.pid for process in processes}))
+
+    def _throttle_reasons(self) -> tuple[str, ...]:
+        bits = self._ask("", "nvmlDeviceGetCurrentClocksEventReasons")
+        if bits is None:  # an older driver
+            bits = self._ask("throttle reasons", "nvmlDeviceGetCurrentClocksThrottleReasons")
+        return tuple(reason for bit, reason in _THROTTLE_REASONS.items() if (bits or 0) & bit)
+
+    def _remapped_rows(self) -> int | None:
+        rows = self._ask("remapped rows", "nvmlDeviceGetRemappedRows")
+        return rows[0] + rows[1] if rows is not None else None  # after corrected and uncorrected errors
+
+    def _nvlink_errors(self) -> int | None:
+        fields = [getattr(self._nvml.constants, name) for name in _NVLINK_FIELDS]
+        values = self._ask("NVLink errors", "nvmlDeviceGetFieldValues", fields)
+        known = [_field_value(value) for value in values or () if value.nvmlReturn == 0]
+        return sum(known) if known else None
+
+
+class _Activity:
+    """The activity inside of a GPU between two looks (NVML GPM, on Hopper and later)."""
+
+    def __init__(self, nvml: Nvml, handle: Any) -> None:
+        self._nvml, self._handle = nvml, handle
+        self._metrics = (
+            nvml.constants.NVML_GPM_METRIC_SM_UTIL,
+            nvml.constants.NVML_GPM_METRIC_ANY_TENSOR_UTIL,
+            nvml.constants.NVML_GPM_METRIC_DRAM_BW_UTIL,
+        )
+        self._samples = [nvml.ask("SM activity", "nvmlGpmSampleAlloc") for _ in range(2)]
+        self._has_first = False
+        self._request = nvml.constants.c_nvmlGpmMetricsGet_t()
+
+    @classmethod
+    def of(cls, nvml: Nvml, handle: Any) -> _Activity | None:
+        """Return the activity of a GPU; None if the GPU or the driver does not measure it."""
+        support = nvml.ask("SM activity", "nvmlGpmQueryDeviceSupport", handle)
+        if support is not None and not support.isSupportedDevice:
+            nvml.unavailable.setdefault("SM activity", "the GPU is older than Hopper")
+        return cls(nvml, handle) if support is not None and support.isSupportedDevice else None
+
+    def added_to(self, gpu: Gpu) -> Gpu:
+        """Return ``gpu`` with the activity since the last call."""
+        before, now = self._samples
+        if before is None or now is None:
+            return gpu
+        taken = self._nvml.ask("SM activity", "nvmlGpmSampleGet", self._handle, now)
+        self._samples = [now, before]
+        had_first, self._has_first = self._has_first, taken is not None
+        if not had_first or taken is None:
+            return gpu
+        request = self._request
+        request.version = self._nvml.constants.NVML_GPM_METRICS_GET_VERSION
+        request.numMetrics, request.sample1, request.sample2 = len(self._metrics), before, now
+        for position, metric in enumerate(self._metrics):
+            request.metrics[position].metricId = metric
+        if self._nvml.ask("SM activity", "nvmlGpmMetricsGet", request) is None:
+            return gpu
+        answers = request.metrics[: len(self._metrics)]
+        sm, tensor, bandwidth = (answer.value if answer.nvmlReturn == 0 else None for answer in answers)
+        return dataclasses.replace(gpu, sm_percent=sm, tensor_percent=tensor, bandwidth_percent=bandwidth)
+
+
+def _field_value(value: Any) -> int:
+    """Return the number in a field value; all NVLink counters are integers."""
+    is_long = value.valueType > 1  # NVML_VALUE_TYPE_UNSIGNED_INT
+    return int(value.value.ullVal if is_long else value.value.uiVal)
+
+
+def _averaged(gpu: Gpu, looks: list[tuple[float | None, float | None]]) -> Gpu:
+    busy = [utilization for utilization, _ in looks if utilization is not None]
+    power = [watts for _, watts in looks if watts is not None]
+    return dataclasses.replace(
+        gpu,
+        utilization_percent=sum(busy) / len(busy) if busy else None,
+        lowest_percent=min(busy, default=None),
+        highest_percent=max(busy, default=None),
+        power_w=sum(power) / len(power) if power else None,
+    )

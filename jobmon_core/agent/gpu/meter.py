@@ -1,0 +1,73 @@
+"""Measures the GPUs of a task, without being held up by a driver that does not answer."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jobmon_core.agent.background import Background
+from jobmon_core.agent.gpu.devices import GpuReading, Gpus
+from jobmon_core.agent.gpu.nvml import Nvml
+from jobmon_core.domain.telemetry.measuring.devices import task_gpus
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from jobmon_core.domain.telemetry.model import Gpu
+
+_LOOK_TIMEOUT_S, _READ_TIMEOUT_S = 0.2, 0.5
+_SILENT = "GPUs: the NVIDIA driver does not answer"
+_HIDDEN = "GPU processes: they belong to another PID namespace or are hidden"
+
+
+class GpuMeter:
+    """The GPUs of a task."""
+
+    def __init__(self) -> None:
+        """Touch nothing yet: the first look loads the driver's library."""
+        self.unavailable: tuple[str, ...] = ()
+        self._background = Background()
+        self._gpus: Gpus | None = None
+        self._is_absent = False
+        self._readings: tuple[GpuReading, ...] = ()
+
+    def look(self) -> None:
+        """Look at what changes from moment to moment."""
+        if not self._is_absent:
+            self._background.run(self._look, _LOOK_TIMEOUT_S)
+
+    def read(self, environments: Iterable[Mapping[str, str]], pids: Collection[int]) -> tuple[Gpu, ...]:
+        """Return the GPUs of the task, whose processes have these environments and PIDs."""
+        if self._is_absent:
+            return ()
+        if not self._background.run(self._read, _READ_TIMEOUT_S):
+            self.unavailable = (_SILENT,)
+            return ()
+        readings = self._readings
+        used = [reading.gpu.index for reading in readings if not set(reading.pids or ()).isdisjoint(pids)]
+        indices = task_gpus(environments, [reading.gpu.uuid for reading in readings], used)
+        return tuple(self._with_processes(readings[index], pids) for index in indices)
+
+    def _with_processes(self, reading: GpuReading, pids: Collection[int]) -> Gpu:
+        if reading.pids is None:
+            return reading.gpu
+        own = tuple(pid for pid in reading.pids if pid in pids)
+        if not own and any(not Path(f"/proc/{pid}").exists() for pid in reading.pids):
+            self.unavailable = (*self.unavailable, _HIDDEN)
+            return reading.gpu
+        return dataclasses.replace(reading.gpu, own_pids=own, other_processes=len(reading.pids) - len(own))
+
+    def _look(self) -> None:
+        if self._gpus is None:
+            try:
+                self._gpus = Gpus(Nvml())
+            except OSError as error:
+                self._is_absent, self.unavailable = True, (f"GPUs: {error}",)
+                return
+        self._gpus.look()
+
+    def _read(self) -> None:
+        if self._gpus is not None:
+            self._readings = self._gpus.read()
+            self.unavailable = self._gpus.unavailable

@@ -1,0 +1,57 @@
+"""Looks for suspicious words in what is appended to the logs of a task."""
+
+from __future__ import annotations
+
+import os
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from jobmon_core.domain.telemetry.measuring.suspicious_words import OVERLAP_BYTES, is_suspicious
+
+_MAX_BYTES = 2**20  # of a log that are read in one look
+
+
+@dataclass(slots=True)
+class Logs:
+    """The logs of a task; each is opened only for the moment in which it is read."""
+
+    paths: tuple[str, ...]
+    _offsets: dict[str, int] = field(default_factory=dict)
+
+    def skip_old(self) -> None:
+        """Leave out what the logs hold now. It may hang."""
+        for path in self.paths:
+            try:
+                self._offsets[path] = Path(path).stat().st_size
+            except OSError:
+                self._offsets[path] = 0  # it will be created
+
+    def look(self) -> bool:
+        """Return whether something suspicious was appended since the last look. It may hang.
+
+        Of a log that grew by more than a mebibyte, the last mebibyte is read.
+        """
+        found = [self._is_suspicious(path) for path in self.paths]
+        return any(found)
+
+    def _is_suspicious(self, path: str) -> bool:
+        offset = self._offsets.get(path, 0)
+        try:
+            # O_NONBLOCK: a pipe in place of the log would make open() wait
+            descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or status.st_size == offset:
+                return False
+            if status.st_size < offset:  # truncated
+                offset = 0
+            start = max(0, offset - OVERLAP_BYTES, status.st_size - _MAX_BYTES)
+            self._offsets[path] = status.st_size
+            return is_suspicious(os.pread(descriptor, status.st_size - start, start))
+        except OSError:
+            return False
+        finally:
+            os.close(descriptor)

@@ -1,0 +1,135 @@
+"""The loop of an agent: looks each second, a report each interval, until there is a reason to end."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jobmon_core.agent import proc
+from jobmon_core.agent.background import Background
+from jobmon_core.agent.logs import Logs
+from jobmon_core.agent.measure import TaskMeter
+from jobmon_core.agent.processes import own_pids
+from jobmon_core.agent.report_files import ReportFiles
+from jobmon_core.domain.telemetry.measuring.processes import Target
+from jobmon_core.domain.telemetry.model import AgentReport
+from jobmon_core.system.clock import Clock, Wake
+
+if TYPE_CHECKING:
+    from jobmon_core.domain.telemetry.agent_command import AgentOptions
+
+_LOOK_S = 1.0
+_LOG_TIMEOUT_S = 0.2
+_NEVER_SEEN_S = 60.0  # without any of the first processes, the agent of a task outside Slurm ends
+_BETWEEN_STEPS_S = 600.0  # a job may have no process on a node for a while
+_SUPERVISORS = ("slurmstepd", "sshd")  # what ends an agent that they started when they end themselves
+
+
+class AgentClock(Clock):
+    """The clock of an agent, whose waits end at every signal that asks it to end."""
+
+    WAKING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+
+    def wait(self, seconds: float) -> Wake:
+        """Wait for ``seconds``; return early if a signal asks the agent to end, which must be blocked."""
+        return Wake.DUE if super().wait(seconds) is Wake.DUE else Wake.TERMINATE
+
+
+class Agent:
+    """An agent beside one task on this node."""
+
+    def __init__(self, options: AgentOptions, clock: Clock) -> None:
+        """Prepare to measure.
+
+        Raises:
+            OSError, StorageFailed: the folder for the reports cannot be created.
+        """
+        self._options, self._clock = options, clock
+        self._started_s = clock.now()
+        slurm_node = os.environ.get("SLURMD_NODENAME", "")
+        name = slurm_node or os.uname().nodename
+        is_own_job = bool(options.job_id) and os.environ.get("SLURM_JOB_ID") == options.job_id
+        self._own_step = os.environ.get("SLURM_STEP_ID", "") if is_own_job else ""
+        target = Target(options.job_id, frozenset(options.pids), slurm_node, own_pids(), self._own_step)
+        self._files = ReportFiles(Path(options.folder) / (options.node or name), self._started_s)
+        self._meter = TaskMeter(target, name, options.disks, self._started_s)
+        self._logs, self._reading = Logs(options.logs), Background()
+        self._suspicious_s: float | None = None
+        self._had_processes = False
+        self._empty_since_s: float | None = None
+        self._parent = os.getppid()
+        parent = proc.read_stat(self._parent)
+        self._ends_with_parent = parent is not None and parent.command in _SUPERVISORS
+        self._report = AgentReport(started_s=self._started_s, interval_s=options.interval_s)
+
+    def run(self) -> None:
+        """Measure and report until the task or the agent must end."""
+        if self._options.logs:
+            self._reading.run(self._logs.skip_old, _LOG_TIMEOUT_S)
+        self._meter.look()
+        self._meter.read(self._clock.now())  # the first figures need something to compare with
+        interval_s = min(_LOOK_S, self._options.interval_s)
+        while self._wait(interval_s):
+            if self._files.is_superseded(self._started_s):
+                return
+            self._report_once()
+            if self._is_over():
+                break
+            interval_s = self._options.interval_s
+        self._finish()
+
+    def _wait(self, seconds: float) -> bool:
+        """Wait for the next report, looking meanwhile; return False if the agent must end now."""
+        until_s = self._clock.now() + seconds
+        while (remaining_s := until_s - self._clock.now()) > 0:
+            if remaining_s > seconds:  # the clock of the host was set back
+                return True
+            if self._clock.wait(min(_LOOK_S, remaining_s)) is not Wake.DUE:
+                return False
+            if self._ends_with_parent and os.getppid() != self._parent:
+                return False
+            self._meter.look()
+        return True
+
+    def _report_once(self) -> None:
+        now_s = self._clock.now()
+        sample, processes = self._meter.read(now_s)
+        if self._options.logs:
+            self._reading.run(self._look_at_logs, _LOG_TIMEOUT_S)
+        self._had_processes = self._had_processes or processes > 0
+        if processes:
+            self._empty_since_s = None
+        elif self._empty_since_s is None:
+            self._empty_since_s = now_s
+        self._report = dataclasses.replace(
+            self._report,
+            latest=sample,
+            ended_s=self._empty_since_s if self._had_processes else None,
+            suspicious_log_s=self._suspicious_s,
+            unavailable=self._meter.unavailable,
+        )
+        self._files.write(self._report)
+
+    def _look_at_logs(self) -> None:
+        if self._logs.look():
+            self._suspicious_s = self._clock.now()
+
+    def _is_over(self) -> bool:
+        now_s = self._clock.now()
+        if now_s - self._started_s >= self._options.lifetime_s:
+            return True
+        if self._empty_since_s is None:
+            return False
+        empty_s = now_s - self._empty_since_s
+        if self._own_step:  # Slurm ends it with the job
+            return self._had_processes and empty_s >= _BETWEEN_STEPS_S
+        return self._had_processes or empty_s >= _NEVER_SEEN_S
+
+    def _finish(self) -> None:
+        """Write the last report, unless a newer agent reports or the folder is gone."""
+        if not self._files.is_superseded(self._started_s):
+            ended_s = self._report.ended_s or self._clock.now()
+            self._files.write_last(dataclasses.replace(self._report, ended_s=ended_s))

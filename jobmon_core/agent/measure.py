@@ -1,0 +1,159 @@
+"""Measures a task on this node: puts together what /proc, the cgroups, the driver and file systems show."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from typing import TYPE_CHECKING
+
+from jobmon_core.agent import cgroup, node, proc
+from jobmon_core.agent.background import Background
+from jobmon_core.agent.gpu.meter import GpuMeter
+from jobmon_core.agent.processes import TaskProcesses
+from jobmon_core.agent.worker_meter import Span, WorkerMeter
+from jobmon_core.domain.telemetry.measuring.mean import rounded
+from jobmon_core.domain.telemetry.measuring.rates import cpu_seconds
+from jobmon_core.domain.telemetry.model import Cpu, Disk, Memory, Sample
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jobmon_core.domain.telemetry.measuring.processes import Process, Target, Usage
+
+_SLOW_S = 30.0  # between two looks at what changes slowly: disks, and which cgroups the task is in
+_DISK_TIMEOUT_S = 0.1
+
+
+class TaskMeter:
+    """Measures a task from one round to the next."""
+
+    def __init__(self, target: Target, node_name: str, disks: tuple[str, ...], now_s: float) -> None:
+        """Begin; ``disks`` are folders on the file systems to watch."""
+        self.gpus = GpuMeter()
+        self._processes = TaskProcesses(target)
+        self._workers = WorkerMeter(target.pids, proc.boot_s(now_s))
+        self._node_name = node_name
+        self._node_before = node.read_counters()
+        self._resources = _Resources()
+        self._disks = _Disks(disks)
+        self._before: dict[tuple[int, int], Usage] = {}
+        self._since_ticks: int | None = None
+        self._since_s = time.monotonic()
+
+    @property
+    def unavailable(self) -> tuple[str, ...]:
+        """What cannot be measured, and why."""
+        return (*self.gpus.unavailable, *self._disks.unavailable)
+
+    def look(self) -> None:
+        """Look at what changes from moment to moment."""
+        self.gpus.look()
+        self._workers.look()
+
+    def read(self, now_s: float) -> tuple[Sample, int]:
+        """Return the figures since the last call, and the number of processes of the task."""
+        at_s, now_ticks = time.monotonic(), proc.uptime_ticks()
+        span = Span(now_s, max(at_s - self._since_s, 0.001), self._since_ticks)
+        processes = self._processes.look(now_ticks)
+        environments = [process.environment for process in processes.values() if process.environment]
+        gpus = self.gpus.read(environments, processes.keys())
+        counters = node.read_counters()
+        sample = Sample(
+            round(now_s, 1),
+            round(span.seconds, 1),
+            rounded(node.node(self._node_name, self._node_before, counters, span.seconds)),
+            tuple(rounded(worker) for worker in self._workers.read(processes, span, gpus)),
+            tuple(rounded(gpu) for gpu in gpus),
+            self._resources.memory(processes, at_s),
+            rounded(self._resources.cpu(processes, self._used_percent(processes, span))),
+            self._disks.read(at_s),
+        )
+        self._node_before, self._since_ticks, self._since_s = counters, now_ticks, at_s
+        self._before = {process.key: process.usage for process in processes.values()}
+        return sample, sum(process.state != "Z" for process in processes.values())
+
+    def _used_percent(self, processes: Mapping[int, Process], span: Span) -> float | None:
+        if span.since_ticks is None:
+            return None
+        return 100 * cpu_seconds(self._before, processes.values(), span.since_ticks) / span.seconds
+
+
+class _Resources:
+    """The memory and the cores of a task."""
+
+    def __init__(self) -> None:
+        try:
+            text = proc.read_file("/proc/self/mountinfo").decode(errors="replace")
+        except OSError:
+            text = ""  # the figures of the processes must do
+        self._mounted = cgroup.hierarchies(text)
+        self._memory_group: cgroup.Cgroup | None = None
+        self._cpu_group: cgroup.Cgroup | None = None
+        self._found_s: float | None = None
+        self._quota: cgroup.CpuQuota | None = None
+        self._oom_kills = 0
+
+    def memory(self, processes: Mapping[int, Process], at_s: float) -> Memory | None:
+        """Return the memory of these processes; None if there are none."""
+        if not processes:
+            self._found_s = None
+            return None
+        if self._found_s is None or at_s - self._found_s >= _SLOW_S:
+            self._memory_group = cgroup.memory_cgroup(processes, self._mounted)
+            self._cpu_group = cgroup.cpu_cgroup(processes, self._mounted)
+            self._found_s = at_s
+        found = cgroup.memory(self._memory_group) if self._memory_group else None
+        if found is None:
+            return Memory(sum(process.memory for process in processes.values()), source="processes")
+        if found.oom_kills is None:
+            return found
+        # the cgroups of ended steps disappear with their counters
+        self._oom_kills = max(self._oom_kills, found.oom_kills)
+        return dataclasses.replace(found, oom_kills=self._oom_kills)
+
+    def cpu(self, processes: Mapping[int, Process], used_percent: float | None) -> Cpu:
+        """Return the cores that these processes may use, and how far they use them."""
+        allowed: set[int] = set()
+        for pid in processes:
+            try:
+                allowed |= os.sched_getaffinity(pid)
+            except OSError:  # it has just ended
+                continue
+        cores, throttled = float(len(allowed) or os.cpu_count() or 1), None
+        before, self._quota = self._quota, cgroup.cpu_quota(self._cpu_group) if self._cpu_group else None
+        if self._quota:
+            cores = min(cores, self._quota.cores)
+            periods = self._quota.periods - before.periods if before else 0
+            if before and periods > 0:
+                throttled = 100 * (self._quota.throttled_periods - before.throttled_periods) / periods
+        return Cpu(cores, used_percent, throttled)
+
+
+class _Disks:
+    """The file systems of a task; one that does not answer holds up nothing."""
+
+    def __init__(self, paths: tuple[str, ...]) -> None:
+        self._calls = {path: Background() for path in paths}
+        self._found: dict[str, Disk] = {}
+        self._silent: tuple[str, ...] = ()
+        self._read_s: float | None = None
+
+    @property
+    def unavailable(self) -> tuple[str, ...]:
+        return tuple(f"disk {path}: the file system does not answer" for path in self._silent)
+
+    def read(self, at_s: float) -> tuple[Disk, ...]:
+        if self._read_s is None or at_s - self._read_s >= _SLOW_S:
+            self._read_s = at_s
+            self._silent = tuple(path for path in self._calls if not self._ask(path))
+        return tuple(self._found[path] for path in self._calls if path in self._found)
+
+    def _ask(self, path: str) -> bool:
+        def read() -> None:
+            disk = node.read_disk(path)
+            if disk:
+                self._found[path] = disk
+
+        self._found.pop(path, None)
+        return self._calls[path].run(read, _DISK_TIMEOUT_S)

@@ -1,0 +1,82 @@
+"""Reads what /proc shows about the whole node."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from jobmon_core.agent.proc import read_file
+from jobmon_core.domain.telemetry.model import Disk, Node
+
+_IDLE, _IO_WAIT, _GUEST = 3, 4, 8  # positions in the first line of /proc/stat; guest time is user time, too
+_RECEIVED, _SENT = 0, 8  # positions in /proc/net/dev
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """Counters of the node that only grow."""
+
+    cpu: tuple[int, ...] = ()  # clock ticks by kind
+    received: int = 0  # bytes
+    sent: int = 0
+
+
+def read_counters() -> Counters:
+    """Return the counters of the node; those that cannot be read are empty."""
+    try:
+        cpu = tuple(int(word) for word in read_file("/proc/stat").split(b"\n", 1)[0].split()[1:])
+        received, sent = _network()
+    except (OSError, ValueError, IndexError):
+        return Counters()
+    return Counters(cpu, received, sent)
+
+
+def node(name: str, before: Counters, now: Counters, span_s: float) -> Node:
+    """Return the figures of the node over a span, from its counters before and after."""
+    spent = [after - earlier for earlier, after in zip(before.cpu, now.cpu, strict=False)]
+    total = sum(spent[:_GUEST])
+    idle = sum(spent[_IDLE : _IO_WAIT + 1])
+    available = _memory()
+    return Node(
+        name,
+        os.cpu_count() or 0,
+        os.getloadavg()[0],
+        100 * (total - idle) / total if total > 0 else None,
+        100 * spent[_IO_WAIT] / total if total > 0 else None,
+        available.get(b"MemTotal"),
+        available.get(b"MemAvailable"),
+        max(0, now.received - before.received) / span_s if before.cpu else None,
+        max(0, now.sent - before.sent) / span_s if before.cpu else None,
+    )
+
+
+def read_disk(path: str) -> Disk | None:
+    """Return the space on the file system of a folder; None if it cannot be asked. It may hang."""
+    try:
+        status = os.statvfs(path)
+    except OSError:
+        return None
+    size = status.f_frsize
+    return Disk(path, status.f_blocks * size, status.f_bavail * size, status.f_files, status.f_favail)
+
+
+def _memory() -> dict[bytes, int]:
+    try:
+        pairs = (line.split() for line in read_file("/proc/meminfo").splitlines()[:8])
+        return {words[0].rstrip(b":"): int(words[1]) * 1024 for words in pairs}
+    except (OSError, ValueError, IndexError):
+        return {}
+
+
+def _network() -> tuple[int, int]:
+    """Return the bytes received and sent by the network cards, else by all interfaces but the loopback.
+
+    What passes through a bridge or a bond is counted at the card.
+    """
+    lines = (line.partition(b":") for line in read_file("/proc/net/dev").splitlines()[2:])
+    counters = {name.strip().decode(): words.split() for name, _, words in lines}
+    counters.pop("lo", None)
+    cards = [name for name in counters if Path(f"/sys/class/net/{name}/device").exists()]
+    chosen = [counters[name] for name in cards or counters]
+    return sum(int(words[_RECEIVED]) for words in chosen), sum(int(words[_SENT]) for words in chosen)

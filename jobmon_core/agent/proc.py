@@ -1,0 +1,121 @@
+"""Reads the process table in /proc, with system calls only: it is read every few seconds beside a job."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from typing import NamedTuple
+
+_PROC = "/proc"
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+_MAX_TEXT = 2**20  # an environment can be larger than any other of these files
+# positions of the fields of /proc/PID/stat after the command name, see proc(5)
+_STATE, _PARENT, _USER_TIME, _THREADS, _START_TIME, _RESIDENT = 0, 1, 11, 17, 19, 21
+
+
+class Stat(NamedTuple):
+    """What /proc/PID/stat shows."""
+
+    command: str
+    state: str
+    parent: int
+    threads: int
+    start_ticks: int
+    memory: int  # resident, bytes
+    own_s: float  # CPU time
+    children_s: float  # CPU time of ended and waited-for children
+
+
+def read_file(path: str, at_most: int = _MAX_TEXT) -> bytes:
+    """Return the beginning of a file in /proc or /sys.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        parts = []
+        while at_most > 0 and (part := os.read(descriptor, min(at_most, 65536))):
+            parts.append(part)
+            at_most -= len(part)
+        return b"".join(parts)
+    finally:
+        os.close(descriptor)
+
+
+def own_pids(uid: int) -> list[int]:
+    """Return the PIDs of all processes of a user."""
+    pids = []
+    with os.scandir(_PROC) as entries:
+        for entry in entries:
+            if entry.name[0] in "123456789":
+                with suppress(OSError):  # it has just ended
+                    if entry.stat().st_uid == uid:
+                        pids.append(int(entry.name))
+    return pids
+
+
+def read_stat(pid: int) -> Stat | None:
+    """Return what /proc shows about a process; None if there is no such process."""
+    try:
+        text = read_file(f"{_PROC}/{pid}/stat", 4096)
+    except OSError:
+        return None
+    start, end = text.find(b"("), text.rfind(b")")  # the command name may contain anything
+    fields = text[end + 2 :].split()
+    own, own_system, children, children_system = (int(ticks) for ticks in fields[_USER_TIME : _USER_TIME + 4])
+    return Stat(
+        text[start + 1 : end].decode(errors="replace"),
+        fields[_STATE].decode(),
+        int(fields[_PARENT]),
+        int(fields[_THREADS]),
+        int(fields[_START_TIME]),
+        int(fields[_RESIDENT]) * _PAGE_BYTES,
+        (own + own_system) / TICKS_PER_S,
+        (children + children_system) / TICKS_PER_S,
+    )
+
+
+def read_io(pid: int) -> tuple[int | None, int | None]:
+    """Return the bytes that a process and its ended children read from disks and file servers, and wrote."""
+    try:
+        lines = read_file(f"{_PROC}/{pid}/io", 4096).split(b"\n")
+        counters = dict(line.split(b": ", 1) for line in lines if b": " in line)
+        return int(counters[b"read_bytes"]), int(counters[b"write_bytes"])
+    except (OSError, KeyError, ValueError):  # a zombie, or the kernel does not count
+        return None, None
+
+
+def read_argv(pid: int) -> tuple[str, ...]:
+    """Return the command line of a process; empty if it cannot be read."""
+    try:
+        text = read_file(f"{_PROC}/{pid}/cmdline", 8192)
+    except OSError:
+        return ()
+    return tuple(word.decode(errors="replace") for word in text.rstrip(b"\0").split(b"\0") if word)
+
+
+def read_environment(pid: int, names: frozenset[bytes]) -> dict[str, str] | None:
+    """Return these variables of the environment that a process started with; None if it cannot be read."""
+    try:
+        text = read_file(f"{_PROC}/{pid}/environ")
+    except OSError:
+        return None
+    pairs = (entry.partition(b"=") for entry in text.split(b"\0"))
+    return {name.decode(): value.decode(errors="replace") for name, _, value in pairs if name in names}
+
+
+def uptime_ticks() -> int:
+    """Return the time since boot, in the clock ticks that count the start of processes."""
+    return ticks(float(read_file(f"{_PROC}/uptime", 100).split()[0]))
+
+
+def boot_s(now_s: float) -> float:
+    """Return when this host was started (Unix seconds), by the clock that counts the start of processes."""
+    return now_s - float(read_file(f"{_PROC}/uptime", 100).split()[0])
+
+
+def ticks(seconds: float) -> int:
+    """Return seconds as clock ticks."""
+    return int(seconds * TICKS_PER_S)

@@ -1,0 +1,98 @@
+"""Follows the processes of a task on this node."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from jobmon_core.agent import proc
+from jobmon_core.domain.telemetry.measuring.processes import Process, Target, Usage, task_processes
+
+VARIABLES = frozenset(
+    {
+        *(b"SLURM_JOB_ID", b"SLURMD_NODENAME", b"SLURM_STEP_ID", b"SLURM_STEP_NUM_TASKS", b"SLURM_PROCID"),
+        *(b"RANK", b"OMPI_COMM_WORLD_RANK", b"PMI_RANK", b"PMIX_RANK", b"OMP_NUM_THREADS"),
+        *(b"CUDA_VISIBLE_DEVICES", b"NVIDIA_VISIBLE_DEVICES"),
+    }
+)
+_SETTLED_S = 30.0  # a younger process may be about to execute its program
+
+
+class _Identity(NamedTuple):
+    """What a process is; it is read again if the process executes another program."""
+
+    start_ticks: int
+    command: str
+    argv: tuple[str, ...]
+    environment: dict[str, str] | None
+    is_settled: bool
+
+
+@dataclass(slots=True)
+class TaskProcesses:
+    """The processes of a task, looked at again and again."""
+
+    target: Target
+    _identities: dict[int, _Identity] = field(default_factory=dict)
+    _known: frozenset[tuple[int, int]] = frozenset()
+
+    def look(self, now_ticks: int) -> dict[int, Process]:
+        """Return the processes of the task by PID; ``now_ticks`` is the time since boot."""
+        table = {}
+        for pid in proc.own_pids(os.getuid()):
+            if process := self._read(pid, now_ticks):
+                table[pid] = process
+        for pid in self._identities.keys() - table.keys():
+            del self._identities[pid]
+        found = task_processes(table.values(), self.target, self._known)
+        self._known = frozenset(process.key for process in found.values())
+        return {pid: _with_io(process) for pid, process in found.items()}
+
+    def _read(self, pid: int, now_ticks: int) -> Process | None:
+        stat = proc.read_stat(pid)
+        if stat is None:
+            return None
+        known = self._identities.get(pid)
+        if not (
+            known
+            and known.is_settled
+            and known.start_ticks == stat.start_ticks
+            and known.command == stat.command
+        ):
+            known = self._identities[pid] = _Identity(
+                stat.start_ticks,
+                stat.command,
+                proc.read_argv(pid) or (known.argv if known and stat.state == "Z" else ()),
+                proc.read_environment(pid, VARIABLES) or (known.environment if known else None),
+                now_ticks - stat.start_ticks > proc.ticks(_SETTLED_S),
+            )
+        return Process(
+            pid,
+            stat.parent,
+            stat.start_ticks,
+            stat.command,
+            known.argv,
+            known.environment,
+            stat.state,
+            stat.threads,
+            stat.memory,
+            Usage(stat.own_s, stat.children_s),
+        )
+
+
+def own_pids() -> frozenset[int]:
+    """Return the PIDs of this process and its ancestors."""
+    pids, pid = set(), os.getpid()
+    while pid > 1 and pid not in pids:
+        pids.add(pid)
+        stat = proc.read_stat(pid)
+        pid = stat.parent if stat else 0
+    return frozenset(pids)
+
+
+def _with_io(process: Process) -> Process:
+    read, written = proc.read_io(process.pid)
+    usage = Usage(process.usage.own_s, process.usage.children_s, read, written)
+    return dataclasses.replace(process, usage=usage)

@@ -1,0 +1,94 @@
+"""Which processes of a node belong to a task, from the process table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+_SLURM_STEP_DAEMON = "slurmstepd"
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a process has used since its start, see proc(5)."""
+
+    own_s: float = 0.0  # CPU time
+    children_s: float = 0.0  # CPU time of its ended and waited-for children
+    read: int | None = None  # bytes, also by waited-for children; None: the kernel does not tell
+    written: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    """A process of the user in one look at the process table."""
+
+    pid: int
+    parent: int
+    start_ticks: int  # since boot; with the PID it distinguishes the process from every other one
+    command: str = ""  # the name that the kernel shows, at most 15 characters
+    argv: tuple[str, ...] = ()
+    environment: Mapping[str, str] | None = None  # that it started with; None: unreadable
+    state: str = "S"  # a letter, see proc(5)
+    threads: int = 1
+    memory: int = 0  # resident, bytes
+    usage: Usage = Usage()
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """The PID and the start: what identifies the process."""
+        return self.pid, self.start_ticks
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Whose processes an agent measures."""
+
+    job_id: str = ""  # the raw id of a Slurm job
+    pids: frozenset[int] = frozenset()  # or the first processes of a task
+    node: str = ""  # SLURMD_NODENAME of the agent
+    own_pids: frozenset[int] = frozenset()  # the agent and its ancestors
+    own_step: str = ""  # SLURM_STEP_ID of the agent if it runs in a step of the job
+
+
+def task_processes(
+    table: Iterable[Process], target: Target, known: Collection[tuple[int, int]]
+) -> dict[int, Process]:
+    """Return the processes of a task by their PID.
+
+    A process belongs to the task if it is one of the first ones, if it has the job in its environment, if it
+    belonged to the task in an earlier look (``known``, their keys), or if its parent does.
+    """
+    processes = {process.pid: process for process in table if process.pid not in target.own_pids}
+    found = {
+        pid: process
+        for pid, process in processes.items()
+        if (process.key in known or _is_first(process, target)) and not _is_of_agent(process, target)
+    }
+    children: dict[int, list[Process]] = {}
+    for process in processes.values():
+        children.setdefault(process.parent, []).append(process)
+    pending = list(found)
+    while pending:
+        for child in children.get(pending.pop(), ()):
+            if child.pid not in found:
+                found[child.pid] = child
+                pending.append(child.pid)
+    return found
+
+
+def _is_first(process: Process, target: Target) -> bool:
+    if process.pid in target.pids:
+        return True
+    environment = process.environment or {}
+    if not target.job_id or environment.get("SLURM_JOB_ID") != target.job_id:
+        return False
+    return environment.get("SLURMD_NODENAME", target.node) == target.node or not target.node
+
+
+def _is_of_agent(process: Process, target: Target) -> bool:
+    """Whether a process belongs to the step of the agent, or is the daemon that runs a step."""
+    step = (process.environment or {}).get("SLURM_STEP_ID")
+    return process.command == _SLURM_STEP_DAEMON or bool(target.own_step and step == target.own_step)

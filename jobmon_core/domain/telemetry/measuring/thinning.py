@@ -1,0 +1,59 @@
+"""Which samples an agent keeps for the history of a task, so that its files stay small."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from jobmon_core.domain.telemetry.measuring.mean import mean_sample
+
+if TYPE_CHECKING:
+    from jobmon_core.domain.telemetry.model import Sample
+
+_MINUTE_S, _DAY_S = 60.0, 86400.0
+_DETAILED_S = 10 * _MINUTE_S  # of the agent's life
+_STEPS_S = ((_DETAILED_S, 0.0), (3 * _DAY_S, _MINUTE_S))
+_LAST_STEP_S = 10 * _MINUTE_S
+
+
+@dataclasses.dataclass(slots=True)
+class Thinning:
+    """Collects samples until their mean is due."""
+
+    started_s: float  # of the agent
+    step_s: float | None = None  # between two means; None: it grows with the age of the agent
+    _pending: list[Sample] = dataclasses.field(default_factory=list)
+    _has_names: bool = False
+
+    def add(self, sample: Sample) -> Sample | None:
+        """Take the next sample; return the mean of the collected ones if it is due."""
+        self._pending.append(sample)
+        first = self._pending[0]
+        age_s = sample.at_s - (first.at_s - first.span_s)
+        return self.flush() if age_s >= self._step_s(sample.at_s) - sample.span_s / 2 else None
+
+    def flush(self) -> Sample | None:
+        """Return the mean of the samples collected so far; None if there are none."""
+        if not self._pending:
+            return None
+        mean = mean_sample(self._pending)
+        self._pending.clear()
+        if self._has_names:
+            return without_names(mean)
+        self._has_names = bool(mean.workers or mean.gpus)
+        return mean
+
+    def _step_s(self, at_s: float) -> float:
+        if self.step_s is not None:
+            return self.step_s
+        age_s = at_s - self.started_s
+        return next((step_s for until_s, step_s in _STEPS_S if age_s <= until_s), _LAST_STEP_S)
+
+
+def without_names(sample: Sample) -> Sample:
+    """Return a sample without the constant texts of workers and GPUs, which the first one has."""
+    return dataclasses.replace(
+        sample,
+        workers=tuple(dataclasses.replace(worker, name="") for worker in sample.workers),
+        gpus=tuple(dataclasses.replace(gpu, name="", uuid="") for gpu in sample.gpus),
+    )
